@@ -1,0 +1,142 @@
+// swift-tools-version: 6.2
+// The targets stand in the order data flows; each may import only what is listed here.
+// TidyTests compares every import in Sources with the table in Docs/architecture.md.
+
+import PackageDescription
+
+/// What every target is compiled with.
+let strict: [SwiftSetting] = [
+  .swiftLanguageMode(.v6),
+  .enableUpcomingFeature("ExistentialAny"),
+  .enableUpcomingFeature("MemberImportVisibility"),
+  .enableUpcomingFeature("NonisolatedNonsendingByDefault"),
+  .treatAllWarnings(as: .error),
+]
+
+/// Libraries also keep their imports to themselves unless they say `public import`.
+let library: [SwiftSetting] = strict + [.enableUpcomingFeature("InternalImportsByDefault")]
+
+let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
+let argumentParser: Target.Dependency = .product(
+  name: "ArgumentParser", package: "swift-argument-parser")
+let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
+let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
+
+let package = Package(
+  name: "agent-eval",
+  products: [
+    .library(name: "AgentTrace", targets: ["AgentTrace"]),
+    .library(name: "AgentRuntime", targets: ["AgentRuntime"]),
+    .library(name: "TraceReplaying", targets: ["TraceReplaying"]),
+    .executable(name: "agent-eval", targets: ["agent-eval"]),
+  ],
+  dependencies: [
+    .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
+    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
+    .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
+    .package(
+      url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+  ],
+  targets: [
+    .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "AgentTrace", dependencies: [crypto], swiftSettings: library),
+    .target(name: "TraceMatching", dependencies: ["AgentTrace"], swiftSettings: library),
+    .target(name: "TraceStorage", dependencies: ["AgentTrace", "CZlib"], swiftSettings: library),
+    .target(
+      name: "TraceJudging", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
+    .target(
+      name: "AgentRuntime", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
+    .target(
+      name: "LiveBoundary", dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage],
+      swiftSettings: library),
+    .target(
+      name: "TraceReplaying", dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime"],
+      swiftSettings: library),
+    .target(
+      name: "EvalLoading",
+      dependencies: ["AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime", yams],
+      swiftSettings: library),
+    .target(
+      name: "EvalRunning",
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
+        "TraceReplaying", "EvalLoading",
+      ],
+      swiftSettings: library),
+    .target(
+      name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
+    .target(
+      name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
+    .executableTarget(
+      name: "agent-eval",
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
+        "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning", "TraceImporting",
+        "TraceReporting", argumentParser,
+      ],
+      swiftSettings: strict),
+
+    .target(
+      name: "TestSupport",
+      dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime"],
+      path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "AgentTraceTests", dependencies: ["AgentTrace", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TraceMatchingTests", dependencies: ["AgentTrace", "TraceMatching", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceStorageTests",
+      dependencies: ["AgentTrace", "TraceStorage", "TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TraceJudgingTests",
+      dependencies: ["AgentTrace", "TraceMatching", "TraceJudging", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "AgentRuntimeTests",
+      dependencies: ["AgentTrace", "TraceMatching", "AgentRuntime", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "LiveBoundaryTests",
+      dependencies: ["AgentTrace", "AgentRuntime", "LiveBoundary", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceReplayingTests",
+      dependencies: [
+        "AgentTrace", "TraceStorage", "AgentRuntime", "TraceReplaying", "EvalLoading",
+        "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "EvalLoadingTests",
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime", "EvalLoading",
+        "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "EvalRunningTests",
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
+        "EvalLoading", "EvalRunning", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceImportingTests",
+      dependencies: ["AgentTrace", "TraceStorage", "TraceImporting", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceReportingTests",
+      dependencies: ["AgentTrace", "TraceJudging", "TraceReporting", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "CommandTests",
+      dependencies: [
+        "AgentTrace", "TraceStorage", "EvalLoading", "TestSupport", subprocess, "agent-eval",
+      ],
+      swiftSettings: strict),
+    .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: strict),
+  ]
+)
