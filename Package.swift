@@ -49,7 +49,8 @@ let package = Package(
     .target(
       name: "AgentRuntime", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
     .target(
-      name: "LiveBoundary", dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage],
+      name: "LiveBoundary",
+      dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage],
       swiftSettings: library),
     .target(
       name: "TraceReplaying", dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime"],

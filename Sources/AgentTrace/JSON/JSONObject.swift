@@ -1,0 +1,103 @@
+/// The members of a JSON object, sorted by the UTF-8 bytes of their keys, each key once.
+///
+/// The order makes every walk over an object deterministic and its encoding canonical.
+/// Look-up is a binary search; inserting is linear.
+public struct JSONObject: Sendable, Hashable {
+  /// One key and its value.
+  public struct Member: Sendable, Hashable {
+    public var key: String
+    public var value: JSONValue
+
+    /// A member; nothing is checked.
+    public init(key: String, value: JSONValue) {
+      self.key = key
+      self.value = value
+    }
+
+    public static func == (left: Member, right: Member) -> Bool {
+      left.key.hasSameUTF8(as: right.key) && left.value == right.value
+    }
+  }
+
+  private var members: [Member]
+
+  /// An object without members.
+  public init() { members = [] }
+
+  /// Takes members in any order; of a key that stands twice the last value stays.
+  public init(_ pairs: [(String, JSONValue)]) {
+    self.init()
+    members.reserveCapacity(pairs.count)
+    for (key, value) in pairs { self[key] = value }
+  }
+
+  /// Takes members in any order; `nil` when a key stands twice.
+  init?(unique unsorted: [Member]) {
+    members = unsorted
+    var isSorted = true
+    for index in members.indices.dropFirst()
+    where members[index - 1].key.compareUTF8(with: members[index].key) >= 0 {
+      isSorted = false
+      break
+    }
+    if isSorted { return }
+    members.sort { $0.key.precedesByUTF8($1.key) }
+    for index in members.indices.dropFirst()
+    where members[index - 1].key.hasSameUTF8(as: members[index].key) {
+      return nil
+    }
+  }
+
+  /// The value of a key. Setting `nil` removes the member; JSON `null` is a value.
+  public subscript(key: String) -> JSONValue? {
+    get {
+      let index = lowerBound(of: key)
+      guard index < members.count, members[index].key.hasSameUTF8(as: key) else { return nil }
+      return members[index].value
+    }
+    set {
+      let index = lowerBound(of: key)
+      let isPresent = index < members.count && members[index].key.hasSameUTF8(as: key)
+      switch (isPresent, newValue) {
+      case (true, let value?): members[index].value = value
+      case (true, nil): members.remove(at: index)
+      case (false, let value?): members.insert(Member(key: key, value: value), at: index)
+      case (false, nil): break
+      }
+    }
+  }
+
+  /// The keys, sorted by their UTF-8 bytes.
+  public var keys: [String] { members.map(\.key) }
+
+  /// The same keys with other values. Keys stay as they are, so the order does too.
+  public func mapValues<E: Error>(
+    _ transform: (JSONValue) throws(E) -> JSONValue
+  ) throws(E) -> JSONObject {
+    var result = self
+    for index in members.indices {
+      result.members[index].value = try transform(members[index].value)
+    }
+    return result
+  }
+
+  private func lowerBound(of key: String) -> Int {
+    var (low, high) = (0, members.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if members[middle].key.precedesByUTF8(key) { low = middle + 1 } else { high = middle }
+    }
+    return low
+  }
+}
+
+extension JSONObject: RandomAccessCollection {
+  public var startIndex: Int { members.startIndex }
+  public var endIndex: Int { members.endIndex }
+  public subscript(position: Int) -> Member { members[position] }
+}
+
+extension JSONObject: ExpressibleByDictionaryLiteral {
+  /// A key that stands twice keeps its last value.
+  public init(dictionaryLiteral elements: (String, JSONValue)...) { self.init(elements) }
+}

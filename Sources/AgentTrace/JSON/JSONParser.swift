@@ -1,0 +1,355 @@
+extension JSONValue {
+  /// How strictly text is read.
+  public struct ParseOptions: Sendable {
+    /// How deep values may nest; deeper is an error, never a crash.
+    public var depthLimit: Int
+    /// Whether what a log must not hold (lone surrogates, keys that stand twice, bytes that are no
+    /// UTF-8) becomes ``JSONValue/bytes(_:)`` instead of an error: for other tools' files.
+    public var keepsForeignText: Bool
+
+    public init(depthLimit: Int = 128, keepsForeignText: Bool = false) {
+      self.depthLimit = depthLimit
+      self.keepsForeignText = keepsForeignText
+    }
+  }
+
+  /// Reads one JSON value (RFC 8259) and nothing else but white space.
+  ///
+  /// - Throws: ``JSONError`` with the offset of the fault. Keys that stand twice are one.
+  /// - Complexity: O(*n*), recursion bounded by `depthLimit`.
+  public init(parsing bytes: [UInt8], options: ParseOptions = .init()) throws(JSONError) {
+    self = try bytes.withUnsafeBufferPointer { buffer throws(JSONError) in
+      var parser = JSONParser(buffer, options: options)
+      return try parser.parseDocument()
+    }
+  }
+
+  /// Reads one JSON value from bytes that stay where they are.
+  public init(
+    parsing buffer: UnsafeBufferPointer<UInt8>, options: ParseOptions = .init()
+  ) throws(JSONError) {
+    var parser = JSONParser(buffer, options: options)
+    self = try parser.parseDocument()
+  }
+
+  /// Reads one JSON value from text.
+  public init(parsing text: String, options: ParseOptions = .init()) throws(JSONError) {
+    try self.init(parsing: Array(text.utf8), options: options)
+  }
+}
+
+/// A recursive-descent reader over a buffer that outlives it.
+struct JSONParser {
+  private let bytes: UnsafeBufferPointer<UInt8>
+  private let options: JSONValue.ParseOptions
+  private var position = 0
+  private var depth = 0
+
+  init(_ bytes: UnsafeBufferPointer<UInt8>, options: JSONValue.ParseOptions) {
+    self.bytes = bytes
+    self.options = options
+  }
+
+  mutating func parseDocument() throws(JSONError) -> JSONValue {
+    let value = try parseValue()
+    skipSpace()
+    guard position == bytes.count else { throw error(.trailingBytes) }
+    return value
+  }
+
+  private func error(_ code: JSONError.Code) -> JSONError {
+    JSONError(code: code, offset: position)
+  }
+
+  private func unexpected() -> JSONError {
+    position < bytes.count ? error(.unexpectedByte(bytes[position])) : error(.unexpectedEnd)
+  }
+
+  private mutating func skipSpace() {
+    while position < bytes.count {
+      switch bytes[position] {
+      case 0x20, 0x0a, 0x0d, 0x09: position += 1
+      default: return
+      }
+    }
+  }
+
+  private mutating func parseValue() throws(JSONError) -> JSONValue {
+    skipSpace()
+    guard position < bytes.count else { throw error(.unexpectedEnd) }
+    switch bytes[position] {
+    case UInt8(ascii: "{"): return try parseObject()
+    case UInt8(ascii: "["): return try parseArray()
+    case UInt8(ascii: "\""): return try parseString().value
+    case UInt8(ascii: "t"): return try parseWord("true", as: .bool(true))
+    case UInt8(ascii: "f"): return try parseWord("false", as: .bool(false))
+    case UInt8(ascii: "n"): return try parseWord("null", as: .null)
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number(try parseNumber())
+    default: throw unexpected()
+    }
+  }
+
+  private mutating func parseWord(
+    _ word: StaticString, as value: JSONValue
+  ) throws(JSONError) -> JSONValue {
+    for index in 0..<word.utf8CodeUnitCount {
+      guard position < bytes.count, bytes[position] == word.utf8Start[index] else {
+        throw unexpected()
+      }
+      position += 1
+    }
+    return value
+  }
+
+  // MARK: Containers
+
+  private mutating func enter() throws(JSONError) {
+    depth += 1
+    guard depth <= options.depthLimit else { throw error(.tooDeep(limit: options.depthLimit)) }
+    position += 1
+    skipSpace()
+  }
+
+  private mutating func parseArray() throws(JSONError) -> JSONValue {
+    try enter()
+    var elements: [JSONValue] = []
+    if try closes(with: UInt8(ascii: "]")) { return .array(elements) }
+    while true {
+      elements.append(try parseValue())
+      if try !continues(until: UInt8(ascii: "]")) { return .array(elements) }
+    }
+  }
+
+  private mutating func parseObject() throws(JSONError) -> JSONValue {
+    let start = position
+    try enter()
+    var members: [JSONObject.Member] = []
+    var hasForeignKey = false
+    if try closes(with: UInt8(ascii: "}")) { return .object(JSONObject()) }
+    while true {
+      skipSpace()
+      guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
+        throw unexpected()
+      }
+      let (key, value) = try parseString()
+      if case .string = value {} else { hasForeignKey = true }
+      skipSpace()
+      guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else {
+        throw unexpected()
+      }
+      position += 1
+      members.append(JSONObject.Member(key: key, value: try parseValue()))
+      if try !continues(until: UInt8(ascii: "}")) { break }
+    }
+    if !hasForeignKey, let object = JSONObject(unique: members) { return .object(object) }
+    guard options.keepsForeignText else {
+      throw JSONError(code: .duplicateKey(Self.repeatedKey(in: members)), offset: start)
+    }
+    return .bytes(Array(bytes[start..<position]))
+  }
+
+  /// Whether the container that was just entered is empty; steps over its end if so.
+  private mutating func closes(with end: UInt8) throws(JSONError) -> Bool {
+    guard position < bytes.count else { throw error(.unexpectedEnd) }
+    guard bytes[position] == end else { return false }
+    position += 1
+    depth -= 1
+    return true
+  }
+
+  /// Steps over a comma (true) or the container's end (false).
+  private mutating func continues(until end: UInt8) throws(JSONError) -> Bool {
+    skipSpace()
+    guard position < bytes.count else { throw error(.unexpectedEnd) }
+    if bytes[position] == UInt8(ascii: ",") {
+      position += 1
+      return true
+    }
+    guard bytes[position] == end else { throw unexpected() }
+    position += 1
+    depth -= 1
+    return false
+  }
+
+  private static func repeatedKey(in members: [JSONObject.Member]) -> String {
+    let keys = members.map(\.key).sorted { $0.precedesByUTF8($1) }
+    return zip(keys, keys.dropFirst()).first { $0.hasSameUTF8(as: $1) }?.0 ?? ""
+  }
+
+  // MARK: Numbers
+
+  private mutating func parseNumber() throws(JSONError) -> JSONNumber {
+    let start = position
+    if bytes[position] == UInt8(ascii: "-") { position += 1 }
+    let whole = skipDigits()
+    guard whole > 0 else { throw error(.invalidNumber) }
+    if whole > 1, bytes[position - whole] == UInt8(ascii: "0") {
+      throw JSONError(code: .invalidNumber, offset: start)
+    }
+    if position < bytes.count, bytes[position] == UInt8(ascii: ".") {
+      position += 1
+      guard skipDigits() > 0 else { throw error(.invalidNumber) }
+    }
+    if position < bytes.count, bytes[position] | 0x20 == UInt8(ascii: "e") {
+      position += 1
+      if position < bytes.count,
+        bytes[position] == UInt8(ascii: "+") || bytes[position] == UInt8(ascii: "-")
+      {
+        position += 1
+      }
+      guard skipDigits() > 0 else { throw error(.invalidNumber) }
+    }
+    return JSONNumber(validToken: String(decoding: bytes[start..<position], as: UTF8.self))
+  }
+
+  private mutating func skipDigits() -> Int {
+    let start = position
+    while position < bytes.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(bytes[position])
+    {
+      position += 1
+    }
+    return position - start
+  }
+
+  // MARK: Strings
+
+  /// A string as a key and as a value; the value is `.bytes` where foreign text is no Unicode.
+  private mutating func parseString() throws(JSONError) -> (key: String, value: JSONValue) {
+    let start = position + 1
+    position = start
+    while position < bytes.count {
+      switch bytes[position] {
+      case UInt8(ascii: "\""):
+        let end = position
+        position += 1
+        return try text(of: bytes[start..<end])
+      case UInt8(ascii: "\\"):
+        return try parseEscapedString(from: start)
+      case 0..<0x20:
+        throw error(.controlCharacter)
+      default: position += 1
+      }
+    }
+    throw error(.unexpectedEnd)
+  }
+
+  /// Goes on behind the first backslash, unescaping into a buffer of its own.
+  private mutating func parseEscapedString(
+    from start: Int
+  ) throws(JSONError) -> (key: String, value: JSONValue) {
+    var unescaped = Array(bytes[start..<position])
+    var hasLoneSurrogate = false
+    while position < bytes.count {
+      let byte = bytes[position]
+      switch byte {
+      case UInt8(ascii: "\""):
+        position += 1
+        if hasLoneSurrogate { return ("", .bytes(unescaped)) }
+        return try text(of: unescaped[...])
+      case UInt8(ascii: "\\"):
+        try parseEscape(into: &unescaped, hasLoneSurrogate: &hasLoneSurrogate)
+      case 0..<0x20:
+        throw error(.controlCharacter)
+      default:
+        unescaped.append(byte)
+        position += 1
+      }
+    }
+    throw error(.unexpectedEnd)
+  }
+
+  private mutating func parseEscape(
+    into unescaped: inout [UInt8], hasLoneSurrogate: inout Bool
+  ) throws(JSONError) {
+    position += 1
+    guard position < bytes.count else { throw error(.unexpectedEnd) }
+    let simple: UInt8
+    switch bytes[position] {
+    case UInt8(ascii: "\""): simple = UInt8(ascii: "\"")
+    case UInt8(ascii: "\\"): simple = UInt8(ascii: "\\")
+    case UInt8(ascii: "/"): simple = UInt8(ascii: "/")
+    case UInt8(ascii: "b"): simple = 0x08
+    case UInt8(ascii: "f"): simple = 0x0c
+    case UInt8(ascii: "n"): simple = 0x0a
+    case UInt8(ascii: "r"): simple = 0x0d
+    case UInt8(ascii: "t"): simple = 0x09
+    case UInt8(ascii: "u"):
+      position += 1
+      try parseUnicodeEscape(into: &unescaped, hasLoneSurrogate: &hasLoneSurrogate)
+      return
+    default: throw error(.invalidEscape)
+    }
+    unescaped.append(simple)
+    position += 1
+  }
+
+  private mutating func parseUnicodeEscape(
+    into unescaped: inout [UInt8], hasLoneSurrogate: inout Bool
+  ) throws(JSONError) {
+    let escape = position - 2
+    let unit = try parseHex()
+    var scalar = UInt32(unit)
+    if (0xd800...0xdbff).contains(unit), position + 1 < bytes.count,
+      bytes[position] == UInt8(ascii: "\\"), bytes[position + 1] == UInt8(ascii: "u")
+    {
+      let back = position
+      position += 2
+      let low = try parseHex()
+      if (0xdc00...0xdfff).contains(low) {
+        scalar = 0x10000 + (UInt32(unit) - 0xd800) << 10 + (UInt32(low) - 0xdc00)
+      } else {
+        position = back
+      }
+    }
+    if (0xd800...0xdfff).contains(scalar) {
+      guard options.keepsForeignText else {
+        throw JSONError(code: .loneSurrogate, offset: escape)
+      }
+      hasLoneSurrogate = true
+    }
+    Self.appendWTF8(scalar, to: &unescaped)
+  }
+
+  private mutating func parseHex() throws(JSONError) -> UInt16 {
+    var value: UInt16 = 0
+    for _ in 0..<4 {
+      guard position < bytes.count else { throw error(.unexpectedEnd) }
+      let digit: UInt8
+      switch bytes[position] {
+      case let byte where (0x30...0x39).contains(byte): digit = byte - 0x30
+      case let byte where (0x61...0x66).contains(byte | 0x20): digit = (byte | 0x20) - 0x61 + 10
+      default: throw error(.invalidEscape)
+      }
+      value = value << 4 | UInt16(digit)
+      position += 1
+    }
+    return value
+  }
+
+  /// Encodes a code point as UTF-8; a surrogate too (https://wtf-8.codeberg.page).
+  private static func appendWTF8(_ scalar: UInt32, to bytes: inout [UInt8]) {
+    switch scalar {
+    case 0..<0x80: bytes.append(UInt8(scalar))
+    case 0x80..<0x800:
+      bytes.append(UInt8(0xc0 | scalar >> 6))
+      bytes.append(UInt8(0x80 | scalar & 0x3f))
+    case 0x800..<0x10000:
+      bytes.append(UInt8(0xe0 | scalar >> 12))
+      bytes.append(UInt8(0x80 | scalar >> 6 & 0x3f))
+      bytes.append(UInt8(0x80 | scalar & 0x3f))
+    default:
+      bytes.append(UInt8(0xf0 | scalar >> 18))
+      bytes.append(UInt8(0x80 | scalar >> 12 & 0x3f))
+      bytes.append(UInt8(0x80 | scalar >> 6 & 0x3f))
+      bytes.append(UInt8(0x80 | scalar & 0x3f))
+    }
+  }
+
+  private func text(
+    of slice: some Collection<UInt8>
+  ) throws(JSONError) -> (key: String, value: JSONValue) {
+    if let text = String(validating: slice, as: UTF8.self) { return (text, .string(text)) }
+    guard options.keepsForeignText else { throw error(.invalidUTF8) }
+    return ("", .bytes(Array(slice)))
+  }
+}

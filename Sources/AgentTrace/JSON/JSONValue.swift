@@ -1,0 +1,167 @@
+/// Any value that can stand in a log: JSON, and the three things that plain JSON cannot hold.
+///
+/// Two values are equal when their canonical bytes are: strings compare by their UTF-8 (never by
+/// Unicode equivalence), `1` and `1.0` differ. Equality *by value* is the business of matchers.
+public enum JSONValue: Sendable {
+  case null
+  case bool(Bool)
+  case number(JSONNumber)
+  case string(String)
+  case array([JSONValue])
+  case object(JSONObject)
+  /// Bytes that are not UTF-8, or foreign text that is no proper JSON string or object.
+  /// Written as `{"$bytes":"<base64>"}`.
+  case bytes([UInt8])
+  /// What is left of a value that was too large: how many bytes its canonical form had, and how it
+  /// began. Written as `{"$cut":{"bytes":n,"head":"…"}}`.
+  case cut(bytes: Int, head: String)
+  /// A value whose bytes are gone: the reference that could not be followed.
+  /// Written as `{"$lost":"<reference>"}`. Whatever needs it cannot be verified.
+  case lost(String)
+}
+
+extension JSONValue: Hashable {
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let a), .bool(let b)): a == b
+    case (.number(let a), .number(let b)): a == b
+    case (.string(let a), .string(let b)): a.hasSameUTF8(as: b)
+    case (.array(let a), .array(let b)): a == b
+    case (.object(let a), .object(let b)): a == b
+    case (.bytes(let a), .bytes(let b)): a == b
+    case (.cut(let a, let headA), .cut(let b, let headB)): a == b && headA.hasSameUTF8(as: headB)
+    case (.lost(let a), .lost(let b)): a.hasSameUTF8(as: b)
+    default: false
+    }
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    // Equal UTF-8 implies equal `String` hashes, so the standard hashes are sound here.
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .number(let value): hasher.combine(value)
+    case .string(let value): hasher.combine(value)
+    case .array(let value): hasher.combine(value)
+    case .object(let value): hasher.combine(value)
+    case .bytes(let value): hasher.combine(value)
+    case .cut(let bytes, _): hasher.combine(bytes)
+    case .lost(let value): hasher.combine(value)
+    }
+  }
+}
+
+// MARK: - Reading
+
+extension JSONValue {
+  /// The text, if this is a string.
+  public var stringValue: String? { if case .string(let value) = self { value } else { nil } }
+
+  /// The number as an integer, if it is one that fits, whatever its token (`2`, `2.0`, `2e0`).
+  public var intValue: Int? { if case .number(let value) = self { value.intValue } else { nil } }
+
+  /// The number as a double, if this is a number.
+  public var doubleValue: Double? {
+    if case .number(let value) = self { value.doubleValue } else { nil }
+  }
+
+  /// The truth value, if this is one.
+  public var boolValue: Bool? { if case .bool(let value) = self { value } else { nil } }
+
+  /// The elements, if this is an array.
+  public var arrayValue: [JSONValue]? { if case .array(let value) = self { value } else { nil } }
+
+  /// The members, if this is an object.
+  public var objectValue: JSONObject? { if case .object(let value) = self { value } else { nil } }
+
+  /// Whether this is `null`.
+  public var isNull: Bool { if case .null = self { true } else { false } }
+
+  /// The member of an object; `nil` where this is no object or lacks the key.
+  public subscript(key: String) -> JSONValue? { objectValue?[key] }
+
+  /// The element of an array; `nil` where this is no array or is shorter.
+  public subscript(index: Int) -> JSONValue? {
+    guard let elements = arrayValue, elements.indices.contains(index) else { return nil }
+    return elements[index]
+  }
+
+  /// What JSON calls this kind of value: `null`, `boolean`, `number`, `string`, `array`, `object`;
+  /// and `bytes`, `cut` or `lost` for what JSON cannot hold.
+  public var typeName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "boolean"
+    case .number: "number"
+    case .string: "string"
+    case .array: "array"
+    case .object: "object"
+    case .bytes: "bytes"
+    case .cut: "cut"
+    case .lost: "lost"
+    }
+  }
+}
+
+// MARK: - Making
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByBooleanLiteral, ExpressibleByNilLiteral,
+  ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
+{
+  public init(stringLiteral value: String) { self = .string(value) }
+  public init(integerLiteral value: Int) { self = .number(JSONNumber(value)) }
+  public init(floatLiteral value: Double) { self = JSONValue(value) }
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  public init(nilLiteral: ()) { self = .null }
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  /// A key that stands twice keeps its last value.
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(JSONObject(elements))
+  }
+
+  /// A whole number.
+  public init(_ value: Int) { self = .number(JSONNumber(value)) }
+
+  /// A double, printed as ECMAScript prints it; `null` where it is not finite.
+  public init(_ value: Double) { self = JSONNumber(value).map(JSONValue.number) ?? .null }
+
+  /// An array of strings.
+  public init(_ strings: [String]) { self = .array(strings.map(JSONValue.string)) }
+}
+
+// MARK: - Limits
+
+extension JSONValue {
+  /// How deep the value nests: 0 for a scalar, 1 for an empty array.
+  public var depth: Int {
+    switch self {
+    case .array(let elements): 1 + (elements.lazy.map(\.depth).max() ?? 0)
+    case .object(let object): 1 + (object.lazy.map(\.value.depth).max() ?? 0)
+    case .bytes, .lost: 1
+    case .cut: 2
+    default: 0
+    }
+  }
+
+  /// This value, or a ``cut(bytes:head:)`` in its place when its canonical form is longer than
+  /// `limitBytes`. The head holds at most 1 KiB of it.
+  ///
+  /// Applied where a value enters a run, before policy or state sees it, so that a line of the log
+  /// never exceeds its limit. Cost: encodes the value once.
+  public func cut(toBytes limitBytes: Int) -> JSONValue {
+    let encoded = CanonicalJSON.encode(self)
+    guard encoded.count > limitBytes else { return self }
+    if case .string(let text) = self {
+      return .cut(bytes: encoded.count, head: text.prefix(utf8Bytes: min(1024, limitBytes)))
+    }
+    let text = String(decoding: encoded.prefix(4096), as: UTF8.self)
+    return .cut(bytes: encoded.count, head: text.prefix(utf8Bytes: min(1024, limitBytes)))
+  }
+}
+
+extension JSONValue: CustomStringConvertible {
+  /// The canonical form; for messages and tests.
+  public var description: String { CanonicalJSON.string(self) }
+}
