@@ -186,3 +186,41 @@ public enum Base64 {
     return again.elementsEqual(text.utf8) ? decoded : nil
   }
 }
+
+// MARK: - Beginnings
+
+extension CanonicalJSON {
+  /// About the first `limitBytes` bytes of a value's canonical form, without encoding the rest.
+  public static func prefix(of value: JSONValue, limitBytes: Int) -> String {
+    var bytes: [UInt8] = []
+    appendPrefix(of: value, to: &bytes, limitBytes: limitBytes)
+    return String(decoding: bytes, as: UTF8.self).prefix(utf8Bytes: limitBytes)
+  }
+
+  private static func appendPrefix(
+    of value: JSONValue, to bytes: inout [UInt8], limitBytes: Int
+  ) {
+    guard bytes.count < limitBytes else { return }
+    switch value {
+    case .string(let text): appendString(text.prefix(utf8Bytes: limitBytes), to: &bytes)
+    case .array(let elements):
+      bytes.append(UInt8(ascii: "["))
+      for (index, element) in elements.enumerated() where bytes.count < limitBytes {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        appendPrefix(of: element, to: &bytes, limitBytes: limitBytes)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    case .object(let object):
+      bytes.append(UInt8(ascii: "{"))
+      for (index, member) in object.enumerated() where bytes.count < limitBytes {
+        if index > 0 { bytes.append(UInt8(ascii: ",")) }
+        appendString(member.key.escapingReservedKey, to: &bytes)
+        bytes.append(UInt8(ascii: ":"))
+        appendPrefix(of: member.value, to: &bytes, limitBytes: limitBytes)
+      }
+      bytes.append(UInt8(ascii: "}"))
+    case .bytes(let raw): append(.bytes(Array(raw.prefix(limitBytes))), to: &bytes)
+    default: append(value, to: &bytes)
+    }
+  }
+}

@@ -1,0 +1,125 @@
+/// A call that a decision proposes. What becomes of it is for validation and policy to say.
+public struct ProposedCall: Sendable, Hashable {
+  /// Ours: `<step>.<try>.<index>`, steps and tries from 1, index from 0.
+  public var callId: String
+  /// The tool's name.
+  public var name: String
+  public var input: JSONValue
+  /// The model's own id of the call, as it stood.
+  public var providerCallId: String?
+
+  public init(callId: String, name: String, input: JSONValue, providerCallId: String? = nil) {
+    self.callId = callId
+    self.name = name
+    self.input = input
+    self.providerCallId = providerCallId
+  }
+
+  init(reader: PayloadReader) throws(PayloadError) {
+    callId = try reader.string("callId")
+    name = try reader.text("name")
+    guard let input = reader.object["input"] else { throw reader.error("input", "a JSON value") }
+    self.input = input
+    providerCallId = try reader.optionalString("providerCallId")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("callId", .string(callId)), ("name", .string(name)), ("input", input),
+      ("providerCallId", providerCallId.map(JSONValue.string)),
+    ])
+  }
+
+  /// What an approval of this call covers, and nothing else: SHA-256 of canonical `[tool,input]`.
+  public var actionId: String { Digest(of: .array([.string(name), input])).hex }
+}
+
+/// What the model wants to do next, once its reply has been read. A proposal until it is allowed.
+public enum Decision: Sendable, Hashable {
+  /// The run's answer, with the observations it rests on.
+  case answer(text: String, evidenceRefs: [String])
+  /// One or more calls, without an order among themselves.
+  case tool([ProposedCall])
+  /// A question to a person.
+  case askHuman(question: String)
+  /// The model's own stop: `success` or `blocked`.
+  case stop(StopReason)
+  /// A reply that is no decision, why, and what calls it held.
+  case invalid(reason: String, calls: [ProposedCall])
+}
+
+extension Decision {
+  /// The word for this kind of decision on the wire.
+  public var kind: String {
+    switch self {
+    case .answer: "answer"
+    case .tool: "tool"
+    case .askHuman: "ask_human"
+    case .stop: "stop"
+    case .invalid: "invalid"
+    }
+  }
+
+  /// Every call the decision holds, invalid ones too.
+  public var calls: [ProposedCall] {
+    switch self {
+    case .tool(let calls), .invalid(_, let calls): calls
+    default: []
+    }
+  }
+}
+
+/// The data of a `decision` event: the decision, flat, who made it, and the reply it was read from.
+public struct DecisionPayload: Sendable, Hashable {
+  public var decision: Decision
+  /// Who makes the calls; `nil` means the agent.
+  public var caller: String?
+  /// The number of the `model_result` that the decision was read from.
+  public var modelResult: Int?
+
+  public init(_ decision: Decision, caller: String? = nil, modelResult: Int? = nil) {
+    self.decision = decision
+    self.caller = caller
+    self.modelResult = modelResult
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    caller = try reader.optionalString("caller")
+    modelResult = try reader.optionalInt("modelResult")
+    var calls: [ProposedCall] = []
+    for call in try reader.objects("calls") { calls.append(try ProposedCall(reader: call)) }
+    switch try reader.string("kind") {
+    case "answer":
+      decision = .answer(
+        text: try reader.text("text"), evidenceRefs: try reader.strings("evidenceRefs"))
+    case "tool": decision = .tool(calls)
+    case "ask_human": decision = .askHuman(question: try reader.text("question"))
+    case "stop":
+      decision = .stop(try reader.enumeration("reason", StopReason.self, "a stop reason"))
+    case "invalid": decision = .invalid(reason: try reader.text("reason"), calls: calls)
+    default: throw reader.error("kind", "answer, tool, ask_human, stop or invalid")
+    }
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    var object: JSONObject
+    switch decision {
+    case .answer(let text, let refs):
+      object = ["text": .string(text), "evidenceRefs": JSONValue(refs)]
+    case .tool(let calls):
+      object = ["calls": .array(calls.map { .object($0.encoded) })]
+    case .askHuman(let question): object = ["question": .string(question)]
+    case .stop(let reason): object = ["reason": .string(reason.rawValue)]
+    case .invalid(let reason, let calls):
+      object = ["reason": .string(reason), "calls": .array(calls.map { .object($0.encoded) })]
+    }
+    object["kind"] = .string(decision.kind)
+    object["caller"] = caller.map(JSONValue.string)
+    object["modelResult"] = modelResult.map { JSONValue($0) }
+    return object
+  }
+}

@@ -1,0 +1,88 @@
+/// An event's data, read as its type promises.
+public enum EventPayload: Sendable, Hashable {
+  case runStarted(RunStarted)
+  case toolsListed(ToolsListed)
+  case contextBuilt(ContextPacket)
+  case modelResult(ModelResult)
+  case decision(DecisionPayload)
+  case policyDecision(Verdict)
+  case toolStarted(ToolStartedPayload)
+  case toolResult(ToolResultPayload)
+  case approval(Approval)
+  case humanReplied(HumanReplied)
+  case memoryRead(MemoryNote)
+  case memoryWritten(MemoryNote)
+  case breakerChanged(BreakerChanged)
+  case runResumed(RunResumed)
+  case stop(Stop)
+  /// A type written by a newer version: kept, passed on, changes nothing.
+  case unknown(JSONObject)
+
+  /// Reads the data of an event.
+  ///
+  /// - Throws: ``PayloadError`` where a key that the type promises is missing or of another kind.
+  public init(of event: Event) throws(PayloadError) {
+    let data = event.data
+    switch event.type {
+    case .runStarted: self = .runStarted(try RunStarted(decoding: data))
+    case .toolsListed: self = .toolsListed(try ToolsListed(decoding: data))
+    case .contextBuilt: self = .contextBuilt(try ContextPacket(decoding: data))
+    case .modelResult: self = .modelResult(try ModelResult(decoding: data))
+    case .decision: self = .decision(try DecisionPayload(decoding: data))
+    case .policyDecision: self = .policyDecision(try Verdict(decoding: data))
+    case .toolStarted: self = .toolStarted(try ToolStartedPayload(decoding: data))
+    case .toolResult: self = .toolResult(try ToolResultPayload(decoding: data))
+    case .approval: self = .approval(try Approval(decoding: data))
+    case .humanReplied: self = .humanReplied(try HumanReplied(decoding: data))
+    case .memoryRead: self = .memoryRead(try MemoryNote(decoding: data))
+    case .memoryWritten: self = .memoryWritten(try MemoryNote(decoding: data))
+    case .breakerChanged: self = .breakerChanged(try BreakerChanged(decoding: data))
+    case .runResumed: self = .runResumed(try RunResumed(decoding: data))
+    case .stop: self = .stop(try Stop(decoding: data))
+    default: self = .unknown(data)
+    }
+  }
+
+  /// The type of event that carries this.
+  public var type: EventType {
+    switch self {
+    case .runStarted: .runStarted
+    case .toolsListed: .toolsListed
+    case .contextBuilt: .contextBuilt
+    case .modelResult: .modelResult
+    case .decision: .decision
+    case .policyDecision: .policyDecision
+    case .toolStarted: .toolStarted
+    case .toolResult: .toolResult
+    case .approval: .approval
+    case .humanReplied: .humanReplied
+    case .memoryRead: .memoryRead
+    case .memoryWritten: .memoryWritten
+    case .breakerChanged: .breakerChanged
+    case .runResumed: .runResumed
+    case .stop: .stop
+    case .unknown: EventType(rawValue: "unknown")
+    }
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    switch self {
+    case .runStarted(let payload): payload.encoded
+    case .toolsListed(let payload): payload.encoded
+    case .contextBuilt(let payload): payload.encoded
+    case .modelResult(let payload): payload.encoded
+    case .decision(let payload): payload.encoded
+    case .policyDecision(let payload): payload.encoded
+    case .toolStarted(let payload): payload.encoded
+    case .toolResult(let payload): payload.encoded
+    case .approval(let payload): payload.encoded
+    case .humanReplied(let payload): payload.encoded
+    case .memoryRead(let payload), .memoryWritten(let payload): payload.encoded
+    case .breakerChanged(let payload): payload.encoded
+    case .runResumed(let payload): payload.encoded
+    case .stop(let payload): payload.encoded
+    case .unknown(let data): data
+    }
+  }
+}

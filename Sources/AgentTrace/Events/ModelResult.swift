@@ -1,0 +1,72 @@
+/// The data of a `model_result` event: one try of one call to a model.
+public struct ModelResult: Sendable, Hashable {
+  /// `decide`, `summarize`, `human` or `judge`.
+  public var purpose: String
+  /// From 1.
+  public var attempt: Int
+  /// SHA-256 of the canonical request.
+  public var requestDigest: String?
+  /// The reply as it was received.
+  public var reply: JSONValue?
+  /// Why there is none.
+  public var error: String?
+  public var inputTokens: Int?
+  public var outputTokens: Int?
+  /// In the currency of the model's prices; `nil` when unknown.
+  public var cost: Double?
+  public var model: String?
+  public var finishReason: String?
+  public var elapsedMicroseconds: Int?
+
+  public init(
+    purpose: String = "decide", attempt: Int = 1, requestDigest: String? = nil,
+    reply: JSONValue? = nil, error: String? = nil, inputTokens: Int? = nil,
+    outputTokens: Int? = nil, cost: Double? = nil, model: String? = nil,
+    finishReason: String? = nil, elapsedMicroseconds: Int? = nil
+  ) {
+    self.purpose = purpose
+    self.attempt = attempt
+    self.requestDigest = requestDigest
+    self.reply = reply
+    self.error = error
+    self.inputTokens = inputTokens
+    self.outputTokens = outputTokens
+    self.cost = cost
+    self.model = model
+    self.finishReason = finishReason
+    self.elapsedMicroseconds = elapsedMicroseconds
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    purpose = try reader.string("purpose")
+    attempt = try reader.int("attempt")
+    requestDigest = try reader.optionalString("requestDigest")
+    reply = object["reply"]
+    error = object["error"] == nil ? nil : try reader.text("error")
+    let usage = PayloadReader(try reader.optionalObject("usage") ?? [:], path: "usage")
+    inputTokens = try usage.optionalInt("inputTokens")
+    outputTokens = try usage.optionalInt("outputTokens")
+    cost = try reader.optionalDouble("cost")
+    model = try reader.optionalString("model")
+    finishReason = try reader.optionalString("finishReason")
+    elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    let usage = JSONObject(present: [
+      ("inputTokens", inputTokens.map { JSONValue($0) }),
+      ("outputTokens", outputTokens.map { JSONValue($0) }),
+    ])
+    return JSONObject(present: [
+      ("purpose", .string(purpose)), ("attempt", JSONValue(attempt)),
+      ("requestDigest", requestDigest.map(JSONValue.string)), ("reply", reply),
+      ("error", error.map(JSONValue.string)), ("usage", usage.isEmpty ? nil : .object(usage)),
+      ("cost", cost.map { JSONValue($0) }), ("model", model.map(JSONValue.string)),
+      ("finishReason", finishReason.map(JSONValue.string)),
+      ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
+    ])
+  }
+}

@@ -1,0 +1,156 @@
+/// The data of a `tools_listed` event.
+public struct ToolsListed: Sendable, Hashable {
+  /// Which source was asked.
+  public var source: String
+  public var tools: [ToolDefinition]
+  /// SHA-256 of the canonical list, so that a changed list is seen.
+  public var digest: String
+
+  /// The digest follows from the tools.
+  public init(source: String, tools: [ToolDefinition]) {
+    self.source = source
+    self.tools = tools
+    digest = Digest(of: .array(tools.map { .object($0.encoded) })).hex
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    source = try reader.text("source")
+    tools = []
+    for tool in try reader.objects("tools") { tools.append(try ToolDefinition(reader: tool)) }
+    digest = try reader.string("digest")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    [
+      "source": .string(source), "tools": .array(tools.map { .object($0.encoded) }),
+      "digest": .string(digest),
+    ]
+  }
+}
+
+/// The data of a `human_replied` event.
+public struct HumanReplied: Sendable, Hashable {
+  public var text: JSONValue
+  public var by: String?
+  /// The number of the event that asked.
+  public var replyTo: Int?
+
+  public init(text: JSONValue, by: String? = nil, replyTo: Int? = nil) {
+    self.text = text
+    self.by = by
+    self.replyTo = replyTo
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    guard let text = object["text"] else { throw reader.error("text", "a string") }
+    self.text = text
+    by = try reader.optionalString("by")
+    replyTo = try reader.optionalInt("replyTo")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("text", text), ("by", by.map(JSONValue.string)), ("replyTo", replyTo.map { JSONValue($0) }),
+    ])
+  }
+}
+
+/// The data of a `memory_read` or `memory_written` event.
+public struct MemoryNote: Sendable, Hashable {
+  /// `run`, `agent` or `actor`.
+  public var scope: String
+  public var key: String
+  /// `nil` when there was none.
+  public var value: JSONValue?
+
+  public init(scope: String, key: String, value: JSONValue?) {
+    self.scope = scope
+    self.key = key
+    self.value = value
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    scope = try reader.string("scope")
+    key = try reader.string("key")
+    value = object["value"]
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [("scope", .string(scope)), ("key", .string(key)), ("value", value)])
+  }
+}
+
+/// The data of a `breaker_changed` event.
+public struct BreakerChanged: Sendable, Hashable {
+  /// The states of a circuit breaker.
+  public enum State: String, Sendable, Hashable, CaseIterable {
+    case closed
+    case open
+    case halfOpen = "half_open"
+  }
+
+  public var tool: String
+  public var state: State
+  /// Failures in a row so far.
+  public var failures: Int
+
+  public init(tool: String, state: State, failures: Int) {
+    self.tool = tool
+    self.state = state
+    self.failures = failures
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    tool = try reader.text("tool")
+    state = try reader.enumeration("state", State.self, "closed, open or half_open")
+    failures = try reader.int("failures")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    [
+      "tool": .string(tool), "state": .string(state.rawValue), "failures": JSONValue(failures),
+    ]
+  }
+}
+
+/// The data of a `run_resumed` event.
+public struct RunResumed: Sendable, Hashable {
+  public var why: String
+  /// Where a torn log was cut, in bytes of the file; `nil` where nothing was torn.
+  public var cutAt: Int?
+  public var bytesDropped: Int?
+
+  public init(why: String, cutAt: Int? = nil, bytesDropped: Int? = nil) {
+    self.why = why
+    self.cutAt = cutAt
+    self.bytesDropped = bytesDropped
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    why = try reader.text("why")
+    cutAt = try reader.optionalInt("cutAt")
+    bytesDropped = try reader.optionalInt("bytesDropped")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("why", .string(why)), ("cutAt", cutAt.map { JSONValue($0) }),
+      ("bytesDropped", bytesDropped.map { JSONValue($0) }),
+    ])
+  }
+}

@@ -1,0 +1,126 @@
+/// The policy gate's word on one call. (A judge's word on an expectation is an *outcome*.)
+public enum VerdictStatus: String, Sendable, Hashable, CaseIterable {
+  case allow
+  case deny
+  case approvalRequired = "approval_required"
+}
+
+/// The data of a `policy_decision` event: the verdict on one call, and what the gate knew.
+public struct Verdict: Sendable, Hashable {
+  public var callId: String
+  public var tool: String
+  public var status: VerdictStatus
+  /// Why, in words; told to the model when the call is refused.
+  public var reason: String
+  /// The rule that decided; `nil` where no rule matched and the default did.
+  public var ruleId: String?
+  /// What the gate knew at this moment: approvals, remaining steps and limits.
+  public var context: JSONObject
+
+  public init(
+    callId: String, tool: String, status: VerdictStatus, reason: String, ruleId: String? = nil,
+    context: JSONObject = [:]
+  ) {
+    self.callId = callId
+    self.tool = tool
+    self.status = status
+    self.reason = reason
+    self.ruleId = ruleId
+    self.context = context
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    callId = try reader.string("callId")
+    tool = try reader.text("tool")
+    status = try reader.enumeration(
+      "status", VerdictStatus.self, "allow, deny or approval_required")
+    reason = try reader.text("reason")
+    ruleId = try reader.optionalString("ruleId")
+    context = try reader.optionalObject("context") ?? [:]
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("callId", .string(callId)), ("tool", .string(tool)), ("status", .string(status.rawValue)),
+      ("reason", .string(reason)), ("ruleId", ruleId.map(JSONValue.string)),
+      ("context", .object(context)),
+    ])
+  }
+}
+
+/// Who a run acts for: the part of the policy context that does not change during it.
+public struct PolicyContext: Sendable, Hashable {
+  /// The principal on whose behalf the agent runs.
+  public var actorId: String?
+  public var tenantId: String?
+  public var route: String?
+  /// Anything else that rules may look at.
+  public var attributes: JSONObject
+
+  public init(
+    actorId: String? = nil, tenantId: String? = nil, route: String? = nil,
+    attributes: JSONObject = [:]
+  ) {
+    self.actorId = actorId
+    self.tenantId = tenantId
+    self.route = route
+    self.attributes = attributes
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object, path: "policyContext")
+    actorId = try reader.optionalString("actorId")
+    tenantId = try reader.optionalString("tenantId")
+    route = try reader.optionalString("route")
+    attributes = try reader.optionalObject("attributes") ?? [:]
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("actorId", actorId.map(JSONValue.string)), ("tenantId", tenantId.map(JSONValue.string)),
+      ("route", route.map(JSONValue.string)),
+      ("attributes", attributes.isEmpty ? nil : .object(attributes)),
+    ])
+  }
+}
+
+/// The data of an `approval` event: a person granted or denied one action.
+public struct Approval: Sendable, Hashable {
+  public var callId: String
+  /// What the answer covers; see ``ProposedCall/actionId``.
+  public var actionId: String
+  public var granted: Bool
+  public var by: String
+  public var reason: String?
+
+  public init(callId: String, actionId: String, granted: Bool, by: String, reason: String? = nil) {
+    self.callId = callId
+    self.actionId = actionId
+    self.granted = granted
+    self.by = by
+    self.reason = reason
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    callId = try reader.string("callId")
+    actionId = try reader.string("actionId")
+    granted = try reader.required("granted", "true or false", \.boolValue)
+    by = try reader.text("by")
+    reason = try reader.optionalString("reason")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("callId", .string(callId)), ("actionId", .string(actionId)), ("granted", .bool(granted)),
+      ("by", .string(by)), ("reason", reason.map(JSONValue.string)),
+    ])
+  }
+}

@@ -1,0 +1,60 @@
+/// The data of a `stop` event: the run ended or paused.
+public struct Stop: Sendable, Hashable {
+  public var reason: StopReason
+  public var detail: String?
+  /// The run's answer, where it has one.
+  public var answer: String?
+  public var evidenceRefs: [String]
+  /// Whether the run may not go on in this log.
+  public var isFinal: Bool
+  /// What the run used; imports have none.
+  public var totals: Totals?
+  /// The format of the state that the digest speaks of.
+  public var stateFormat: Int?
+  /// The digest of the state before this event.
+  public var stateDigest: String?
+
+  public init(
+    reason: StopReason, detail: String? = nil, answer: String? = nil, evidenceRefs: [String] = [],
+    isFinal: Bool = true, totals: Totals? = nil, stateFormat: Int? = nil,
+    stateDigest: String? = nil
+  ) {
+    self.reason = reason
+    self.detail = detail
+    self.answer = answer
+    self.evidenceRefs = evidenceRefs
+    self.isFinal = isFinal
+    self.totals = totals
+    self.stateFormat = stateFormat
+    self.stateDigest = stateDigest
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    reason = try reader.enumeration("reason", StopReason.self, "a stop reason")
+    detail = try reader.optionalString("detail")
+    answer = object["answer"]?.isNull == false ? try reader.text("answer") : nil
+    evidenceRefs = try reader.strings("evidenceRefs")
+    isFinal = try reader.optionalBool("final") ?? true
+    if let object = try reader.optionalObject("totals") {
+      totals = try Totals(decoding: object)
+    } else {
+      totals = nil
+    }
+    stateFormat = try reader.optionalInt("stateFormat")
+    stateDigest = try reader.optionalString("stateDigest")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("reason", .string(reason.rawValue)), ("detail", detail.map(JSONValue.string)),
+      ("answer", answer.map(JSONValue.string)),
+      ("evidenceRefs", evidenceRefs.isEmpty ? nil : JSONValue(evidenceRefs)),
+      ("final", .bool(isFinal)), ("totals", totals.map { .object($0.encoded) }),
+      ("stateFormat", stateFormat.map { JSONValue($0) }),
+      ("stateDigest", stateDigest.map(JSONValue.string)),
+    ])
+  }
+}

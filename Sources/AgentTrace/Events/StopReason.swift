@@ -1,0 +1,46 @@
+/// Why a run ended or paused. Raw values are the wire format: add one, never rename one.
+public enum StopReason: String, Sendable, Hashable, CaseIterable {
+  /// The agent gave its answer.
+  case success
+  /// The agent cannot go on without a person, or said that it cannot.
+  case blocked
+  /// A call waits for a person's approval.
+  case approvalRequired = "approval_required"
+  /// A limit was reached; the detail names it.
+  case budgetExhausted = "budget_exhausted"
+  /// The model's replies could not be read as a decision, after every repair try.
+  case invalidDecision = "invalid_decision"
+  /// Policy denied a call, and its rule or the number of denials ends the run.
+  case policyDenied = "policy_denied"
+  /// Tools failed too often in a row, or one whose failure ends the run.
+  case toolFailure = "tool_failure"
+  /// The model was out of reach after its retries.
+  case modelFailure = "model_failure"
+  /// A signal ended the run.
+  case cancelled
+
+  /// Every wire name, for messages and schemas.
+  public static var names: [String] { allCases.map(\.rawValue) }
+}
+
+/// The details that the runtime itself gives with a ``StopReason``.
+public enum StopDetail {
+  public static let finalAnswer = "final_answer"
+  public static let maxSteps = "max_steps"
+  public static let maxToolCalls = "max_tool_calls"
+  public static let maxTokens = "max_tokens"
+  public static let maxCost = "max_cost"
+  public static let timeout = "timeout"
+  public static let error = "error"
+  public static let human = "human"
+  /// The model itself said that it stops.
+  public static let model = "model"
+  /// The number of denied calls reached its limit.
+  public static let maxDenials = "max_denials"
+  /// A policy rule, by its id.
+  public static func rule(_ id: String) -> String { "rule:\(id)" }
+  /// A tool, by its name.
+  public static func tool(_ name: String) -> String { "tool:\(name)" }
+  /// A signal, by its name.
+  public static func signal(_ name: String) -> String { "signal:\(name)" }
+}

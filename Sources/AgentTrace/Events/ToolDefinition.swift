@@ -1,0 +1,72 @@
+/// What running a tool does to the world.
+public enum SideEffect: String, Sendable, Hashable, CaseIterable {
+  /// Looks, changes nothing.
+  case read
+  /// Makes something that a person still has to release.
+  case draft
+  /// Changes the world.
+  case write
+}
+
+/// What a tool is, as the model and the policy gate see it.
+public struct ToolDefinition: Sendable, Hashable {
+  public var name: String
+  public var description: String
+  /// A JSON Schema that every input is checked against before policy sees it.
+  public var inputSchema: JSONValue
+  /// A JSON Schema of the result's data.
+  public var outputSchema: JSONValue?
+  public var sideEffect: SideEffect
+  /// A word of the agent's author, for policy; `nil` where none was given.
+  public var sensitivity: String?
+  /// Seconds until a call is cut off; `nil` for the runtime's default.
+  public var timeoutSeconds: Double?
+  /// Whether the tool honours idempotency keys, so that a call may be made again.
+  public var idempotent: Bool
+
+  public init(
+    name: String, description: String = "", inputSchema: JSONValue = ["type": "object"],
+    outputSchema: JSONValue? = nil, sideEffect: SideEffect = .write, sensitivity: String? = nil,
+    timeoutSeconds: Double? = nil, idempotent: Bool = false
+  ) {
+    self.name = name
+    self.description = description
+    self.inputSchema = inputSchema
+    self.outputSchema = outputSchema
+    self.sideEffect = sideEffect
+    self.sensitivity = sensitivity
+    self.timeoutSeconds = timeoutSeconds
+    self.idempotent = idempotent
+  }
+
+  /// Reads the wire form. Only the name is required; a tool of unknown effect counts as a write.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    try self.init(reader: PayloadReader(object))
+  }
+
+  init(reader: PayloadReader) throws(PayloadError) {
+    name = try reader.string("name")
+    description = try reader.optionalString("description") ?? ""
+    inputSchema = reader.object["inputSchema"] ?? ["type": "object"]
+    outputSchema = reader.object["outputSchema"]
+    sideEffect =
+      reader.object["sideEffect"] == nil
+      ? .write
+      : try reader.enumeration("sideEffect", SideEffect.self, "read, draft or write")
+    sensitivity = try reader.optionalString("sensitivity")
+    timeoutSeconds = try reader.optionalDouble("timeoutSeconds")
+    idempotent = try reader.optionalBool("idempotent") ?? false
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("name", .string(name)), ("description", .string(description)),
+      ("inputSchema", inputSchema), ("outputSchema", outputSchema),
+      ("sideEffect", .string(sideEffect.rawValue)),
+      ("sensitivity", sensitivity.map(JSONValue.string)),
+      ("timeoutSeconds", timeoutSeconds.map { JSONValue($0) }),
+      ("idempotent", .bool(idempotent)),
+    ])
+  }
+}

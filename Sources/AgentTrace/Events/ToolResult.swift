@@ -1,0 +1,120 @@
+/// What became of a call.
+public enum ToolResult: Sendable, Hashable {
+  /// The tool ran and returned this.
+  case ok(data: JSONValue)
+  /// The call never began: policy, a person, a limit or a breaker stood in its way.
+  case refused(reason: String)
+  /// The tool failed. `isEffectUnknown` when one that is not read-only was cut off, so that nobody
+  /// knows whether it did its work.
+  case error(reason: JSONValue, isEffectUnknown: Bool)
+}
+
+extension ToolResult {
+  /// The word for this result on the wire: `ok`, `refused` or `error`.
+  public var status: String {
+    switch self {
+    case .ok: "ok"
+    case .refused: "refused"
+    case .error: "error"
+    }
+  }
+
+  /// A failure with a reason in words.
+  public static func error(_ reason: String, isEffectUnknown: Bool = false) -> ToolResult {
+    .error(reason: .string(reason), isEffectUnknown: isEffectUnknown)
+  }
+}
+
+/// The data of a `tool_result` event.
+public struct ToolResultPayload: Sendable, Hashable {
+  public var callId: String
+  public var tool: String
+  /// Who made the call; `nil` means the agent.
+  public var caller: String?
+  public var result: ToolResult
+  /// How often the tool was started for this call; `nil` where that was not recorded.
+  public var attempts: Int?
+  public var elapsedMicroseconds: Int?
+
+  public init(
+    callId: String, tool: String, caller: String? = nil, result: ToolResult, attempts: Int? = nil,
+    elapsedMicroseconds: Int? = nil
+  ) {
+    self.callId = callId
+    self.tool = tool
+    self.caller = caller
+    self.result = result
+    self.attempts = attempts
+    self.elapsedMicroseconds = elapsedMicroseconds
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    callId = try reader.string("callId")
+    tool = try reader.text("tool")
+    caller = try reader.optionalString("caller")
+    attempts = try reader.optionalInt("attempts")
+    elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
+    switch try reader.string("status") {
+    case "ok": result = .ok(data: object["data"] ?? .null)
+    case "refused": result = .refused(reason: try reader.text("reason"))
+    case "error":
+      result = .error(
+        reason: object["reason"] ?? .null, isEffectUnknown: object["effect"] == "unknown")
+    default: throw reader.error("status", "ok, refused or error")
+    }
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    var object = JSONObject(present: [
+      ("callId", .string(callId)), ("tool", .string(tool)),
+      ("caller", caller.map(JSONValue.string)), ("status", .string(result.status)),
+      ("attempts", attempts.map { JSONValue($0) }),
+      ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
+    ])
+    switch result {
+    case .ok(let data): object["data"] = data
+    case .refused(let reason): object["reason"] = .string(reason)
+    case .error(let reason, let isEffectUnknown):
+      object["reason"] = reason
+      if isEffectUnknown { object["effect"] = "unknown" }
+    }
+    return object
+  }
+}
+
+/// The data of a `tool_started` event.
+public struct ToolStartedPayload: Sendable, Hashable {
+  public var callId: String
+  public var tool: String
+  /// From 1.
+  public var attempt: Int
+  /// `runId/callId`, the same for every attempt.
+  public var idempotencyKey: String
+
+  public init(callId: String, tool: String, attempt: Int, idempotencyKey: String) {
+    self.callId = callId
+    self.tool = tool
+    self.attempt = attempt
+    self.idempotencyKey = idempotencyKey
+  }
+
+  /// Reads the wire form.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    callId = try reader.string("callId")
+    tool = try reader.text("tool")
+    attempt = try reader.int("attempt")
+    idempotencyKey = try reader.string("idempotencyKey")
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    [
+      "callId": .string(callId), "tool": .string(tool), "attempt": JSONValue(attempt),
+      "idempotencyKey": .string(idempotencyKey),
+    ]
+  }
+}

@@ -1,0 +1,223 @@
+extension AgentState {
+  /// Folds one event in.
+  ///
+  /// `history` becomes SHA-256 of the history before and of the event's own digest, SHA-256 of
+  /// canonical `[type,step,data]`, where `data` stands without `elapsedMicroseconds`, `modelResult`
+  /// and `replyTo`: no time and no event number reaches it. Events of a pending call (all that carry
+  /// its `callId` but verdicts and approvals) build a history of that call's own, which enters the
+  /// run's in call order once the call and all before it have their results.
+  ///
+  /// An event of an unknown type changes the history and nothing else; so does one whose data are not
+  /// what its type promises (``EventPayload/init(of:)`` says what is wrong with it).
+  public mutating func apply(_ event: Event) {
+    elapsedMicroseconds = max(elapsedMicroseconds, event.t)
+    let digest = Self.digest(of: event)
+    if event.type != .policyDecision, event.type != .approval,
+      let callId = event.data["callId"]?.stringValue,
+      let index = pendingCalls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
+    {
+      pendingCalls[index].history = Digest(of: pendingCalls[index].history.bytes + digest.bytes)
+      applyToCall(event, at: index)
+    } else {
+      history = Digest(of: history.bytes + digest.bytes)
+      applyToRun(event)
+    }
+  }
+
+  private static func digest(of event: Event) -> Digest {
+    var bytes: [UInt8] = [UInt8(ascii: "[")]
+    CanonicalJSON.appendString(event.type.rawValue, to: &bytes)
+    bytes.append(contentsOf: ",\(event.step),".utf8)
+    var data = event.data
+    for key in ["elapsedMicroseconds", "modelResult", "replyTo"] { data[key] = nil }
+    CanonicalJSON.append(data, to: &bytes)
+    bytes.append(UInt8(ascii: "]"))
+    return Digest(of: bytes)
+  }
+
+  // MARK: Events of the run
+
+  private mutating func applyToRun(_ event: Event) {
+    let data = event.data
+    switch event.type {
+    case .runStarted:
+      runId = event.runId
+      goal = data["goal"] ?? .null
+      policyContext = data["policyContext"]?.objectValue ?? [:]
+      maxSteps = data["limits"]?["maxSteps"]?.intValue
+    case .modelResult: count(modelResult: data)
+    case .decision: apply(decision: event)
+    case .policyDecision: apply(verdict: event)
+    case .toolStarted, .toolResult:
+      // A call that no pending decision holds: nothing waits for it.
+      if event.type == .toolResult { observe(Self.observation(ofResult: event)) }
+    case .approval: apply(approval: event)
+    case .humanReplied:
+      question = nil
+      observe(.human, data["text"].map(Self.text) ?? "", event)
+    case .memoryWritten: apply(memoryWritten: data)
+    case .breakerChanged:
+      if let tool = data["tool"]?.stringValue, let state = data["state"] {
+        setBounded(&breakers, tool, ["state": state, "failures": data["failures"] ?? 0])
+      }
+    case .runResumed:
+      stop = nil
+      observe(.system, "resumed: \(data["why"].map(Self.text) ?? "")", event)
+    case .stop:
+      stop = StopSummary(
+        reason: data["reason"]?.stringValue ?? "", detail: data["detail"]?.stringValue,
+        isFinal: data["final"]?.boolValue ?? true)
+    default: break
+    }
+  }
+
+  private mutating func count(modelResult data: JSONObject) {
+    let cost = data["cost"]?.doubleValue
+    if totals.modelCalls == 0 {
+      totals.cost = cost
+    } else if data["error"] == nil || cost != nil {
+      // One call of unknown cost makes the sum unknown for good.
+      totals.cost = totals.cost.flatMap { sum in cost.map { sum + $0 } }
+    }
+    totals.modelCalls += 1
+    totals.inputTokens = Self.sum(totals.inputTokens, data["usage"]?["inputTokens"]?.intValue)
+    totals.outputTokens = Self.sum(totals.outputTokens, data["usage"]?["outputTokens"]?.intValue)
+  }
+
+  private static func sum(_ left: Int, _ right: Int?) -> Int {
+    let (sum, overflow) = left.addingReportingOverflow(max(0, right ?? 0))
+    return overflow ? .max : sum
+  }
+
+  private mutating func apply(decision event: Event) {
+    abandonPendingCalls()
+    guard let decision = try? DecisionPayload(decoding: event.data).decision else { return }
+    counters.invalidDecisionsInARow = 0
+    switch decision {
+    case .tool(let calls):
+      observe(.model, "tool: " + calls.map(\.name).joined(separator: ", "), event)
+      pendingCalls = calls.map { PendingCall(call: $0, seq: event.seq) }
+      if calls.isEmpty { completeStep(event.step) }
+    case .answer(let text, _):
+      observe(.model, "answer: \(text)", event)
+      completeStep(event.step)
+    case .askHuman(let text):
+      question = text
+      observe(.model, "ask_human: \(text)", event)
+      completeStep(event.step)
+    case .stop(let reason):
+      observe(.model, "stop: \(reason.rawValue)", event)
+      completeStep(event.step)
+    case .invalid(let reason, _):
+      counters.invalidDecisionsInARow += 1
+      observe(.model, "invalid: \(reason)", event)
+    }
+  }
+
+  /// A decision that comes while calls are pending leaves them behind, as imported traces do.
+  private mutating func abandonPendingCalls() {
+    for call in pendingCalls {
+      history = Digest(of: history.bytes + call.history.bytes)
+      if let result = call.result { enter(result) }
+    }
+    pendingCalls = []
+  }
+
+  private mutating func apply(verdict event: Event) {
+    guard let status = event.data["status"]?.stringValue, status != VerdictStatus.allow.rawValue
+    else { return }
+    if status == VerdictStatus.deny.rawValue { counters.denials += 1 }
+    let tool = event.data["tool"].map(Self.text) ?? ""
+    observe(.policy, "\(status) \(tool): \(event.data["reason"].map(Self.text) ?? "")", event)
+  }
+
+  private mutating func apply(approval event: Event) {
+    guard let approval = try? Approval(decoding: event.data) else { return }
+    observe(.human, "\(approval.granted ? "approved" : "denied") by \(approval.by)", event)
+    guard approval.granted, !approvedActionIds.contains(approval.actionId) else { return }
+    approvedActionIds.append(approval.actionId)
+    if approvedActionIds.count > Self.keyLimit { approvedActionIds.removeFirst() }
+  }
+
+  private mutating func apply(memoryWritten data: JSONObject) {
+    guard let note = try? MemoryNote(decoding: data) else { return }
+    let key = "\(note.scope)/\(note.key)"
+    if let value = note.value {
+      setBounded(&memory, key, .string(Digest(of: value).hex))
+    } else {
+      memory[key] = nil
+    }
+  }
+
+  private func setBounded(_ object: inout JSONObject, _ key: String, _ value: JSONValue) {
+    guard object[key] != nil || object.count < Self.keyLimit else { return }
+    object[key] = value
+  }
+
+  // MARK: Events of a pending call
+
+  private mutating func applyToCall(_ event: Event, at index: Int) {
+    switch event.type {
+    case .toolStarted:
+      if !pendingCalls[index].isStarted { totals.toolCalls += 1 }
+      pendingCalls[index].isStarted = true
+    case .toolResult:
+      let status = event.data["status"]?.stringValue ?? ""
+      if !pendingCalls[index].isStarted, status == "ok" || status == "error" {
+        totals.toolCalls += 1
+      }
+      pendingCalls[index].result = PendingCall.Result(
+        observation: Self.observation(ofResult: event), status: status)
+      settle(step: event.step)
+    case .memoryWritten: apply(memoryWritten: event.data)
+    case .breakerChanged: applyToRun(event)
+    default: break
+    }
+  }
+
+  /// Lets results in whose turn has come; completes the step with the last of them.
+  private mutating func settle(step: Int) {
+    while let call = pendingCalls.first, let result = call.result {
+      history = Digest(of: history.bytes + call.history.bytes)
+      enter(result)
+      pendingCalls.removeFirst()
+      if pendingCalls.isEmpty { completeStep(step) }
+    }
+  }
+
+  private mutating func enter(_ result: PendingCall.Result) {
+    observe(result.observation)
+    switch result.status {
+    case "error": counters.toolErrorsInARow += 1
+    case "ok": counters.toolErrorsInARow = 0
+    default: break  // A refused call says nothing about the tools.
+    }
+  }
+
+  private mutating func completeStep(_ step: Int) { totals.steps = max(totals.steps, step) }
+
+  // MARK: Observations
+
+  private mutating func observe(_ observation: Observation) { observations.append(observation) }
+
+  private mutating func observe(_ kind: Observation.Kind, _ summary: String, _ event: Event) {
+    let id = observations.nextID(step: event.step, kind: kind)
+    observe(Observation(id: id, kind: kind, summary: summary, seq: event.seq))
+  }
+
+  private static func observation(ofResult event: Event) -> Observation {
+    let data = event.data
+    let status = data["status"]?.stringValue ?? ""
+    let content = data["data"] ?? data["reason"]
+    let tool = data["tool"].map(text) ?? ""
+    return Observation(
+      id: data["callId"]?.stringValue ?? "", kind: .tool,
+      summary: "\(tool) \(status): \(content.map(text) ?? "")", seq: event.seq)
+  }
+
+  /// The beginning of a value as text, enough for any summary.
+  private static func text(_ value: JSONValue) -> String {
+    if case .string(let text) = value { return text.prefix(utf8Bytes: 1024) }
+    return CanonicalJSON.prefix(of: value, limitBytes: 1024)
+  }
+}

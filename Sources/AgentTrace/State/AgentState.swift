@@ -1,0 +1,139 @@
+/// Everything a run knows about itself: a pure, bounded fold over its events.
+///
+/// The runtime changes it in one way, by appending an event and applying it; a replay does the same.
+/// So a state is never stored as the truth, and a replay cannot drift from what happened. No input,
+/// output, clock or dictionary order is involved. Results of one decision enter in call order,
+/// whatever order they came in.
+public struct AgentState: Sendable, Hashable {
+  /// The version of this fold. A checkpoint of another one is not compared.
+  public static let format = 1
+  /// The most approvals, and the most notes, that a state keeps track of.
+  public static let keyLimit = 10_000
+
+  public internal(set) var runId = ""
+  public internal(set) var goal: JSONValue = .null
+  /// Who the run acts for, as it stood in `run_started`.
+  public internal(set) var policyContext: JSONObject = [:]
+  public internal(set) var maxSteps: Int?
+  public internal(set) var totals = Totals()
+  public internal(set) var observations = RecentObservations()
+  public internal(set) var pendingCalls: [PendingCall] = []
+  /// Actions that a person granted, oldest first.
+  public internal(set) var approvedActionIds: [String] = []
+  /// SHA-256 of the canonical value of each note, by `scope/key`.
+  public internal(set) var memory: JSONObject = [:]
+  /// `{"state","failures"}` of each tool's circuit breaker.
+  public internal(set) var breakers: JSONObject = [:]
+  public internal(set) var counters = Counters()
+  /// Microseconds of active run time up to the last event.
+  public internal(set) var elapsedMicroseconds = 0
+  /// What a person is asked, while nobody has answered.
+  public internal(set) var question: String?
+  public internal(set) var stop: StopSummary?
+  /// A running digest of every event, in fold order; see ``apply(_:)``.
+  public internal(set) var history = Digest.zero
+
+  /// What the limits on failures count.
+  public struct Counters: Sendable, Hashable {
+    /// Calls of this run that policy denied.
+    public internal(set) var denials = 0
+    /// Results in error since the last one that was not, in call order.
+    public internal(set) var toolErrorsInARow = 0
+    /// Invalid decisions since the last valid one.
+    public internal(set) var invalidDecisionsInARow = 0
+  }
+
+  /// Why the run stands still.
+  public struct StopSummary: Sendable, Hashable {
+    public internal(set) var reason: String
+    public internal(set) var detail: String?
+    public internal(set) var isFinal: Bool
+  }
+
+  /// The state before the first event.
+  public init() {}
+
+  /// Completed steps.
+  public var steps: Int { totals.steps }
+}
+
+// MARK: - Wire form
+
+extension AgentState {
+  /// SHA-256 of the canonical state without event numbers and times.
+  public var digest: Digest { Digest(of: encoded(withEventNumbers: false)) }
+
+  /// The wire form, as a checkpoint holds it.
+  public var encoded: JSONValue { encoded(withEventNumbers: true) }
+
+  private func encoded(withEventNumbers: Bool) -> JSONValue {
+    let stop = stop.map { stop in
+      JSONObject(present: [
+        ("reason", .string(stop.reason)), ("detail", stop.detail.map(JSONValue.string)),
+        ("final", .bool(stop.isFinal)),
+      ])
+    }
+    return .object(
+      JSONObject(present: [
+        ("runId", .string(runId)), ("goal", goal), ("policyContext", .object(policyContext)),
+        ("steps", JSONValue(steps)), ("maxSteps", maxSteps.map { JSONValue($0) }),
+        ("totals", .object(totals.encoded)),
+        ("observations", observations.encoded(withEventNumbers: withEventNumbers)),
+        (
+          "pendingCalls",
+          .array(pendingCalls.map { $0.encoded(withEventNumbers: withEventNumbers) })
+        ),
+        ("approvedActionIds", JSONValue(approvedActionIds)), ("memory", .object(memory)),
+        ("breakers", .object(breakers)), ("counters", counters.encoded),
+        ("elapsedMicroseconds", withEventNumbers ? JSONValue(elapsedMicroseconds) : nil),
+        ("question", question.map(JSONValue.string)), ("stop", stop.map(JSONValue.object)),
+        ("history", .string(history.hex)),
+      ]))
+  }
+
+  /// Reads the wire form of this ``format``.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    runId = try reader.string("runId")
+    goal = object["goal"] ?? .null
+    policyContext = try reader.optionalObject("policyContext") ?? [:]
+    maxSteps = try reader.optionalInt("maxSteps")
+    totals = try Totals(decoding: try reader.optionalObject("totals") ?? [:])
+    observations = try RecentObservations(
+      reader: PayloadReader(try reader.optionalObject("observations") ?? [:], path: "observations"))
+    for call in try reader.objects("pendingCalls") {
+      pendingCalls.append(try PendingCall(reader: call))
+    }
+    approvedActionIds = try reader.strings("approvedActionIds")
+    memory = try reader.optionalObject("memory") ?? [:]
+    breakers = try reader.optionalObject("breakers") ?? [:]
+    counters = try Counters(
+      reader: PayloadReader(try reader.optionalObject("counters") ?? [:], path: "counters"))
+    elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds") ?? 0
+    question = try reader.optionalString("question")
+    if let object = try reader.optionalObject("stop") {
+      let stop = PayloadReader(object, path: "stop")
+      self.stop = StopSummary(
+        reason: try stop.string("reason"), detail: try stop.optionalString("detail"),
+        isFinal: try stop.optionalBool("final") ?? true)
+    }
+    history = try reader.required("history", "a SHA-256 digest") {
+      $0.stringValue.flatMap(Digest.init(hex:))
+    }
+  }
+}
+
+extension AgentState.Counters {
+  var encoded: JSONValue {
+    [
+      "denials": JSONValue(denials), "toolErrorsInARow": JSONValue(toolErrorsInARow),
+      "invalidDecisionsInARow": JSONValue(invalidDecisionsInARow),
+    ]
+  }
+
+  init(reader: PayloadReader) throws(PayloadError) {
+    denials = try reader.int("denials")
+    toolErrorsInARow = try reader.int("toolErrorsInARow")
+    invalidDecisionsInARow = try reader.int("invalidDecisionsInARow")
+  }
+}

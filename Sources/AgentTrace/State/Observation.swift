@@ -1,0 +1,113 @@
+/// Something the agent has seen, in at most 512 bytes. The data stay in the log.
+public struct Observation: Sendable, Hashable {
+  /// Where an observation comes from.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    case model
+    case tool
+    case policy
+    case human
+    case system
+  }
+
+  /// The most bytes of a summary.
+  public static let summaryLimitBytes = 512
+
+  /// The `callId` of a result, else `<step>.<kind>.<n>` with n from 1.
+  public var id: String
+  public var kind: Kind
+  public var summary: String
+  /// The number of the event that carries the data.
+  public var seq: Int
+
+  /// The summary is cut to ``summaryLimitBytes``.
+  public init(id: String, kind: Kind, summary: String, seq: Int) {
+    self.id = id
+    self.kind = kind
+    self.summary = summary.prefix(utf8Bytes: Self.summaryLimitBytes)
+    self.seq = seq
+  }
+
+  init(reader: PayloadReader) throws(PayloadError) {
+    id = try reader.string("id")
+    kind = try reader.enumeration("kind", Kind.self, "a kind of observation")
+    summary = try reader.string("summary")
+    seq = try reader.optionalInt("seq") ?? 0
+  }
+
+  func encoded(withEventNumbers: Bool) -> JSONValue {
+    var object: JSONObject = [
+      "id": .string(id), "kind": .string(kind.rawValue), "summary": .string(summary),
+    ]
+    if withEventNumbers { object["seq"] = JSONValue(seq) }
+    return .object(object)
+  }
+}
+
+/// The last 1,000 observations, and a count and running digest of the older ones.
+public struct RecentObservations: Sendable, Hashable {
+  /// How many stay.
+  public static let limit = 1_000
+
+  private var kept: [Observation] = []
+  /// Where the retained ones begin in `kept`; the rest is cleared away now and then.
+  private var head = 0
+  /// How many are no longer retained.
+  public private(set) var olderCount = 0
+  /// SHA-256 over each older one's predecessor digest and canonical form.
+  public private(set) var olderDigest = Digest.zero
+
+  public init() {}
+
+  /// The retained ones, oldest first.
+  public var recent: ArraySlice<Observation> { kept[head...] }
+
+  mutating func append(_ observation: Observation) {
+    kept.append(observation)
+    guard kept.count - head > Self.limit else { return }
+    let old = kept[head].encoded(withEventNumbers: false)
+    olderDigest = Digest(of: olderDigest.bytes + CanonicalJSON.encode(old))
+    olderCount += 1
+    head += 1
+    if head >= Self.limit {
+      kept.removeFirst(head)
+      head = 0
+    }
+  }
+
+  /// The id of the next observation of a kind in a step.
+  func nextID(step: Int, kind: Observation.Kind) -> String {
+    let prefix = "\(step).\(kind.rawValue)."
+    let stepPrefix = "\(step)."
+    for observation in recent.reversed() {
+      guard observation.id.hasPrefix(stepPrefix) else { break }
+      guard observation.id.hasPrefix(prefix) else { continue }
+      return prefix + String((Int(observation.id.dropFirst(prefix.count)) ?? 0) + 1)
+    }
+    return prefix + "1"
+  }
+
+  init(reader: PayloadReader) throws(PayloadError) {
+    olderCount = try reader.int("olderCount")
+    olderDigest = try reader.required("olderDigest", "a SHA-256 digest") {
+      $0.stringValue.flatMap(Digest.init(hex:))
+    }
+    for item in try reader.objects("recent") { kept.append(try Observation(reader: item)) }
+  }
+
+  func encoded(withEventNumbers: Bool) -> JSONValue {
+    [
+      "olderCount": JSONValue(olderCount), "olderDigest": .string(olderDigest.hex),
+      "recent": .array(recent.map { $0.encoded(withEventNumbers: withEventNumbers) }),
+    ]
+  }
+
+  public static func == (left: Self, right: Self) -> Bool {
+    left.olderCount == right.olderCount && left.olderDigest == right.olderDigest
+      && left.recent == right.recent
+  }
+
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(olderCount)
+    hasher.combine(olderDigest)
+  }
+}

@@ -1,0 +1,64 @@
+/// A call of the current decision that has not entered the state yet: it waits for its result, or
+/// its result waits for those of the calls before it.
+public struct PendingCall: Sendable, Hashable {
+  public var callId: String
+  public var tool: String
+  /// What an approval of it covers; the input itself stays in the log.
+  public var actionId: String
+  /// The number of the decision that holds it.
+  public var seq: Int
+  /// Whether a `tool_started` was seen.
+  public var isStarted: Bool
+  /// The digest of this call's events so far, to enter the state's history in call order.
+  public var history: Digest
+  /// A result that came before its turn.
+  public var result: Result?
+
+  /// What of a result enters the state.
+  public struct Result: Sendable, Hashable {
+    public var observation: Observation
+    /// The result's status on the wire.
+    public var status: String
+  }
+
+  init(call: ProposedCall, seq: Int) {
+    callId = call.callId
+    tool = call.name
+    actionId = call.actionId
+    self.seq = seq
+    isStarted = false
+    history = .zero
+  }
+
+  init(reader: PayloadReader) throws(PayloadError) {
+    callId = try reader.string("callId")
+    tool = try reader.string("tool")
+    actionId = try reader.string("actionId")
+    seq = try reader.optionalInt("seq") ?? 0
+    isStarted = try reader.optionalBool("started") ?? false
+    history = try reader.required("history", "a SHA-256 digest") {
+      $0.stringValue.flatMap(Digest.init(hex:))
+    }
+    if let object = try reader.optionalObject("result") {
+      let result = PayloadReader(object, path: "result")
+      let observation = PayloadReader(try result.optionalObject("observation") ?? [:])
+      self.result = Result(
+        observation: try Observation(reader: observation), status: try result.string("status"))
+    }
+  }
+
+  func encoded(withEventNumbers: Bool) -> JSONValue {
+    let result = result.map { result -> JSONValue in
+      [
+        "observation": result.observation.encoded(withEventNumbers: withEventNumbers),
+        "status": .string(result.status),
+      ]
+    }
+    return .object(
+      JSONObject(present: [
+        ("callId", .string(callId)), ("tool", .string(tool)), ("actionId", .string(actionId)),
+        ("seq", withEventNumbers ? JSONValue(seq) : nil), ("started", .bool(isStarted)),
+        ("history", .string(history.hex)), ("result", result),
+      ]))
+  }
+}

@@ -1,0 +1,64 @@
+/// What a log says about itself at its end, for readers in a hurry: derived, never the truth.
+public struct RunSummary: Sendable, Hashable {
+  /// The most bytes of a summary's canonical form.
+  public static let limitBytes = 16 * 1024
+  /// More calls than this never fit, so no more are kept.
+  private static let callLimit = 256
+
+  private var outlines: [CallOutline] = []
+  private var hasAllCalls = true
+  private var stop: JSONValue = .null
+  private var answer: JSONValue?
+
+  /// The summary of nothing.
+  public init() {}
+
+  /// Takes in the next event. Bounded in memory, however long the run.
+  public mutating func apply(_ event: Event) {
+    switch event.type {
+    case .decision:
+      guard let payload = try? DecisionPayload(decoding: event.data) else { return }
+      append(payload, seq: event.seq)
+    case .policyDecision, .toolStarted, .toolResult:
+      guard let callId = event.data["callId"]?.stringValue else { return }
+      if let index = outlines.lastIndex(where: { $0.callId.hasSameUTF8(as: callId) }) {
+        outlines[index].apply(event)
+      }
+    case .stop:
+      stop = .object(
+        JSONObject(present: [
+          ("reason", event.data["reason"]), ("detail", event.data["detail"]),
+          ("final", event.data["final"]),
+        ]))
+      answer = event.data["answer"]
+    case .runResumed:
+      stop = .null
+      answer = nil
+    default: break
+    }
+  }
+
+  private mutating func append(_ payload: DecisionPayload, seq: Int) {
+    for call in payload.decision.calls where hasAllCalls {
+      outlines.append(
+        CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq))
+      if outlines.count > Self.callLimit {
+        hasAllCalls = false
+        outlines = []
+      }
+    }
+  }
+
+  /// The data of a `summary` mark: at most ``limitBytes``, else without `calls`, then without
+  /// `answer` too.
+  public func encoded(totals: Totals) -> JSONValue {
+    var data: JSONObject = ["totals": .object(totals.encoded), "stop": stop]
+    data["answer"] = answer
+    if hasAllCalls { data["calls"] = .array(outlines.map(\.encoded)) }
+    for key in ["calls", "answer"] where CanonicalJSON.encode(.object(data)).count > Self.limitBytes
+    {
+      data[key] = nil
+    }
+    return .object(data)
+  }
+}

@@ -1,0 +1,155 @@
+/// What an agent did in one run, as a judge looks at it: its calls in decision order with what became
+/// of them, its answer and its stop.
+public struct Trajectory: Sendable {
+  /// One proposed call.
+  public struct Call: Sendable, Hashable {
+    public var outline: CallOutline
+    public var input: JSONValue
+    /// The result, where there is one.
+    public var result: ToolResult?
+    /// Which decision with calls it belongs to, from 0. Calls of one decision have no order among
+    /// themselves.
+    public var group: Int
+    public var step: Int
+    /// Whether the decision that held it was invalid, so that it never reached policy.
+    public var isInvalid: Bool
+
+    public var tool: String { outline.tool }
+    public var caller: String { outline.caller }
+    public var status: CallStatus? { outline.status }
+    public var isExecuted: Bool { outline.isExecuted }
+
+    /// The numbers of the events that show it, oldest first.
+    public var events: [Int] {
+      [outline.seq, outline.startedSeq, outline.resultSeq].compactMap { $0 }
+    }
+  }
+
+  /// How the run ended or paused.
+  public struct Ending: Sendable, Hashable {
+    public var reason: StopReason
+    public var detail: String?
+    public var isFinal: Bool
+    public var seq: Int
+  }
+
+  /// A text the run gave as its answer.
+  public struct Answer: Sendable, Hashable {
+    public var text: String
+    public var evidenceRefs: [String]
+    public var seq: Int
+  }
+
+  /// A hole in the log: events that are not there.
+  public struct Gap: Sendable, Hashable {
+    public var first: Int
+    /// `nil` where nobody knows how many are missing: the tail of a torn log.
+    public var last: Int?
+
+    public init(first: Int, last: Int?) {
+      self.first = first
+      self.last = last
+    }
+  }
+
+  public private(set) var runId = ""
+  public private(set) var agentName = ""
+  public private(set) var goal: JSONValue = .null
+  public private(set) var calls: [Call] = []
+  /// Steps that hold a decision.
+  public private(set) var steps = 0
+  public private(set) var answer: Answer?
+  public private(set) var stop: Ending?
+  /// Names of all tools the run had; `nil` where that was not recorded.
+  public private(set) var toolNames: [String]?
+  /// `none` or `partial` for each channel that an import lacks.
+  public private(set) var recorded: [String: String] = [:]
+  /// What is missing, by event number.
+  public private(set) var gaps: [Gap] = []
+  /// The number of the last event taken in; -1 before the first.
+  public private(set) var lastSeq = -1
+
+  private var groups = 0
+  private var indexByCallID: [String: Int] = [:]
+  private var lastDecidedStep = 0
+
+  /// The trajectory of no events.
+  public init() {}
+
+  /// Takes in the next event. An event whose data are not what its type promises is passed over.
+  public mutating func apply(_ event: Event) {
+    if event.seq > lastSeq + 1 { gaps.append(Gap(first: lastSeq + 1, last: event.seq - 1)) }
+    lastSeq = max(lastSeq, event.seq)
+    switch event.type {
+    case .runStarted: apply(runStarted: event)
+    case .toolsListed:
+      if let listed = try? ToolsListed(decoding: event.data) { add(tools: listed.tools) }
+    case .decision: apply(decision: event)
+    case .policyDecision, .toolStarted, .toolResult: apply(toCall: event)
+    case .runResumed: stop = nil
+    case .stop:
+      guard let stop = try? Stop(decoding: event.data) else { return }
+      self.stop = Ending(
+        reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
+    default: break
+    }
+  }
+
+  /// Says that events are missing behind the last one: the log is torn or damaged there.
+  public mutating func markTorn() { gaps.append(Gap(first: lastSeq + 1, last: nil)) }
+
+  private mutating func apply(runStarted event: Event) {
+    runId = event.runId
+    goal = event.data["goal"] ?? .null
+    guard let started = try? RunStarted(decoding: event.data) else { return }
+    agentName = started.agentName
+    recorded = started.recorded
+    if !started.tools.isEmpty { add(tools: started.tools) }
+  }
+
+  private mutating func add(tools: [ToolDefinition]) {
+    toolNames = (toolNames ?? []) + tools.map(\.name)
+  }
+
+  private mutating func apply(decision event: Event) {
+    guard let payload = try? DecisionPayload(decoding: event.data) else { return }
+    let caller = payload.caller ?? "agent"
+    if event.step != lastDecidedStep {
+      steps += 1
+      lastDecidedStep = event.step
+    }
+    var isInvalid = false
+    switch payload.decision {
+    case .answer(let text, let refs):
+      if caller == "agent" { answer = Answer(text: text, evidenceRefs: refs, seq: event.seq) }
+    case .invalid: isInvalid = true
+    default: break
+    }
+    for call in payload.decision.calls {
+      indexByCallID[call.callId] = calls.count
+      calls.append(
+        Call(
+          outline: CallOutline(call: call, caller: caller, seq: event.seq), input: call.input,
+          result: nil, group: groups, step: event.step, isInvalid: isInvalid))
+    }
+    if !payload.decision.calls.isEmpty { groups += 1 }
+  }
+
+  private mutating func apply(toCall event: Event) {
+    guard let callId = event.data["callId"]?.stringValue, let index = indexByCallID[callId] else {
+      return
+    }
+    calls[index].outline.apply(event)
+    if event.type == .toolResult {
+      calls[index].result = try? ToolResultPayload(decoding: event.data).result
+    }
+  }
+}
+
+extension Trajectory {
+  /// The trajectory of some events.
+  public init(of events: some Sequence<Event>) {
+    self.init()
+    for event in events { apply(event) }
+  }
+}
