@@ -55,6 +55,7 @@ extension AgentState {
     case .humanReplied:
       question = nil
       observe(.human, data["text"].map(Self.text) ?? "", event)
+    case .memoryRead: observe(.system, "memory \(Self.name(ofNote: data))", event)
     case .memoryWritten: apply(memoryWritten: data)
     case .breakerChanged:
       if let tool = data["tool"]?.stringValue, let state = data["state"] {
@@ -213,6 +214,10 @@ extension AgentState {
     return Observation(
       id: data["callId"]?.stringValue ?? "", kind: .tool,
       summary: "\(tool) \(status): \(content.map(text) ?? "")", seq: event.seq)
+  }
+
+  private static func name(ofNote data: JSONObject) -> String {
+    "\(data["scope"].map(text) ?? "")/\(data["key"].map(text) ?? "")"
   }
 
   /// The beginning of a value as text, enough for any summary.

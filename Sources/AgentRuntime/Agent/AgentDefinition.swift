@@ -1,0 +1,174 @@
+public import AgentTrace
+
+/// An agent as its file describes it: everything the loop needs but the outside world.
+public struct AgentDefinition: Sendable {
+  public var name: String
+  public var version: String?
+  /// SHA-256 of the agent file's bytes; `nil` for an agent made in code.
+  public var digest: String?
+  /// What the model is told before anything else.
+  public var systemPrompt: String?
+  /// What the agent is to do where a run does not say.
+  public var goal: String?
+  public var model: ModelDefinition
+  public var tools: [ToolRegistration]
+  public var policy: Policy
+  /// Who the agent runs for, unless the run says else.
+  public var policyContext: PolicyContext
+  public var limits: Limits
+  public var context: ContextSettings
+  public var failures: FailureSettings
+  /// How many calls of one decision run side by side at most.
+  public var parallelCalls: Int
+  /// Notes that are read when a run starts.
+  public var memory: [MemoryNote]
+  /// A person written down: what they answer. `nil` where nobody is there.
+  public var human: ScriptedPerson?
+  /// The folder that relative paths in the agent file start from.
+  public var folder: String
+
+  public init(
+    name: String, version: String? = nil, digest: String? = nil, systemPrompt: String? = nil,
+    goal: String? = nil, model: ModelDefinition, tools: [ToolRegistration] = [],
+    policy: Policy = Policy(), policyContext: PolicyContext = PolicyContext(),
+    limits: Limits = Limits(maxSteps: 50), context: ContextSettings = ContextSettings(),
+    failures: FailureSettings = FailureSettings(), parallelCalls: Int = 4,
+    memory: [MemoryNote] = [], human: ScriptedPerson? = nil, folder: String = "."
+  ) {
+    self.name = name
+    self.version = version
+    self.digest = digest
+    self.systemPrompt = systemPrompt
+    self.goal = goal
+    self.model = model
+    self.tools = tools
+    self.policy = policy
+    self.policyContext = policyContext
+    self.limits = limits
+    self.context = context
+    self.failures = failures
+    self.parallelCalls = parallelCalls
+    self.memory = memory
+    self.human = human
+    self.folder = folder
+  }
+
+  /// Whether neither a process nor the network is needed to run it.
+  public var isScripted: Bool {
+    guard case .scripted = model.implementation else { return false }
+    return tools.allSatisfy { if case .scripted = $0.implementation { true } else { false } }
+  }
+}
+
+/// Which model decides.
+public struct ModelDefinition: Sendable {
+  /// Where its decisions come from.
+  public enum Implementation: Sendable {
+    /// A script of decisions; see ``ScriptedModel``.
+    case scripted(ModelScript)
+  }
+
+  /// Who serves it, for example `scripted`.
+  public var provider: String
+  public var name: String
+  public var implementation: Implementation
+
+  public init(provider: String, name: String, implementation: Implementation) {
+    self.provider = provider
+    self.name = name
+    self.implementation = implementation
+  }
+}
+
+/// A tool and what runs when it is called.
+public struct ToolRegistration: Sendable {
+  /// What happens when a call fails.
+  public enum OnError: String, Sendable, Hashable, CaseIterable {
+    /// The model is told.
+    case `continue`
+    /// The run stops as `tool_failure`.
+    case stop
+    /// The call is made again; only for tools that read or are idempotent.
+    case retry
+  }
+
+  /// Where its results come from.
+  public enum Implementation: Sendable {
+    /// Written down; see ``ScriptedTool``.
+    case scripted(ScriptedTool)
+    /// A process: the input as JSON on its standard input, the result as JSON on its standard output.
+    case command(CommandDefinition)
+  }
+
+  public var definition: ToolDefinition
+  public var implementation: Implementation
+  public var onError: OnError
+  /// How often a call is started at most with ``OnError/retry``.
+  public var maxAttempts: Int
+  /// The routes on which the model is told of the tool; `nil` for every route.
+  public var routes: [String]?
+
+  public init(
+    definition: ToolDefinition, implementation: Implementation, onError: OnError = .continue,
+    maxAttempts: Int = 3, routes: [String]? = nil
+  ) {
+    self.definition = definition
+    self.implementation = implementation
+    self.onError = onError
+    self.maxAttempts = maxAttempts
+    self.routes = routes
+  }
+
+  /// Whether a failed call may be made again without risk.
+  public var mayRetry: Bool {
+    onError == .retry && (definition.sideEffect == .read || definition.idempotent)
+  }
+}
+
+/// A program that serves as a tool. Started without a shell.
+public struct CommandDefinition: Sendable, Hashable {
+  /// The program and its arguments. A program with a `/` is relative to the agent file's folder.
+  public var arguments: [String]
+  /// The most bytes of standard output; more is an error.
+  public var outputLimitBytes: Int
+
+  public init(arguments: [String], outputLimitBytes: Int = 1 << 20) {
+    self.arguments = arguments
+    self.outputLimitBytes = outputLimitBytes
+  }
+}
+
+/// How much of what was seen is put before the model.
+public struct ContextSettings: Sendable, Hashable {
+  /// Estimated tokens of a prompt at most; the oldest turns are left out beyond it.
+  public var tokenBudget: Int
+  /// How many observations a packet lists at most.
+  public var observationLimit: Int
+
+  public init(tokenBudget: Int = 32_000, observationLimit: Int = 50) {
+    self.tokenBudget = tokenBudget
+    self.observationLimit = observationLimit
+  }
+}
+
+/// How much failure a run takes before it stops.
+public struct FailureSettings: Sendable, Hashable {
+  /// How often a model is asked again after an invalid decision.
+  public var invalidDecisionRetries: Int
+  /// How often a model that is out of reach is asked again.
+  public var modelRetries: Int
+  /// The denied call that ends the run.
+  public var maxDenials: Int
+  /// The error in a row that ends the run.
+  public var maxToolErrors: Int
+
+  public init(
+    invalidDecisionRetries: Int = 2, modelRetries: Int = 2, maxDenials: Int = 3,
+    maxToolErrors: Int = 3
+  ) {
+    self.invalidDecisionRetries = invalidDecisionRetries
+    self.modelRetries = modelRetries
+    self.maxDenials = maxDenials
+    self.maxToolErrors = maxToolErrors
+  }
+}

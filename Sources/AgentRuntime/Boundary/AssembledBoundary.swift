@@ -1,0 +1,74 @@
+public import AgentTrace
+
+/// A boundary put together from its parts.
+public struct AssembledBoundary: Boundary {
+  public let clock: any RunClock
+  public let cancellation: Cancellation
+  private let identifiers: any RunIDs
+  private let model: any Model
+  private let tools: [String: any Tool]
+  private let person: (any Person)?
+
+  /// Tools are found by their names; a tool without an implementation fails when it is called.
+  public init(
+    clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
+    model: any Model, tools: [String: any Tool], person: (any Person)?
+  ) {
+    self.clock = clock
+    self.cancellation = cancellation
+    self.identifiers = identifiers
+    self.model = model
+    self.tools = tools
+    self.person = person
+  }
+
+  public func makeRunID() -> String { identifiers.next() }
+
+  public func reply(to request: ModelRequest) async -> ModelAnswer {
+    await model.reply(to: request)
+  }
+
+  public func run(_ request: ToolRequest) async -> ToolAnswer {
+    guard let tool = tools[request.tool.name] else {
+      return ToolAnswer(result: .error("this tool has no implementation here"))
+    }
+    return await tool.run(request)
+  }
+
+  public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
+    await person?.approve(request)
+  }
+
+  public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
+    await person?.answer(request)
+  }
+}
+
+extension AssembledBoundary {
+  /// The boundary of an agent whose model and tools are scripted: no process, no network.
+  ///
+  /// - Parameter makeTool: Makes what is not scripted, or `nil` where that is not allowed.
+  public init(
+    for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
+    cancellation: Cancellation = Cancellation(),
+    raise: @escaping @Sendable (String) async -> Void = { _ in },
+    makeTool: (CommandDefinition) -> (any Tool)? = { _ in nil }
+  ) {
+    var tools: [String: any Tool] = [:]
+    for registration in agent.tools {
+      switch registration.implementation {
+      case .scripted(let script):
+        tools[registration.definition.name] = ScriptedToolRunner(
+          script, wait: { await clock.wait(microseconds: $0) }, raise: raise)
+      case .command(let command): tools[registration.definition.name] = makeTool(command)
+      }
+    }
+    let model: any Model =
+      switch agent.model.implementation {
+      case .scripted(let script): ScriptedModel(script)
+      }
+    self.init(
+      clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
+      tools: tools, person: agent.human)
+  }
+}

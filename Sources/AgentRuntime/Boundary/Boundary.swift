@@ -1,0 +1,162 @@
+public import AgentTrace
+
+/// The one door to the outside: models, tools, people, clock and identifiers.
+///
+/// Two things implement it: the live one, and the replaying one, which answers from a log. What comes
+/// in here is what an event records, so whatever was recorded can be replayed.
+public protocol Boundary: Sendable {
+  /// The clock that all of the run's times come from.
+  var clock: any RunClock { get }
+  /// Whether and by which signal the run is to end.
+  var cancellation: Cancellation { get }
+  /// An identifier for a new run.
+  func makeRunID() -> String
+  /// Asks the model. A failure is a value.
+  func reply(to request: ModelRequest) async -> ModelAnswer
+  /// Runs a tool. A failure is a value.
+  func run(_ request: ToolRequest) async -> ToolAnswer
+  /// Asks a person to approve a call; `nil` when nobody is there.
+  func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
+  /// Asks a person a question; `nil` when nobody is there.
+  func answer(_ request: QuestionRequest) async -> PersonAnswer?
+}
+
+/// A model is asked for its next decision.
+public struct ModelRequest: Sendable {
+  public var step: Int
+  /// From 1; more after an invalid decision.
+  public var tryNumber: Int
+  /// From 1; more while the model is out of reach.
+  public var attempt: Int
+  /// How many model calls the run has made, this one included.
+  public var number: Int
+  public var packet: ContextPacket
+  /// The tools that the packet discloses.
+  public var tools: [ToolDefinition]
+
+  /// SHA-256 of the canonical messages and tools: what the model is asked, and nothing else.
+  public var digest: String {
+    Digest(
+      of: [
+        "messages": .array(packet.messages),
+        "tools": .array(tools.map { .object($0.encoded) }),
+      ]
+    ).hex
+  }
+}
+
+/// What a model sent back, or why it did not.
+public struct ModelAnswer: Sendable, Hashable {
+  /// The reply as it was received; see ``ModelReply`` for how it is read.
+  public var reply: JSONValue?
+  public var error: String?
+  public var inputTokens: Int?
+  public var outputTokens: Int?
+  public var cost: Double?
+  public var finishReason: String?
+  public var elapsedMicroseconds = 0
+
+  /// A reply.
+  public init(reply: JSONValue) { self.reply = reply }
+
+  /// No reply, and why.
+  public init(error: String) { self.error = error }
+}
+
+/// A tool is to run.
+public struct ToolRequest: Sendable, Hashable {
+  public var callId: String
+  public var tool: ToolDefinition
+  public var input: JSONValue
+  /// From 1.
+  public var attempt: Int
+  public var step: Int
+  /// The same for every attempt of the call.
+  public var idempotencyKey: String
+  /// When to cut the call off; `nil` for never.
+  public var timeoutMicroseconds: Int?
+}
+
+/// What a tool returned.
+public struct ToolAnswer: Sendable, Hashable {
+  public var result: ToolResult
+  public var elapsedMicroseconds: Int
+
+  public init(result: ToolResult, elapsedMicroseconds: Int = 0) {
+    self.result = result
+    self.elapsedMicroseconds = elapsedMicroseconds
+  }
+
+  /// The answer of a tool that was cut off: its effect is unknown unless it only reads.
+  public static func cutOff(
+    _ request: ToolRequest, reason: String, afterMicroseconds elapsed: Int
+  ) -> ToolAnswer {
+    ToolAnswer(
+      result: .error(reason, isEffectUnknown: request.tool.sideEffect != .read),
+      elapsedMicroseconds: elapsed)
+  }
+
+  /// The answer of a tool that took too long.
+  public static func timedOut(
+    _ request: ToolRequest, afterMicroseconds elapsed: Int
+  ) -> ToolAnswer {
+    cutOff(
+      request, reason: "timed out after \(JSONValue(Double(elapsed) / 1_000_000)) seconds",
+      afterMicroseconds: elapsed)
+  }
+}
+
+/// A person is asked to approve one call.
+public struct ApprovalRequest: Sendable, Hashable {
+  public var call: ProposedCall
+  public var reason: String
+}
+
+/// What the person said.
+public struct ApprovalAnswer: Sendable, Hashable {
+  public var granted: Bool
+  public var by: String
+  public var reason: String?
+
+  public init(granted: Bool, by: String, reason: String? = nil) {
+    self.granted = granted
+    self.by = by
+    self.reason = reason
+  }
+}
+
+/// A person is asked a question.
+public struct QuestionRequest: Sendable, Hashable {
+  public var question: String
+}
+
+/// What the person said.
+public struct PersonAnswer: Sendable, Hashable {
+  public var text: String
+  public var by: String
+
+  public init(text: String, by: String) {
+    self.text = text
+    self.by = by
+  }
+}
+
+/// Something that replies to context packets.
+public protocol Model: Sendable {
+  /// The reply to one request. A failure is a value.
+  func reply(to request: ModelRequest) async -> ModelAnswer
+}
+
+/// Something that can be called.
+public protocol Tool: Sendable {
+  /// The result of one call. A failure is a value.
+  func run(_ request: ToolRequest) async -> ToolAnswer
+}
+
+/// Someone who can be asked.
+public protocol Person: Sendable {
+  /// `nil` when nobody is there.
+  func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
+  /// `nil` when nobody is there.
+  func answer(_ request: QuestionRequest) async -> PersonAnswer?
+}

@@ -1,0 +1,41 @@
+import Synchronization
+
+/// A wish to end a run, and whoever has to hear of it.
+public final class Cancellation: Sendable {
+  private struct State {
+    var signal: String?
+    var handlers: [Int: @Sendable () -> Void] = [:]
+    var nextHandler = 0
+  }
+
+  private let state = Mutex(State())
+
+  public init() {}
+
+  /// The name of the signal that asked for it, or `nil` while the run may go on.
+  public var signal: String? { state.withLock { $0.signal } }
+
+  /// Asks the run to end. Only the first wish counts.
+  public func cancel(signal: String) {
+    let handlers = state.withLock { state -> [@Sendable () -> Void] in
+      guard state.signal == nil else { return [] }
+      state.signal = signal
+      return state.handlers.sorted { $0.key < $1.key }.map(\.value)
+    }
+    for handler in handlers { handler() }
+  }
+
+  /// Runs some work that is told at once when the run is to end.
+  public func whileListening<Result: Sendable>(
+    _ handler: @escaping @Sendable () -> Void, _ work: () async -> Result
+  ) async -> Result {
+    let (number, isLate) = state.withLock { state -> (Int, Bool) in
+      state.nextHandler += 1
+      state.handlers[state.nextHandler] = handler
+      return (state.nextHandler, state.signal != nil)
+    }
+    if isLate { handler() }
+    defer { state.withLock { _ = $0.handlers.removeValue(forKey: number) } }
+    return await work()
+  }
+}

@@ -1,0 +1,65 @@
+import Synchronization
+
+/// Gives runs their identifiers.
+public protocol RunIDs: Sendable {
+  /// A UUID in its usual text form.
+  func next() -> String
+}
+
+/// Identifiers from a seed: the same seed gives the same row of them. UUIDv8 (RFC 9562 §5.8).
+public final class SeededRunIDs: RunIDs {
+  private let generator: Mutex<SeededGenerator>
+
+  public init(seed: Int) {
+    generator = Mutex(SeededGenerator(seed: UInt64(bitPattern: Int64(seed))))
+  }
+
+  public func next() -> String {
+    generator.withLock { UUIDText.make(high: $0.next(), low: $0.next(), version: 8) }
+  }
+}
+
+/// Random identifiers. UUIDv4 (RFC 9562 §5.4).
+public struct RandomRunIDs: RunIDs {
+  public init() {}
+
+  public func next() -> String {
+    UUIDText.make(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max), version: 4)
+  }
+}
+
+/// A small, well-spread generator of pseudo-random numbers: SplitMix64 (Steele, Lea and Flood,
+/// OOPSLA 2014). The same seed gives the same row on every machine.
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+  private var state: UInt64
+
+  public init(seed: UInt64) { state = seed }
+
+  public mutating func next() -> UInt64 {
+    state &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = state
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return mixed ^ (mixed >> 31)
+  }
+}
+
+enum UUIDText {
+  /// 128 bits as a UUID with its version and variant set.
+  static func make(high: UInt64, low: UInt64, version: UInt64) -> String {
+    let high = high & ~0xf000 | version << 12
+    let low = low & ~(0b11 << 62) | 0b10 << 62
+    let digits = hex(high) + hex(low)
+    var text = ""
+    for (index, digit) in digits.enumerated() {
+      if [8, 12, 16, 20].contains(index) { text += "-" }
+      text.append(digit)
+    }
+    return text
+  }
+
+  private static func hex(_ value: UInt64) -> String {
+    let text = String(value, radix: 16)
+    return String(repeating: "0", count: 16 - text.count) + text
+  }
+}

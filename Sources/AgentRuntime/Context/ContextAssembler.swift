@@ -1,0 +1,96 @@
+public import AgentTrace
+
+/// Finds an earlier event of the run by its number; `nil` where it is no longer there.
+public typealias EventLookup = (Int) -> Event?
+
+/// Makes the context packet of the next decision.
+///
+/// Pure: the agent file, the state and the earlier events that the state names are all it looks at,
+/// so every recorded packet can be made again from the log, byte for byte. Everything that could have
+/// been put before the model stands in `included` or `omittedRefs` with its reason.
+public struct ContextAssembler: Sendable {
+  private let settings: ContextSettings
+  private let systemPrompt: String?
+  private let tools: [ToolRegistration]
+
+  public init(agent: AgentDefinition) {
+    settings = agent.context
+    systemPrompt = agent.systemPrompt
+    tools = agent.tools
+  }
+
+  /// The tools that the model is told of on a route.
+  public func disclosedTools(route: String?) -> [ToolDefinition] {
+    tools.filter { $0.isDisclosed(on: route) }.map(\.definition)
+  }
+
+  /// The packet for the decision that follows `state`.
+  ///
+  /// - Complexity: linear in the observations that the state retains and the events they name.
+  public func assemble(state: AgentState, lookup: EventLookup) -> ContextPacket {
+    let route = state.policyContext["route"]?.stringValue
+    let disclosed = disclosedTools(route: route)
+    var draft = Draft()
+    draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
+    draft.addTools(tools, route: route)
+    draft.addTurns(Self.turns(of: state, lookup: lookup), budget: budget(beside: disclosed))
+    let listed = draft.list(state.observations.recent, limit: settings.observationLimit)
+    return ContextPacket(
+      runId: state.runId, goal: state.goal, stateSummary: Self.summary(of: state),
+      observations: listed, toolsDisclosed: disclosed.map(\.name),
+      evidenceRefs: draft.evidenceRefs, memoryRefs: draft.memoryRefs, included: draft.included,
+      omittedRefs: draft.omitted, messages: draft.messages,
+      tokenEstimate: draft.tokens + Self.tokens(of: disclosed), tokenBudget: settings.tokenBudget)
+  }
+
+  /// What is left of the budget once the tools are described.
+  private func budget(beside disclosed: [ToolDefinition]) -> Int {
+    max(0, settings.tokenBudget - Self.tokens(of: disclosed))
+  }
+
+  private static func tokens(of tools: [ToolDefinition]) -> Int {
+    tools.reduce(0) { $0 + TokenEstimate.tokens(in: .object($1.encoded)) }
+  }
+
+  private static func summary(of state: AgentState) -> JSONObject {
+    var summary: JSONObject = [
+      "step": JSONValue(state.steps + 1), "toolCalls": JSONValue(state.totals.toolCalls),
+      "denials": JSONValue(state.counters.denials),
+    ]
+    summary["remainingSteps"] = state.maxSteps.map { JSONValue(max(0, $0 - state.steps)) }
+    summary["route"] = state.policyContext["route"]
+    return summary
+  }
+
+  /// The observations as turns: a decision and everything up to the next one, kept or left out
+  /// together, so that no result ever stands without its call.
+  private static func turns(of state: AgentState, lookup: EventLookup) -> [Turn] {
+    var turns: [Turn] = []
+    for observation in state.observations.recent {
+      let part = Turn.Part(observation: observation, event: lookup(observation.seq))
+      if observation.kind == .model || turns.isEmpty {
+        turns.append(Turn(parts: [part]))
+      } else {
+        turns[turns.count - 1].parts.append(part)
+      }
+    }
+    return turns
+  }
+}
+
+extension ToolRegistration {
+  /// Whether the model is told of this tool on a route.
+  func isDisclosed(on route: String?) -> Bool {
+    guard let routes else { return true }
+    guard let route else { return false }
+    return routes.contains { $0.hasSameUTF8(as: route) }
+  }
+}
+
+/// How many tokens a value may be for a model: a quarter of the bytes of its canonical form, rounded
+/// up. An estimate that errs on the high side for English and needs no vocabulary.
+public enum TokenEstimate {
+  public static func tokens(in value: JSONValue) -> Int {
+    (CanonicalJSON.encode(value, form: .plain).count + 3) / 4
+  }
+}

@@ -1,0 +1,91 @@
+import AgentTrace
+
+/// A decision with what came of it: the unit in which history is kept or left out.
+struct Turn {
+  struct Part {
+    var observation: Observation
+    /// The event that carries the data; `nil` where it is lost.
+    var event: Event?
+  }
+
+  var parts: [Part]
+
+  /// The messages that show this turn to the model.
+  var messages: [JSONValue] { parts.compactMap(\.message) }
+
+  /// Ids of results that an answer may cite.
+  var evidenceRefs: [String] {
+    parts.filter { $0.event?.type == .toolResult && $0.event?.data["status"] == "ok" }
+      .map(\.observation.id)
+  }
+
+  /// Notes that were read, as `scope/key`.
+  var memoryRefs: [String] {
+    parts.compactMap { part in
+      guard part.event?.type == .memoryRead, let data = part.event?.data,
+        let note = try? MemoryNote(decoding: data)
+      else { return nil }
+      return "\(note.scope)/\(note.key)"
+    }
+  }
+}
+
+extension Turn.Part {
+  /// How the model is shown this; `nil` for what is told in another way.
+  var message: JSONValue? {
+    guard let event else {
+      return Self.text("user", "[\(observation.id) is no longer in the log] \(observation.summary)")
+    }
+    switch event.type {
+    case .decision: return Self.message(of: event)
+    case .toolResult: return Self.message(ofResult: event)
+    case .humanReplied:
+      return Self.message("user", [["type": "text", "text": event.data["text"] ?? .null]])
+    case .memoryRead:
+      guard let note = try? MemoryNote(decoding: event.data) else { return nil }
+      let value = note.value.map { $0.stringValue ?? CanonicalJSON.string($0, form: .plain) }
+      return Self.text("system", "Memory \(note.scope)/\(note.key): \(value ?? "nothing")")
+    default: return nil  // A refused result tells of its verdict; a resume is no news to a model.
+    }
+  }
+
+  private static func message(of event: Event) -> JSONValue? {
+    guard let decision = try? DecisionPayload(decoding: event.data).decision else { return nil }
+    switch decision {
+    case .answer(let text, _): return Self.text("assistant", text)
+    case .askHuman(let question): return Self.text("assistant", question)
+    case .stop: return nil
+    case .invalid(let reason, _):
+      return Self.text("user", "The last reply was no valid decision: \(reason). Reply again.")
+    case .tool(let calls):
+      return message(
+        "assistant",
+        calls.map {
+          [
+            "type": "tool_call", "callId": .string($0.callId), "name": .string($0.name),
+            "input": $0.input,
+          ]
+        })
+    }
+  }
+
+  private static func message(ofResult event: Event) -> JSONValue {
+    var part: JSONObject = ["type": "tool_result", "callId": event.data["callId"] ?? .null]
+    if event.data["status"] == "ok" {
+      part["data"] = event.data["data"] ?? .null
+    } else {
+      // Said only where something went wrong: a result without it is `ok`.
+      part["status"] = event.data["status"]
+      part["data"] = event.data["reason"] ?? .null
+    }
+    return message("tool", [.object(part)])
+  }
+
+  private static func message(_ role: String, _ content: [JSONValue]) -> JSONValue {
+    ["role": .string(role), "content": .array(content)]
+  }
+
+  static func text(_ role: String, _ text: String) -> JSONValue {
+    message(role, [["type": "text", "text": .string(text)]])
+  }
+}

@@ -1,0 +1,110 @@
+import AgentTrace
+
+/// One run in progress.
+struct AgentLoop {
+  let agent: AgentDefinition
+  let registry: ToolRegistry
+  let boundary: any Boundary
+  var recorder: Recorder
+  let gate: PolicyGate
+  let assembler: ContextAssembler
+
+  init(
+    agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder
+  ) {
+    self.agent = agent
+    self.registry = registry
+    self.boundary = boundary
+    self.recorder = recorder
+    gate = PolicyGate(agent.policy)
+    assembler = ContextAssembler(agent: agent)
+  }
+
+  var state: AgentState { recorder.state }
+
+  /// Why the run goes no further, found on the way.
+  struct Halt {
+    var reason: StopReason
+    var detail: String?
+    var answer: String?
+    var evidenceRefs: [String] = []
+    var isFinal = true
+  }
+
+  mutating func run(from started: RunStarted) async throws {
+    try recorder.append(.runStarted(started), step: 0)
+    for note in agent.memory { try recorder.append(.memoryRead(note), step: 0) }
+    while true {
+      let step = state.steps + 1
+      if let halt = haltBeforeStep() { return try stop(halt, step: state.steps) }
+      if let halt = try await runStep(step) { return try stop(halt, step: step) }
+    }
+  }
+
+  private mutating func runStep(_ step: Int) async throws -> Halt? {
+    switch try await decide(step: step) {
+    case .halt(let halt): return halt
+    case .decision(.answer(let text, let refs)):
+      return Halt(
+        reason: .success, detail: StopDetail.finalAnswer, answer: text, evidenceRefs: refs)
+    case .decision(.stop(let reason)): return Halt(reason: reason, detail: StopDetail.model)
+    case .decision(.askHuman(let question)): return try await ask(question, step: step)
+    case .decision(.tool(let calls)): return try await execute(calls, step: step)
+    case .decision(.invalid):
+      return Halt(reason: .invalidDecision, detail: StopDetail.error)
+    }
+  }
+
+  private mutating func stop(_ halt: Halt, step: Int) throws {
+    let stop = Stop(
+      reason: halt.reason, detail: halt.detail, answer: halt.answer,
+      evidenceRefs: halt.evidenceRefs, isFinal: halt.isFinal, totals: state.totals,
+      stateFormat: AgentState.format, stateDigest: state.digest.hex)
+    try recorder.append(.stop(stop), step: step)
+  }
+
+  // MARK: Limits
+
+  private func haltBeforeStep() -> Halt? {
+    if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
+    let limits = agent.limits
+    let totals = state.totals
+    if let limit = limits.maxSteps, totals.steps >= limit {
+      return Halt(reason: .budgetExhausted, detail: StopDetail.maxSteps)
+    }
+    if let limit = limits.maxTokens, totals.inputTokens + totals.outputTokens >= limit {
+      return Halt(reason: .budgetExhausted, detail: StopDetail.maxTokens)
+    }
+    if let limit = limits.maxCost, let cost = totals.cost, cost >= limit {
+      return Halt(reason: .budgetExhausted, detail: StopDetail.maxCost)
+    }
+    return haltByTime()
+  }
+
+  func haltByTime() -> Halt? {
+    guard let limit = timeoutMicroseconds, state.elapsedMicroseconds >= limit else { return nil }
+    return Halt(reason: .budgetExhausted, detail: StopDetail.timeout)
+  }
+
+  /// The limit on active run time.
+  var timeoutMicroseconds: Int? {
+    agent.limits.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
+  }
+
+  static func cancelled(by signal: String) -> Halt {
+    Halt(reason: .cancelled, detail: StopDetail.signal(signal), isFinal: false)
+  }
+
+  // MARK: People
+
+  private mutating func ask(_ question: String, step: Int) async throws -> Halt? {
+    let asked = recorder.lastSeq
+    guard let answer = await boundary.answer(QuestionRequest(question: question)) else {
+      return Halt(reason: .blocked, detail: StopDetail.human, isFinal: false)
+    }
+    let text = JSONValue.string(answer.text).admitted
+    try recorder.append(
+      .humanReplied(HumanReplied(text: text, by: answer.by, replyTo: asked)), step: step)
+    return nil
+  }
+}

@@ -1,0 +1,86 @@
+import AgentTrace
+
+/// Calls that run side by side, and the order in which their results are taken in.
+///
+/// On a running clock results come as they end. On a fixed one they come by the time they are said to
+/// take, then in call order, so that the same script gives the same log: all that run are awaited,
+/// and the one that would have ended first is handed out.
+struct CallBatch {
+  struct Attempt: Sendable {
+    var answer: ToolAnswer
+    /// From 1.
+    var attempt: Int
+  }
+
+  enum Turn {
+    /// A call may start now.
+    case start(Int)
+    /// A call ended, at this time of the run.
+    case finish(Int, Attempt, endedAt: Int)
+  }
+
+  private struct Running {
+    var index: Int
+    var startedAt: Int
+    var task: Task<Attempt, Never>
+  }
+
+  private let limit: Int
+  private let isFixed: Bool
+  private let count: Int
+  private var nextIndex = 0
+  private var running: [Running] = []
+  private let (ended, announce) = AsyncStream<Int>.makeStream()
+
+  init(calls: [ProposedCall], limit: Int, isFixed: Bool) {
+    count = calls.count
+    self.limit = limit
+    self.isFixed = isFixed
+  }
+
+  /// What to do next; `nil` when every call has ended.
+  mutating func next() async -> Turn? {
+    if nextIndex < count, running.count < limit {
+      defer { nextIndex += 1 }
+      return .start(nextIndex)
+    }
+    guard !running.isEmpty else { return nil }
+    return await isFixed ? nextByTime() : nextByArrival()
+  }
+
+  mutating func begin(
+    _ index: Int, at startedAt: Int, _ work: @escaping @Sendable () async -> Attempt
+  ) {
+    let announce = announce
+    let task = Task {
+      let attempt = await work()
+      announce.yield(index)
+      return attempt
+    }
+    running.append(Running(index: index, startedAt: startedAt, task: task))
+  }
+
+  private mutating func nextByArrival() async -> Turn? {
+    for await index in ended {
+      guard let position = running.firstIndex(where: { $0.index == index }) else { continue }
+      let attempt = await running.remove(at: position).task.value
+      return .finish(index, attempt, endedAt: 0)
+    }
+    return nil
+  }
+
+  private mutating func nextByTime() async -> Turn? {
+    var first: (position: Int, endedAt: Int, attempt: Attempt)?
+    for (position, call) in running.enumerated() {
+      let attempt = await call.task.value
+      let endedAt = call.startedAt + attempt.answer.elapsedMicroseconds
+      if let best = first, (best.endedAt, running[best.position].index) <= (endedAt, call.index) {
+        continue
+      }
+      first = (position, endedAt, attempt)
+    }
+    guard let first else { return nil }
+    let call = running.remove(at: first.position)
+    return .finish(call.index, first.attempt, endedAt: first.endedAt)
+  }
+}

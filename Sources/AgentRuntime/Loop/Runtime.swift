@@ -1,0 +1,83 @@
+public import AgentTrace
+
+/// Runs agents: goal, context, decision, policy, tools, observation, stop.
+///
+/// The model proposes, the runtime decides: a decision is validated, then every call gets its
+/// verdict, then the allowed calls run. State changes in one way, by an event that is appended to the
+/// log and applied.
+public struct Runtime {
+  private let agent: AgentDefinition
+  private let registry: ToolRegistry
+  private let boundary: any Boundary
+
+  /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used.
+  public init(agent: AgentDefinition, boundary: any Boundary) throws {
+    self.agent = agent
+    registry = try ToolRegistry(agent.tools)
+    self.boundary = boundary
+  }
+
+  /// What a run is started with.
+  public struct Start: Sendable {
+    public var goal: JSONValue
+    /// The run's identifier; taken from the boundary before a log is opened.
+    public var runId: String
+    public var seed: Int?
+    public var caseId: String?
+    public var trial: Int?
+    public var tags: [String] = []
+
+    public init(goal: JSONValue, runId: String, seed: Int? = nil) {
+      self.goal = goal
+      self.runId = runId
+      self.seed = seed
+    }
+  }
+
+  /// Runs the agent to its end or to a pause.
+  ///
+  /// - Parameters:
+  ///   - sink: Gets each event before what follows from it.
+  ///   - observe: Called with each event once it is kept; for showing a run as it happens.
+  /// - Returns: the last state. Why it stopped is in there, however badly it went.
+  /// - Throws: only what the sink throws.
+  public func run(
+    _ start: Start, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
+  ) async throws -> AgentState {
+    let recorder = Recorder(
+      runId: start.runId, sink: sink, clock: boundary.clock, observe: observe)
+    var loop = AgentLoop(
+      agent: agent, registry: registry, boundary: boundary, recorder: recorder)
+    try await loop.run(from: started(start))
+    return loop.state
+  }
+
+  private func started(_ start: Start) -> RunStarted {
+    var started = RunStarted(
+      agentName: agent.name, goal: start.goal.admitted, input: start.goal.admitted,
+      limits: agent.limits, policyContext: agent.policyContext, tools: agent.tools.map(\.definition)
+    )
+    started.agentVersion = agent.version
+    started.agentDigest = agent.digest
+    started.policyDigest = agent.policy.digest
+    started.modelProvider = agent.model.provider
+    started.modelName = agent.model.name
+    started.seed = start.seed
+    started.caseId = start.caseId
+    started.trial = start.trial
+    started.tags = start.tags
+    return started
+  }
+}
+
+extension JSONValue {
+  /// The most bytes of one value that enters a run, and the deepest it may nest; so that a line of
+  /// the log that repeats it stays within its limits.
+  static let admissionLimitBytes = 1 << 20
+  static let admissionDepthLimit = 64
+
+  /// The value as it may enter a run: cut with a marker where it is too large or too deep.
+  var admitted: JSONValue {
+    cut(toBytes: depth > Self.admissionDepthLimit ? 0 : Self.admissionLimitBytes)
+  }
+}

@@ -1,0 +1,99 @@
+public import AgentTrace
+public import TraceMatching
+
+/// Decisions written down, in the order they are made.
+///
+/// The script keeps no place of its own: the n-th try of a model call takes the n-th turn, and
+/// choices within a turn look only at the request. So a run that is replayed, resumed or forked
+/// meets the same script.
+public struct ModelScript: Sendable {
+  /// One turn: its first choice whose condition holds is made.
+  public struct Turn: Sendable {
+    public var choices: [Choice]
+    /// How many tries in a row the turn serves.
+    public var repeats: Int
+
+    public init(choices: [Choice], repeats: Int = 1) {
+      self.choices = choices
+      self.repeats = repeats
+    }
+  }
+
+  /// A decision and when it is made.
+  public struct Choice: Sendable {
+    /// Looks at the ``ScriptView`` of the request; `nil` holds always.
+    public var condition: Matcher?
+    public var answer: Answer
+    /// What the turn is said to cost.
+    public var usage: Usage?
+
+    public init(condition: Matcher? = nil, answer: Answer, usage: Usage? = nil) {
+      self.condition = condition
+      self.answer = answer
+      self.usage = usage
+    }
+  }
+
+  /// What a turn does.
+  public enum Answer: Sendable {
+    /// A reply as a model would send it (``ModelReply``), `${…}` filled in from the view.
+    case reply(JSONValue)
+    /// The try fails with this error, as if the model were out of reach.
+    case unreachable(String)
+  }
+
+  /// Tokens and money of one try.
+  public struct Usage: Sendable, Hashable {
+    public var inputTokens: Int?
+    public var outputTokens: Int?
+    public var cost: Double?
+
+    public init(inputTokens: Int? = nil, outputTokens: Int? = nil, cost: Double? = nil) {
+      self.inputTokens = inputTokens
+      self.outputTokens = outputTokens
+      self.cost = cost
+    }
+  }
+
+  public var turns: [Turn]
+
+  public init(turns: [Turn]) { self.turns = turns }
+
+  /// The turn that serves a try, from 1; `nil` behind the end.
+  func turn(forTry number: Int) -> Turn? {
+    var rest = number
+    for turn in turns {
+      if rest <= turn.repeats { return turn }
+      rest -= turn.repeats
+    }
+    return nil
+  }
+}
+
+/// The model that a script plays.
+public struct ScriptedModel: Model {
+  private let script: ModelScript
+
+  public init(_ script: ModelScript) { self.script = script }
+
+  /// A script that ends too early, or whose turn fits nothing, counts as a model out of reach.
+  public func reply(to request: ModelRequest) async -> ModelAnswer {
+    guard let turn = script.turn(forTry: request.number) else {
+      return ModelAnswer(error: "the script has no turn \(request.number)")
+    }
+    let view = ScriptView(request: request).value
+    for choice in turn.choices {
+      if let condition = choice.condition, !condition.match(view).isMatch { continue }
+      var answer: ModelAnswer
+      switch choice.answer {
+      case .unreachable(let error): answer = ModelAnswer(error: error)
+      case .reply(let reply): answer = ModelAnswer(reply: Template.fill(reply, from: view))
+      }
+      answer.inputTokens = choice.usage?.inputTokens
+      answer.outputTokens = choice.usage?.outputTokens
+      answer.cost = choice.usage?.cost
+      return answer
+    }
+    return ModelAnswer(error: "no choice of turn \(request.number) of the script fits")
+  }
+}

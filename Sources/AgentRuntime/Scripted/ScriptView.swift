@@ -1,0 +1,79 @@
+import AgentTrace
+
+/// What a script may look at: what the model was shown, laid out for conditions and `${…}`.
+///
+/// `{"step","try","number","goal","results":[{"callId","tool","input","status","data"}],
+/// "last":{…the last result…},"replies":["…what people said…"]}`. It is made of the prompt alone, so
+/// a script never knows more than a model would.
+struct ScriptView {
+  let value: JSONValue
+
+  init(request: ModelRequest) {
+    var calls: [String: (tool: JSONValue, input: JSONValue)] = [:]
+    var results: [JSONValue] = []
+    var replies: [JSONValue] = []
+    for message in request.packet.messages {
+      for part in message["content"]?.arrayValue ?? [] {
+        switch part["type"]?.stringValue {
+        case "tool_call":
+          if let callId = part["callId"]?.stringValue {
+            calls[callId] = (part["name"] ?? .null, part["input"] ?? .null)
+          }
+        case "tool_result":
+          let callId = part["callId"]?.stringValue ?? ""
+          results.append([
+            "callId": .string(callId), "tool": calls[callId]?.tool ?? .null,
+            "input": calls[callId]?.input ?? .null, "status": part["status"] ?? "ok",
+            "data": part["data"] ?? .null,
+          ])
+        default:
+          if message["role"] == "user", let text = part["text"] { replies.append(text) }
+        }
+      }
+    }
+    value = [
+      "step": JSONValue(request.step), "try": JSONValue(request.tryNumber),
+      "number": JSONValue(request.number), "goal": request.packet.goal,
+      "results": .array(results), "last": results.last ?? .null,
+      "replies": .array(Array(replies.dropFirst())),
+    ]
+  }
+}
+
+/// Fills `${path}` in a script's texts; a path is keys and indices joined by dots.
+enum Template {
+  /// A text that is nothing but one `${path}` becomes the value itself; inside a longer text a value
+  /// stands as its text. A path that leads nowhere stays as it is written.
+  static func fill(_ value: JSONValue, from view: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): fill(text, from: view)
+    case .array(let elements): .array(elements.map { fill($0, from: view) })
+    case .object(let object): .object(object.mapValues { fill($0, from: view) })
+    default: value
+    }
+  }
+
+  private static func fill(_ text: String, from view: JSONValue) -> JSONValue {
+    guard text.utf8.contains(UInt8(ascii: "$")) else { return .string(text) }
+    var filled = ""
+    var rest = text[...]
+    while let start = rest.firstRange(of: "${") {
+      guard let end = rest[start.upperBound...].firstIndex(of: "}") else { break }
+      let found = view[pointer(rest[start.upperBound..<end])]
+      let isWhole = start.lowerBound == text.startIndex && rest.index(after: end) == text.endIndex
+      if isWhole, let found { return found }
+      filled += rest[..<start.lowerBound]
+      switch found {
+      case nil: filled += rest[start.lowerBound...end]
+      case .string(let text): filled += text
+      case let other?: filled += CanonicalJSON.string(other, form: .plain)
+      }
+      rest = rest[rest.index(after: end)...]
+    }
+    return .string(filled + rest)
+  }
+
+  private static func pointer(_ path: Substring) -> JSONPointer {
+    JSONPointer(tokens: path.split(separator: ".").map(String.init))
+  }
+}

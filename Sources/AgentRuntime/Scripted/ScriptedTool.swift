@@ -1,0 +1,77 @@
+public import AgentTrace
+public import TraceMatching
+
+/// A tool whose results are written down. The first rule that fits answers.
+public struct ScriptedTool: Sendable {
+  /// A result and when it is given.
+  public struct Rule: Sendable {
+    /// Looks at `{"input","attempt","step"}`; `nil` fits always.
+    public var condition: Matcher?
+    public var outcome: Outcome
+    /// How long the tool seems to work.
+    public var delaySeconds: Double
+    /// A signal that the tool sends to its own process before it answers, for example `SIGTERM`.
+    public var raises: String?
+
+    public init(
+      condition: Matcher? = nil, outcome: Outcome, delaySeconds: Double = 0, raises: String? = nil
+    ) {
+      self.condition = condition
+      self.outcome = outcome
+      self.delaySeconds = delaySeconds
+      self.raises = raises
+    }
+  }
+
+  /// What a rule answers; `${…}` is filled in from what its condition looks at.
+  public enum Outcome: Sendable {
+    case ok(JSONValue)
+    case error(String)
+  }
+
+  public var rules: [Rule]
+
+  public init(rules: [Rule]) { self.rules = rules }
+}
+
+/// Runs scripted tools on a clock of the caller's choice.
+public struct ScriptedToolRunner: Tool {
+  private let tool: ScriptedTool
+  /// Waits for so many microseconds; a clock that stands still returns at once.
+  private let wait: @Sendable (Int) async -> Void
+  /// Sends a signal to this process by its name, and returns once it has arrived.
+  private let raise: @Sendable (String) async -> Void
+
+  public init(
+    _ tool: ScriptedTool, wait: @escaping @Sendable (Int) async -> Void,
+    raise: @escaping @Sendable (String) async -> Void
+  ) {
+    self.tool = tool
+    self.wait = wait
+    self.raise = raise
+  }
+
+  public func run(_ request: ToolRequest) async -> ToolAnswer {
+    let view: JSONValue = [
+      "input": request.input, "attempt": JSONValue(request.attempt),
+      "step": JSONValue(request.step),
+    ]
+    guard let rule = tool.rules.first(where: { $0.condition?.match(view).isMatch ?? true }) else {
+      return ToolAnswer(result: .error("the script of this tool has no result for this input"))
+    }
+    if let signal = rule.raises { await raise(signal) }
+    let delay = Int(min(max(0, rule.delaySeconds), 1_000_000) * 1_000_000)
+    if let timeout = request.timeoutMicroseconds, delay > timeout {
+      await wait(timeout)
+      return .timedOut(request, afterMicroseconds: timeout)
+    }
+    await wait(delay)
+    let result: ToolResult
+    switch rule.outcome {
+    case .ok(let data): result = .ok(data: Template.fill(data, from: view))
+    case .error(let reason):
+      result = .error(reason: Template.fill(.string(reason), from: view), isEffectUnknown: false)
+    }
+    return ToolAnswer(result: result, elapsedMicroseconds: delay)
+  }
+}
