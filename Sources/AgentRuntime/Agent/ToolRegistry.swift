@@ -1,5 +1,5 @@
 public import AgentTrace
-public import TraceMatching
+import TraceMatching
 
 /// The tools of an agent by name, with their schemas compiled.
 public struct ToolRegistry: Sendable {

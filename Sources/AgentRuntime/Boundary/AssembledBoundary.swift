@@ -1,4 +1,4 @@
-public import AgentTrace
+import AgentTrace
 
 /// A boundary put together from its parts.
 public struct AssembledBoundary: Boundary {

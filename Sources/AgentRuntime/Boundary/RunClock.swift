@@ -1,4 +1,3 @@
-public import AgentTrace
 import Synchronization
 
 /// The times of a run.

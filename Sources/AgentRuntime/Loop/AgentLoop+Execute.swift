@@ -81,6 +81,17 @@ extension AgentLoop {
   private mutating func run(_ calls: [ProposedCall], step: Int) async throws -> [String] {
     var batch = CallBatch(
       calls: calls, limit: max(1, agent.parallelCalls), isFixed: boundary.clock.isFixed)
+    do {
+      return try await run(calls, in: &batch, step: step)
+    } catch {
+      await batch.cancel()
+      throw error
+    }
+  }
+
+  private mutating func run(
+    _ calls: [ProposedCall], in batch: inout CallBatch, step: Int
+  ) async throws -> [String] {
     var results: [Int: ToolResult] = [:]
     while let turn = await batch.next() {
       switch turn {

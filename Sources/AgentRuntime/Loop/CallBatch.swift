@@ -30,12 +30,15 @@ struct CallBatch {
   private let count: Int
   private var nextIndex = 0
   private var running: [Running] = []
-  private let (ended, announce) = AsyncStream<Int>.makeStream()
+  /// Indices of calls as they end.
+  private let ended: AsyncStream<Int>
+  private let announce: AsyncStream<Int>.Continuation
 
   init(calls: [ProposedCall], limit: Int, isFixed: Bool) {
     count = calls.count
     self.limit = limit
     self.isFixed = isFixed
+    (ended, announce) = AsyncStream.makeStream()
   }
 
   /// What to do next; `nil` when every call has ended.
@@ -58,6 +61,13 @@ struct CallBatch {
       return attempt
     }
     running.append(Running(index: index, startedAt: startedAt, task: task))
+  }
+
+  /// Ends what still runs; for a run that cannot go on. Waits for it, so that nothing is left behind.
+  mutating func cancel() async {
+    for call in running { call.task.cancel() }
+    for call in running { _ = await call.task.value }
+    running = []
   }
 
   private mutating func nextByArrival() async -> Turn? {

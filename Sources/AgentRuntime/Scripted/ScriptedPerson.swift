@@ -1,4 +1,4 @@
-public import AgentTrace
+import AgentTrace
 public import TraceMatching
 
 /// A person written down: whom they are, which calls they approve, what they answer.
