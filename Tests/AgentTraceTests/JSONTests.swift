@@ -1,0 +1,209 @@
+import AgentTrace
+import Testing
+
+@Suite("JSON values and their canonical form")
+struct JSONTests {
+  @Test(
+    "text that is no JSON is an error that names the byte",
+    arguments: [
+      ("", 0), ("{", 1), ("[1,", 3), ("[1,]", 3), ("{\"a\"}", 4), ("{\"a\":}", 5), ("{,}", 1),
+      ("tru", 3), ("nul", 3), ("01", 0), ("-", 1), ("1.", 2), ("1e", 2), ("+1", 0), (".5", 0),
+      ("\"a", 2), ("\"\\x\"", 2), ("\"\\u12\"", 5), ("\"\u{1}\"", 1), ("1 2", 2), ("NaN", 0),
+      ("[1}", 2), ("{\"a\":1]", 6), ("'a'", 0), ("{a:1}", 1),
+    ])
+  func malformed(text: String, offset: Int) {
+    #expect {
+      try JSONValue(parsing: text)
+    } throws: { error in
+      (error as? JSONError)?.offset == offset
+    }
+  }
+
+  @Test(
+    "what a log must not hold is refused there and kept as bytes from foreign files",
+    arguments: [
+      #"{"a":1,"a":2}"#, #""\ud800""#, #""\udc00x""#, #"{"\ud800":1}"#, #""\ud800\u0041""#,
+    ])
+  func foreignText(text: String) throws {
+    #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+    let kept = try JSONValue(parsing: text, options: .init(keepsForeignText: true))
+    guard case .bytes = kept else {
+      Issue.record("\(text) became \(kept)")
+      return
+    }
+  }
+
+  @Test("invalid UTF-8 is refused, and kept as bytes from foreign files")
+  func invalidUTF8() throws {
+    let text: [UInt8] = [0x22, 0xff, 0x61, 0x22]
+    #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+    let kept = try JSONValue(parsing: text, options: .init(keepsForeignText: true))
+    #expect(kept == .bytes([0xff, 0x61]))
+  }
+
+  @Test("a lone surrogate is kept as its WTF-8")
+  func loneSurrogate() throws {
+    let kept = try JSONValue(parsing: #""a\ud800b""#, options: .init(keepsForeignText: true))
+    #expect(kept == .bytes([0x61, 0xed, 0xa0, 0x80, 0x62]))
+  }
+
+  @Test("nesting is bounded, one level inside the limit and one beyond", arguments: [1, 5, 128])
+  func depth(limit: Int) throws {
+    let deepest = String(repeating: "[", count: limit) + String(repeating: "]", count: limit)
+    let options = JSONValue.ParseOptions(depthLimit: limit)
+    #expect(try JSONValue(parsing: deepest, options: options).depth == limit)
+    #expect(throws: JSONError(code: .tooDeep(limit: limit), offset: limit)) {
+      try JSONValue(parsing: "[\(deepest)]", options: options)
+    }
+  }
+
+  @Test("a million open brackets end in an error, not in a crash")
+  func deepBomb() {
+    let bomb = [UInt8](repeating: UInt8(ascii: "["), count: 1_000_000)
+    #expect(throws: JSONError.self) { try JSONValue(parsing: bomb) }
+  }
+
+  @Test(
+    "canonical text reads back as itself",
+    arguments: [
+      "null", "true", "false", "0", "-0", "1.0", "1e5", "1E+05", "123456789012345678901234567890",
+      #""""#, #""\"\\\b\t\n\f\r\u0000\u001f/é😀\u007f""#, "[]", "{}", "[[],{},[1,2]]",
+      #"{"":0,"a":{"b":[null]},"é":1,"😀":2}"#,
+    ])
+  func roundTrip(text: String) throws {
+    let text = text.replacing("\\u007f", with: "\u{7f}")
+    #expect(CanonicalJSON.string(try JSONValue(parsing: text)) == text)
+  }
+
+  @Test("keys sort by UTF-8 bytes, where UTF-16 would have it the other way round")
+  func keyOrder() throws {
+    let value = try JSONValue(parsing: "{\"😀\":1,\"\u{fb33}\":2,\"a\":3,\"Z\":4}")
+    #expect(CanonicalJSON.string(value) == "{\"Z\":4,\"a\":3,\"\u{fb33}\":2,\"😀\":1}")
+  }
+
+  @Test("strings are their bytes: equivalent spellings differ, as values and as keys")
+  func equivalence() throws {
+    let (composed, decomposed) = ("\u{e9}", "e\u{301}")
+    #expect(composed == decomposed)
+    #expect(JSONValue.string(composed) != .string(decomposed))
+    let object = try JSONValue(parsing: "{\"\(composed)\":1,\"\(decomposed)\":2}")
+    #expect(object[composed] == 1)
+    #expect(object[decomposed] == 2)
+  }
+
+  @Test(
+    "doubles print as ECMAScript prints them",
+    arguments: [
+      (1.0, "1"), (-0.0, "0"), (1e21, "1e+21"), (1e20, "100000000000000000000"),
+      (1e-6, "0.000001"), (1e-7, "1e-7"), (Double.leastNonzeroMagnitude, "5e-324"),
+      (0.1 + 0.2, "0.30000000000000004"),
+      (123.456, "123.456"), (-1.5e300, "-1.5e+300"),
+      (1.7976931348623157e308, "1.7976931348623157e+308"),
+      (100, "100"), (0.5, "0.5"), (12_345_678_901_234_567_168, "12345678901234567000"),
+    ])
+  func doubles(value: Double, text: String) {
+    #expect(JSONValue(value).description == text)
+    #expect(Double(text) == value)
+  }
+
+  @Test("what is not finite has no number", arguments: [Double.nan, .infinity, -.infinity])
+  func notFinite(value: Double) {
+    #expect(JSONNumber(value) == nil)
+  }
+
+  @Test(
+    "a token is a number only if all of it is",
+    arguments: ["", " 1", "1 ", "1x", "--1", "1,2", "[1]"])
+  func tokens(text: String) {
+    #expect(JSONNumber(token: text) == nil)
+  }
+
+  @Test(
+    "whole numbers are seen whatever their token",
+    arguments: [
+      ("2", 2), ("2.0", 2), ("2e0", 2), ("-0", 0), ("9007199254740993", 9_007_199_254_740_993),
+    ])
+  func integers(token: String, value: Int) throws {
+    #expect(try JSONValue(parsing: token).intValue == value)
+  }
+
+  @Test(
+    "numbers that are no integers, or too large, have no integer",
+    arguments: ["2.5", "1e400", "1e19"])
+  func noIntegers(token: String) throws {
+    #expect(try JSONValue(parsing: token).intValue == nil)
+  }
+
+  @Test(
+    "a user's own reserved keys gain one $ in a log and lose it again",
+    arguments: ["$same", "$$list", "$bytes", "$$$lost", "$cut"])
+  func reservedKeys(key: String) {
+    let escaped = key.escapingReservedKey
+    #expect(escaped == "$" + key)
+    #expect(escaped.unescapingReservedKey == key)
+    let value = JSONValue.object(JSONObject([(key, 1)]))
+    #expect(CanonicalJSON.string(value) == "{\"\(escaped)\":1}")
+    #expect(CanonicalJSON.string(value, form: .plain) == "{\"\(key)\":1}")
+  }
+
+  @Test(
+    "other keys with a $ stay as they are",
+    arguments: ["$", "$sam", "same", "$same ", "a$same", ""])
+  func otherKeys(key: String) {
+    #expect(key.escapingReservedKey == key)
+    #expect(key.unescapingReservedKey == key)
+  }
+
+  @Test("base64 reads back at every length, and nothing else is taken for it", arguments: 0...20)
+  func base64(count: Int) {
+    let raw = (0..<count).map { UInt8($0 * 37 % 256) }
+    var text: [UInt8] = []
+    Base64.append(raw, to: &text)
+    #expect(Base64.decode(String(decoding: text, as: UTF8.self)) == raw)
+    #expect(Base64.decode(String(decoding: text, as: UTF8.self) + "!") == nil)
+    #expect(
+      count % 3 == 0 || Base64.decode(String(decoding: text.dropLast(), as: UTF8.self)) == nil)
+  }
+
+  @Test(
+    "pointers lead where RFC 6901 says",
+    arguments: [
+      ("", #"{"a":{"b/c":[1,{"m~n":2}]}}"#), ("/a/b~1c/0", "1"), ("/a/b~1c/1/m~0n", "2"),
+    ])
+  func pointers(text: String, expected: String) throws {
+    let value = try JSONValue(parsing: #"{"a":{"b/c":[1,{"m~n":2}]}}"#)
+    let pointer = try #require(JSONPointer(text))
+    #expect(pointer.description == text)
+    #expect(value[pointer]?.description == expected)
+  }
+
+  @Test("pointers that are none, or lead nowhere, give nothing")
+  func badPointers() throws {
+    for text in ["a", "/~", "/~2"] { #expect(JSONPointer(text) == nil) }
+    let value = try JSONValue(parsing: "[1]")
+    for text in ["/1", "/00", "/-", "/+0", "/0/a"] {
+      #expect(value[try #require(JSONPointer(text))] == nil)
+    }
+  }
+
+  @Test("a value over its limit is cut with its size and a beginning that ends between scalars")
+  func cutting() {
+    let text = String(repeating: "é", count: 5_000)
+    guard case .cut(let bytes, let head) = JSONValue.string(text).cut(toBytes: 2_001) else {
+      Issue.record("not cut")
+      return
+    }
+    #expect(bytes == 10_002)
+    #expect(head == String(repeating: "é", count: 512))
+    #expect(JSONValue.string(text).cut(toBytes: 10_002) == .string(text))
+  }
+
+  @Test("hex digests read back, and nothing else is taken for one")
+  func digests() {
+    let digest = Digest(of: Array("abc".utf8))
+    #expect(digest.hex == "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")
+    #expect(Digest(hex: digest.hex) == digest)
+    #expect(Digest(hex: digest.hex.uppercased()) == nil)
+    #expect(Digest(hex: String(digest.hex.dropLast())) == nil)
+  }
+}

@@ -1,0 +1,268 @@
+import AgentTrace
+import Testing
+
+/// Events of a run with two parallel calls, as small as they can be.
+private struct Sample {
+  var events: [Event] = []
+
+  mutating func add(_ payload: EventPayload, step: Int, t: Int = 0) {
+    events.append(
+      Event(
+        seq: events.count, step: step, type: payload.type, runId: "r", t: t, data: payload.encoded))
+  }
+
+  static func result(_ callId: String, _ result: ToolResult) -> EventPayload {
+    .toolResult(ToolResultPayload(callId: callId, tool: "t", result: result, attempts: 1))
+  }
+
+  static func started(_ callId: String) -> EventPayload {
+    .toolStarted(
+      ToolStartedPayload(callId: callId, tool: "t", attempt: 1, idempotencyKey: "r/\(callId)"))
+  }
+
+  /// A step with `count` calls whose starts and results stand in the orders given.
+  static func run(starts: [Int], results: [Int]) -> [Event] {
+    var sample = Sample()
+    sample.add(.runStarted(RunStarted(agentName: "a", goal: "g")), step: 0)
+    let calls = starts.indices.map {
+      ProposedCall(callId: "1.1.\($0)", name: "t", input: ["n": JSONValue($0)])
+    }
+    sample.add(.decision(DecisionPayload(.tool(calls))), step: 1)
+    for index in starts { sample.add(started("1.1.\(index)"), step: 1, t: 5) }
+    for index in results {
+      sample.add(
+        result("1.1.\(index)", index == 1 ? .error("no") : .ok(data: JSONValue(index))), step: 1,
+        t: index)
+    }
+    sample.add(
+      .decision(DecisionPayload(.answer(text: "done", evidenceRefs: []))), step: 2, t: 9)
+    sample.add(.stop(Stop(reason: .success)), step: 2, t: 10)
+    return sample.events
+  }
+}
+
+private func state(after events: [Event]) -> AgentState {
+  var state = AgentState()
+  for event in events { state.apply(event) }
+  return state
+}
+
+@Suite("The state")
+struct StateTests {
+  static let orders = [[0, 1, 2], [0, 2, 1], [1, 0, 2], [1, 2, 0], [2, 0, 1], [2, 1, 0]]
+
+  @Test(
+    "results of one decision leave the same state in whatever order they came", arguments: orders,
+    orders)
+  func completionOrder(starts: [Int], results: [Int]) {
+    let inOrder = state(after: Sample.run(starts: [0, 1, 2], results: [0, 1, 2]))
+    let other = state(after: Sample.run(starts: starts, results: results))
+    #expect(other.digest == inOrder.digest)
+    #expect(other.observations.recent.map(\.id) == inOrder.observations.recent.map(\.id))
+    #expect(other.counters.toolErrorsInARow == 0)
+    #expect(other.totals.toolCalls == 3)
+    #expect(other.steps == 2)
+  }
+
+  @Test("changing any payload field but times and event numbers changes the digest")
+  func everyFieldCounts() {
+    let events = Sample.run(starts: [0, 1, 2], results: [2, 0, 1])
+    let digest = state(after: events).digest
+    for index in events.indices {
+      for path in leaves(of: .object(events[index].data)) {
+        var changed = events
+        changed[index].data =
+          replacing(path[...], in: .object(events[index].data)).objectValue ?? [:]
+        #expect(state(after: changed).digest != digest, "event \(index), \(path)")
+      }
+      var renamed = events
+      renamed[index].step += 1
+      #expect(state(after: renamed).digest != digest, "step of event \(index)")
+    }
+  }
+
+  @Test("times and event numbers never reach the digest")
+  func timesDoNotCount() {
+    let events = Sample.run(starts: [0, 1, 2], results: [0, 1, 2])
+    var changed = events
+    for index in changed.indices {
+      changed[index].seq += 7
+      changed[index].t += 1_000
+      changed[index].time = "2026-01-01T00:00:00.000000Z"
+      changed[index].data["elapsedMicroseconds"] = 99
+      if changed[index].type == .decision { changed[index].data["modelResult"] = 12 }
+    }
+    #expect(state(after: changed).digest == state(after: events).digest)
+  }
+
+  @Test("a state reads back from its wire form after every event, also with results that wait")
+  func wireForm() throws {
+    let events = Sample.run(starts: [2, 1, 0], results: [2, 1, 0])
+    var folded = AgentState()
+    for event in events {
+      folded.apply(event)
+      let object = try #require(folded.encoded.objectValue)
+      var again = try AgentState(decoding: object)
+      #expect(again == folded)
+      again.apply(events[events.count - 1])
+      var expected = folded
+      expected.apply(events[events.count - 1])
+      #expect(again.digest == expected.digest)
+    }
+  }
+
+  @Test("an unknown event, and one whose data are nonsense, change the history and nothing else")
+  func unknownEvents() {
+    let before = state(after: Sample.run(starts: [0], results: [0]))
+    for type in [
+      "later_version", "decision", "tool_result", "approval", "memory_written", "breaker_changed",
+    ] {
+      var after = before
+      after.apply(
+        Event(seq: 9, step: 2, type: EventType(rawValue: type), runId: "r", data: ["x": [1, nil]]))
+      #expect(after.history != before.history)
+      #expect(after.totals == before.totals)
+      #expect(after.approvedActionIds == before.approvedActionIds)
+      #expect(after.memory == before.memory)
+    }
+  }
+
+  @Test("observations are bounded: the last thousand stay, the older ones are counted and digested")
+  func boundedObservations() {
+    var folded = AgentState()
+    var digests: Set<Digest> = []
+    for index in 0..<2_500 {
+      let replied = HumanReplied(text: .string(String(repeating: "x", count: 2_000) + "\(index)"))
+      folded.apply(
+        Event(seq: index, step: 1, type: .humanReplied, runId: "r", data: replied.encoded))
+      digests.insert(folded.observations.olderDigest)
+    }
+    #expect(folded.observations.recent.count == 1_000)
+    #expect(folded.observations.olderCount == 1_500)
+    #expect(folded.observations.recent.first?.id == "1.human.1501")
+    #expect(digests.count == 1_501)
+    #expect(folded.observations.recent.allSatisfy { $0.summary.utf8.count <= 512 })
+  }
+
+  @Test("the sum of costs is unknown once one call's is, and stays so")
+  func unknownCost() {
+    var folded = AgentState()
+    func apply(_ result: ModelResult) {
+      folded.apply(Event(seq: 0, step: 1, type: .modelResult, runId: "r", data: result.encoded))
+    }
+    apply(ModelResult(reply: "x", inputTokens: 3, cost: 0.5))
+    #expect(folded.totals.cost == 0.5)
+    apply(ModelResult(error: "out of reach"))
+    #expect(folded.totals.cost == 0.5)
+    apply(ModelResult(reply: "x", inputTokens: 4))
+    #expect(folded.totals.cost == nil)
+    apply(ModelResult(reply: "x", cost: 0.5))
+    #expect(folded.totals.cost == nil)
+    #expect(folded.totals.inputTokens == 7)
+  }
+
+  @Test("tokens add up to the largest number at most, however large the figures")
+  func tokenOverflow() {
+    var folded = AgentState()
+    for _ in 0..<3 {
+      folded.apply(
+        Event(
+          seq: 0, step: 1, type: .modelResult, runId: "r",
+          data: ModelResult(reply: "x", inputTokens: .max, outputTokens: -5).encoded))
+    }
+    #expect(folded.totals.inputTokens == .max)
+    #expect(folded.totals.outputTokens == 0)
+  }
+}
+
+/// Paths to every scalar of a value but times, event numbers and the run's format.
+private func leaves(of value: JSONValue, at path: [String] = []) -> [[String]] {
+  switch value {
+  case .object(let object):
+    object.filter { !["elapsedMicroseconds", "modelResult", "replyTo"].contains($0.key) }
+      .flatMap { leaves(of: $0.value, at: path + [$0.key]) }
+  case .array(let elements):
+    elements.enumerated().flatMap { leaves(of: $1, at: path + [String($0)]) }
+  default: [path]
+  }
+}
+
+private func replacing(_ path: ArraySlice<String>, in value: JSONValue) -> JSONValue {
+  guard let key = path.first else { return "something else" }
+  switch value {
+  case .object(var object):
+    object[key] = replacing(path.dropFirst(), in: object[key] ?? .null)
+    return .object(object)
+  case .array(var elements):
+    let index = Int(key) ?? 0
+    elements[index] = replacing(path.dropFirst(), in: elements[index])
+    return .array(elements)
+  default: return "something else"
+  }
+}
+
+@Suite("Trajectories and summaries")
+struct TrajectoryTests {
+  @Test("a call's status follows from its start and its result")
+  func statuses() {
+    func status(_ payloads: EventPayload...) -> (CallStatus?, Bool) {
+      var events = [
+        Event(
+          seq: 0, step: 1, type: .decision, runId: "r",
+          data: DecisionPayload(.tool([ProposedCall(callId: "1.1.0", name: "t", input: [:])]))
+            .encoded)
+      ]
+      for payload in payloads {
+        events.append(
+          Event(seq: events.count, step: 1, type: payload.type, runId: "r", data: payload.encoded))
+      }
+      let call = Trajectory(of: events).calls[0]
+      return (call.status, call.isExecuted)
+    }
+    let start = Sample.started("1.1.0")
+    #expect(status() == (nil, false))
+    #expect(status(start) == (.unknown, true))
+    #expect(status(start, Sample.result("1.1.0", .ok(data: 1))) == (.ok, true))
+    #expect(status(Sample.result("1.1.0", .ok(data: 1))) == (.ok, true))
+    #expect(status(Sample.result("1.1.0", .refused(reason: "no"))) == (.refused, false))
+    #expect(status(start, Sample.result("1.1.0", .error("no"))) == (.error, true))
+    #expect(
+      status(start, Sample.result("1.1.0", .error("cut", isEffectUnknown: true))) == (
+        .unknown, true
+      ))
+  }
+
+  @Test("holes in the numbers and a torn end are gaps")
+  func gaps() {
+    var trajectory = Trajectory()
+    for seq in [0, 1, 4, 5] {
+      trajectory.apply(Event(seq: seq, step: 0, type: .humanReplied, runId: "r", data: [:]))
+    }
+    trajectory.markTorn()
+    #expect(trajectory.gaps == [.init(first: 2, last: 3), .init(first: 6, last: nil)])
+  }
+
+  @Test(
+    "a summary holds at most 16 KiB: first the calls are left out, then the answer",
+    arguments: [1, 100, 1_000])
+  func summaryLimit(count: Int) {
+    var summary = RunSummary()
+    for index in 0..<count {
+      let call = ProposedCall(callId: "\(index).1.0", name: "tool", input: [:])
+      summary.apply(
+        Event(
+          seq: index, step: index, type: .decision, runId: "r",
+          data: DecisionPayload(.tool([call])).encoded))
+    }
+    let answer = String(repeating: "a", count: count == 1_000 ? 20_000 : 10)
+    summary.apply(
+      Event(
+        seq: count, step: count, type: .stop, runId: "r",
+        data: Stop(reason: .success, answer: answer).encoded))
+    let encoded = summary.encoded(totals: Totals())
+    #expect(CanonicalJSON.encode(encoded).count <= RunSummary.limitBytes)
+    #expect((encoded["calls"] != nil) == (count < 1_000))
+    #expect((encoded["answer"] != nil) == (count < 1_000))
+    #expect(encoded["stop"]?["reason"] == "success")
+  }
+}
