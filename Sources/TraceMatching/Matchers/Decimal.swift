@@ -1,0 +1,101 @@
+import AgentTrace
+
+/// A number by its exact decimal value: `1`, `1.0` and `10e-1` are one, 9007199254740993 is not
+/// 9007199254740992.
+///
+/// The value is 0.DIGITS × 10^exponent. Nothing is ever expanded, so `1e999999999` costs what its
+/// token costs. An exponent beyond 10^17 counts as 10^17.
+struct Decimal: Hashable, Sendable {
+  private static let exponentLimit = 100_000_000_000_000_000
+
+  let isNegative: Bool
+  /// Significant digits 0…9 without zeros at either end; none for zero.
+  let digits: [UInt8]
+  let exponent: Int
+
+  init(_ number: JSONNumber) { self.init(token: number.token) }
+
+  init(_ value: Int) { self.init(token: String(value)) }
+
+  private init(token: String) {
+    var digits: [UInt8] = []
+    var (isNegative, fractionDigits, power) = (false, 0, 0)
+    var (inFraction, inPower, powerIsNegative) = (false, false, false)
+    for byte in token.utf8 {
+      switch byte {
+      case UInt8(ascii: "-"): if inPower { powerIsNegative = true } else { isNegative = true }
+      case UInt8(ascii: "+"): break
+      case UInt8(ascii: "."): inFraction = true
+      case UInt8(ascii: "e"), UInt8(ascii: "E"): inPower = true
+      default:
+        if inPower {
+          power = min(power * 10 + Int(byte & 15), Self.exponentLimit)
+        } else {
+          digits.append(byte & 15)
+          if inFraction { fractionDigits += 1 }
+        }
+      }
+    }
+    var exponent = digits.count - fractionDigits + (powerIsNegative ? -power : power)
+    let zeros = digits.prefix { $0 == 0 }.count
+    digits.removeFirst(zeros)
+    exponent -= zeros
+    while digits.last == 0 { digits.removeLast() }
+    self.isNegative = isNegative && !digits.isEmpty
+    self.exponent = digits.isEmpty ? 0 : exponent
+    self.digits = digits
+  }
+
+  /// Whether the value has no fraction, whatever its token.
+  var isInteger: Bool { exponent >= digits.count }
+
+  var isZero: Bool { digits.isEmpty }
+
+  /// Negative, zero or positive as this number is less than, equal to or greater than the other.
+  func compare(to other: Decimal) -> Int {
+    if isNegative != other.isNegative { return isNegative ? -1 : 1 }
+    let magnitude = compareMagnitude(to: other)
+    return isNegative ? -magnitude : magnitude
+  }
+
+  private func compareMagnitude(to other: Decimal) -> Int {
+    if isZero || other.isZero { return (isZero ? 0 : 1) - (other.isZero ? 0 : 1) }
+    if exponent != other.exponent { return exponent < other.exponent ? -1 : 1 }
+    if digits == other.digits { return 0 }
+    return digits.lexicographicallyPrecedes(other.digits) ? -1 : 1
+  }
+
+  /// Whether this is a whole multiple of a positive number of at most 18 digits; `nil` where the
+  /// divisor has more.
+  func isMultiple(of divisor: Decimal) -> Bool? {
+    guard divisor.digits.count <= 18 else { return nil }
+    if isZero { return true }
+    let unit = divisor.digits.reduce(UInt64(0)) { $0 * 10 + UInt64($1) }
+    guard unit > 0 else { return nil }
+    // Both as whole numbers times a power of ten; the digits end in no zero, so a negative
+    // difference of powers leaves a fraction.
+    let shift = (exponent - digits.count) - (divisor.exponent - divisor.digits.count)
+    guard shift >= 0 else { return false }
+    var rest = digits.reduce(UInt64(0)) { (rest, digit) in
+      let (product, sum) = (rest.multipliedFullWidth(by: 10), UInt64(digit))
+      let (low, carries) = product.low.addingReportingOverflow(sum)
+      return unit.dividingFullWidth((product.high + (carries ? 1 : 0), low)).remainder
+    }
+    rest = Self.product(rest, Self.power(of: 10, to: shift, modulo: unit), modulo: unit)
+    return rest == 0
+  }
+
+  private static func product(_ a: UInt64, _ b: UInt64, modulo unit: UInt64) -> UInt64 {
+    unit.dividingFullWidth((a % unit).multipliedFullWidth(by: b % unit)).remainder
+  }
+
+  private static func power(of base: UInt64, to exponent: Int, modulo unit: UInt64) -> UInt64 {
+    var (result, square, left) = (1 % unit, base % unit, exponent)
+    while left > 0 {
+      if left & 1 == 1 { result = product(result, square, modulo: unit) }
+      square = product(square, square, modulo: unit)
+      left >>= 1
+    }
+    return result
+  }
+}

@@ -1,0 +1,141 @@
+/// A name with wildcards, which matches a whole name, case and all.
+///
+/// `*` is any run of scalars, `?` one scalar, `[a-z]` one of a class (`[!a-z]` or `[^a-z]` one outside
+/// it), `{a,b}` one of several, and a backslash makes the next scalar plain. Nothing is special about
+/// dots or slashes.
+public struct Glob: Hashable, Sendable {
+  /// The glob as it was written.
+  public let text: String
+  /// The one name that the glob matches, where it has no wildcard.
+  public let literal: String?
+  private let pattern: Pattern?
+
+  /// Compiles a glob.
+  ///
+  /// - Throws: ``PatternError`` with its place; the limits are those of ``Pattern``.
+  public init(_ text: String) throws(PatternError) {
+    self.text = text
+    guard !Self.isLiteral(text) else {
+      literal = text
+      pattern = nil
+      return
+    }
+    var parser = try GlobParser(text)
+    pattern = try Pattern(whole: parser.parse(), text: text)
+    literal = nil
+  }
+
+  /// Whether a text has no character that a glob gives a meaning.
+  public static func isLiteral(_ text: String) -> Bool {
+    !text.utf8.contains { byte in
+      switch byte {
+      case UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "["), UInt8(ascii: "{"),
+        UInt8(ascii: "\\"):
+        true
+      default: false
+      }
+    }
+  }
+
+  /// Whether the glob matches the whole of a name; `false` also where that would take more than
+  /// ``Pattern``'s budget of work, which no name of less than a megabyte can use up.
+  public func matches(_ name: String) -> Bool {
+    if let literal { return literal.utf8.elementsEqual(name.utf8) }
+    return pattern?.isFound(in: name) ?? false
+  }
+}
+
+/// Reads a glob into the same form that a pattern has.
+private struct GlobParser {
+  private let scalars: [Unicode.Scalar]
+  private var position = 0
+  private var depth = 0
+
+  init(_ text: String) throws(PatternError) {
+    let limit = PatternParser.lengthLimit
+    guard text.utf8.count <= limit else {
+      throw PatternError(code: .tooLong(limit: limit), offset: limit)
+    }
+    scalars = Array(text.unicodeScalars)
+  }
+
+  mutating func parse() throws(PatternError) -> PatternNode { try parseSequence() }
+
+  private mutating func parseSequence() throws(PatternError) -> PatternNode {
+    var parts: [PatternNode] = []
+    while position < scalars.count {
+      let scalar = scalars[position]
+      switch scalar {
+      case "," where depth > 0, "}" where depth > 0: return .sequence(parts)
+      case "*":
+        position += 1
+        parts.append(.repetition(.take(.all), minimum: 0, maximum: nil))
+      case "?":
+        position += 1
+        parts.append(.take(.all))
+      case "[": parts.append(.take(try parseClass()))
+      case "{": parts.append(try parseChoice())
+      default: parts.append(.take(ScalarSet(try readScalar())))
+      }
+    }
+    return .sequence(parts)
+  }
+
+  private mutating func readScalar() throws(PatternError) -> Unicode.Scalar {
+    if scalars[position] == "\\" {
+      guard position + 1 < scalars.count else {
+        throw PatternError(code: .trailingBackslash, offset: position)
+      }
+      position += 1
+    }
+    position += 1
+    return scalars[position - 1]
+  }
+
+  private mutating func parseChoice() throws(PatternError) -> PatternNode {
+    let start = position
+    depth += 1
+    guard depth <= PatternParser.depthLimit else {
+      throw PatternError(code: .tooDeep(limit: PatternParser.depthLimit), offset: start)
+    }
+    var alternatives: [PatternNode] = []
+    repeat {
+      position += 1
+      alternatives.append(try parseSequence())
+      guard position < scalars.count else {
+        throw PatternError(code: .unclosedChoice, offset: start)
+      }
+    } while scalars[position] == ","
+    position += 1
+    depth -= 1
+    return .choice(alternatives)
+  }
+
+  private mutating func parseClass() throws(PatternError) -> ScalarSet {
+    let start = position
+    position += 1
+    var set = ScalarSet()
+    let isNegated =
+      position < scalars.count && (scalars[position] == "!" || scalars[position] == "^")
+    if isNegated { position += 1 }
+    var isFirst = true
+    while position < scalars.count, isFirst || scalars[position] != "]" {
+      isFirst = false
+      let low = try readScalar()
+      guard position + 1 < scalars.count, scalars[position] == "-", scalars[position + 1] != "]"
+      else {
+        set.insert(low.value...low.value)
+        continue
+      }
+      position += 1
+      let high = try readScalar()
+      guard low.value <= high.value else { throw PatternError(code: .emptyRange, offset: start) }
+      set.insert(low.value...high.value)
+    }
+    guard position < scalars.count else { throw PatternError(code: .unclosedClass, offset: start) }
+    position += 1
+    set.normalize()
+    set.isNegated = isNegated
+    return set
+  }
+}
