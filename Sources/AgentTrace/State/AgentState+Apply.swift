@@ -93,7 +93,7 @@ extension AgentState {
   private mutating func apply(decision event: Event) {
     abandonPendingCalls()
     guard let decision = try? DecisionPayload(decoding: event.data).decision else { return }
-    counters.invalidDecisionsInARow = 0
+    if case .invalid = decision {} else { counters.invalidDecisionsInARow = 0 }
     switch decision {
     case .tool(let calls):
       observe(.model, "tool: " + calls.map(\.name).joined(separator: ", "), event)
