@@ -1,0 +1,234 @@
+import Glibc
+
+/// A log's members, one after the other, each inflated as a whole and checked.
+///
+/// Holds one block of lines and a window of the file; both are used again for the next member.
+final class BlockReader {
+  let file: LogFile
+  /// Where the next member begins.
+  private(set) var offset: Int
+  /// The number of the next member, from 0.
+  private(set) var number: Int
+  /// The lines of the current block.
+  private(set) var text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 512 * 1024)
+  private(set) var textCount = 0
+  /// Whether links are checked against the bytes of the members before; costs a CRC-32 over the file.
+  private let checksLinks: Bool
+  private let limitBytes: Int
+
+  private let inflater: Inflater
+  private let window = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: windowBytes)
+  private var windowStart = 0
+  private var windowCount = 0
+  /// The length of the member before, and with `checksLinks` its CRC-32; `nil` where it is unknown.
+  private(set) var previousLength: Int?
+  private(set) var previousCRC: UInt32?
+  private var memberCRC = CRC32()
+
+  /// One member.
+  struct Block {
+    enum Kind {
+      case whole
+      /// An empty member: the end of a log, or where one once ended.
+      case trailer
+      /// The file ends in it. Its text is what inflates.
+      case torn
+    }
+    var kind: Kind
+    /// Bytes from the start of the file.
+    var offset: Int
+    var number: Int
+    /// `nil` where the file ends in it.
+    var header: MemberHeader?
+    /// Bytes in the file.
+    var length: Int
+  }
+
+  init(
+    file: LogFile, offset: Int = 0, number: Int = 0, checksLinks: Bool = false,
+    limitBytes: Int = LogFormat.blockLimitBytes
+  ) throws(LogError) {
+    guard let inflater = Inflater() else {
+      throw LogError(.system(operation: "inflate", errno: ENOMEM), path: file.path)
+    }
+    self.file = file
+    self.offset = offset
+    self.number = number
+    self.checksLinks = checksLinks
+    self.limitBytes = limitBytes
+    self.inflater = inflater
+    if offset == 0 { (previousLength, previousCRC) = (0, 0) }
+  }
+
+  deinit {
+    text.deallocate()
+    window.deallocate()
+  }
+
+  /// The lines of the current block.
+  var lines: UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(rebasing: UnsafeBufferPointer(text)[..<textCount])
+  }
+
+  /// Goes to a member, which may follow anything.
+  func seek(to offset: Int, number: Int) {
+    self.offset = offset
+    self.number = number
+    (previousLength, previousCRC) = offset == 0 ? (0, 0) : (nil, nil)
+  }
+
+  /// The next member, or `nil` at the end of the file.
+  func next() throws(LogError) -> Block? {
+    textCount = 0
+    let head = try bytes(at: offset, count: MemberHeader.length)
+    if head.isEmpty { return nil }
+    var block = Block(kind: .torn, offset: offset, number: number, header: nil, length: head.count)
+    guard head.count == MemberHeader.length else {
+      guard head.prefix(16).elementsEqual(MemberHeader.fixedBytes.prefix(head.count)) else {
+        throw error(.strayBytes)
+      }
+      finish(block)
+      return block
+    }
+    let header: MemberHeader
+    do { header = try MemberHeader(decoding: head) } catch {
+      throw self.error(error == .fixedBytes && number > 0 ? .strayBytes : .badHeader)
+    }
+    block.header = header
+    try check(header)
+    try inflate(&block)
+    finish(block)
+    return block
+  }
+
+  private func check(_ header: MemberHeader) throws(LogError) {
+    if let previousLength, header.previousLength != previousLength { throw error(.badLink) }
+    if let previousCRC, header.previousCRC != previousCRC { throw error(.badLink) }
+  }
+
+  private func finish(_ block: Block) {
+    offset = block.offset + block.length
+    number += 1
+    guard block.kind != .torn else { return }
+    previousLength = block.length
+    previousCRC = checksLinks ? memberCRC.value : nil
+  }
+
+  /// Goes to the next header behind a damaged member; false where there is none.
+  func resynchronize() throws(LogError) -> Bool {
+    var position = offset + 1
+    while true {
+      let piece = try bytes(at: position, count: MemberHeader.length)
+      guard piece.count == MemberHeader.length else {
+        offset = position + piece.count
+        return false
+      }
+      if (try? MemberHeader(decoding: piece)) != nil {
+        seek(to: position, number: number + 1)
+        return true
+      }
+      position = try nextCandidate(after: position)
+    }
+  }
+
+  /// The next position in the window at which a header may begin, or its end.
+  private func nextCandidate(after position: Int) throws(LogError) -> Int {
+    var index = position + 1 - windowStart
+    while index < windowCount, window[index] != MemberHeader.fixedBytes[0] { index += 1 }
+    return windowStart + index
+  }
+
+  // MARK: Inflating
+
+  private func inflate(_ block: inout Block) throws(LogError) {
+    inflater.reset()
+    memberCRC = CRC32()
+    var position = block.offset + MemberHeader.length
+    if checksLinks { memberCRC.update(try bytes(at: block.offset, count: MemberHeader.length)) }
+    reading: while true {
+      let input = try available(at: position)
+      guard !input.isEmpty else {
+        block.length = position - block.offset
+        return
+      }
+      let result = try inflate(input)
+      if checksLinks { memberCRC.update(UnsafeBufferPointer(rebasing: input[..<result.read])) }
+      position += result.read
+      switch result.progress {
+      case .streamEnd: break reading
+      case .failed: throw error(.badCompression)
+      default: continue
+      }
+    }
+    let check = try bytes(at: position, count: 8)
+    block.length = position + check.count - block.offset
+    guard check.count == 8 else { return }
+    var text = CRC32()
+    text.update(lines)
+    guard check.littleEndian(UInt32.self, at: 0) == text.value,
+      check.littleEndian(UInt32.self, at: 4) == UInt32(truncatingIfNeeded: textCount)
+    else { throw error(.badChecksum) }
+    block.kind = .whole
+    if checksLinks { memberCRC.update(check) }
+    guard textCount == 0 else { return }
+    let body = try bytes(at: block.offset + MemberHeader.length, count: Trailer.body.count)
+    guard block.length == Trailer.length, body.elementsEqual(Trailer.body) else {
+      throw error(.badTrailer)
+    }
+    block.kind = .trailer
+  }
+
+  /// Inflates some input behind the text so far; makes room as it goes.
+  private func inflate(
+    _ input: UnsafeBufferPointer<UInt8>
+  ) throws(LogError) -> (progress: Inflater.Progress, read: Int) {
+    var read = 0
+    while true {
+      if textCount == text.count { try grow() }
+      let result = inflater.inflate(
+        UnsafeBufferPointer(rebasing: input[read...]),
+        into: UnsafeMutableBufferPointer(rebasing: text[textCount...]))
+      read += result.read
+      textCount += result.written
+      if case .needsRoom = result.progress { continue }
+      return (result.progress, read)
+    }
+  }
+
+  private func grow() throws(LogError) {
+    guard text.count < limitBytes else { throw error(.blockTooLarge(limitBytes: limitBytes)) }
+    let larger = UnsafeMutableBufferPointer<UInt8>.allocate(
+      capacity: min(limitBytes, text.count * 2))
+    _ = larger.update(fromContentsOf: text)
+    text.deallocate()
+    text = larger
+  }
+
+  // MARK: The window
+
+  private static let windowBytes = 128 * 1024
+
+  /// Moves the window so that it begins at a position, unless `count` bytes from there are in it.
+  private func show(_ position: Int, count: Int) throws(LogError) {
+    if position >= windowStart, position + count <= windowStart + windowCount { return }
+    windowCount = try file.read(at: position, into: window)
+    windowStart = position
+  }
+
+  /// What the window holds from a position of the file on; empty only at the end of the file. Valid
+  /// until the window moves.
+  private func available(at position: Int) throws(LogError) -> UnsafeBufferPointer<UInt8> {
+    try show(position, count: 1)
+    return UnsafeBufferPointer(rebasing: window[..<windowCount][(position - windowStart)...])
+  }
+
+  /// Up to `count` bytes at a position, fewer only at the end of the file.
+  private func bytes(at position: Int, count: Int) throws(LogError) -> [UInt8] {
+    try show(position, count: count)
+    return Array(window[..<windowCount][(position - windowStart)...].prefix(count))
+  }
+
+  private func error(_ code: LogError.Code) -> LogError {
+    LogError(code, path: file.path, offset: offset, block: number)
+  }
+}

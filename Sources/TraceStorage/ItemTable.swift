@@ -1,0 +1,82 @@
+import AgentTrace
+
+/// The one table of list items of a log: which packet each item stood in first, and a bounded cache
+/// of the items themselves.
+struct ItemTable {
+  /// A packet that said something new.
+  private struct Origin {
+    var firstItem: Int
+    var itemCount: Int
+    var seq: Int
+  }
+
+  /// In the order of their items.
+  private var origins: [Origin] = []
+  /// How many items have numbers.
+  private(set) var count = 0
+  /// Whether packets are missing, so that nobody knows the numbers of later items.
+  var isUncertain = false
+
+  private var cache: [Int: (item: JSONValue, bytes: Int)] = [:]
+  private var cachedBytes = 0
+  private static let cacheLimitBytes = 8 * 1024 * 1024
+
+  /// The number that the next literal item of a packet has, and whether numbers are known.
+  func begin(event seq: Int) -> (nextItem: Int, isKnown: Bool) {
+    guard let last = origins.last, seq <= last.seq else { return (count, !isUncertain) }
+    // A packet that is read again.
+    guard let index = origins.firstIndex(where: { $0.seq >= seq }) else { return (count, false) }
+    return (origins[index].firstItem, true)
+  }
+
+  /// Takes in how many items a packet has added.
+  mutating func end(event seq: Int, nextItem: Int) {
+    guard !isUncertain, nextItem > count else { return }
+    origins.append(Origin(firstItem: count, itemCount: nextItem - count, seq: seq))
+    count = nextItem
+  }
+
+  /// Goes on at a known size behind a hole.
+  mutating func restart(at itemCount: Int) {
+    guard itemCount >= count else { return }
+    count = itemCount
+    isUncertain = false
+  }
+
+  /// The number of the event an item stands in.
+  func origin(of number: Int) -> Int? {
+    var (low, high) = (0, origins.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if origins[middle].firstItem <= number { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, number < origins[low - 1].firstItem + origins[low - 1].itemCount else {
+      return nil
+    }
+    return origins[low - 1].seq
+  }
+
+  mutating func keep(_ item: JSONValue, number: Int, bytes: Int) {
+    if cachedBytes > Self.cacheLimitBytes {
+      cache = [:]
+      cachedBytes = 0
+    }
+    if cache.updateValue((item, bytes), forKey: number) == nil { cachedBytes += bytes + 64 }
+  }
+
+  func kept(_ number: Int) -> (item: JSONValue, bytes: Int)? { cache[number] }
+}
+
+extension JSONValue {
+  /// About how many bytes the value takes, for limits.
+  var approximateBytes: Int {
+    switch self {
+    case .string(let text): text.utf8.count + 2
+    case .array(let elements): elements.reduce(2) { $0 + $1.approximateBytes + 1 }
+    case .object(let object):
+      object.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateBytes }
+    case .bytes(let raw): raw.count * 4 / 3 + 16
+    default: 16
+    }
+  }
+}

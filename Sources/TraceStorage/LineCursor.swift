@@ -1,0 +1,288 @@
+import AgentTrace
+import Glibc
+
+/// A position among the lines of a log. Steps over lines by their heads; reads the one it stands on
+/// when asked.
+final class LineCursor {
+  private let blocks: BlockReader
+  private let options: LogReader.Options
+  private var resolver = Resolver()
+
+  /// The block the cursor is in, its number and where it begins.
+  private(set) var block: BlockReader.Block?
+  /// Where the next line begins in the block's text.
+  private var position = 0
+  /// The current line in the block's text, without `\n`.
+  private var current = 0..<0
+  private var head: LineHead?
+  /// Bytes of text of the current block that hold whole lines.
+  private(set) var wholeLineBytes = 0
+
+  private(set) var nextSeq = 0
+  private(set) var lineCount = 0
+  private(set) var ending: LogReader.Ending?
+  private(set) var damage: [LogError] = []
+  private var isAtEnd = false
+  /// The last member was a trailer.
+  private var endsInTrailer = false
+  private var isBehindDamage = false
+
+  /// Where blocks with events begin, to read one of them again.
+  private var index: [(firstSeq: Int, offset: Int, number: Int)] = []
+  private var rereader: BlockReader?
+
+  init(file: LogFile, options: LogReader.Options) throws(LogError) {
+    blocks = try BlockReader(
+      file: file, checksLinks: options.checksLinks, limitBytes: options.blockLimitBytes)
+    self.options = options
+  }
+
+  var path: String { blocks.file.path }
+  var holes: [ClosedRange<Int>] { resolver.holes }
+
+  /// The text of the current block.
+  var text: UnsafeBufferPointer<UInt8> { blocks.lines }
+
+  /// The bytes of the current line, without `\n`; valid until the next step.
+  var bytes: UnsafeBufferPointer<UInt8> { UnsafeBufferPointer(rebasing: blocks.lines[current]) }
+
+  /// What the next member must link to.
+  var lastMember: (length: Int, crc: UInt32) {
+    (blocks.previousLength ?? 0, blocks.previousCRC ?? 0)
+  }
+
+  // MARK: Stepping
+
+  /// Steps to the next line; `nil` behind the last.
+  func advance() throws(LogError) -> LineHead? {
+    while !isAtEnd {
+      do {
+        if let head = try nextLineInBlock() { return head }
+        try nextBlock()
+      } catch {
+        guard options.skipsDamaged, error.isDamage else {
+          isAtEnd = true
+          throw error
+        }
+        try skip(error)
+      }
+    }
+    head = nil
+    return nil
+  }
+
+  private func nextLineInBlock() throws(LogError) -> LineHead? {
+    guard let block, position < blocks.textCount else { return nil }
+    let rest = UnsafeBufferPointer(rebasing: blocks.lines[position...])
+    guard let start = rest.baseAddress, let found = memchr(start, 0x0a, rest.count) else {
+      if block.kind == .torn {
+        position = blocks.textCount
+        return nil
+      }
+      throw error(.badLine("a block ends within a line"))
+    }
+    let length = UnsafeRawPointer(start).distance(to: found)
+    guard length < LogFormat.lineLimitBytes else {
+      throw error(.lineTooLong(limitBytes: LogFormat.lineLimitBytes))
+    }
+    current = position..<(position + length)
+    position += length + 1
+    wholeLineBytes = position
+    lineCount += 1
+    let head = try head(of: bytes)
+    try note(head)
+    self.head = head
+    return head
+  }
+
+  private func head(of line: UnsafeBufferPointer<UInt8>) throws(LogError) -> LineHead {
+    if let head = LineHead(scanning: line) { return head }
+    switch try catching({ () throws(LineFault) in try RawLine(parsing: line) }) {
+    case .event(let event): return .event(seq: event.seq, step: event.step, type: event.type)
+    case .mark(let mark): return .mark(mark.name)
+    }
+  }
+
+  private func note(_ head: LineHead) throws(LogError) {
+    switch head {
+    case .event(let seq, _, let type):
+      guard seq == nextSeq || (isBehindDamage && seq > nextSeq) else {
+        throw error(.badLine("event \(seq) stands where event \(nextSeq) should"))
+      }
+      if seq > nextSeq { try noteHole(nextSeq...(seq - 1)) }
+      isBehindDamage = false
+      nextSeq = seq + 1
+      resolver.note(bytes, seq: seq, type: type)
+    case .mark(LogFormat.gapMark): try noteGap()
+    case .mark(LogFormat.checkpointMark):
+      if !resolver.holes.isEmpty, let items = try mark().data["items"]?.intValue {
+        resolver.note(itemCount: items)
+      }
+    case .mark: break
+    }
+  }
+
+  private func noteGap() throws(LogError) {
+    let data = try mark().data
+    guard let first = data["first"]?.intValue, let last = data["last"]?.intValue,
+      first == nextSeq, last >= first, last < Int.max
+    else { throw error(.badLine("a gap does not begin where events are missing")) }
+    try noteHole(first...last)
+    nextSeq = last + 1
+  }
+
+  private func noteHole(_ hole: ClosedRange<Int>) throws(LogError) {
+    try catching { () throws(LineFault) in
+      try resolver.noteHole(
+        hole,
+        fetch: { seq, store throws(LogError) in
+          try self.fetch(seq, into: &store)
+        })
+    }
+  }
+
+  private func nextBlock() throws(LogError) {
+    if block?.kind == .torn { return try end() }
+    guard let next = try blocks.next() else { return try end() }
+    block = next
+    position = 0
+    current = 0..<0
+    wholeLineBytes = 0
+    endsInTrailer = next.kind == .trailer
+    guard let header = next.header else { return }
+    let firstSeq = Int(clamping: header.firstSeq)
+    guard firstSeq == nextSeq || (isBehindDamage && firstSeq > nextSeq) else {
+      // Where events are missing, a gap mark must say so, and it is the first line of its block.
+      if next.kind != .trailer, firstSeq > nextSeq, beginsWithGap() { return addToIndex(next) }
+      throw error(.badLink)
+    }
+    if firstSeq > nextSeq {
+      try noteHole(nextSeq...(firstSeq - 1))
+      nextSeq = firstSeq
+    }
+    isBehindDamage = false
+    addToIndex(next)
+  }
+
+  private func addToIndex(_ block: BlockReader.Block) {
+    guard blocks.textCount > 0, let header = block.header else { return }
+    index.append((Int(clamping: header.firstSeq), block.offset, block.number))
+  }
+
+  private func beginsWithGap() -> Bool {
+    let beginning = Array("{\"mark\":\"gap\"".utf8)
+    return blocks.lines.prefix(beginning.count).elementsEqual(beginning)
+  }
+
+  private func skip(_ error: LogError) throws(LogError) {
+    damage.append(error)
+    isBehindDamage = true
+    position = 0
+    // Damage inside a whole block: its other lines are passed over. Else the member itself is
+    // unreadable, and the next header has to be found.
+    let isInsideBlock = blocks.number > (error.block ?? -1)
+    block = nil
+    if isInsideBlock { return }
+    if try !blocks.resynchronize() { isAtEnd = true }
+  }
+
+  private func end() throws(LogError) {
+    isAtEnd = true
+    let isOpen = path.hasSuffix(LogFormat.openSuffix)
+    if endsInTrailer, block?.kind == .trailer {
+      ending = isOpen ? .unfinished : .closed
+      return
+    }
+    if let block, block.kind == .torn {
+      let tail = try TornTail(examining: block, of: blocks.file)
+      ending = tail.isWhole ? .unfinished : .torn(offset: tail.offset)
+    } else {
+      ending = .unfinished
+    }
+    guard isOpen else {
+      throw LogError(
+        .noTrailer, path: path, offset: block?.offset ?? 0, block: block?.number ?? 0,
+        intactEvents: nextSeq)
+    }
+  }
+
+  // MARK: Reading the current line
+
+  /// The line stepped to, references resolved.
+  func line() throws(LogError) -> LogLine {
+    guard head != nil else { throw error(.badLine("no line was stepped to")) }
+    return try catching { () throws(LineFault) in
+      switch try RawLine(parsing: self.bytes) {
+      case .mark(let mark):
+        return .mark(
+          Mark(
+            name: mark.name, data: try mark.data.withoutForms(),
+            extra: try mark.extra.unescaped { _, value throws(LineFault) in
+              try value.withoutForms()
+            }))
+      case .event(let raw):
+        return .event(
+          try self.resolver.resolve(
+            raw, lineBytes: self.current.count,
+            fetch: { seq, store throws(LogError) in try self.fetch(seq, into: &store) }))
+      }
+    }
+  }
+
+  private func mark() throws(LogError) -> Mark {
+    guard case .mark(let mark) = try line() else { throw error(.badLine("a mark is none")) }
+    return mark
+  }
+
+  /// How many list items the log has so far.
+  func itemCount() throws(LogError) -> Int {
+    try catching { () throws(LineFault) in
+      try self.resolver.itemCount(
+        fetch: { seq, store throws(LogError) in try self.fetch(seq, into: &store) })
+    }
+  }
+
+  // MARK: Reading again
+
+  /// Reads the block of an earlier event again and keeps its lines.
+  private func fetch(_ seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
+    guard let place = index.last(where: { $0.firstSeq <= seq }) else { return nil }
+    let reader: BlockReader
+    if let rereader {
+      reader = rereader
+    } else {
+      reader = try BlockReader(file: blocks.file, limitBytes: options.blockLimitBytes)
+      rereader = reader
+    }
+    reader.seek(to: place.offset, number: place.number)
+    _ = try reader.next()
+    var wanted: [UInt8]?
+    for line in reader.lines.split(separator: 0x0a) {
+      let line = UnsafeBufferPointer(rebasing: line)
+      guard case .event(let number, _, _) = LineHead(scanning: line) else { continue }
+      if number == seq { wanted = Array(line) }
+      if number < nextSeq, line.count >= LogFormat.sameMinimumBytes {
+        store.keep(line, seq: number)
+      }
+    }
+    return wanted
+  }
+
+  // MARK: Faults
+
+  private func error(_ code: LogError.Code) -> LogError {
+    LogError(
+      code, path: path, offset: block?.offset, block: block?.number, intactEvents: nextSeq)
+  }
+
+  private func catching<T>(_ body: () throws(LineFault) -> T) throws(LogError) -> T {
+    do {
+      return try body()
+    } catch {
+      if case .file(let error) = error { throw error }
+      var located = self.error(.noTrailer)
+      located.code = error.error(path: path).code
+      throw located
+    }
+  }
+}

@@ -1,0 +1,65 @@
+import AgentTrace
+import Glibc
+
+extension LogError: CustomStringConvertible {
+  /// What, where and what next, in one line.
+  public var description: String {
+    switch code {
+    case .system(let operation, let number):
+      "\(path): cannot \(operation): \(String(cString: strerror(number)))"
+    case .notFound: "\(path): there is no such log"
+    case .exists: "\(path): a log of this name is there already; move it away or take another name"
+    case .inUse(let holder):
+      "\(path): \(holder.map { "process \($0)" } ?? "another process") is writing this log; "
+        + "wait until it has closed it"
+    case .leftOpen:
+      "\(path): a writer that died left this log open; `agent-eval resume \(path)` goes on with it, "
+        + "or move it away"
+    case .runIsOver: "\(path): the run in this log has ended for good; start a new one"
+    case .badName: "\(path): the name of a log ends in \(LogFormat.suffix)"
+    case .writerStopped: "\(path): an earlier failure stopped this log; nothing was written since"
+    case .wrongNumber(let expected, let found):
+      "\(path): event \(found) was appended where event \(expected) is next"
+    case .lineTooLong(let limit): "\(path): a line is longer than \(limit) bytes\(place)"
+    case .tooDeep(let limit): "\(path): a line nests deeper than \(limit)\(place)"
+    case .expandsTooFar(let limit):
+      "\(path): an event grows beyond \(limit) bytes once what it repeats stands in it\(place)"
+    case .newerFormat(let version):
+      "\(path): log format \(version) is newer than this agent-eval reads; update agent-eval"
+    default:
+      "\(path): damaged\(place): \(fault)\(rest)"
+    }
+  }
+
+  private var place: String {
+    switch (block, offset) {
+    case (let block?, let offset?): " in block \(block) at byte \(offset)"
+    case (nil, let offset?): " at byte \(offset)"
+    default: ""
+    }
+  }
+
+  private var rest: String {
+    guard let intactEvents else { return "" }
+    let events = intactEvents == 1 ? "event before it is" : "\(intactEvents) events before it are"
+    return "; the \(events) intact"
+  }
+
+  private var fault: String {
+    switch code {
+    case .badHeader: "the header of the member is not that of a log"
+    case .badLink: "the member does not follow the one before it"
+    case .badCompression: "the compressed bytes cannot be inflated"
+    case .badChecksum: "the lines are not those that were written"
+    case .badTrailer: "an empty member is not the end that a writer writes"
+    case .blockTooLarge(let limit): "a block holds more than \(limit) bytes"
+    case .badJSON(let code): "a line is not JSON: \(code.phrase)"
+    case .badLine(let what): what
+    case .badReference(let reference):
+      "the reference \(reference.prefix(80)) leads to nothing it may lead to"
+    case .strayBytes: "bytes that belong to no member"
+    case .noTrailer: "the end is missing"
+    default: "unknown fault"
+    }
+  }
+}

@@ -1,0 +1,90 @@
+public import AgentTrace
+
+/// Why a log cannot be written, or read past some byte. Never quotes what the log holds.
+public struct LogError: Error, Hashable, Sendable {
+  /// What is wrong; cases may be added.
+  public enum Code: Hashable, Sendable {
+    // Before anything is read or written.
+    /// A system call failed with this `errno`.
+    case system(operation: String, errno: Int32)
+    /// No log of that name is there, neither closed nor open.
+    case notFound
+    /// A log of that name is there already.
+    case exists
+    /// A writer holds the log; its process id, where the system tells.
+    case inUse(holder: Int?)
+    /// A writer left the log behind without closing it.
+    case leftOpen
+    /// The run in it has ended for good.
+    case runIsOver
+    /// The name is not that of a log.
+    case badName
+
+    // The writer.
+    /// An earlier failure stopped the writer; nothing was written since.
+    case writerStopped
+    /// An event has another number than the next one.
+    case wrongNumber(expected: Int, found: Int)
+    /// A line exceeds a limit of the format.
+    case lineTooLong(limitBytes: Int)
+    case tooDeep(limit: Int)
+    /// An event is too large once everything said before stands in it again.
+    case expandsTooFar(limitBytes: Int)
+
+    // Damage.
+    /// A member's header is not the one of this format.
+    case badHeader
+    /// A member's link to the one before it does not fit.
+    case badLink
+    /// The compressed bytes cannot be inflated.
+    case badCompression
+    /// The lines of a block are not those its checksum or length was made of.
+    case badChecksum
+    /// An empty member that is not byte for byte a trailer.
+    case badTrailer
+    /// A block holds more than a reader takes.
+    case blockTooLarge(limitBytes: Int)
+    /// A line is not JSON.
+    case badJSON(JSONError.Code)
+    /// A line is neither event nor mark, or its keys have other kinds than they should.
+    case badLine(String)
+    /// A reference leads nowhere, forward or to something that may not be referred to.
+    case badReference(String)
+    /// Bytes that belong to no member.
+    case strayBytes
+    /// The log has its plain name, but no trailer at its end.
+    case noTrailer
+    /// A newer version of the format.
+    case newerFormat(Int)
+  }
+
+  public var code: Code
+  public var path: String
+  /// Bytes from the start of the file to the member or line at fault; `nil` where none is.
+  public var offset: Int?
+  /// The member at fault, from 0.
+  public var block: Int?
+  /// Events before the fault, all readable.
+  public var intactEvents: Int?
+
+  public init(
+    _ code: Code, path: String, offset: Int? = nil, block: Int? = nil, intactEvents: Int? = nil
+  ) {
+    self.code = code
+    self.path = path
+    self.offset = offset
+    self.block = block
+    self.intactEvents = intactEvents
+  }
+
+  /// Whether the bytes of the file are at fault, rather than the system or the caller.
+  public var isDamage: Bool {
+    switch code {
+    case .badHeader, .badLink, .badCompression, .badChecksum, .badTrailer, .blockTooLarge, .badJSON,
+      .badLine,
+      .badReference, .strayBytes, .noTrailer, .lineTooLong, .tooDeep, .expandsTooFar:
+      true
+    default: false
+    }
+  }
+}

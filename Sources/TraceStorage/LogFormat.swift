@@ -1,0 +1,108 @@
+/// The constants of format version 1. Docs/log-format.md is their specification.
+public enum LogFormat {
+  /// The name of a closed log ends so.
+  public static let suffix = ".jsonl.gz"
+  /// What the name of a log that a writer holds, or left behind, has besides.
+  public static let openSuffix = ".open"
+  /// The most bytes of a line, its `\n` included.
+  public static let lineLimitBytes = 8 * 1024 * 1024
+  /// How deep a line may nest, its envelope included.
+  public static let depthLimit = 128
+  /// A string value of so many bytes of UTF-8 is said once.
+  public static let sameMinimumBytes = 256
+  /// The most bytes of an event's plain form, with nothing left out because it was said before.
+  public static let expandedLimitBytes = 64 * 1024 * 1024
+  /// The most items in all lists of one event together.
+  public static let listItemLimit = 1_000_000
+  /// The most bytes of lines in a block: what a reader holds at once.
+  public static let blockLimitBytes = 32 * 1024 * 1024
+
+  static let sealMark = "seal"
+  static let summaryMark = "summary"
+  static let checkpointMark = "checkpoint"
+  static let gapMark = "gap"
+
+  /// What the digest of every seal begins with.
+  static let sealDomain = Array("agent-eval/1\n".utf8)
+  /// No seal is longer than this: two digests and two numbers.
+  static let sealReserveBytes = 512
+
+  /// The plain name of a log from either of its names.
+  public static func plainName(_ path: String) -> String {
+    path.hasSuffix(suffix + openSuffix) ? String(path.dropLast(openSuffix.count)) : path
+  }
+}
+
+/// The header of a member: 36 bytes, of which only the extra field `AE` differs.
+struct MemberHeader: Equatable {
+  /// The number of the first event in the member; without events, of the next one.
+  var firstSeq: UInt64
+  /// Bytes of the member before; 0 for the first.
+  var previousLength: UInt32
+  /// CRC-32 of that member's bytes in the file; 0 for the first.
+  var previousCRC: UInt32
+
+  static let length = 36
+  /// Magic, CM 8, FLG FEXTRA, MTIME 0, XFL 0, OS 255, XLEN 24, subfield `AE` of 20 bytes.
+  static let fixedBytes: [UInt8] = [
+    0x1f, 0x8b, 8, 4, 0, 0, 0, 0, 0, 255, 24, 0, UInt8(ascii: "A"), UInt8(ascii: "E"), 20, 0,
+  ]
+
+  var encoded: [UInt8] {
+    var field: [UInt8] = []
+    field.appendLittleEndian(firstSeq)
+    field.appendLittleEndian(previousLength)
+    field.appendLittleEndian(previousCRC)
+    let check = CRC32.of(field)
+    field.appendLittleEndian(check)
+    return Self.fixedBytes + field
+  }
+
+  /// Why some bytes are no header.
+  enum Fault: Error, Equatable {
+    case fixedBytes
+    case checksum
+  }
+
+  /// Reads the 36 bytes at `offset`, which must be there.
+  init(decoding bytes: some RandomAccessCollection<UInt8>) throws(Fault) {
+    guard bytes.count >= Self.length, bytes.prefix(16).elementsEqual(Self.fixedBytes) else {
+      throw .fixedBytes
+    }
+    let field = Array(bytes.dropFirst(16).prefix(20))
+    guard CRC32.of(Array(field.prefix(16))) == field.littleEndian(UInt32.self, at: 16) else {
+      throw .checksum
+    }
+    firstSeq = field.littleEndian(UInt64.self, at: 0)
+    previousLength = field.littleEndian(UInt32.self, at: 8)
+    previousCRC = field.littleEndian(UInt32.self, at: 12)
+  }
+
+  init(firstSeq: Int, previousLength: Int, previousCRC: UInt32) {
+    self.firstSeq = UInt64(clamping: firstSeq)
+    self.previousLength = UInt32(clamping: previousLength)
+    self.previousCRC = previousCRC
+  }
+}
+
+/// The empty member at the end of a closed log.
+enum Trailer {
+  static let length = 46
+  /// An empty last deflate block, CRC-32 0, ISIZE 0.
+  static let body: [UInt8] = [3, 0, 0, 0, 0, 0, 0, 0, 0, 0]
+}
+
+extension [UInt8] {
+  mutating func appendLittleEndian<T: FixedWidthInteger>(_ value: T) {
+    Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+  }
+
+  /// The integer at an index; what lies behind the end counts as zero.
+  func littleEndian<T: FixedWidthInteger & UnsignedInteger>(_ type: T.Type, at index: Int) -> T {
+    var value: T = 0
+    for offset in 0..<MemoryLayout<T>.size where index + offset < count {
+      value |= T(self[index + offset]) << T(8 * offset)
+    }
+    return value
+  }
+}

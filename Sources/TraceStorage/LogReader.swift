@@ -1,0 +1,101 @@
+public import AgentTrace
+import Glibc
+
+/// Reads a run log from its beginning, in constant memory: one block, and a bounded cache of what
+/// later lines may refer to.
+///
+/// A last block cut short means that the writer died or is still writing, and ends the log; anything
+/// wrong before that is damage. A block's checksum is checked before its first line is given out.
+///
+/// Copies of a reader share one position.
+public struct LogReader: EventSource {
+  /// How a log is read.
+  public struct Options: Sendable {
+    /// Whether reading goes on behind damage; see ``LogReader/damage``.
+    public var skipsDamaged: Bool
+    /// Whether each member's link is checked against the bytes of the one before it; for
+    /// verification. A CRC-32 over the file.
+    public var checksLinks: Bool
+    /// The most bytes of lines in a block; more is an error.
+    public var blockLimitBytes: Int
+
+    public init(
+      skipsDamaged: Bool = false, checksLinks: Bool = false,
+      blockLimitBytes: Int = LogFormat.blockLimitBytes
+    ) {
+      self.skipsDamaged = skipsDamaged
+      self.checksLinks = checksLinks
+      self.blockLimitBytes = min(max(blockLimitBytes, 1024 * 1024), 1024 * 1024 * 1024)
+    }
+  }
+
+  /// How a log ends.
+  public enum Ending: Sendable, Hashable {
+    /// With a trailer, under its plain name.
+    case closed
+    /// A writer holds it, or died between two events: nothing is missing.
+    case unfinished
+    /// The last block is cut short: from this byte of the file on nothing whole stands.
+    case torn(offset: Int)
+  }
+
+  let cursor: LineCursor
+
+  /// Opens a log.
+  ///
+  /// - Parameter path: a log. Where only `….open` is there, that is read.
+  public init(path: String, options: Options = .init()) throws(LogError) {
+    cursor = try LineCursor(file: try Self.open(path), options: options)
+  }
+
+  private static func open(_ path: String) throws(LogError) -> LogFile {
+    do {
+      return try LogFile.open(path, O_RDONLY)
+    } catch {
+      guard error.code == .notFound, path.hasSuffix(LogFormat.suffix) else { throw error }
+      do { return try LogFile.open(path + LogFormat.openSuffix, O_RDONLY) } catch let second {
+        throw second.code == .notFound ? error : second
+      }
+    }
+  }
+
+  /// The path of the file that is read: the one asked for, or with `.open`.
+  public var path: String { cursor.path }
+
+  /// The next event, references resolved, or `nil` behind the last.
+  ///
+  /// - Throws: ``LogError`` at the first damage; the reader is at its end then, unless it skips
+  ///   damage.
+  public mutating func next() throws(LogError) -> Event? {
+    while let head = try cursor.advance() {
+      guard case .event = head, case .event(let event) = try cursor.line() else { continue }
+      return event
+    }
+    return nil
+  }
+
+  /// The next line, event or mark, or `nil` behind the last.
+  public mutating func nextLine() throws(LogError) -> LogLine? {
+    guard try cursor.advance() != nil else { return nil }
+    return try cursor.line()
+  }
+
+  /// Steps to the next line and says what it is, without reading what it says; `nil` behind the
+  /// last. For callers that need only some events; ``line()`` reads the one stepped to.
+  public mutating func advance() throws(LogError) -> LineHead? { try cursor.advance() }
+
+  /// The line that ``advance()`` stepped to.
+  public func line() throws(LogError) -> LogLine { try cursor.line() }
+
+  /// How the log ends; `nil` before ``next()`` has returned `nil` or thrown.
+  public var ending: Ending? { cursor.ending }
+
+  /// What was passed over with ``Options/skipsDamaged``, in the order of the file.
+  public var damage: [LogError] { cursor.damage }
+
+  /// Events that are missing, by their numbers: the writer of the log said so, or damage took them.
+  public var holes: [ClosedRange<Int>] { cursor.holes }
+
+  /// The number of the next event: so many were read or are known to be missing.
+  public var nextSeq: Int { cursor.nextSeq }
+}

@@ -1,0 +1,293 @@
+public import AgentTrace
+import Glibc
+
+/// Writes one run log: one file, one writer.
+///
+/// `append` returns when the event is in the file (what survives a killed process), or on the disk
+/// (what survives the machine) as ``Durability`` says. Until ``close()`` the file is named
+/// `….jsonl.gz.open`. A writer that goes away without closing leaves such a file behind, whole up to
+/// its last event; ``reopening(_:options:)`` goes on with it.
+///
+/// Not for several threads at once.
+public final class LogWriter: EventSink {
+  /// When bytes are forced to the disk.
+  public enum Durability: String, Sendable, CaseIterable {
+    /// Never; the system writes them when it likes. For logs that can be made again.
+    case none
+    /// Before an effect that cannot be undone, and when the log is closed.
+    case process
+    /// After every event.
+    case sync
+  }
+
+  /// How a log is written. What it says never depends on this.
+  public struct Options: Sendable {
+    /// zlib's level, 0 to 9. Beyond them counts as the nearest.
+    public var level: Int
+    /// A block is closed when it holds so many bytes of lines. At most 16 MiB.
+    public var blockBytes: Int
+    /// A checkpoint comes before more than so many bytes of lines stand since the last one.
+    public var checkpointBytes: Int
+    public var durability: Durability
+
+    public init(
+      level: Int = 6, blockBytes: Int = 256 * 1024, checkpointBytes: Int = 4 * 1024 * 1024,
+      durability: Durability = .process
+    ) {
+      self.level = min(max(level, 0), 9)
+      self.blockBytes = min(max(blockBytes, 1), LogFormat.blockLimitBytes / 2)
+      self.checkpointBytes = max(checkpointBytes, 1)
+      self.durability = durability
+    }
+  }
+
+  /// The plain name: the one the file has when it is closed.
+  public let path: String
+  /// The fold of all events so far, as checkpoints hold it.
+  public private(set) var state: AgentState
+  /// The number of the next event.
+  public private(set) var nextSeq: Int
+
+  private let options: Options
+  private let file: LogFile
+  private var blocks: BlockWriter
+  private var saidOnce: SaidOnce
+  private var summary: RunSummary
+  private var bytesSinceCheckpoint: Int
+  /// What stands in the open block, as far as closing the log depends on it.
+  private var closing: ClosingBlock
+  private var isStopped = false
+  private var isClosed = false
+  private var runIsOver: Bool
+
+  /// How much of the closing block is there.
+  enum ClosingBlock {
+    /// None of it.
+    case none
+    /// A block that holds a `stop` and nothing else.
+    case stop
+    /// A block that holds nothing but perhaps a `stop`, and the summary.
+    case summary
+    /// All of it.
+    case sealed
+    /// All of it, and the trailer.
+    case whole
+  }
+
+  /// Creates a log.
+  ///
+  /// - Parameter path: the plain name, `….jsonl.gz`. Missing folders above it are created.
+  /// - Throws: ``LogError`` where a log of that name is there already, held by a writer or left by
+  ///   one.
+  public convenience init(creating path: String, options: Options = .init()) throws(LogError) {
+    guard path.hasSuffix(LogFormat.suffix) else { throw LogError(.badName, path: path) }
+    try LogFile.createFolder(of: path)
+    guard !LogFile.exists(path) else { throw LogError(.exists, path: path) }
+    let file = try Self.createOpen(path)
+    try file.lock()
+    try self.init(path: path, options: options, file: file, start: Start())
+  }
+
+  private static func createOpen(_ path: String) throws(LogError) -> LogFile {
+    let open = path + LogFormat.openSuffix
+    do {
+      return try LogFile.open(open, O_RDWR | O_CREAT | O_EXCL)
+    } catch {
+      guard error.code == .system(operation: "open", errno: EEXIST) else { throw error }
+      // The lock says whether its writer lives; it is let go with the descriptor.
+      try LogFile.open(open, O_RDWR).lock()
+      throw LogError(.leftOpen, path: open)
+    }
+  }
+
+  /// Where a writer begins: behind what the file holds.
+  struct Start {
+    var tail = BlockWriter.Tail()
+    var saidOnce = SaidOnce()
+    var state = AgentState()
+    var summary = RunSummary()
+    var nextSeq = 0
+    var bytesSinceCheckpoint = 0
+    var closing = ClosingBlock.none
+    var runIsOver = false
+    /// What stays of the file; `nil` for all of a new one.
+    var length: Int?
+    /// Whole lines from behind `length`, to be written again.
+    var lines: [UInt8] = []
+    /// Whether the last whole line is the seal of the member that `tail` leaves open.
+    var endsInSeal = false
+  }
+
+  init(path: String, options: Options, file: LogFile, start: Start) throws(LogError) {
+    guard let deflater = Deflater(level: options.level) else {
+      throw LogError(.system(operation: "compress", errno: ENOMEM), path: path)
+    }
+    self.path = path
+    self.options = options
+    self.file = file
+    blocks = BlockWriter(deflater: deflater, tail: start.tail)
+    saidOnce = start.saidOnce
+    state = start.state
+    summary = start.summary
+    nextSeq = start.nextSeq
+    bytesSinceCheckpoint = start.bytesSinceCheckpoint
+    closing = start.closing
+    runIsOver = start.runIsOver
+    try begin(start)
+  }
+
+  /// Brings the file to where the writer goes on.
+  private func begin(_ start: Start) throws(LogError) {
+    guard let length = start.length else { return }
+    try file.truncate(to: length)
+    guard !start.lines.isEmpty || start.endsInSeal else { return }
+    for line in start.lines.split(separator: UInt8(ascii: "\n")) { blocks.add(Array(line)) }
+    if start.endsInSeal {
+      blocks.finishSealedMember(digest: start.tail.lastDigest, sealLine: start.tail.lastSealLine)
+    } else {
+      blocks.flush()
+    }
+    try write(forcingDisk: options.durability == .sync)
+  }
+
+  // MARK: Appending
+
+  /// Writes the next event, flushed so that it can be read.
+  ///
+  /// An event that cannot be written as it is (its number, size or depth) is refused and changes
+  /// nothing. A failed write, here or when the disk is forced, stops the writer for good.
+  ///
+  /// - Parameter isEffectAhead: forces the disk, unless the durability is `none`.
+  public func append(_ event: Event, isEffectAhead: Bool) throws(LogError) {
+    try checkUsable()
+    guard !runIsOver else { throw LogError(.runIsOver, path: path) }
+    guard event.seq == nextSeq else {
+      throw LogError(.wrongNumber(expected: nextSeq, found: event.seq), path: path)
+    }
+    let line = saidOnce.encode(event)
+    try check(line)
+    prepareBlock(for: event, lineBytes: line.bytes.count + 1)
+    add(line.bytes)
+    blocks.flush()
+    saidOnce.commit(line)
+    state.apply(event)
+    summary.apply(event)
+    nextSeq += 1
+    closing = event.type == .stop ? .stop : .none
+    if event.type != .stop, blocks.lineBytes >= options.blockBytes { sealBlock() }
+    try write(forcingDisk: options.durability == .sync || isEffectAhead)
+  }
+
+  private func checkUsable() throws(LogError) {
+    guard !isStopped, !isClosed else { throw LogError(.writerStopped, path: path) }
+  }
+
+  private func check(_ line: SaidOnce.Line) throws(LogError) {
+    guard line.bytes.count < LogFormat.lineLimitBytes else {
+      throw LogError(.lineTooLong(limitBytes: LogFormat.lineLimitBytes), path: path)
+    }
+    guard line.depth <= LogFormat.depthLimit else {
+      throw LogError(.tooDeep(limit: LogFormat.depthLimit), path: path)
+    }
+    guard line.expandedBytes <= LogFormat.expandedLimitBytes else {
+      throw LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
+    }
+  }
+
+  /// Sees to it that a block is open in which the event may stand.
+  private func prepareBlock(for event: Event, lineBytes: Int) {
+    let isCheckpointDue =
+      nextSeq > 0
+      && bytesSinceCheckpoint + lineBytes + LogFormat.sealReserveBytes > options.checkpointBytes
+    if isCheckpointDue || event.type == .stop { sealBlock() }
+    if isCheckpointDue {
+      blocks.open(firstSeq: nextSeq)
+      addCheckpoint()
+      // A `stop` begins the closing block, so the checkpoint gets a block to itself.
+      if event.type == .stop { sealBlock() }
+    }
+    if !blocks.isOpen { blocks.open(firstSeq: nextSeq) }
+  }
+
+  private func addCheckpoint() {
+    let encoded = state.encoded
+    let mark = Mark(
+      name: LogFormat.checkpointMark,
+      data: [
+        "stateFormat": JSONValue(AgentState.format), "state": encoded,
+        "digest": .string(state.digest.hex), "items": JSONValue(saidOnce.itemCount),
+      ])
+    let line = mark.encodedLine()
+    // A state too large for a line would be unreadable; without it a reader folds from further back.
+    if line.count < LogFormat.lineLimitBytes, mark.data.depth < LogFormat.depthLimit {
+      blocks.add(line)
+    }
+    bytesSinceCheckpoint = 0
+  }
+
+  private func add(_ line: [UInt8]) {
+    blocks.add(line)
+    bytesSinceCheckpoint += line.count + 1
+  }
+
+  private func sealBlock() {
+    guard blocks.isOpen else { return }
+    bytesSinceCheckpoint += blocks.close(nextSeq: nextSeq)
+  }
+
+  private func write(forcingDisk: Bool) throws(LogError) {
+    do {
+      try file.write(blocks.pending)
+      blocks.pending.removeAll(keepingCapacity: true)
+      if forcingDisk, options.durability != .none { try file.syncData() }
+    } catch {
+      isStopped = true
+      throw error
+    }
+  }
+
+  // MARK: Closing
+
+  /// A log as it was closed.
+  public struct ClosedLog: Sendable, Hashable {
+    /// The plain name.
+    public var path: String
+    /// How many events it holds.
+    public var events: Int
+    /// The digest of its last seal: what `--expect-digest` takes.
+    public var sealDigest: Digest
+  }
+
+  /// Ends the log with summary, seal and trailer, forces it to the disk and gives it its plain name.
+  ///
+  /// - Throws: ``LogError``; the log then stays open under its `.open` name, readable.
+  public func close() throws(LogError) -> ClosedLog {
+    try checkUsable()
+    if closing == .none {
+      sealBlock()
+      blocks.open(firstSeq: nextSeq)
+    }
+    if closing == .none || closing == .stop {
+      let data = summary.encoded(totals: state.totals)
+      blocks.add(Mark(name: LogFormat.summaryMark, data: data).encodedLine())
+      closing = .summary
+    }
+    if closing == .summary {
+      blocks.close(nextSeq: nextSeq)
+      closing = .sealed
+    }
+    if closing == .sealed { blocks.putTrailer(nextSeq: nextSeq) }
+    try write(forcingDisk: false)
+    do {
+      if options.durability != .none { try file.sync() }
+      try file.rename(to: path)
+      if options.durability != .none { try LogFile.syncFolder(of: path) }
+    } catch {
+      isStopped = true
+      throw error
+    }
+    isClosed = true
+    file.unlock()
+    return ClosedLog(path: path, events: nextSeq, sealDigest: blocks.lastDigest)
+  }
+}

@@ -1,0 +1,360 @@
+import AgentTrace
+
+/// Turns lines into events: follows `$same`, expands `$list`, unescapes keys.
+///
+/// Nothing is held but a bounded cache and, per event with new list items, three numbers: what an
+/// old reference leads to is read again from the file.
+struct Resolver {
+  /// Reads the line of an earlier event from the file; `nil` where the log does not hold it.
+  typealias Fetch = (_ seq: Int, _ store: inout LineStore) throws(LogError) -> [UInt8]?
+
+  var store = LineStore()
+  private var items = ItemTable()
+  private var texts = TextCache()
+  private var parsed: (seq: Int, event: Event)?
+  /// Packets whose items have no numbers yet, because nobody has asked for them.
+  private var unreadPackets: [Int] = []
+  /// Events that are known to be missing.
+  private(set) var holes: [ClosedRange<Int>] = []
+
+  // MARK: Taking note
+
+  /// Takes note of an event's line before anything after it is resolved. Costs a copy of the line
+  /// where it may be referred to.
+  mutating func note(_ line: UnsafeBufferPointer<UInt8>, seq: Int, type: EventType) {
+    if type == .contextBuilt { unreadPackets.append(seq) }
+    if type != .stop, line.count >= LogFormat.sameMinimumBytes { store.keep(line, seq: seq) }
+  }
+
+  /// Takes note of events that are not there.
+  mutating func noteHole(_ range: ClosedRange<Int>, fetch: Fetch) throws(LineFault) {
+    try readPackets(before: range.lowerBound, fetch: fetch)
+    holes.append(range)
+    items.isUncertain = true
+  }
+
+  /// Takes note of a checkpoint's word on the size of the item table.
+  mutating func note(itemCount: Int) {
+    guard items.isUncertain else { return }
+    // What stands between the hole and here has no numbers that anyone knows.
+    unreadPackets = []
+    items.restart(at: itemCount)
+  }
+
+  /// How many items the table has; the packets so far are read for it.
+  mutating func itemCount(fetch: Fetch) throws(LineFault) -> Int {
+    try readPackets(before: .max, fetch: fetch)
+    return items.count
+  }
+
+  // MARK: Events
+
+  /// The event that a raw one stands for.
+  mutating func resolve(_ raw: Event, lineBytes: Int, fetch: Fetch) throws(LineFault) -> Event {
+    var event = raw
+    event.extra = try raw.extra.unescaped { _, value throws(LineFault) in
+      try value.withoutForms()
+    }
+    if raw.type == .stop {
+      event.data = try raw.data.unescaped { _, value throws(LineFault) in
+        try value.withoutForms()
+      }
+    } else {
+      if raw.type == .contextBuilt { try readPackets(before: raw.seq, fetch: fetch) }
+      var expansion = Expansion(
+        seq: raw.seq, isPacket: raw.type == .contextBuilt, expandedBytes: lineBytes)
+      event.data = try resolve(raw, &expansion, fetch: fetch)
+    }
+    try checkFormat(of: event)
+    return event
+  }
+
+  private func checkFormat(of event: Event) throws(LineFault) {
+    guard event.type == .runStarted, let version = event.data["formatVersion"]?.intValue,
+      version > RunStarted.currentFormatVersion
+    else { return }
+    throw .newerFormat(version)
+  }
+
+  /// How far one event has been expanded.
+  private struct Expansion {
+    let seq: Int
+    let isPacket: Bool
+    var expandedBytes: Int
+    var expandedItems = 0
+    /// The number that its next literal item has.
+    var nextItem = 0
+    var numbersItems = false
+
+    mutating func add(bytes: Int) throws(LineFault) {
+      let (sum, overflow) = expandedBytes.addingReportingOverflow(bytes)
+      guard !overflow, sum <= LogFormat.expandedLimitBytes else { throw .expandsTooFar }
+      expandedBytes = sum
+    }
+
+    mutating func addItems(_ count: Int) throws(LineFault) {
+      guard count <= LogFormat.listItemLimit - expandedItems else { throw .expandsTooFar }
+      expandedItems += count
+    }
+  }
+
+  private mutating func resolve(
+    _ raw: Event, _ expansion: inout Expansion, fetch: Fetch
+  ) throws(LineFault) -> JSONObject {
+    if expansion.isPacket {
+      (expansion.nextItem, expansion.numbersItems) = items.begin(event: raw.seq)
+    }
+    let lists = expansion.isPacket ? Self.listTokens : []
+    let data = try resolve(
+      object: raw.data, lists: lists, depth: 0, &expansion, fetch: fetch)
+    if expansion.isPacket { items.end(event: raw.seq, nextItem: expansion.nextItem) }
+    return data
+  }
+
+  private static let listTokens = ContextPacket.listPointers.map(\.tokens)
+
+  private mutating func resolve(
+    object: JSONObject, lists: [[String]], depth: Int, _ expansion: inout Expansion, fetch: Fetch
+  ) throws(LineFault) -> JSONObject {
+    var pairs: [(String, JSONValue)] = []
+    pairs.reserveCapacity(object.count)
+    for member in object {
+      let key = member.key.unescapingReservedKey
+      let inside = lists.isEmpty ? [] : lists.filter { $0.count > depth && $0[depth] == key }
+      pairs.append(
+        (
+          key,
+          try resolve(
+            member.value, lists: inside, depth: depth + 1, &expansion, fetch: fetch)
+        ))
+    }
+    return JSONObject(pairs)
+  }
+
+  private mutating func resolve(
+    _ value: JSONValue, lists: [[String]], depth: Int, _ expansion: inout Expansion, fetch: Fetch
+  ) throws(LineFault) -> JSONValue {
+    switch value {
+    case .array(let elements):
+      var result: [JSONValue] = []
+      result.reserveCapacity(elements.count)
+      for element in elements {
+        result.append(try resolve(element, lists: [], depth: 0, &expansion, fetch: fetch))
+      }
+      return .array(result)
+    case .object(let object):
+      switch try SpecialForm(object) {
+      case nil:
+        return .object(
+          try resolve(object: object, lists: lists, depth: depth, &expansion, fetch: fetch))
+      case .value(let value): return value
+      case .same(let reference): return try follow(reference, &expansion, fetch: fetch)
+      case .list(let entries):
+        guard lists.contains(where: { $0.count == depth }) else {
+          throw .line("“$list” stands where none may stand")
+        }
+        return .array(try expand(entries, &expansion, fetch: fetch))
+      }
+    default: return value
+    }
+  }
+
+  // MARK: Lists
+
+  private mutating func expand(
+    _ entries: [JSONValue], _ expansion: inout Expansion, fetch: Fetch
+  ) throws(LineFault) -> [JSONValue] {
+    var result: [JSONValue] = []
+    for entry in entries {
+      if case .array(let pair) = entry {
+        guard pair.count == 2, let first = pair[0].intValue, let count = pair[1].intValue,
+          first >= 0, count >= 1
+        else { throw .line("“$list” is not of its form") }
+        try expansion.addItems(count)
+        for number in first..<(first + count) {
+          result.append(try item(number, &expansion, fetch: fetch))
+        }
+      } else {
+        try expansion.addItems(1)
+        let before = expansion.expandedBytes
+        let item = try resolve(entry, lists: [], depth: 0, &expansion, fetch: fetch)
+        if expansion.numbersItems {
+          let bytes = expansion.expandedBytes - before + entry.approximateBytes
+          items.keep(item, number: expansion.nextItem, bytes: bytes)
+        }
+        expansion.nextItem += 1
+        result.append(item)
+      }
+    }
+    return result
+  }
+
+  private mutating func item(
+    _ number: Int, _ expansion: inout Expansion, fetch: Fetch
+  ) throws(LineFault) -> JSONValue {
+    guard number < expansion.nextItem || !holes.isEmpty else { throw .reference("[\(number),1]") }
+    if let (item, bytes) = items.kept(number) {
+      try expansion.add(bytes: bytes)
+      return item
+    }
+    guard let origin = items.origin(of: number), origin != expansion.seq else {
+      if holes.isEmpty { throw .reference("[\(number),1]") }
+      return .lost("[\(number),1]")
+    }
+    // The item was forgotten: its packet is read again, which keeps all the items it holds.
+    guard let raw = try rawEvent(origin, fetch: fetch) else { return .lost("[\(number),1]") }
+    var again = Expansion(seq: origin, isPacket: true, expandedBytes: 0)
+    _ = try resolve(raw, &again, fetch: fetch)
+    guard let (item, bytes) = items.kept(number) else { throw .reference("[\(number),1]") }
+    try expansion.add(bytes: bytes)
+    return item
+  }
+
+  private mutating func readPackets(before seq: Int, fetch: Fetch) throws(LineFault) {
+    guard let first = unreadPackets.first, first <= seq else { return }
+    let due = unreadPackets.prefix { $0 < seq }
+    unreadPackets.removeFirst(due.count)
+    if unreadPackets.first == seq { unreadPackets.removeFirst() }
+    for packet in due {
+      guard let raw = try rawEvent(packet, fetch: fetch) else {
+        throw .reference("\(packet)")
+      }
+      var expansion = Expansion(seq: packet, isPacket: true, expandedBytes: 0)
+      _ = try resolve(raw, &expansion, fetch: fetch)
+    }
+  }
+
+  // MARK: Text
+
+  private mutating func follow(
+    _ reference: String, _ expansion: inout Expansion, fetch: Fetch
+  ) throws(LineFault) -> JSONValue {
+    if let text = texts[reference] {
+      try expansion.add(bytes: text.utf8.count)
+      return .string(text)
+    }
+    guard let target = SameTarget(reference), target.seq < expansion.seq else {
+      throw .reference(reference)
+    }
+    guard let raw = try rawEvent(target.seq, fetch: fetch) else {
+      if holes.contains(where: { $0.contains(target.seq) }) { return .lost(reference) }
+      throw .reference(reference)
+    }
+    guard raw.type != .stop, let text = target.literal(in: raw) else { throw .reference(reference) }
+    try expansion.add(bytes: text.utf8.count)
+    texts.keep(text, reference: reference)
+    return .string(text)
+  }
+
+  private mutating func rawEvent(_ seq: Int, fetch: Fetch) throws(LineFault) -> Event? {
+    if let parsed, parsed.seq == seq { return parsed.event }
+    var line = store.line(seq: seq)
+    if line == nil {
+      do { line = try fetch(seq, &store) } catch { throw .file(error) }
+    }
+    guard let line else { return nil }
+    let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
+      try RawLine(parsing: bytes)
+    }
+    guard case .event(let event) = raw, event.seq == seq else { return nil }
+    parsed = (seq, event)
+    return event
+  }
+}
+
+/// Texts that references led to, by reference. Forgets all at its limit.
+private struct TextCache {
+  private var texts: [String: String] = [:]
+  private var bytes = 0
+
+  subscript(reference: String) -> String? { texts[reference] }
+
+  mutating func keep(_ text: String, reference: String) {
+    if bytes > 4 * 1024 * 1024 {
+      texts = [:]
+      bytes = 0
+    }
+    texts[reference] = text
+    bytes += text.utf8.count
+  }
+}
+
+/// A reference of `$same`, taken apart: `12/calls/0/input`.
+struct SameTarget {
+  var seq: Int
+  var pointer: JSONPointer
+
+  init?(_ reference: String) {
+    guard let slash = reference.utf8.firstIndex(of: UInt8(ascii: "/")),
+      let seq = Int(reference[..<slash]), seq >= 0, String(seq) == reference[..<slash],
+      let pointer = JSONPointer(String(reference[slash...]))
+    else { return nil }
+    self.seq = seq
+    self.pointer = pointer
+  }
+
+  /// The long string that stands literally in a raw event where the pointer leads; positions in a
+  /// list are those of the resolved array.
+  func literal(in raw: Event) -> String? {
+    var value = JSONValue.object(raw.data)
+    var isPacketList = raw.type == .contextBuilt
+    for (index, token) in pointer.tokens.enumerated() {
+      isPacketList =
+        raw.type == .contextBuilt
+        && ContextPacket.listPointers.contains { $0.tokens.elementsEqual(pointer.tokens[..<index]) }
+      guard let next = Self.step(into: value, token, isPacketList: isPacketList) else { return nil }
+      value = next
+    }
+    guard case .string(let text) = value, text.utf8.count >= LogFormat.sameMinimumBytes else {
+      return nil
+    }
+    return text
+  }
+
+  private static func step(
+    into value: JSONValue, _ token: String, isPacketList: Bool
+  ) -> JSONValue? {
+    switch value {
+    case .object(let object):
+      guard let form = try? SpecialForm(object) else {
+        guard (try? SpecialForm(object)) != nil || !object.contains(where: { isForm($0.key) })
+        else { return nil }
+        return object[token.escapingReservedKey]
+      }
+      guard isPacketList, case .list(let entries) = form, let index = position(token) else {
+        return nil
+      }
+      return literal(at: index, of: entries)
+    case .array(let elements):
+      guard let index = position(token), elements.indices.contains(index) else { return nil }
+      return elements[index]
+    default: return nil
+    }
+  }
+
+  private static func isForm(_ key: String) -> Bool {
+    CanonicalJSON.isReserved(key) && !key.hasPrefix("$$")
+  }
+
+  private static func position(_ token: String) -> Int? {
+    guard let index = Int(token), index >= 0, String(index) == token else { return nil }
+    return index
+  }
+
+  /// The entry that stands at a position of the resolved array, if it stands there literally.
+  private static func literal(at index: Int, of entries: [JSONValue]) -> JSONValue? {
+    var position = 0
+    for entry in entries where position <= index {
+      guard case .array(let pair) = entry else {
+        if position == index { return entry }
+        position += 1
+        continue
+      }
+      guard pair.count == 2, let count = pair[1].intValue,
+        (1...LogFormat.listItemLimit).contains(count)
+      else { return nil }
+      position += count
+    }
+    return nil
+  }
+}

@@ -1,0 +1,154 @@
+import CZlib
+
+/// CRC-32 as gzip uses it (RFC 1952 §8).
+struct CRC32 {
+  private(set) var value: UInt32 = 0
+
+  mutating func update(_ bytes: UnsafeBufferPointer<UInt8>) {
+    value = UInt32(truncatingIfNeeded: crc32_z(uLong(value), bytes.baseAddress, bytes.count))
+  }
+
+  mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { update($0) } }
+
+  static func of(_ bytes: [UInt8]) -> UInt32 {
+    var crc = CRC32()
+    crc.update(bytes)
+    return crc.value
+  }
+}
+
+/// One raw deflate stream after another (RFC 1951): without header or checksum.
+final class Deflater {
+  private let stream: UnsafeMutablePointer<z_stream>
+
+  /// `nil` where zlib has no memory or does not know the level (0 to 9).
+  init?(level: Int) {
+    stream = .allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    let result = deflateInit2_(
+      stream, Int32(clamping: level), Z_DEFLATED, -15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
+      Int32(MemoryLayout<z_stream>.size))
+    guard result == Z_OK else {
+      stream.deallocate()
+      return nil
+    }
+  }
+
+  deinit {
+    deflateEnd(stream)
+    stream.deallocate()
+  }
+
+  /// Forgets everything: the next byte begins a new stream.
+  func reset() { deflateReset(stream) }
+
+  /// Goes on behind text that was deflated before: its last 32 KiB.
+  func setDictionary(_ bytes: [UInt8]) {
+    _ = bytes.withUnsafeBufferPointer {
+      deflateSetDictionary(stream, $0.baseAddress, uInt($0.count))
+    }
+  }
+
+  /// Deflates bytes and appends what comes out, up to a byte boundary.
+  func deflate(_ bytes: [UInt8], flush: Flush, into output: inout [UInt8]) {
+    bytes.withUnsafeBufferPointer { input in
+      // zlib only reads through this pointer.
+      stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+      stream.pointee.avail_in = uInt(input.count)
+      // Room for everything at once: a flush that runs out of it would be marked twice.
+      var room = Int(deflateBound(stream, uLong(input.count))) + 1024
+      repeat {
+        output.append(addingCapacity: room) { space in
+          stream.pointee.next_out = space.baseAddress
+          stream.pointee.avail_out = uInt(space.count)
+          _ = CZlib.deflate(stream, flush.rawValue)
+          return space.count - Int(stream.pointee.avail_out)
+        }
+        room = 64 * 1024
+      } while stream.pointee.avail_out == 0
+      stream.pointee.next_in = nil
+    }
+  }
+
+  /// What stands at the end of some deflated bytes.
+  enum Flush: Int32 {
+    /// Nothing: more follows at once.
+    case none = 0
+    /// An empty stored block at a byte boundary: all so far can be inflated.
+    case sync = 2
+    /// The end of the stream.
+    case finish = 4
+  }
+}
+
+/// Inflates raw deflate streams.
+final class Inflater {
+  private let stream: UnsafeMutablePointer<z_stream>
+
+  /// `nil` where zlib has no memory.
+  init?() {
+    stream = .allocate(capacity: 1)
+    stream.initialize(to: z_stream())
+    guard inflateInit2_(stream, -15, ZLIB_VERSION, Int32(MemoryLayout<z_stream>.size)) == Z_OK
+    else {
+      stream.deallocate()
+      return nil
+    }
+  }
+
+  deinit {
+    inflateEnd(stream)
+    stream.deallocate()
+  }
+
+  /// Begins a new stream.
+  func reset() { inflateReset(stream) }
+
+  /// Where one call stopped.
+  enum Progress {
+    /// All input is used up.
+    case needsInput
+    /// All room is used up.
+    case needsRoom
+    /// A block of the stream ended; only with `stopsAtBlocks`. Whether at a byte boundary.
+    case blockEnd(isAligned: Bool)
+    case streamEnd
+    case failed
+  }
+
+  /// Inflates from `input` to `output`, from their beginnings.
+  func inflate(
+    _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>,
+    stopsAtBlocks: Bool = false
+  ) -> (progress: Progress, read: Int, written: Int) {
+    stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
+    stream.pointee.avail_in = uInt(input.count)
+    stream.pointee.next_out = output.baseAddress
+    stream.pointee.avail_out = uInt(output.count)
+    let result = CZlib.inflate(stream, stopsAtBlocks ? Z_BLOCK : Z_NO_FLUSH)
+    let read = input.count - Int(stream.pointee.avail_in)
+    let written = output.count - Int(stream.pointee.avail_out)
+    let type = stream.pointee.data_type
+    switch result {
+    case Z_STREAM_END: return (.streamEnd, read, written)
+    case Z_OK, Z_BUF_ERROR:
+      if stopsAtBlocks, type & 128 != 0 {
+        return (.blockEnd(isAligned: type & 7 == 0), read, written)
+      }
+      return (stream.pointee.avail_out == 0 ? .needsRoom : .needsInput, read, written)
+    default: return (.failed, read, written)
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Appends as many bytes as `fill` says it has put into the room it is given.
+  mutating func append(
+    addingCapacity room: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Int
+  ) {
+    let piece = [UInt8](unsafeUninitializedCapacity: room) { space, count in
+      count = fill(space)
+    }
+    append(contentsOf: piece)
+  }
+}
