@@ -1,0 +1,89 @@
+public import AgentTrace
+public import TraceStorage
+
+/// One step of a recorded run, with the state it left.
+public struct StepReplay: Sendable {
+  /// Which step; 0 holds what came before the first.
+  public var step: Int
+  /// Every event of the step, in log order.
+  public var events: [Event]
+  /// The state after the last of them.
+  public var state: AgentState
+  /// The last step that the log holds.
+  public var lastStep: Int
+  /// How the log ends; `nil` where reading stopped before its end.
+  public var ending: LogReader.Ending?
+}
+
+/// Why a step cannot be replayed.
+public struct ReplayError: Error, Hashable, Sendable {
+  /// What is wrong; cases may be added.
+  public enum Code: Hashable, Sendable {
+    /// The log ends before the step.
+    case noSuchStep(Int, last: Int)
+  }
+
+  public var code: Code
+  public var path: String
+}
+
+extension ReplayError: CustomStringConvertible {
+  public var description: String {
+    switch code {
+    case .noSuchStep(let step, let last):
+      "\(path): there is no step \(step); the log holds steps 0 to \(last)."
+    }
+  }
+}
+
+extension StepReplay {
+  /// Folds a log up to the end of one step.
+  ///
+  /// - Throws: ``ReplayError`` where the log ends before it, `LogError` where it is damaged before.
+  /// - Complexity: O(*n*) in the bytes up to the end of the step; constant memory but for the step's
+  ///   own events.
+  public init(of step: Int, in path: String) throws {
+    var reader = try LogReader(path: path)
+    self.init(step: step, events: [], state: AgentState(), lastStep: 0, ending: nil)
+    while let event = try reader.next() {
+      guard event.step <= step else {
+        lastStep = event.step
+        return
+      }
+      state.apply(event)
+      lastStep = max(lastStep, event.step)
+      if event.step == step { events.append(event) }
+    }
+    ending = reader.ending
+    guard !events.isEmpty else {
+      throw ReplayError(code: .noSuchStep(step, last: lastStep), path: path)
+    }
+  }
+}
+
+extension StepReplay {
+  /// The packet that the model saw before it decided; the last one where it was asked again.
+  public var context: ContextPacket? {
+    events.last { $0.type == .contextBuilt }.flatMap { try? ContextPacket(decoding: $0.data) }
+  }
+
+  /// The step as one JSON object: what a program may read. Event data stand as in the log, references
+  /// resolved.
+  public var json: JSONValue {
+    func all(_ types: EventType...) -> JSONValue {
+      .array(
+        events.filter { types.contains($0.type) }.map { event in
+          var data = event.data
+          data["seq"] = JSONValue(event.seq)
+          return .object(data)
+        })
+    }
+    return [
+      "runId": .string(state.runId), "step": JSONValue(step), "context": all(.contextBuilt),
+      "modelResults": all(.modelResult), "decisions": all(.decision),
+      "verdicts": all(.policyDecision), "approvals": all(.approval), "starts": all(.toolStarted),
+      "results": all(.toolResult), "replies": all(.humanReplied), "stop": all(.stop),
+      "state": state.encoded, "stateDigest": .string(state.digest.hex),
+    ]
+  }
+}

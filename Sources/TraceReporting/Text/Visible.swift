@@ -1,0 +1,46 @@
+/// Text from a trace, made safe for a terminal.
+///
+/// What came from a model or a tool may hold escape sequences, line breaks or marks that turn the
+/// reading direction around. None of it may act on the reader's terminal.
+public enum Visible {
+  /// The text on one line: control characters, line breaks, direction and invisible marks stand as
+  /// `\n`, `\t` or `\u{1b}`.
+  public static func line(_ text: String) -> String {
+    guard text.unicodeScalars.contains(where: isHidden) else { return text }
+    var visible = ""
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "\n": visible += "\\n"
+      case "\t": visible += "\\t"
+      case "\r": visible += "\\r"
+      case _ where isHidden(scalar): visible += "\\u{\(String(scalar.value, radix: 16))}"
+      default: visible.unicodeScalars.append(scalar)
+      }
+    }
+    return visible
+  }
+
+  /// The text on the lines it has; everything else as in ``line(_:)``.
+  public static func lines(_ text: String) -> [String] {
+    text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }
+  }
+
+  /// The text in at most `width` characters, an ellipsis where it was cut.
+  public static func line(_ text: String, width: Int) -> String {
+    // Cut first: a value of a megabyte must not be made visible for eighty columns.
+    let visible = line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(width + 1))))
+    guard visible.count > width else { return visible }
+    return visible.prefix(max(0, width - 1)) + "…"
+  }
+
+  /// Controls (C0, DEL, C1), line and paragraph separators, bidirectional and zero-width marks,
+  /// variation tags: what changes the look of other text or has none of its own.
+  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar.value {
+    case 0..<0x20, 0x7f..<0xa0, 0xad, 0x061c, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f,
+      0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f:
+      true
+    default: false
+    }
+  }
+}

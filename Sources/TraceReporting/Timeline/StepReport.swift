@@ -1,0 +1,127 @@
+public import AgentTrace
+
+/// One step of a run in full: what the model saw, what it decided, what became of it, and the state
+/// it left.
+public struct StepReport {
+  private let painter: Painter
+  private let width: Int
+
+  /// - Parameter width: characters of a line at most; longer values go on in the next.
+  public init(painter: Painter, width: Int = 120) {
+    self.painter = painter
+    self.width = max(40, width)
+  }
+
+  /// The lines that tell of the step.
+  ///
+  /// - Parameters:
+  ///   - events: the step's events, in log order.
+  ///   - state: the state after the last of them.
+  public func lines(step: Int, lastStep: Int, events: [Event], state: AgentState) -> [String] {
+    var lines = [
+      painter.paint("step \(step) of \(lastStep), run \(Visible.line(state.runId))", .heading)
+    ]
+    for event in events where event.type == .contextBuilt {
+      guard let packet = try? ContextPacket(decoding: event.data) else { continue }
+      lines += heading("what the model saw", event)
+      lines += packet.messages.flatMap(message)
+      lines += choices("taken in", packet.included) + choices("left out", packet.omittedRefs)
+    }
+    lines += ["", painter.paint("what happened", .heading)]
+    var timeline = Timeline(painter: painter, width: width, headsSteps: false)
+    for event in events where event.type != .contextBuilt {
+      lines += timeline.lines(for: event)
+    }
+    return lines + self.state(state)
+  }
+
+  private func heading(_ text: String, _ event: Event) -> [String] {
+    ["", painter.paint(text, .heading) + painter.paint("  event \(event.seq)", .faint)]
+  }
+
+  private func message(_ message: JSONValue) -> [String] {
+    let role = message["role"]?.stringValue ?? "?"
+    var lines: [String] = []
+    for part in message["content"]?.arrayValue ?? [message] {
+      lines += labelled(role, Self.text(of: part))
+    }
+    return lines
+  }
+
+  private static func text(of part: JSONValue) -> String {
+    switch part["type"]?.stringValue {
+    case "text": return part["text"].map(plain) ?? ""
+    case "tool_call":
+      return "calls \(part["name"].map(plain) ?? "") \(part["input"].map(plain) ?? "")"
+    case "tool_result":
+      let status = part["status"].map { plain($0) + ": " } ?? ""
+      return "\(part["callId"].map(plain) ?? "") → \(status)\(part["data"].map(plain) ?? "")"
+    default: return plain(part)
+    }
+  }
+
+  private static func plain(_ value: JSONValue) -> String {
+    value.stringValue ?? CanonicalJSON.string(value, form: .plain)
+  }
+
+  private func choices(_ label: String, _ items: [ContextItem]) -> [String] {
+    var byReason: [(reason: String, refs: [String])] = []
+    for item in items {
+      if let index = byReason.firstIndex(where: { $0.reason.hasSameUTF8(as: item.reason) }) {
+        byReason[index].refs.append(item.ref)
+      } else {
+        byReason.append((item.reason, [item.ref]))
+      }
+    }
+    return byReason.flatMap {
+      labelled(label, "\($0.refs.joined(separator: " ")): \($0.reason)")
+    }
+  }
+
+  private func state(_ state: AgentState) -> [String] {
+    var lines = ["", painter.paint("state after it", .heading)]
+    let totals = state.totals
+    lines += labelled(
+      "used",
+      "\(Figures.count(totals.steps, "step")), \(Figures.count(totals.toolCalls, "call")), "
+        + "\(Figures.count(totals.modelCalls, "model call")), "
+        + Figures.duration(microseconds: state.elapsedMicroseconds))
+    for call in state.pendingCalls {
+      lines += labelled("pending", "\(call.callId) \(call.tool)")
+    }
+    if let question = state.question { lines += labelled("asked", question) }
+    if !state.approvedActionIds.isEmpty {
+      lines += labelled("approved", Figures.count(state.approvedActionIds.count, "action"))
+    }
+    for note in state.memory { lines += labelled("memory", note.key) }
+    if let stop = state.stop {
+      lines += labelled("stop", stop.reason + (stop.detail.map { " (\($0))" } ?? ""))
+    }
+    return lines + labelled("digest", state.digest.hex)
+  }
+
+  /// A label and a text that goes on indented, in lines of the width.
+  private func labelled(_ label: String, _ text: String) -> [String] {
+    let indent = 11
+    let name = Visible.line(label, width: indent - 2)
+    var pieces: [String] = []
+    for line in Visible.lines(text) { pieces += wrapped(line, room: width - indent) }
+    return pieces.enumerated().map { index, piece in
+      let lead = index == 0 ? name : ""
+      return painter.paint(lead, .faint) + String(repeating: " ", count: indent - lead.count)
+        + piece
+    }
+  }
+
+  private func wrapped(_ line: String, room: Int) -> [String] {
+    var pieces: [String] = []
+    var rest = line[...]
+    while rest.count > room {
+      let window = rest.prefix(room)
+      let end = window.lastIndex(of: " ").map { window.index(after: $0) } ?? window.endIndex
+      pieces.append(String(rest[..<end]))
+      rest = rest[end...]
+    }
+    return pieces + [String(rest)]
+  }
+}

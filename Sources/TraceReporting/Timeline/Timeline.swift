@@ -1,0 +1,197 @@
+public import AgentTrace
+
+/// A run as lines that a person takes in at a glance, one event after the other; also while it runs.
+///
+/// Each line: the event's number, what happened in one word, and what it was about. Starts of tools
+/// and replies of models are told by the lines that follow from them.
+public struct Timeline {
+  private let painter: Painter
+  private let width: Int
+  private let headsSteps: Bool
+  private var step = -1
+  private let labelWidth = 9
+
+  /// - Parameters:
+  ///   - width: characters of a line at most.
+  ///   - headsSteps: whether a line of its own stands above each step.
+  public init(painter: Painter, width: Int = 120, headsSteps: Bool = true) {
+    self.painter = painter
+    self.width = max(40, width)
+    self.headsSteps = headsSteps
+  }
+
+  /// The lines that tell of the next event; often one, sometimes none.
+  public mutating func lines(for event: Event) -> [String] {
+    let told = tell(event)
+    guard !told.isEmpty else { return [] }
+    var lines: [String] = []
+    if headsSteps, event.step != step, event.step > 0, event.type != .stop {
+      lines.append(painter.paint("step \(event.step)", .heading))
+    }
+    step = event.step
+    for (index, entry) in told.enumerated() {
+      lines.append(line(index == 0 ? event.seq : nil, entry))
+    }
+    return lines
+  }
+
+  /// What one line says.
+  private struct Entry {
+    var label: String
+    var role: Painter.Role
+    var text: String
+    /// Stands at the end, however long the text.
+    var tail = ""
+
+    init(_ label: String, _ role: Painter.Role, _ text: String, tail: String = "") {
+      self.label = label
+      self.role = role
+      self.text = text
+      self.tail = tail
+    }
+  }
+
+  private func line(_ seq: Int?, _ entry: Entry) -> String {
+    let number = Self.padded(seq.map(String.init) ?? "", 5)
+    let label = entry.label + String(repeating: " ", count: max(0, labelWidth - entry.label.count))
+    let tail = entry.tail.isEmpty ? "" : "  " + entry.tail
+    let room = width - 5 - 2 - labelWidth - 2 - tail.count
+    return painter.paint(number, .faint) + "  " + painter.paint(label, entry.role) + "  "
+      + Visible.line(entry.text, width: max(10, room)) + painter.paint(tail, .faint)
+  }
+
+  private static func padded(_ text: String, _ width: Int) -> String {
+    String(repeating: " ", count: max(0, width - text.count)) + text
+  }
+
+  // MARK: What each event says
+
+  private func tell(_ event: Event) -> [Entry] {
+    guard let payload = try? EventPayload(of: event) else {
+      return [Entry("unclear", .warning, "\(event.type) with data of another shape")]
+    }
+    switch payload {
+    case .runStarted(let started): return tell(started, runId: event.runId)
+    case .toolsListed(let listed):
+      return [
+        Entry("tools", .faint, "\(listed.source): \(Figures.count(listed.tools.count, "tool"))")
+      ]
+    case .contextBuilt(let packet): return [tell(packet)]
+    case .modelResult(let result):
+      guard let error = result.error else { return [] }
+      return [Entry("model", .bad, "try \(result.attempt): \(error)")]
+    case .decision(let decision): return tell(decision)
+    case .policyDecision(let verdict): return [tell(verdict)]
+    case .toolStarted(let started):
+      guard started.attempt > 1 else { return [] }
+      return [Entry("retry", .warning, "\(started.tool), attempt \(started.attempt)")]
+    case .toolResult(let result): return [tell(result)]
+    case .approval(let approval):
+      let word = approval.granted ? "approved" : "denied"
+      let reason = approval.reason.map { ": \($0)" } ?? ""
+      return [Entry(word, approval.granted ? .good : .bad, "by \(approval.by)\(reason)")]
+    case .humanReplied(let reply):
+      return [Entry("human", .heading, (reply.by.map { "\($0): " } ?? "") + Self.text(reply.text))]
+    case .memoryRead(let note): return [Entry("memory", .faint, "read " + Self.text(note))]
+    case .memoryWritten(let note): return [Entry("memory", .faint, "wrote " + Self.text(note))]
+    case .breakerChanged(let breaker):
+      return [Entry("breaker", .warning, "\(breaker.tool) is \(breaker.state.rawValue)")]
+    case .runResumed(let resumed): return [Entry("resumed", .heading, resumed.why)]
+    case .stop(let stop): return tell(stop, at: event.t)
+    case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]
+    }
+  }
+
+  private func tell(_ started: RunStarted, runId: String) -> [Entry] {
+    let agent = started.agentName.isEmpty ? started.source?.format ?? "" : started.agentName
+    let version = started.agentVersion.map { " \($0)" } ?? ""
+    var entries = [Entry("run", .heading, "\(runId)  agent \(agent)\(version)")]
+    if !started.goal.isNull { entries.append(Entry("goal", .heading, Self.text(started.goal))) }
+    if !started.recorded.isEmpty {
+      let missing = started.recorded.sorted { $0.key.precedesByUTF8($1.key) }
+        .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      entries.append(Entry("recorded", .warning, missing))
+    }
+    return entries
+  }
+
+  private func tell(_ packet: ContextPacket) -> Entry {
+    var text = Figures.count(packet.messages.count, "message")
+    if packet.tokenEstimate > 0 { text += ", about \(packet.tokenEstimate) tokens" }
+    if !packet.toolsDisclosed.isEmpty {
+      text += ", \(Figures.count(packet.toolsDisclosed.count, "tool"))"
+    }
+    if !packet.omittedRefs.isEmpty { text += ", \(packet.omittedRefs.count) left out" }
+    return Entry("context", .faint, text)
+  }
+
+  private func tell(_ payload: DecisionPayload) -> [Entry] {
+    let by = payload.caller.map { "\($0): " } ?? ""
+    switch payload.decision {
+    case .answer(let text, _): return [Entry("answer", .heading, by + text)]
+    case .askHuman(let question): return [Entry("asks", .heading, by + question)]
+    case .stop(let reason): return [Entry("stops", .heading, by + reason.rawValue)]
+    case .invalid(let reason, _): return [Entry("invalid", .bad, by + reason)]
+    case .tool(let calls):
+      return calls.map { call in
+        Entry("call", .heading, "\(by)\(call.name) \(Self.text(call.input))", tail: call.callId)
+      }
+    }
+  }
+
+  private func tell(_ verdict: Verdict) -> Entry {
+    let rule = verdict.ruleId.map { "rule \($0)" } ?? "no rule"
+    let (label, role): (String, Painter.Role) =
+      switch verdict.status {
+      case .allow: ("allowed", .faint)
+      case .deny: ("DENIED", .bad)
+      case .approvalRequired: ("ask first", .warning)
+      }
+    return Entry(
+      label, role, "\(verdict.tool): \(verdict.reason) (\(rule))", tail: verdict.callId)
+  }
+
+  private func tell(_ payload: ToolResultPayload) -> Entry {
+    let time = payload.elapsedMicroseconds.map { Figures.duration(microseconds: $0) } ?? ""
+    let tail = [payload.callId, time].filter { !$0.isEmpty }.joined(separator: " ")
+    switch payload.result {
+    case .ok(let data):
+      return Entry("ok", .good, "\(payload.tool) → \(Self.text(data))", tail: tail)
+    case .refused(let reason):
+      return Entry("refused", .warning, "\(payload.tool): \(reason)", tail: tail)
+    case .error(let reason, let isEffectUnknown):
+      let effect = isEffectUnknown ? "effect unknown: " : ""
+      return Entry("error", .bad, "\(payload.tool): \(effect)\(Self.text(reason))", tail: tail)
+    }
+  }
+
+  private func tell(_ stop: Stop, at t: Int) -> [Entry] {
+    let detail = stop.detail.map { " (\($0))" } ?? ""
+    let pause = stop.isFinal ? "" : "; may go on"
+    var entries = [
+      Entry("stop", stop.reason == .success ? .good : .bad, stop.reason.rawValue + detail + pause)
+    ]
+    if let totals = stop.totals {
+      var parts = [
+        Figures.count(totals.steps, "step"), Figures.count(totals.toolCalls, "call"),
+        Figures.count(totals.modelCalls, "model call"),
+      ]
+      if totals.inputTokens + totals.outputTokens > 0 {
+        parts.append("\(totals.inputTokens) + \(totals.outputTokens) tokens")
+      }
+      if let cost = totals.cost { parts.append("cost \(JSONValue(cost))") }
+      parts.append(Figures.duration(microseconds: t))
+      entries.append(Entry("used", .faint, parts.joined(separator: ", ")))
+    }
+    return entries
+  }
+
+  private static func text(_ note: MemoryNote) -> String {
+    "\(note.scope)/\(note.key): \(note.value.map(text) ?? "nothing")"
+  }
+
+  private static func text(_ value: JSONValue) -> String {
+    if case .string(let text) = value { return text }
+    return CanonicalJSON.prefix(of: value, limitBytes: 400)
+  }
+}
