@@ -1,0 +1,157 @@
+import Foundation
+import Synchronization
+
+/// The built `agent-eval`: the one beside the tests, or the one that `AGENT_EVAL_BINARY` names.
+public enum Binary {
+  /// The full path of the program.
+  public static let path: String = {
+    if let given = ProcessInfo.processInfo.environment["AGENT_EVAL_BINARY"] { return given }
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().path + "/agent-eval"
+  }()
+
+  /// Runs `agent-eval`.
+  ///
+  /// - Parameters:
+  ///   - folder: Where it runs; the project's root without one.
+  ///   - environment: Added to that of the tests. `NO_COLOR` is set and `CI` is not, unless it says so.
+  ///   - input: Its standard input; empty without one.
+  ///   - status: What it must exit with; any other is an error that shows everything. `nil` for any.
+  ///   - timeoutSeconds: When it is killed.
+  @discardableResult
+  public static func run(
+    _ arguments: [String], in folder: String? = nil, environment: [String: String] = [:],
+    input: some Sequence<UInt8> = [UInt8](), status: Int32? = 0, timeoutSeconds: Double = 60
+  ) async throws -> Command.Outcome {
+    try await Command(
+      program: path, arguments: arguments, folder: folder ?? Project.root, environment: environment,
+      input: Array(input), timeoutSeconds: timeoutSeconds
+    ).run(status: status)
+  }
+}
+
+/// A program to run in a test.
+public struct Command: Sendable {
+  public var program: String
+  public var arguments: [String]
+  public var folder: String
+  public var environment: [String: String]
+  public var input: [UInt8]
+  public var timeoutSeconds: Double
+
+  public init(
+    program: String, arguments: [String] = [], folder: String = Project.root,
+    environment: [String: String] = [:], input: [UInt8] = [], timeoutSeconds: Double = 60
+  ) {
+    self.program = program
+    self.arguments = arguments
+    self.folder = folder
+    self.environment = environment
+    self.input = input
+    self.timeoutSeconds = timeoutSeconds
+  }
+
+  /// What a program left behind.
+  public struct Outcome: Sendable {
+    public var command: Command
+    /// The exit code, or minus the signal that ended it.
+    public var status: Int32
+    public var isTimedOut: Bool
+    public var outputBytes: [UInt8]
+    public var errorBytes: [UInt8]
+
+    /// Standard output as text.
+    public var output: String { String(decoding: outputBytes, as: UTF8.self) }
+    /// Standard error as text.
+    public var errors: String { String(decoding: errorBytes, as: UTF8.self) }
+    /// The lines of standard output, without their ends.
+    public var lines: [String] {
+      outputBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        .dropLast(outputBytes.last == UInt8(ascii: "\n") ? 1 : 0)
+        .map { String(decoding: $0, as: UTF8.self) }
+    }
+  }
+
+  /// An exit that a test did not expect, with everything needed to see it again.
+  public struct UnexpectedExit: Error, CustomStringConvertible {
+    public var outcome: Outcome
+    public var expected: Int32
+
+    public var description: String { "expected exit \(expected)\n\(outcome)" }
+  }
+
+  /// Runs the program to its end.
+  ///
+  /// - Throws: ``UnexpectedExit`` where `status` is given and not what it exited with.
+  @discardableResult
+  public func run(status expected: Int32? = 0) async throws -> Outcome {
+    // Files instead of pipes: nothing blocks, however much is written, and nobody gets SIGPIPE.
+    let files = try TemporaryFolder()
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: program)
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: folder)
+    process.environment = Self.baseEnvironment.merging(environment) { $1 }
+    process.standardInput = FileHandle(forReadingAtPath: try files.write("input", input))
+    process.standardOutput = FileHandle(forWritingAtPath: try files.write("output", []))
+    process.standardError = FileHandle(forWritingAtPath: try files.write("errors", []))
+    let isTimedOut = try await Self.end(of: process, within: timeoutSeconds)
+    let outcome = Outcome(
+      command: self,
+      status: process.terminationReason == .exit
+        ? process.terminationStatus : -process.terminationStatus,
+      isTimedOut: isTimedOut, outputBytes: try files.read("output"),
+      errorBytes: try files.read("errors"))
+    if let expected, outcome.status != expected || isTimedOut {
+      throw UnexpectedExit(outcome: outcome, expected: expected)
+    }
+    return outcome
+  }
+
+  /// What every program gets: the environment of the tests, but no word of it that changes what the
+  /// program prints.
+  private static let baseEnvironment: [String: String] = {
+    var environment = ProcessInfo.processInfo.environment
+    environment["CI"] = nil
+    environment["NO_COLOR"] = "1"
+    return environment
+  }()
+
+  /// Starts a process and waits for its end; returns whether it had to be killed.
+  private static func end(of process: Process, within seconds: Double) async throws -> Bool {
+    let isTimedOut = Mutex(false)
+    let (ends, end) = AsyncStream<Void>.makeStream()
+    process.terminationHandler = { _ in end.finish() }
+    try process.run()
+    let pid = process.processIdentifier
+    let timer = Task {
+      try await Task.sleep(for: .seconds(seconds))
+      isTimedOut.withLock { $0 = true }
+      kill(pid, SIGKILL)
+    }
+    for await _ in ends {}
+    timer.cancel()
+    // The handler may run a little before the process counts as ended.
+    process.waitUntilExit()
+    return isTimedOut.withLock { $0 }
+  }
+}
+
+extension Command.Outcome: CustomStringConvertible {
+  public var description: String {
+    let folder = command.folder
+    let names = (try? FileManager.default.contentsOfDirectory(atPath: folder))?.sorted() ?? []
+    let added = command.environment.sorted { $0.key < $1.key }.map { "\($0.key)=\($0.value) " }
+    return """
+      command: \(added.joined())\(([command.program] + command.arguments).joined(separator: " "))
+      folder:  \(folder)
+      holds:   \(names.joined(separator: "  "))
+      status:  \(status)\(isTimedOut ? " (killed after \(command.timeoutSeconds) seconds)" : "")
+      --- standard output
+      \(output)
+      --- standard error
+      \(errors)
+      ---
+      """
+  }
+}
