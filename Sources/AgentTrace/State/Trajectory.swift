@@ -78,8 +78,7 @@ public struct Trajectory: Sendable {
 
   /// Takes in the next event. An event whose data are not what its type promises is passed over.
   public mutating func apply(_ event: Event) {
-    if event.seq > lastSeq + 1 { gaps.append(Gap(first: lastSeq + 1, last: event.seq - 1)) }
-    lastSeq = max(lastSeq, event.seq)
+    passOver(event.seq)
     switch event.type {
     case .runStarted: apply(runStarted: event)
     case .toolsListed:
@@ -93,6 +92,18 @@ public struct Trajectory: Sendable {
         reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
     default: break
     }
+  }
+
+  /// The types of events that a trajectory looks into; a reader may pass over all others unread.
+  public static let types: Set<EventType> = [
+    .runStarted, .toolsListed, .decision, .policyDecision, .toolStarted, .toolResult, .runResumed,
+    .stop,
+  ]
+
+  /// Takes in only that an event of this number stands in the log.
+  public mutating func passOver(_ seq: Int) {
+    if seq > lastSeq + 1 { gaps.append(Gap(first: lastSeq + 1, last: seq - 1)) }
+    lastSeq = max(lastSeq, seq)
   }
 
   /// Says that events are missing behind the last one: the log is torn or damaged there.

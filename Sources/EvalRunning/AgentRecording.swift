@@ -1,0 +1,81 @@
+public import AgentRuntime
+public import AgentTrace
+import TraceStorage
+
+/// Makes the boundary that an agent runs on; passed in by whoever may reach the outside world.
+public typealias BoundaryMaker = @Sendable (AgentDefinition, RunConditions) -> any Boundary
+
+/// What a run is made under besides its agent.
+public struct RunConditions: Sendable {
+  public var clock: any RunClock
+  public var identifiers: any RunIDs
+  public var cancellation: Cancellation
+
+  public init(
+    clock: any RunClock, identifiers: any RunIDs, cancellation: Cancellation = Cancellation()
+  ) {
+    self.clock = clock
+    self.identifiers = identifiers
+    self.cancellation = cancellation
+  }
+}
+
+/// One agent run, recorded from its first event to its stop.
+public struct AgentRecording: Sendable {
+  /// The log's path.
+  public var log: String
+  public var state: AgentState
+  /// The digest of the log's last seal.
+  public var sealDigest: Digest
+
+  /// Whether the run ended with an answer.
+  public var isSuccess: Bool { state.stop?.reason == StopReason.success.rawValue }
+}
+
+extension AgentRecording {
+  /// What is recorded, and where.
+  public struct Request: Sendable {
+    public var goal: JSONValue
+    public var files: RunFiles
+    public var seed: Int?
+    public var caseId: String?
+    public var tags: [String] = []
+    public var logOptions: LogWriter.Options
+
+    public init(
+      goal: JSONValue, files: RunFiles, seed: Int? = nil, caseId: String? = nil,
+      logOptions: LogWriter.Options = .init()
+    ) {
+      self.goal = goal
+      self.files = files
+      self.seed = seed
+      self.caseId = caseId
+      self.logOptions = logOptions
+    }
+  }
+
+  /// Runs an agent and writes its log.
+  ///
+  /// - Parameters:
+  ///   - willRecord: Told the log's path before the first event.
+  ///   - observe: Called with each event once it is kept.
+  /// - Throws: `LogError` where the log cannot be written: the run has stopped then, and what was
+  ///   acknowledged is readable. How badly the run itself went is in the state.
+  public init(
+    of agent: AgentDefinition, _ request: Request, on boundary: any Boundary,
+    willRecord: (String) -> Void = { _ in }, observe: @escaping (Event) -> Void = { _ in }
+  ) async throws {
+    let runtime = try Runtime(agent: agent, boundary: boundary)
+    var start = Runtime.Start(
+      goal: request.goal, runId: boundary.makeRunID(), seed: request.seed)
+    start.caseId = request.caseId
+    start.tags = request.tags
+    let path = request.files.path(of: request.caseId ?? agent.name, runId: start.runId)
+    let writer = try LogWriter(creating: path, options: request.logOptions)
+    willRecord(path)
+    state = try await runtime.run(start, into: writer, observe: observe)
+    let closed = try writer.close()
+    log = closed.path
+    sealDigest = closed.sealDigest
+  }
+}

@@ -1,0 +1,91 @@
+public import AgentTrace
+public import TraceJudging
+
+/// What became of one run of a case.
+public struct TrialResult: Sendable {
+  public var runId: String
+  /// The path of the run's log.
+  public var log: String
+  /// `body` or `summary`: what of the log was looked at.
+  public var judgedFrom: String
+  public var judgement: Judgement
+
+  public var outcome: CaseOutcome { judgement.outcome }
+
+  /// The wire form.
+  public var json: JSONValue {
+    .object(
+      JSONObject([
+        ("runId", .string(runId)), ("log", .string(log)), ("judgedFrom", .string(judgedFrom)),
+        ("outcome", .string(outcome.rawValue)),
+        ("expectations", .array(judgement.outcomes.map(\.json))),
+        ("warnings", JSONValue(judgement.warnings)),
+      ]))
+  }
+}
+
+/// What became of one case.
+public struct CaseResult: Sendable {
+  public var caseId: String
+  /// Where the case stands: `path:line`.
+  public var position: String
+  public var trials: [TrialResult] = []
+  /// Why the case could not be judged; then its outcome is `error`.
+  public var error: String?
+
+  /// The worst of its trials: `error` before `fail` before `inconclusive` before `pass`.
+  public var outcome: CaseOutcome {
+    guard error == nil else { return .error }
+    let outcomes = trials.map(\.outcome)
+    return [.error, .fail, .inconclusive].first { outcomes.contains($0) }
+      ?? (outcomes.isEmpty ? .error : .pass)
+  }
+
+  /// The wire form.
+  public var json: JSONValue {
+    .object(
+      JSONObject(
+        [
+          ("caseId", .string(caseId)), ("outcome", .string(outcome.rawValue)),
+          ("trials", .array(trials.map(\.json))),
+        ] + (error.map { [("error", .string($0))] } ?? [])))
+  }
+}
+
+/// A case that was not judged because it says so.
+public struct SkippedCase: Sendable {
+  public var caseId: String
+  public var reason: String
+}
+
+/// What became of a whole set of cases, in the order they stand in their files.
+public struct EvalResults: Sendable {
+  public var cases: [CaseResult]
+  public var skipped: [SkippedCase]
+
+  /// How many cases had each outcome.
+  public func count(_ outcome: CaseOutcome) -> Int {
+    cases.count { $0.outcome == outcome }
+  }
+
+  /// 0 all passed; 1 a case failed; 2 one could not be judged, or there was nothing to judge; 3
+  /// inconclusive. 1 outranks 2, 2 outranks 3.
+  public var exitCode: Int32 {
+    if count(.fail) > 0 { return 1 }
+    if count(.error) > 0 || cases.isEmpty { return 2 }
+    return count(.inconclusive) > 0 ? 3 : 0
+  }
+
+  /// The wire form, `agent-eval/results/1`.
+  public var json: JSONValue {
+    [
+      "schema": "agent-eval/results/1", "cases": .array(cases.map(\.json)),
+      "skipped": .array(
+        skipped.map { ["caseId": .string($0.caseId), "reason": .string($0.reason)] }),
+      "summary": [
+        "pass": JSONValue(count(.pass)), "fail": JSONValue(count(.fail)),
+        "inconclusive": JSONValue(count(.inconclusive)), "error": JSONValue(count(.error)),
+      ],
+    ]
+  }
+}

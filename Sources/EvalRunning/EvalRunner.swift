@@ -1,0 +1,161 @@
+public import AgentRuntime
+public import AgentTrace
+public import EvalLoading
+import Synchronization
+import TraceJudging
+import TraceStorage
+
+/// Judges cases against recorded runs, or runs their agents first.
+public struct EvalRunner: Sendable {
+  /// How cases are run.
+  public struct Options: Sendable {
+    /// Where to look for the runs of cases that name no recording.
+    public var runsFolder: String?
+    /// Whether agents are run, rather than their recordings judged.
+    public var isLive: Bool
+    /// How many cases are worked on side by side.
+    public var jobs: Int
+    /// Where runs that are made now are recorded.
+    public var files: RunFiles
+
+    public init(
+      runsFolder: String? = nil, isLive: Bool = false, jobs: Int = 1, files: RunFiles = RunFiles()
+    ) {
+      self.runsFolder = runsFolder
+      self.isLive = isLive
+      self.jobs = jobs
+      self.files = files
+    }
+  }
+
+  private let options: Options
+  private let catalogue: RunCatalogue?
+  private let makeBoundary: BoundaryMaker
+  private let cancellation: Cancellation
+  private let makeClock: @Sendable () -> any RunClock
+
+  /// - Parameters:
+  ///   - makeClock: the clock of a live run.
+  ///   - makeBoundary: what a run that is made now reaches the outside world through.
+  /// - Throws: where the folder of runs cannot be read.
+  public init(
+    options: Options, cancellation: Cancellation = Cancellation(),
+    makeClock: @escaping @Sendable () -> any RunClock,
+    makeBoundary: @escaping BoundaryMaker
+  ) throws {
+    self.options = options
+    self.cancellation = cancellation
+    self.makeClock = makeClock
+    self.makeBoundary = makeBoundary
+    catalogue = try options.runsFolder.map(RunCatalogue.init(folder:))
+  }
+
+  /// Judges every case; results stand in the order of the cases.
+  ///
+  /// - Parameter progress: told each result as it comes, from any task, one at a time.
+  public func run(
+    _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
+  ) async -> EvalResults {
+    let open = cases.filter { $0.skip == nil }
+    let next = Mutex(0)
+    let results = Mutex([CaseResult?](repeating: nil, count: open.count))
+    await withTaskGroup { group in
+      for _ in 0..<max(1, min(options.jobs, open.count)) {
+        group.addTask {
+          while cancellation.signal == nil {
+            let index = next.withLock { next in
+              defer { next += 1 }
+              return next
+            }
+            guard index < open.count else { return }
+            let result = await run(open[index])
+            results.withLock { results in
+              results[index] = result
+              progress(result)
+            }
+          }
+        }
+      }
+    }
+    let judged = results.withLock { $0 }
+    return EvalResults(
+      cases: zip(open, judged).map { $1 ?? Self.cancelled($0) },
+      skipped: cases.compactMap { evalCase in
+        evalCase.skip.map { SkippedCase(caseId: evalCase.caseId, reason: $0.reason) }
+      })
+  }
+
+  private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
+    var result = CaseResult(caseId: evalCase.caseId, position: evalCase.position.description)
+    result.error = "not judged: the run was cancelled"
+    return result
+  }
+
+  // MARK: One case
+
+  private func run(_ evalCase: EvalCase) async -> CaseResult {
+    var result = CaseResult(caseId: evalCase.caseId, position: evalCase.position.description)
+    do {
+      for log in try await logs(of: evalCase) {
+        result.trials.append(try judge(log, evalCase))
+      }
+      if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
+    } catch {
+      result.error = "\(error)"
+    }
+    return result
+  }
+
+  private func judge(_ log: String, _ evalCase: EvalCase) throws -> TrialResult {
+    let run = try RecordedRun(path: log)
+    return TrialResult(
+      runId: run.trajectory.runId, log: run.path, judgedFrom: "body",
+      judgement: Judge.judge(run.trajectory, against: evalCase.expected))
+  }
+
+  /// The logs that show what became of a case; made now where the options or the case say so.
+  private func logs(of evalCase: EvalCase) async throws -> [String] {
+    if !options.isLive {
+      if let recording = evalCase.recording { return [recording] }
+      if let catalogue {
+        let found = catalogue.logs(of: evalCase.caseId)
+        if !found.isEmpty || evalCase.agent == nil { return found }
+      }
+    }
+    guard let path = evalCase.agent else { return [] }
+    return [try await record(path, evalCase)]
+  }
+
+  private func nothingToJudge(_ evalCase: EvalCase) -> String {
+    if options.isLive { return "the case names no agent to run; add “agent: FILE”" }
+    if let folder = options.runsFolder { return "no run of this case in \(folder)" }
+    return "the case names neither a recording nor an agent; add one, or give --runs DIR"
+  }
+
+  private func record(_ path: String, _ evalCase: EvalCase) async throws -> String {
+    let loaded = AgentLoader.load(path)
+    guard var agent = loaded.value else {
+      throw CaseError(
+        reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
+    }
+    guard options.isLive || agent.isScripted else {
+      throw CaseError(
+        reason: "\(path) starts processes or asks a model; give --live to let it run")
+    }
+    if let human = evalCase.human { agent.human = human }
+    // Without --live nothing outside is reached, so time need not pass either.
+    let clock: any RunClock = options.isLive ? makeClock() : FixedClock()
+    let conditions = RunConditions(
+      clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
+    var request = AgentRecording.Request(
+      goal: evalCase.input, files: options.files, caseId: evalCase.caseId)
+    request.tags = evalCase.tags
+    return try await AgentRecording(of: agent, request, on: makeBoundary(agent, conditions)).log
+  }
+}
+
+/// Why a case could not be judged.
+struct CaseError: Error, CustomStringConvertible {
+  var reason: String
+  var description: String { reason }
+}

@@ -1,0 +1,67 @@
+import AgentTrace
+import Glibc
+import TraceStorage
+
+/// Logs in a folder.
+public enum LogFiles {
+  /// How deep folders are followed.
+  private static let depthLimit = 64
+
+  /// Every log below a folder, sorted by UTF-8; the path itself where it is no folder. Links to
+  /// folders are not followed.
+  ///
+  /// - Throws: ``FolderError`` where a folder cannot be read.
+  public static func all(below path: String) throws(FolderError) -> [String] {
+    var found: [String] = []
+    guard try isFolder(path) else { return [path] }
+    try collect(below: path, depth: 0, into: &found)
+    return found.sorted { $0.precedesByUTF8($1) }
+  }
+
+  /// The name of a log without its ending.
+  static func stem(of name: String) -> String {
+    for ending in [LogFormat.suffix + LogFormat.openSuffix, LogFormat.suffix]
+    where name.hasSuffix(ending) {
+      return String(name.dropLast(ending.count))
+    }
+    return name
+  }
+
+  private static func isFolder(_ path: String) throws(FolderError) -> Bool {
+    var info = stat()
+    guard stat(path, &info) == 0 else { throw FolderError(path: path, errno: errno) }
+    return info.st_mode & S_IFMT == S_IFDIR
+  }
+
+  private static func collect(
+    below folder: String, depth: Int, into found: inout [String]
+  ) throws(FolderError) {
+    guard depth < depthLimit else { return }
+    guard let stream = opendir(folder) else { throw FolderError(path: folder, errno: errno) }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { raw in
+        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard !name.hasPrefix(".") else { continue }
+      let path = "\(folder)/\(name)"
+      var info = stat()
+      guard lstat(path, &info) == 0 else { continue }
+      if info.st_mode & S_IFMT == S_IFDIR {
+        try collect(below: path, depth: depth + 1, into: &found)
+      } else if name.hasSuffix(LogFormat.suffix)
+        || name.hasSuffix(LogFormat.suffix + LogFormat.openSuffix)
+      {
+        found.append(path)
+      }
+    }
+  }
+}
+
+/// A folder that cannot be read.
+public struct FolderError: Error, Hashable, Sendable, CustomStringConvertible {
+  public var path: String
+  public var errno: Int32
+
+  public var description: String { "\(path): \(String(cString: strerror(errno)))" }
+}

@@ -1,0 +1,41 @@
+public import AgentTrace
+import TraceStorage
+
+/// Where recorded runs go.
+public struct RunFiles: Sendable {
+  /// The folder of recorded runs unless the caller says else.
+  public static let defaultFolder = ".agent-eval/runs"
+
+  /// Given by the caller: a folder, or a file whose name ends in `.jsonl.gz`.
+  private let output: String?
+
+  public init(output: String? = nil) { self.output = output }
+
+  /// The path of a run's log: `OUT/<runId>.jsonl.gz`, or `OUT` itself where that names a log, or
+  /// `.agent-eval/runs/<case or agent>/<runId>.jsonl.gz`.
+  public func path(of name: String, runId: String) -> String {
+    let file = Self.fileName(for: runId) + LogFormat.suffix
+    guard let output else { return "\(Self.defaultFolder)/\(Self.fileName(for: name))/\(file)" }
+    return output.hasSuffix(LogFormat.suffix) ? output : "\(output)/\(file)"
+  }
+
+  /// A name from data as the name of one file: it never leaves its folder, is never hidden and never
+  /// too long. A name that had to be changed carries a piece of its digest, so that two names never
+  /// become one.
+  public static func fileName(for name: String) -> String {
+    let safe = String(
+      String.UnicodeScalarView(
+        name.unicodeScalars.prefix(80).map { isSafe($0) ? $0 : "_" }))
+    let isUnchanged = safe.hasSameUTF8(as: name) && !safe.isEmpty && safe.first != "."
+    if isUnchanged { return safe }
+    let visible = safe.first == "." ? "_" + safe.dropFirst() : safe
+    return "\(visible)-\(Digest(of: Array(name.utf8)).hex.prefix(8))"
+  }
+
+  private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {
+    switch scalar {
+    case "a"..."z", "A"..."Z", "0"..."9", "-", "_", ".": true
+    default: false
+    }
+  }
+}
