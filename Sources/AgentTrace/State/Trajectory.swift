@@ -36,6 +36,8 @@ public struct Trajectory: Sendable {
   /// A text the run gave as its answer.
   public struct Answer: Sendable, Hashable {
     public var text: String
+    /// The text as it stands in the log: a string, or what is left of one that was lost or cut.
+    public var value: JSONValue
     public var evidenceRefs: [String]
     public var seq: Int
   }
@@ -123,7 +125,11 @@ public struct Trajectory: Sendable {
   }
 
   private mutating func apply(decision event: Event) {
-    guard let payload = try? DecisionPayload(decoding: event.data) else { return }
+    guard let payload = try? DecisionPayload(decoding: event.data) else {
+      // Nobody knows which calls it held, so it counts as not there.
+      gaps.append(Gap(first: event.seq, last: event.seq))
+      return
+    }
     let caller = payload.caller ?? "agent"
     if event.step != lastDecidedStep {
       steps += 1
@@ -132,7 +138,11 @@ public struct Trajectory: Sendable {
     var isInvalid = false
     switch payload.decision {
     case .answer(let text, let refs):
-      if caller == "agent" { answer = Answer(text: text, evidenceRefs: refs, seq: event.seq) }
+      if caller == "agent" {
+        answer = Answer(
+          text: text, value: event.data["text"] ?? .string(text), evidenceRefs: refs,
+          seq: event.seq)
+      }
     case .invalid: isInvalid = true
     default: break
     }

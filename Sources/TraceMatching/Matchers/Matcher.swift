@@ -14,7 +14,7 @@ public struct Matcher: Sendable {
   /// How many parts a matcher may have.
   public static let sizeLimit = 100_000
   /// How many steps one match may take before it is given up as unverifiable.
-  public static let stepLimit = 20_000_000
+  public static let stepLimit = 4_000_000
 
   /// The value that the matcher was compiled from.
   public let source: JSONValue

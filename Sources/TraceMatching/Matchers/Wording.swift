@@ -1,4 +1,9 @@
-import AgentTrace
+public import AgentTrace
+
+extension JSONValue {
+  /// The value for a message: canonical JSON, cut to a few hundred bytes. Cost is bounded too.
+  public var excerpt: String { Wording.of(self) }
+}
 
 /// Puts matchers and values into short words for messages.
 enum Wording {

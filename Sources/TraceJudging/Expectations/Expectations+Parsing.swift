@@ -1,0 +1,264 @@
+public import AgentTrace
+import TraceMatching
+
+extension Expectations {
+  /// How many entries a list may have.
+  public static let entryLimit = 1_000
+  /// How often an entry may ask for a call.
+  public static let timesLimit = 1_000_000
+
+  /// Reads the `expected` of a case.
+  ///
+  /// - Throws: ``ExpectationErrors`` with every mistake at once. Expecting nothing at all is one.
+  public init(parsing value: JSONValue) throws(ExpectationErrors) {
+    var reader = ExpectationReader()
+    self = reader.read(value)
+    guard reader.problems.isEmpty else { throw ExpectationErrors(problems: reader.problems) }
+  }
+}
+
+/// Reads expectations and collects what is wrong with them.
+private struct ExpectationReader {
+  private(set) var problems: [ExpectationProblem] = []
+
+  private mutating func report(
+    _ pointer: JSONPointer, isKey: Bool = false, _ message: String, hint: String? = nil
+  ) {
+    problems.append(
+      ExpectationProblem(pointer: pointer, isKey: isKey, message: message, hint: hint))
+  }
+
+  /// Reports keys that are none of `names`.
+  private mutating func checkKeys(
+    of object: JSONObject, at pointer: JSONPointer, among names: [String]
+  ) {
+    for key in object.keys where !names.contains(where: { $0.hasSameUTF8(as: key) }) {
+      let nearest = Spelling.nearest(to: key, among: names)
+      report(
+        pointer.appending(key), isKey: true, "unknown key “\(key.prefix(utf8Bytes: 80))”",
+        hint: nearest.map { "did you mean “\($0)”?" }
+          ?? "known are \(names.joined(separator: ", "))")
+    }
+  }
+
+  mutating func read(_ value: JSONValue) -> Expectations {
+    var expectations = Expectations()
+    let root = JSONPointer()
+    guard let object = value.objectValue else {
+      report(root, "“expected” must be an object, not \(value.typeName)")
+      return expectations
+    }
+    checkKeys(of: object, at: root, among: Expectations.keyNames)
+    for name in Expectations.keyNames {
+      guard let value = object[name] else { continue }
+      read(name, value, at: root.appending(name), into: &expectations)
+    }
+    checkTogether(expectations, object)
+    return expectations
+  }
+
+  private mutating func read(
+    _ name: String, _ value: JSONValue, at pointer: JSONPointer,
+    into expectations: inout Expectations
+  ) {
+    switch name {
+    case "stopReason":
+      expectations.stopReasons = words(value, at: pointer, StopReason.self, "a stop reason")
+    case "toolsCalled": expectations.toolsCalled = entries(value, at: pointer, isExecuted: true)
+    case "toolsNotCalled":
+      expectations.toolsNotCalled = entries(value, at: pointer, isExecuted: true)
+    case "toolsProposed":
+      expectations.toolsProposed = entries(value, at: pointer, isExecuted: false)
+    case "toolsNotProposed":
+      expectations.toolsNotProposed = entries(value, at: pointer, isExecuted: false)
+    case "order":
+      if let order = words(value, at: pointer, Expectations.Order.self, "an order")?.first {
+        expectations.order = order
+        if value.arrayValue != nil { report(pointer, "“order” takes one word, not a list") }
+      }
+    case "maxSteps": expectations.maxSteps = count(value, at: pointer)
+    case "maxToolCalls": expectations.maxToolCalls = count(value, at: pointer)
+    default: expectations.answer = matcher(value, at: pointer)
+    }
+  }
+
+  /// Mistakes that show only when all keys are read.
+  private mutating func checkTogether(_ expectations: Expectations, _ object: JSONObject) {
+    let root = JSONPointer()
+    for (name, list) in [
+      ("toolsCalled", expectations.toolsCalled), ("toolsNotCalled", expectations.toolsNotCalled),
+      ("toolsProposed", expectations.toolsProposed),
+      ("toolsNotProposed", expectations.toolsNotProposed),
+    ] where list?.isEmpty == true && object[name]?.arrayValue?.isEmpty == true {
+      if name == "toolsCalled", expectations.order == .exact { continue }
+      report(
+        root.appending(name), "an empty list expects nothing",
+        hint: "to expect that no tool is called, write `toolsNotCalled: [\"*\"]`, or "
+          + "`toolsCalled: []` with `order: exact`")
+    }
+    if expectations.order != .any, object["toolsCalled"] == nil, object["toolsProposed"] == nil {
+      report(
+        root.appending("order"), "an order without calls to be in it",
+        hint: "add `toolsCalled` or `toolsProposed`")
+    }
+    if problems.isEmpty, expectations.isEmpty {
+      report(
+        root, "nothing is expected",
+        hint: "add one of "
+          + Expectations.keyNames.filter { $0 != "order" }.joined(separator: ", "))
+    }
+  }
+
+  // MARK: Simple values
+
+  /// One word of an enumeration, or a list of them.
+  private mutating func words<T: RawRepresentable & CaseIterable>(
+    _ value: JSONValue, at pointer: JSONPointer, _ type: T.Type, _ what: String
+  ) -> [T]? where T.RawValue == String {
+    let elements = value.arrayValue ?? [value]
+    let names = T.allCases.map(\.rawValue)
+    if elements.isEmpty {
+      report(pointer, "an empty list", hint: "known are \(names.joined(separator: ", "))")
+      return nil
+    }
+    var found: [T] = []
+    for (index, element) in elements.enumerated() {
+      if let text = element.stringValue, let word = T(rawValue: text) {
+        found.append(word)
+        continue
+      }
+      let place = value.arrayValue == nil ? pointer : pointer.appending(String(index))
+      let nearest = element.stringValue.flatMap { Spelling.nearest(to: $0, among: names) }
+      let said = element.stringValue.map { "“\($0.prefix(utf8Bytes: 80))”" } ?? element.typeName
+      report(
+        place, "\(said) is not \(what)",
+        hint: nearest.map { "did you mean “\($0)”?" }
+          ?? "known are \(names.joined(separator: ", "))")
+    }
+    return found.isEmpty ? nil : found
+  }
+
+  private mutating func count(_ value: JSONValue, at pointer: JSONPointer) -> Int? {
+    guard let count = value.intValue, count >= 0 else {
+      report(pointer, "must be a whole number that is not negative")
+      return nil
+    }
+    return count
+  }
+
+  private mutating func matcher(_ value: JSONValue, at pointer: JSONPointer) -> Matcher? {
+    do { return try Matcher(compiling: value) } catch {
+      let place = JSONPointer(tokens: pointer.tokens + error.pointer.tokens)
+      switch error.code {
+      case .unknownOperator(let name, let nearest?):
+        report(
+          place, isKey: true, "unknown operator “\(name.prefix(utf8Bytes: 80))”",
+          hint: "did you mean “\(nearest)”?")
+      case .unknownOperator, .laterVersion, .mixedKeys:
+        report(place, isKey: true, error.code.phrase)
+      default: report(place, error.code.phrase)
+      }
+      return nil
+    }
+  }
+
+  private mutating func glob(_ text: String, at pointer: JSONPointer) -> Glob? {
+    do { return try Glob(text) } catch {
+      report(pointer, "\(error)")
+      return nil
+    }
+  }
+
+  // MARK: Entries
+
+  private mutating func entries(
+    _ value: JSONValue, at pointer: JSONPointer, isExecuted: Bool
+  ) -> [CallEntry]? {
+    guard let elements = value.arrayValue else {
+      report(
+        pointer, "must be a list of tool names or calls, not \(value.typeName)",
+        hint: value.stringValue.map { "write [\($0.prefix(utf8Bytes: 80))]" })
+      return nil
+    }
+    guard elements.count <= Expectations.entryLimit else {
+      report(pointer, "more than \(Expectations.entryLimit) entries")
+      return nil
+    }
+    var entries: [CallEntry] = []
+    for (index, element) in elements.enumerated() {
+      let place = pointer.appending(String(index))
+      switch element {
+      case .string(let text):
+        if let tool = glob(text, at: place) { entries.append(.init(tool: tool)) }
+      case .object(let object):
+        if let entry = entry(object, at: place, isExecuted: isExecuted) { entries.append(entry) }
+      default:
+        report(place, "must be a tool's name, a glob or a call, not \(element.typeName)")
+      }
+    }
+    return entries
+  }
+
+  private mutating func entry(
+    _ object: JSONObject, at pointer: JSONPointer, isExecuted: Bool
+  ) -> CallEntry? {
+    checkKeys(of: object, at: pointer, among: CallEntry.keyNames)
+    var tool: Glob?
+    switch object["tool"] {
+    case .string(let text)?: tool = glob(text, at: pointer.appending("tool"))
+    case nil: report(pointer, "a call without “tool”", hint: "write `tool: \"*\"` for any tool")
+    case let other?:
+      report(pointer.appending("tool"), "must be a tool's name or a glob, not \(other.typeName)")
+    }
+    let statuses: [CallStatus]? = object["status"].flatMap {
+      words($0, at: pointer.appending("status"), CallStatus.self, "a status of a call")
+    }
+    if isExecuted, let statuses, statuses.allSatisfy({ $0 == .refused }) {
+      report(
+        pointer.appending("status"), "a refused call was never executed",
+        hint: "put it into `toolsProposed` or `toolsNotProposed`")
+    }
+    let input: Matcher? = object["input"].flatMap { matcher($0, at: pointer.appending("input")) }
+    let result: Matcher? = object["result"].flatMap { matcher($0, at: pointer.appending("result")) }
+    let times = object["times"].flatMap { self.times($0, at: pointer.appending("times")) }
+    var caller: Glob?
+    switch object["caller"] {
+    case nil: break
+    case .string(let text)?: caller = glob(text, at: pointer.appending("caller"))
+    case let other?:
+      report(pointer.appending("caller"), "must be a caller's name, not \(other.typeName)")
+    }
+    guard let tool else { return nil }
+    return CallEntry(
+      tool: tool, input: input, statuses: statuses, result: result, times: times, caller: caller)
+  }
+
+  private mutating func times(_ value: JSONValue, at pointer: JSONPointer) -> CallEntry.Times? {
+    let limit = 0...Expectations.timesLimit
+    let needs = "a whole number from 0 to \(Expectations.timesLimit)"
+    guard let object = value.objectValue else {
+      guard let count = value.intValue, limit.contains(count) else {
+        report(pointer, "must be \(needs), or an object with `min` and `max`")
+        return nil
+      }
+      return CallEntry.Times(minimum: count, maximum: count, isRange: false)
+    }
+    checkKeys(of: object, at: pointer, among: ["min", "max"])
+    for (key, bound) in [("min", object["min"]), ("max", object["max"])] {
+      if let bound, bound.intValue.map(limit.contains) != true {
+        report(pointer.appending(key), "must be \(needs)")
+        return nil
+      }
+    }
+    let (minimum, maximum) = (object["min"]?.intValue, object["max"]?.intValue)
+    guard minimum != nil || maximum != nil else {
+      report(pointer, "neither `min` nor `max`")
+      return nil
+    }
+    guard minimum ?? 0 <= maximum ?? .max else {
+      report(pointer, "`min` is greater than `max`")
+      return nil
+    }
+    return CallEntry.Times(minimum: minimum ?? 0, maximum: maximum)
+  }
+}

@@ -1,0 +1,90 @@
+import AgentTrace
+
+/// Judges a positive list without an order: each entry without `times` needs a call of its own,
+/// found by maximum matching; one with `times` counts all calls that match it.
+struct AnyOrder {
+  private let entries: [CallEntry]
+  private let name: String
+  private let scope: CallView.Scope
+  private let view: CallView
+
+  init(_ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView) {
+    self.entries = entries
+    self.name = name
+    self.scope = scope
+    self.view = view
+  }
+
+  func outcomes() -> [ExpectationOutcome] {
+    let single = entries.indices.filter { entries[$0].times == nil }
+    let certain = Assignment(single.map { self.candidates(of: $0, unknownToo: false) })
+    let possible =
+      certain.isWhole
+      ? certain : Assignment(single.map { self.candidates(of: $0, unknownToo: true) })
+    var outcomes: [ExpectationOutcome] = []
+    for (index, entry) in entries.enumerated() {
+      let place = "\(name)[\(index)]"
+      guard let position = single.firstIndex(of: index) else {
+        outcomes.append(Counting(entry, place, scope, view).outcome())
+        continue
+      }
+      outcomes.append(
+        outcome(entry, place, certain.call(of: position), possible.call(of: position), certain))
+    }
+    return outcomes
+  }
+
+  private func candidates(of index: Int, unknownToo: Bool) -> [Int] {
+    view.candidates(for: entries[index], scope).compactMap {
+      $0.answer == .yes || unknownToo ? $0.index : nil
+    }
+  }
+
+  private func outcome(
+    _ entry: CallEntry, _ place: String, _ certain: Int?, _ possible: Int?,
+    _ assignment: Assignment
+  ) -> ExpectationOutcome {
+    let verb = scope == .executed ? "called" : "proposed"
+    let expected = "\(verb): \(entry)"
+    if let certain {
+      let call = view.calls[certain]
+      return ExpectationOutcome(
+        expectation: place, outcome: .pass, events: evidence(of: call),
+        message: "It was \(verb) at event \(call.outline.seq).", expected: expected,
+        actual: CallWording.of(call))
+    }
+    if let possible {
+      let call = view.calls[possible]
+      return ExpectationOutcome(
+        expectation: place, outcome: .unverifiable, events: evidence(of: call),
+        message: "Whether it was \(verb) cannot be seen.", expected: expected,
+        actual: CallWording.of(call))
+    }
+    if view.mayHideCalls {
+      return ExpectationOutcome(
+        expectation: place, outcome: .unverifiable,
+        message: "Whether it was \(verb) cannot be seen: \(view.whyHidden).", expected: expected)
+    }
+    let near = NearMiss(entry, scope, view)
+    return ExpectationOutcome(
+      expectation: place, outcome: .fail, events: near.events,
+      message: ["It was not \(verb).", near.message].filter { !$0.isEmpty }
+        .joined(separator: " "), expected: expected, actual: near.actual)
+  }
+
+  private func evidence(of call: Trajectory.Call) -> [Int] {
+    scope == .executed ? call.events : [call.outline.seq]
+  }
+
+  /// The largest number of entries with a call of their own, and which.
+  private struct Assignment {
+    private var matching = BipartiteMatching()
+    private(set) var isWhole = true
+
+    init(_ candidates: [[Int]]) {
+      for calls in candidates where !matching.augment(calls) { isWhole = false }
+    }
+
+    func call(of position: Int) -> Int? { matching.call[position] }
+  }
+}

@@ -1,0 +1,155 @@
+import AgentTrace
+import TraceMatching
+
+/// Yes, no, or not to be known.
+enum Answer: Sendable {
+  case no
+  case unknown
+  case yes
+
+  init(_ answer: Bool?) {
+    switch answer {
+    case true?: self = .yes
+    case false?: self = .no
+    case nil: self = .unknown
+    }
+  }
+
+  /// No beats unknown, unknown beats yes.
+  static func both(_ left: Answer, _ right: @autoclosure () -> Answer) -> Answer {
+    guard left != .no else { return .no }
+    let right = right()
+    if right == .no { return .no }
+    return left == .unknown || right == .unknown ? .unknown : .yes
+  }
+}
+
+/// What of a trajectory can be seen: its calls, and what may be hidden in holes of the log.
+struct CallView {
+  /// Which calls a list speaks of.
+  enum Scope: Sendable {
+    case executed
+    case proposed
+  }
+
+  let trajectory: Trajectory
+  /// Holes in which something may be hidden. What would stand behind a final stop hides nothing.
+  let gaps: [Trajectory.Gap]
+  private let indicesByTool: [(tool: String, indices: [Int])]
+
+  init(_ trajectory: Trajectory) {
+    self.trajectory = trajectory
+    let end = trajectory.stop.flatMap { $0.isFinal ? $0.seq : nil } ?? .max
+    gaps = trajectory.gaps.filter { $0.first <= end }
+    var places: [String: Int] = [:]
+    var byTool: [(tool: String, indices: [Int])] = []
+    for (index, call) in trajectory.calls.enumerated() {
+      if let place = places[call.tool] {
+        byTool[place].indices.append(index)
+      } else {
+        places[call.tool] = byTool.count
+        byTool.append((call.tool, [index]))
+      }
+    }
+    indicesByTool = byTool
+  }
+
+  var calls: [Trajectory.Call] { trajectory.calls }
+
+  /// Whether calls may have been made that the log does not show.
+  var mayHideCalls: Bool { !gaps.isEmpty || trajectory.recorded["model"] == "none" }
+
+  /// Whether calls may be hidden, but only behind the last one that is shown.
+  var hidesOnlyBehind: Bool {
+    trajectory.recorded["model"] != "none"
+      && gaps.allSatisfy { gap in calls.allSatisfy { $0.outline.seq < gap.first } }
+  }
+
+  /// Why nothing is certain, in words.
+  var whyHidden: String {
+    if let gap = gaps.first {
+      return gap.last.map { "the log has a gap at events \(gap.first) to \($0)" }
+        ?? "the log is torn behind event \(gap.first - 1)"
+    }
+    if trajectory.recorded["model"] == "none" { return "the model's decisions were not recorded" }
+    return "what became of the calls was not recorded"
+  }
+
+  /// Whether events behind one may be hidden.
+  func hidesBehind(_ seq: Int) -> Bool {
+    gaps.contains { $0.last.map { $0 > seq } ?? true }
+  }
+
+  /// Whether a call ran; unknown where neither a start nor a result could have been seen.
+  func executed(_ call: Trajectory.Call) -> Answer {
+    if call.isExecuted { return .yes }
+    if call.status == .refused || call.isInvalid { return .no }
+    return maySeeLess(of: call) ? .unknown : .no
+  }
+
+  /// Whether a call's end may be hidden.
+  private func maySeeLess(of call: Trajectory.Call) -> Bool {
+    trajectory.recorded["tools"] == "none" || hidesBehind(call.outline.seq)
+  }
+
+  /// The calls that an entry may speak of, with how sure that is, in decision order.
+  ///
+  /// `unknownCounts`: whether a call of unknown effect counts as executed, as it does where calls
+  /// are forbidden.
+  func candidates(
+    for entry: CallEntry, _ scope: Scope, unknownCounts: Bool = false
+  ) -> [(index: Int, answer: Answer)] {
+    var found: [(index: Int, answer: Answer)] = []
+    for (tool, indices) in indicesByTool where entry.tool.matches(tool) {
+      for index in indices {
+        let answer = matches(entry, calls[index], scope, unknownCounts: unknownCounts)
+        if answer != .no { found.append((index, answer)) }
+      }
+    }
+    return found.sorted { $0.index < $1.index }
+  }
+
+  private func matches(
+    _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool
+  ) -> Answer {
+    guard entry.speaks(of: call.caller) else { return .no }
+    var answer = Answer.yes
+    if scope == .executed {
+      answer = executed(call)
+      if answer == .yes, call.status == .unknown, entry.statuses == nil, !unknownCounts {
+        answer = .unknown
+      }
+    }
+    answer = .both(answer, status(entry, call))
+    if let input = entry.input { answer = .both(answer, Answer(input.matches(call.input))) }
+    if let result = entry.result { answer = .both(answer, self.result(result, call)) }
+    return answer
+  }
+
+  private func status(_ entry: CallEntry, _ call: Trajectory.Call) -> Answer {
+    guard let statuses = entry.statuses else { return .yes }
+    guard let status = call.status else {
+      return !call.isInvalid && maySeeLess(of: call) ? .unknown : .no
+    }
+    if statuses.contains(status) { return .yes }
+    // Nobody knows what became of it.
+    return status == .unknown ? .unknown : .no
+  }
+
+  private func result(_ matcher: Matcher, _ call: Trajectory.Call) -> Answer {
+    if let value = Self.resultValue(of: call) { return Answer(matcher.matches(value)) }
+    if call.outline.resultSeq != nil || call.status == .unknown { return .unknown }
+    if !call.isInvalid, maySeeLess(of: call) { return .unknown }
+    return Answer(matcher.matches(nil))
+  }
+
+  /// What a matcher of a result looks at: the data of one that is ok, else the reason.
+  static func resultValue(of call: Trajectory.Call) -> JSONValue? {
+    switch call.result {
+    case .ok(let data)?: data
+    case .refused(let reason)?: .string(reason)
+    case .error(let reason, _)?: reason
+    case nil: nil
+    }
+  }
+}

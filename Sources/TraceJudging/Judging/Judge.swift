@@ -1,0 +1,242 @@
+public import AgentTrace
+import TraceMatching
+
+/// Holds a run against what a case expects of it. Pure: the same trajectory and expectations give the
+/// same judgement, byte for byte.
+///
+/// Where the log shows that an expectation is met or broken, it passes or fails, whatever else is
+/// missing; where the answer may lie in what is missing, it is unverifiable. (Docs/expectations.md.)
+public enum Judge {
+  /// Judges a run.
+  ///
+  /// - Complexity: O(entries · calls) matches, and as many steps again for each augmenting path; the
+  ///   matches are bounded one by one (see `Matcher`).
+  public static func judge(
+    _ trajectory: Trajectory, against expectations: Expectations
+  ) -> Judgement {
+    let view = CallView(trajectory)
+    var outcomes: [ExpectationOutcome] = []
+    if let reasons = expectations.stopReasons { outcomes.append(stop(reasons, view)) }
+    outcomes += positive(expectations, view)
+    if let entries = expectations.toolsNotCalled {
+      outcomes += negative(entries, "toolsNotCalled", .executed, view)
+    }
+    if let entries = expectations.toolsProposed {
+      outcomes += proposed(entries, expectations, view)
+    }
+    if let entries = expectations.toolsNotProposed {
+      outcomes += negative(entries, "toolsNotProposed", .proposed, view)
+    }
+    if let limit = expectations.maxSteps { outcomes.append(steps(limit, view)) }
+    if let limit = expectations.maxToolCalls { outcomes.append(toolCalls(limit, view)) }
+    if let matcher = expectations.answer { outcomes.append(answer(matcher, view)) }
+    return Judgement(outcomes: outcomes, warnings: warnings(expectations, trajectory))
+  }
+
+  // MARK: Lists
+
+  private static func positive(
+    _ expectations: Expectations, _ view: CallView
+  ) -> [ExpectationOutcome] {
+    guard let entries = expectations.toolsCalled else { return [] }
+    let name = "toolsCalled"
+    switch expectations.order {
+    case .any: return AnyOrder(entries, name, .executed, view).outcomes()
+    case .inOrder: return InOrder(entries, name, .executed, view).outcomes()
+    case .exact: return [ExactOrder(entries, name, view).outcome()]
+    }
+  }
+
+  private static func proposed(
+    _ entries: [CallEntry], _ expectations: Expectations, _ view: CallView
+  ) -> [ExpectationOutcome] {
+    let name = "toolsProposed"
+    guard expectations.order != .any else {
+      return AnyOrder(entries, name, .proposed, view).outcomes()
+    }
+    var outcomes = InOrder(entries, name, .proposed, view).outcomes()
+    // `exact` speaks of executed calls. Where `toolsCalled` says what those are, that is judged there.
+    if expectations.order == .exact, expectations.toolsCalled == nil {
+      outcomes.append(noOther(entries, name, view))
+    }
+    return outcomes
+  }
+
+  /// No call was executed that is none of the proposed ones.
+  private static func noOther(
+    _ entries: [CallEntry], _ name: String, _ view: CallView
+  ) -> ExpectationOutcome {
+    var known: [Int: Answer] = [:]
+    for entry in entries {
+      for (index, answer) in view.candidates(for: entry, .proposed) {
+        known[index] = known[index] == .yes ? .yes : answer
+      }
+    }
+    var unknown: Trajectory.Call?
+    for (index, call) in view.calls.enumerated()
+    where entries.contains(where: { $0.speaks(of: call.caller) }) {
+      let executed = view.executed(call)
+      if executed == .yes, known[index] == nil {
+        return ExpectationOutcome(
+          expectation: name, outcome: .fail, events: call.events,
+          message: "A call was executed that is none of the proposed ones expected.",
+          expected: "no other executed call", actual: CallWording.of(call))
+      }
+      if executed != .no, known[index] != .yes { unknown = unknown ?? call }
+    }
+    if let unknown {
+      return ExpectationOutcome(
+        expectation: name, outcome: .unverifiable, events: unknown.events,
+        message: "Whether a call is one of the proposed ones cannot be seen.",
+        expected: "no other executed call", actual: CallWording.of(unknown))
+    }
+    if view.mayHideCalls {
+      return ExpectationOutcome(
+        expectation: name, outcome: .unverifiable,
+        message: "Whether no other call was executed cannot be seen: \(view.whyHidden).")
+    }
+    return ExpectationOutcome(
+      expectation: name, outcome: .pass, message: "No other call was executed.")
+  }
+
+  private static func negative(
+    _ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView
+  ) -> [ExpectationOutcome] {
+    entries.enumerated().map { index, entry in
+      Counting(entry, "\(name)[\(index)]", scope, view, isForbidden: true).outcome()
+    }
+  }
+
+  // MARK: Single values
+
+  private static func stop(_ reasons: [StopReason], _ view: CallView) -> ExpectationOutcome {
+    let expected = reasons.map(\.rawValue).joined(separator: " or ")
+    func outcome(
+      _ outcome: Outcome, _ events: [Int], _ message: String, _ actual: String?
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: "stopReason", outcome: outcome, events: events, message: message,
+        expected: expected, actual: actual)
+    }
+    let trajectory = view.trajectory
+    guard let stop = trajectory.stop else {
+      if trajectory.recorded["stop"] != nil {
+        return outcome(.unverifiable, [], "Why the run ended was not recorded.", nil)
+      }
+      return outcome(
+        .unverifiable, [],
+        view.gaps.isEmpty
+          ? "The log has no stop: the run was never closed."
+          : "Why the run ended cannot be seen: \(view.whyHidden).", nil)
+    }
+    let actual = stop.reason.rawValue + (stop.detail.map { " (\(CallWording.short($0)))" } ?? "")
+    if !stop.isFinal, view.hidesBehind(stop.seq) {
+      return outcome(
+        .unverifiable, [stop.seq], "The run may have gone on: \(view.whyHidden).", actual)
+    }
+    return reasons.contains(stop.reason)
+      ? outcome(.pass, [stop.seq], "The run stopped as \(actual).", actual)
+      : outcome(.fail, [stop.seq], "The run stopped as \(actual), not as \(expected).", actual)
+  }
+
+  private static func steps(_ limit: Int, _ view: CallView) -> ExpectationOutcome {
+    let steps = view.trajectory.steps
+    let beyond = view.calls.first { $0.step > limit }?.outline.seq
+    return bound(
+      "maxSteps", steps, limit, "steps", mayBeMore: view.mayHideCalls,
+      events: (beyond ?? view.trajectory.stop?.seq).map { [$0] } ?? [], view)
+  }
+
+  private static func toolCalls(_ limit: Int, _ view: CallView) -> ExpectationOutcome {
+    let calls = view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+    let executed = calls.filter { view.executed($0) == .yes }
+    let mayBeMore = view.mayHideCalls || calls.contains { view.executed($0) == .unknown }
+    let beyond = executed.count > limit ? executed[limit].events : []
+    return bound(
+      "maxToolCalls", executed.count, limit, "executed calls", mayBeMore: mayBeMore,
+      events: beyond, view)
+  }
+
+  private static func bound(
+    _ name: String, _ count: Int, _ limit: Int, _ what: String, mayBeMore: Bool, events: [Int],
+    _ view: CallView
+  ) -> ExpectationOutcome {
+    let (expected, actual) = ("at most \(limit) \(what)", "\(count) \(what)")
+    if count > limit {
+      return ExpectationOutcome(
+        expectation: name, outcome: .fail, events: events,
+        message: "The run took \(actual), \(count - limit) more than allowed.",
+        expected: expected, actual: actual)
+    }
+    if mayBeMore {
+      return ExpectationOutcome(
+        expectation: name, outcome: .unverifiable,
+        message: "There may have been more than \(actual): \(view.whyHidden).",
+        expected: expected, actual: "at least \(actual)")
+    }
+    return ExpectationOutcome(
+      expectation: name, outcome: .pass, message: "The run took \(actual).", expected: expected,
+      actual: actual)
+  }
+
+  private static func answer(_ matcher: Matcher, _ view: CallView) -> ExpectationOutcome {
+    func outcome(
+      _ outcome: Outcome, _ events: [Int], _ message: String, _ expected: String,
+      _ actual: String?
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: "answer", outcome: outcome, events: events, message: message,
+        expected: expected, actual: actual)
+    }
+    let asked = CallWording.short(matcher.description)
+    let answer = view.trajectory.answer
+    if view.trajectory.recorded["model"] == "none" || view.hidesBehind(answer?.seq ?? -1) {
+      return outcome(
+        .unverifiable, [], "The last answer may not be the one seen: \(view.whyHidden).", asked,
+        answer?.value.excerpt)
+    }
+    switch (matcher.match(answer?.value), answer) {
+    case (.match, let answer):
+      return outcome(
+        .pass, answer.map { [$0.seq] } ?? [],
+        answer == nil ? "The run gave no answer." : "The answer matches.", asked,
+        answer?.value.excerpt ?? "no answer")
+    case (.mismatch, nil):
+      return outcome(
+        .fail, view.trajectory.stop.map { [$0.seq] } ?? [], "The run gave no answer.", asked,
+        "no answer")
+    case (.mismatch(let mismatch), let answer?):
+      return outcome(
+        .fail, [answer.seq], "The answer does not match.", mismatch.expected, mismatch.actual)
+    case (.unverifiable(let why), let answer):
+      return outcome(
+        .unverifiable, answer.map { [$0.seq] } ?? [],
+        "The answer cannot be verified: \(why).", asked, answer?.value.excerpt)
+    }
+  }
+
+  // MARK: Warnings
+
+  /// Names that no tool of the run has: probably misspelt, and a negative list passes on them.
+  private static func warnings(
+    _ expectations: Expectations, _ trajectory: Trajectory
+  ) -> [String] {
+    guard let names = trajectory.toolNames else { return [] }
+    let known = Set(names).union(trajectory.calls.map(\.tool))
+    var warnings: [String] = []
+    for (list, entries) in [
+      ("toolsCalled", expectations.toolsCalled), ("toolsNotCalled", expectations.toolsNotCalled),
+      ("toolsProposed", expectations.toolsProposed),
+      ("toolsNotProposed", expectations.toolsNotProposed),
+    ] {
+      for (index, entry) in (entries ?? []).enumerated() {
+        guard let name = entry.tool.literal, !known.contains(name) else { continue }
+        let nearest = Spelling.nearest(to: name, among: names)
+        warnings.append(
+          "\(list)[\(index)]: no tool of this run is named “\(CallWording.short(name))”"
+            + (nearest.map { "; did you mean “\($0)”?" } ?? ""))
+      }
+    }
+    return warnings
+  }
+}

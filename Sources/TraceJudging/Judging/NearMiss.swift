@@ -1,0 +1,59 @@
+import AgentTrace
+import TraceMatching
+
+/// The call that comes nearest to an entry that nothing matches, and what keeps it apart.
+struct NearMiss {
+  let events: [Int]
+  /// One sentence, empty where there is nothing to say.
+  let message: String
+  let actual: String
+
+  init(
+    _ entry: CallEntry, _ scope: CallView.Scope, _ view: CallView,
+    excluding taken: [Trajectory.Call] = []
+  ) {
+    let others = Set(taken.map(\.outline.callId))
+    let named = view.calls.filter {
+      entry.tool.matches($0.tool) && !others.contains($0.outline.callId)
+    }
+    let reasons = named.map { ($0, Self.reason(entry, $0, scope, view)) }
+    if let (call, reason) = reasons.min(by: { $0.1.rank < $1.1.rank }) {
+      events = scope == .executed ? call.events : [call.outline.seq]
+      message = "Nearest is event \(call.outline.seq): \(reason.text)."
+      actual = CallWording.of(call)
+      return
+    }
+    let seen = view.calls.filter {
+      entry.speaks(of: $0.caller) && (scope == .proposed || view.executed($0) == .yes)
+    }
+    events =
+      taken.last.map { scope == .executed ? $0.events : [$0.outline.seq] }
+      ?? view.trajectory.stop.map { [$0.seq] } ?? []
+    message = ""
+    actual = CallWording.names(seen)
+  }
+
+  /// Why a call of the right tool does not match; the lower the rank, the nearer it is.
+  private static func reason(
+    _ entry: CallEntry, _ call: Trajectory.Call, _ scope: CallView.Scope, _ view: CallView
+  ) -> (rank: Int, text: String) {
+    guard entry.speaks(of: call.caller) else {
+      return (4, "it was made by \(CallWording.short(call.caller))")
+    }
+    if scope == .executed, view.executed(call) == .no {
+      return (3, "it was not executed (\(CallWording.fate(of: call)))")
+    }
+    if let input = entry.input, case .mismatch(let mismatch) = input.match(call.input) {
+      return (2, "its input differs, \(mismatch)")
+    }
+    if let statuses = entry.statuses, !statuses.contains(where: { $0 == call.status }) {
+      return (1, "it ended as \(CallWording.fate(of: call))")
+    }
+    if let result = entry.result,
+      case .mismatch(let mismatch) = result.match(CallView.resultValue(of: call))
+    {
+      return (1, "its result differs, \(mismatch)")
+    }
+    return (0, "another entry needs it, and each entry needs a call of its own")
+  }
+}

@@ -1,0 +1,93 @@
+public import AgentTrace
+
+/// The judge's word on one expectation. Raw values are the wire format.
+public enum Outcome: String, Sendable, Hashable, CaseIterable {
+  case pass
+  case fail
+  /// The condition that the expectation speaks of never arose.
+  case notExercised = "not_exercised"
+  /// The answer lies where the log has nothing to show.
+  case unverifiable
+}
+
+/// The judge's word on a case, or on one trial of it. Raw values are the wire format.
+public enum CaseOutcome: String, Sendable, Hashable, CaseIterable {
+  case pass
+  case fail
+  /// Nothing failed, but something could not be verified, or nothing was exercised.
+  case inconclusive
+  /// The case could not be judged at all.
+  case error
+
+  /// What the outcomes of a case's expectations say together: any fail is `fail`; else any
+  /// unverifiable one, or none that was exercised, is `inconclusive`; else `pass`.
+  public init(of outcomes: some Sequence<Outcome>) {
+    var (hasPass, hasUnverifiable) = (false, false)
+    for outcome in outcomes {
+      switch outcome {
+      case .fail:
+        self = .fail
+        return
+      case .pass: hasPass = true
+      case .unverifiable: hasUnverifiable = true
+      case .notExercised: break
+      }
+    }
+    self = hasPass && !hasUnverifiable ? .pass : .inconclusive
+  }
+}
+
+/// What the judge says of one expectation, with the evidence.
+public struct ExpectationOutcome: Sendable, Hashable {
+  /// Which expectation: its place below `expected` in the case, such as `stopReason` or
+  /// `toolsCalled[1]`.
+  public var expectation: String
+  public var outcome: Outcome
+  /// The numbers of the fewest events that show it, oldest first.
+  public var events: [Int]
+  /// One sentence for a person.
+  public var message: String
+  /// What was asked, where that can stand beside ``actual``.
+  public var expected: String?
+  /// What was there instead.
+  public var actual: String?
+
+  public init(
+    expectation: String, outcome: Outcome, events: [Int] = [], message: String,
+    expected: String? = nil, actual: String? = nil
+  ) {
+    self.expectation = expectation
+    self.outcome = outcome
+    self.events = events
+    self.message = message
+    self.expected = expected
+    self.actual = actual
+  }
+
+  /// The wire form: an element of `expectations` in results.
+  public var json: JSONValue {
+    var object: JSONObject = [
+      "expectation": .string(expectation), "outcome": .string(outcome.rawValue),
+      "events": .array(events.map { JSONValue($0) }), "message": .string(message),
+    ]
+    object["expected"] = expected.map(JSONValue.string)
+    object["actual"] = actual.map(JSONValue.string)
+    return .object(object)
+  }
+}
+
+/// All that the judge says of one run.
+public struct Judgement: Sendable, Hashable {
+  /// One for each expectation, in the order of ``Expectations/keyNames`` and of their lists.
+  public var outcomes: [ExpectationOutcome]
+  /// What does not decide the outcome but looks like a mistake in the case.
+  public var warnings: [String]
+
+  public init(outcomes: [ExpectationOutcome], warnings: [String] = []) {
+    self.outcomes = outcomes
+    self.warnings = warnings
+  }
+
+  /// The outcome of the whole.
+  public var outcome: CaseOutcome { CaseOutcome(of: outcomes.lazy.map(\.outcome)) }
+}
