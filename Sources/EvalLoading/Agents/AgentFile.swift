@@ -1,0 +1,91 @@
+import AgentRuntime
+import AgentTrace
+
+/// The keys of an agent file. Docs/agent-files.md explains each.
+enum AgentFile {
+  static let fields: [Field<AgentDefinition>] = [
+    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
+      _, _ in
+    },
+    Field("name", .name, \.name, required: true, "The agent's name, as logs and folders bear it."),
+    Field("version", .name, \.version, "The agent's version; text, so put quotes around a number."),
+    Field("system", .text, \.systemPrompt, "What the model is told before anything else."),
+    Field("goal", .text, \.goal, "What the agent is to do where a run does not say."),
+    Field("model", ModelFile.shape, \.model, required: true, "Which model decides."),
+    Field("tools", ToolFile.list, \.tools, "The tools that the model may call."),
+    Field(
+      "policy", PolicyFile.inlineOrPath, \.policy,
+      "The rules about which calls may run: a mapping with rules, or the path of a policy file."),
+    Field("policyContext", policyContext, \.policyContext, "Who the agent runs for."),
+    Field("limits", limits, \.limits, "What a run may use at most."),
+    Field("context", context, \.context, "How much of what was seen is put before the model."),
+    Field("failures", failures, \.failures, "How much failure a run takes before it stops."),
+    Field(
+      "parallelCalls", .count(1...64), \.parallelCalls,
+      "How many calls of one decision run side by side at most; 4 where it is left out."),
+    Field("memory", .list(of: note), \.memory, "Notes that are read when a run starts."),
+    Field("human", HumanFile.shape, \.human, "A person written down: what they answer."),
+  ]
+
+  /// What the keys are read into; each required key replaces its stand-in.
+  static var start: AgentDefinition {
+    AgentDefinition(name: "", model: ModelFile.start)
+  }
+
+  private static let policyContext = Shape<PolicyContext>.record(
+    PolicyContext(),
+    [
+      Field("actorId", .text, \.actorId, "The principal on whose behalf the agent runs."),
+      Field("tenantId", .text, \.tenantId, "The tenant of that principal."),
+      Field("route", .text, \.route, "The route that led to the agent."),
+      Field("attributes", .mapping, \.attributes, "Anything else that is to stand in the log."),
+    ])
+
+  private static let limits = Shape<Limits>.record(
+    Limits(maxSteps: 50),
+    [
+      Field("maxSteps", .count, \.maxSteps, "Decisions at most; 50 where it is left out."),
+      Field("maxToolCalls", .count, \.maxToolCalls, "Executed calls at most."),
+      Field("maxTokens", .count, \.maxTokens, "Input and output tokens together, at most."),
+      Field("maxCost", .amount, \.maxCost, "Money at most, in the currency of the model's prices."),
+      Field("timeoutSeconds", .amount, \.timeoutSeconds, "Seconds of active run time at most."),
+    ])
+
+  private static let context = Shape<ContextSettings>.record(
+    ContextSettings(),
+    [
+      Field(
+        "tokenBudget", .count, \.tokenBudget,
+        "Estimated tokens of a prompt at most; the oldest turns are left out beyond it."),
+      Field(
+        "observationLimit", .count, \.observationLimit,
+        "How many observations a context packet lists at most."),
+    ])
+
+  private static let failures = Shape<FailureSettings>.record(
+    FailureSettings(),
+    [
+      Field(
+        "invalidDecisionRetries", .count, \.invalidDecisionRetries,
+        "How often a model is asked again after an invalid decision; 2 where it is left out."),
+      Field(
+        "modelRetries", .count, \.modelRetries,
+        "How often a model that is out of reach is asked again; 2 where it is left out."),
+      Field(
+        "maxDenials", .count(1...1_000_000), \.maxDenials,
+        "The denied call that ends the run; 3 where it is left out."),
+      Field(
+        "maxToolErrors", .count(1...1_000_000), \.maxToolErrors,
+        "The error in a row that ends the run; 3 where it is left out."),
+    ])
+
+  private static let note = Shape<MemoryNote>.record(
+    MemoryNote(scope: "run", key: "", value: nil),
+    [
+      Field(
+        "scope", .word(["run", "agent", "actor"]), \.scope, required: true,
+        "Whose note it is: the run's, the agent's or the actor's."),
+      Field("key", .name, \.key, required: true, "What the note is found by."),
+      Field("value", .any, \.value, required: true, "The note itself; any value."),
+    ])
+}

@@ -1,0 +1,173 @@
+import AgentTrace
+import TraceMatching
+
+/// Walks over one root of a file and collects what is wrong with it.
+///
+/// Knows the way to the value being read, but no places: those are looked up at the end, and only
+/// where there is something to tell.
+final class FieldReader {
+  /// One thing that is wrong, with the way to it.
+  struct Finding {
+    var severity: Diagnostic.Severity
+    var path: [PathStep]
+    var end: PathEnd
+    var message: String
+    var hint: String?
+  }
+
+  /// How many findings of one root are kept; a file with more is told to be fixed first.
+  private static let findingLimit = 200
+
+  /// The way from the root to the value being read.
+  private(set) var path: [PathStep] = []
+  private(set) var findings: [Finding] = []
+  /// Tools that the file names, with the way to each; compared with the agent's tools at the end.
+  private(set) var mentions: [(path: [PathStep], mention: ToolMention)] = []
+  private(set) var adopted: [(mention: ToolMention, place: Diagnostic)] = []
+  /// What is wrong with other files that this one leads to.
+  var attached: [Diagnostic] = []
+  /// The folder that relative paths in this file start from.
+  let folder: SourceFolder
+
+  init(folder: SourceFolder) { self.folder = folder }
+
+  var hasErrors: Bool { findings.contains { $0.severity == .error } }
+
+  /// Reads something one step deeper.
+  func within<T>(_ step: PathStep, _ read: () -> T) -> T {
+    path.append(step)
+    defer { path.removeLast() }
+    return read()
+  }
+
+  /// Notes what is wrong with the value being read, or with its key.
+  func report(
+    _ message: String, hint: String? = nil, as severity: Diagnostic.Severity = .error,
+    at end: PathEnd = .value, deeper: [PathStep] = []
+  ) {
+    guard findings.count < Self.findingLimit else { return }
+    findings.append(
+      Finding(
+        severity: severity, path: path + deeper, end: end, message: message, hint: hint))
+  }
+
+  /// Notes what is wrong with a value that was read before.
+  func reportAt(
+    _ path: [PathStep], _ severity: Diagnostic.Severity, _ message: String, hint: String? = nil
+  ) {
+    guard findings.count < Self.findingLimit else { return }
+    findings.append(
+      Finding(severity: severity, path: path, end: .value, message: message, hint: hint))
+  }
+
+  /// Whether an error was found in the value being read, so that what follows from it need not be
+  /// told as well.
+  var hasErrorHere: Bool {
+    findings.contains { $0.severity == .error && $0.path.starts(with: path) }
+  }
+
+  /// Takes over the tools that another file names on behalf of this one.
+  func adopt(_ mentions: [(mention: ToolMention, place: Diagnostic)]) { adopted += mentions }
+
+  /// Notes that the value being read names a tool, or some tools.
+  func mention(_ mention: ToolMention) { mentions.append((path, mention)) }
+
+  /// Notes that the value being read is of the wrong kind.
+  func reportKind(of value: JSONValue, expected: String) {
+    report("should be \(expected), not \(value.phrase)")
+  }
+
+  /// The findings with their places in the file.
+  func diagnostics(path file: String, in root: SourceRoot) -> [Diagnostic] {
+    guard !findings.isEmpty else { return [] }
+    let tree = root.tree
+    return findings.map { finding in
+      let place = tree.position(of: finding.path, end: finding.end)
+      return Diagnostic(
+        finding.severity, path: file, line: place.line, column: place.column,
+        key: finding.path.dotted, message: finding.message, hint: finding.hint)
+    }
+  }
+}
+
+/// A tool named somewhere else than in the list of tools.
+enum ToolMention: Sendable {
+  /// By a model's script.
+  case call(String)
+  /// By a rule, for one tool or many.
+  case rule(Glob)
+}
+
+/// A key of a mapping: its name, its kind, and where its value goes.
+struct Field<Target>: Sendable {
+  let name: String
+  let isRequired: Bool
+  /// What the key says, in a sentence; editors show it.
+  let note: String
+  let schema: @Sendable () -> JSONValue
+  let read: @Sendable (JSONValue, inout Target, FieldReader) -> Void
+
+  /// A key whose value goes to a property as it is.
+  init<Value>(
+    _ name: String, _ shape: Shape<Value>,
+    _ property: any WritableKeyPath<Target, Value> & Sendable,
+    required isRequired: Bool = false, _ note: String
+  ) {
+    self.init(name, shape, required: isRequired, note) { $0[keyPath: property] = $1 }
+  }
+
+  /// A key whose value goes to a property that may be absent.
+  init<Value>(
+    _ name: String, _ shape: Shape<Value>,
+    _ property: any WritableKeyPath<Target, Value?> & Sendable,
+    required isRequired: Bool = false, _ note: String
+  ) {
+    self.init(name, shape, required: isRequired, note) { $0[keyPath: property] = $1 }
+  }
+
+  /// A key whose value is put in its place by a closure.
+  init<Value>(
+    _ name: String, _ shape: Shape<Value>, required isRequired: Bool = false, _ note: String,
+    set: @escaping @Sendable (inout Target, Value) -> Void
+  ) {
+    self.name = name
+    self.isRequired = isRequired
+    self.note = note
+    schema = shape.schema
+    read = { value, target, reader in
+      if let result = shape.read(value, reader) { set(&target, result) }
+    }
+  }
+}
+
+extension FieldReader {
+  /// Reads a mapping key by key. Keys that the table lacks, required keys that the mapping lacks and
+  /// values of the wrong kind are reported; the rest is read all the same.
+  func read<Target>(_ object: JSONObject, into target: inout Target, _ fields: [Field<Target>]) {
+    var found = 0
+    for member in object {
+      guard let field = fields.first(where: { $0.name.hasSameUTF8(as: member.key) }) else {
+        reportUnknown(member.key, known: fields.map(\.name))
+        continue
+      }
+      if field.isRequired { found += 1 }
+      path.append(.key(member.key))
+      field.read(member.value, &target, self)
+      path.removeLast()
+    }
+    guard found < fields.count(where: \.isRequired) else { return }
+    for field in fields where field.isRequired && object[field.name] == nil {
+      report("the key “\(field.name)” is missing")
+    }
+  }
+
+  /// Reports a key that nobody knows, with the nearest that somebody does.
+  func reportUnknown(_ key: String, known: [String]) {
+    let nearest = Spelling.nearest(to: key, among: known)
+    report(
+      "unknown key \(key.quoted)",
+      hint: nearest.map { "did you mean “\($0)”?" }
+        ?? "known here: \(known.joined(separator: ", "))",
+      at: .key, deeper: [.key(key)])
+  }
+}
