@@ -159,7 +159,7 @@ public struct RunStarted: Sendable, Hashable {
       ("pipelineId", pipelineId.map(JSONValue.string)), ("taskId", taskId.map(JSONValue.string)),
       ("recorded", recorded.isEmpty ? nil : .object(recordedObject)),
       ("source", source.map { .object($0.encoded) }),
-      ("tags", tags.isEmpty ? nil : JSONValue(tags)),
+      ("tags", tags.isEmpty ? JSONValue?.none : JSONValue(tags)),
     ])
   }
 

@@ -51,7 +51,7 @@ public struct Stop: Sendable, Hashable {
     JSONObject(present: [
       ("reason", .string(reason.rawValue)), ("detail", detail.map(JSONValue.string)),
       ("answer", answer.map(JSONValue.string)),
-      ("evidenceRefs", evidenceRefs.isEmpty ? nil : JSONValue(evidenceRefs)),
+      ("evidenceRefs", evidenceRefs.isEmpty ? JSONValue?.none : JSONValue(evidenceRefs)),
       ("final", .bool(isFinal)), ("totals", totals.map { .object($0.encoded) }),
       ("stateFormat", stateFormat.map { JSONValue($0) }),
       ("stateDigest", stateDigest.map(JSONValue.string)),

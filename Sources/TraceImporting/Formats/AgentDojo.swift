@@ -1,0 +1,77 @@
+import AgentTrace
+
+/// Recorded runs of AgentDojo, one a file: `{"suite_name","pipeline_name","user_task_id",
+/// "injection_task_id","attack_type","injections","messages","error","utility","security",…}`.
+///
+/// Calls are `{"function","args","id"?}`; a tool message names the call it answers, often without an
+/// id, and its own error (https://github.com/ethz-spylab/agentdojo, src/agentdojo/types.py).
+enum AgentDojo: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    guard case .value(let value) = document else { return false }
+    return value["suite_name"] != nil && value["messages"] != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard case .value(let value) = document, recognizes(document) else {
+      throw ImportError(
+        .wrongShape(expected: "an object with `suite_name` and `messages`"), at: JSONPointer())
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in
+        try run(try MessageFields(value, at: JSONPointer()))
+      }
+    ]
+  }
+
+  private static func run(_ fields: MessageFields) throws(ImportError) -> ParsedRun {
+    var run = ParsedRun(
+      format: .agentDojo,
+      messages: try MessageFields.messages(
+        try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message))
+    run.agentName = fields["pipeline_name"]?.stringValue
+    for member in fields.without(["messages"]) {
+      switch member.value {
+      case .array, .object: run.extra[member.key] = member.value
+      case .null: break
+      default: run.labels[member.key] = member.value
+      }
+    }
+    run.ending = ending(of: run.messages, error: fields["error"])
+    return run
+  }
+
+  private static func ending(of messages: [ParsedMessage], error: JSONValue?) -> ParsedEnding? {
+    if let error, error != "" {
+      return ParsedEnding(
+        reason: .toolFailure, detail: StopDetail.error, field: JSONPointer(tokens: ["error"]))
+    }
+    guard let last = messages.last, last.role == .assistant else { return nil }
+    if !last.calls.isEmpty {
+      return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxSteps)
+    }
+    return last.isAssistantText
+      ? ParsedEnding(reason: .success, detail: StopDetail.finalAnswer) : nil
+  }
+
+  private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
+    var message = try fields.message(known: ["tool_calls", "error"])
+    switch message.role {
+    case .assistant:
+      for (index, value) in try fields.list("tool_calls").enumerated() {
+        let place = fields.pointer.appending("tool_calls").appending(String(index))
+        let call = try MessageFields(value, at: place)
+        message.calls.append(
+          ParsedCall(name: call["function"], arguments: call["args"], id: call["id"]))
+      }
+    case .tool:
+      message.result = ParsedResult(
+        providerCallId: fields["tool_call_id"]?.stringValue,
+        tool: fields["tool_call"]?["function"]?.stringValue,
+        data: message.content.text ?? fields.object["content"] ?? .null, error: fields["error"])
+      // A failed call's event holds the error; what else the tool said stands beside it.
+      if message.result?.error != nil { message.extra["content"] = fields["content"] }
+    default: break
+    }
+    return message
+  }
+}

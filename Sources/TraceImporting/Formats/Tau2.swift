@@ -1,0 +1,126 @@
+import AgentTrace
+
+/// Result files of τ²-bench: `{"timestamp","info","tasks","simulations":[{…,"messages":[…]}]}`, or one
+/// simulation in a file of its own.
+///
+/// Agent and simulated user both have tools. A call says who made it by `requestor`, and so does a
+/// result; calls of the user and what they gave back never reach the agent
+/// (https://github.com/sierra-research/tau2-bench, src/tau2/orchestrator/orchestrator.py).
+enum Tau2: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    guard case .value(let value) = document else { return false }
+    return value["simulations"]?.arrayValue != nil || isSimulation(value)
+  }
+
+  private static func isSimulation(_ value: JSONValue) -> Bool {
+    value["messages"]?.arrayValue != nil && value["termination_reason"] != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard case .value(let value) = document, recognizes(document) else {
+      throw ImportError(
+        .wrongShape(expected: "an object with `simulations`, or one simulation"), at: JSONPointer())
+    }
+    guard let simulations = value["simulations"]?.arrayValue else {
+      return [
+        SourceRun(index: nil) { () throws(ImportError) in
+          try run(try MessageFields(value, at: JSONPointer()), in: [:])
+        }
+      ]
+    }
+    return simulations.enumerated().map { index, simulation in
+      SourceRun(index: index) { () throws(ImportError) in
+        let pointer = JSONPointer(tokens: ["simulations", String(index)])
+        return try run(try MessageFields(simulation, at: pointer), in: value.objectValue ?? [:])
+      }
+    }
+  }
+
+  private static let labelKeys = ["id", "task_id", "trial", "seed", "termination_reason"]
+
+  private static func run(
+    _ fields: MessageFields, in file: JSONObject
+  ) throws(ImportError) -> ParsedRun {
+    var run = ParsedRun(
+      format: .tau2,
+      messages: try MessageFields.messages(
+        try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message))
+    let info = file["info"]
+    run.agentName = info?["agent_info"]?["implementation"]?.stringValue
+    run.modelName = info?["agent_info"]?["llm"]?.stringValue
+    run.labels = JSONObject(labelKeys.compactMap { key in fields[key].map { (key, $0) } })
+    run.labels["domain"] = info?["environment_info"]?["domain_name"]
+    run.labels["reward"] = fields["reward_info"]?["reward"]
+    run.extra = fields.without(["messages"] + labelKeys)
+    run.extra["info"] = info
+    run.extra["task"] = file["tasks"]?.arrayValue?.first { task in
+      fields["task_id"].map { task["id"] == $0 } ?? false
+    }
+    run.ending = ending(fields["termination_reason"]?.stringValue, at: fields.pointer)
+    return run
+  }
+
+  /// The benchmark's own reasons (src/tau2/data_model/simulation.py). A fault of the infrastructure or
+  /// of the simulated user says nothing about how the agent's run would have ended.
+  private static func ending(_ reason: String?, at pointer: JSONPointer) -> ParsedEnding? {
+    let (stop, detail): (StopReason, String)
+    switch reason {
+    case "user_stop", "agent_stop": (stop, detail) = (.success, reason ?? "")
+    case "max_steps": (stop, detail) = (.budgetExhausted, StopDetail.maxSteps)
+    case "timeout": (stop, detail) = (.budgetExhausted, StopDetail.timeout)
+    case "context_window_exceeded": (stop, detail) = (.budgetExhausted, StopDetail.maxTokens)
+    case "too_many_errors": (stop, detail) = (.toolFailure, reason ?? "")
+    case "agent_error": (stop, detail) = (.invalidDecision, reason ?? "")
+    default: return nil
+    }
+    return ParsedEnding(
+      reason: stop, detail: detail, field: pointer.appending("termination_reason"))
+  }
+
+  private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
+    var message = try fields.message(known: ["tool_calls", "requestor", "error"])
+    message.timestamp = fields["timestamp"]?.stringValue.flatMap(Timestamp.init)
+    switch message.role {
+    case .assistant, .user:
+      try readCalls(of: fields, into: &message)
+      guard message.role == .assistant else { break }
+      message.usage.inputTokens = fields["usage"]?["prompt_tokens"]?.intValue
+      message.usage.outputTokens = fields["usage"]?["completion_tokens"]?.intValue
+      message.usage.cost = fields["cost"]?.doubleValue
+    case .tool:
+      message.result = ParsedResult(
+        providerCallId: fields["id"]?.stringValue, data: fields.object["content"] ?? .null)
+      if fields["error"]?.boolValue == true { message.result?.markFailed() }
+      message.extra["content"] = nil
+      message.caller = caller(fields["requestor"], speaker: .assistant)
+      message.isSeenByAgent = message.caller == nil
+    default: break
+    }
+    return message
+  }
+
+  private static func readCalls(
+    of fields: MessageFields, into message: inout ParsedMessage
+  ) throws(ImportError) {
+    var requestor: JSONValue?
+    for (index, value) in try fields.list("tool_calls").enumerated() {
+      let place = fields.pointer.appending("tool_calls").appending(String(index))
+      let call = try MessageFields(value, at: place)
+      message.calls.append(
+        ParsedCall(name: call["name"], arguments: call["arguments"], id: call["id"]))
+      requestor = requestor ?? call["requestor"]
+    }
+    guard !message.calls.isEmpty else { return }
+    message.caller = caller(requestor, speaker: message.role)
+    message.isSeenByAgent = message.caller == nil
+  }
+
+  /// `user` for the simulated user, `nil` for the agent. Who speaks counts where nobody is named.
+  private static func caller(_ requestor: JSONValue?, speaker: ParsedMessage.Role) -> String? {
+    switch requestor?.stringValue {
+    case "user": "user"
+    case "assistant": nil
+    default: speaker == .user ? "user" : nil
+    }
+  }
+}

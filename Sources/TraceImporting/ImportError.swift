@@ -1,0 +1,72 @@
+public import AgentTrace
+
+/// Why a file, or one run of it, could not be imported.
+public struct ImportError: Error, Hashable, Sendable {
+  /// What is wrong; open, so that cases can be added.
+  public enum Code: Hashable, Sendable {
+    /// The system's reason why a file or folder could not be read.
+    case unreadable(String)
+    /// Larger than what is read into memory.
+    case tooLarge(limitBytes: Int)
+    /// A folder in which nothing has the name of a trace.
+    case nothingToImport
+    /// Bytes that are not JSON; the line is from 1, in files of one value a line.
+    case notJSON(JSONError, line: Int?)
+    /// JSON in a shape that no format has.
+    case unknownFormat
+    /// JSON that lacks what its format promises.
+    case wrongShape(expected: String)
+    /// Something that another importer would be needed for.
+    case unsupported(String)
+    /// A file in a known format that holds no run.
+    case noRuns
+    /// A run without a single message.
+    case noMessages
+    case tooManyMessages(limit: Int)
+    /// The output holds another log of that name.
+    case outputDiffers(log: String)
+    /// The system's reason why the log could not be written.
+    case unwritable(log: String, String)
+  }
+
+  public var code: Code
+  /// Where in the file; `nil` where that is the whole file or the code says it.
+  public var pointer: JSONPointer?
+
+  public init(_ code: Code, at pointer: JSONPointer? = nil) {
+    self.code = code
+    self.pointer = pointer
+  }
+}
+
+extension ImportError: CustomStringConvertible {
+  public var description: String {
+    let place = pointer.map { $0.tokens.isEmpty ? "" : "at \($0): " } ?? ""
+    return place + code.phrase
+  }
+}
+
+extension ImportError.Code {
+  private static let formats = ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")
+
+  /// What is wrong and what to do next, without the place.
+  var phrase: String {
+    switch self {
+    case .unreadable(let reason): "cannot be read: \(reason)"
+    case .tooLarge(let limit): "larger than \(limit >> 20) MiB; split the file"
+    case .nothingToImport:
+      "no file below it ends in \(SourceFiles.endings.joined(separator: ", ")); name a file instead"
+    case .notJSON(let error, let line?): "line \(line) is not JSON: \(error)"
+    case .notJSON(let error, nil): "not JSON: \(error)"
+    case .unknownFormat: "in the shape of no known format (\(Self.formats))"
+    case .wrongShape(let expected): "expected \(expected)"
+    case .unsupported(let what): "\(what): not supported by any importer yet"
+    case .noRuns: "holds no runs"
+    case .noMessages: "a run without messages"
+    case .tooManyMessages(let limit): "a run of more than \(limit) messages; split it"
+    case .outputDiffers(let log):
+      "\(log) exists already and holds something else; name another output folder or remove it"
+    case .unwritable(let log, let reason): "\(log) cannot be written: \(reason)"
+    }
+  }
+}

@@ -1,0 +1,79 @@
+import AgentTrace
+
+/// Imports other tools' traces: files in, one run log a run out, and a report for each.
+///
+/// The order of things: a path → its files (`SourceFiles`) → a parsed document → its runs, by the
+/// format's adapter (`Formats/`) → events (`RunEvents`) → a log (`RunLog`), from which the report is
+/// counted.
+public struct Importer: Sendable {
+  /// The format of every file; `nil` to guess it of each.
+  public var format: ImportFormat?
+  /// The folder that logs are written below; made where it is missing.
+  public var output: String
+
+  public init(format: ImportFormat?, output: String) {
+    self.format = format
+    self.output = output
+  }
+
+  /// Imports every file that the paths name, folders recursively and in the order of their names'
+  /// UTF-8. What cannot be imported is reported in its place, and the others go on.
+  ///
+  /// Importing again is harmless: a log that already holds the same events stays as it is.
+  ///
+  /// - Throws: what `report` throws.
+  public func run(paths: [String], report: (ImportReport) throws -> Void) throws {
+    for path in paths {
+      let files: [SourceFiles.File]
+      do throws(ImportError) {
+        files = try SourceFiles.find(path)
+      } catch {
+        try report(ImportReport(source: path, index: nil, outcome: .failed(error)))
+        continue
+      }
+      for file in files { try importFile(file, report: report) }
+    }
+  }
+
+  private func importFile(
+    _ file: SourceFiles.File, report: (ImportReport) throws -> Void
+  ) throws {
+    var digest = DigestBuilder()
+    let runs: [SourceRun]
+    do throws(ImportError) {
+      let bytes = try SourceFiles.read(file.path)
+      digest.update(bytes)
+      runs = try self.runs(in: bytes, name: file.relativePath)
+    } catch {
+      return try report(ImportReport(source: file.path, index: nil, outcome: .failed(error)))
+    }
+    for run in runs {
+      let identity = RunIdentity(fileDigest: digest, file: file.relativePath, index: run.index)
+      try report(
+        ImportReport(
+          source: file.path, index: run.index, outcome: importRun(run, as: identity)))
+    }
+  }
+
+  private func runs(in bytes: [UInt8], name: String) throws(ImportError) -> [SourceRun] {
+    let document = try SourceDocument(parsing: bytes, name: name)
+    guard let format = format ?? ImportFormat.guess(document) else {
+      throw ImportError(.unknownFormat)
+    }
+    let runs = try format.adapter.runs(in: document)
+    guard !runs.isEmpty else { throw ImportError(.noRuns) }
+    return runs
+  }
+
+  private func importRun(_ run: SourceRun, as identity: RunIdentity) -> ImportReport.Outcome {
+    let folder = OutputFolder(path: output)
+    let log = folder.log(ofFile: identity.file, index: identity.index)
+    do throws(ImportError) {
+      let parsed = try run.content.get()
+      try folder.makeFolders(for: log)
+      return .imported(log: log, try RunLog(path: log).write(parsed, as: identity))
+    } catch {
+      return .failed(error)
+    }
+  }
+}

@@ -1,0 +1,111 @@
+import AgentTrace
+
+/// The members of one foreign message or run, with errors that say where it stands.
+struct MessageFields {
+  let object: JSONObject
+  let pointer: JSONPointer
+
+  init(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError) {
+    guard let object = value.objectValue else {
+      throw ImportError(
+        .wrongShape(expected: "an object whose keys stand once, not \(value.typeName)"),
+        at: pointer)
+    }
+    self.object = object
+    self.pointer = pointer
+  }
+
+  /// The member, unless it is absent or `null`.
+  subscript(key: String) -> JSONValue? {
+    guard let value = object[key], !value.isNull else { return nil }
+    return value
+  }
+
+  /// The elements of a list; none where it is absent or `null`.
+  func list(_ key: String) throws(ImportError) -> [JSONValue] {
+    guard let value = self[key] else { return [] }
+    guard let elements = value.arrayValue else {
+      throw ImportError(
+        .wrongShape(expected: "a list, not \(value.typeName)"), at: pointer.appending(key))
+    }
+    return elements
+  }
+
+  /// The members but some.
+  func without(_ known: [String]) -> JSONObject {
+    var rest = object
+    for key in known { rest[key] = nil }
+    return rest
+  }
+
+  /// Reads what messages of every format share: role, content, and the members that have no meaning
+  /// here. `known` are those that the format's own reader takes; content that is more than text is
+  /// kept as it stood.
+  func message(known: [String]) throws(ImportError) -> ParsedMessage {
+    guard let roleName = self["role"]?.stringValue else {
+      throw ImportError(.wrongShape(expected: "a message with a role"), at: pointer)
+    }
+    var message = ParsedMessage(
+      role: Self.role(roleName), roleName: roleName, pointer: pointer, raw: .object(object),
+      content: try MessageContent(object["content"], at: pointer))
+    message.extra = without(["role", "content"] + known)
+    message.extra["content"] = message.content.original
+    return message
+  }
+
+  private static func role(_ name: String) -> ParsedMessage.Role {
+    switch name {
+    case "system", "developer": .system
+    case "user": .user
+    case "assistant": .assistant
+    case "tool", "function": .tool
+    default: .other
+    }
+  }
+
+  /// Reads every element of a list as a message.
+  ///
+  /// - Throws: ``ImportError`` where there is none, or more than a log of one run is meant for.
+  static func messages(
+    _ elements: [JSONValue], at pointer: JSONPointer,
+    reading read: (MessageFields) throws(ImportError) -> ParsedMessage
+  ) throws(ImportError) -> [ParsedMessage] {
+    guard !elements.isEmpty else { throw ImportError(.noMessages, at: pointer) }
+    guard elements.count <= RunEvents.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit), at: pointer)
+    }
+    var messages: [ParsedMessage] = []
+    for (index, element) in elements.enumerated() {
+      let place = pointer.appending(String(index))
+      messages.append(try read(try MessageFields(element, at: place)))
+    }
+    return messages
+  }
+}
+
+extension ParsedCall {
+  /// A call from its parts as they stood.
+  ///
+  /// Arguments that are text are read as JSON, as chat-completion interfaces send them; any other
+  /// value is taken as it is. What cannot be read stays as it stood, with the problem named.
+  init(name: JSONValue?, arguments: JSONValue?, id: JSONValue?) {
+    self.name = name?.stringValue ?? ""
+    providerCallId = id?.stringValue
+    input = arguments ?? .null
+    problem = nil
+    if self.name.isEmpty { problem = "a call without a name" }
+    switch input {
+    case .null:
+      problem = problem ?? "a call of \(self.name) without arguments"
+    case .string(let text):
+      do throws(JSONError) {
+        input = try JSONValue(parsing: Array(text.utf8), options: SourceDocument.options)
+      } catch {
+        problem = problem ?? "arguments of \(self.name) that are not JSON: \(error)"
+      }
+    case .bytes:
+      problem = problem ?? "arguments of \(self.name) that are not JSON"
+    default: break
+    }
+  }
+}

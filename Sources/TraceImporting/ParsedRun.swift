@@ -1,0 +1,106 @@
+import AgentTrace
+
+/// One run's place in its file, and what was read there.
+struct SourceRun {
+  /// Its number in the file, from 0; `nil` in formats that hold one run a file.
+  var index: Int?
+  var content: Result<ParsedRun, ImportError>
+
+  /// Reads a run; an error stays with it.
+  init(index: Int?, reading read: () throws(ImportError) -> ParsedRun) {
+    self.index = index
+    content = Result { () throws(ImportError) in try read() }
+  }
+}
+
+/// What every format boils down to: a list of messages and what the source says around it.
+struct ParsedRun {
+  var format: ImportFormat
+  var messages: [ParsedMessage]
+  /// The agent's name, where the source gives one.
+  var agentName: String?
+  /// The model's name, where the source gives one.
+  var modelName: String?
+  /// What the source says about the run in a word or figure: task, trial, reward.
+  var labels: JSONObject = [:]
+  /// Everything else that the source holds about the run.
+  var extra: JSONObject = [:]
+  /// How the run ended, where the source says so.
+  var ending: ParsedEnding?
+}
+
+/// How a run ended, by its format's rule.
+struct ParsedEnding: Hashable {
+  var reason: StopReason
+  var detail: String
+  /// The field of the source that says so, where it is one outside the messages.
+  var field: JSONPointer?
+}
+
+/// One message, whatever tool wrote it.
+struct ParsedMessage {
+  enum Role: Hashable {
+    case system
+    case user
+    case assistant
+    case tool
+    /// A role without a meaning here; the message is part of what the model saw.
+    case other
+  }
+
+  var role: Role
+  /// The role as the source calls it.
+  var roleName: String
+  /// Where it stands in the file.
+  var pointer: JSONPointer
+  /// The message as it stood.
+  var raw: JSONValue
+  var content: MessageContent
+  var calls: [ParsedCall] = []
+  /// What a tool gave back; for messages of that role.
+  var result: ParsedResult?
+  /// Who makes the calls, or made the one that is answered; `nil` means the agent.
+  var caller: String?
+  /// Whether the agent's model was shown it.
+  var isSeenByAgent = true
+  /// Members without a meaning here.
+  var extra: JSONObject = [:]
+  var usage = Usage()
+  /// The source's time of the message.
+  var timestamp: Timestamp?
+
+  /// What a reply cost, where the source says so.
+  struct Usage: Hashable {
+    var inputTokens: Int?
+    var outputTokens: Int?
+    var cost: Double?
+  }
+
+  /// Whether this is an assistant's text without calls.
+  var isAssistantText: Bool { role == .assistant && calls.isEmpty && content.text != nil }
+}
+
+/// A call as a message proposes it.
+struct ParsedCall: Hashable {
+  var name: String
+  var input: JSONValue
+  /// The source's own id of the call.
+  var providerCallId: String?
+  /// Why the call cannot be taken as one.
+  var problem: String?
+}
+
+/// What a tool gave back for one call.
+struct ParsedResult: Hashable {
+  /// The source's id of the call that it says it answers.
+  var providerCallId: String?
+  /// The tool's name, where the message gives one.
+  var tool: String?
+  /// The content as it stood.
+  var data: JSONValue
+  /// Why the call failed; `nil` where it did not.
+  var error: JSONValue?
+
+  /// Says that what came back is an error.
+  mutating func markFailed() { error = data }
+}

@@ -1,0 +1,70 @@
+import AgentTrace
+import Glibc
+import TraceStorage
+
+/// The log of one imported run.
+struct RunLog {
+  /// Its path, `….jsonl.gz`.
+  let path: String
+
+  /// Writes the run, or leaves a log that already holds exactly its events as it is, and counts what
+  /// stands in the file.
+  ///
+  /// - Throws: ``ImportError`` where another log has the name, or this one cannot be written. What was
+  ///   begun is then taken away again.
+  func write(_ run: ParsedRun, as identity: RunIdentity) throws(ImportError) -> RunCounts {
+    do {
+      if try isThere() {
+        try compare(run, identity)
+      } else {
+        try create(run, identity)
+      }
+      return try counts()
+    } catch let error as ImportError {
+      throw error
+    } catch {
+      throw ImportError(.unwritable(log: path, "\(error)"))
+    }
+  }
+
+  private func isThere() throws -> Bool {
+    var status = stat()
+    if lstat(path, &status) == 0 { return true }
+    guard errno == ENOENT else {
+      throw ImportError(.unwritable(log: path, SourceFiles.systemError()))
+    }
+    return false
+  }
+
+  private func create(_ run: ParsedRun, _ identity: RunIdentity) throws {
+    // It can be made again, so no disk is waited for.
+    let writer = try LogWriter(creating: path, options: .init(durability: .none))
+    do {
+      try RunEvents.emit(run, as: identity) { try writer.append($0, isEffectAhead: false) }
+      _ = try writer.close()
+    } catch {
+      unlink(path + LogFormat.openSuffix)
+      throw error
+    }
+  }
+
+  private func compare(_ run: ParsedRun, _ identity: RunIdentity) throws {
+    let differs = ImportError(.outputDiffers(log: path))
+    do {
+      var reader = try LogReader(path: path)
+      try RunEvents.emit(run, as: identity) { event in
+        guard try reader.next()?.encodedLine() == event.encodedLine() else { throw differs }
+      }
+      guard try reader.next() == nil, reader.ending == .closed else { throw differs }
+    } catch is LogError {
+      throw differs
+    }
+  }
+
+  private func counts() throws -> RunCounts {
+    var counts = RunCounts()
+    var reader = try LogReader(path: path)
+    while let event = try reader.next() { counts.apply(event) }
+    return counts
+  }
+}

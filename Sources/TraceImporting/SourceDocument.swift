@@ -1,0 +1,79 @@
+import AgentTrace
+
+/// A foreign file, parsed: one JSON value, or one a line.
+enum SourceDocument {
+  case value(JSONValue)
+  case lines([Line])
+
+  /// A line that is not blank.
+  struct Line {
+    /// Its number in the file, from 0, blank lines counted: a file of lines is addressed as if it
+    /// were the array of them.
+    var index: Int
+    var content: Result<JSONValue, ImportError>
+  }
+
+  /// How deep a foreign file may nest. A log allows 128, and importing puts a value a few levels
+  /// deeper than it stood.
+  static let depthLimit = 100
+
+  static let options = JSONValue.ParseOptions(depthLimit: depthLimit, keepsForeignText: true)
+
+  /// Parses a file. Its name decides only whether one value alone is a line (`.jsonl`, `.ndjson`).
+  ///
+  /// - Throws: ``ImportError`` with the byte offset of the fault where the file is neither one value
+  ///   nor one a line.
+  init(parsing bytes: [UInt8], name: String) throws(ImportError) {
+    guard !bytes.starts(with: [0x1f, 0x8b]) else {
+      throw ImportError(.unsupported("compressed files; unpack it first"))
+    }
+    if SourceFiles.lineEndings.contains(where: name.hasSuffix) {
+      self = .lines(Self.lines(of: bytes))
+      return
+    }
+    do throws(JSONError) {
+      self = .value(try Self.parse(bytes[...]))
+    } catch {
+      let lines = error.code == .trailingBytes ? Self.lines(of: bytes) : []
+      guard lines.count > 1, case .success(let first) = lines[0].content,
+        first.objectValue != nil || first.arrayValue != nil
+      else { throw ImportError(.notJSON(error, line: nil)) }
+      self = .lines(lines)
+    }
+  }
+
+  /// Splits at line feeds, so that other line breaks inside strings stay what they are.
+  private static func lines(of bytes: [UInt8]) -> [Line] {
+    var lines: [Line] = []
+    for (index, slice) in bytes.split(
+      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
+    ).enumerated() where slice.contains(where: { !isSpace($0) }) {
+      do throws(JSONError) {
+        lines.append(Line(index: index, content: .success(try parse(slice))))
+      } catch {
+        let error = ImportError(.notJSON(error, line: index + 1))
+        lines.append(Line(index: index, content: .failure(error)))
+      }
+    }
+    return lines
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0d
+  }
+
+  /// Offsets count from the start of the file, in a file of lines too, and a byte order mark is
+  /// passed over.
+  private static func parse(_ slice: ArraySlice<UInt8>) throws(JSONError) -> JSONValue {
+    var slice = slice
+    if slice.startIndex == 0, slice.starts(with: [0xef, 0xbb, 0xbf]) { slice = slice.dropFirst(3) }
+    let start = slice.startIndex
+    return try slice.withUnsafeBufferPointer { buffer throws(JSONError) in
+      do throws(JSONError) {
+        return try JSONValue(parsing: buffer, options: options)
+      } catch {
+        throw JSONError(code: error.code, offset: error.offset + start)
+      }
+    }
+  }
+}

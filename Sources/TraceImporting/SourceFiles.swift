@@ -1,0 +1,105 @@
+import AgentTrace
+import Glibc
+
+/// The foreign files that a path names, and their bytes.
+struct SourceFiles {
+  /// What names of trace files end in; other files of a folder are passed over.
+  static let endings = [".json"] + lineEndings
+  /// What names of files of one value a line end in.
+  static let lineEndings = [".jsonl", ".ndjson"]
+  /// The most bytes of a file; it is read into memory as a whole.
+  static let limitBytes = 256 << 20
+
+  /// A file to read.
+  struct File: Hashable {
+    /// The path to open it by.
+    var path: String
+    /// Its place below the path that was named: the file's own name where that was a file.
+    var relativePath: String
+  }
+
+  /// The file itself, or every trace file below a folder, sorted by the UTF-8 of its place. Hidden
+  /// files and links to folders are passed over.
+  ///
+  /// - Throws: ``ImportError`` where nothing can be found or read.
+  static func find(_ path: String) throws(ImportError) -> [File] {
+    var status = stat()
+    guard stat(path, &status) == 0 else { throw ImportError(.unreadable(systemError())) }
+    guard isFolder(status) else {
+      return [File(path: path, relativePath: lastComponent(of: path))]
+    }
+    var found: [File] = []
+    var folders = [""]
+    while let folder = folders.popLast() {
+      for name in try names(inFolder: folder.isEmpty ? path : joined(path, folder))
+      where !name.hasPrefix(".") {
+        let relative = folder.isEmpty ? name : "\(folder)/\(name)"
+        let full = joined(path, relative)
+        guard lstat(full, &status) == 0 else { continue }
+        if isFolder(status) {
+          folders.append(relative)
+        } else if endings.contains(where: name.hasSuffix) {
+          found.append(File(path: full, relativePath: relative))
+        }
+      }
+    }
+    guard !found.isEmpty else { throw ImportError(.nothingToImport) }
+    return found.sorted { $0.relativePath.precedesByUTF8($1.relativePath) }
+  }
+
+  /// All bytes of a file.
+  ///
+  /// - Throws: ``ImportError`` where it cannot be read, is no file, or is larger than ``limitBytes``.
+  static func read(_ path: String) throws(ImportError) -> [UInt8] {
+    // Not blocking, so that a pipe with a trace's name is refused below instead of waited for.
+    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard descriptor >= 0 else { throw ImportError(.unreadable(systemError())) }
+    defer { close(descriptor) }
+    var status = stat()
+    guard fstat(descriptor, &status) == 0 else { throw ImportError(.unreadable(systemError())) }
+    guard status.st_mode & S_IFMT == S_IFREG else { throw ImportError(.unreadable("not a file")) }
+    guard status.st_size <= limitBytes else {
+      throw ImportError(.tooLarge(limitBytes: limitBytes))
+    }
+    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
+    var count = 0
+    while count < bytes.count {
+      let got = bytes.withUnsafeMutableBytes { buffer in
+        Glibc.read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
+      }
+      if got < 0, errno == EINTR { continue }
+      guard got >= 0 else { throw ImportError(.unreadable(systemError())) }
+      if got == 0 { break }
+      count += got
+    }
+    bytes.removeSubrange(count...)
+    return bytes
+  }
+
+  private static func names(inFolder path: String) throws(ImportError) -> [String] {
+    guard let folder = opendir(path) else { throw ImportError(.unreadable(systemError())) }
+    defer { closedir(folder) }
+    var names: [String] = []
+    while let entry = readdir(folder) {
+      // A name that is no UTF-8 comes out repaired, and is then reported as not there.
+      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+        pointer.withMemoryRebound(to: UInt8.self, capacity: 256) { String(cString: $0) }
+      }
+      names.append(name)
+    }
+    return names
+  }
+
+  private static func isFolder(_ status: stat) -> Bool { status.st_mode & S_IFMT == S_IFDIR }
+
+  static func systemError() -> String { String(cString: strerror(errno)) }
+
+  /// A path below a folder.
+  static func joined(_ folder: String, _ relative: String) -> String {
+    folder.hasSuffix("/") ? folder + relative : "\(folder)/\(relative)"
+  }
+
+  static func lastComponent(of path: String) -> String {
+    path.split(separator: "/").last.map(String.init) ?? path
+  }
+}
