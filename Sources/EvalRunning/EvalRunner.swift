@@ -2,7 +2,7 @@ public import AgentRuntime
 public import AgentTrace
 public import EvalLoading
 import Synchronization
-import TraceJudging
+public import TraceJudging
 import TraceStorage
 
 /// Judges cases against recorded runs, or runs their agents first.

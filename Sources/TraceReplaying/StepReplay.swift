@@ -21,6 +21,8 @@ public struct ReplayError: Error, Hashable, Sendable {
   public enum Code: Hashable, Sendable {
     /// The log ends before the step.
     case noSuchStep(Int, last: Int)
+    /// The log does not hold the event.
+    case noSuchEvent(Int, last: Int)
   }
 
   public var code: Code
@@ -32,6 +34,8 @@ extension ReplayError: CustomStringConvertible {
     switch code {
     case .noSuchStep(let step, let last):
       "\(path): there is no step \(step); the log holds steps 0 to \(last)."
+    case .noSuchEvent(let seq, let last):
+      "\(path): there is no event \(seq); the log holds events 0 to \(last)."
     }
   }
 }
@@ -62,6 +66,19 @@ extension StepReplay {
 }
 
 extension StepReplay {
+  /// Folds a log up to the end of the step that holds one event.
+  ///
+  /// - Throws: as ``init(of:in:)``, and ``ReplayError`` where the log does not hold the event.
+  public init(ofEvent seq: Int, in path: String) throws {
+    var reader = try LogReader(path: path)
+    while let head = try reader.advance() {
+      guard case .event(seq, let step, _) = head else { continue }
+      try self.init(of: step, in: path)
+      return
+    }
+    throw ReplayError(code: .noSuchEvent(seq, last: reader.nextSeq - 1), path: path)
+  }
+
   /// The packet that the model saw before it decided; the last one where it was asked again.
   public var context: ContextPacket? {
     events.last { $0.type == .contextBuilt }.flatMap { try? ContextPacket(decoding: $0.data) }

@@ -1,7 +1,66 @@
 import ArgumentParser
+import Glibc
+import TraceMatching
+import TraceReporting
 
+/// Replay and evaluate LLM agents from their traces.
 @main
 struct AgentEval: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
-    commandName: "agent-eval", abstract: "Replay and evaluate LLM agents from their traces.")
+    commandName: "agent-eval",
+    abstract: "Replay and evaluate LLM agents from their traces.",
+    discussion: """
+      Exit codes: 0 fine, 1 a case failed (or a run did not succeed, a log is damaged), \
+      2 it could not be done, 3 inconclusive, 64 wrong usage.
+      """,
+    version: "0.1.0",
+    subcommands: [
+      Run.self, Check.self, Record.self, Show.self, Replay.self, Verify.self, Import.self,
+      Schema.self,
+    ])
+
+  static func main() async {
+    // A reader that goes away is no failure; writes then fail with EPIPE, see `Output`.
+    signal(SIGPIPE, SIG_IGN)
+    refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
+    let command: any ParsableCommand
+    do {
+      command = try parseAsRoot()
+    } catch {
+      exit(withError: error)
+    }
+    do {
+      if var command = command as? any AsyncParsableCommand {
+        try await command.run()
+      } else {
+        var command = command
+        try command.run()
+      }
+    } catch let code as ExitCode {
+      Glibc.exit(code.rawValue)
+    } catch where exitCode(for: error) != .failure {
+      exit(withError: error)  // Help, or a mistake that a command found in its arguments.
+    } catch {
+      Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))
+      Glibc.exit(2)
+    }
+  }
+
+  /// ArgumentParser calls a misspelt verb an unexpected argument; we name the nearest one.
+  private static func refuseUnknownVerb(_ word: String?) {
+    guard let word, !word.hasPrefix("-"), word != "help" else { return }
+    let verbs = configuration.subcommands.compactMap { $0.configuration.commandName ?? $0._name }
+    guard !verbs.contains(word) else { return }
+    let nearest = Spelling.nearest(to: word, among: verbs)
+    let hint = nearest.map { " Did you mean “\($0)”?" } ?? ""
+    Output.error(
+      "agent-eval: there is no verb “\(Visible.line(word, width: 80))”.\(hint) "
+        + "The verbs are \(verbs.joined(separator: ", ")).")
+    Glibc.exit(64)
+  }
+}
+
+extension ParsableCommand {
+  /// The verb's name where the configuration leaves it to the type's.
+  fileprivate static var _name: String { String(describing: Self.self).lowercased() }
 }

@@ -39,10 +39,12 @@ public struct Event: Sendable, Hashable {
 extension Event {
   /// The event as one line of JSON without its `\n`: the envelope's keys in their fixed order, every
   /// value literal. A log's writer replaces what was said before; see Docs/log-format.md.
-  public func encodedLine() -> [UInt8] { encodedLine(data: .object(data)) }
+  public func encodedLine() -> [UInt8] { encodedLine(data: .object(data), form: .log) }
 
-  /// The same with `data` replaced by its form on disk.
-  public func encodedLine(data: JSONValue) -> [UInt8] {
+  /// The same with `data` replaced by its form on disk, in which nothing is escaped any more.
+  public func encodedLine(data: JSONValue) -> [UInt8] { encodedLine(data: data, form: .plain) }
+
+  private func encodedLine(data: JSONValue, form: CanonicalJSON.Form) -> [UInt8] {
     var line = Array("{\"seq\":\(seq),\"step\":\(step),\"type\":".utf8)
     CanonicalJSON.appendString(type.rawValue, to: &line)
     line.append(contentsOf: ",\"runId\":".utf8)
@@ -52,7 +54,7 @@ extension Event {
       CanonicalJSON.appendString(time, to: &line)
     }
     line.append(contentsOf: ",\"t\":\(t),\"data\":".utf8)
-    CanonicalJSON.append(data, to: &line, form: .plain)
+    CanonicalJSON.append(data, to: &line, form: form)
     Self.appendExtra(extra, to: &line)
     line.append(UInt8(ascii: "}"))
     return line

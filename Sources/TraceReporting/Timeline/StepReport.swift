@@ -17,9 +17,9 @@ public struct StepReport {
   /// - Parameters:
   ///   - events: the step's events, in log order.
   ///   - state: the state after the last of them.
-  public func lines(step: Int, lastStep: Int, events: [Event], state: AgentState) -> [String] {
+  public func lines(step: Int, events: [Event], state: AgentState) -> [String] {
     var lines = [
-      painter.paint("step \(step) of \(lastStep), run \(Visible.line(state.runId))", .heading)
+      painter.paint("step \(step) of run \(Visible.line(state.runId))", .heading)
     ]
     for event in events where event.type == .contextBuilt {
       guard let packet = try? ContextPacket(decoding: event.data) else { continue }

@@ -1,5 +1,4 @@
 public import AgentTrace
-public import TraceJudging
 
 /// What became of one run of a case.
 public struct TrialResult: Sendable {
@@ -9,6 +8,13 @@ public struct TrialResult: Sendable {
   /// `body` or `summary`: what of the log was looked at.
   public var judgedFrom: String
   public var judgement: Judgement
+
+  public init(runId: String, log: String, judgedFrom: String, judgement: Judgement) {
+    self.runId = runId
+    self.log = log
+    self.judgedFrom = judgedFrom
+    self.judgement = judgement
+  }
 
   public var outcome: CaseOutcome { judgement.outcome }
 
@@ -33,6 +39,11 @@ public struct CaseResult: Sendable {
   /// Why the case could not be judged; then its outcome is `error`.
   public var error: String?
 
+  public init(caseId: String, position: String) {
+    self.caseId = caseId
+    self.position = position
+  }
+
   /// The worst of its trials: `error` before `fail` before `inconclusive` before `pass`.
   public var outcome: CaseOutcome {
     guard error == nil else { return .error }
@@ -56,12 +67,22 @@ public struct CaseResult: Sendable {
 public struct SkippedCase: Sendable {
   public var caseId: String
   public var reason: String
+
+  public init(caseId: String, reason: String) {
+    self.caseId = caseId
+    self.reason = reason
+  }
 }
 
 /// What became of a whole set of cases, in the order they stand in their files.
 public struct EvalResults: Sendable {
   public var cases: [CaseResult]
   public var skipped: [SkippedCase]
+
+  public init(cases: [CaseResult], skipped: [SkippedCase]) {
+    self.cases = cases
+    self.skipped = skipped
+  }
 
   /// How many cases had each outcome.
   public func count(_ outcome: CaseOutcome) -> Int {

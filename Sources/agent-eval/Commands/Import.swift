@@ -1,0 +1,47 @@
+import AgentTrace
+import ArgumentParser
+import TraceImporting
+import TraceReporting
+
+/// Turns other tools' traces into run logs.
+struct Import: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Turn other tools' traces into run logs.",
+    discussion: """
+      Formats: \(ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")). Left out, the \
+      format of each file is guessed. What cannot be imported is reported and the others go on; \
+      the exit code is 2 then.
+      """)
+
+  @Argument(help: "The format, if it is not to be guessed, then files or folders.")
+  var arguments: [String]
+
+  @Option(help: "The folder for the logs.")
+  var out: String
+
+  @Flag(help: "Print a line of JSON for each run.")
+  var json = false
+
+  private var format: ImportFormat? { arguments.first.flatMap(ImportFormat.init(rawValue:)) }
+
+  private var paths: [String] { format == nil ? arguments : Array(arguments.dropFirst()) }
+
+  func validate() throws {
+    if paths.isEmpty { throw ValidationError("Name the files or folders to import.") }
+  }
+
+  func run() throws {
+    var failures = 0
+    var imported = 0
+    try Importer(format: format, output: out).run(paths: paths) { report in
+      if report.isImported { imported += 1 } else { failures += 1 }
+      if json {
+        Output.json(report.json)
+      } else {
+        Output.line(Visible.line(report.description))
+      }
+    }
+    if !json { Output.error("\(imported) imported, \(failures) could not be.") }
+    if failures > 0 || imported == 0 { throw ExitCode(2) }
+  }
+}

@@ -1,0 +1,93 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import LiveBoundary
+import TraceReporting
+import TraceStorage
+
+/// Runs one agent.
+struct Record: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Run an agent and record what it does.",
+    discussion: """
+      Prints the timeline as it happens and the path of the log. Exits with 0 where the run stopped \
+      with success, with 1 for any other stop.
+      """)
+
+  @Argument(help: "An agent file.")
+  var agent: String
+
+  @Argument(help: "What the agent is to do; the agent file's own goal where left out.")
+  var goal: String?
+
+  @Option(help: "A policy file in place of the agent's own policy.")
+  var policy: String?
+
+  @Option(
+    help: "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
+  var out: String?
+
+  @Option(help: "On whose behalf the agent runs.")
+  var actor: String?
+
+  @Option(help: "The route that tools and policy rules may look at.")
+  var route: String?
+
+  @Option(help: "A seed for the run's identifier, so that it is the same each time.")
+  var seed: Int?
+
+  @Flag(help: "Let time stand still but for scripted delays, so that the log is the same each time.")
+  var fixedClock = false
+
+  @Option(help: "What a log survives: none, process or sync.")
+  var durability = LogWriter.Durability.process
+
+  @Flag(help: "Print one JSON object at the end instead of the timeline.")
+  var json = false
+
+  func run() async throws {
+    let definition = try loadAgent()
+    guard let goal = goal ?? definition.goal else {
+      throw ValidationError("Say what the agent is to do: the agent file has no goal of its own.")
+    }
+    let cancellation = Cancellation()
+    let listener = SignalListener(cancellation)
+    defer { listener.stop() }
+    let clock: any RunClock =
+      fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
+    let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
+    let boundary = LiveBoundary.make(
+      for: definition, clock: clock, identifiers: identifiers, cancellation: cancellation)
+    let request = AgentRecording.Request(
+      goal: .string(goal), files: RunFiles(output: out), seed: seed,
+      logOptions: .init(durability: durability))
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    let recording = try await AgentRecording(
+      of: definition, request, on: boundary,
+      observe: { event in if !json { Output.lines(timeline.lines(for: event)) } })
+    report(recording)
+    if !recording.isSuccess { throw ExitCode(1) }
+  }
+
+  private func loadAgent() throws -> AgentDefinition {
+    var definition = try Diagnostics.unwrap(AgentLoader.load(agent))
+    if let policy { definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy)) }
+    if let actor { definition.policyContext.actorId = actor }
+    if let route { definition.policyContext.route = route }
+    return definition
+  }
+
+  private func report(_ recording: AgentRecording) {
+    guard json else { return Output.line("log    \(Visible.line(recording.log))") }
+    Output.json([
+      "runId": .string(recording.state.runId), "log": .string(recording.log),
+      "stopReason": recording.state.stop.map { .string($0.reason) } ?? .null,
+      "stopDetail": recording.state.stop?.detail.map(JSONValue.string) ?? .null,
+      "sealDigest": .string(recording.sealDigest.hex),
+    ])
+  }
+}
+
+extension LogWriter.Durability: ExpressibleByArgument {}

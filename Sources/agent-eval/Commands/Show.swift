@@ -1,0 +1,52 @@
+import AgentTrace
+import ArgumentParser
+import TraceReporting
+import TraceStorage
+
+/// Prints a run.
+struct Show: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Print a recorded run as a timeline.",
+    discussion: "Exits with 2 after showing what is whole where the log is damaged.")
+
+  @Argument(help: "A run log (….jsonl.gz, or ….open while it is written).")
+  var log: String
+
+  @Flag(help: "Print every line of the log as JSON, marks too, references resolved.")
+  var json = false
+
+  @Flag(help: "Go on behind damage with what can still be read.")
+  var skipDamaged = false
+
+  func run() throws {
+    var reader = try LogReader(path: log, options: .init(skipsDamaged: skipDamaged))
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    do {
+      while let line = try reader.nextLine() {
+        switch line {
+        case .event(let event) where json: Output.bytes(event.encodedLine() + [0x0a])
+        case .mark(let mark) where json: Output.bytes(mark.encodedLine() + [0x0a])
+        case .event(let event): Output.lines(timeline.lines(for: event))
+        case .mark(let mark):
+          if mark.name == "gap" { Output.line("       gap    \(Visible.line(mark.data.description))") }
+        }
+      }
+    } catch {
+      Output.error("agent-eval: \(Visible.line("\(error)"))")
+      throw ExitCode(2)
+    }
+    for error in reader.damage { Output.error("agent-eval: \(Visible.line("\(error)"))") }
+    note(reader.ending)
+    if !reader.damage.isEmpty { throw ExitCode(2) }
+  }
+
+  private func note(_ ending: LogReader.Ending?) {
+    switch ending {
+    case .unfinished:
+      Output.error("note: the log is unfinished: a writer holds it or left it behind.")
+    case .torn(let offset):
+      Output.error("note: the log is unfinished and its end is torn at byte \(offset).")
+    case .closed, nil: break
+    }
+  }
+}

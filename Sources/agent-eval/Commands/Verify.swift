@@ -1,0 +1,60 @@
+import AgentTrace
+import ArgumentParser
+import EvalRunning
+import TraceReporting
+import TraceStorage
+
+/// Checks logs for damage and alteration.
+struct Verify: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Check that logs are whole and unaltered.",
+    discussion: """
+      Exits with 0 where every log is whole (the torn end of an unfinished one is a note), with 1 \
+      where one is damaged or altered, with 2 where one cannot be read.
+      """)
+
+  @Argument(help: "Run logs, or folders of them.")
+  var logs: [String]
+
+  @Option(help: "The digest that the log's last seal must have: shows that nothing was cut off.")
+  var expectDigest: String?
+
+  @Flag(help: "Print a line of JSON for each log.")
+  var json = false
+
+  func validate() throws {
+    guard let expectDigest else { return }
+    guard Digest(hex: expectDigest) != nil else {
+      throw ValidationError("--expect-digest takes 64 lower-case hexadecimal digits.")
+    }
+    guard logs.count == 1 else { throw ValidationError("--expect-digest goes with one log.") }
+  }
+
+  func run() throws {
+    var worst: Int32 = 0
+    let paths = try logs.flatMap { path in
+      // A log that is missing is the verifier's to report, like any other that cannot be read.
+      (try? LogFiles.all(below: path)) ?? [path]
+    }
+    guard !paths.isEmpty else {
+      Output.error("agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", ")).")
+      throw ExitCode(2)
+    }
+    for path in paths {
+      let report = LogVerifier.verify(
+        path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)))
+      if json {
+        Output.json(report.json)
+      } else {
+        Output.lines(Visible.lines(report.description))
+      }
+      worst = Self.worse(worst, report.exitCode)
+    }
+    if worst != 0 { throw ExitCode(worst) }
+  }
+
+  /// Damage outranks what cannot be read.
+  private static func worse(_ left: Int32, _ right: Int32) -> Int32 {
+    [1, 2].first { left == $0 || right == $0 } ?? 0
+  }
+}

@@ -1,0 +1,64 @@
+import AgentTrace
+import Glibc
+import TraceReporting
+
+/// Standard output and standard error.
+enum Output {
+  /// Writes one line of results to standard output.
+  static func line(_ text: String) { write(Array((text + "\n").utf8), to: STDOUT_FILENO) }
+
+  /// Writes lines of results to standard output.
+  static func lines(_ lines: [String]) {
+    guard !lines.isEmpty else { return }
+    line(lines.joined(separator: "\n"))
+  }
+
+  /// Writes a value as one line of JSON to standard output.
+  static func json(_ value: JSONValue) {
+    write(CanonicalJSON.encode(value, form: .plain) + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+  }
+
+  /// Writes one line of progress or diagnostics to standard error.
+  static func error(_ text: String) { write(Array((text + "\n").utf8), to: STDERR_FILENO) }
+
+  /// Writes bytes as they are to standard output.
+  static func bytes(_ bytes: [UInt8]) { write(bytes, to: STDOUT_FILENO) }
+
+  /// Replaces the last line of a terminal on standard error; nothing where there is no terminal.
+  static func progress(_ text: String) {
+    guard isatty(STDERR_FILENO) == 1 else { return }
+    write(Array("\r\u{1b}[K\(text)".utf8), to: STDERR_FILENO)
+  }
+
+  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
+      if count >= 0 {
+        rest = rest.dropFirst(count)
+      } else if errno == EPIPE {
+        Glibc.exit(0)  // Whoever read has seen enough.
+      } else if errno != EINTR {
+        Glibc.exit(2)
+      }
+    }
+  }
+}
+
+/// How standard output looks.
+enum Screen {
+  /// Colours only on a terminal, never with `NO_COLOR` (https://no-color.org).
+  static var painter: Painter {
+    let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
+    return Painter(isColoured: isatty(STDOUT_FILENO) == 1 && !isPlain)
+  }
+
+  /// Characters of a line: those of the terminal, else 120.
+  static var width: Int {
+    var size = winsize()
+    guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0,
+      size.ws_col > 0
+    else { return 120 }
+    return Int(size.ws_col)
+  }
+}
