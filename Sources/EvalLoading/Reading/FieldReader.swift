@@ -15,14 +15,30 @@ final class FieldReader {
     var hint: String?
   }
 
+  /// Another file that a value names.
+  struct Reference {
+    enum Kind: Sendable {
+      case agent
+      case recording
+    }
+
+    var kind: Kind
+    /// The way to the value that names it.
+    var path: [PathStep]
+    /// The file, seen from where this process works.
+    var file: String
+  }
+
   /// How many findings of one root are kept; a file with more is told to be fixed first.
-  private static let findingLimit = 200
+  static let findingLimit = 200
 
   /// The way from the root to the value being read.
   private(set) var path: [PathStep] = []
   private(set) var findings: [Finding] = []
   /// Tools that the file names, with the way to each; compared with the agent's tools at the end.
   private(set) var mentions: [(path: [PathStep], mention: ToolMention)] = []
+  /// Other files that the file names.
+  private(set) var references: [Reference] = []
   private(set) var adopted: [(mention: ToolMention, place: Diagnostic)] = []
   /// What is wrong with other files that this one leads to.
   var attached: [Diagnostic] = []
@@ -31,7 +47,8 @@ final class FieldReader {
 
   init(folder: SourceFolder) { self.folder = folder }
 
-  var hasErrors: Bool { findings.contains { $0.severity == .error } }
+  /// How many errors were found, those that are no longer kept included.
+  private(set) var errorCount = 0
 
   /// Reads something one step deeper.
   func within<T>(_ step: PathStep, _ read: () -> T) -> T {
@@ -45,25 +62,45 @@ final class FieldReader {
     _ message: String, hint: String? = nil, as severity: Diagnostic.Severity = .error,
     at end: PathEnd = .value, deeper: [PathStep] = []
   ) {
-    guard findings.count < Self.findingLimit else { return }
-    findings.append(
-      Finding(
-        severity: severity, path: path + deeper, end: end, message: message, hint: hint))
+    note(
+      Finding(severity: severity, path: path + deeper, end: end, message: message, hint: hint))
   }
 
   /// Notes what is wrong with a value that was read before.
   func reportAt(
     _ path: [PathStep], _ severity: Diagnostic.Severity, _ message: String, hint: String? = nil
   ) {
-    guard findings.count < Self.findingLimit else { return }
-    findings.append(
-      Finding(severity: severity, path: path, end: .value, message: message, hint: hint))
+    note(Finding(severity: severity, path: path, end: .value, message: message, hint: hint))
+  }
+
+  private func note(_ finding: Finding) {
+    if finding.severity == .error { errorCount += 1 }
+    switch findings.count {
+    case ..<Self.findingLimit: findings.append(finding)
+    case Self.findingLimit:
+      findings.append(
+        Finding(
+          severity: finding.severity, path: finding.path, end: finding.end,
+          message: "more mistakes from here on; those above come first", hint: nil))
+    default: break
+    }
   }
 
   /// Whether an error was found in the value being read, so that what follows from it need not be
   /// told as well.
   var hasErrorHere: Bool {
     findings.contains { $0.severity == .error && $0.path.starts(with: path) }
+  }
+
+  /// The files that were named since this was last asked.
+  func takeReferences() -> [Reference] {
+    defer { references = [] }
+    return references
+  }
+
+  /// Notes that the value being read names another file.
+  func refer(to file: String, _ kind: Reference.Kind) {
+    references.append(Reference(kind: kind, path: path, file: file))
   }
 
   /// Takes over the tools that another file names on behalf of this one.

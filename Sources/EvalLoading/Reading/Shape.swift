@@ -73,6 +73,14 @@ extension Shape where Value == String {
     }
   }
 
+  /// A path to a file of a kind, remembered so that it can be looked at.
+  static func path(to kind: FieldReader.Reference.Kind) -> Shape {
+    path.map { file, reader in
+      reader.refer(to: file, kind)
+      return file
+    }
+  }
+
   /// One of some words.
   static func word(_ words: [String]) -> Shape {
     Shape(["type": "string", "enum": JSONValue(words)]) { value, reader in

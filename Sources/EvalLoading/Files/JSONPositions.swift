@@ -5,9 +5,11 @@ extension PositionTree {
   ///
   /// Made only when there is something to tell, so that files without faults never pay for it. The
   /// bytes are known to be valid JSON that nests at most as deep as ``SourceLimits/depth``.
-  init(json bytes: [UInt8], firstLine: Int = 1) {
+  ///
+  /// - Parameter levels: How deep places are noted; deeper values are stepped over quickly.
+  init(json bytes: [UInt8], firstLine: Int = 1, levels: Int = 1024) {
     self = bytes.withUnsafeBufferPointer { buffer in
-      var scanner = JSONPositionScanner(bytes: buffer, line: firstLine)
+      var scanner = JSONPositionScanner(bytes: buffer, line: firstLine, levels: levels)
       return scanner.scan(depth: 0)
     }
   }
@@ -20,9 +22,12 @@ private struct JSONPositionScanner {
   var column = 1
   var position = 0
 
-  init(bytes: UnsafeBufferPointer<UInt8>, line: Int) {
+  let levels: Int
+
+  init(bytes: UnsafeBufferPointer<UInt8>, line: Int, levels: Int) {
     self.bytes = bytes
     self.line = line
+    self.levels = levels
   }
 
   private var here: TextPosition { TextPosition(line: line, column: column) }
@@ -53,17 +58,18 @@ private struct JSONPositionScanner {
     var tree = PositionTree(start: here)
     guard position < bytes.count else { return tree }
     switch bytes[position] {
-    case UInt8(ascii: "{") where depth < 1024:
+    case UInt8(ascii: "{") where depth < levels:
       step()
       while !isAtEnd(of: UInt8(ascii: "}")) {
         let key = here
         let name = string()
         tree.members.append(Member(name: name, key: key, value: scan(depth: depth + 1)))
       }
-    case UInt8(ascii: "[") where depth < 1024:
+    case UInt8(ascii: "[") where depth < levels:
       step()
       while !isAtEnd(of: UInt8(ascii: "]")) { tree.elements.append(scan(depth: depth + 1)) }
-    case UInt8(ascii: "\""): _ = string()
+    case UInt8(ascii: "{"), UInt8(ascii: "["): skipCollection()
+    case UInt8(ascii: "\""): skipString()
     default: skipWord()
     }
     return tree
@@ -90,7 +96,30 @@ private struct JSONPositionScanner {
     }
   }
 
+  /// Steps over a collection without noting what is in it.
+  private mutating func skipCollection() {
+    var open = 0
+    repeat {
+      switch bytes[position] {
+      case UInt8(ascii: "\""):
+        skipString()
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): open += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"): open -= 1
+      default: break
+      }
+      step()
+    } while open > 0 && position < bytes.count
+  }
+
   private mutating func string() -> String {
+    let start = position
+    skipString()
+    let raw = UnsafeBufferPointer(rebasing: bytes[start..<position])
+    return (try? JSONValue(parsing: raw))?.stringValue ?? ""
+  }
+
+  private mutating func skipString() {
     let start = position
     var isEscaped = false
     repeat {
@@ -98,7 +127,5 @@ private struct JSONPositionScanner {
       step()
     } while position < bytes.count && (isEscaped || bytes[position] != UInt8(ascii: "\""))
     if position < bytes.count { step() }
-    let raw = UnsafeBufferPointer(rebasing: bytes[start..<position])
-    return (try? JSONValue(parsing: raw))?.stringValue ?? ""
   }
 }

@@ -6,19 +6,20 @@ import Glibc
 enum FileBytes {
   /// Which file it is, whatever path leads to it.
   struct Identity: Hashable, Sendable {
-    var device: UInt
-    var inode: UInt
+    private var device: UInt
+    private var inode: UInt
+
+    init(_ status: stat) {
+      device = UInt(status.st_dev)
+      inode = UInt(status.st_ino)
+    }
   }
 
   /// A regular file that is open for reading; closes itself.
   struct Handle: ~Copyable {
     fileprivate let descriptor: Int32
-    let identity: Identity
 
-    fileprivate init(descriptor: Int32, identity: Identity) {
-      self.descriptor = descriptor
-      self.identity = identity
-    }
+    fileprivate init(descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { Glibc.close(descriptor) }
 
@@ -62,9 +63,7 @@ enum FileBytes {
         .error, path: path,
         message: isFolder ? "a folder, where a file is needed" : "no regular file")
     }
-    return Handle(
-      descriptor: descriptor,
-      identity: Identity(device: UInt(status.st_dev), inode: UInt(status.st_ino)))
+    return Handle(descriptor: descriptor)
   }
 
   /// All bytes of a file of at most `limit` bytes.

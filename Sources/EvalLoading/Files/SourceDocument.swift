@@ -13,10 +13,14 @@ struct SourceRoot: Sendable {
   var places: Places
 
   /// The places of all parts. Cost for JSON: one walk over its bytes.
-  var tree: PositionTree {
+  var tree: PositionTree { tree(levels: 1024) }
+
+  /// The places of the parts that are at most so deep; for JSON, noting fewer is faster.
+  func tree(levels: Int) -> PositionTree {
     switch places {
     case .known(let tree): tree
-    case .inJSON(let bytes, let firstLine): PositionTree(json: bytes, firstLine: firstLine)
+    case .inJSON(let bytes, let firstLine):
+      PositionTree(json: bytes, firstLine: firstLine, levels: levels)
     }
   }
 }
@@ -71,6 +75,11 @@ struct SourceDocument: Sendable {
       roots = reader.documents.map { SourceRoot(value: $0.value, places: .known($0.tree)) }
       diagnostics = reader.diagnostics
     }
+  }
+
+  /// A file in which there is nothing to find.
+  init(empty path: String) {
+    self.init(path: path, digest: "", roots: [], diagnostics: [])
   }
 
   private init(path: String, digest: String, roots: [SourceRoot], diagnostics: [Diagnostic]) {

@@ -1,0 +1,114 @@
+import AgentRuntime
+import AgentTrace
+
+/// The keys of a case. Docs/eval-case-format.md explains each.
+enum CaseFile {
+  /// What a case's keys are read into.
+  struct Draft: Sendable {
+    var caseId = ""
+    var input = ""
+    var recording: String?
+    var agent: String?
+    var human: ScriptedPerson?
+    var tags: [String] = []
+    var skip: EvalCase.Skip?
+    var expected: JSONValue?
+  }
+
+  static let fields: [Field<Draft>] = [
+    Field(
+      "caseId", caseId, \.caseId, required: true, "The case's name; no other case may bear it."),
+    Field(
+      "input", .text, \.input,
+      "What the agent is asked to do; may be empty where there is a recording."),
+    Field(
+      "recording", .path(to: .recording), \.recording,
+      "The recorded run that is judged; a path from this file's folder."),
+    Field(
+      "agent", .path(to: .agent), \.agent,
+      "The agent file that is run for this case; a path from this file's folder."),
+    Field("human", HumanFile.shape, \.human, "A person written down, in place of the agent's own."),
+    Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
+    Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
+    Field(
+      "expected", expected, \.expected, required: true,
+      "What must be seen to have happened; at least one expectation."),
+  ]
+
+  /// The keys of a case that is the whole root of its file.
+  static let rootFields: [Field<Draft>] =
+    [
+      Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
+        _, _ in
+      }
+    ] + fields
+
+  private static let caseId = Shape<String>([
+    "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f\\u007f]*$",
+  ]) { value, reader in
+    guard let text = Shape<String>.name.read(value, reader) else { return nil }
+    if text.unicodeScalars.count <= 200, !text.unicodeScalars.contains(where: \.isControl) {
+      return text
+    }
+    reader.report("should be at most 200 characters, none of them a control character")
+    return nil
+  }
+
+  private static let expected = Shape<JSONValue>(["type": "object", "minProperties": 1]) {
+    value, reader in
+    if case .object(let object) = value {
+      if !object.isEmpty { return value }
+      reader.report("a case without expectations; say at least one")
+    } else {
+      reader.reportKind(of: value, expected: "a mapping of expectations")
+    }
+    return nil
+  }
+
+  private static let detailedSkip = Shape<EvalCase.Skip>.record(
+    EvalCase.Skip(reason: ""),
+    [
+      Field("reason", .name, \.reason, required: true, "Why the case is left out."),
+      Field(
+        "until", .day, \.until, "The last day on which it is left out, for example 2026-12-31."),
+    ])
+
+  private static let skip = Shape<EvalCase.Skip>([
+    "anyOf": [Shape<String>.name.schema(), detailedSkip.schema()]
+  ]) { value, reader in
+    switch value {
+    case .object: return detailedSkip.read(value, reader)
+    case .string(let text) where !text.isEmpty: return EvalCase.Skip(reason: text)
+    default:
+      reader.reportKind(of: value, expected: "a reason, or a mapping with “reason” and “until”")
+      return nil
+    }
+  }
+}
+
+extension Shape where Value == String {
+  /// A day of the calendar, `2026-12-31`.
+  static var day: Shape {
+    Shape(["type": "string", "pattern": "^[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])$"]) {
+      value, reader in
+      if case .string(let text) = value, isDay(text) { return text }
+      reader.reportKind(of: value, expected: "a day such as 2026-12-31")
+      return nil
+    }
+  }
+
+  private static func isDay(_ text: String) -> Bool {
+    let bytes = Array(text.utf8)
+    guard bytes.count == 10, bytes[4] == UInt8(ascii: "-"), bytes[7] == UInt8(ascii: "-") else {
+      return false
+    }
+    let digits = bytes.indices.filter { $0 != 4 && $0 != 7 }.map { bytes[$0] }
+    guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
+    let number = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+    return (1...12).contains(number / 100 % 100) && (1...31).contains(number % 100)
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isControl: Bool { value < 0x20 || value == 0x7f }
+}

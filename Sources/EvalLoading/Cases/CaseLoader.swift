@@ -1,0 +1,191 @@
+import AgentRuntime
+import AgentTrace
+
+/// Reads case files; Docs/eval-case-format.md specifies them.
+///
+/// A file holds one case or many: a mapping, a list of cases, a mapping whose only key `cases` is such
+/// a list, several YAML documents of any of these, or JSONL with a case on each line. A file found in
+/// a folder counts as a case file if a root of it has `caseId`, `expected` or `cases`; any other is
+/// passed over with a warning. A file that an argument names itself must hold cases.
+public struct CaseLoader: Sendable {
+  /// The cases that are sound, and everything that is wrong with the others.
+  public struct Result: Sendable {
+    /// In the order of the arguments; within a folder by path; within a file as they stand.
+    public var cases: [EvalCase]
+    /// Errors and warnings, sorted by file and line.
+    public var diagnostics: [Diagnostic]
+  }
+
+  /// Loads the cases that files and folders hold.
+  ///
+  /// - Parameters:
+  ///   - paths: Files, and folders that are searched for `*.yaml`, `*.yml`, `*.json` and `*.jsonl`.
+  ///   - areRunsElsewhere: Whether recorded runs are found by case id, so that a case without
+  ///     `recording` may do without `input` as well.
+  public static func load(
+    _ paths: [String], areRunsElsewhere: Bool = false, limits: SourceLimits = SourceLimits()
+  ) -> Result {
+    let finder = FileFinder(paths)
+    var batch = CaseBatch(areRunsElsewhere: areRunsElsewhere, limits: limits)
+    batch.diagnostics = finder.diagnostics
+    for file in finder.files {
+      guard batch.load(file.path) == nil else { continue }
+      batch.diagnostics.append(
+        Diagnostic(
+          file.isNamed ? .error : .warning, path: file.path,
+          message: file.isNamed ? "holds no case" : "passed over: it holds no case",
+          hint: file.isNamed ? "a case has at least “caseId” and “expected”" : nil))
+    }
+    return Result(cases: batch.cases, diagnostics: batch.diagnostics.sorted())
+  }
+}
+
+/// Cases of several files that are loaded together.
+struct CaseBatch {
+  private(set) var cases: [EvalCase] = []
+  var diagnostics: [Diagnostic] = []
+  /// Looks at the files that a case names; says what is wrong with one. Nobody looks without it.
+  var follow: ((FieldReader.Reference) -> String?)?
+
+  private let areRunsElsewhere: Bool
+  private let limits: SourceLimits
+  /// Where each case id stands.
+  private var places: [[UInt8]: (path: String, line: Int)] = [:]
+
+  init(areRunsElsewhere: Bool, limits: SourceLimits) {
+    self.areRunsElsewhere = areRunsElsewhere
+    self.limits = limits
+  }
+
+  /// Takes in the cases of a file that holds some.
+  ///
+  /// - Returns: The document where it holds none, for others to look at; `nil` where it was dealt
+  ///   with, also by an error.
+  mutating func load(_ path: String) -> SourceDocument? {
+    if SourceDocument.Format(path: path) == .jsonLines { return loadLines(path) }
+    let document = SourceDocument(path: path, limits: limits)
+    guard document.roots.contains(where: { FileKind(of: $0.value) == .case }) else {
+      diagnostics += document.diagnostics
+      return document.diagnostics.hasErrors ? nil : document
+    }
+    diagnostics += document.diagnostics
+    let folder = SourceFolder(ofFile: path)
+    for root in document.roots { take(root, path: path, folder: folder) }
+    return nil
+  }
+
+  private mutating func loadLines(_ path: String) -> SourceDocument? {
+    let folder = SourceFolder(ofFile: path)
+    let limit = diagnostics.count + FieldReader.findingLimit
+    var holdsCases: Bool?
+    do {
+      try JSONLines.read(path, limits: limits) { line in
+        do throws(Diagnostic) {
+          let root = try SourceRoot(
+            json: line.bytes, path: path, firstLine: line.number, limits: limits)
+          if holdsCases == nil { holdsCases = FileKind(of: root.value) == .case }
+          guard holdsCases == true else { return false }
+          let reader = FieldReader(folder: folder)
+          take(root.value, TextPosition(line: line.number, column: 1), reader, path: path)
+          diagnostics += reader.diagnostics(path: path, in: root)
+        } catch {
+          holdsCases = holdsCases ?? true
+          diagnostics.append(error)
+        }
+        guard diagnostics.count > limit else { return true }
+        diagnostics.append(
+          Diagnostic(
+            .error, path: path, line: line.number,
+            message: "too many mistakes; the lines below were not read"))
+        return false
+      }
+    } catch {
+      diagnostics.append(error)
+      return nil
+    }
+    return holdsCases == true ? nil : SourceDocument(empty: path)
+  }
+
+  /// Takes in the case or the cases of one root.
+  private mutating func take(_ root: SourceRoot, path: String, folder: SourceFolder) {
+    let reader = FieldReader(folder: folder)
+    switch root.value {
+    case .object(let object) where object["cases"] != nil && object["caseId"] == nil:
+      takeWrapped(object, root.tree(levels: 2), reader, path: path)
+    case .object: take(root.value, root.tree(levels: 0).start, reader, path: path)
+    case .array(let elements): take(elements, root.tree(levels: 1), reader, path: path)
+    default: reader.reportKind(of: root.value, expected: "a case, or a list of cases")
+    }
+    diagnostics += reader.diagnostics(path: path, in: root)
+  }
+
+  /// Takes in a list of cases.
+  private mutating func take(
+    _ elements: [JSONValue], _ tree: PositionTree, _ reader: FieldReader, path: String
+  ) {
+    if elements.isEmpty { reader.report("should not be empty") }
+    for (index, element) in elements.enumerated() {
+      let start = tree.elements.indices.contains(index) ? tree.elements[index].start : tree.start
+      reader.within(.index(index)) { take(element, start, reader, path: path) }
+    }
+  }
+
+  /// Takes in a root of the form `cases: […]`.
+  private mutating func takeWrapped(
+    _ object: JSONObject, _ tree: PositionTree, _ reader: FieldReader, path: String
+  ) {
+    for member in object {
+      switch (member.key, member.value) {
+      case ("$schema", .string): break
+      case ("cases", .array(let elements)):
+        let list = tree.members.first { $0.name == "cases" }?.value ?? tree
+        reader.within(.key("cases")) { take(elements, list, reader, path: path) }
+      case ("cases", let other):
+        reader.within(.key("cases")) { reader.reportKind(of: other, expected: "a list of cases") }
+      default: reader.reportUnknown(member.key, known: ["cases"])
+      }
+    }
+  }
+
+  /// Takes in one case, to which the reader has gone.
+  private mutating func take(
+    _ value: JSONValue, _ position: TextPosition, _ reader: FieldReader, path: String
+  ) {
+    guard case .object(let object) = value else {
+      reader.reportKind(of: value, expected: "a case, a mapping with “caseId” and “expected”")
+      return
+    }
+    let errorsBefore = reader.errorCount
+    var draft = CaseFile.Draft()
+    reader.read(object, into: &draft, reader.path.isEmpty ? CaseFile.rootFields : CaseFile.fields)
+    check(draft, reader, path: path, line: position.line)
+    for reference in reader.takeReferences() {
+      if let fault = follow?(reference) { reader.reportAt(reference.path, .error, fault) }
+    }
+    guard reader.errorCount == errorsBefore, let expected = draft.expected else { return }
+    cases.append(
+      EvalCase(
+        caseId: draft.caseId, input: draft.input, recording: draft.recording, agent: draft.agent,
+        human: draft.human, tags: draft.tags, skip: draft.skip, expected: expected, path: path,
+        position: position))
+  }
+
+  /// What no single key can tell.
+  private mutating func check(
+    _ draft: CaseFile.Draft, _ reader: FieldReader, path: String, line: Int
+  ) {
+    if !draft.caseId.isEmpty {
+      let id = Array(draft.caseId.utf8)
+      if let first = places[id] {
+        reader.report(
+          "the case id \(draft.caseId.quoted) is there already, at \(first.path):\(first.line)",
+          deeper: [.key("caseId")])
+      } else {
+        places[id] = (path, line)
+      }
+    }
+    if draft.input.isEmpty, draft.recording == nil, draft.agent != nil || !areRunsElsewhere {
+      reader.report("“input” is empty; it may be only where there is a “recording”")
+    }
+  }
+}

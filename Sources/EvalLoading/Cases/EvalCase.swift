@@ -1,0 +1,52 @@
+public import AgentRuntime
+public import AgentTrace
+
+/// A run that is wanted: what goes in, and what must be seen to have happened.
+public struct EvalCase: Sendable {
+  /// Why and until when a case is left out.
+  public struct Skip: Hashable, Sendable {
+    public var reason: String
+    /// The last day on which it is left out, as `2026-12-31`; `nil` for every day.
+    public var until: String?
+
+    public init(reason: String, until: String? = nil) {
+      self.reason = reason
+      self.until = until
+    }
+  }
+
+  /// Unique among all cases that are loaded together.
+  public var caseId: String
+  /// What the agent is asked to do; may be empty where there is a recording.
+  public var input: String
+  /// The path of the recorded run, seen from where this process works.
+  public var recording: String?
+  /// The path of the agent file, seen from where this process works.
+  public var agent: String?
+  /// A person written down, in place of the agent file's own.
+  public var human: ScriptedPerson?
+  public var tags: [String]
+  public var skip: Skip?
+  /// What must be seen to have happened.
+  public var expected: JSONValue
+  /// The file that it stands in, as the caller named it, and where it begins there.
+  public var path: String
+  public var position: TextPosition
+
+  public init(
+    caseId: String, input: String = "", recording: String? = nil, agent: String? = nil,
+    human: ScriptedPerson? = nil, tags: [String] = [], skip: Skip? = nil, expected: JSONValue,
+    path: String = "", position: TextPosition = TextPosition(line: 1, column: 1)
+  ) {
+    self.caseId = caseId
+    self.input = input
+    self.recording = recording
+    self.agent = agent
+    self.human = human
+    self.tags = tags
+    self.skip = skip
+    self.expected = expected
+    self.path = path
+    self.position = position
+  }
+}

@@ -1,0 +1,72 @@
+import AgentTrace
+import Glibc
+
+/// Says everything that is wrong with case, agent and policy files, and with those that they name.
+public enum FileChecker {
+  /// Checks files and folders of them. What a file is for is told by its keys.
+  ///
+  /// - Returns: Errors and warnings, sorted by file and line; nothing where all is well. A file in a
+  ///   folder that is none of the three is a warning, a file that an argument names itself an error.
+  public static func check(
+    _ paths: [String], limits: SourceLimits = SourceLimits()
+  ) -> [Diagnostic] {
+    let finder = FileFinder(paths)
+    let agents = AgentChecks()
+    var batch = CaseBatch(areRunsElsewhere: true, limits: limits)
+    batch.diagnostics = finder.diagnostics
+    batch.follow = { reference in
+      switch reference.kind {
+      case .agent: agents.fault(of: reference.file)
+      case .recording: recordingFault(reference.file)
+      }
+    }
+    for file in finder.files {
+      guard let document = batch.load(file.path) else { continue }
+      switch document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first {
+      case .agent: agents.add(AgentLoader.load(document), path: file.path)
+      case .policy: batch.diagnostics += PolicyLoader.read(document).diagnostics
+      default:
+        batch.diagnostics.append(
+          Diagnostic(
+            file.isNamed ? .error : .warning, path: file.path,
+            message: "neither a case, an agent nor a policy file",
+            hint: "cases have “caseId”, agents “model”, policies “rules”"))
+      }
+    }
+    return distinct((batch.diagnostics + agents.diagnostics).sorted())
+  }
+
+  /// What is wrong with a recording: here only whether it can be opened. An unfinished one stands
+  /// beside its name with `.open` behind it.
+  private static func recordingFault(_ path: String) -> String? {
+    for name in [path, path + ".open"] {
+      var status = stat()
+      if stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return nil }
+    }
+    return "the recording \(path.quoted) is not there"
+  }
+
+  /// Sorted diagnostics, each once: a policy is met through each agent that names it.
+  private static func distinct(_ sorted: [Diagnostic]) -> [Diagnostic] {
+    var kept: [Diagnostic] = []
+    for diagnostic in sorted where kept.last != diagnostic { kept.append(diagnostic) }
+    return kept
+  }
+
+  /// The agent files that were met, each read once.
+  private final class AgentChecks {
+    private(set) var diagnostics: [Diagnostic] = []
+    private var hasErrors: [String: Bool] = [:]
+
+    func add(_ loaded: Loaded<some Sendable>, path: String) {
+      diagnostics += loaded.diagnostics
+      hasErrors[path] = loaded.diagnostics.hasErrors
+    }
+
+    /// What a case that names this agent is told.
+    func fault(of path: String) -> String? {
+      if hasErrors[path] == nil { add(AgentLoader.load(path), path: path) }
+      return hasErrors[path] == true ? "the agent file \(path.quoted) has errors" : nil
+    }
+  }
+}

@@ -1,0 +1,39 @@
+import AgentTrace
+import TraceMatching
+
+/// What a file is for, by the keys of its roots.
+enum FileKind: Sendable, Hashable {
+  case `case`
+  case agent
+  case policy
+
+  /// The kind of a root; `nil` where nothing tells.
+  ///
+  /// `caseId`, `expected` or `cases`, or what looks like a slip in one of the first two, make a case;
+  /// `model` or `tools` an agent; `rules` a policy. A list is of the kind of its first element.
+  init?(of value: JSONValue) {
+    switch value {
+    case .array(let elements):
+      guard let first = elements.first, first.objectValue != nil, FileKind(of: first) == .case
+      else { return nil }
+      self = .case
+    case .object(let object):
+      if ["caseId", "expected", "cases"].contains(where: { object[$0] != nil }) {
+        self = .case
+      } else if object["model"] != nil || object["tools"] != nil {
+        self = .agent
+      } else if object["rules"] != nil {
+        self = .policy
+      } else if object.count <= 100,
+        object.keys.contains(where: {
+          Spelling.nearest(to: $0, among: ["caseId", "expected"]) != nil
+        })
+      {
+        self = .case
+      } else {
+        return nil
+      }
+    default: return nil
+    }
+  }
+}

@@ -1,0 +1,45 @@
+import AgentTrace
+
+/// Reads a JSONL file line by line, so that a file of any length takes the memory of one line.
+struct JSONLines {
+  /// One line that is not blank.
+  struct Line {
+    /// From 1.
+    var number: Int
+    /// Without its end.
+    var bytes: [UInt8]
+  }
+
+  /// Calls `body` with each line that is not blank, until it says `false` or the file ends.
+  static func read(
+    _ path: String, limits: SourceLimits, _ body: (Line) -> Bool
+  ) throws(Diagnostic) {
+    let file = try FileBytes.open(path)
+    var number = 1
+    var rest: [UInt8] = []
+    while true {
+      let chunk = try file.read(1 << 18, path: path)
+      if chunk.isEmpty {
+        if !isBlank(rest[...]) { _ = body(Line(number: number, bytes: rest)) }
+        return
+      }
+      var start = 0
+      while let end = chunk[start...].firstIndex(of: 0x0a) {
+        rest.append(contentsOf: chunk[start..<end])
+        if !isBlank(rest[...]), !body(Line(number: number, bytes: rest)) { return }
+        rest.removeAll(keepingCapacity: true)
+        number += 1
+        start = end + 1
+      }
+      rest.append(contentsOf: chunk[start...])
+      guard rest.count <= limits.bytes else {
+        throw Diagnostic(
+          .error, path: path, line: number, message: "a line of more than \(limits.bytes) bytes")
+      }
+    }
+  }
+
+  private static func isBlank(_ bytes: ArraySlice<UInt8>) -> Bool {
+    bytes.allSatisfy { $0 == 0x20 || $0 == 0x09 || $0 == 0x0d }
+  }
+}
