@@ -86,7 +86,7 @@ public struct EvalRunner: Sendable {
   }
 
   private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
-    var result = CaseResult(caseId: evalCase.caseId, position: evalCase.position.description)
+    var result = CaseResult(caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
     result.error = "not judged: the run was cancelled"
     return result
   }
@@ -94,7 +94,7 @@ public struct EvalRunner: Sendable {
   // MARK: One case
 
   private func run(_ evalCase: EvalCase) async -> CaseResult {
-    var result = CaseResult(caseId: evalCase.caseId, position: evalCase.position.description)
+    var result = CaseResult(caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
     do {
       for log in try await logs(of: evalCase) {
         result.trials.append(try judge(log, evalCase))
@@ -110,7 +110,7 @@ public struct EvalRunner: Sendable {
     let run = try RecordedRun(path: log)
     return TrialResult(
       runId: run.trajectory.runId, log: run.path, judgedFrom: "body",
-      judgement: Judge.judge(run.trajectory, against: evalCase.expected))
+      judgement: try Judge.judge(run.trajectory, against: Expectations(parsing: evalCase.expected)))
   }
 
   /// The logs that show what became of a case; made now where the options or the case say so.
@@ -148,7 +148,7 @@ public struct EvalRunner: Sendable {
     let conditions = RunConditions(
       clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
     var request = AgentRecording.Request(
-      goal: evalCase.input, files: options.files, caseId: evalCase.caseId)
+      goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
     request.tags = evalCase.tags
     return try await AgentRecording(of: agent, request, on: makeBoundary(agent, conditions)).log
   }

@@ -38,7 +38,7 @@ struct Import: ParsableCommand {
       if json {
         Output.json(report.json)
       } else {
-        Output.line(Visible.line(report.description))
+        Output.line(Visible.line(report.line))
       }
     }
     if !json { Output.error("\(imported) imported, \(failures) could not be.") }

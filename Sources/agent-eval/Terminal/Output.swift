@@ -62,3 +62,8 @@ enum Screen {
     return Int(size.ws_col)
   }
 }
+
+extension Screen {
+  /// Processors that are on line.
+  static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
+}

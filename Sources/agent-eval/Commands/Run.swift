@@ -1,0 +1,101 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import LiveBoundary
+import Synchronization
+import TraceJudging
+import TraceMatching
+import TraceReporting
+
+/// Judges cases.
+struct Run: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Judge recorded runs by eval cases, or run the agents first.",
+    discussion: """
+      Exits with 0 where every case passed, 1 where one failed, 2 where one could not be judged or \
+      there was nothing to judge, 3 where one is inconclusive (1 outranks 2 outranks 3).
+      """)
+
+  @Argument(help: "Case files, or folders of them.")
+  var paths: [String]
+
+  @Option(help: "A folder of recorded runs, for cases that name no recording.")
+  var runs: String?
+
+  @Flag(help: "Run the agents that the cases name, and judge those runs.")
+  var live = false
+
+  @Option(help: "Cases to work on side by side; 0 for one a core.")
+  var jobs = 0
+
+  @Option(help: "Only cases whose id matches this glob, or that have this tag.")
+  var filter: String?
+
+  @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
+  var out: String?
+
+  @Flag(help: "Print the results as one JSON object.")
+  var json = false
+
+  func validate() throws {
+    guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
+  }
+
+  func run() async throws {
+    let cases = try load()
+    let cancellation = Cancellation()
+    let listener = SignalListener(cancellation)
+    defer { listener.stop() }
+    let runner = try EvalRunner(
+      options: .init(
+        runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
+        files: RunFiles(output: out)),
+      cancellation: cancellation, makeClock: { SystemClock(cancellation: cancellation) },
+      makeBoundary: { agent, conditions in
+        LiveBoundary.make(
+          for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
+          cancellation: conditions.cancellation)
+      })
+    let done = Mutex(0)
+    let results = await runner.run(cases) { result in
+      done.withLock { done in
+        done += 1
+        Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
+      }
+    }
+    Output.progress("")
+    report(results)
+    if results.exitCode != 0 { throw ExitCode(results.exitCode) }
+  }
+
+  /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
+  private func load() throws -> [EvalCase] {
+    let loaded = CaseLoader.load(paths)
+    Diagnostics.print(loaded.diagnostics)
+    if loaded.diagnostics.hasErrors { throw ExitCode(2) }
+    guard let filter else {
+      return try nonEmpty(loaded.cases, "no cases in \(paths.joined(separator: ", "))")
+    }
+    let glob = try Glob(filter)
+    let chosen = loaded.cases.filter { evalCase in
+      glob.matches(evalCase.caseId) || evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
+    }
+    return try nonEmpty(
+      chosen, "none of \(loaded.cases.count) cases has an id or a tag like \(filter)")
+  }
+
+  private func nonEmpty(_ cases: [EvalCase], _ message: String) throws -> [EvalCase] {
+    guard cases.isEmpty else { return cases }
+    Output.error(Visible.line("agent-eval: \(message)."))
+    throw ExitCode(2)
+  }
+
+  private func report(_ results: EvalResults) {
+    if json { return Output.json(results.json) }
+    let report = ResultsReport(painter: Screen.painter, width: Screen.width)
+    for result in results.cases { Output.lines(report.lines(for: result)) }
+    Output.lines(report.summary(of: results))
+  }
+}

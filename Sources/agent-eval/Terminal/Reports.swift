@@ -1,0 +1,47 @@
+import AgentTrace
+import TraceImporting
+import TraceStorage
+
+extension ImportReport {
+  /// Whether there is a log now.
+  var isImported: Bool { if case .imported = outcome { true } else { false } }
+
+  /// The report in one line for a person.
+  var line: String {
+    let place = index.map { "\(source)[\($0)]" } ?? source
+    switch outcome {
+    case .imported(let log, let counts):
+      return "\(log): \(counts.messages) messages, \(counts.toolCalls + counts.userToolCalls) calls, "
+        + "stop \(counts.stopReason ?? "not recorded")"
+    case .failed(let error): return "\(place): \(error)"
+    }
+  }
+}
+
+extension VerifyReport {
+  /// 0 whole, also with a torn tail; 1 damaged or altered; 2 unreadable.
+  var exitCode: Int32 {
+    switch status {
+    case .whole, .torn: 0
+    case .damaged: 1
+    case .unreadable: 2
+    }
+  }
+
+  /// The report as one JSON object.
+  var json: JSONValue {
+    [
+      "log": .string(path), "status": .string(status.rawValue), "events": JSONValue(events),
+      "blocks": JSONValue(blocks), "sealDigest": sealDigest.map { .string($0.hex) } ?? .null,
+      "findings": .array(
+        findings.map { finding in
+          [
+            "block": finding.block.map { JSONValue($0) } ?? .null,
+            "offset": finding.offset.map { JSONValue($0) } ?? .null,
+            "seq": finding.seq.map { JSONValue($0) } ?? .null,
+            "message": .string(finding.message),
+          ]
+        }), "notes": JSONValue(notes),
+    ]
+  }
+}
