@@ -116,26 +116,22 @@ final class BlockReader {
 
   /// Goes to the next header behind a damaged member; false where there is none.
   func resynchronize() throws(LogError) -> Bool {
-    var position = offset + 1
-    while true {
-      let piece = try bytes(at: position, count: MemberHeader.length)
-      guard piece.count == MemberHeader.length else {
-        offset = position + piece.count
-        return false
-      }
-      if (try? MemberHeader(decoding: piece)) != nil {
-        seek(to: position, number: number + 1)
-        return true
-      }
-      position = try nextCandidate(after: position)
-    }
+    guard let next = try header(behind: offset) else { return false }
+    seek(to: next, number: number + 1)
+    return true
   }
 
-  /// The next position in the window at which a header may begin, or its end.
-  private func nextCandidate(after position: Int) throws(LogError) -> Int {
-    var index = position + 1 - windowStart
-    while index < windowCount, window[index] != MemberHeader.fixedBytes[0] { index += 1 }
-    return windowStart + index
+  /// Where the next valid header behind a position begins.
+  private func header(behind start: Int) throws(LogError) -> Int? {
+    var position = start + 1
+    while true {
+      let piece = try bytes(at: position, count: MemberHeader.length)
+      guard piece.count == MemberHeader.length else { return nil }
+      if (try? MemberHeader(decoding: piece)) != nil { return position }
+      var index = position + 1 - windowStart
+      while index < windowCount, window[index] != MemberHeader.fixedBytes[0] { index += 1 }
+      position = windowStart + index
+    }
   }
 
   // MARK: Inflating
@@ -149,6 +145,8 @@ final class BlockReader {
       let input = try available(at: position)
       guard !input.isEmpty else {
         block.length = position - block.offset
+        // A damaged member may swallow those behind it.
+        if try header(behind: block.offset) != nil { throw error(.badCompression) }
         return
       }
       let result = try inflate(input)

@@ -125,7 +125,7 @@ final class LineCursor {
   private func noteGap() throws(LogError) {
     let data = try mark().data
     guard let first = data["first"]?.intValue, let last = data["last"]?.intValue,
-      first == nextSeq, last >= first, last < Int.max
+      first == nextSeq, last >= first, last <= LogFormat.numberLimit
     else { throw error(.badLine("a gap does not begin where events are missing")) }
     try noteHole(first...last)
     nextSeq = last + 1
@@ -143,7 +143,13 @@ final class LineCursor {
 
   private func nextBlock() throws(LogError) {
     if block?.kind == .torn { return try end() }
-    guard let next = try blocks.next() else { return try end() }
+    let next: BlockReader.Block?
+    do { next = try blocks.next() } catch {
+      var error = error
+      error.intactEvents = nextSeq
+      throw error
+    }
+    guard let next else { return try end() }
     block = next
     position = 0
     current = 0..<0
@@ -151,6 +157,7 @@ final class LineCursor {
     endsInTrailer = next.kind == .trailer
     guard let header = next.header else { return }
     let firstSeq = Int(clamping: header.firstSeq)
+    guard firstSeq <= LogFormat.numberLimit else { throw error(.badLink) }
     guard firstSeq == nextSeq || (isBehindDamage && firstSeq > nextSeq) else {
       // Where events are missing, a gap mark must say so, and it is the first line of its block.
       if next.kind != .trailer, firstSeq > nextSeq, beginsWithGap() { return addToIndex(next) }
@@ -246,7 +253,7 @@ final class LineCursor {
 
   /// Reads the block of an earlier event again and keeps its lines.
   private func fetch(_ seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
-    guard let place = index.last(where: { $0.firstSeq <= seq }) else { return nil }
+    guard let place = place(ofEvent: seq) else { return nil }
     let reader: BlockReader
     if let rereader {
       reader = rereader
@@ -256,6 +263,7 @@ final class LineCursor {
     }
     reader.seek(to: place.offset, number: place.number)
     _ = try reader.next()
+    store.rereadBytes += reader.textCount
     var wanted: [UInt8]?
     for line in reader.lines.split(separator: 0x0a) {
       let line = UnsafeBufferPointer(rebasing: line)
@@ -266,6 +274,16 @@ final class LineCursor {
       }
     }
     return wanted
+  }
+
+  /// The last block that begins at or before an event.
+  private func place(ofEvent seq: Int) -> (firstSeq: Int, offset: Int, number: Int)? {
+    var (low, high) = (0, index.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if index[middle].firstSeq <= seq { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? index[low - 1] : nil
   }
 
   // MARK: Faults

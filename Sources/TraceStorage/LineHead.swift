@@ -36,13 +36,13 @@ extension LineHead {
       return true
     }
 
-    /// Up to 18 digits, the first of them not 0 unless alone.
+    /// Up to 15 digits, the first of them not 0 unless alone.
     mutating func number() -> Int? {
       let start = position
       var value = 0
       while position < line.count, (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(line[position])
       {
-        guard position - start < 18 else { return nil }
+        guard position - start < 15 else { return nil }
         value = value * 10 + Int(line[position] - UInt8(ascii: "0"))
         position += 1
       }

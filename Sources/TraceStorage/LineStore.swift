@@ -7,6 +7,8 @@ struct LineStore {
   private var oldest = 0
   private var bytes = 0
   let limitBytes: Int
+  /// Bytes of text that were inflated again for lines that had been forgotten.
+  var rereadBytes = 0
 
   init(limitBytes: Int = 8 * 1024 * 1024) { self.limitBytes = limitBytes }
 

@@ -45,7 +45,8 @@ extension LogError: CustomStringConvertible {
     return "; the \(events) intact"
   }
 
-  private var fault: String {
+  /// What is wrong, without the path.
+  var fault: String {
     switch code {
     case .badHeader: "the header of the member is not that of a log"
     case .badLink: "the member does not follow the one before it"
@@ -59,7 +60,10 @@ extension LogError: CustomStringConvertible {
       "the reference \(reference.prefix(80)) leads to nothing it may lead to"
     case .strayBytes: "bytes that belong to no member"
     case .noTrailer: "the end is missing"
-    default: "unknown fault"
+    case .lineTooLong(let limit): "a line is longer than \(limit) bytes"
+    case .tooDeep(let limit): "a line nests deeper than \(limit)"
+    case .expandsTooFar(let limit): "an event grows beyond \(limit) bytes once what it repeats stands in it"
+    default: description
     }
   }
 }

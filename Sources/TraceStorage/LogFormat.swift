@@ -14,6 +14,8 @@ public enum LogFormat {
   public static let expandedLimitBytes = 64 * 1024 * 1024
   /// The most items in all lists of one event together.
   public static let listItemLimit = 1_000_000
+  /// The largest number of an event: the largest that every reader of JSON knows exactly.
+  public static let numberLimit = 1 << 53
   /// The most bytes of lines in a block: what a reader holds at once.
   public static let blockLimitBytes = 32 * 1024 * 1024
 

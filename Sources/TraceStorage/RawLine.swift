@@ -51,7 +51,7 @@ enum RawLine {
 
   private static func event(of envelope: JSONObject) throws(LineFault) -> Event {
     func number(_ key: String) throws(LineFault) -> Int {
-      guard let value = envelope[key]?.intValue, value >= 0 else {
+      guard let value = envelope[key]?.intValue, (0...LogFormat.numberLimit).contains(value) else {
         throw .line("“\(key)” of an event is not a whole number")
       }
       return value

@@ -11,7 +11,10 @@ struct Resolver {
   var store = LineStore()
   private var items = ItemTable()
   private var texts = TextCache()
-  private var parsed: (seq: Int, event: Event)?
+  private var parsed = ParsedLines()
+  /// Bytes of lines taken note of, and bytes parsed again for what they hold.
+  private var notedBytes = 0
+  private var parsedBytes = 0
   /// Packets whose items have no numbers yet, because nobody has asked for them.
   private var unreadPackets: [Int] = []
   /// Events that are known to be missing.
@@ -22,6 +25,7 @@ struct Resolver {
   /// Takes note of an event's line before anything after it is resolved. Costs a copy of the line
   /// where it may be referred to.
   mutating func note(_ line: UnsafeBufferPointer<UInt8>, seq: Int, type: EventType) {
+    notedBytes += line.count
     if type == .contextBuilt { unreadPackets.append(seq) }
     if type != .stop, line.count >= LogFormat.sameMinimumBytes { store.keep(line, seq: seq) }
   }
@@ -168,7 +172,7 @@ struct Resolver {
     for entry in entries {
       if case .array(let pair) = entry {
         guard pair.count == 2, let first = pair[0].intValue, let count = pair[1].intValue,
-          first >= 0, count >= 1
+          first >= 0, count >= 1, first <= LogFormat.numberLimit, count <= LogFormat.listItemLimit
         else { throw .line("“$list” is not of its form") }
         try expansion.addItems(count)
         for number in first..<(first + count) {
@@ -247,18 +251,39 @@ struct Resolver {
   }
 
   private mutating func rawEvent(_ seq: Int, fetch: Fetch) throws(LineFault) -> Event? {
-    if let parsed, parsed.seq == seq { return parsed.event }
+    if let event = parsed[seq] { return event }
+    // What a few bytes may cause is bounded by what was read already.
+    guard parsedBytes + store.rereadBytes <= notedBytes * 16 + 1 << 30 else {
+      throw .expandsTooFar
+    }
     var line = store.line(seq: seq)
     if line == nil {
       do { line = try fetch(seq, &store) } catch { throw .file(error) }
     }
     guard let line else { return nil }
+    parsedBytes += line.count
     let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
       try RawLine(parsing: bytes)
     }
     guard case .event(let event) = raw, event.seq == seq else { return nil }
-    parsed = (seq, event)
+    parsed.keep(event, bytes: line.count)
     return event
+  }
+}
+
+/// The last few lines that references led to, parsed.
+private struct ParsedLines {
+  private var events: [(event: Event, bytes: Int)] = []
+  private var bytes = 0
+
+  subscript(seq: Int) -> Event? { events.last { $0.event.seq == seq }?.event }
+
+  mutating func keep(_ event: Event, bytes: Int) {
+    events.append((event, bytes))
+    self.bytes += bytes
+    while events.count > 1, events.count > 16 || self.bytes > 1024 * 1024 {
+      self.bytes -= events.removeFirst().bytes
+    }
   }
 }
 

@@ -1,0 +1,245 @@
+public import AgentTrace
+
+/// Checks a log against everything its format promises.
+public enum LogVerifier {
+  /// Reads a log once and says what is wrong with it.
+  ///
+  /// Checked: headers, links and checksums of all members; the chain of seals; event numbers; the
+  /// canonical form of every line, so that what was said once is said once and refers to its first
+  /// occurrence; the data of every event of a known type; each checkpoint, each summary and each
+  /// `stop`'s digest against the fold of the events; the closing block and the trailer.
+  ///
+  /// - Parameters:
+  ///   - path: the log; where only `….open` is there, that is read.
+  ///   - expectedDigest: the digest that the last seal must have. Only it shows that a log was cut back
+  ///     to an earlier pause, or written anew.
+  public static func verify(path: String, expectedDigest: Digest? = nil) -> VerifyReport {
+    var report = VerifyReport(
+      path: path, status: .whole, findings: [], notes: [], events: 0, blocks: 0, sealDigest: nil)
+    do {
+      let reader = try LogReader(
+        path: path, options: LogReader.Options(skipsDamaged: true, checksLinks: true))
+      report.path = reader.path
+      var verification = Verification(cursor: reader.cursor, report: report)
+      verification.run(expectedDigest: expectedDigest)
+      return verification.report
+    } catch {
+      report.status = .unreadable
+      report.findings = [.init(block: nil, offset: nil, message: error.description)]
+      return report
+    }
+  }
+}
+
+private struct Verification {
+  let cursor: LineCursor
+  var report: VerifyReport
+
+  // The fold.
+  private var state = AgentState()
+  private var summary = RunSummary()
+  private var saidOnce = SaidOnce()
+  /// Whether everything before was read, so that what follows from it can be compared.
+  private var isComplete: Bool { cursor.damage.isEmpty && !hasUnreadable }
+  private var hasUnreadable = false
+
+  // The block.
+  private var blockNumber = -1
+  private var blockOffset = 0
+  private var blockFirstSeq = 0
+  private var names: [String] = []
+  private var lineInBlock = 0
+  private var isSealed = true
+  private var seal = SealBuilder(previous: .zero, previousLine: [])
+  /// `nil` where the block before could not be read.
+  private var lastDigest: Digest? = .zero
+  private var lastSealLine: [UInt8] = []
+  private var damageSeen = 0
+
+  init(cursor: LineCursor, report: VerifyReport) {
+    self.cursor = cursor
+    self.report = report
+  }
+
+  mutating func run(expectedDigest: Digest?) {
+    do throws(LogError) {
+      while let head = try cursor.advance() { check(head) }
+    } catch {
+      note(error)
+      if case .newerFormat = error.code { report.status = .unreadable }
+      if case .system = error.code { report.status = .unreadable }
+    }
+    finish(expectedDigest: expectedDigest)
+  }
+
+  // MARK: Findings
+
+  private mutating func find(_ message: String, seq: Int? = nil) {
+    report.status = report.status == .unreadable ? .unreadable : .damaged
+    guard report.findings.count < VerifyReport.findingLimit else { return }
+    report.findings.append(
+      .init(block: blockNumber, offset: blockOffset, seq: seq, message: message))
+  }
+
+  private mutating func note(_ error: LogError) {
+    report.status = .damaged
+    guard report.findings.count < VerifyReport.findingLimit else { return }
+    report.findings.append(
+      .init(block: error.block, offset: error.offset, message: error.fault))
+  }
+
+  /// Takes over what the cursor has passed over.
+  private mutating func takeDamage() {
+    for error in cursor.damage.dropFirst(damageSeen) {
+      note(error)
+      if case .newerFormat = error.code { report.status = .unreadable }
+    }
+    if cursor.damage.count > damageSeen {
+      // The chain has lost its link; the block behind begins a new one.
+      lastDigest = nil
+      isSealed = true
+    }
+    damageSeen = cursor.damage.count
+  }
+
+  // MARK: Lines
+
+  private mutating func check(_ head: LineHead) {
+    takeDamage()
+    if let block = cursor.block, block.number != blockNumber { begin(block) }
+    if isSealed, lineInBlock > 0 { find("a line stands behind the seal of its block") }
+    if case .mark(LogFormat.sealMark) = head {} else {
+      seal.update(UnsafeRawBufferPointer(cursor.bytes))
+      seal.update([UInt8(ascii: "\n")])
+    }
+    names.append(Self.name(of: head))
+    if names.count > 4 { names.removeFirst() }
+    do throws(LogError) {
+      switch try cursor.line() {
+      case .event(let event): check(event)
+      case .mark(let mark): check(mark)
+      }
+    } catch {
+      note(error)
+      hasUnreadable = true
+      if case .newerFormat = error.code { report.status = .unreadable }
+    }
+    lineInBlock += 1
+  }
+
+  private static func name(of head: LineHead) -> String {
+    switch head {
+    case .event(_, _, .stop): "stop"
+    case .event: "event"
+    case .mark(let name): name
+    }
+  }
+
+  private mutating func begin(_ block: BlockReader.Block) {
+    if !isSealed { find("the block does not end in its seal") }
+    blockNumber = block.number
+    blockOffset = block.offset
+    blockFirstSeq = Int(clamping: block.header?.firstSeq ?? 0)
+    names = []
+    lineInBlock = 0
+    isSealed = false
+    seal = SealBuilder(previous: lastDigest ?? .zero, previousLine: lastSealLine)
+    report.blocks += 1
+  }
+
+  private mutating func check(_ event: Event) {
+    report.events += 1
+    if isComplete {
+      let line = saidOnce.encode(event)
+      if !line.bytes.elementsEqual(cursor.bytes) {
+        find("the line is not in canonical form", seq: event.seq)
+      }
+      saidOnce.commit(line)
+    }
+    do { _ = try EventPayload(of: event) } catch {
+      find("the data of a \(event.type.rawValue): \(error)", seq: event.seq)
+    }
+    if event.type == .stop, cursor.holes.isEmpty, isComplete,
+      let digest = event.data["stateDigest"]?.stringValue,
+      event.data["stateFormat"]?.intValue == AgentState.format, digest != state.digest.hex
+    {
+      find("the digest of the state before this stop is another", seq: event.seq)
+    }
+    state.apply(event)
+    summary.apply(event)
+  }
+
+  private mutating func check(_ mark: Mark) {
+    if !mark.encodedLine().elementsEqual(cursor.bytes) {
+      find("a \(mark.name) is not in canonical form")
+    }
+    switch mark.name {
+    case LogFormat.sealMark: check(seal: mark)
+    case LogFormat.checkpointMark: check(checkpoint: mark)
+    case LogFormat.summaryMark:
+      if isComplete, mark.data != summary.encoded(totals: state.totals) {
+        find("the summary is not the one that follows from the events")
+      }
+    default: break
+    }
+  }
+
+  private mutating func check(seal mark: Mark) {
+    isSealed = true
+    let expected = seal.mark(first: blockFirstSeq, last: cursor.nextSeq - 1)
+    if lastDigest != nil, mark.data != expected.data {
+      find("the seal does not fit the lines before it")
+    }
+    lastDigest = mark.data["digest"]?.stringValue.flatMap(Digest.init(hex:))
+    lastSealLine = Array(cursor.bytes) + [UInt8(ascii: "\n")]
+    report.sealDigest = lastDigest
+  }
+
+  private mutating func check(checkpoint mark: Mark) {
+    if lineInBlock != 0 { find("a checkpoint is not the first line of its block") }
+    guard isComplete else { return }
+    guard mark.data["stateFormat"]?.intValue == AgentState.format else {
+      report.notes.append("a checkpoint of another state format was not compared")
+      return
+    }
+    if mark.data["state"] != state.encoded
+      || mark.data["digest"]?.stringValue != state.digest.hex
+    {
+      find("a checkpoint is not the state that follows from the events")
+    }
+    if mark.data["items"]?.intValue != saidOnce.itemCount {
+      find("a checkpoint gives another number of list items")
+    }
+  }
+
+  // MARK: The end
+
+  private mutating func finish(expectedDigest: Digest?) {
+    takeDamage()
+    switch cursor.ending {
+    case .closed:
+      if !isSealed { find("the block does not end in its seal") }
+      let closing = names.suffix(lineInBlock)
+      if report.status == .whole, closing != ["stop", "summary", "seal"],
+        closing != ["summary", "seal"]
+      {
+        find("the last block is not a closing block")
+      }
+    case .unfinished: conclude("not closed; a writer holds it, or died between two events")
+    case .torn(let offset):
+      conclude("not closed, and its last block is cut short at byte \(offset)")
+    case nil: break
+    }
+    if let expectedDigest, report.sealDigest != expectedDigest {
+      find("the last seal is not the expected one: the log was cut back or written anew")
+    }
+    if report.events == 0, report.blocks == 0, report.status == .damaged {
+      report.status = .unreadable
+    }
+  }
+
+  private mutating func conclude(_ note: String) {
+    if report.status == .whole { report.status = .torn }
+    report.notes.append(note)
+  }
+}

@@ -1,0 +1,162 @@
+import AgentTrace
+import CZlib
+import Foundation
+import Testing
+
+@testable import TraceStorage
+
+@Suite("A log that was cut or damaged")
+struct DamageTests {
+  /// Whole lines of a prefix, by zlib alone.
+  static func wholeLines(_ bytes: [UInt8]) -> [[UInt8]] {
+    var text: [UInt8] = []
+    var rest = bytes[...]
+    while rest.count > 36 {
+      guard let inflater = Inflater() else { break }
+      var ended = false
+      var position = rest.startIndex + 36
+      rest.withUnsafeBufferPointer { buffer in
+        let input = UnsafeBufferPointer(rebasing: buffer[36...])
+        text.append(addingCapacity: 1 << 20) { space in
+          let result = inflater.inflate(input, into: space)
+          if case .streamEnd = result.progress { ended = true }
+          position += result.read
+          return result.written
+        }
+      }
+      guard ended, rest.endIndex - position >= 8 else { break }
+      rest = rest[(position + 8)...]
+    }
+    let end = text.lastIndex(of: 0x0a) ?? -1
+    return text[0..<(end + 1)].split(separator: 0x0a).map(Array.init)
+  }
+
+  static func lines(_ path: String) throws -> (lines: [[UInt8]], events: [Event]) {
+    var reader = try LogReader(path: path, options: LogReader.Options(checksLinks: true))
+    var lines: [[UInt8]] = []
+    var events: [Event] = []
+    while try reader.advance() != nil {
+      lines.append(Array(reader.cursor.bytes))
+      if case .event(let event) = try reader.line() { events.append(event) }
+    }
+    return (lines, events)
+  }
+
+  /// A run whose log is a few kilobytes, in several blocks.
+  static func smallRun() -> [Event] {
+    let long = String(repeating: "all work and no play. ", count: 14)
+    var events = [
+      Event(
+        seq: 0, step: 0, type: .runStarted, runId: "run-1",
+        data: RunStarted(
+          agentName: "a", goal: .string(long), limits: Limits(), policyContext: PolicyContext()
+        ).encoded)
+    ]
+    var messages: [JSONValue] = []
+    for index in 1...9 {
+      messages.append(["role": "user", "content": .string("message \(index % 7)")])
+      let packet = ContextPacket(
+        runId: "run-1", goal: .string(long), stateSummary: [:], observations: [],
+        toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [], included: [], omittedRefs: [],
+        messages: messages, tokenEstimate: index, tokenBudget: nil)
+      events.append(
+        Event(
+          seq: index, step: index, type: .contextBuilt, runId: "run-1", data: packet.encoded))
+    }
+    var state = AgentState()
+    for event in events { state.apply(event) }
+    events.append(
+      Event(
+        seq: 10, step: 9, type: .stop, runId: "run-1",
+        data: Stop(
+          reason: .success, answer: long, totals: state.totals, stateFormat: AgentState.format,
+          stateDigest: state.digest.hex
+        ).encoded))
+    return events
+  }
+
+  @Test("cut at any byte, it yields exactly the whole lines before the cut, and goes on")
+  func everyCut() throws {
+    let folder = try TemporaryFolder()
+    let events = Self.smallRun()
+    let options = LogWriter.Options(blockBytes: 600, checkpointBytes: 1500, durability: .none)
+    let whole = folder.file("whole.jsonl.gz")
+    try writeLog(events, to: whole, options: options)
+    let bytes = Array(try Data(contentsOf: URL(filePath: whole)))
+    for cut in 0...bytes.count {
+      let path = folder.file("cut\(cut).jsonl.gz")
+      try Data(bytes[..<cut]).write(to: URL(filePath: path + ".open"))
+      let read = try Self.lines(path)
+      let expected = Self.wholeLines(Array(bytes[..<cut]))
+      guard read.lines == expected else {
+        Issue.record("cut \(cut): \(read.lines.count) lines, \(expected.count) expected")
+        return
+      }
+      let (writer, reopened) = try LogWriter.reopening(path, options: options)
+      #expect(reopened.nextSeq == read.events.count)
+      #expect(reopened.lastEvent == read.events.last)
+      if !reopened.runIsOver {
+        let resumed = Event(
+          seq: reopened.nextSeq, step: 0, type: .runResumed, runId: "run-1",
+          data: RunResumed(
+            why: "torn", cutAt: reopened.cutAt, bytesDropped: reopened.bytesDropped
+          ).encoded)
+        try writer.append(resumed, isEffectAhead: false)
+        for event in events[min(3, events.count)...].prefix(3) {
+          var event = event
+          event.seq = writer.nextSeq
+          try writer.append(event, isEffectAhead: false)
+        }
+      }
+      let closed = try writer.close()
+      let report = LogVerifier.verify(path: path, expectedDigest: closed.sealDigest)
+      guard report.status == .whole, report.findings.isEmpty else {
+        Issue.record("cut \(cut): \(report.findings)")
+        return
+      }
+      let again = try readEvents(path, options: LogReader.Options(checksLinks: true))
+      guard Array(again.prefix(read.events.count)) == read.events else {
+        Issue.record("cut \(cut): events lost")
+        return
+      }
+      #expect(again.count == read.events.count + (reopened.runIsOver ? 0 : 4))
+      try FileManager.default.removeItem(atPath: path)
+    }
+  }
+
+  @Test("every flipped bit is found, with its block")
+  func everyBit() throws {
+    let folder = try TemporaryFolder()
+    let whole = folder.file("whole.jsonl.gz")
+    try writeLog(
+      Self.smallRun(), to: whole,
+      options: LogWriter.Options(blockBytes: 600, checkpointBytes: 1500, durability: .none))
+    #expect(LogVerifier.verify(path: whole).status == .whole)
+    let bytes = Array(try Data(contentsOf: URL(filePath: whole)))
+    let starts = try Self.memberStarts(whole)
+    let flipped = folder.file("flipped.jsonl.gz")
+    var generator = SeededGenerator(seed: 11)
+    for index in bytes.indices {
+      let bit = UInt8.random(in: 0..<8, using: &generator)
+      var copy = bytes
+      copy[index] ^= 1 << bit
+      try Data(copy).write(to: URL(filePath: flipped))
+      let report = LogVerifier.verify(path: flipped)
+      let block = starts.lastIndex { $0 <= index } ?? 0
+      // The link of the member behind may be what shows it.
+      let named = report.findings.contains { $0.block == block || $0.block == block + 1 }
+      guard report.status == .damaged || report.status == .unreadable, named else {
+        Issue.record("bit \(bit) of byte \(index) in block \(block): \(report)")
+        return
+      }
+    }
+  }
+
+  /// Where the members of a log begin.
+  static func memberStarts(_ path: String) throws -> [Int] {
+    let reader = try BlockReader(file: LogFile.open(path, 0))
+    var starts: [Int] = []
+    while let block = try reader.next() { starts.append(block.offset) }
+    return starts
+  }
+}
