@@ -1,6 +1,6 @@
 public import AgentRuntime
 public import AgentTrace
-import TraceStorage
+public import TraceStorage
 
 /// Makes the boundary that an agent runs on; passed in by whoever may reach the outside world.
 public typealias BoundaryMaker = @Sendable (AgentDefinition, RunConditions) -> any Boundary

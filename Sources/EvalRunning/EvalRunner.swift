@@ -1,5 +1,5 @@
 public import AgentRuntime
-public import AgentTrace
+import AgentTrace
 public import EvalLoading
 import Synchronization
 public import TraceJudging

@@ -1,4 +1,4 @@
-public import AgentTrace
+import AgentTrace
 import TraceStorage
 
 /// Where recorded runs go.
