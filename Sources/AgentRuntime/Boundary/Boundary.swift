@@ -75,6 +75,19 @@ public struct ToolRequest: Sendable, Hashable {
   public var idempotencyKey: String
   /// When to cut the call off; `nil` for never.
   public var timeoutMicroseconds: Int?
+
+  public init(
+    callId: String, tool: ToolDefinition, input: JSONValue, attempt: Int = 1, step: Int = 1,
+    idempotencyKey: String, timeoutMicroseconds: Int? = nil
+  ) {
+    self.callId = callId
+    self.tool = tool
+    self.input = input
+    self.attempt = attempt
+    self.step = step
+    self.idempotencyKey = idempotencyKey
+    self.timeoutMicroseconds = timeoutMicroseconds
+  }
 }
 
 /// What a tool returned.

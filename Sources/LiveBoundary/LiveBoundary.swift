@@ -1,0 +1,25 @@
+public import AgentRuntime
+
+/// The door to the real world: processes, the machine's clock, signals.
+///
+/// Scripted models, tools and people are answered from their scripts here too; what makes the boundary
+/// live is what an agent asks for beyond them.
+public enum LiveBoundary {
+  /// The boundary of one agent.
+  ///
+  /// - Parameters:
+  ///   - clock: ``SystemClock``, or a fixed one for runs that must give the same bytes each time.
+  ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
+  public static func make(
+    for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
+    cancellation: Cancellation
+  ) -> any Boundary {
+    AssembledBoundary(
+      for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
+      raise: { await SignalListener.raise($0, awaiting: cancellation) },
+      makeTool: { command in
+        CommandTool(
+          command, folder: agent.folder, clock: clock, cancellation: cancellation)
+      })
+  }
+}

@@ -1,0 +1,160 @@
+public import AgentRuntime
+import AgentTrace
+import Glibc
+import Subprocess
+import SystemPackage
+
+/// A tool that is a program: the input as one line of JSON on its standard input, the result as JSON
+/// on its standard output. No shell stands between. Docs/commands.md is the contract.
+public struct CommandTool: Tool {
+  /// How long a command may take whose tool and run set no limit.
+  public static let defaultTimeoutMicroseconds = 300_000_000
+  /// How much of the end of standard error a failure quotes.
+  static let errorTailBytes = 2_048
+  /// The variables that a command inherits; no other, so that no key or token reaches it by accident.
+  static let inheritedVariables = ["HOME", "LANG", "PATH", "TMPDIR"]
+  private static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
+
+  private let command: CommandDefinition
+  private let folder: String
+  private let clock: any RunClock
+  private let cancellation: Cancellation
+
+  /// - Parameters:
+  ///   - folder: The folder of the agent file: the working folder, and where a program with a `/` is
+  ///     looked for.
+  ///   - clock: On a fixed clock a call takes no time, so that a run gives the same bytes each time.
+  ///   - cancellation: What cuts a call off.
+  public init(
+    _ command: CommandDefinition, folder: String, clock: any RunClock, cancellation: Cancellation
+  ) {
+    self.command = command
+    self.folder = Self.absolute(folder)
+    self.clock = clock
+    self.cancellation = cancellation
+  }
+
+  public func run(_ request: ToolRequest) async -> ToolAnswer {
+    let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
+    if let fault = faultBeforeStart(limit: limit) { return ToolAnswer(result: .error(fault)) }
+    let start = SuspendingClock.now
+    let ending: CommandProcess.Ending
+    do {
+      ending = try await CommandProcess(
+        configuration: configuration(for: request),
+        input: CanonicalJSON.encode(request.input, form: .plain) + [UInt8(ascii: "\n")],
+        outputLimitBytes: command.outputLimitBytes, timeoutMicroseconds: limit
+      ).run(until: cancellation)
+    } catch {
+      return startFault(error, request)
+    }
+    let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
+    return answer(to: request, after: ending, elapsed: elapsed, limit: limit)
+  }
+
+  // MARK: Start
+
+  private func faultBeforeStart(limit: Int) -> String? {
+    if let signal = cancellation.signal { return "not started: cancelled by \(signal)" }
+    if limit <= 0 { return "not started: no time is left" }
+    guard let program = command.arguments.first, !program.isEmpty else {
+      return "not started: the command is empty"
+    }
+    if command.arguments.contains(where: { $0.utf8.contains(0) }) {
+      return "not started: an argument of the command holds a zero byte"
+    }
+    return nil
+  }
+
+  private func configuration(for request: ToolRequest) -> Configuration {
+    let program = command.arguments.first ?? ""
+    var options = PlatformOptions()
+    // A session of its own: no terminal, and one group that can be ended as a whole.
+    options.createSession = true
+    options.teardownSequence = [
+      .gracefulShutDown(
+        toProcessGroup: true, allowedDurationToNextStep: CommandProcess.grace)
+    ]
+    return Configuration(
+      executable: program.utf8.contains(UInt8(ascii: "/"))
+        ? .path(FilePath(folder).pushing(FilePath(program))) : .name(program),
+      arguments: Arguments(
+        executablePathOverride: program, remainingValues: Array(command.arguments.dropFirst())),
+      environment: .custom(environment(for: request)),
+      workingDirectory: FilePath(folder), platformOptions: options)
+  }
+
+  private func environment(for request: ToolRequest) -> [Environment.Key: String] {
+    var variables: [Environment.Key: String] = ["PATH": Self.defaultPath]
+    for name in Self.inheritedVariables {
+      guard let value = getenv(name) else { continue }
+      variables[Environment.Key(stringLiteral: name)] = String(cString: value)
+    }
+    variables["IDEMPOTENCY_KEY"] = request.idempotencyKey
+    return variables
+  }
+
+  /// Names the program as the agent file does: a full path would differ between machines.
+  private func startFault(_ error: any Error, _ request: ToolRequest) -> ToolAnswer {
+    let program = command.arguments.first ?? ""
+    guard let error = error as? SubprocessError else {
+      return .cutOff(request, reason: "“\(program)”: \(error)", afterMicroseconds: 0)
+    }
+    switch error.code {
+    case .executableNotFound:
+      return ToolAnswer(result: .error("cannot start “\(program)”: not found, or no program"))
+    case .failedToChangeWorkingDirectory:
+      return ToolAnswer(
+        result: .error("cannot start “\(program)”: the folder of the agent file cannot be entered"))
+    case .spawnFailed:
+      let cause = error.underlyingError.map { "\($0)" } ?? "the system refused"
+      return ToolAnswer(result: .error("cannot start “\(program)”: \(cause)"))
+    default: return .cutOff(request, reason: "lost “\(program)”: \(error)", afterMicroseconds: 0)
+    }
+  }
+
+  // MARK: End
+
+  private func answer(
+    to request: ToolRequest, after ending: CommandProcess.Ending, elapsed: Int, limit: Int
+  ) -> ToolAnswer {
+    switch ending.cause {
+    case .timeLimit: return .timedOut(request, afterMicroseconds: limit)
+    case .cancelled(let signal):
+      return .cutOff(request, reason: "cancelled by \(signal)", afterMicroseconds: elapsed)
+    case .outputLimit:
+      return .cutOff(
+        request, reason: "more than \(command.outputLimitBytes) bytes on standard output",
+        afterMicroseconds: elapsed)
+    case nil: break
+    }
+    switch ending.status {
+    case .exited(0):
+      return ToolAnswer(result: Self.result(reading: ending.output), elapsedMicroseconds: elapsed)
+    case .exited(let code):
+      return ToolAnswer(
+        result: .error("exited with \(code)\(ending.quotedErrors)"), elapsedMicroseconds: elapsed)
+    case .signaled(let signal):
+      return .cutOff(
+        request, reason: "killed by \(SignalName.name(of: signal))\(ending.quotedErrors)",
+        afterMicroseconds: elapsed)
+    }
+  }
+
+  /// A command that prints nothing, or white space alone, returns null.
+  static func result(reading output: [UInt8]) -> ToolResult {
+    let space: [UInt8] = [0x20, 0x09, 0x0a, 0x0d]
+    if output.allSatisfy({ space.contains($0) }) { return .ok(data: .null) }
+    do {
+      return .ok(data: try JSONValue(parsing: output))
+    } catch {
+      return .error("standard output is not JSON: \(error)")
+    }
+  }
+
+  private static func absolute(_ folder: String) -> String {
+    guard !folder.utf8.starts(with: "/".utf8), let current = getcwd(nil, 0) else { return folder }
+    defer { free(current) }
+    return "\(String(cString: current))/\(folder)"
+  }
+}
