@@ -57,27 +57,17 @@ public struct EvalRunner: Sendable {
     _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
   ) async -> EvalResults {
     let open = cases.filter { $0.skip == nil }
-    let next = Mutex(0)
-    let results = Mutex([CaseResult?](repeating: nil, count: open.count))
+    let board = Board(count: open.count)
     await withTaskGroup { group in
       for _ in 0..<max(1, min(options.jobs, open.count)) {
         group.addTask {
-          while cancellation.signal == nil {
-            let index = next.withLock { next in
-              defer { next += 1 }
-              return next
-            }
-            guard index < open.count else { return }
-            let result = await run(open[index])
-            results.withLock { results in
-              results[index] = result
-              progress(result)
-            }
+          while cancellation.signal == nil, let index = board.take() {
+            board.put(await run(open[index]), at: index, progress)
           }
         }
       }
     }
-    let judged = results.withLock { $0 }
+    let judged = board.results
     return EvalResults(
       cases: zip(open, judged).map { $1 ?? Self.cancelled($0) },
       skipped: cases.compactMap { evalCase in
@@ -152,6 +142,38 @@ public struct EvalRunner: Sendable {
     request.tags = evalCase.tags
     return try await AgentRecording(of: agent, request, on: makeBoundary(agent, conditions)).log
   }
+}
+
+/// Hands out the places of a list of work and takes in what became of each.
+private final class Board: Sendable {
+  private struct State {
+    var next = 0
+    var results: [CaseResult?]
+  }
+
+  private let state: Mutex<State>
+
+  init(count: Int) { state = Mutex(State(results: Array(repeating: nil, count: count))) }
+
+  /// The next place that nobody has taken; `nil` when all are.
+  func take() -> Int? {
+    state.withLock { state in
+      guard state.next < state.results.count else { return nil }
+      defer { state.next += 1 }
+      return state.next
+    }
+  }
+
+  /// Takes in a result and tells of it, one at a time.
+  func put(_ result: CaseResult, at index: Int, _ tell: (CaseResult) -> Void) {
+    state.withLock { state in
+      state.results[index] = result
+      tell(result)
+    }
+  }
+
+  /// What has come in, in the order of the places.
+  var results: [CaseResult?] { state.withLock { $0.results } }
 }
 
 /// Why a case could not be judged.

@@ -32,7 +32,7 @@ struct Verify: ParsableCommand {
 
   func run() throws {
     var worst: Int32 = 0
-    let paths = try logs.flatMap { path in
+    let paths = logs.flatMap { path in
       // A log that is missing is the verifier's to report, like any other that cannot be read.
       (try? LogFiles.all(below: path)) ?? [path]
     }
@@ -46,7 +46,7 @@ struct Verify: ParsableCommand {
       if json {
         Output.json(report.json)
       } else {
-        Output.lines(Visible.lines(report.description))
+        Output.lines(report.lines.map { Visible.line($0) })
       }
       worst = Self.worse(worst, report.exitCode)
     }

@@ -28,6 +28,14 @@ extension VerifyReport {
     }
   }
 
+  /// The report for a person: the outcome in one line, then what was found.
+  var lines: [String] {
+    let size = "\(events) events in \(blocks) blocks"
+    let seal = sealDigest.map { ", last seal \($0)" } ?? ""
+    return ["\(path): \(status.rawValue), \(size)\(seal)"]
+      + findings.map { "  \($0)" } + notes.map { "  note: \($0)" }
+  }
+
   /// The report as one JSON object.
   var json: JSONValue {
     [
