@@ -76,7 +76,8 @@ public struct EvalRunner: Sendable {
   }
 
   private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
-    var result = CaseResult(caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+    var result = CaseResult(
+      caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
     result.error = "not judged: the run was cancelled"
     return result
   }
@@ -84,7 +85,8 @@ public struct EvalRunner: Sendable {
   // MARK: One case
 
   private func run(_ evalCase: EvalCase) async -> CaseResult {
-    var result = CaseResult(caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+    var result = CaseResult(
+      caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
     do {
       for log in try await logs(of: evalCase) {
         result.trials.append(try judge(log, evalCase))

@@ -30,5 +30,7 @@ struct RunCatalogue {
   }
 
   /// The logs of a case, by path.
-  func logs(of caseId: String) -> [String] { paths[caseId] ?? paths[RunFiles.fileName(for: caseId)] ?? [] }
+  func logs(of caseId: String) -> [String] {
+    paths[caseId] ?? paths[RunFiles.fileName(for: caseId)] ?? []
+  }
 }

@@ -62,7 +62,8 @@ extension LogError: CustomStringConvertible {
     case .noTrailer: "the end is missing"
     case .lineTooLong(let limit): "a line is longer than \(limit) bytes"
     case .tooDeep(let limit): "a line nests deeper than \(limit)"
-    case .expandsTooFar(let limit): "an event grows beyond \(limit) bytes once what it repeats stands in it"
+    case .expandsTooFar(let limit):
+      "an event grows beyond \(limit) bytes once what it repeats stands in it"
     default: description
     }
   }

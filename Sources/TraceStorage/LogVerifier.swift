@@ -108,7 +108,8 @@ private struct Verification {
     takeDamage()
     if let block = cursor.block, block.number != blockNumber { begin(block) }
     if isSealed, lineInBlock > 0 { find("a line stands behind the seal of its block") }
-    if case .mark(LogFormat.sealMark) = head {} else {
+    if case .mark(LogFormat.sealMark) = head {
+    } else {
       seal.update(UnsafeRawBufferPointer(cursor.bytes))
       seal.update([UInt8(ascii: "\n")])
     }

@@ -38,7 +38,7 @@ struct AgentEval: AsyncParsableCommand {
       }
     } catch let code as ExitCode {
       Glibc.exit(code.rawValue)
-    } catch where exitCode(for: error) != .failure {
+    } catch  where exitCode(for: error) != .failure {
       exit(withError: error)  // Help, or a mistake that a command found in its arguments.
     } catch {
       Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Colours for a terminal, or none.
 public struct Painter: Sendable {
   /// What a piece of text is, rather than how it looks.
@@ -34,6 +36,12 @@ enum Figures {
   /// `3 calls`, `1 call`.
   static func count(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  /// A sum of money to a millionth, without the dust that adding doubles leaves.
+  static func cost(_ cost: Double) -> String {
+    let rounded = (cost * 1_000_000).rounded() / 1_000_000
+    return JSONValue(rounded).description
   }
 
   /// `850 µs`, `12 ms`, `1.5 s`, `2 min 5 s`.

@@ -179,7 +179,7 @@ public struct Timeline {
       if totals.inputTokens + totals.outputTokens > 0 {
         parts.append("\(totals.inputTokens) + \(totals.outputTokens) tokens")
       }
-      if let cost = totals.cost { parts.append("cost \(JSONValue(cost))") }
+      if let cost = totals.cost { parts.append("cost \(Figures.cost(cost))") }
       parts.append(Figures.duration(microseconds: t))
       entries.append(Entry("used", .faint, parts.joined(separator: ", ")))
     }

@@ -26,7 +26,8 @@ struct Record: AsyncParsableCommand {
   var policy: String?
 
   @Option(
-    help: "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
+    help:
+      "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
   var out: String?
 
   @Option(help: "On whose behalf the agent runs.")
@@ -38,7 +39,8 @@ struct Record: AsyncParsableCommand {
   @Option(help: "A seed for the run's identifier, so that it is the same each time.")
   var seed: Int?
 
-  @Flag(help: "Let time stand still but for scripted delays, so that the log is the same each time.")
+  @Flag(
+    help: "Let time stand still but for scripted delays, so that the log is the same each time.")
   var fixedClock = false
 
   @Option(help: "What a log survives: none, process or sync.")

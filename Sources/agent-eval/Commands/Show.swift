@@ -28,7 +28,9 @@ struct Show: ParsableCommand {
         case .mark(let mark) where json: Output.bytes(mark.encodedLine() + [0x0a])
         case .event(let event): Output.lines(timeline.lines(for: event))
         case .mark(let mark):
-          if mark.name == "gap" { Output.line("       gap    \(Visible.line(mark.data.description))") }
+          if mark.name == "gap" {
+            Output.line("       gap    \(Visible.line(mark.data.description))")
+          }
         }
       }
     } catch {

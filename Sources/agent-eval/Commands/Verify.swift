@@ -37,7 +37,8 @@ struct Verify: ParsableCommand {
       (try? LogFiles.all(below: path)) ?? [path]
     }
     guard !paths.isEmpty else {
-      Output.error("agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", ")).")
+      Output.error(
+        "agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", ")).")
       throw ExitCode(2)
     }
     for path in paths {

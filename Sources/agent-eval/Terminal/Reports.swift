@@ -11,7 +11,8 @@ extension ImportReport {
     let place = index.map { "\(source)[\($0)]" } ?? source
     switch outcome {
     case .imported(let log, let counts):
-      return "\(log): \(counts.messages) messages, \(counts.toolCalls + counts.userToolCalls) calls, "
+      return
+        "\(log): \(counts.messages) messages, \(counts.toolCalls + counts.userToolCalls) calls, "
         + "stop \(counts.stopReason ?? "not recorded")"
     case .failed(let error): return "\(place): \(error)"
     }

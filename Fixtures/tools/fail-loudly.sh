@@ -1,0 +1,3 @@
+#!/bin/sh
+echo "the printer is on fire" >&2
+exit 3
