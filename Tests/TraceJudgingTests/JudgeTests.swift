@@ -1,0 +1,369 @@
+import AgentTrace
+import Testing
+import TraceJudging
+
+@Suite("The judge")
+struct JudgeTests {
+  private func judgement(_ text: String, _ run: Trajectory) throws -> Judgement {
+    Judge.judge(run, against: try Expectations(parsing: JSONValue(parsing: text)))
+  }
+
+  private func outcome(_ text: String, _ run: Trajectory) throws -> Outcome? {
+    try judgement(text, run).outcomes.first?.outcome
+  }
+
+  // MARK: What the log hides
+
+  /// look, then two calls at once, then issue, an answer and a stop: events 0…12.
+  private static let run = {
+    var run = RecordedRun(tools: ["look", "draft", "issue"])
+    run.decide([.init("look", ["id": "1"], .ok(["total": 5]))])
+    run.decide([.init("draft", ["id": "1"]), .init("issue", ["id": "1"], .refused)])
+    run.decide([.init("issue", ["id": "2"], .error("no such order"))])
+    run.answer("Done, 5 euros.")
+    run.stop()
+    return run
+  }()
+
+  @Test(
+    "a torn log passes what is shown already, fails what is broken already, and leaves the rest open",
+    arguments: [
+      (#"{"toolsCalled":["look"]}"#, 4, .pass), (#"{"toolsCalled":["look"]}"#, 3, .unverifiable),
+      (#"{"toolsCalled":["look"]}"#, 1, .unverifiable),
+      (#"{"toolsCalled":["issue"]}"#, 4, .unverifiable),
+      (#"{"toolsNotCalled":["look"]}"#, 4, .fail), (#"{"toolsNotCalled":["look"]}"#, 3, .fail),
+      (#"{"toolsNotCalled":["look"]}"#, 2, .unverifiable),
+      (#"{"toolsNotCalled":["x"]}"#, 12, .unverifiable),
+      (#"{"toolsProposed":["look"]}"#, 2, .pass), (#"{"toolsNotProposed":["look"]}"#, 2, .fail),
+      (#"{"toolsNotProposed":["issue"]}"#, 4, .unverifiable),
+      (#"{"toolsCalled":[{"tool":"look","times":1}]}"#, 4, .unverifiable),
+      (#"{"toolsCalled":[{"tool":"look","times":0}]}"#, 4, .fail),
+      (#"{"toolsCalled":[{"tool":"look","times":{"min":1}}]}"#, 4, .pass),
+      (#"{"toolsCalled":["look","draft"],"order":"in_order"}"#, 7, .pass),
+      (#"{"toolsCalled":["look","draft"],"order":"in_order"}"#, 4, .unverifiable),
+      (#"{"toolsCalled":["look","draft","issue"],"order":"exact"}"#, 7, .unverifiable),
+      (#"{"toolsCalled":["draft"],"order":"exact"}"#, 4, .fail),
+      (#"{"toolsCalled":["look"],"order":"exact"}"#, 7, .fail),
+      (#"{"toolsCalled":[],"order":"exact"}"#, 4, .fail),
+      (#"{"toolsCalled":[],"order":"exact"}"#, 1, .unverifiable),
+      (#"{"maxSteps":1}"#, 7, .fail), (#"{"maxSteps":9}"#, 7, .unverifiable),
+      (#"{"maxToolCalls":1}"#, 7, .fail), (#"{"maxToolCalls":9}"#, 7, .unverifiable),
+      (#"{"stopReason":"success"}"#, 12, .unverifiable), (#"{"stopReason":"success"}"#, 13, .pass),
+      (#"{"stopReason":"blocked"}"#, 13, .fail), (#"{"answer":{"$contains":"5"}}"#, 13, .pass),
+      (#"{"answer":{"$contains":"5"}}"#, 12, .unverifiable), (#"{"answer":"x"}"#, 13, .fail),
+      (#"{"toolsNotCalled":["x"]}"#, 13, .pass), (#"{"toolsCalled":["x"]}"#, 13, .fail),
+    ] as [(String, Int, Outcome)])
+  func torn(expected: String, events: Int, outcome: Outcome) throws {
+    #expect(try self.outcome(expected, Self.run.torn(after: events)) == outcome)
+  }
+
+  @Test("a gap in the middle hides what may have stood there")
+  func gap() throws {
+    let events = Self.run.events.filter { !(4...6).contains($0.seq) }
+    let run = Trajectory(of: events)
+    #expect(try outcome(#"{"toolsCalled":["draft"]}"#, run) == .unverifiable)
+    #expect(try outcome(#"{"toolsNotCalled":["draft"]}"#, run) == .unverifiable)
+    #expect(try outcome(#"{"toolsCalled":["look"]}"#, run) == .pass)
+    #expect(try outcome(#"{"toolsCalled":["look","x"],"order":"in_order"}"#, run) == .unverifiable)
+    #expect(try outcome(#"{"toolsCalled":["look","issue"],"order":"exact"}"#, run) == .unverifiable)
+    #expect(try outcome(#"{"toolsCalled":["draft","issue"],"order":"exact"}"#, run) == .fail)
+    #expect(try outcome(#"{"stopReason":"success"}"#, run) == .pass)
+    #expect(try outcome(#"{"answer":{"$regex":"^Done"}}"#, run) == .pass)
+  }
+
+  @Test(
+    "a channel that was never recorded cannot be judged",
+    arguments: [
+      (#"{"toolsNotCalled":["look"]}"#, ["tools": "none"], .unverifiable),
+      (#"{"toolsCalled":["look"]}"#, ["tools": "none"], .unverifiable),
+      (#"{"toolsProposed":["look"]}"#, ["tools": "none"], .pass),
+      (#"{"toolsNotCalled":["other"]}"#, ["tools": "none"], .pass),
+      (#"{"toolsNotProposed":["other"]}"#, ["model": "none"], .unverifiable),
+      (#"{"answer":"x"}"#, ["model": "none"], .unverifiable),
+      (#"{"stopReason":"success"}"#, ["stop": "none"], .unverifiable),
+      (#"{"toolsCalled":["look"]}"#, ["tools": "partial"], .fail),
+      (#"{"toolsNotCalled":["look"]}"#, ["policy": "none", "context": "partial"], .pass),
+    ] as [(String, [String: String], Outcome)])
+  func channels(expected: String, recorded: [String: String], outcome: Outcome) throws {
+    var run = RecordedRun(recorded: recorded)
+    run.decide([.init("look", [:], .untouched)])
+    #expect(try self.outcome(expected, Trajectory(of: run.events)) == outcome)
+  }
+
+  @Test(
+    "a call whose effect is unknown may have happened: it is no proof, and no alibi",
+    arguments: [
+      (#"{"toolsCalled":["pay"]}"#, .unverifiable), (#"{"toolsNotCalled":["pay"]}"#, .fail),
+      (#"{"toolsCalled":[{"tool":"pay","status":"unknown"}]}"#, .pass),
+      (#"{"toolsCalled":[{"tool":"pay","status":"ok"}]}"#, .unverifiable),
+      (#"{"toolsCalled":[{"tool":"pay","times":1}]}"#, .unverifiable),
+      (#"{"toolsCalled":["pay"],"order":"exact"}"#, .unverifiable),
+      (#"{"toolsCalled":["pay"],"order":"in_order"}"#, .unverifiable),
+      (#"{"toolsProposed":["pay"]}"#, .pass),
+      (#"{"maxToolCalls":0}"#, .fail), (#"{"toolsCalled":[],"order":"exact"}"#, .fail),
+      (#"{"toolsNotCalled":[{"tool":"pay","input":{"x":2}}]}"#, .pass),
+    ] as [(String, Outcome)])
+  func unknownEffect(expected: String, outcome: Outcome) throws {
+    for fate in [RecordedRun.Fate.effectUnknown, .started] {
+      let run = RecordedRun.whole([[.init("pay", ["x": 1], fate)]])
+      #expect(try self.outcome(expected, run) == outcome, "\(fate)")
+    }
+  }
+
+  @Test("a value that is lost, cut or withheld leaves open what depends on it, and nothing else")
+  func hiddenValues() throws {
+    for hidden in [
+      JSONValue.lost("3/x"), .cut(bytes: 9000, head: "ab"), "«redacted:email:0a1b»",
+    ] {
+      let run = RecordedRun.whole([[.init("send", ["to": hidden, "n": 1])]])
+      let to = #"{"tool":"send","input":{"to":{"$regex":"@example"}}}"#
+      #expect(try outcome(#"{"toolsCalled":[\#(to)]}"#, run) == .unverifiable)
+      #expect(try outcome(#"{"toolsNotCalled":[\#(to)]}"#, run) == .unverifiable)
+      #expect(try outcome(#"{"toolsCalled":[\#(to)],"order":"exact"}"#, run) == .unverifiable)
+      #expect(try outcome(#"{"toolsCalled":[{"tool":"send","input":{"n":1}}]}"#, run) == .pass)
+      #expect(try outcome(#"{"toolsNotCalled":[{"tool":"send","input":{"n":2}}]}"#, run) == .pass)
+    }
+  }
+
+  @Test("a lost answer is unverifiable, and a decision that cannot be read hides calls")
+  func lostDecision() throws {
+    var events = Self.run.events
+    let answer = try #require(events.firstIndex { $0.data["kind"] == "answer" })
+    events[answer].data["text"] = .lost("4/x")
+    #expect(try outcome(#"{"answer":{"$contains":"5"}}"#, Trajectory(of: events)) == .unverifiable)
+    events[answer].data["kind"] = 7
+    #expect(try outcome(#"{"toolsNotCalled":["x"]}"#, Trajectory(of: events)) == .unverifiable)
+  }
+
+  @Test("a paused run that may have gone on is not judged by its pause")
+  func pause() throws {
+    var run = RecordedRun()
+    run.decide([.init("issue", [:], .untouched)])
+    run.stop(.approvalRequired, isFinal: false)
+    #expect(
+      try outcome(#"{"stopReason":"approval_required"}"#, Trajectory(of: run.events)) == .pass)
+    #expect(
+      try outcome(#"{"stopReason":"approval_required"}"#, run.torn(after: run.events.count))
+        == .unverifiable)
+    #expect(try outcome(#"{"toolsNotCalled":["issue"]}"#, Trajectory(of: run.events)) == .pass)
+  }
+
+  @Test("a log without a stop and without a tear has no stop to judge")
+  func noStop() throws {
+    let run = Trajectory(of: Self.run.events.dropLast())
+    #expect(try outcome(#"{"stopReason":"success"}"#, run) == .unverifiable)
+  }
+
+  // MARK: Whole logs
+
+  @Test(
+    "on a whole log everything passes or fails",
+    arguments: [
+      (#"{"stopReason":["blocked","success"]}"#, .pass),
+      (#"{"stopReason":"policy_denied"}"#, .fail),
+      (#"{"toolsCalled":["l*",{"tool":"draft"}]}"#, .pass),
+      (
+        #"{"toolsCalled":[{"tool":"look","input":{"id":"1"},"status":"ok","result":{"total":{"$gt":4}},"times":1}]}"#,
+        .pass
+      ),
+      (#"{"toolsCalled":[{"tool":"look","result":{"total":6}}]}"#, .fail),
+      (
+        #"{"toolsCalled":[{"tool":"issue","status":"error","result":{"$contains":"no such"}}]}"#,
+        .pass
+      ),
+      (#"{"toolsCalled":[{"tool":"issue","input":{"id":"1"}}]}"#, .fail),
+      (#"{"toolsProposed":[{"tool":"issue","input":{"id":"1"},"status":"refused"}]}"#, .pass),
+      (#"{"toolsNotCalled":[{"tool":"issue","status":"ok"}]}"#, .pass),
+      (#"{"toolsNotCalled":["issue"]}"#, .fail),
+      (#"{"toolsNotCalled":[{"tool":"*","times":{"min":4}}]}"#, .pass),
+      (#"{"toolsNotCalled":[{"tool":"*","times":{"min":3}}]}"#, .fail),
+      (#"{"toolsCalled":["look","draft","issue"],"order":"exact"}"#, .pass),
+      (#"{"toolsCalled":["draft","look"],"order":"in_order"}"#, .fail),
+      (#"{"toolsProposed":["look","issue","draft","issue"],"order":"in_order"}"#, .pass),
+      (#"{"toolsProposed":["look","issue","issue","draft"],"order":"in_order"}"#, .fail),
+      (#"{"maxSteps":4}"#, .pass), (#"{"maxSteps":3}"#, .fail), (#"{"maxToolCalls":3}"#, .pass),
+      (#"{"maxToolCalls":2}"#, .fail),
+      (#"{"answer":{"$regex":"^Done"}}"#, .pass), (#"{"answer":"Done, 5 euros."}"#, .pass),
+      (#"{"answer":"Done"}"#, .fail),
+      (#"{"answer":{"$absent":true}}"#, .fail),
+    ] as [(String, Outcome)])
+  func wholeLog(expected: String, outcome: Outcome) throws {
+    #expect(try self.outcome(expected, Trajectory(of: Self.run.events)) == outcome)
+  }
+
+  @Test("calls of a simulated user count only where an entry says so")
+  func callers() throws {
+    var run = RecordedRun()
+    run.decide([.init("toggle")], by: "user")
+    run.decide([.init("look")], by: "helper")
+    run.stop()
+    let trajectory = Trajectory(of: run.events)
+    for (expected, outcome) in [
+      (#"{"toolsCalled":["toggle"]}"#, Outcome.fail), (#"{"toolsNotCalled":["toggle"]}"#, .pass),
+      (#"{"toolsCalled":[{"tool":"toggle","caller":"user"}]}"#, .pass),
+      (#"{"toolsNotCalled":[{"tool":"toggle","caller":"user"}]}"#, .fail),
+      (#"{"toolsCalled":["look"],"order":"exact"}"#, .pass), (#"{"maxToolCalls":1}"#, .pass),
+      (#"{"toolsCalled":[{"tool":"look","caller":"agent"}]}"#, .fail),
+      (#"{"toolsCalled":[{"tool":"*","caller":"*","times":2}],"order":"exact"}"#, .pass),
+      (#"{"toolsCalled":[{"tool":"toggle","caller":"user"}],"order":"exact"}"#, .pass),
+      (#"{"toolsCalled":[],"order":"exact"}"#, .fail),
+    ] {
+      #expect(try self.outcome(expected, trajectory) == outcome, "\(expected)")
+    }
+  }
+
+  @Test("a call of an invalid decision was proposed, and never executed")
+  func invalidDecision() throws {
+    var run = RecordedRun()
+    run.decide([.init("nope", [:], .untouched)], isInvalid: true)
+    run.stop(.invalidDecision)
+    let trajectory = Trajectory(of: run.events)
+    #expect(try outcome(#"{"toolsProposed":["nope"]}"#, trajectory) == .pass)
+    #expect(try outcome(#"{"toolsNotCalled":["nope"]}"#, trajectory) == .pass)
+    #expect(try outcome(#"{"toolsCalled":["nope"]}"#, run.torn(after: 2)) == .unverifiable)
+    #expect(try outcome(#"{"toolsNotCalled":["other"]}"#, trajectory) == .pass)
+  }
+
+  @Test("an exact order of proposals forbids executed calls that are none of them")
+  func exactProposals() throws {
+    let run = RecordedRun.whole([[.init("a")], [.init("b", [:], .refused)], [.init("c")]])
+    func judge(_ text: String) throws -> CaseOutcome { try judgement(text, run).outcome }
+    #expect(try judge(#"{"toolsProposed":["a","b","c"],"order":"exact"}"#) == .pass)
+    #expect(try judge(#"{"toolsProposed":["a","c"],"order":"exact"}"#) == .pass)
+    #expect(try judge(#"{"toolsProposed":["a","b"],"order":"exact"}"#) == .fail)
+    #expect(
+      try judge(#"{"toolsProposed":["a","b"],"toolsCalled":["a","c"],"order":"exact"}"#) == .pass)
+  }
+
+  @Test("an entry with times shares its calls; one without needs a call of its own")
+  func sharing() throws {
+    let run = RecordedRun.whole([[.init("a")]])
+    #expect(try judgement(#"{"toolsCalled":["a",{"tool":"a","times":1}]}"#, run).outcome == .pass)
+    #expect(try judgement(#"{"toolsCalled":["a","a"]}"#, run).outcome == .fail)
+    #expect(
+      try judgement(#"{"toolsCalled":[{"tool":"a","times":1},{"tool":"*","times":1}]}"#, run)
+        .outcome == .pass)
+  }
+
+  @Test("in an ordered mode, a number of times is so many places, and a maximum bounds all calls")
+  func orderedTimes() throws {
+    let run = RecordedRun.whole([[.init("a")], [.init("b")], [.init("a")], [.init("a")]])
+    for (entries, order, outcome) in [
+      (#"{"tool":"a","times":2}"#, "in_order", CaseOutcome.pass),
+      (#""b",{"tool":"a","times":2}"#, "in_order", .pass),
+      (#""b",{"tool":"a","times":3}"#, "in_order", .fail),
+      (#"{"tool":"a","times":{"max":2}}"#, "in_order", .fail),
+      (#"{"tool":"a","times":{"min":1,"max":3}}"#, "in_order", .pass),
+      (#""a","b",{"tool":"a","times":2}"#, "exact", .pass),
+      (#""a","b",{"tool":"a","times":{"min":1}}"#, "exact", .pass),
+      (#""a","b",{"tool":"a","times":1}"#, "exact", .fail),
+      (#"{"tool":"*","times":{"min":0}}"#, "exact", .pass),
+      (#"{"tool":"a","times":{"max":1}},"b",{"tool":"a","times":{"max":2}}"#, "exact", .pass),
+    ] {
+      let text = #"{"toolsCalled":[\#(entries)],"order":"\#(order)"}"#
+      #expect(try judgement(text, run).outcome == outcome, "\(text)")
+    }
+  }
+
+  // MARK: Evidence
+
+  @Test(
+    "an outcome names the fewest events that show it",
+    arguments: [
+      (#"{"stopReason":"success"}"#, [12]), (#"{"toolsCalled":["look"]}"#, [1, 2, 3]),
+      (#"{"toolsProposed":["look"]}"#, [1]),
+      (#"{"toolsNotCalled":["draft"]}"#, [4, 5, 6]), (#"{"toolsNotCalled":["x"]}"#, []),
+      (#"{"toolsNotProposed":["issue"]}"#, [4]),
+      (#"{"toolsCalled":[{"tool":"look","input":{"id":"2"}}]}"#, [1, 2, 3]),
+      (#"{"toolsCalled":["x"]}"#, [12]),
+      (#"{"toolsCalled":[{"tool":"*","times":1}]}"#, [4, 5, 6]),
+      (#"{"maxToolCalls":2}"#, [8, 9, 10]), (#"{"maxSteps":2}"#, [8]),
+      (#"{"answer":"x"}"#, [11]),
+      (#"{"toolsCalled":["issue","look"],"order":"in_order"}"#, [1, 2, 3, 8, 9, 10]),
+      (#"{"toolsCalled":["look","issue"],"order":"exact"}"#, [4, 5, 6]),
+    ])
+  func evidence(expected: String, events: [Int]) throws {
+    #expect(try judgement(expected, Trajectory(of: Self.run.events)).outcomes[0].events == events)
+  }
+
+  @Test(
+    "a failure puts expected and actual side by side and says what keeps the nearest call apart")
+  func explanation() throws {
+    let failure = try judgement(
+      #"{"toolsCalled":[{"tool":"look","input":{"id":"2"}}]}"#, Trajectory(of: Self.run.events)
+    ).outcomes[0]
+    #expect(failure.expectation == "toolsCalled[0]")
+    #expect(failure.expected == #"called: look with input {"id":"2"}"#)
+    #expect(failure.actual == #"look {"id":"1"} → ok (event 1)"#)
+    #expect(
+      failure.message
+        == #"It was not called. Nearest is event 1: its input differs, /id: expected "2", found "1"."#
+    )
+    #expect(
+      failure.json
+        == [
+          "expectation": "toolsCalled[0]", "outcome": "fail", "events": [1, 2, 3],
+          "message": .string(failure.message), "expected": .string(failure.expected ?? ""),
+          "actual": .string(failure.actual ?? ""),
+        ])
+    let refused = try judgement(
+      #"{"toolsCalled":[{"tool":"issue","input":{"id":"1"},"status":"ok"}]}"#,
+      Trajectory(of: Self.run.events)
+    ).outcomes[0]
+    #expect(refused.message.hasPrefix("It was not called. Nearest is event "))
+  }
+
+  @Test("a name that no tool of the run has is a warning with the nearest")
+  func warnings() throws {
+    let judged = try judgement(
+      #"{"toolsCalled":["look"],"toolsNotCalled":["isue","delete_*","draft"]}"#,
+      Trajectory(of: Self.run.events))
+    #expect(
+      judged.warnings
+        == ["toolsNotCalled[0]: no tool of this run is named “isue”; did you mean “issue”?"])
+    let unnamed = RecordedRun.whole([[.init("a")]])
+    #expect(try judgement(#"{"toolsNotCalled":["isue"]}"#, unnamed).warnings == [])
+  }
+
+  @Test(
+    "a case's outcome follows from those of its expectations",
+    arguments: [
+      ([], .inconclusive), ([.pass], .pass), ([.pass, .fail, .unverifiable], .fail),
+      ([.pass, .unverifiable], .inconclusive), ([.notExercised], .inconclusive),
+      ([.notExercised, .pass], .pass),
+    ] as [([Outcome], CaseOutcome)])
+  func aggregation(outcomes: [Outcome], expected: CaseOutcome) {
+    #expect(CaseOutcome(of: outcomes) == expected)
+  }
+
+  @Test("a long run against long lists is judged in time")
+  func large() throws {
+    let calls = (0..<3000).map { [RecordedRun.Call("t\($0 % 7)", ["n": JSONValue($0 % 50)])] }
+    let run = RecordedRun.whole(calls)
+    let entries = JSONValue.array(
+      (0..<300).map { ["tool": .string("t\($0 % 7)"), "input": ["n": JSONValue($0 % 50)]] })
+    let elapsed = ContinuousClock().measure {
+      for order: JSONValue in ["any", "in_order", "exact"] {
+        #expect(throws: Never.self) {
+          _ = Judge.judge(
+            run, against: try Expectations(parsing: ["toolsCalled": entries, "order": order]))
+        }
+      }
+    }
+    #expect(elapsed < .seconds(60))
+  }
+
+  @Test("lists that could be matched in endlessly many ways are given up, or judged, in time")
+  func hostileLists() throws {
+    let run = RecordedRun.whole([(0..<200).map { RecordedRun.Call("t\($0 % 2)") }])
+    let entries = JSONValue.array(
+      (0..<200).map { ["tool": .string($0 % 3 == 0 ? "t0" : "*"), "times": ["min": 0, "max": 3]] })
+    let elapsed = ContinuousClock().measure {
+      #expect(throws: Never.self) {
+        let expectations = try Expectations(parsing: ["toolsCalled": entries, "order": "exact"])
+        #expect(Judge.judge(run, against: expectations).outcome != .error)
+      }
+    }
+    #expect(elapsed < .seconds(60))
+  }
+}
