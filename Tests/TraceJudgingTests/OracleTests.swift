@@ -90,7 +90,7 @@ struct OracleTests {
 
   @Test("all traces of up to four calls of three tools, in all decisions", arguments: 0...4)
   func traces(length: Int) {
-    let longest = Project.count(length == 4 ? 1 : 2, long: 3)
+    let longest = TestRun.count(length == 4 ? 1 : 2, long: 3)
     let words = Self.lists(of: Self.tools + ["*"], upTo: longest)
     for tools in Self.lists(of: Self.tools, upTo: length) where tools.count == length {
       for groups in Self.groupings(of: length) {
