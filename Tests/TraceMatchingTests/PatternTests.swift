@@ -121,6 +121,16 @@ struct PatternTests {
     #expect(elapsed < .seconds(120))
   }
 
+  @Test("beyond the states that are remembered the answer is still right", arguments: ["a", "b"])
+  func withoutTable(letter: String) throws {
+    var generator = SplitMix(seed: 11)
+    let random = String((0..<60_000).map { _ in generator.next() % 2 == 0 ? "a" : "b" })
+    // Which of the last letters were “a” takes 2^13 states to know.
+    let text = random + letter + "bbbbbbbbbbbbb" + "c"
+    #expect(try Pattern("a[ab]{13}c").isFound(in: text) == (letter == "a"))
+    #expect(try Pattern("a[ab]{13}c\\b\\Z").isFound(in: text + "\n") == (letter == "a"))
+  }
+
   @Test("a text with more kinds of scalars than are remembered is searched correctly")
   func manyKinds() throws {
     let scalars = (0x4e00..<0x6000).compactMap { Unicode.Scalar($0) }

@@ -1,14 +1,17 @@
 /// One search: the machine's sets of places, each worked out once and then remembered (a lazily
 /// built deterministic automaton, as in RE2 and ripgrep).
 ///
-/// A text costs one table look-up a scalar once its sets of places are known. A pattern with more
-/// sets than the table holds costs at most O(places) a scalar, and all such work has one budget.
+/// A text costs one table look-up a scalar once its sets of places are known. Where a pattern has
+/// more sets than are worth remembering, the rest of the text is walked without a table, at O(places)
+/// a scalar. All work outside the table has one budget.
 struct PatternSearch {
-  /// How many places may be visited outside the table; about half a second's worth.
+  /// How many places may be visited outside the table; about a second's worth.
   static let workLimit = 200_000_000
   private static let stateLimit = 2_000
   private static let tableLimit = 200_000
   private static let kindLimit = 2_000
+  /// After so many tables full of states, none is made any more.
+  private static let tableCountLimit = 8
 
   /// What stands on one side of a place.
   private enum Edge: UInt8 {
@@ -52,6 +55,9 @@ struct PatternSearch {
   private var marks: [Int32]
   private var turn: Int32 = 0
   private var pending: [Int32] = []
+  /// The `take` places of the current closure.
+  private var takes: [Int32] = []
+  private var tablesForgotten = 0
 
   init(_ program: PatternProgram) {
     self.program = program
@@ -73,8 +79,31 @@ struct PatternSearch {
       }
       if next == Self.foundState { return true }
       state = next
+      if tablesForgotten > Self.tableCountLimit {
+        return walk(text, from: position, in: states[Int(state)])
+      }
     }
-    let found = close(states[Int(state)], before: .text) == nil
+    let found = !close(states[Int(state)], before: .text)
+    return workLeft < 0 ? nil : found
+  }
+
+  /// Goes on without a table.
+  private mutating func walk(
+    _ text: UnsafeBufferPointer<UInt8>, from start: Int, in state: State
+  ) -> Bool? {
+    var position = start
+    var state = state
+    while position < text.count {
+      let scalar = Self.decode(text, at: &position)
+      if kinds.count >= Self.kindLimit { forgetKinds() }
+      let kind = Int(kind(of: scalar, isLast: position == text.count))
+      guard close(state, before: kinds[kind].edge) else { return true }
+      if workLeft < 0 { return nil }
+      state.places.removeAll(keepingCapacity: true)
+      appendPlaces(behind: kinds[kind], to: &state.places)
+      state.before = kinds[kind].edge
+    }
+    let found = !close(state, before: .text)
     return workLeft < 0 ? nil : found
   }
 
@@ -156,6 +185,7 @@ struct PatternSearch {
 
   /// Forgets every state; the pattern has more than is worth remembering.
   private mutating func forgetStates() {
+    tablesForgotten += 1
     states.removeAll(keepingCapacity: true)
     stateIndex.removeAll(keepingCapacity: true)
     table.removeAll(keepingCapacity: true)
@@ -164,30 +194,28 @@ struct PatternSearch {
   /// Forgets every kind of scalar, and with them every state but the current one.
   private mutating func forgetKinds(at number: Int32) -> Int32 {
     let current = states[Int(number)]
+    forgetKinds()
+    forgetStates()
+    return self.number(of: current)
+  }
+
+  private mutating func forgetKinds() {
     kinds.removeAll(keepingCapacity: true)
     kindIndex.removeAll(keepingCapacity: true)
     otherKinds.removeAll(keepingCapacity: true)
     asciiKinds = [Int32](repeating: Self.unknown, count: 128)
     lastNewlineKind = Self.unknown
     stride = 32
-    forgetStates()
-    return self.number(of: current)
   }
 
   private mutating func step(from number: Int32, over kind: Int32) -> Int32 {
     let scalarKind = kinds[Int(kind)]
-    guard let takes = close(states[Int(number)], before: scalarKind.edge) else {
+    guard close(states[Int(number)], before: scalarKind.edge) else {
       table[Int(number) * stride + Int(kind)] = Self.foundState
       return Self.foundState
     }
     var places: [Int32] = []
-    for place in takes {
-      if case .take(let set) = program.instructions[Int(place)],
-        scalarKind.sets[set / 64] >> UInt64(set % 64) & 1 == 1
-      {
-        places.append(place + 1)
-      }
-    }
+    appendPlaces(behind: scalarKind, to: &places)
     places.sort()
     let next = State(places: places, before: scalarKind.edge)
     if states.count >= Self.stateLimit || table.count >= Self.tableLimit {
@@ -199,11 +227,23 @@ struct PatternSearch {
     return target
   }
 
-  /// The `take` places that can be reached without a scalar, given what stands on both sides; `nil`
-  /// where the pattern is found.
-  private mutating func close(_ state: State, before after: Edge) -> [Int32]? {
+  /// The places behind those of the current closure that take a kind of scalar.
+  private func appendPlaces(behind kind: ScalarKind, to places: inout [Int32]) {
+    for place in takes {
+      if case .take(let set) = program.instructions[Int(place)],
+        kind.sets[set / 64] >> UInt64(set % 64) & 1 == 1
+      {
+        places.append(place + 1)
+      }
+    }
+  }
+
+  /// Gathers the `take` places that can be reached without a scalar, given what stands on both sides.
+  ///
+  /// - Returns: `false` where the pattern is found.
+  private mutating func close(_ state: State, before after: Edge) -> Bool {
     turn += 1
-    var takes: [Int32] = []
+    takes.removeAll(keepingCapacity: true)
     pending.removeAll(keepingCapacity: true)
     // A match may begin anywhere, so the first place always counts.
     pending.append(0)
@@ -220,10 +260,10 @@ struct PatternSearch {
       case .jump(let target): pending.append(Int32(target))
       case .check(let assertion):
         if Self.holds(assertion, before: state.before, after: after) { pending.append(place + 1) }
-      case .found: return nil
+      case .found: return false
       }
     }
-    return takes
+    return true
   }
 
   private static func holds(_ assertion: PatternAssertion, before: Edge, after: Edge) -> Bool {
