@@ -219,7 +219,10 @@ final class LineCursor {
   func line() throws(LogError) -> LogLine {
     guard head != nil else { throw error(.badLine("no line was stepped to")) }
     return try catching { () throws(LineFault) in
-      switch try RawLine(parsing: self.bytes) {
+      let raw = try RawLine(parsing: self.bytes)
+      let holdsForms = self.bytes.mayHoldForms
+      switch raw {
+      case .mark(let mark) where !holdsForms: return .mark(mark)
       case .mark(let mark):
         return .mark(
           Mark(
@@ -227,6 +230,9 @@ final class LineCursor {
             extra: try mark.extra.unescaped { _, value throws(LineFault) in
               try value.withoutForms()
             }))
+      case .event(let event) where !holdsForms && event.type != .contextBuilt:
+        try Resolver.checkFormat(of: event)
+        return .event(event)
       case .event(let raw):
         return .event(
           try self.resolver.resolve(
