@@ -19,7 +19,8 @@ final class LineCursor {
   private(set) var wholeLineBytes = 0
 
   private(set) var nextSeq = 0
-  private(set) var lineCount = 0
+  /// Members that have a header and could be inflated, at least in part.
+  private(set) var memberCount = 0
   private(set) var ending: LogReader.Ending?
   private(set) var damage: [LogError] = []
   private var isAtEnd = false
@@ -88,7 +89,6 @@ final class LineCursor {
     current = position..<(position + length)
     position += length + 1
     wholeLineBytes = position
-    lineCount += 1
     let head = try head(of: bytes)
     try note(head)
     self.head = head
@@ -156,6 +156,7 @@ final class LineCursor {
     wholeLineBytes = 0
     endsInTrailer = next.kind == .trailer
     guard let header = next.header else { return }
+    memberCount += 1
     let firstSeq = Int(clamping: header.firstSeq)
     guard firstSeq <= LogFormat.numberLimit else { throw error(.badLink) }
     guard firstSeq == nextSeq || (isBehindDamage && firstSeq > nextSeq) else {
