@@ -19,7 +19,8 @@ final class LineCursor {
   private(set) var wholeLineBytes = 0
 
   private(set) var nextSeq = 0
-  private(set) var lineCount = 0
+  /// Members that have a header and could be inflated, at least in part.
+  private(set) var memberCount = 0
   private(set) var ending: LogReader.Ending?
   private(set) var damage: [LogError] = []
   private var isAtEnd = false
@@ -88,7 +89,6 @@ final class LineCursor {
     current = position..<(position + length)
     position += length + 1
     wholeLineBytes = position
-    lineCount += 1
     let head = try head(of: bytes)
     try note(head)
     self.head = head
@@ -156,6 +156,7 @@ final class LineCursor {
     wholeLineBytes = 0
     endsInTrailer = next.kind == .trailer
     guard let header = next.header else { return }
+    memberCount += 1
     let firstSeq = Int(clamping: header.firstSeq)
     guard firstSeq <= LogFormat.numberLimit else { throw error(.badLink) }
     guard firstSeq == nextSeq || (isBehindDamage && firstSeq > nextSeq) else {
@@ -219,7 +220,10 @@ final class LineCursor {
   func line() throws(LogError) -> LogLine {
     guard head != nil else { throw error(.badLine("no line was stepped to")) }
     return try catching { () throws(LineFault) in
-      switch try RawLine(parsing: self.bytes) {
+      let raw = try RawLine(parsing: self.bytes)
+      let holdsForms = self.bytes.mayHoldForms
+      switch raw {
+      case .mark(let mark) where !holdsForms: return .mark(mark)
       case .mark(let mark):
         return .mark(
           Mark(
@@ -227,6 +231,9 @@ final class LineCursor {
             extra: try mark.extra.unescaped { _, value throws(LineFault) in
               try value.withoutForms()
             }))
+      case .event(let event) where !holdsForms && event.type != .contextBuilt:
+        try Resolver.checkFormat(of: event)
+        return .event(event)
       case .event(let raw):
         return .event(
           try self.resolver.resolve(

@@ -234,7 +234,7 @@ private struct Verification {
     if let expectedDigest, report.sealDigest != expectedDigest {
       find("the last seal is not the expected one: the log was cut back or written anew")
     }
-    if report.events == 0, report.blocks == 0, report.status == .damaged {
+    if cursor.memberCount == 0, report.status == .damaged {
       report.status = .unreadable
     }
   }

@@ -1,4 +1,6 @@
 import AgentTrace
+import CZlib
+import Glibc
 
 /// What is wrong with a line, without its place.
 enum LineFault: Error {
@@ -77,6 +79,19 @@ enum RawLine {
   }
 }
 
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether a key that begins with `$` may stand in this line; only then can there be anything in
+  /// it that stands for something else.
+  var mayHoldForms: Bool {
+    contains("\"$") || contains("\\u0024")
+  }
+
+  private func contains(_ text: StaticString) -> Bool {
+    guard let baseAddress else { return false }
+    return memmem(baseAddress, count, text.utf8Start, text.utf8CodeUnitCount) != nil
+  }
+}
+
 /// The forms that stand for something else in a log: objects with one key of five.
 enum SpecialForm {
   case same(String)
@@ -103,9 +118,10 @@ enum SpecialForm {
   }
 
   private static func isWord(_ key: String) -> Bool {
+    guard key.utf8.first == UInt8(ascii: "$") else { return false }
     switch key {
-    case "$same", "$list", "$bytes", "$lost", "$cut": true
-    default: false
+    case "$same", "$list", "$bytes", "$lost", "$cut": return true
+    default: return false
     }
   }
 }
@@ -115,6 +131,9 @@ extension JSONObject {
   func unescaped(
     _ transform: (String, JSONValue) throws(LineFault) -> JSONValue
   ) throws(LineFault) -> JSONObject {
+    guard contains(where: { CanonicalJSON.isReserved($0.key) }) else {
+      return try mapMembers(transform)
+    }
     var pairs: [(String, JSONValue)] = []
     pairs.reserveCapacity(count)
     for member in self {

@@ -69,11 +69,12 @@ struct Resolver {
         seq: raw.seq, isPacket: raw.type == .contextBuilt, expandedBytes: lineBytes)
       event.data = try resolve(raw, &expansion, fetch: fetch)
     }
-    try checkFormat(of: event)
+    try Self.checkFormat(of: event)
     return event
   }
 
-  private func checkFormat(of event: Event) throws(LineFault) {
+  /// Refuses a log of a newer format.
+  static func checkFormat(of event: Event) throws(LineFault) {
     guard event.type == .runStarted, let version = event.data["formatVersion"]?.intValue,
       version > RunStarted.currentFormatVersion
     else { return }
@@ -120,19 +121,10 @@ struct Resolver {
   private mutating func resolve(
     object: JSONObject, lists: [[String]], depth: Int, _ expansion: inout Expansion, fetch: Fetch
   ) throws(LineFault) -> JSONObject {
-    var pairs: [(String, JSONValue)] = []
-    pairs.reserveCapacity(object.count)
-    for member in object {
-      let key = member.key.unescapingReservedKey
+    try object.unescaped { key, value throws(LineFault) in
       let inside = lists.isEmpty ? [] : lists.filter { $0.count > depth && $0[depth] == key }
-      pairs.append(
-        (
-          key,
-          try resolve(
-            member.value, lists: inside, depth: depth + 1, &expansion, fetch: fetch)
-        ))
+      return try resolve(value, lists: inside, depth: depth + 1, &expansion, fetch: fetch)
     }
-    return JSONObject(pairs)
   }
 
   private mutating func resolve(

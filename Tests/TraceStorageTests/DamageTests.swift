@@ -53,8 +53,8 @@ struct DamageTests {
         ).encoded)
     ]
     var messages: [JSONValue] = []
-    for index in 1...9 {
-      messages.append(["role": "user", "content": .string("message \(index % 7)")])
+    for index in 1...6 {
+      messages.append(["role": "user", "content": .string("message \(index % 5)")])
       let packet = ContextPacket(
         runId: "run-1", goal: .string(long), stateSummary: [:], observations: [],
         toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [], included: [], omittedRefs: [],
@@ -67,7 +67,7 @@ struct DamageTests {
     for event in events { state.apply(event) }
     events.append(
       Event(
-        seq: 10, step: 9, type: .stop, runId: "run-1",
+        seq: 7, step: 6, type: .stop, runId: "run-1",
         data: Stop(
           reason: .success, answer: long, totals: state.totals, stateFormat: AgentState.format,
           stateDigest: state.digest.hex
@@ -79,10 +79,13 @@ struct DamageTests {
   func everyCut() throws {
     let folder = try TemporaryFolder()
     let events = Self.smallRun()
-    let options = LogWriter.Options(blockBytes: 600, checkpointBytes: 1500, durability: .none)
+    let options = LogWriter.Options(blockBytes: 500, checkpointBytes: 2200, durability: .none)
     let whole = folder.file("whole.jsonl.gz")
     try writeLog(events, to: whole, options: options)
     let bytes = Array(try Data(contentsOf: URL(filePath: whole)))
+    #expect(bytes.count < 4000)
+    // Going on from a cut is tried at a sample of them; from every one in a long run.
+    let stride = isLongRun ? 1 : 8
     for cut in 0...bytes.count {
       let path = folder.file("cut\(cut).jsonl.gz")
       try Data(bytes[..<cut]).write(to: URL(filePath: path + ".open"))
@@ -92,6 +95,7 @@ struct DamageTests {
         Issue.record("cut \(cut): \(read.lines.count) lines, \(expected.count) expected")
         return
       }
+      guard cut % stride == 0 || bytes.count - cut < 200 else { continue }
       let (writer, reopened) = try LogWriter.reopening(path, options: options)
       #expect(reopened.nextSeq == read.events.count)
       #expect(reopened.lastEvent == read.events.last)
@@ -114,12 +118,12 @@ struct DamageTests {
         Issue.record("cut \(cut): \(report.findings)")
         return
       }
-      let again = try readEvents(path, options: LogReader.Options(checksLinks: true))
-      guard Array(again.prefix(read.events.count)) == read.events else {
-        Issue.record("cut \(cut): events lost")
-        return
+      #expect(report.events == read.events.count + (reopened.runIsOver ? 0 : 4))
+      // That the old events are still the same takes long to see, and little to doubt.
+      if cut % 9 == 0 {
+        let again = try readEvents(path, options: LogReader.Options(checksLinks: true))
+        #expect(Array(again.prefix(read.events.count)) == read.events)
       }
-      #expect(again.count == read.events.count + (reopened.runIsOver ? 0 : 4))
       try FileManager.default.removeItem(atPath: path)
     }
   }
@@ -130,13 +134,13 @@ struct DamageTests {
     let whole = folder.file("whole.jsonl.gz")
     try writeLog(
       Self.smallRun(), to: whole,
-      options: LogWriter.Options(blockBytes: 600, checkpointBytes: 1500, durability: .none))
+      options: LogWriter.Options(blockBytes: 500, checkpointBytes: 2200, durability: .none))
     #expect(LogVerifier.verify(path: whole).status == .whole)
     let bytes = Array(try Data(contentsOf: URL(filePath: whole)))
     let starts = try Self.memberStarts(whole)
     let flipped = folder.file("flipped.jsonl.gz")
     var generator = SeededGenerator(seed: 11)
-    for index in bytes.indices {
+    for index in Swift.stride(from: 0, to: bytes.count, by: isLongRun ? 1 : 3) {
       let bit = UInt8.random(in: 0..<8, using: &generator)
       var copy = bytes
       copy[index] ^= 1 << bit

@@ -18,6 +18,9 @@ final class TemporaryFolder {
   func file(_ name: String) -> String { path + "/" + name }
 }
 
+/// Whether proofs run whole (`bin/test --long`) rather than as samples.
+let isLongRun = ProcessInfo.processInfo.environment["AGENT_EVAL_LONG"] != nil
+
 /// SplitMix64 (Steele, Lea and Flood 2014): the same numbers for the same seed, everywhere.
 struct SeededGenerator: RandomNumberGenerator {
   private var state: UInt64

@@ -81,6 +81,17 @@ public struct JSONObject: Sendable, Hashable {
     return result
   }
 
+  /// The same keys with other values, which may depend on the keys.
+  public func mapMembers<E: Error>(
+    _ transform: (String, JSONValue) throws(E) -> JSONValue
+  ) throws(E) -> JSONObject {
+    var result = self
+    for index in members.indices {
+      result.members[index].value = try transform(members[index].key, members[index].value)
+    }
+    return result
+  }
+
   private func lowerBound(of key: String) -> Int {
     var (low, high) = (0, members.count)
     while low < high {

@@ -1,6 +1,8 @@
 extension String {
   /// Whether both strings are the same bytes; `==` would call equivalent spellings equal.
-  public func hasSameUTF8(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+  public func hasSameUTF8(as other: String) -> Bool {
+    utf8.count == other.utf8.count && compareUTF8(with: other) == 0
+  }
 
   /// Whether this string stands before the other by UTF-8 bytes: the order of canonical JSON, and
   /// the one order of this project.
@@ -8,15 +10,32 @@ extension String {
 
   /// Negative, zero or positive as this string stands before, at or behind the other by UTF-8 bytes.
   func compareUTF8(with other: String) -> Int {
-    var (left, right) = (utf8.makeIterator(), other.utf8.makeIterator())
-    while true {
-      switch (left.next(), right.next()) {
-      case (nil, nil): return 0
-      case (nil, _): return -1
-      case (_, nil): return 1
-      case (let a?, let b?): if a != b { return a < b ? -1 : 1 }
-      }
+    let fast = utf8.withContiguousStorageIfAvailable { left in
+      other.utf8.withContiguousStorageIfAvailable { right in Self.compare(left, right) }
     }
+    if let fast, let result = fast { return result }
+    var (left, right) = (self, other)
+    return left.withUTF8 { left in right.withUTF8 { right in Self.compare(left, right) } }
+  }
+
+  /// Compares eight bytes at a time up to the first difference.
+  private static func compare(
+    _ left: UnsafeBufferPointer<UInt8>, _ right: UnsafeBufferPointer<UInt8>
+  ) -> Int {
+    let (leftRaw, rightRaw) = (UnsafeRawBufferPointer(left), UnsafeRawBufferPointer(right))
+    let common = Swift.min(left.count, right.count)
+    var index = 0
+    while index + 8 <= common {
+      let a = leftRaw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      let b = rightRaw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      if a != b { return a.bigEndian < b.bigEndian ? -1 : 1 }
+      index += 8
+    }
+    while index < common {
+      if left[index] != right[index] { return left[index] < right[index] ? -1 : 1 }
+      index += 1
+    }
+    return left.count - right.count
   }
 
   /// The longest beginning that has at most `limit` bytes and cuts no scalar in two.

@@ -1,0 +1,327 @@
+import AgentTrace
+import CZlib
+import Foundation
+import Testing
+
+@testable import TraceStorage
+
+/// Makes logs that no writer would write: any lines, in members and with seals that are in order.
+struct ForgedLog {
+  private var blocks: BlockWriter
+  private(set) var bytes: [UInt8] = []
+  private var nextSeq = 0
+
+  init() throws {
+    blocks = BlockWriter(deflater: try #require(Deflater(level: 6)))
+  }
+
+  /// A block of lines; `events` of them are events.
+  mutating func addBlock(_ lines: [[UInt8]], events: Int) {
+    blocks.open(firstSeq: nextSeq)
+    for line in lines { blocks.add(line) }
+    nextSeq += events
+    blocks.close(nextSeq: nextSeq)
+    take()
+  }
+
+  /// Bytes that are no member.
+  mutating func addStray(_ stray: [UInt8]) { bytes += stray }
+
+  mutating func addTrailer() {
+    blocks.putTrailer(nextSeq: nextSeq)
+    take()
+  }
+
+  private mutating func take() {
+    bytes += blocks.pending
+    blocks.pending = []
+  }
+
+  func write(to path: String) throws { try Data(bytes).write(to: URL(filePath: path)) }
+
+  /// The line of an event.
+  static func line(
+    _ seq: Int, _ data: String, type: String = "human_replied"
+  ) -> [UInt8] {
+    Array(
+      "{\"seq\":\(seq),\"step\":0,\"type\":\"\(type)\",\"runId\":\"r\",\"t\":0,\"data\":\(data)}"
+        .utf8)
+  }
+}
+
+@Suite("A log made to harm its reader")
+struct HostileLogTests {
+  static let long = String(repeating: "x", count: 300)
+
+  /// Events by their data; the last one must be refused.
+  struct Forgery: Sendable, CustomTestStringConvertible {
+    var name: String
+    var lines: [(type: String, data: String)]
+    var code: LogError.Code
+    var testDescription: String { name }
+  }
+
+  static let forgeries: [Forgery] = [
+    Forgery(
+      name: "a reference to a later event",
+      lines: [("human_replied", #"{"text":{"$same":"1/text"}}"#)], code: .badReference("1/text")),
+    Forgery(
+      name: "a reference to its own event",
+      lines: [("human_replied", #"{"a":"\#(long)","text":{"$same":"0/a"}}"#)],
+      code: .badReference("0/a")),
+    Forgery(
+      name: "a reference to nothing",
+      lines: [
+        ("human_replied", #"{"text":"\#(long)"}"#), ("human_replied", #"{"text":{"$same":"0/b"}}"#),
+      ], code: .badReference("0/b")),
+    Forgery(
+      name: "a reference to a reference",
+      lines: [
+        ("human_replied", #"{"text":"\#(long)"}"#),
+        ("human_replied", #"{"text":{"$same":"0/text"}}"#),
+        ("human_replied", #"{"text":{"$same":"1/text"}}"#),
+      ], code: .badReference("1/text")),
+    Forgery(
+      name: "a reference to a short string",
+      lines: [
+        ("human_replied", #"{"text":"x"}"#), ("human_replied", #"{"text":{"$same":"0/text"}}"#),
+      ],
+      code: .badReference("0/text")),
+    Forgery(
+      name: "a reference to an object",
+      lines: [
+        ("human_replied", #"{"text":{"a":"\#(long)"}}"#),
+        ("human_replied", #"{"text":{"$same":"0/text"}}"#),
+      ], code: .badReference("0/text")),
+    Forgery(
+      name: "a reference into a stop",
+      lines: [
+        ("stop", #"{"answer":"\#(long)","final":false,"reason":"blocked"}"#),
+        ("human_replied", #"{"text":{"$same":"0/answer"}}"#),
+      ], code: .badReference("0/answer")),
+    Forgery(
+      name: "a reference in a stop",
+      lines: [
+        ("human_replied", #"{"text":"\#(long)"}"#),
+        ("stop", #"{"answer":{"$same":"0/text"},"reason":"success"}"#),
+      ], code: .badReference("0/text")),
+    Forgery(
+      name: "a reference with a sign", lines: [("human_replied", #"{"text":{"$same":"-1/a"}}"#)],
+      code: .badReference("-1/a")),
+    Forgery(
+      name: "a reference with a huge number",
+      lines: [("human_replied", #"{"text":{"$same":"99999999999999999999999/a"}}"#)],
+      code: .badReference("99999999999999999999999/a")),
+    Forgery(
+      name: "a reference beside another key",
+      lines: [("human_replied", #"{"text":{"$same":"0/a","b":1}}"#)],
+      code: .badLine("“$same” stands beside other keys")),
+    Forgery(
+      name: "a list outside a packet", lines: [("human_replied", #"{"text":{"$list":[]}}"#)],
+      code: .badLine("“$list” stands where none may stand")),
+    Forgery(
+      name: "a list deep in a packet",
+      lines: [("context_built", #"{"stateSummary":{"observations":{"$list":[]}}}"#)],
+      code: .badLine("“$list” stands where none may stand")),
+    Forgery(
+      name: "items that are not there",
+      lines: [("context_built", #"{"observations":{"$list":[[0,1]]}}"#)],
+      code: .badReference("[0,1]")),
+    Forgery(
+      name: "items that come later in the same list",
+      lines: [("context_built", #"{"observations":{"$list":["a",[0,2],"b"]}}"#)],
+      code: .badReference("[1,1]")),
+    Forgery(
+      name: "a run of items beyond every number",
+      lines: [("context_built", #"{"observations":{"$list":[[9223372036854775807,1]]}}"#)],
+      code: .badLine("“$list” is not of its form")),
+    Forgery(
+      name: "a run of more items than there may be",
+      lines: [("context_built", #"{"observations":{"$list":["a",[0,9223372036854775807]]}}"#)],
+      code: .badLine("“$list” is not of its form")),
+    Forgery(
+      name: "a run of no items",
+      lines: [("context_built", #"{"observations":{"$list":["a",[0,0]]}}"#)],
+      code: .badLine("“$list” is not of its form")),
+    Forgery(
+      name: "a pair of three", lines: [("context_built", #"{"observations":{"$list":[[0,1,2]]}}"#)],
+      code: .badLine("“$list” is not of its form")),
+    Forgery(
+      name: "text that repeats itself out of all proportion",
+      lines: [
+        ("human_replied", #"{"text":"\#(String(repeating: "y", count: 1 << 20))"}"#),
+        (
+          "human_replied",
+          #"{"text":[\#(repeatElement(#"{"$same":"0/text"}"#, count: 70).joined(separator: ","))]}"#
+        ),
+      ], code: .expandsTooFar(limitBytes: LogFormat.expandedLimitBytes)),
+    Forgery(
+      name: "items that repeat themselves out of all proportion",
+      lines: [
+        (
+          "context_built",
+          #"{"observations":{"$list":["\#(String(repeating: "y", count: 1 << 20))"]}}"#
+        ),
+        (
+          "context_built",
+          #"{"observations":{"$list":[\#(repeatElement("[0,1]", count: 70).joined(separator: ","))]}}"#
+        ),
+      ], code: .expandsTooFar(limitBytes: LogFormat.expandedLimitBytes)),
+    Forgery(
+      name: "lists that double at each step",
+      lines: [("context_built", #"{"observations":{"$list":["a"]}}"#)]
+        + [
+          (
+            "context_built",
+            #"{"observations":{"$list":[\#(repeatElement("[0,1]", count: 1_000_001).joined(separator: ","))]}}"#
+          )
+        ],
+      code: .expandsTooFar(limitBytes: LogFormat.expandedLimitBytes)),
+    Forgery(
+      name: "bytes that are no base64", lines: [("human_replied", #"{"text":{"$bytes":"a"}}"#)],
+      code: .badLine("“$bytes” is not base64")),
+    Forgery(
+      name: "a cut without its head", lines: [("human_replied", #"{"text":{"$cut":{"bytes":1}}}"#)],
+      code: .badLine("“$cut” is not of its form")),
+    Forgery(
+      name: "keys that stand twice", lines: [("human_replied", #"{"text":1,"text":2}"#)],
+      code: .badJSON(.duplicateKey("text"))),
+    Forgery(
+      name: "half a surrogate pair", lines: [("human_replied", #"{"text":"\ud800"}"#)],
+      code: .badJSON(.loneSurrogate)),
+    Forgery(
+      name: "a raw NUL", lines: [("human_replied", "{\"text\":\"\u{0}\"}")],
+      code: .badJSON(.controlCharacter)),
+    Forgery(
+      name: "nesting without end",
+      lines: [
+        (
+          "human_replied",
+          "{\"text\":" + String(repeating: "[", count: 127) + String(repeating: "]", count: 127)
+            + "}"
+        )
+      ], code: .badJSON(.tooDeep(limit: LogFormat.depthLimit))),
+    Forgery(
+      name: "a line beyond the limit",
+      lines: [
+        (
+          "human_replied",
+          "{\"text\":\"\(String(repeating: "z", count: LogFormat.lineLimitBytes))\"}"
+        )
+      ], code: .lineTooLong(limitBytes: LogFormat.lineLimitBytes)),
+    Forgery(
+      name: "a format of tomorrow", lines: [("run_started", #"{"formatVersion":2}"#)],
+      code: .newerFormat(2)),
+  ]
+
+  @Test("is refused with a reason and its place", arguments: forgeries)
+  func forged(_ forgery: Forgery) throws {
+    let folder = try TemporaryFolder()
+    var log = try ForgedLog()
+    let lines = forgery.lines.enumerated().map {
+      ForgedLog.line($0.offset, $0.element.data, type: $0.element.type)
+    }
+    log.addBlock(lines, events: lines.count)
+    log.addTrailer()
+    let path = folder.file("a.jsonl.gz")
+    try log.write(to: path)
+    var reader = try LogReader(path: path)
+    var read = 0
+    let error = #expect(throws: LogError.self) {
+      while try reader.next() != nil { read += 1 }
+    }
+    #expect(error?.code == forgery.code)
+    #expect(read == lines.count - 1)
+    if error?.isDamage == true {
+      #expect(error?.block == 0)
+      #expect(error?.offset == 0)
+      #expect(LogVerifier.verify(path: path).status == .damaged)
+    } else {
+      #expect(LogVerifier.verify(path: path).status == .unreadable)
+    }
+  }
+
+  @Test("bytes that are not UTF-8 are refused")
+  func invalidUTF8() throws {
+    let folder = try TemporaryFolder()
+    var log = try ForgedLog()
+    var line = ForgedLog.line(0, #"{"text":"?"}"#)
+    let place = try #require(line.firstIndex(of: UInt8(ascii: "?")))
+    line[place] = 0xff
+    log.addBlock([line], events: 1)
+    log.addTrailer()
+    try log.write(to: folder.file("a.jsonl.gz"))
+    let error = #expect(throws: LogError.self) { try readEvents(folder.file("a.jsonl.gz")) }
+    #expect(error?.code == .badJSON(.invalidUTF8))
+  }
+
+  @Test("a block that inflates without end is refused before it fills the memory")
+  func bomb() throws {
+    let folder = try TemporaryFolder()
+    let deflater = try #require(Deflater(level: 9))
+    var bytes = MemberHeader(firstSeq: 0, previousLength: 0, previousCRC: 0).encoded
+    let zeros = [UInt8](repeating: 0x20, count: 1 << 20)
+    for _ in 0..<40 { deflater.deflate(zeros, flush: .none, into: &bytes) }
+    deflater.deflate([], flush: .finish, into: &bytes)
+    try Data(bytes).write(to: URL(filePath: folder.file("a.jsonl.gz")))
+    let error = #expect(throws: LogError.self) { try readEvents(folder.file("a.jsonl.gz")) }
+    #expect(error?.code == .blockTooLarge(limitBytes: LogFormat.blockLimitBytes))
+  }
+
+  @Test("empty members in their thousands are passed over")
+  func emptyMembers() throws {
+    let folder = try TemporaryFolder()
+    var log = try ForgedLog()
+    log.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
+    for _ in 0..<(isLongRun ? 100_000 : 5_000) { log.addTrailer() }
+    try log.write(to: folder.file("a.jsonl.gz"))
+    #expect(try readEvents(folder.file("a.jsonl.gz")).count == 1)
+  }
+
+  @Test("stray bytes are named, and what stands behind them can still be read")
+  func strayBytes() throws {
+    let folder = try TemporaryFolder()
+    var log = try ForgedLog()
+    log.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
+    let offset = log.bytes.count
+    log.addStray(Array("stray".utf8))
+    log.addBlock([ForgedLog.line(1, #"{"text":"b"}"#)], events: 1)
+    log.addTrailer()
+    let path = folder.file("a.jsonl.gz")
+    try log.write(to: path)
+    let error = #expect(throws: LogError.self) { try readEvents(path) }
+    #expect(error?.code == .strayBytes)
+    #expect(error?.offset == offset)
+    #expect(error?.intactEvents == 1)
+    #expect(try readEvents(path, options: .init(skipsDamaged: true)).map(\.seq) == [0, 1])
+  }
+
+  @Test("a file that is empty, or no log at all, is refused", arguments: ["", "text", "\u{1f}"])
+  func noLog(content: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    try Data(content.utf8).write(to: URL(filePath: path))
+    #expect(throws: LogError.self) { try readEvents(path) }
+    #expect(LogVerifier.verify(path: path).status == .unreadable)
+  }
+
+  @Test("types, marks and keys of tomorrow are kept")
+  func unknown() throws {
+    let folder = try TemporaryFolder()
+    var log = try ForgedLog()
+    let line =
+      #"{"seq":0,"step":0,"type":"dream","runId":"r","t":0,"data":{"b":[1,{"$$same":2}]},"mood":{"$$list":1}}"#
+    let mark = #"{"mark":"omen","data":[{"$$cut":1}],"more":true}"#
+    log.addBlock([Array(line.utf8), Array(mark.utf8)], events: 1)
+    log.addTrailer()
+    try log.write(to: folder.file("a.jsonl.gz"))
+    var reader = try LogReader(path: folder.file("a.jsonl.gz"))
+    let event = Event(
+      seq: 0, step: 0, type: EventType(rawValue: "dream"), runId: "r",
+      data: ["b": [1, ["$same": 2]]], extra: ["mood": ["$list": 1]])
+    #expect(try reader.nextLine() == .event(event))
+    #expect(
+      try reader.nextLine()
+        == .mark(Mark(name: "omen", data: [["$cut": 1]], extra: ["more": true])))
+  }
+}
