@@ -57,3 +57,15 @@ public enum TestRun {
 
 /// Random numbers that are the same in every run of a test.
 public typealias Seeded = SeededGenerator
+
+/// Waits until something holds, looking every 5 milliseconds; returns whether it came to hold.
+public func eventually(
+  withinSeconds seconds: Double = 10, _ condition: () async -> Bool
+) async -> Bool {
+  let deadline = ContinuousClock.now + .seconds(seconds)
+  while ContinuousClock.now < deadline {
+    if await condition() { return true }
+    guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return false }
+  }
+  return await condition()
+}

@@ -41,6 +41,14 @@ public final class TemporaryFolder: Sendable {
     return file
   }
 
+  /// Makes a symbolic link, and the folders on its way.
+  public func link(_ name: String, to target: String) throws {
+    let link = URL(fileURLWithPath: path(name))
+    try FileManager.default.createDirectory(
+      at: link.deletingLastPathComponent(), withIntermediateDirectories: true)
+    try FileManager.default.createSymbolicLink(atPath: link.path, withDestinationPath: target)
+  }
+
   /// The bytes of a file in it.
   public func read(_ name: String) throws -> [UInt8] {
     Array(try Data(contentsOf: URL(fileURLWithPath: path(name))))

@@ -146,6 +146,11 @@ public struct CommandTool: Tool {
     let space: [UInt8] = [0x20, 0x09, 0x0a, 0x0d]
     if output.allSatisfy({ space.contains($0) }) { return .ok(data: .null) }
     do {
+      _ = try UTF8Span(validating: output.span)
+    } catch {
+      return .error("standard output is not UTF-8 at byte \(error.byteOffsets.lowerBound)")
+    }
+    do {
       return .ok(data: try JSONValue(parsing: output))
     } catch {
       return .error("standard output is not JSON: \(error)")

@@ -1,0 +1,380 @@
+import AgentRuntime
+import AgentTrace
+import Glibc
+import LiveBoundary
+import TestSupport
+import Testing
+
+/// A script, what came of it, and how it went.
+private struct Attempt {
+  var folder: TemporaryFolder
+  var answer: ToolAnswer
+  var seconds: Double
+
+  /// Runs a shell script as a command tool.
+  static func run(
+    _ script: String, input: JSONValue = ["a": 1], sideEffect: SideEffect = .write,
+    seconds: Double? = 20, outputLimitBytes: Int = 1 << 20, cancellation: Cancellation = .init(),
+    whileRunning: @escaping @Sendable (TemporaryFolder) async -> Void = { _ in }
+  ) async throws -> Attempt {
+    let folder = try TemporaryFolder()
+    // Given to the shell as a file to read: a program that was just written may be busy for a moment,
+    // while a process that another test starts holds it open.
+    try folder.write("tool.sh", script)
+    let tool = CommandTool(
+      CommandDefinition(arguments: ["/bin/sh", "tool.sh"], outputLimitBytes: outputLimitBytes),
+      folder: folder.path, clock: SystemClock(), cancellation: cancellation)
+    let start = ContinuousClock.now
+    async let other: Void = whileRunning(folder)
+    let answer = await tool.run(
+      request(input: input, sideEffect: sideEffect, seconds: seconds))
+    let elapsed = ContinuousClock.now - start
+    await other
+    return Attempt(folder: folder, answer: answer, seconds: elapsed / .seconds(1))
+  }
+
+  static func request(
+    input: JSONValue = [:], sideEffect: SideEffect = .write, seconds: Double? = 20
+  ) -> ToolRequest {
+    ToolRequest(
+      callId: "1.1.0", tool: ToolDefinition(name: "t", sideEffect: sideEffect), input: input,
+      idempotencyKey: "run/1.1.0", timeoutMicroseconds: seconds.map { Int($0 * 1_000_000) })
+  }
+
+  /// The processes that the script wrote down and that still run.
+  var survivors: [Int32] {
+    (folder.text("pids") ?? "").split(separator: "\n").compactMap { Int32($0) }
+      .filter(Processes.isAlive)
+  }
+
+  /// The system may take a moment to take ended processes away.
+  func expectNoSurvivors(_ location: SourceLocation = #_sourceLocation) async {
+    #expect(await eventually { survivors.isEmpty }, sourceLocation: location)
+    #expect(await eventually { Processes.ownZombies.isEmpty }, sourceLocation: location)
+  }
+}
+
+extension ToolResult {
+  fileprivate var reason: String {
+    switch self {
+    case .ok(let data): "ok: \(CanonicalJSON.string(data))"
+    case .refused(let reason): reason
+    case .error(let reason, _): reason.stringValue ?? "no text"
+    }
+  }
+
+  fileprivate var isEffectUnknown: Bool {
+    if case .error(_, true) = self { true } else { false }
+  }
+}
+
+@Suite("Commands as tools", .serialized)
+struct CommandToolTests {
+  /// One way to fail, and the error it must end in.
+  struct Fault: Sendable, CustomTestStringConvertible {
+    var name: String
+    var script: String
+    var reason: String
+    var isEffectUnknown = false
+    var seconds: Double = 20
+
+    var testDescription: String { name }
+  }
+
+  static let faults: [Fault] = [
+    Fault(name: "an exit code", script: "exit 3", reason: "exited with 3"),
+    Fault(
+      name: "an exit code with words", script: "echo 'no such order' >&2; exit 3",
+      reason: "exited with 3: no such order"),
+    Fault(
+      name: "a good answer and a bad exit code", script: "echo '{}'; exit 1",
+      reason: "exited with 1"),
+    Fault(
+      name: "a crash", script: "kill -SEGV $$", reason: "killed by SIGSEGV", isEffectUnknown: true),
+    Fault(
+      name: "a crash with words", script: "echo oops >&2; kill -KILL $$",
+      reason: "killed by SIGKILL: oops", isEffectUnknown: true),
+    Fault(
+      name: "a crash after a whole answer", script: "echo '{}'; kill -ABRT $$",
+      reason: "killed by SIGABRT", isEffectUnknown: true),
+    Fault(
+      name: "half an answer", script: "printf '{\"a\":'",
+      reason: "standard output is not JSON: the text ends in the middle of a value at byte 5"),
+    Fault(
+      name: "an answer and more", script: "echo '{} {}'",
+      reason: "standard output is not JSON: more text behind the end of the value at byte 3"),
+    Fault(
+      name: "no JSON", script: "echo hello",
+      reason: "standard output is not JSON: unexpected “h” at byte 0"),
+    Fault(
+      name: "bytes that are not UTF-8", script: "printf '\"a\\377\"'",
+      reason: "standard output is not UTF-8 at byte 2"),
+    Fault(
+      name: "a key twice", script: "echo '{\"a\":1,\"a\":2}'",
+      reason: "standard output is not JSON: the key “a” stands twice at byte 0"),
+    Fault(
+      name: "an answer as deep as it likes",
+      script: "awk 'BEGIN { for (i = 0; i < 100000; i++) printf \"[\" }'",
+      reason: "standard output is not JSON: nesting deeper than 128 at byte 128"),
+    Fault(
+      name: "a hang", script: "echo $$ >> pids; exec sleep 60",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "a hang after a whole answer", script: "echo '{}'; echo $$ >> pids; exec sleep 60",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "a hang with its outputs closed",
+      script: "echo $$ >> pids; exec sleep 60 >&- 2>&- <&-",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "a hang that ignores SIGTERM",
+      script: "echo $$ >> pids; trap '' TERM; while :; do sleep 0.05; done",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "a hang of a child",
+      script: "sleep 60 & echo $! >> pids; echo $$ >> pids; wait",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "a stopped process", script: "echo $$ >> pids; kill -STOP $$",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "an answer on SIGTERM",
+      script: "trap 'echo {}; exit 0' TERM; while :; do sleep 0.02; done",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+    Fault(
+      name: "output without end", script: "echo $$ >> pids; exec yes",
+      reason: "more than 1048576 bytes on standard output", isEffectUnknown: true),
+    Fault(
+      name: "output without end from a child that outlives it",
+      script: "yes & echo $! >> pids; exit 5", reason: "exited with 5"),
+    Fault(
+      name: "errors without end", script: "echo $$ >> pids; exec yes >&2",
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+  ]
+
+  @Test("each way to fail ends in its error, in time and without a survivor", arguments: faults)
+  func fault(_ fault: Fault) async throws {
+    let attempt = try await Attempt.run(fault.script, seconds: fault.seconds)
+    #expect(attempt.answer.result.status == "error")
+    #expect(attempt.answer.result.reason == fault.reason)
+    #expect(attempt.answer.result.isEffectUnknown == fault.isEffectUnknown)
+    #expect(attempt.seconds < 10)
+    await attempt.expectNoSurvivors()
+  }
+
+  @Test("the effect of a tool that only reads is known, however it ends", arguments: faults)
+  func readingFault(_ fault: Fault) async throws {
+    guard fault.isEffectUnknown else { return }
+    let attempt = try await Attempt.run(fault.script, sideEffect: .read, seconds: fault.seconds)
+    #expect(!attempt.answer.result.isEffectUnknown)
+    #expect(attempt.answer.result.reason == fault.reason)
+  }
+
+  @Test(
+    "a child that outlives a command neither holds up its answer nor lives on",
+    arguments: [
+      "sleep 60 & echo $! >> pids; echo '{\"a\":1}'",
+      "(trap '' TERM HUP; sleep 60) & echo $! >> pids; echo '{\"a\":1}'",
+      "sleep 60 >/dev/null 2>&1 </dev/null & echo $! >> pids; echo '{\"a\":1}'",
+      "yes >&2 & echo $! >> pids; echo '{\"a\":1}'",
+    ])
+  func outliving(script: String) async throws {
+    let attempt = try await Attempt.run(script)
+    #expect(attempt.answer.result == .ok(data: ["a": 1]))
+    #expect(attempt.seconds < 5)
+    await attempt.expectNoSurvivors()
+  }
+
+  @Test(
+    "a command may leave its input alone, whatever its size",
+    arguments: ["echo '{}'", "exec <&-; sleep 0.1; echo '{}'", "head -c 1 >/dev/null; echo '{}'"],
+    [10, 1 << 20])
+  func unreadInput(script: String, size: Int) async throws {
+    let input: JSONValue = ["text": .string(String(repeating: "x", count: size))]
+    let attempt = try await Attempt.run(script, input: input)
+    #expect(attempt.answer.result == .ok(data: [:]))
+    #expect(attempt.seconds < 5)
+  }
+
+  @Test("a command that waits for the end of its input gets there")
+  func wholeInput() async throws {
+    let input: JSONValue = ["text": .string(String(repeating: "é", count: 300_000)), "$same": 1.5]
+    #expect(try await Attempt.run("cat", input: input).answer.result == .ok(data: input))
+  }
+
+  @Test("the input is one line of JSON as other programs expect it")
+  func inputBytes() async throws {
+    let attempt = try await Attempt.run(
+      "cat > seen; echo null", input: ["b": [1, 2], "a": "x\ny", "$list": nil])
+    #expect(attempt.folder.text("seen") == "{\"$list\":null,\"a\":\"x\\ny\",\"b\":[1,2]}\n")
+  }
+
+  @Test(
+    "a command without a word returns null", arguments: ["true", "echo", "printf ' \\t\\r\\n'"])
+  func silence(script: String) async throws {
+    #expect(try await Attempt.run(script).answer.result == .ok(data: .null))
+  }
+
+  @Test("output up to the limit is read, one byte more is an error", arguments: [0, 1])
+  func outputLimit(excess: Int) async throws {
+    let size = 200_000
+    let attempt = try await Attempt.run(
+      "printf '\"'; head -c \(size - 2 + excess) /dev/zero | tr '\\0' x; printf '\"'",
+      outputLimitBytes: size)
+    if excess == 0 {
+      #expect(
+        attempt.answer.result == .ok(data: .string(String(repeating: "x", count: size - 2))))
+    } else {
+      #expect(attempt.answer.result.reason == "more than \(size) bytes on standard output")
+    }
+  }
+
+  @Test("a failure quotes the end of standard error and no more")
+  func errorTail() async throws {
+    let attempt = try await Attempt.run(
+      "head -c 1000000 /dev/zero | tr '\\0' x >&2; printf 'é%.0s' $(seq 2000) >&2; "
+        + "echo last >&2; exit 9")
+    let reason = attempt.answer.result.reason
+    #expect(reason.hasPrefix("exited with 9: …é"))
+    #expect(reason.hasSuffix("élast"))
+    #expect(reason.utf8.count <= 2_048 + 20)
+    #expect(!reason.contains("\u{fffd}"))
+  }
+
+  @Test(
+    "a program that cannot be started is an error that names it as the agent file does",
+    arguments: [
+      ["no-such-program-anywhere"], ["./missing"], ["./folder"], ["./plain.txt"], [], [""],
+      ["echo", "a\0b"],
+    ])
+  func startFaults(arguments: [String]) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("plain.txt", "no program\n")
+    try folder.write("folder/x", "")
+    let tool = CommandTool(
+      CommandDefinition(arguments: arguments), folder: folder.path, clock: SystemClock(),
+      cancellation: Cancellation())
+    let answer = await tool.run(Attempt.request())
+    #expect(answer.result.status == "error")
+    #expect(!answer.result.isEffectUnknown)
+    #expect(
+      answer.result.reason.hasPrefix("cannot start “\(arguments.first ?? "")”: ")
+        || answer.result.reason.hasPrefix("not started: "))
+    #expect(!answer.result.reason.contains(folder.path))
+  }
+
+  @Test("a missing working folder is an error of the call")
+  func missingFolder() async {
+    let tool = CommandTool(
+      CommandDefinition(arguments: ["true"]), folder: "/no/such/folder", clock: SystemClock(),
+      cancellation: Cancellation())
+    let answer = await tool.run(Attempt.request())
+    #expect(
+      answer.result
+        == .error("cannot start “true”: the folder of the agent file cannot be entered"))
+  }
+
+  @Test("a call without time left, or after a signal, does not start")
+  func neverStarted() async throws {
+    let late = try await Attempt.run("touch started", seconds: 0)
+    #expect(late.answer.result == .error("not started: no time is left"))
+    let cancellation = Cancellation()
+    cancellation.cancel(signal: "SIGTERM")
+    let after = try await Attempt.run("touch started", cancellation: cancellation)
+    #expect(after.answer.result == .error("not started: cancelled by SIGTERM"))
+    #expect(late.folder.text("started") == nil && after.folder.text("started") == nil)
+  }
+
+  @Test("a signal cuts a call off, and its effect is unknown unless it only reads")
+  func cancellation() async throws {
+    for sideEffect in SideEffect.allCases {
+      let cancellation = Cancellation()
+      let attempt = try await Attempt.run(
+        "sleep 60 & echo $! >> pids; echo $$ >> pids; touch ready; wait", sideEffect: sideEffect,
+        cancellation: cancellation
+      ) { folder in
+        while folder.text("ready") == nil { try? await Task.sleep(for: .milliseconds(5)) }
+        cancellation.cancel(signal: "SIGINT")
+      }
+      #expect(attempt.answer.result.reason == "cancelled by SIGINT")
+      #expect(attempt.answer.result.isEffectUnknown == (sideEffect != .read))
+      #expect(attempt.seconds < 10)
+      await attempt.expectNoSurvivors()
+    }
+  }
+
+  @Test("cancelling the task ends the command too")
+  func taskCancellation() async throws {
+    let folder = try TemporaryFolder()
+    try folder.script("tool.sh", "echo $$ > pids; touch ready; exec sleep 60")
+    let tool = CommandTool(
+      CommandDefinition(arguments: ["/bin/sh", "tool.sh"]), folder: folder.path,
+      clock: SystemClock(),
+      cancellation: Cancellation())
+    let task = Task { await tool.run(Attempt.request()) }
+    while folder.text("ready") == nil { try await Task.sleep(for: .milliseconds(5)) }
+    task.cancel()
+    let answer = await task.value
+    #expect(answer.result.status == "error")
+    await Attempt(folder: folder, answer: answer, seconds: 0).expectNoSurvivors()
+  }
+
+  @Test("a command sees five variables, its folder and no terminal")
+  func surroundings() async throws {
+    setenv("AGENT_EVAL_TEST_SECRET", "hunter2", 1)
+    defer { unsetenv("AGENT_EVAL_TEST_SECRET") }
+    let attempt = try await Attempt.run(
+      "env > seen; pwd -P > folder; (: < /dev/tty) 2>/dev/null || touch no-tty; echo null")
+    let names = (attempt.folder.text("seen") ?? "").split(separator: "\n")
+      .map { $0.prefix { $0 != "=" } }
+    // The shell adds the last three itself.
+    let allowed = [
+      "HOME", "LANG", "PATH", "TMPDIR", "IDEMPOTENCY_KEY", "PWD", "OLDPWD", "SHLVL", "_",
+    ]
+    #expect(names.allSatisfy { allowed.contains(String($0)) })
+    #expect(attempt.folder.text("seen")?.contains("IDEMPOTENCY_KEY=run/1.1.0\n") == true)
+    #expect(attempt.folder.text("folder") == "\(attempt.folder.path)\n")
+    #expect(attempt.folder.text("no-tty") != nil)
+  }
+
+  @Test("arguments reach the program as they are, without a shell")
+  func arguments() async throws {
+    let folder = try TemporaryFolder()
+    try folder.link("sub/shell", to: "/bin/sh")
+    let words = ["a b", "$HOME", "*", "'\"", "", "é"]
+    let script = "printf '%s\\n' \"$@\" > seen"
+    let tool = CommandTool(
+      CommandDefinition(arguments: ["sub/shell", "-c", script, "name"] + words),
+      folder: folder.path, clock: SystemClock(), cancellation: Cancellation())
+    _ = await tool.run(Attempt.request())
+    let seen = (folder.text("seen") ?? "").split(
+      separator: "\n", omittingEmptySubsequences: false)
+    #expect(seen.dropLast().map(String.init) == words)
+  }
+
+  @Test("many commands at once end each with its own answer")
+  func manyAtOnce() async throws {
+    let count = TestRun.count(20, long: 200)
+    try await withThrowingTaskGroup(of: (Int, ToolResult).self) { group in
+      for number in 0..<count {
+        group.addTask {
+          let attempt = try await Attempt.run("cat; exit 0", input: JSONValue(number))
+          return (number, attempt.answer.result)
+        }
+      }
+      for try await (number, result) in group { #expect(result == .ok(data: JSONValue(number))) }
+    }
+  }
+
+  @Test("on a fixed clock a call takes no time")
+  func fixedClock() async throws {
+    let tool = CommandTool(
+      CommandDefinition(arguments: ["sleep", "0.05"]), folder: "/", clock: FixedClock(),
+      cancellation: Cancellation())
+    #expect(await tool.run(Attempt.request()).elapsedMicroseconds == 0)
+    let running = CommandTool(
+      CommandDefinition(arguments: ["sleep", "0.05"]), folder: "/", clock: SystemClock(),
+      cancellation: Cancellation())
+    #expect(await running.run(Attempt.request()).elapsedMicroseconds >= 50_000)
+  }
+}
