@@ -23,6 +23,8 @@ public struct ImportError: Error, Hashable, Sendable {
     /// A run without a single message.
     case noMessages
     case tooManyMessages(limit: Int)
+    /// A run whose contexts, each of which repeats the one before, come to more than this.
+    case tooLong(limitBytes: Int)
     /// The output holds another log of that name.
     case outputDiffers(log: String)
     /// The system's reason why the log could not be written.
@@ -64,6 +66,8 @@ extension ImportError.Code {
     case .noRuns: "holds no runs"
     case .noMessages: "a run without messages"
     case .tooManyMessages(let limit): "a run of more than \(limit) messages; split it"
+    case .tooLong(let limit):
+      "a run whose contexts hold more than \(limit >> 30) GiB together; split it"
     case .outputDiffers(let log):
       "\(log) exists already and holds something else; name another output folder or remove it"
     case .unwritable(let log, let reason): "\(log) cannot be written: \(reason)"

@@ -14,6 +14,9 @@ struct RunEvents {
   /// The most bytes of a reply as it stood.
   static let replyLimitBytes = 4 << 20
 
+  /// The most bytes that all contexts of a run may hold together.
+  static let contextLimitBytes = 16 << 30
+
   private let run: ParsedRun
   private let identity: RunIdentity
   private let goal: JSONValue
@@ -29,6 +32,8 @@ struct RunEvents {
   private var unmatchedResults = 0
   /// The messages that the model was shown so far, as a packet holds them.
   private var prompt: [JSONValue] = []
+  private var promptBytes = 0
+  private var contextBytes = 0
   /// Where those stand that no context has held yet.
   private var newPointers: [JSONPointer] = []
 
@@ -171,6 +176,10 @@ extension RunEvents {
   }
 
   private mutating func emitContext(pointers: [JSONPointer]) throws {
+    contextBytes += promptBytes
+    guard contextBytes <= Self.contextLimitBytes else {
+      throw ImportError(.tooLong(limitBytes: Self.contextLimitBytes))
+    }
     let data: JSONObject = [
       "runId": .string(identity.runId), "goal": goal, "prompt": ["messages": .array(prompt)],
     ]
@@ -240,17 +249,18 @@ extension RunEvents {
     if call == nil { unmatchedResults += 1 }
     let callId = call?.callId ?? "unmatched.\(unmatchedResults)"
     let data = result.data.cut(toBytes: Self.valueLimitBytes)
+    let error = result.error?.cut(toBytes: Self.valueLimitBytes)
     let payload = ToolResultPayload(
       callId: callId, tool: call?.tool ?? result.tool ?? "", caller: message.caller,
-      result: result.error.map {
-        .error(reason: $0.cut(toBytes: Self.valueLimitBytes), isEffectUnknown: false)
-      } ?? .ok(data: data))
+      result: error.map { .error(reason: $0, isEffectUnknown: false) } ?? .ok(data: data))
     try emit(
       .toolResult, payload.encoded, from: [message.pointer], extra: message.extra,
       step: call?.step, time: time)
     guard message.isSeenByAgent else { return }
-    add(
-      ["type": "tool_result", "callId": .string(callId), "data": result.error ?? data], of: message)
+    let part: JSONValue = [
+      "type": "tool_result", "callId": .string(callId), "data": error ?? data,
+    ]
+    add(["role": .string(message.roleName), "content": [part]], from: message)
   }
 }
 
@@ -273,12 +283,12 @@ extension RunEvents {
     if !extra.isEmpty {
       item["extra"] = .object(extra.mapValues { $0.cut(toBytes: Self.valueLimitBytes) })
     }
-    prompt.append(.object(item))
-    newPointers.append(message.pointer)
+    add(item, from: message)
   }
 
-  private mutating func add(_ part: JSONValue, of message: ParsedMessage) {
-    prompt.append(["role": .string(message.roleName), "content": [part]])
+  private mutating func add(_ item: JSONObject, from message: ParsedMessage) {
+    prompt.append(.object(item))
+    promptBytes += CanonicalJSON.encode(.object(item)).count
     newPointers.append(message.pointer)
   }
 
