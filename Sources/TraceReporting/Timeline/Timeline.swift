@@ -140,7 +140,7 @@ public struct Timeline {
   }
 
   private func tell(_ verdict: Verdict) -> Entry {
-    let rule = verdict.ruleId.map { "rule \($0)" } ?? "no rule"
+    let rule = verdict.ruleId.map { " (rule \($0))" } ?? ""
     let (label, role): (String, Painter.Role) =
       switch verdict.status {
       case .allow: ("allowed", .faint)
@@ -148,7 +148,7 @@ public struct Timeline {
       case .approvalRequired: ("ask first", .warning)
       }
     return Entry(
-      label, role, "\(verdict.tool): \(verdict.reason) (\(rule))", tail: verdict.callId)
+      label, role, "\(verdict.tool): \(verdict.reason)\(rule)", tail: verdict.callId)
   }
 
   private func tell(_ payload: ToolResultPayload) -> Entry {
