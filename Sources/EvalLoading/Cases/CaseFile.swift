@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import TraceJudging
 
 /// The keys of a case. Docs/eval-case-format.md explains each.
 enum CaseFile {
@@ -12,7 +13,7 @@ enum CaseFile {
     var human: ScriptedPerson?
     var tags: [String] = []
     var skip: EvalCase.Skip?
-    var expected: JSONValue?
+    var expected: Expectations?
   }
 
   static let fields: [Field<Draft>] = [
@@ -54,15 +55,17 @@ enum CaseFile {
     return nil
   }
 
-  private static let expected = Shape<JSONValue>(["type": "object", "minProperties": 1]) {
-    value, reader in
-    if case .object(let object) = value {
-      if !object.isEmpty { return value }
-      reader.report("a case without expectations; say at least one")
-    } else {
-      reader.reportKind(of: value, expected: "a mapping of expectations")
+  private static let expected = Shape<Expectations>(["$ref": "#/$defs/expected"]) { value, reader in
+    do throws(ExpectationErrors) {
+      return try Expectations(parsing: value)
+    } catch {
+      for problem in error.problems {
+        reader.report(
+          problem.message, hint: problem.hint, at: problem.isKey ? .key : .value,
+          deeper: Array(problem.pointer, in: value))
+      }
+      return nil
     }
-    return nil
   }
 
   private static let detailedSkip = Shape<EvalCase.Skip>.record(

@@ -1,5 +1,5 @@
 public import AgentRuntime
-public import AgentTrace
+public import TraceJudging
 
 /// A run that is wanted: what goes in, and what must be seen to have happened.
 public struct EvalCase: Sendable {
@@ -28,14 +28,14 @@ public struct EvalCase: Sendable {
   public var tags: [String]
   public var skip: Skip?
   /// What must be seen to have happened.
-  public var expected: JSONValue
+  public var expected: Expectations
   /// The file that it stands in, as the caller named it, and where it begins there.
   public var path: String
   public var position: TextPosition
 
   public init(
     caseId: String, input: String = "", recording: String? = nil, agent: String? = nil,
-    human: ScriptedPerson? = nil, tags: [String] = [], skip: Skip? = nil, expected: JSONValue,
+    human: ScriptedPerson? = nil, tags: [String] = [], skip: Skip? = nil, expected: Expectations,
     path: String = "", position: TextPosition = TextPosition(line: 1, column: 1)
   ) {
     self.caseId = caseId

@@ -86,6 +86,20 @@ final class FieldReader {
     }
   }
 
+  /// Notes that the value being read is no matcher.
+  func report(_ error: MatcherError, in value: JSONValue) {
+    let deeper = Array(error.pointer, in: value)
+    switch error.code {
+    case .unknownOperator(let name, let nearest?):
+      report(
+        "unknown operator \(name.quoted)", hint: "did you mean “\(nearest)”?", at: .key,
+        deeper: deeper)
+    case .unknownOperator, .laterVersion, .mixedKeys:
+      report(error.code.phrase, at: .key, deeper: deeper)
+    default: report(error.code.phrase, deeper: deeper)
+    }
+  }
+
   /// Whether an error was found in the value being read, so that what follows from it need not be
   /// told as well.
   var hasErrorHere: Bool {

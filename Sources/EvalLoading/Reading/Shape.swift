@@ -194,7 +194,7 @@ extension Shape where Value == Matcher {
       do throws(MatcherError) {
         return try Matcher(compiling: value)
       } catch {
-        reader.report(error.code.phrase, deeper: Array(error.pointer, in: value))
+        reader.report(error, in: value)
         return nil
       }
     }

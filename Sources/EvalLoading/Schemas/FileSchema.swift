@@ -1,15 +1,70 @@
-import AgentTrace
+public import AgentTrace
 
 /// The JSON Schemas (Draft 2020-12) of the files that people and programs read and write.
 ///
 /// Those of case, agent and policy files are made from the tables that the loaders read by, so that
-/// an editor and the loader agree. The same bytes stand under `Schemas/`.
+/// an editor and the loader agree on every key. What a schema cannot say (that two rules have the same
+/// id, that a pattern can be compiled, that a file is there) the loaders check alone. The same bytes
+/// stand under `Schemas/`.
 public enum FileSchema: String, Sendable, Hashable, CaseIterable {
+  /// A file of eval cases; one line of one, for JSONL.
   case `case`
+  /// An agent file.
   case agent
+  /// A policy file.
   case policy
+  /// A line of a run log, references resolved, as `agent-eval show --json` prints it.
   case event
+  /// What `agent-eval run --json` prints.
   case results
+
+  /// The schema. Made anew each time.
+  public var json: JSONValue {
+    let body: JSONObject =
+      switch self {
+      case .case: CaseSchema.file
+      case .agent: Self.object(AgentFile.fields)
+      case .policy: Self.object(PolicyFile.fields)
+      case .event: EventSchema.line
+      case .results: ResultsSchema.results
+      }
+    var schema = body
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    schema["title"] = .string(title)
+    schema["description"] = .string(summary)
+    if self == .case || self == .agent {
+      var definitions = schema["$defs"]?.objectValue ?? [:]
+      for member in MatcherSchema.definitions { definitions[member.key] = member.value }
+      schema["$defs"] = .object(definitions)
+    }
+    return .object(schema)
+  }
+
+  /// The schema as a file: indented by two spaces, keys sorted, a newline at the end.
+  public var text: String { IndentedJSON.text(json) + "\n" }
+
+  /// The name of its file under `Schemas/`.
+  public var fileName: String { "\(rawValue).schema.json" }
+
+  private var title: String {
+    switch self {
+    case .case: "agent-eval case file"
+    case .agent: "agent-eval agent file"
+    case .policy: "agent-eval policy file"
+    case .event: "agent-eval run log line"
+    case .results: "agent-eval results"
+    }
+  }
+
+  private var summary: String {
+    switch self {
+    case .case: "One case, a list of cases, or a mapping of cases. See Docs/eval-case-format.md."
+    case .agent: "An agent: its model, tools, policy and limits. See Docs/agent-files.md."
+    case .policy: "Ordered rules about which calls may run. See Docs/agent-files.md."
+    case .event: "One event or mark, references resolved. See Docs/log-format.md."
+    case .results: "The outcomes of cases, their trials and their expectations."
+    }
+  }
 }
 
 extension FileSchema {
@@ -30,5 +85,31 @@ extension FileSchema {
     if !required.isEmpty { schema["required"] = JSONValue(required) }
     for member in constraints { schema[member.key] = member.value }
     return schema
+  }
+}
+
+/// JSON for people to read.
+enum IndentedJSON {
+  /// A value with each member on a line of its own, indented by two spaces; what is short and holds
+  /// no object stands on one line.
+  static func text(_ value: JSONValue, indent: Int = 0) -> String {
+    let inner = String(repeating: " ", count: indent + 2)
+    let outer = String(repeating: " ", count: indent)
+    switch value {
+    case .object(let object) where !object.isEmpty:
+      let members = object.map { member in
+        inner + CanonicalJSON.string(.string(member.key)) + ": "
+          + text(member.value, indent: indent + 2)
+      }
+      return "{\n" + members.joined(separator: ",\n") + "\n\(outer)}"
+    case .array(let elements) where !elements.isEmpty:
+      if elements.allSatisfy({ $0.depth == 0 }) {
+        let line = "[" + elements.map { text($0) }.joined(separator: ", ") + "]"
+        if indent + line.utf8.count <= 80 { return line }
+      }
+      let lines = elements.map { inner + text($0, indent: indent + 2) }
+      return "[\n" + lines.joined(separator: ",\n") + "\n\(outer)]"
+    default: return CanonicalJSON.string(value, form: .plain)
+    }
   }
 }

@@ -1,0 +1,97 @@
+import AgentTrace
+
+/// What the schemas say of matchers; Docs/matchers.md says it in words.
+enum MatcherSchema {
+  private static let matcher: JSONValue = ["$ref": "#/$defs/matcher"]
+  private static let matchers: JSONValue = [
+    "type": "array", "minItems": 1, "items": ["$ref": "#/$defs/matcher"],
+  ]
+  private static let types: JSONValue = [
+    "enum": ["null", "boolean", "integer", "number", "string", "array", "object"]
+  ]
+  private static let hasOperator: JSONValue = [
+    "type": "object", "not": ["propertyNames": ["not": ["pattern": "^\\$"]]],
+  ]
+
+  /// `$defs` of each schema that speaks of matchers.
+  static let definitions: JSONObject = [
+    "matcher": [
+      "description": """
+      A value that must be equal, an object whose keys must match, or operators such as $regex.
+      """,
+      "if": hasOperator,
+      "then": ["$ref": "#/$defs/operators"],
+      "else": ["items": matcher, "additionalProperties": matcher],
+    ],
+    "operators": .object(operators),
+  ]
+
+  private static let operators: JSONObject = [
+    "type": "object", "additionalProperties": false, "minProperties": 1,
+    "properties": .object(
+      JSONObject(
+        table.map { row in
+          var property = row.schema
+          property["description"] = .string(row.note)
+          return (row.name, .object(property))
+        })),
+  ]
+
+  private static let table: [(name: String, note: String, schema: JSONObject)] = [
+    ("$any", "Any value that is there.", ["const": true]),
+    ("$absent", "The key is not there; with false, it is.", ["type": "boolean"]),
+    ("$not", "The matcher does not match.", ["$ref": "#/$defs/matcher"]),
+    ("$oneOf", "Exactly one of the matchers matches.", list),
+    ("$allOf", "All of the matchers match.", list),
+    ("$anyOf", "At least one of the matchers matches.", list),
+    ("$regex", "A text in which the pattern is found, anywhere.", ["type": "string"]),
+    ("$glob", "A text that the glob fits as a whole.", ["type": "string"]),
+    ("$gt", "A number greater than this.", ["type": "number"]),
+    ("$gte", "A number that is this or greater.", ["type": "number"]),
+    ("$lt", "A number less than this.", ["type": "number"]),
+    ("$lte", "A number that is this or less.", ["type": "number"]),
+    (
+      "$approx", "A number about this.",
+      [
+        "anyOf": [
+          ["type": "number"],
+          [
+            "type": "object", "additionalProperties": false, "required": ["value", "tolerance"],
+            "properties": [
+              "value": ["type": "number", "description": "The number."],
+              "tolerance": [
+                "type": "number", "minimum": 0, "description": "How far off it may be.",
+              ],
+            ],
+          ],
+        ]
+      ]
+    ),
+    (
+      "$contains", "A text that holds this text, or a list with an element that matches.",
+      ["$ref": "#/$defs/matcher"]
+    ),
+    (
+      "$length", "How many characters, elements or keys: a number, or operators on one.",
+      ["anyOf": [["type": "integer", "minimum": 0], ["$ref": "#/$defs/operators"]]]
+    ),
+    (
+      "$type", "The kind of value, or a list of kinds.",
+      ["anyOf": [types, ["type": "array", "minItems": 1, "items": types]]]
+    ),
+    ("$schema", "A value that this JSON Schema allows.", ["type": ["object", "boolean"]]),
+    ("$ignoreCase", "This text, whatever the case of its letters.", ["type": "string"]),
+    ("$exact", "Exactly this value, with no other keys.", [:]),
+    (
+      "$subsetOf",
+      "An object whose every key is here, with this value or what its operators allow.",
+      [
+        "type": "object",
+        "additionalProperties": ["if": hasOperator, "then": ["$ref": "#/$defs/operators"]],
+      ]
+    ),
+    ("$literal", "This value, with keys such as $regex taken as they are.", [:]),
+  ]
+
+  private static let list: JSONObject = matchers.objectValue ?? [:]
+}

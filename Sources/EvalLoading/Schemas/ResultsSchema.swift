@@ -1,0 +1,87 @@
+import AgentTrace
+import TraceJudging
+
+/// The schema of what `agent-eval run --json` prints.
+enum ResultsSchema {
+  static var results: JSONObject {
+    [
+      "type": "object", "required": ["schema", "cases", "summary"],
+      "properties": [
+        "schema": [
+          "const": "agent-eval/results/1",
+          "description": "The format; keys are added to it and never renamed.",
+        ],
+        "cases": [
+          "type": "array", "items": ["$ref": "#/$defs/case"],
+          "description": "One for each case that was to be judged.",
+        ],
+        "summary": [
+          "type": "object", "description": "How many cases had each outcome.",
+          "required": JSONValue(CaseOutcome.allCases.map(\.rawValue)),
+          "properties": .object(
+            JSONObject(
+              CaseOutcome.allCases.map { outcome in
+                (
+                  outcome.rawValue,
+                  [
+                    "type": "integer", "minimum": 0,
+                    "description": .string("Cases whose outcome is \(outcome.rawValue)."),
+                  ]
+                )
+              })),
+        ],
+      ],
+      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation],
+    ]
+  }
+
+  private static let caseOutcome = JSONValue(CaseOutcome.allCases.map(\.rawValue))
+  private static let outcome = JSONValue(Outcome.allCases.map(\.rawValue))
+
+  private static let evalCase: JSONValue = [
+    "type": "object", "required": ["caseId", "outcome", "trials"],
+    "properties": [
+      "caseId": ["type": "string", "description": "The case's name."],
+      "outcome": ["enum": caseOutcome, "description": "The judge's word on the case."],
+      "trials": [
+        "type": "array", "items": ["$ref": "#/$defs/trial"],
+        "description": "One for each run of the case.",
+      ],
+    ],
+  ]
+
+  private static let trial: JSONValue = [
+    "type": "object", "required": ["outcome", "expectations"],
+    "properties": [
+      "runId": ["type": ["string", "null"], "description": "The run that was judged."],
+      "log": ["type": ["string", "null"], "description": "The path of its log."],
+      "judgedFrom": [
+        "enum": ["summary", "body", .null],
+        "description": "Whether the log's summary was enough or its events were read.",
+      ],
+      "outcome": ["enum": caseOutcome, "description": "The judge's word on this run."],
+      "expectations": [
+        "type": "array", "items": ["$ref": "#/$defs/expectation"],
+        "description": "One for each expectation, in the order of the case format.",
+      ],
+    ],
+  ]
+
+  private static let expectation: JSONValue = [
+    "type": "object", "required": ["expectation", "outcome", "events", "message"],
+    "properties": [
+      "expectation": [
+        "type": "string",
+        "description": "Its place below expected, such as stopReason or toolsCalled[1].",
+      ],
+      "outcome": ["enum": outcome, "description": "The judge's word on the expectation."],
+      "events": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "The numbers of the fewest events that show it.",
+      ],
+      "message": ["type": "string", "description": "One sentence for a person."],
+      "expected": ["type": "string", "description": "What was asked."],
+      "actual": ["type": "string", "description": "What was there instead."],
+    ],
+  ]
+}
