@@ -102,7 +102,7 @@ public struct EvalRunner: Sendable {
     let run = try RecordedRun(path: log)
     return TrialResult(
       runId: run.trajectory.runId, log: run.path, judgedFrom: "body",
-      judgement: try Judge.judge(run.trajectory, against: Expectations(parsing: evalCase.expected)))
+      judgement: Judge.judge(run.trajectory, against: evalCase.expected))
   }
 
   /// The logs that show what became of a case; made now where the options or the case say so.

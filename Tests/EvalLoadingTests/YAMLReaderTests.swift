@@ -16,18 +16,23 @@ struct YAMLReaderTests {
   // MARK: Damage and limits
 
   @Test(
-    "Nesting beyond the limit is an error at its place, however it is written",
-    arguments: [
-      String(repeating: "[", count: 100_000), String(repeating: "[\n", count: 100_000),
-      String(repeating: "{a: ", count: 100_000), String(repeating: "- ", count: 100_000) + "a",
-      String(repeating: "? ", count: 10_000) + "a",
-      (0..<2_000).map { String(repeating: " ", count: $0) + "a:" }.joined(separator: "\n"),
-      String(repeating: "[", count: 129) + String(repeating: "]", count: 129),
-    ])
-  func deepNesting(text: String) {
+    "Nesting beyond the limit is an error, however it is written",
+    arguments: ["[", "[\n", "{a: ", "- ", "indented", "closed"])
+  func deepNesting(opening: String) {
+    let text =
+      switch opening {
+      case "indented":
+        (0..<2_000).map { String(repeating: " ", count: $0) + "a:" }.joined(separator: "\n")
+      case "closed": String(repeating: "[", count: 129) + String(repeating: "]", count: 129)
+      default: String(repeating: opening, count: 100_000) + "a"
+      }
     let result = read(text)
     #expect(result.values.isEmpty)
     #expect(result.diagnostics.count == 1)
+    let message = result.diagnostics.first ?? ""
+    // libyaml has a limit of its own for what opens within one line.
+    #expect(
+      message.contains("nesting deeper than 128") || message.contains("nesting level"), "\(message)")
   }
 
   @Test("Nesting up to the limit is read")
@@ -47,7 +52,7 @@ struct YAMLReaderTests {
     #expect(result.values.isEmpty)
     #expect(
       result.diagnostics == [
-        "f.yaml:6:35: error: more than 1000000 values, aliases written out"
+        "f.yaml:6:45: error: more than 1000000 values, aliases written out"
       ])
   }
 
@@ -126,8 +131,8 @@ struct YAMLReaderTests {
   @Test(
     "What is no YAML is an error with its place",
     arguments: [
-      ("a: [1, 2", 1, 9), ("a: b: c", 1, 5), ("\ta: 1", 1, 1), ("a:\n\tb: 1", 2, 1),
-      ("a: 'x", 1, 6), ("a: \"\\x\"", 1, 4), ("- a\nb: 1", 2, 1), ("a: @x", 1, 4),
+      ("a: [1, 2", 2, 1), ("a: b: c", 1, 5), ("\ta: 1", 1, 1), ("a:\n\tb: 1", 2, 1),
+      ("a: 'x", 1, 6), ("a: \"\\x\"", 1, 7), ("- a\nb: 1", 2, 1), ("a: @x", 1, 4),
       ("a: %x", 1, 4), ("{]", 1, 2), ("a: 1\n b: 2", 2, 3), ("]", 1, 1), ("--- a\n... b", 2, 5),
     ])
   func syntaxErrors(text: String, line: Int, column: Int) {

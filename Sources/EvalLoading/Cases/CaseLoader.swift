@@ -29,7 +29,7 @@ public struct CaseLoader: Sendable {
     var batch = CaseBatch(areRunsElsewhere: areRunsElsewhere, limits: limits)
     batch.diagnostics = finder.diagnostics
     for file in finder.files {
-      guard batch.load(file.path) == nil else { continue }
+      guard batch.load(file.path) != nil else { continue }
       batch.diagnostics.append(
         Diagnostic(
           file.isNamed ? .error : .warning, path: file.path,

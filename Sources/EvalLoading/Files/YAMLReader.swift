@@ -27,6 +27,9 @@ struct YAMLReader {
   init(_ bytes: [UInt8], path: String, limits: SourceLimits) {
     self.path = path
     self.limits = limits
+    // libyaml would count a byte order mark as a column, and so as indentation.
+    let mark: [UInt8] = [0xef, 0xbb, 0xbf]
+    let bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(3)) : bytes
     do {
       try refuseDirectiveFlood(bytes)
       try bytes.withUnsafeBufferPointer { buffer throws(Diagnostic) in try read(buffer) }

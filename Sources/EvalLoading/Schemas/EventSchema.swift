@@ -76,244 +76,235 @@ enum EventSchema {
 
   // MARK: Event types
 
-  /// The keys of each type's data; an `!` behind a name says that it is always there.
+  /// What each type's data holds; an `!` behind a key says that it is always there.
   private static let types: [(name: String, schema: JSONValue)] = [
-    (
-      EventType.runStarted.rawValue,
-      object(
-        "The run began.",
-        [
-          ("formatVersion!", integer, "The version of the log format: 1."),
-          (
-            "agent",
-            object(
-              "",
-              [
-                ("name", string, "The agent's name."),
-                ("version", string, "The agent's version."),
-                ("digest", string, "SHA-256 of the agent file's bytes."),
-              ]), "Who ran."
-          ),
-          ("goal", any, "What the agent was to do."),
-          ("input", any, "What a user said first."),
-          ("limits", ref("limits"), "What the run might use at most."),
-          (
-            "policyContext",
-            object(
-              "",
-              [
-                ("actorId", string, "The principal on whose behalf the agent ran."),
-                ("tenantId", string, "The tenant of that principal."),
-                ("route", string, "The route that led to the agent."),
-                ("attributes", mapping, "Anything else."),
-              ]), "Who the run acted for."
-          ),
-          ("policyDigest", string, "SHA-256 of the policy file's bytes."),
-          ("tools", list(ref("tool")), "The tools of the agent."),
-          (
-            "model",
-            object(
-              "",
-              [
-                ("provider", string, "Who served the model."), ("name", string, "Its name."),
-              ]), "Which model decided."
-          ),
-          ("seed", integer, "The seed of everything random."),
-          (
-            "case",
-            object(
-              "",
-              [
-                ("caseId!", string, "The eval case."), ("trial", integer, "Which trial of it."),
-              ]), "The case that was run."
-          ),
-          (
-            "parent",
-            object(
-              "",
-              [
-                ("runId!", string, "The other run."),
-                ("seq!", ref("count"), "The last event that both share."),
-                ("relation!", string, "fork, task or subagent."),
-              ]), "The run that this one came from."
-          ),
-          ("pipelineId", string, "The pipeline it is part of."),
-          ("taskId", string, "The task of that pipeline."),
-          ("recorded", mapping, "Imports: none or partial for each channel that is not whole."),
-          ("source", mapping, "Imports: format, file, index and labels of the source."),
-          ("tags", list(string), "Words to find it by."),
-        ])
-    ),
-    (
-      EventType.toolsListed.rawValue,
-      object(
-        "A source of tools was asked what it offers.",
-        [
-          ("source!", ref("text"), "Which source."), ("tools!", list(ref("tool")), "Its tools."),
-          ("digest!", string, "SHA-256 of the canonical list."),
-        ])
-    ),
-    (
-      EventType.contextBuilt.rawValue,
-      object(
-        "What the model was given before a decision.",
-        [
-          ("runId!", string, "The run."), ("goal", any, "What the agent is to do."),
-          ("stateSummary", mapping, "A few figures of the state."),
-          ("observations", list(any), "What was observed: id and summary."),
-          ("toolsDisclosed", list(string), "Names of the tools that it may call."),
-          ("evidenceRefs", list(string), "Ids of results that an answer may cite."),
-          ("memoryRefs", list(string), "Notes that were read, as scope/key."),
-          ("included", list(ref("contextItem")), "What was taken in, and why."),
-          ("omittedRefs", list(ref("contextItem")), "What was left out, and why."),
-          (
-            "prompt", object("", [("messages", list(any), "Each with role and content.")]),
-            "The messages as the model got them."
-          ),
-          (
-            "tokens",
-            object(
-              "",
-              [
-                ("estimate", ref("count"), "Estimated tokens of the prompt."),
-                ("budget", ref("count"), "How many there may be."),
-              ]), "How large the prompt is."
-          ),
-        ])
-    ),
-    (
-      EventType.modelResult.rawValue,
-      object(
-        "A try of a call to a model.",
-        [
-          ("purpose!", string, "decide, summarize, human or judge."),
-          ("attempt!", integer, "Which try, from 1."),
-          ("requestDigest", string, "SHA-256 of the canonical request."),
-          ("reply", any, "The reply as it was received."),
-          ("error", ref("text"), "Why there is none."),
-          (
-            "usage",
-            object(
-              "",
-              [
-                ("inputTokens", ref("count"), "Tokens that went in."),
-                ("outputTokens", ref("count"), "Tokens that came out."),
-              ]), "Tokens of this try."
-          ),
-          ("cost", number, "Money, in the currency of the model's prices."),
-          ("model", string, "The model that answered."),
-          ("finishReason", string, "Why it ended, in its own word."),
-          ("elapsedMicroseconds", ref("count"), "How long it took."),
-        ])
-    ),
-    (
-      EventType.decision.rawValue,
-      object(
-        "What the reply was read as.",
-        [
-          (
-            "kind!", words(["answer", "tool", "ask_human", "stop", "invalid"]),
-            "What kind of decision."
-          ),
-          ("text", ref("text"), "The answer."),
-          ("evidenceRefs", list(string), "What the answer rests on."),
-          ("calls", list(ref("call")), "The calls that are proposed."),
-          ("question", ref("text"), "The question to a person."),
-          ("reason", ref("text"), "Why the model stops, or why the reply is no decision."),
-          ("caller", string, "Who makes the calls; the agent without it."),
-          ("modelResult", ref("count"), "The event with the reply."),
-        ])
-    ),
-    (
-      EventType.policyDecision.rawValue,
-      object(
-        "The gate's verdict on a call.",
-        [
-          ("callId!", string, "The call."), ("tool!", ref("text"), "Its tool."),
-          ("status!", words(VerdictStatus.allCases.map(\.rawValue)), "The verdict."),
-          ("reason!", ref("text"), "Why."), ("ruleId", string, "The rule that decided."),
-          ("context", mapping, "What the gate knew."),
-        ])
-    ),
-    (
-      EventType.toolStarted.rawValue,
-      object(
-        "A tool is about to run.",
-        [
-          ("callId!", string, "The call."), ("tool!", ref("text"), "The tool."),
-          ("attempt!", integer, "Which try, from 1."),
-          ("idempotencyKey!", string, "The same for every try."),
-        ])
-    ),
-    (
-      EventType.toolResult.rawValue,
-      object(
-        "What became of a call.",
-        [
-          ("callId!", string, "The call."), ("tool!", ref("text"), "The tool."),
-          ("caller", string, "Who made the call; the agent without it."),
-          ("status!", words(["ok", "refused", "error"]), "How it ended."),
-          ("data", any, "What the tool returned."), ("reason", any, "Why it did not."),
-          ("effect", words(["unknown"]), "Nobody knows whether it did its work."),
-          ("attempts", integer, "How often the tool was started."),
-          ("elapsedMicroseconds", ref("count"), "How long it took."),
-        ])
-    ),
-    (
-      EventType.approval.rawValue,
-      object(
-        "A person granted or denied a call.",
-        [
-          ("callId!", string, "The call."), ("actionId!", string, "What the answer covers."),
-          ("granted!", ["type": "boolean"], "Whether it may run."),
-          ("by!", ref("text"), "Who answered."), ("reason", string, "Why."),
-        ])
-    ),
-    (
-      EventType.humanReplied.rawValue,
-      object(
-        "A person spoke.",
-        [
-          ("text!", any, "What they said."), ("by", string, "Who."),
-          ("replyTo", ref("count"), "The event that asked."),
-        ])
-    ),
-    (EventType.memoryRead.rawValue, note("A note was looked up.")),
-    (EventType.memoryWritten.rawValue, note("A note was kept.")),
-    (
-      EventType.breakerChanged.rawValue,
-      object(
-        "A tool's circuit breaker changed.",
-        [
-          ("tool!", ref("text"), "The tool."),
-          ("state!", words(BreakerChanged.State.allCases.map(\.rawValue)), "Its state now."),
-          ("failures!", ref("count"), "Failures in a row so far."),
-        ])
-    ),
-    (
-      EventType.runResumed.rawValue,
-      object(
-        "The log was opened again.",
-        [
-          ("why!", ref("text"), "Why."), ("cutAt", ref("count"), "Where a torn log was cut."),
-          ("bytesDropped", ref("count"), "How much was cut off."),
-        ])
-    ),
-    (
-      EventType.stop.rawValue,
-      object(
-        "The run ended or paused.",
-        [
-          ("reason!", words(StopReason.names), "Why."), ("detail", string, "Its cause."),
-          ("answer", ref("text"), "The run's answer."),
-          ("evidenceRefs", list(string), "What the answer rests on."),
-          ("final", ["type": "boolean"], "Whether the run may not go on in this log."),
-          ("totals", ref("totals"), "What the run used."),
-          ("stateFormat", integer, "The format of the state that the digest speaks of."),
-          ("stateDigest", string, "The digest of the state before this event."),
-        ])
-    ),
+    (EventType.runStarted.rawValue, runStarted),
+    (EventType.toolsListed.rawValue, toolsListed),
+    (EventType.contextBuilt.rawValue, contextBuilt),
+    (EventType.modelResult.rawValue, modelResult),
+    (EventType.decision.rawValue, decision),
+    (EventType.policyDecision.rawValue, policyDecision),
+    (EventType.toolStarted.rawValue, toolStarted),
+    (EventType.toolResult.rawValue, toolResult),
+    (EventType.approval.rawValue, approval),
+    (EventType.humanReplied.rawValue, humanReplied),
+    (EventType.memoryRead.rawValue, memoryRead),
+    (EventType.memoryWritten.rawValue, memoryWritten),
+    (EventType.breakerChanged.rawValue, breakerChanged),
+    (EventType.runResumed.rawValue, runResumed),
+    (EventType.stop.rawValue, stop),
   ]
+
+  private static let runStarted: JSONValue = object(
+    "The run began.",
+    [
+      Key("formatVersion!", integer, "The version of the log format: 1."),
+      Key(
+        "agent",
+        object(
+          "",
+          [
+            Key("name", string, "The agent's name."),
+            Key("version", string, "The agent's version."),
+            Key("digest", string, "SHA-256 of the agent file's bytes."),
+          ]), "Who ran."
+      ),
+      Key("goal", any, "What the agent was to do."),
+      Key("input", any, "What a user said first."),
+      Key("limits", ref("limits"), "What the run might use at most."),
+      Key(
+        "policyContext",
+        object(
+          "",
+          [
+            Key("actorId", string, "The principal on whose behalf the agent ran."),
+            Key("tenantId", string, "The tenant of that principal."),
+            Key("route", string, "The route that led to the agent."),
+            Key("attributes", mapping, "Anything else."),
+          ]), "Who the run acted for."
+      ),
+      Key("policyDigest", string, "SHA-256 of the policy file's bytes."),
+      Key("tools", list(ref("tool")), "The tools of the agent."),
+      Key(
+        "model",
+        object(
+          "",
+          [
+            Key("provider", string, "Who served the model."), Key("name", string, "Its name."),
+          ]), "Which model decided."
+      ),
+      Key("seed", integer, "The seed of everything random."),
+      Key(
+        "case",
+        object(
+          "",
+          [
+            Key("caseId!", string, "The eval case."), Key("trial", integer, "Which trial of it."),
+          ]), "The case that was run."
+      ),
+      Key(
+        "parent",
+        object(
+          "",
+          [
+            Key("runId!", string, "The other run."),
+            Key("seq!", ref("count"), "The last event that both share."),
+            Key("relation!", string, "fork, task or subagent."),
+          ]), "The run that this one came from."
+      ),
+      Key("pipelineId", string, "The pipeline it is part of."),
+      Key("taskId", string, "The task of that pipeline."),
+      Key("recorded", mapping, "Imports: none or partial for each channel that is not whole."),
+      Key("source", mapping, "Imports: format, file, index and labels of the source."),
+      Key("tags", list(string), "Words to find it by."),
+    ])
+
+  private static let toolsListed: JSONValue = object(
+    "A source of tools was asked what it offers.",
+    [
+      Key("source!", ref("text"), "Which source."), Key("tools!", list(ref("tool")), "Its tools."),
+      Key("digest!", string, "SHA-256 of the canonical list."),
+    ])
+
+  private static let contextBuilt: JSONValue = object(
+    "What the model was given before a decision.",
+    [
+      Key("runId!", string, "The run."), Key("goal", any, "What the agent is to do."),
+      Key("stateSummary", mapping, "A few figures of the state."),
+      Key("observations", list(any), "What was observed: id and summary."),
+      Key("toolsDisclosed", list(string), "Names of the tools that it may call."),
+      Key("evidenceRefs", list(string), "Ids of results that an answer may cite."),
+      Key("memoryRefs", list(string), "Notes that were read, as scope/key."),
+      Key("included", list(ref("contextItem")), "What was taken in, and why."),
+      Key("omittedRefs", list(ref("contextItem")), "What was left out, and why."),
+      Key(
+        "prompt", object("", [Key("messages", list(any), "Each with role and content.")]),
+        "The messages as the model got them."
+      ),
+      Key(
+        "tokens",
+        object(
+          "",
+          [
+            Key("estimate", ref("count"), "Estimated tokens of the prompt."),
+            Key("budget", ref("count"), "How many there may be."),
+          ]), "How large the prompt is."
+      ),
+    ])
+
+  private static let modelResult: JSONValue = object(
+    "A try of a call to a model.",
+    [
+      Key("purpose!", string, "decide, summarize, human or judge."),
+      Key("attempt!", integer, "Which try, from 1."),
+      Key("requestDigest", string, "SHA-256 of the canonical request."),
+      Key("reply", any, "The reply as it was received."),
+      Key("error", ref("text"), "Why there is none."),
+      Key(
+        "usage",
+        object(
+          "",
+          [
+            Key("inputTokens", ref("count"), "Tokens that went in."),
+            Key("outputTokens", ref("count"), "Tokens that came out."),
+          ]), "Tokens of this try."
+      ),
+      Key("cost", number, "Money, in the currency of the model's prices."),
+      Key("model", string, "The model that answered."),
+      Key("finishReason", string, "Why it ended, in its own word."),
+      Key("elapsedMicroseconds", ref("count"), "How long it took."),
+    ])
+
+  private static let decision: JSONValue = object(
+    "What the reply was read as.",
+    [
+      Key(
+        "kind!", words(["answer", "tool", "ask_human", "stop", "invalid"]),
+        "What kind of decision."
+      ),
+      Key("text", ref("text"), "The answer."),
+      Key("evidenceRefs", list(string), "What the answer rests on."),
+      Key("calls", list(ref("call")), "The calls that are proposed."),
+      Key("question", ref("text"), "The question to a person."),
+      Key("reason", ref("text"), "Why the model stops, or why the reply is no decision."),
+      Key("caller", string, "Who makes the calls; the agent without it."),
+      Key("modelResult", ref("count"), "The event with the reply."),
+    ])
+
+  private static let policyDecision: JSONValue = object(
+    "The gate's verdict on a call.",
+    [
+      Key("callId!", string, "The call."), Key("tool!", ref("text"), "Its tool."),
+      Key("status!", words(VerdictStatus.allCases.map(\.rawValue)), "The verdict."),
+      Key("reason!", ref("text"), "Why."), Key("ruleId", string, "The rule that decided."),
+      Key("context", mapping, "What the gate knew."),
+    ])
+
+  private static let toolStarted: JSONValue = object(
+    "A tool is about to run.",
+    [
+      Key("callId!", string, "The call."), Key("tool!", ref("text"), "The tool."),
+      Key("attempt!", integer, "Which try, from 1."),
+      Key("idempotencyKey!", string, "The same for every try."),
+    ])
+
+  private static let toolResult: JSONValue = object(
+    "What became of a call.",
+    [
+      Key("callId!", string, "The call."), Key("tool!", ref("text"), "The tool."),
+      Key("caller", string, "Who made the call; the agent without it."),
+      Key("status!", words(["ok", "refused", "error"]), "How it ended."),
+      Key("data", any, "What the tool returned."), Key("reason", any, "Why it did not."),
+      Key("effect", words(["unknown"]), "Nobody knows whether it did its work."),
+      Key("attempts", integer, "How often the tool was started."),
+      Key("elapsedMicroseconds", ref("count"), "How long it took."),
+    ])
+
+  private static let approval: JSONValue = object(
+    "A person granted or denied a call.",
+    [
+      Key("callId!", string, "The call."), Key("actionId!", string, "What the answer covers."),
+      Key("granted!", ["type": "boolean"], "Whether it may run."),
+      Key("by!", ref("text"), "Who answered."), Key("reason", string, "Why."),
+    ])
+
+  private static let humanReplied: JSONValue = object(
+    "A person spoke.",
+    [
+      Key("text!", any, "What they said."), Key("by", string, "Who."),
+      Key("replyTo", ref("count"), "The event that asked."),
+    ])
+
+  private static let memoryRead: JSONValue = note("A note was looked up.")
+
+  private static let memoryWritten: JSONValue = note("A note was kept.")
+
+  private static let breakerChanged: JSONValue = object(
+    "A tool's circuit breaker changed.",
+    [
+      Key("tool!", ref("text"), "The tool."),
+      Key("state!", words(BreakerChanged.State.allCases.map(\.rawValue)), "Its state now."),
+      Key("failures!", ref("count"), "Failures in a row so far."),
+    ])
+
+  private static let runResumed: JSONValue = object(
+    "The log was opened again.",
+    [
+      Key("why!", ref("text"), "Why."), Key("cutAt", ref("count"), "Where a torn log was cut."),
+      Key("bytesDropped", ref("count"), "How much was cut off."),
+    ])
+
+  private static let stop: JSONValue = object(
+    "The run ended or paused.",
+    [
+      Key("reason!", words(StopReason.names), "Why."), Key("detail", string, "Its cause."),
+      Key("answer", ref("text"), "The run's answer."),
+      Key("evidenceRefs", list(string), "What the answer rests on."),
+      Key("final", ["type": "boolean"], "Whether the run may not go on in this log."),
+      Key("totals", ref("totals"), "What the run used."),
+      Key("stateFormat", integer, "The format of the state that the digest speaks of."),
+      Key("stateDigest", string, "The digest of the state before this event."),
+    ])
 
   // MARK: Parts
 
@@ -324,51 +315,51 @@ enum EventSchema {
   private static let call = object(
     "A call that a decision proposes.",
     [
-      ("callId!", string, "Ours: step, try and index."), ("name!", ref("text"), "The tool."),
-      ("input!", any, "What goes in."), ("providerCallId", string, "The model's own id."),
+      Key("callId!", string, "Ours: step, try and index."), Key("name!", ref("text"), "The tool."),
+      Key("input!", any, "What goes in."), Key("providerCallId", string, "The model's own id."),
     ])
 
   private static let tool = object(
     "A tool as the model and the gate see it.",
     [
-      ("name!", string, "Its name."), ("description", string, "What the model is told."),
-      ("inputSchema", any, "The JSON Schema of its input."),
-      ("outputSchema", any, "The JSON Schema of its result."),
-      ("sideEffect", words(SideEffect.allCases.map(\.rawValue)), "What running it does."),
-      ("sensitivity", string, "A word of the agent's author."),
-      ("timeoutSeconds", number, "Seconds until a call is cut off."),
-      ("idempotent", ["type": "boolean"], "Whether a call may be made again."),
+      Key("name!", string, "Its name."), Key("description", string, "What the model is told."),
+      Key("inputSchema", any, "The JSON Schema of its input."),
+      Key("outputSchema", any, "The JSON Schema of its result."),
+      Key("sideEffect", words(SideEffect.allCases.map(\.rawValue)), "What running it does."),
+      Key("sensitivity", string, "A word of the agent's author."),
+      Key("timeoutSeconds", number, "Seconds until a call is cut off."),
+      Key("idempotent", ["type": "boolean"], "Whether a call may be made again."),
     ])
 
   private static let limits = object(
     "What a run may use at most.",
     [
-      ("maxSteps", integer, "Decisions."), ("maxToolCalls", integer, "Executed calls."),
-      ("maxTokens", integer, "Tokens in and out."), ("maxCost", number, "Money."),
-      ("timeoutSeconds", number, "Seconds of active run time."),
+      Key("maxSteps", integer, "Decisions."), Key("maxToolCalls", integer, "Executed calls."),
+      Key("maxTokens", integer, "Tokens in and out."), Key("maxCost", number, "Money."),
+      Key("timeoutSeconds", number, "Seconds of active run time."),
     ])
 
   private static let totals = object(
     "What a run used.",
     [
-      ("steps!", ref("count"), "Completed steps."),
-      ("toolCalls!", ref("count"), "Executed calls."),
-      ("modelCalls!", ref("count"), "Tries of calls to models."),
-      ("inputTokens!", ref("count"), "Tokens that went in."),
-      ("outputTokens!", ref("count"), "Tokens that came out."),
-      ("cost", number, "Money; absent when unknown."),
+      Key("steps!", ref("count"), "Completed steps."),
+      Key("toolCalls!", ref("count"), "Executed calls."),
+      Key("modelCalls!", ref("count"), "Tries of calls to models."),
+      Key("inputTokens!", ref("count"), "Tokens that went in."),
+      Key("outputTokens!", ref("count"), "Tokens that came out."),
+      Key("cost", number, "Money; absent when unknown."),
     ])
 
   private static let contextItem = object(
     "Something that was taken in or left out.",
-    [("ref!", ref("text"), "What."), ("reason!", ref("text"), "Why.")])
+    [Key("ref!", ref("text"), "What."), Key("reason!", ref("text"), "Why.")])
 
   private static func note(_ summary: String) -> JSONValue {
     object(
       summary,
       [
-        ("scope!", string, "run, agent or actor."), ("key!", string, "What it is found by."),
-        ("value", any, "The note; absent where there is none."),
+        Key("scope!", string, "run, agent or actor."), Key("key!", string, "What it is found by."),
+        Key("value", any, "The note; absent where there is none."),
       ])
   }
 
@@ -380,12 +371,25 @@ enum EventSchema {
   private static let number: JSONValue = ["type": "number"]
   private static let mapping: JSONValue = ["type": "object"]
 
+  /// A key, its schema and what it says.
+  private struct Key {
+    var name: String
+    var schema: JSONValue
+    var note: String
+
+    init(_ name: String, _ schema: JSONValue, _ note: String) {
+      self.name = name
+      self.schema = schema
+      self.note = note
+    }
+  }
+
   private static func words(_ words: [String]) -> JSONValue { ["enum": JSONValue(words)] }
   private static func list(_ items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
   private static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
 
   private static func object(
-    _ summary: String, _ keys: [(name: String, schema: JSONValue, note: String)]
+    _ summary: String, _ keys: [Key]
   ) -> JSONValue {
     var properties = JSONObject()
     var required: [String] = []

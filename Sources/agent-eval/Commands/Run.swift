@@ -72,7 +72,7 @@ struct Run: AsyncParsableCommand {
 
   /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
   private func load() throws -> [EvalCase] {
-    let loaded = CaseLoader.load(paths)
+    let loaded = CaseLoader.load(paths, areRunsElsewhere: runs != nil)
     Diagnostics.print(loaded.diagnostics)
     if loaded.diagnostics.hasErrors { throw ExitCode(2) }
     guard let filter else {

@@ -1,0 +1,352 @@
+import AgentTrace
+import Foundation
+import TestSupport
+import Testing
+import TraceJudging
+import TraceMatching
+
+@testable import EvalLoading
+
+@Suite("JSON Schemas of files")
+struct FileSchemaTests {
+  @Test("The files under Schemas are these schemas, byte for byte", arguments: FileSchema.allCases)
+  func checkedIn(schema: FileSchema) throws {
+    let path = "\(Project.root)/Schemas/\(schema.fileName)"
+    if ProcessInfo.processInfo.environment["UPDATE_SCHEMAS"] != nil {
+      try schema.text.write(toFile: path, atomically: true, encoding: .utf8)
+    }
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == schema.text)
+  }
+
+  @Test("A schema is valid JSON that can be compiled", arguments: FileSchema.allCases)
+  func compiles(schema: FileSchema) throws {
+    let json = try JSONValue(parsing: schema.text)
+    #expect(json == schema.json)
+    _ = try JSONSchema(compiling: json)
+  }
+
+  @Test("Every property of every schema is described", arguments: FileSchema.allCases)
+  func described(schema: FileSchema) {
+    var pending: [(String, JSONValue)] = [("", schema.json)]
+    while let (path, value) = pending.popLast() {
+      // A condition repeats properties only to look at them.
+      for member in value.objectValue ?? [:] where !["if", "then", "not"].contains(member.key) {
+        if member.key == "properties", path != "/properties" {
+          for property in member.value.objectValue ?? [:]
+          where !path.hasSuffix("/allOf") || property.value["description"] != nil {
+            let text = property.value["description"]?.stringValue ?? ""
+            #expect(!text.isEmpty, "\(path)/\(property.key)")
+          }
+        }
+        pending.append(("\(path)/\(member.key)", member.value))
+      }
+      for element in value.arrayValue ?? [] { pending.append((path, element)) }
+    }
+  }
+
+  @Test("The schema of expectations names every expectation and every key of a call")
+  func expectationKeys() {
+    let properties = ExpectationsSchema.expected["properties"]?.objectValue ?? [:]
+    #expect(Set(properties.keys) == Set(Expectations.keyNames))
+    let entry = ExpectationsSchema.entries(isExecuted: true)["items"]?["anyOf"]?[1]?["properties"]
+    #expect(Set(entry?.objectValue?.keys ?? []) == Set(CallEntry.keyNames))
+  }
+
+  @Test("The schema of matchers names every operator of this version")
+  func operators() {
+    let known = MatcherSchema.definitions["operators"]?["properties"]?.objectValue?.keys ?? []
+    #expect(Set(known) == Set(Matcher.operatorNames).subtracting(["$from"]))
+  }
+
+  // MARK: The loader and the schema agree
+
+  /// What the loader says of a text, and what the schema says.
+  private func verdicts(
+    _ text: String, as kind: FileSchema
+  ) throws -> (loader: [String], schema: [String]) {
+    let bytes = Array(text.utf8)
+    let document = SourceDocument(bytes, path: "f.yaml")
+    #expect(document.diagnostics.isEmpty, "\(text)")
+    let value = try #require(document.roots.first?.value)
+    let violations = try JSONSchema(compiling: kind.json).validate(value).map(\.description)
+    let diagnostics: [Diagnostic]
+    switch kind {
+    case .case:
+      let folder = try TemporaryFolder()
+      let path = try folder.write("f.yaml", text)
+      diagnostics = withExtendedLifetime(folder) {
+        CaseLoader.load([path], areRunsElsewhere: true).diagnostics
+      }
+    case .agent: diagnostics = AgentLoader.load(bytes, path: "f.yaml").diagnostics
+    default: diagnostics = PolicyLoader.read(document).diagnostics
+    }
+    return (
+      diagnostics.filter { $0.severity == .error }.map(\.description), violations
+    )
+  }
+
+  @Test("Valid cases are valid to both", arguments: validCases)
+  func validCase(text: String) throws {
+    let verdicts = try verdicts(text, as: .case)
+    #expect(verdicts.loader == [])
+    #expect(verdicts.schema == [])
+  }
+
+  @Test("Invalid cases are invalid to both", arguments: invalidCases)
+  func invalidCase(text: String) throws {
+    let verdicts = try verdicts(text, as: .case)
+    #expect(verdicts.loader != [])
+    #expect(verdicts.schema != [])
+  }
+
+  @Test("Valid agents are valid to both", arguments: validAgents)
+  func validAgent(text: String) throws {
+    let verdicts = try verdicts(text, as: .agent)
+    #expect(verdicts.loader == [])
+    #expect(verdicts.schema == [])
+  }
+
+  @Test("Invalid agents are invalid to both", arguments: invalidAgents)
+  func invalidAgent(text: String) throws {
+    let verdicts = try verdicts(text, as: .agent)
+    #expect(verdicts.loader != [])
+    #expect(verdicts.schema != [])
+  }
+
+  @Test("Policies are valid or invalid to both", arguments: policies)
+  func policy(text: String, isValid: Bool) throws {
+    let verdicts = try verdicts(text, as: .policy)
+    #expect(verdicts.loader.isEmpty == isValid)
+    #expect(verdicts.schema.isEmpty == isValid)
+  }
+
+  @Test("Every line of a recorded run fits the schema of events")
+  func events() throws {
+    let schema = try JSONSchema(compiling: FileSchema.event.json)
+    let sink = InMemoryEventSink()
+    for (index, payload) in samplePayloads.enumerated() {
+      sink.append(
+        Event(
+          seq: index, step: 0, type: payload.type, runId: "r", t: 0, data: payload.encoded),
+        isEffectAhead: false)
+    }
+    for event in sink.events {
+      let line = try JSONValue(parsing: event.encodedLine())
+      #expect(schema.validate(line).map(\.description) == [], "\(event.type)")
+    }
+    let mark = try JSONValue(parsing: Mark(name: "seal", data: [:]).encodedLine())
+    #expect(schema.validate(mark).isEmpty)
+    #expect(!schema.validate(["seq": 0]).isEmpty)
+    #expect(
+      !schema.validate([
+        "seq": 0, "step": 0, "type": "tool_result", "runId": "r", "t": 0,
+        "data": ["callId": "1", "tool": "a", "status": "fine"],
+      ]).isEmpty)
+  }
+
+  @Test("Results as the vocabulary writes them fit their schema")
+  func results() throws {
+    let schema = try JSONSchema(compiling: FileSchema.results.json)
+    let results: JSONValue = [
+      "schema": "agent-eval/results/1",
+      "cases": [
+        [
+          "caseId": "a", "outcome": "fail",
+          "trials": [
+            [
+              "runId": "r", "log": "x.jsonl.gz", "judgedFrom": "body", "outcome": "fail",
+              "expectations": [
+                [
+                  "expectation": "stopReason", "outcome": "not_exercised", "events": [3],
+                  "message": "m",
+                ]
+              ],
+            ]
+          ],
+        ]
+      ], "summary": ["pass": 0, "fail": 1, "inconclusive": 0, "error": 0],
+    ]
+    #expect(schema.validate(results).isEmpty)
+    #expect(!schema.validate(["schema": "agent-eval/results/2"]).isEmpty)
+  }
+}
+
+/// One payload of each type of event.
+private let samplePayloads: [EventPayload] = [
+  .runStarted(RunStarted(agentName: "a", goal: "g", tools: [ToolDefinition(name: "t")])),
+  .toolsListed(ToolsListed(source: "s", tools: [ToolDefinition(name: "t")])),
+  .contextBuilt(
+    ContextPacket(
+      runId: "r", goal: "g", stateSummary: [:], observations: [["id": "1", "summary": "s"]],
+      toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [],
+      included: [], omittedRefs: [], messages: [["role": "user", "content": []]],
+      tokenEstimate: 5, tokenBudget: 10)),
+  .modelResult(ModelResult(reply: ["text": "x"], inputTokens: 1, cost: 0.5)),
+  .decision(
+    DecisionPayload(
+      .tool([ProposedCall(callId: "1.1.0", name: "t", input: [:])]), modelResult: 3)),
+  .decision(DecisionPayload(.answer(text: "x", evidenceRefs: []))),
+  .decision(DecisionPayload(.invalid(reason: "no", calls: []))),
+  .policyDecision(Verdict(callId: "1.1.0", tool: "t", status: .approvalRequired, reason: "r")),
+  .toolStarted(
+    ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 1, idempotencyKey: "r/1.1.0")),
+  .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
+  .toolResult(
+    ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
+  .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
+  .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3)),
+  .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
+  .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
+  .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
+  .runResumed(RunResumed(why: "approval")),
+  .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
+]
+
+// MARK: - Tables
+
+private let validCases = [
+  "{caseId: a, expected: {stopReason: success}}",
+  "{$schema: x, caseId: a, input: x, agent: a.yaml, expected: {stopReason: [success, blocked]}}",
+  "{caseId: a, recording: r, agent: a.yaml, expected: {toolsCalled: [a, 'b_*', {tool: c}]}}",
+  "[{caseId: a, expected: {maxSteps: 3}}, {caseId: b, expected: {maxToolCalls: 0}}]",
+  "cases: [{caseId: a, expected: {answer: {$regex: x}}}]",
+  "{caseId: a, expected: {toolsCalled: [], order: exact}}",
+  "{caseId: a, expected: {toolsProposed: [a], order: in_order}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, input: {x: {$gt: 1}}, times: 2, caller: user}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, status: [ok, refused], times: {min: 1}}]}}",
+  "{caseId: a, expected: {toolsNotProposed: [{tool: a, status: refused, result: {$any: true}}]}}",
+  "{caseId: a, tags: [x, y], skip: later, expected: {answer: yes}}",
+  "{caseId: a, skip: {reason: later, until: 2026-12-31}, expected: {answer: {$not: 1, $type: string}}}",
+  "{caseId: a, human: {approvals: [{granted: true}], answers: [{text: x}]}, expected: {answer: 1}}",
+  "{caseId: a, expected: {answer: {$allOf: [{$contains: x}, {$length: {$lte: 3}}]}}}",
+  "{caseId: a, expected: {answer: {x: {$subsetOf: {a: 1, b: {$gt: 2}}}, y: {$literal: {$x: 1}}}}}",
+  "{caseId: a, expected: {answer: {$approx: {value: 1, tolerance: 0.1}}}}",
+]
+
+private let invalidCases = [
+  "{caseId: a}", "{caseId: a, expected: {}}", "{expected: {maxSteps: 1}}",
+  "{caseId: '', expected: {maxSteps: 1}}", "{caseId: 1, expected: {maxSteps: 1}}",
+  "{caseId: \"a\\tb\", expected: {maxSteps: 1}}", "{caseId: a, expected: [maxSteps]}",
+  "{caseId: a, expectd: {maxSteps: 1}, expected: {maxSteps: 1}}",
+  "{caseId: a, agent: x, expected: {maxSteps: 1}}",
+  "{caseId: a, agent: x, input: '', expected: {maxSteps: 1}}",
+  "{caseId: a, recording: '', expected: {maxSteps: 1}}",
+  "{caseId: a, recording: [x], expected: {maxSteps: 1}}",
+  "{caseId: a, input: 5, expected: {maxSteps: 1}}",
+  "{caseId: a, input: , expected: {maxSteps: 1}}",
+  "{caseId: a, tags: x, expected: {maxSteps: 1}}",
+  "{caseId: a, tags: [1], expected: {maxSteps: 1}}",
+  "{caseId: a, skip: true, expected: {maxSteps: 1}}",
+  "{caseId: a, skip: {until: 2026-12-31}, expected: {maxSteps: 1}}",
+  "{caseId: a, skip: {reason: x, until: tomorrow}, expected: {maxSteps: 1}}",
+  "{caseId: a, skip: {reason: x, until: 2026-13-01}, expected: {maxSteps: 1}}",
+  "{caseId: a, human: {approvals: [{}]}, expected: {maxSteps: 1}}",
+  "{caseId: a, human: {answers: [{by: x}]}, expected: {maxSteps: 1}}",
+  "{caseId: a, expected: {maxSteps: -1}}", "{caseId: a, expected: {maxSteps: 1.5}}",
+  "{caseId: a, expected: {maxsteps: 1}}", "{caseId: a, expected: {stopReason: done}}",
+  "{caseId: a, expected: {stopReason: []}}", "{caseId: a, expected: {toolsCalled: []}}",
+  "{caseId: a, expected: {toolsCalled: [], order: in_order}}",
+  "{caseId: a, expected: {toolsNotCalled: []}}", "{caseId: a, expected: {toolsCalled: a}}",
+  "{caseId: a, expected: {toolsCalled: [{input: {}}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, time: 1}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, times: -1}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, times: {}}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, times: {min: 1, most: 2}}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, status: refused}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, status: [refused]}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, status: fine}]}}",
+  "{caseId: a, expected: {toolsCalled: [1]}}", "{caseId: a, expected: {order: exact}}",
+  "{caseId: a, expected: {order: any}}", "{caseId: a, expected: {order: [any], maxSteps: 1}}",
+  "{caseId: a, expected: {answer: {$regexp: x}}}", "{caseId: a, expected: {answer: {$gt: x}}}",
+  "{caseId: a, expected: {answer: {$any: false}}}", "{caseId: a, expected: {answer: {$oneOf: []}}}",
+  "{caseId: a, expected: {answer: {$regex: x, y: 1}}}",
+  "{caseId: a, expected: {answer: {$type: text}}}", "{caseId: a, expected: {answer: {$from: 1}}}",
+  "{caseId: a, expected: {answer: {$length: -1}}}",
+  "{caseId: a, expected: {answer: {$length: {a: 1}}}}",
+  "{caseId: a, expected: {answer: {x: [{$not: {$absnt: true}}]}}}",
+  "{caseId: a, expected: {answer: {$approx: {value: 1}}}}",
+  "{caseId: a, expected: {answer: {$subsetOf: {a: {$what: 1}}}}}",
+  "cases: []", "cases: 1", "{cases: [{caseId: a, expected: {maxSteps: 1}}], more: 1}",
+  "[{caseId: a, expected: {maxSteps: 1}}, {caseId: b}]",
+  "[{caseId: a, expected: {maxSteps: 1}}, 5]",
+  "[{$schema: x, caseId: a, expected: {maxSteps: 1}}]",
+]
+
+/// An agent with more keys than it needs.
+private func agent(_ keys: String) -> String {
+  "{name: a, model: {script: [{answer: x}]}, \(keys)}"
+}
+
+/// An agent with turns.
+private func script(_ turns: String) -> String { "{name: a, model: {script: [\(turns)]}}" }
+
+/// An agent with a tool that has more keys than it needs.
+private func tool(_ keys: String) -> String {
+  agent("tools: [{name: t, sideEffect: read, \(keys)}]")
+}
+
+private let validAgents = [
+  agent(""), agent("version: '1', system: s, goal: g"),
+  "{$schema: x, name: a, model: {provider: scripted, name: m, script: [{stop: done}]}}",
+  script("{call: {tool: t}}, {calls: [{tool: t, id: x}], say: hi}, {ask: q}"),
+  script("{answer: x, evidence: [a], usage: {inputTokens: 1, outputTokens: 2, cost: 0.5}}"),
+  script("{reply: 5}, {reply: null}, {unreachable: true, repeat: 3}, {unreachable: gone}"),
+  script("{when: {step: 1}, answer: x}"),
+  script("{choose: [{when: {last: {status: error}}, call: {tool: t, input: 5}}, {answer: x}]}"),
+  tool("scripted: [{ok: null}]"), tool("scripted: [{error: x, delaySeconds: 0.5, raise: SIGINT}]"),
+  tool("command: [./x, -y]"), tool("command: {arguments: [x], outputLimitBytes: 5}"),
+  tool("scripted: [{when: {attempt: 1}, ok: {}}], onError: stop, maxAttempts: 10, routes: [r]"),
+  tool("scripted: [{ok: 1}], inputSchema: true, outputSchema: {}, timeoutSeconds: 5"),
+  agent("policy: {rules: []}"),
+  agent("limits: {maxSteps: 0, maxCost: 1.5}, context: {tokenBudget: 5}, parallelCalls: 64"),
+  agent("failures: {maxDenials: 1, modelRetries: 0}, policyContext: {attributes: {a: 1}}"),
+  agent("memory: [{scope: run, key: k, value: null}]"),
+  agent("human: {approvals: [{tool: [a, 'b*'], input: {x: 1}, granted: false}]}"),
+]
+
+private let invalidAgents = [
+  "{model: {script: [{answer: x}]}}", "{name: a}", "{name: a, model: {}}", "5", "[]",
+  "{name: a, model: {script: []}}", "{name: a, model: {script: {answer: x}}}",
+  "{name: a, model: {provider: openai, script: [{answer: x}]}}", agent("version: 1"),
+  agent("sytem: x"), agent("tools: {}"), agent("parallelCalls: 0"), agent("parallelCalls: 65"),
+  agent("limits: {maxSteps: -1}"), agent("limits: {maxStep: 1}"), agent("limits: {maxCost: -1}"),
+  agent("limits: {timeoutSeconds: 1e300}"), agent("failures: {maxDenials: 0}"),
+  agent("context: {tokenBudget: x}"), agent("policyContext: {attributes: []}"),
+  agent("memory: [{scope: all, key: k, value: 1}]"), agent("memory: [{scope: run, key: k}]"),
+  agent("policy: 5"), agent("policy: {}"), agent("policy: ''"), agent("human: []"),
+  agent("human: {approvals: [{tool: [], granted: true}]}"),
+  script("{}"), script("5"), script("{answer: x, ask: y}"), script("{call: {tool: t}, calls: []}"),
+  script("{calls: []}"), script("{call: t}"), script("{call: {input: {}}}"), script("{say: x}"),
+  script("{answer: x, say: y}"), script("{ask: x, evidence: [a]}"),
+  script("{answer: x, repeat: 0}"),
+  script("{answer: 5}"), script("{unreachable: false}"), script("{unreachable: ''}"),
+  script("{choose: []}"), script("{choose: [{answer: x}], answer: y}"),
+  script("{choose: [{answer: x}], when: {step: 1}}"), script("{choose: [{answer: x, repeat: 2}]}"),
+  script("{choose: [{choose: [{answer: x}]}]}"), script("{answer: x, usage: {tokens: 1}}"),
+  script("{answer: x, when: {$regexp: y}}"),
+  agent("tools: [{name: t, scripted: [{ok: 1}]}]"),
+  agent("tools: [{sideEffect: read, command: [x]}]"),
+  tool("command: []"), tool("command: x"), tool("description: x"),
+  tool("command: [x], scripted: [{ok: 1}]"), tool("scripted: []"), tool("scripted: [{}]"),
+  tool("scripted: [{ok: 1, error: x}]"), tool("scripted: [{ok: 1, raise: SIGKILL}]"),
+  tool("scripted: [{ok: 1, delaySeconds: -1}]"), tool("command: [x], maxAttempts: 11"),
+  tool("command: [x], onError: again"), tool("command: [x], idempotent: yes"),
+  tool("command: [x], routes: []"), tool("command: [x], inputSchema: 5"),
+  tool("command: {outputLimitBytes: 5}"), tool("command: {arguments: [x], outputLimitBytes: 0}"),
+  tool("command: [\"a\\0b\"]"),
+]
+
+private let policies: [(String, Bool)] = [
+  ("{rules: []}", true), ("{$schema: x, rules: [{id: a, verdict: allow}]}", true),
+  (
+    "{rules: [{id: a, tool: x, sideEffect: [read, write], actor: '*', route: [r], verdict: deny}]}",
+    true
+  ),
+  ("{rules: [{id: a, verdict: deny, onDeny: stop, reason: no}]}", true),
+  ("{}", false), ("{rules: {}}", false), ("{rules: [{id: a}]}", false),
+  ("{rules: [{verdict: deny}]}", false), ("{rules: [{id: a, verdict: denied}]}", false),
+  ("{rules: [{id: a, verdict: deny, tool: []}]}", false),
+  ("{rules: [{id: a, verdict: deny, tools: x}]}", false),
+  ("{rules: [{id: a, verdict: deny, onDeny: end}]}", false), ("{rules: [], more: 1}", false),
+  ("[]", false),
+]
