@@ -1,6 +1,9 @@
 import AgentRuntime
 import AgentTrace
 import EvalLoading
+import Foundation
+import Glibc
+import TestSupport
 import Testing
 
 /// Loads an agent from text.
@@ -121,7 +124,196 @@ struct AgentLoaderTests {
       parallelCalls: 100
       limits: {maxSteps: -1}
       """)
-    for d in loaded.diagnostics { print(d) }
     #expect(loaded.value == nil)
+    #expect(
+      loaded.diagnostics.map(\.description) == [
+        "agent.yaml:1:1: error: nmae: unknown key “nmae”; did you mean “name”?",
+        "agent.yaml:3:13: error: model.provider: the provider “openai” comes with a later version; use “scripted” for now",
+        "agent.yaml:5:23: error: model.script[0].call.imput: unknown key “imput”; did you mean “input”?",
+        "agent.yaml:7:12: error: model.script[1].ask: should be text, not the number 1",
+        "agent.yaml:8:7: error: model.script[2]: decides nothing; add one of call, calls, answer, ask, stop, reply, unreachable or choose",
+        "agent.yaml:11:17: error: tools[0].sideEffect: should be read, draft or write, not “reads”; did you mean “read”?",
+        "agent.yaml:12:15: error: tools[0].scripted: should not be empty",
+        "agent.yaml:13:11: error: tools[1].name: the tool “a” is there already, as number 1",
+        "agent.yaml:15:25: error: tools[1].inputSchema.type: no usable JSON Schema: the keyword “type” needs one or more of null, boolean, integer, number, string, array, object",
+        "agent.yaml:16:14: error: tools[1].command: should not be empty",
+        "agent.yaml:17:16: error: parallelCalls: should be a whole number from 1 to 64, not the number 100",
+        "agent.yaml:18:20: error: limits.maxSteps: should be a whole number from 0 to 1000000000000, not the number -1",
+      ])
+  }
+
+  @Test("A matcher that is none is an error at the part at fault")
+  func badMatcher() {
+    let loaded = loadAgent(
+      """
+      name: a
+      model:
+        script:
+          - choose:
+              - when:
+                  last:
+                    data: {$regexp: x}
+                answer: x
+              - when: {last: {$regex: "("}}
+                answer: y
+      """)
+    #expect(
+      loaded.diagnostics.map { "\($0.line ?? 0):\($0.column ?? 0) \($0.key) \($0.hint ?? "")" } == [
+        "7:22 model.script[0].choose[0].when.last.data.$regexp did you mean “$regex”?",
+        "9:33 model.script[0].choose[1].when.last.$regex ",
+      ])
+  }
+
+  @Test(
+    "What is no agent file at all is one clear error",
+    arguments: [
+      ("", "agent.yaml:1: error: empty; it should hold an agent"),
+      ("# nothing", "agent.yaml:1: error: empty; it should hold an agent"),
+      (
+        "[1]",
+        "agent.yaml:1:1: error: should be an agent, a mapping with “name” and “model”, not a list"
+      ),
+      (
+        "name: a\n---\nname: b",
+        "agent.yaml:3:1: error: a second document; a file holds an agent and no more"
+      ),
+    ])
+  func noAgent(text: String, message: String) {
+    #expect(loadAgent(text).diagnostics.map(\.description) == [message])
+  }
+
+  @Test("A call of a tool that is not there is a warning that names the nearest")
+  func unknownTool() {
+    let loaded = loadAgent(
+      """
+      name: a
+      model: {script: [{call: {tool: lokup}}, {call: {tool: "${goal}"}}, {call: {tool: zzz}}]}
+      tools: [{name: lookup, sideEffect: read, scripted: [{ok: 1}]}]
+      human: {approvals: [{tool: refund, granted: true}]}
+      """)
+    #expect(loaded.value != nil)
+    #expect(
+      loaded.diagnostics.map(\.description) == [
+        "agent.yaml:2:32: warning: model.script[0].call.tool: the agent has no tool “lokup”; the call will be an invalid decision; did you mean “lookup”?",
+        "agent.yaml:2:82: warning: model.script[2].call.tool: the agent has no tool “zzz”; the call will be an invalid decision",
+        "agent.yaml:4:28: warning: human.approvals[0].tool: the agent has no tool that “refund” fits",
+      ])
+  }
+
+  @Test("What has no effect is a warning")
+  func noEffect() {
+    let loaded = loadAgent(
+      """
+      name: a
+      model: {script: [{answer: x}]}
+      tools: [{name: t, sideEffect: write, onError: retry, scripted: [{ok: 1}]}]
+      policy: {rules: [{id: r, verdict: allow, onDeny: stop}]}
+      """)
+    #expect(loaded.value != nil)
+    #expect(loaded.diagnostics.map(\.key) == ["tools[0].onError", "policy.rules[0].onDeny"])
+    #expect(loaded.diagnostics.allSatisfy { $0.severity == .warning })
+  }
+
+  @Test("A file of a thousand mistakes says the first of them and that there are more")
+  func manyMistakes() {
+    let tools = Array(repeating: "{nam: x}", count: 1_000).joined(separator: ", ")
+    let loaded = loadAgent("name: a\nmodel: {script: [{answer: x}]}\ntools: [\(tools)]")
+    #expect(loaded.value == nil)
+    #expect(loaded.diagnostics.count == 201)
+    #expect(loaded.diagnostics.contains { $0.message.hasPrefix("more mistakes") })
+  }
+
+  @Test("JSON agent files are read as well, with places")
+  func json() {
+    let text = "{\"name\": \"a\",\n \"model\": {\"script\": [{\"answr\": \"x\"}]}}"
+    let loaded = loadAgent(text, path: "agent.json")
+    #expect(
+      loaded.diagnostics.map(\.description) == [
+        "agent.json:2:24: error: model.script[0].answr: unknown key “answr”; did you mean “answer”?"
+      ])
+  }
+
+  @Test("Digests are of the files' bytes, and the folder is the file's own")
+  func digests() throws {
+    let folder = try TemporaryFolder()
+    let policy = "rules: [{id: r, tool: t, verdict: deny}]"
+    let agent = "name: a\nmodel: {script: [{answer: x}]}\npolicy: ../p/policy.yaml\n"
+    try folder.write("p/policy.yaml", policy)
+    let path = try folder.write("a/agent.yaml", agent)
+    let loaded = AgentLoader.load(path)
+    let value = try #require(loaded.value)
+    #expect(value.digest == Digest(of: Array(agent.utf8)).hex)
+    #expect(value.policy.digest == Digest(of: Array(policy.utf8)).hex)
+    #expect(value.policy.rules.map(\.id) == ["r"])
+    #expect(value.folder == folder.path("a"))
+    #expect(
+      loaded.diagnostics.map(\.description) == [
+        "\(folder.path("p/policy.yaml")):1:23: warning: rules[0].tool: the agent has no tool that “t” fits"
+      ])
+  }
+
+  @Test("A policy file that cannot be used is told at its own lines and where it is named")
+  func brokenPolicy() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("policy.yaml", "rules:\n  - {id: r, verdit: deny}\n  - {id: r, verdict: deny}")
+    let path = try folder.write(
+      "agent.yaml", "name: a\nmodel: {script: [{answer: x}]}\npolicy: policy.yaml\n")
+    let loaded = AgentLoader.load(path)
+    #expect(loaded.value == nil)
+    #expect(
+      loaded.diagnostics.map { $0.description.replacing(folder.path, with: "F") } == [
+        "F/agent.yaml:3:9: error: policy: the policy file “\(folder.path)/policy.yaml” has errors"
+          .replacing(folder.path, with: "F"),
+        "F/policy.yaml:2:13: error: rules[0].verdit: unknown key “verdit”; did you mean “verdict”?",
+        "F/policy.yaml:3:10: error: rules[1].id: the id “r” is there already, at rule 1",
+      ])
+    let missing = loadAgent("name: a\nmodel: {script: [{answer: x}]}\npolicy: nowhere.yaml\n")
+    #expect(
+      missing.diagnostics.map(\.description) == [
+        "agent.yaml:3:9: error: policy: the policy file “nowhere.yaml” has errors",
+        "nowhere.yaml: error: cannot be opened: no such file",
+      ])
+  }
+
+  @Test("Control characters never reach a message as they are")
+  func controlCharacters() {
+    let loaded = loadAgent("name: a\nmodel: {script: [{answer: x}]}\n\"\\e[31m\\u202e\": 1")
+    let text = loaded.diagnostics.map(\.description).joined()
+    #expect(text.contains("\\u001b[31m\\u202e"))
+    #expect(!text.unicodeScalars.contains { $0.value < 0x20 || $0.value == 0x202e })
+  }
+
+  @Test(
+    "Files that cannot be read are errors, never a wait or a crash",
+    arguments: ["missing", "folder", "pipe", "loop", "unreadable", "nul"])
+  func unreadable(kind: String) throws {
+    let folder = try TemporaryFolder()
+    var path = folder.path("x.yaml")
+    switch kind {
+    case "folder":
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: true)
+    case "pipe": mkfifo(path, 0o600)
+    case "loop": symlink(path, path)
+    case "unreadable":
+      try folder.write("x.yaml", "name: a")
+      chmod(path, 0)
+      if access(path, R_OK) == 0 { return }  // root reads everything
+    case "nul": path += "\0"
+    default: break
+    }
+    let loaded = AgentLoader.load(path)
+    #expect(loaded.value == nil)
+    #expect(loaded.diagnostics.count == 1)
+    #expect(loaded.diagnostics.first?.line == nil)
+  }
+
+  @Test("Every shipped agent file can be used")
+  func shipped() {
+    let files = Project.files(below: "Fixtures/agents", ending: ".yaml")
+    #expect(!files.isEmpty)
+    for file in files {
+      let loaded = AgentLoader.load(Project.path(file))
+      #expect(loaded.value != nil, "\(loaded.diagnostics)")
+    }
   }
 }

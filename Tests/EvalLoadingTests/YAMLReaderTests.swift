@@ -32,7 +32,8 @@ struct YAMLReaderTests {
     let message = result.diagnostics.first ?? ""
     // libyaml has a limit of its own for what opens within one line.
     #expect(
-      message.contains("nesting deeper than 128") || message.contains("nesting level"), "\(message)")
+      message.contains("nesting deeper than 128") || message.contains("nesting level"), "\(message)"
+    )
   }
 
   @Test("Nesting up to the limit is read")

@@ -196,9 +196,12 @@ extension FieldReader {
   /// values of the wrong kind are reported; the rest is read all the same.
   func read<Target>(_ object: JSONObject, into target: inout Target, _ fields: [Field<Target>]) {
     var found = 0
+    var meant: [String] = []
     for member in object {
       guard let field = fields.first(where: { $0.name.hasSameUTF8(as: member.key) }) else {
-        reportUnknown(member.key, known: fields.map(\.name))
+        if let nearest = reportUnknown(member.key, known: fields.map(\.name)) {
+          meant.append(nearest)
+        }
         continue
       }
       if field.isRequired { found += 1 }
@@ -207,18 +210,22 @@ extension FieldReader {
       path.removeLast()
     }
     guard found < fields.count(where: \.isRequired) else { return }
-    for field in fields where field.isRequired && object[field.name] == nil {
+    // A key that is there with a slip in it need not be told as missing too.
+    for field in fields
+    where field.isRequired && object[field.name] == nil && !meant.contains(field.name) {
       report("the key “\(field.name)” is missing")
     }
   }
 
-  /// Reports a key that nobody knows, with the nearest that somebody does.
-  func reportUnknown(_ key: String, known: [String]) {
+  /// Reports a key that nobody knows, and returns the nearest that somebody does.
+  @discardableResult
+  func reportUnknown(_ key: String, known: [String]) -> String? {
     let nearest = Spelling.nearest(to: key, among: known)
     report(
       "unknown key \(key.quoted)",
       hint: nearest.map { "did you mean “\($0)”?" }
         ?? "known here: \(known.joined(separator: ", "))",
       at: .key, deeper: [.key(key)])
+    return nearest
   }
 }

@@ -1,0 +1,67 @@
+import EvalLoading
+import TestSupport
+import Testing
+
+@Suite("Checking files")
+struct FileCheckerTests {
+  private func check(_ files: [(String, String)], _ paths: [String] = [""]) throws -> [String] {
+    let folder = try TemporaryFolder()
+    for (name, text) in files { try folder.write(name, text) }
+    let diagnostics = withExtendedLifetime(folder) {
+      FileChecker.check(paths.map { $0.isEmpty ? folder.path : folder.path($0) })
+    }
+    return diagnostics.map { $0.description.replacing(folder.path, with: "F") }
+  }
+
+  private static let agent = "name: a\nmodel: {script: [{answer: x}]}\n"
+
+  @Test("Case, agent and policy files are told apart by their keys and all checked")
+  func allKinds() throws {
+    #expect(
+      try check([
+        ("agent.yaml", Self.agent + "goals: x"), ("case.yaml", "caseId: a\nexpected: {maxStep: 1}"),
+        ("policy.yaml", "rules: [{id: r, verdict: denied}]"),
+        ("other.yaml", "x: 1"), ("good.yaml", "caseId: g\nexpected: {maxSteps: 1}"),
+      ]) == [
+        "F/agent.yaml:3:1: error: goals: unknown key “goals”; did you mean “goal”?",
+        "F/case.yaml:2:12: error: expected.maxStep: unknown key “maxStep”; did you mean “maxSteps”?",
+        "F/other.yaml: warning: neither a case, an agent nor a policy file; cases have “caseId”, agents “model”, policies “rules”",
+        "F/policy.yaml:1:26: error: rules[0].verdict: should be allow, deny or approval_required, not “denied”",
+      ])
+  }
+
+  @Test("A file that is named and none of the three is an error")
+  func namedOther() throws {
+    #expect(
+      try check([("other.yaml", "x: 1")], ["other.yaml"]).first?.contains(": error: ") == true)
+    #expect(try check([("other.json", "[]")], ["other.json"]).first?.contains(": error: ") == true)
+  }
+
+  @Test("What a case names is followed: its agent, that agent's policy, its recording")
+  func references() throws {
+    #expect(
+      try check(
+        [
+          (
+            "cases/a.yaml",
+            "caseId: a\ninput: x\nagent: ../agents/a.yaml\nexpected: {maxSteps: 1}\n---\n"
+              + "caseId: b\nrecording: ../runs/b.jsonl.gz\nexpected: {maxSteps: 1}\n---\n"
+              + "caseId: c\nrecording: ../runs/c.jsonl.gz\nexpected: {maxSteps: 1}"
+          ),
+          ("agents/a.yaml", Self.agent + "policy: p.yaml"), ("agents/p.yaml", "rules: 1"),
+          ("runs/c.jsonl.gz.open", ""),
+        ], ["cases", "agents/a.yaml"]) == [
+          "F/agents/a.yaml:3:9: error: policy: the policy file “F/agents/p.yaml” has errors",
+          "F/agents/p.yaml:1:8: error: rules: should be a list, not the number 1",
+          "F/cases/a.yaml:3:8: error: agent: the agent file “F/agents/a.yaml” has errors",
+          "F/cases/a.yaml:7:12: error: recording: the recording “F/runs/b.jsonl.gz” is not there",
+        ])
+  }
+
+  @Test("Everything that ships passes the check, but for what is meant to be wrong")
+  func shipped() {
+    let folders = ["EvalCases", "Fixtures/agents", "Fixtures/policies"].filter(Project.has)
+    let diagnostics = FileChecker.check(folders.map(Project.path))
+    #expect(diagnostics.filter { $0.severity == .error }.map(\.description) == [])
+  }
+}
