@@ -43,7 +43,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
   /// `toolsCalled[1]`.
   public var expectation: String
   public var outcome: Outcome
-  /// The numbers of the fewest events that show it, oldest first.
+  /// The numbers of the fewest events that show it, each once, oldest first.
   public var events: [Int]
   /// One sentence for a person.
   public var message: String
@@ -58,7 +58,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
   ) {
     self.expectation = expectation
     self.outcome = outcome
-    self.events = events
+    self.events = Set(events).sorted()
     self.message = message
     self.expected = expected
     self.actual = actual

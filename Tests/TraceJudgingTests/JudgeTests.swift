@@ -297,7 +297,7 @@ struct JudgeTests {
     #expect(failure.actual == #"look {"id":"1"} → ok (event 1)"#)
     #expect(
       failure.message
-        == #"It was not called. Nearest is event 1: its input differs, /id: expected "2", found "1"."#
+        == #"look was not called as expected. Nearest is event 1: its input differs, /id: expected "2", found "1"."#
     )
     #expect(
       failure.json
@@ -310,7 +310,7 @@ struct JudgeTests {
       #"{"toolsCalled":[{"tool":"issue","input":{"id":"1"},"status":"ok"}]}"#,
       Trajectory(of: Self.run.events)
     ).outcomes[0]
-    #expect(refused.message.hasPrefix("It was not called. Nearest is event "))
+    #expect(refused.message.hasPrefix("issue was not called as expected. Nearest is event "))
   }
 
   @Test("a name that no tool of the run has is a warning with the nearest")

@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceMatching
 
 /// Judges a positive list without an order: each entry without `times` needs a call of its own,
 /// found by maximum matching; one with `times` counts all calls that match it.
@@ -46,29 +47,32 @@ struct AnyOrder {
   ) -> ExpectationOutcome {
     let verb = scope == .executed ? "called" : "proposed"
     let expected = "\(verb): \(entry)"
+    let tool = CallWording.short(entry.tool.text)
     if let certain {
       let call = view.calls[certain]
       return ExpectationOutcome(
         expectation: place, outcome: .pass, events: evidence(of: call),
-        message: "It was \(verb) at event \(call.outline.seq).", expected: expected,
+        message: "\(tool) was \(verb) at event \(call.outline.seq).", expected: expected,
         actual: CallWording.of(call))
     }
     if let possible {
       let call = view.calls[possible]
       return ExpectationOutcome(
         expectation: place, outcome: .unverifiable, events: evidence(of: call),
-        message: "Whether it was \(verb) cannot be seen.", expected: expected,
+        message: "Whether \(tool) was \(verb) cannot be seen.", expected: expected,
         actual: CallWording.of(call))
     }
     if view.mayHideCalls {
       return ExpectationOutcome(
         expectation: place, outcome: .unverifiable,
-        message: "Whether it was \(verb) cannot be seen: \(view.whyHidden).", expected: expected)
+        message: "Whether \(tool) was \(verb) cannot be seen: \(view.whyHidden).",
+        expected: expected)
     }
     let near = NearMiss(entry, scope, view)
     return ExpectationOutcome(
       expectation: place, outcome: .fail, events: near.events,
-      message: ["It was not \(verb).", near.message].filter { !$0.isEmpty }
+      message: ["\(tool) was not \(verb)\(near.isNamed ? " as expected" : "").", near.message]
+        .filter { !$0.isEmpty }
         .joined(separator: " "), expected: expected, actual: near.actual)
   }
 

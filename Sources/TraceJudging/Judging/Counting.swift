@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceMatching
 
 /// Judges an entry by the number of all calls that match it: one with `times`, or one of a negative
 /// list, which fails where the same entry in a positive list would pass.
@@ -50,13 +51,29 @@ struct Counting {
     isForbidden ? "not \(verb): \(entry)" : "\(verb): \(entry)"
   }
 
+  private var tool: String { CallWording.short(entry.tool.text) }
+
+  /// How often it was called, as a sentence.
+  private var said: String {
+    certain.isEmpty
+      ? "\(tool) was never \(verb)\(qualified)."
+      : "\(tool) was \(verb) \(Self.count(certain.count))\(qualified)."
+  }
+
+  /// Says that the entry asks for more than a tool.
+  private var qualified: String {
+    let isPlain =
+      entry.input == nil && entry.result == nil && entry.statuses == nil && entry.caller == nil
+    return isPlain || !view.calls.contains { entry.tool.matches($0.tool) } ? "" : " in that way"
+  }
+
   private func unverifiable() -> ExpectationOutcome {
     let why =
       possible.first.map { "a call cannot be told: \(CallWording.of($0))" } ?? view.whyHidden
     return ExpectationOutcome(
       expectation: name, outcome: .unverifiable, events: possible.first?.events ?? [],
-      message: "How often it was \(verb) cannot be seen: \(why).", expected: expected,
-      actual: "\(certain.count) calls for certain, maybe more")
+      message: "How often \(tool) was \(verb) cannot be seen: \(why).", expected: expected,
+      actual: "\(certain.isEmpty ? "no call" : Self.calls(certain.count)) for certain, maybe more")
   }
 
   private func pass() -> ExpectationOutcome {
@@ -64,22 +81,21 @@ struct Counting {
     let shown = isForbidden ? [] : certain.prefix(times.minimum)
     return ExpectationOutcome(
       expectation: name, outcome: .pass, events: shown.flatMap { evidence(of: $0) },
-      message: certain.isEmpty
-        ? "It was not \(verb)." : "It was \(verb) \(Self.count(certain.count)).",
-      expected: expected, actual: Self.count(certain.count))
+      message: said, expected: expected, actual: Self.count(certain.count))
   }
 
   private func missedCount() -> ExpectationOutcome {
     if let maximum = times.maximum, certain.count > maximum {
       return ExpectationOutcome(
         expectation: name, outcome: .fail, events: evidence(of: certain[maximum]),
-        message: "It was \(verb) \(Self.count(certain.count)).", expected: expected,
+        message: said, expected: expected,
         actual: "\(Self.count(certain.count)): \(CallWording.names(certain))")
     }
     let near = NearMiss(entry, scope, view, excluding: certain)
     return ExpectationOutcome(
       expectation: name, outcome: .fail, events: near.events,
-      message: "It was \(verb) \(Self.count(certain.count)). \(near.message)", expected: expected,
+      message: [said, near.message].filter { !$0.isEmpty }.joined(separator: " "),
+      expected: expected,
       actual: near.actual)
   }
 
@@ -87,15 +103,15 @@ struct Counting {
     let enough = certain.prefix(max(1, times.minimum))
     return ExpectationOutcome(
       expectation: name, outcome: .fail, events: enough.flatMap { evidence(of: $0) },
-      message: certain.isEmpty
-        ? "It was not \(verb)." : "It was \(verb) \(Self.count(certain.count)).",
-      expected: expected,
+      message: said, expected: expected,
       actual: enough.last.map { CallWording.of($0) } ?? "no call")
   }
 
   private func evidence(of call: Trajectory.Call) -> [Int] {
     scope == .executed ? call.events : [call.outline.seq]
   }
+
+  static func calls(_ count: Int) -> String { count == 1 ? "1 call" : "\(count) calls" }
 
   static func count(_ count: Int) -> String {
     switch count {

@@ -114,18 +114,20 @@ struct ExactOrder {
         .fail, call.events, "A call was executed that no entry matches: \(CallWording.of(call)).")
     }
     if let stuck = walk.stuckAt {
-      let calls = groups[stuck].certain
+      let calls = groups[stuck].certain.map { view.calls[$0] }
       let next = walk.farthest.entry
-      let wanted = next < entries.count ? "entry \(next + 1), \(entries[next])" : "no further call"
+      let due =
+        next < entries.count ? "entry \(next + 1), \(entries[next]), is due" : "no call is due"
       return outcome(
-        .fail, calls.flatMap { view.calls[$0].events }.sorted(),
-        "Where \(wanted) is due, \(CallWording.names(calls.map { view.calls[$0] })) was executed.")
+        .fail, calls.flatMap(\.events),
+        "\(CallWording.names(calls)) \(calls.count == 1 ? "was" : "were") executed where \(due).")
     }
     let missing = min(walk.farthest.entry, entries.count - 1)
     let near = NearMiss(entries[missing], .executed, view, excluding: executed)
     return outcome(
       .fail, near.events,
-      "Entry \(missing + 1), \(entries[missing]), has too few calls. \(near.message)")
+      ["Entry \(missing + 1), \(entries[missing]), has too few calls.", near.message]
+        .filter { !$0.isEmpty }.joined(separator: " "))
   }
 
   private var executed: [Trajectory.Call] { groups.flatMap(\.certain).map { view.calls[$0] } }

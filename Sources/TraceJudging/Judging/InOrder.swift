@@ -81,7 +81,7 @@ struct InOrder {
     _ walk: Walk, _ outcome: (Outcome, [Int], String, String?) -> ExpectationOutcome
   ) -> ExpectationOutcome {
     let entry = places[walk.calls.count]
-    let wanted = "entry \(entry + 1), \(entries[entry])"
+    let wanted = "Entry \(entry + 1), \(entries[entry]),"
     let last = walk.calls.max { view.calls[$0].outline.seq < view.calls[$1].outline.seq }
     // A call that would do, had it stood later: the smallest proof of a wrong order.
     let earlier = candidates[entry].filter { $0.value == .yes && !walk.calls.contains($0.key) }
@@ -89,11 +89,13 @@ struct InOrder {
     if let last, let earlier {
       return outcome(
         .fail, [earlier, last],
-        "\(wanted): it stands before event \(view.calls[last].outline.seq), not behind it.", nil)
+        "\(wanted) was called before event \(view.calls[last].outline.seq), not behind it.", nil)
     }
     let near = NearMiss(entries[entry], scope, view, excluding: walk.calls.map { view.calls[$0] })
     var result = outcome(
-      .fail, [], "\(wanted): no call matches it behind the others. \(near.message)", nil)
+      .fail, [],
+      ["\(wanted) has no call behind the others.", near.message].filter { !$0.isEmpty }
+        .joined(separator: " "), nil)
     result.events = near.events
     return result
   }
@@ -106,11 +108,7 @@ struct InOrder {
   }
 
   private func evidence(of calls: [Int]) -> [Int] {
-    Array(
-      Set(
-        calls.flatMap { scope == .executed ? view.calls[$0].events : [view.calls[$0].outline.seq] }
-      )
-    ).sorted()
+    calls.flatMap { scope == .executed ? view.calls[$0].events : [view.calls[$0].outline.seq] }
   }
 
   private func walk(unknownToo: Bool) -> Walk {

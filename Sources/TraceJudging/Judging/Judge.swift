@@ -143,7 +143,7 @@ public enum Judge {
     let steps = view.trajectory.steps
     let beyond = view.calls.first { $0.step > limit }?.outline.seq
     return bound(
-      "maxSteps", steps, limit, "steps", mayBeMore: view.mayHideCalls,
+      "maxSteps", steps, limit, "step", mayBeMore: view.mayHideCalls,
       events: (beyond ?? view.trajectory.stop?.seq).map { [$0] } ?? [], view)
   }
 
@@ -153,7 +153,7 @@ public enum Judge {
     let mayBeMore = view.mayHideCalls || calls.contains { view.executed($0) == .unknown }
     let beyond = executed.count > limit ? executed[limit].events : []
     return bound(
-      "maxToolCalls", executed.count, limit, "executed calls", mayBeMore: mayBeMore,
+      "maxToolCalls", executed.count, limit, "executed call", mayBeMore: mayBeMore,
       events: beyond, view)
   }
 
@@ -161,7 +161,8 @@ public enum Judge {
     _ name: String, _ count: Int, _ limit: Int, _ what: String, mayBeMore: Bool, events: [Int],
     _ view: CallView
   ) -> ExpectationOutcome {
-    let (expected, actual) = ("at most \(limit) \(what)", "\(count) \(what)")
+    func say(_ count: Int) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
+    let (expected, actual) = ("at most \(say(limit))", say(count))
     if count > limit {
       return ExpectationOutcome(
         expectation: name, outcome: .fail, events: events,

@@ -7,6 +7,8 @@ struct NearMiss {
   /// One sentence, empty where there is nothing to say.
   let message: String
   let actual: String
+  /// Whether there is a call of the right tool.
+  let isNamed: Bool
 
   init(
     _ entry: CallEntry, _ scope: CallView.Scope, _ view: CallView,
@@ -21,6 +23,7 @@ struct NearMiss {
       events = scope == .executed ? call.events : [call.outline.seq]
       message = "Nearest is event \(call.outline.seq): \(reason.text)."
       actual = CallWording.of(call)
+      isNamed = true
       return
     }
     let seen = view.calls.filter {
@@ -30,6 +33,7 @@ struct NearMiss {
       taken.last.map { scope == .executed ? $0.events : [$0.outline.seq] }
       ?? view.trajectory.stop.map { [$0.seq] } ?? []
     message = ""
+    isNamed = false
     actual = CallWording.names(seen)
   }
 
