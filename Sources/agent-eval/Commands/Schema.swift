@@ -6,7 +6,8 @@ struct Schema: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Print the JSON Schema of a kind of file or output.")
 
-  @Argument(help: "What to describe: \(FileSchema.allCases.map(\.rawValue).joined(separator: ", ")).")
+  @Argument(
+    help: "What to describe: \(FileSchema.allCases.map(\.rawValue).joined(separator: ", ")).")
   var kind: FileSchema
 
   func run() { Output.bytes(Array(kind.text.utf8)) }
