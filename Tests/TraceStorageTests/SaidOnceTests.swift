@@ -100,7 +100,10 @@ struct SaidOnceTests {
       for step in 0..<steps {
         let text = String(repeating: "result \(step) ", count: 40)
         for (seq, event) in [
-          (EventType.toolResult, ["callId": .string("\(step)"), "data": .string(text)] as JSONObject),
+          (
+            EventType.toolResult,
+            ["callId": .string("\(step)"), "data": .string(text)] as JSONObject
+          ),
           (.contextBuilt, ["prompt": ["messages": .array(messages)]]),
         ].enumerated() {
           let line = saidOnce.encode(
