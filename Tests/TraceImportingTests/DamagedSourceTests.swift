@@ -109,6 +109,25 @@ struct DamagedSourceTests {
     #expect(try errors(folder, [folder.path]) == ["cannot be read: not a file"])
   }
 
+  @Test("a name that is no UTF-8, and a link that leads nowhere, are reported and others go on")
+  func oddFiles() throws {
+    let folder = try TemporaryFolder()
+    let list = #"[{"role":"user","content":"hi"}]"#
+    let good = try folder.write("good.json", list)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/dangling.json", withDestinationPath: "nowhere")
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/link.json", withDestinationPath: good)
+    var name = Array("\(folder.path)/bad-".utf8CString.dropLast()) + [CChar(bitPattern: 0xff)]
+    name += Array(".json".utf8CString)
+    #expect(rename(try folder.write("x", list), name) == 0)
+    var reports: [JSONValue] = []
+    try Importer(format: nil, output: "\(folder.path)/out").run(paths: [folder.path]) {
+      reports.append($0.json)
+    }
+    #expect(reports.map { $0["error"] == nil } == [false, false, true, true])
+  }
+
   @Test("more messages than a run may have are an error, as many as it may have are not")
   func messageLimit() throws {
     func list(_ count: Int) -> String {
