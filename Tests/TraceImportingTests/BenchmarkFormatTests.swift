@@ -171,7 +171,7 @@ struct AgentDojoTests {
     let file = try ImportedFile(
       Self.file([
         Self.call,
-        #"{"role":"tool","content":"paid","tool_call_id":null,"tool_call":{"function":"pay"},"error":null}"#,
+        #"{"role":"tool","content":"paid","tool_call_id":null,"tool_call":{"function":"pay"},"error":""}"#,
         #"{"role":"tool","content":"","tool_call":{"function":"pay"},"error":"ValueError: no"}"#,
       ]))
     let results = file.data(.toolResult)
