@@ -23,16 +23,19 @@ struct DamagedSourceTests {
       (#"{"simulations":[]}"#, "holds no runs"),
       (#"{"suite_name":"s","messages":[]}"#, "at /messages: a run without messages"),
       (#"{"suite_name":"s","messages":7}"#, "at /messages: expected a list, not number"),
-      (#"[{"role":"user"},7]"#, "at /1: expected an object whose keys stand once, not number"),
+      (#"[{"role":"user"},7]"#, "at /1: expected an object, not number"),
       (#"[{"role":"user"},{"role":7}]"#, "at /1: expected a message with a role"),
-      (#"[{"role":"user"},{"a":1,"a":2}]"#, "at /1: expected an object whose keys stand once"),
+      (
+        #"[{"role":"user"},{"a":1,"a":2}]"#,
+        "at /1: expected an object in which each key stands once"
+      ),
       (
         #"[{"role":"assistant","tool_calls":{"a":1}}]"#,
         "at /0/tool_calls: expected a list, not object"
       ),
       (
         #"[{"role":"assistant","tool_calls":["x"]}]"#,
-        "at /0/tool_calls/0: expected an object whose keys stand once, not string"
+        "at /0/tool_calls/0: expected an object, not string"
       ),
       (
         #"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use"}]}]"#,
