@@ -105,7 +105,9 @@ public struct StepReport {
     let indent = 11
     let name = Visible.line(label, width: indent - 2)
     var pieces: [String] = []
-    for line in Visible.lines(text) { pieces += wrapped(line, room: width - indent) }
+    // A text that ends its last line shows no empty one behind it.
+    let shown = text.hasSuffix("\n") ? String(text.dropLast()) : text
+    for line in Visible.lines(shown) { pieces += wrapped(line, room: width - indent) }
     return pieces.enumerated().map { index, piece in
       let lead = index == 0 ? name : ""
       return painter.paint(lead, .faint) + String(repeating: " ", count: indent - lead.count)
