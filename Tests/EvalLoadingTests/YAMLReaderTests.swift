@@ -122,6 +122,12 @@ struct YAMLReaderTests {
     #expect(result.values == [["a": 1, "b": 2, "c": ["d": 1]]])
   }
 
+  @Test("Of very many keys that stand twice the first are told")
+  func manyDuplicateKeys() {
+    let text = "{" + String(repeating: "a: 1, ", count: 10_000) + "}"
+    #expect(read(text).diagnostics.count == 200)
+  }
+
   @Test("Keys are compared by their bytes, not by canonical equivalence")
   func equivalentKeys() {
     let result = read("\"\\u00e9\": 1\n\"e\\u0301\": 2")
