@@ -24,6 +24,8 @@ final class BlockReader {
   private(set) var previousLength: Int?
   private(set) var previousCRC: UInt32?
   private var memberCRC = CRC32()
+  /// Whether the last error leaves open where the next member begins.
+  private(set) var isLost = false
 
   /// One member.
   struct Block {
@@ -80,8 +82,12 @@ final class BlockReader {
   /// The next member, or `nil` at the end of the file.
   func next() throws(LogError) -> Block? {
     textCount = 0
+    isLost = true
     let head = try bytes(at: offset, count: MemberHeader.length)
-    if head.isEmpty { return nil }
+    if head.isEmpty {
+      isLost = false
+      return nil
+    }
     var block = Block(kind: .torn, offset: offset, number: number, header: nil, length: head.count)
     guard head.count == MemberHeader.length else {
       guard head.prefix(16).elementsEqual(MemberHeader.fixedBytes.prefix(head.count)) else {
@@ -101,12 +107,24 @@ final class BlockReader {
     return block
   }
 
+  /// Checks the link to the member before. What is wrong with it is said once: the member itself may
+  /// be in order, and is what comes next.
   private func check(_ header: MemberHeader) throws(LogError) {
-    if let previousLength, header.previousLength != previousLength { throw error(.badLink) }
-    if let previousCRC, header.previousCRC != previousCRC { throw error(.badLink) }
+    let (length, crc) = (previousLength, previousCRC)
+    guard length.map({ $0 == Int(header.previousLength) }) ?? true else {
+      (previousLength, previousCRC, isLost) = (nil, nil, false)
+      throw error(.badLink)
+    }
+    guard crc.map({ $0 == header.previousCRC }) ?? true else {
+      (previousLength, previousCRC, isLost) = (nil, nil, false)
+      // The header has a checksum of its own, so the member before is at fault.
+      throw LogError(
+        .badChecksum, path: file.path, offset: offset - (length ?? 0), block: number - 1)
+    }
   }
 
   private func finish(_ block: Block) {
+    isLost = false
     offset = block.offset + block.length
     number += 1
     guard block.kind != .torn else { return }
