@@ -20,6 +20,8 @@ final class BlockReader {
   private let window = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: windowBytes)
   private var windowStart = 0
   private var windowCount = 0
+  /// Where the file counts as ended, if that is before its last byte.
+  private var end = Int.max
   /// The length of the member before, and with `checksLinks` its CRC-32; `nil` where it is unknown.
   private(set) var previousLength: Int?
   private(set) var previousCRC: UInt32?
@@ -89,6 +91,7 @@ final class BlockReader {
       return nil
     }
     var block = Block(kind: .torn, offset: offset, number: number, header: nil, length: head.count)
+    if head.first == 0, try hideZeros(from: offset) { return try next() }
     guard head.count == MemberHeader.length else {
       guard head.prefix(16).elementsEqual(MemberHeader.fixedBytes.prefix(head.count)) else {
         throw error(.strayBytes)
@@ -172,7 +175,12 @@ final class BlockReader {
       position += result.read
       switch result.progress {
       case .streamEnd: break reading
-      case .failed: throw error(.badCompression)
+      case .failed:
+        guard try hideZeros(from: block.offset + MemberHeader.length) else {
+          throw error(.badCompression)
+        }
+        textCount = 0
+        return try inflate(&block)
       default: continue
       }
     }
@@ -227,8 +235,29 @@ final class BlockReader {
   /// Moves the window so that it begins at a position, unless `count` bytes from there are in it.
   private func show(_ position: Int, count: Int) throws(LogError) {
     if position >= windowStart, position + count <= windowStart + windowCount { return }
-    windowCount = try file.read(at: position, into: window)
+    let count = try file.read(at: position, into: window)
+    windowCount = max(0, min(count, end - position))
     windowStart = position
+  }
+
+  /// Lets an unfinished log end before the zeros at its end, if it has any from `start` on: a machine
+  /// that lost power may leave a file longer than what was written to it.
+  private func hideZeros(from start: Int) throws(LogError) -> Bool {
+    guard file.path.hasSuffix(LogFormat.openSuffix), end == .max else { return false }
+    let size = try file.size()
+    var last = size
+    while last > start {
+      let from = max(start, last - window.count)
+      let piece = try file.read(at: from, count: last - from)
+      if let index = piece.lastIndex(where: { $0 != 0 }) {
+        last = from + index + 1
+        break
+      }
+      last = from
+    }
+    guard last < size else { return false }
+    (end, windowCount) = (last, 0)
+    return true
   }
 
   /// What the window holds from a position of the file on; empty only at the end of the file. Valid
