@@ -138,6 +138,7 @@ let package = Package(
         "AgentTrace", "TraceStorage", "EvalLoading", "TestSupport", subprocess, "agent-eval",
       ],
       swiftSettings: strict),
-    .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TidyTests", dependencies: ["AgentTrace", "TestSupport"], swiftSettings: strict),
   ]
 )
