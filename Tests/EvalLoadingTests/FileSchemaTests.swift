@@ -113,6 +113,59 @@ struct FileSchemaTests {
     #expect(verdicts.schema != [])
   }
 
+  @Test("Whatever one value of an agent is changed to, both say the same of it")
+  func changedAgents() throws {
+    let schema = try JSONSchema(compiling: FileSchema.agent.json)
+    let agent = try #require(
+      SourceDocument(Array(wholeAgent.utf8), path: "f.yaml").roots.first?.value)
+    var paths: [JSONPointer] = []
+    collect(agent, at: JSONPointer(), into: &paths)
+    #expect(paths.count > 100)
+    var disagreements: [String] = []
+    for path in paths {
+      for value in [nil, true, 5, "", "x", [], [:]] as [JSONValue] {
+        let changed = replacing(path.tokens[...], in: agent, by: value)
+        let bytes = CanonicalJSON.encode(changed, form: .plain)
+        let errors = AgentLoader.load(bytes, path: "f.json").diagnostics.hasErrors
+        if errors == schema.validate(changed).isEmpty {
+          disagreements.append("\(path) = \(value): \(errors ? "loader" : "schema") refuses")
+        }
+      }
+    }
+    // What only the loader knows: which schemas compile, which files are there.
+    #expect(
+      disagreements.filter { !$0.contains("Schema/") && $0 != "/policy = \"x\": loader refuses" }
+        == [])
+  }
+
+  /// The way to each value within a value, but for what matchers and free values hold.
+  private func collect(_ value: JSONValue, at path: JSONPointer, into paths: inout [JSONPointer]) {
+    if !path.tokens.isEmpty { paths.append(path) }
+    for member in value.objectValue ?? [:]
+    where !["ok", "attributes"].contains(path.tokens.last) {
+      collect(member.value, at: path.appending(member.key), into: &paths)
+    }
+    for (index, element) in (value.arrayValue ?? []).enumerated() {
+      collect(element, at: path.appending(String(index)), into: &paths)
+    }
+  }
+
+  private func replacing(
+    _ path: ArraySlice<String>, in value: JSONValue, by new: JSONValue
+  ) -> JSONValue {
+    guard let token = path.first else { return new }
+    switch value {
+    case .object(var object):
+      object[token] = object[token].map { replacing(path.dropFirst(), in: $0, by: new) }
+      return .object(object)
+    case .array(var elements):
+      guard let index = Int(token) else { return value }
+      elements[index] = replacing(path.dropFirst(), in: elements[index], by: new)
+      return .array(elements)
+    default: return value
+    }
+  }
+
   @Test("Policies are valid or invalid to both", arguments: policies)
   func policy(text: String, isValid: Bool) throws {
     let verdicts = try verdicts(text, as: .policy)
@@ -201,6 +254,52 @@ private let samplePayloads: [EventPayload] = [
   .runResumed(RunResumed(why: "approval")),
   .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
 ]
+
+/// An agent that uses every key.
+private let wholeAgent = """
+  $schema: s
+  name: a
+  version: "1"
+  system: s
+  goal: g
+  model:
+    provider: scripted
+    name: m
+    script:
+      - {call: {tool: t, input: {x: 1}, id: i}, say: s, usage: {inputTokens: 1, outputTokens: 2, cost: 3}}
+      - {calls: [{tool: t}], when: {step: 1}, repeat: 2}
+      - {unreachable: gone}
+      - choose: [{when: {last: {data: {$regex: x}}}, ask: q}, {answer: x, evidence: [y]}]
+      - {stop: blocked}
+      - {reply: {text: x}}
+  tools:
+    - name: t
+      description: d
+      sideEffect: read
+      sensitivity: s
+      inputSchema: {type: object}
+      outputSchema: {type: object}
+      timeoutSeconds: 5
+      idempotent: true
+      onError: retry
+      maxAttempts: 2
+      routes: [r]
+      scripted: [{when: {attempt: 1}, ok: {a: 1}, delaySeconds: 1, raise: SIGINT}, {error: e}]
+    - {name: u, sideEffect: write, command: {arguments: [p, q], outputLimitBytes: 9}}
+    - {name: v, sideEffect: draft, command: [p, q]}
+  policy:
+    rules:
+      - {id: r, tool: [t, u], sideEffect: [read], actor: a, route: [r], verdict: deny, onDeny: stop, reason: x}
+  policyContext: {actorId: a, tenantId: t, route: r, attributes: {x: 1}}
+  limits: {maxSteps: 1, maxToolCalls: 2, maxTokens: 3, maxCost: 4, timeoutSeconds: 5}
+  context: {tokenBudget: 1, observationLimit: 2}
+  failures: {invalidDecisionRetries: 1, modelRetries: 1, maxDenials: 1, maxToolErrors: 1}
+  parallelCalls: 2
+  memory: [{scope: run, key: k, value: v}]
+  human:
+    approvals: [{tool: t, input: {x: 1}, granted: true, by: b, reason: r}]
+    answers: [{question: {$contains: x}, text: t, by: b}]
+  """
 
 // MARK: - Tables
 
