@@ -115,27 +115,47 @@ struct FileSchemaTests {
 
   @Test("Whatever one value of an agent is changed to, both say the same of it")
   func changedAgents() throws {
-    let schema = try JSONSchema(compiling: FileSchema.agent.json)
-    let agent = try #require(
-      SourceDocument(Array(wholeAgent.utf8), path: "f.yaml").roots.first?.value)
-    var paths: [JSONPointer] = []
-    collect(agent, at: JSONPointer(), into: &paths)
-    #expect(paths.count > 100)
-    var disagreements: [String] = []
-    for path in paths {
-      for value in [nil, true, 5, "", "x", [], [:]] as [JSONValue] {
-        let changed = replacing(path.tokens[...], in: agent, by: value)
-        let bytes = CanonicalJSON.encode(changed, form: .plain)
-        let errors = AgentLoader.load(bytes, path: "f.json").diagnostics.hasErrors
-        if errors == schema.validate(changed).isEmpty {
-          disagreements.append("\(path) = \(value): \(errors ? "loader" : "schema") refuses")
-        }
-      }
+    let disagreements = try disagreements(on: wholeAgent, as: .agent) { bytes in
+      AgentLoader.load(bytes, path: "f.json").diagnostics
     }
     // What only the loader knows: which schemas compile, which files are there.
     #expect(
       disagreements.filter { !$0.contains("Schema/") && $0 != "/policy = \"x\": loader refuses" }
         == [])
+  }
+
+  @Test("Whatever one value of a case is changed to, both say the same of it")
+  func changedCases() throws {
+    let folder = try TemporaryFolder()
+    let disagreements = try disagreements(on: wholeCase, as: .case) { bytes in
+      CaseLoader.load([try folder.write("f.json", bytes)], areRunsElsewhere: true).diagnostics
+    }
+    // A schema cannot compare two numbers with each other.
+    #expect(
+      disagreements == ["/expected/toolsNotCalled/0/times/min = 5: loader refuses"])
+  }
+
+  /// Changes each value of a file in turn, and names the changes of which loader and schema differ.
+  private func disagreements(
+    on text: String, as kind: FileSchema, _ load: ([UInt8]) throws -> [Diagnostic]
+  ) throws -> [String] {
+    let schema = try JSONSchema(compiling: kind.json)
+    let whole = try #require(SourceDocument(Array(text.utf8), path: "f.yaml").roots.first?.value)
+    #expect(try !load(CanonicalJSON.encode(whole, form: .plain)).hasErrors)
+    var paths: [JSONPointer] = []
+    collect(whole, at: JSONPointer(), into: &paths)
+    #expect(paths.count > 40)
+    var found: [String] = []
+    for path in paths {
+      for value in [nil, true, 5, "", "x", [], [:]] as [JSONValue] {
+        let changed = replacing(path.tokens[...], in: whole, by: value)
+        let hasErrors = try load(CanonicalJSON.encode(changed, form: .plain)).hasErrors
+        if hasErrors == schema.validate(changed).isEmpty {
+          found.append("\(path) = \(value): \(hasErrors ? "loader" : "schema") refuses")
+        }
+      }
+    }
+    return found
   }
 
   /// The way to each value within a value, but for what matchers and free values hold.
@@ -299,6 +319,29 @@ private let wholeAgent = """
   human:
     approvals: [{tool: t, input: {x: 1}, granted: true, by: b, reason: r}]
     answers: [{question: {$contains: x}, text: t, by: b}]
+  """
+
+/// A case that uses every key.
+private let wholeCase = """
+  $schema: s
+  caseId: a
+  input: i
+  agent: f
+  human: {approvals: [{granted: true}], answers: [{text: t}]}
+  tags: [t]
+  skip: {reason: r, until: 2026-12-31}
+  expected:
+    stopReason: [success]
+    toolsCalled:
+      - a
+      - {tool: b, input: {x: {$gt: 1, $type: [number]}}, status: ok, times: 2, caller: c}
+    toolsNotCalled: [{tool: c, status: [ok, error], times: {min: 1, max: 2}}]
+    toolsProposed: [{tool: d, result: {$anyOf: [{$length: 2}, {$approx: {value: 1, tolerance: 2}}]}}]
+    toolsNotProposed: [{tool: e, status: refused, input: {$subsetOf: {a: {$glob: g}, b: 2}}}]
+    order: exact
+    maxSteps: 3
+    maxToolCalls: 4
+    answer: {$not: {$contains: {a: {$absent: true}}}, $ignoreCase: x, $lte: 5}
   """
 
 // MARK: - Tables
