@@ -27,8 +27,15 @@ struct Example: Sendable {
     }
   }
 
-  /// Whether it is an example of ours; installing Swift or cloning a repository is not run.
-  var isRun: Bool { steps.first?.command.hasPrefix("bin/agent-eval") == true }
+  /// Whether it is an example of ours; installing Swift or cloning a repository is not run, nor what
+  /// needs a program that is not here.
+  var isRun: Bool {
+    guard let command = steps.first?.command else { return false }
+    if command.hasPrefix("bin/agent-eval") { return true }
+    return command.hasPrefix("zcat ") && (!command.contains("jq ") || Self.hasJQ)
+  }
+
+  private static let hasJQ = FileManager.default.isExecutableFile(atPath: "/usr/bin/jq")
 
   /// A script that runs the steps in one shell and writes a mark with a step's number behind each.
   func script(mark: String) -> String {
