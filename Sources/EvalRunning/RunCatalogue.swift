@@ -3,8 +3,19 @@ import EvalLoading
 import TraceStorage
 
 /// Which logs of a folder were made for which case.
-struct RunCatalogue {
+public struct RunCatalogue: Sendable {
   private var paths: [String: [String]] = [:]
+
+  /// What a log's first event says of its case.
+  public enum Answer: Sendable, Hashable {
+    /// It was made for this case.
+    case caseId(String)
+    /// It names no case.
+    case noCase
+  }
+
+  /// Says what is known of a log, by its path, without reading it; `nil` where nothing is.
+  public typealias Known = @Sendable (_ path: String) -> Answer?
 
   /// Looks at the first event of every log below a folder.
   ///
@@ -13,12 +24,10 @@ struct RunCatalogue {
   ///
   /// - Throws: where the folder cannot be read. A log that cannot be is passed over: it is reported
   ///   when a case needs it.
-  init(folder: String) throws {
+  init(folder: String, known: Known = { _ in nil }) throws {
     for path in try LogFiles.all(below: folder) {
-      var reader: LogReader
-      do { reader = try LogReader(path: path) } catch { continue }
-      guard let first = try? reader.next() else { continue }
-      if let caseId = first.data["case"]?["caseId"]?.stringValue {
+      guard let answer = known(path) ?? Self.look(at: path) else { continue }
+      if case .caseId(let caseId) = answer {
         paths[caseId, default: []].append(path)
         continue
       }
@@ -27,6 +36,13 @@ struct RunCatalogue {
       paths[stem, default: []].append(path)
       if parts.count > 1 { paths[String(parts[parts.count - 2]), default: []].append(path) }
     }
+  }
+
+  private static func look(at path: String) -> Answer? {
+    guard var reader = try? LogReader(path: path), let first = try? reader.next() else {
+      return nil
+    }
+    return first.data["case"]?["caseId"]?.stringValue.map(Answer.caseId) ?? .noCase
   }
 
   /// The logs of a case, by path.
