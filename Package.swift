@@ -130,12 +130,15 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TraceReportingTests",
-      dependencies: ["AgentTrace", "TraceJudging", "TraceReporting", "TestSupport"],
+      dependencies: [
+        "AgentTrace", "TraceStorage", "TraceJudging", "TraceReporting", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "AgentTrace", "TraceStorage", "EvalLoading", "TestSupport", subprocess, "agent-eval",
+        "AgentTrace", "TraceMatching", "TraceStorage", "EvalLoading", "TestSupport", subprocess,
+        "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: strict),
