@@ -141,6 +141,7 @@ let package = Package(
         "agent-eval",
       ],
       swiftSettings: strict),
-    .testTarget(name: "TidyTests", dependencies: ["TestSupport"], swiftSettings: strict),
+    .testTarget(
+      name: "TidyTests", dependencies: ["AgentTrace", "TestSupport"], swiftSettings: strict),
   ]
 )

@@ -7,9 +7,10 @@ struct MessageFields {
 
   init(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError) {
     guard let object = value.objectValue else {
-      throw ImportError(
-        .wrongShape(expected: "an object whose keys stand once, not \(value.typeName)"),
-        at: pointer)
+      let expected =
+        value.typeName == "bytes"
+        ? "an object in which each key stands once" : "an object, not \(value.typeName)"
+      throw ImportError(.wrongShape(expected: expected), at: pointer)
     }
     self.object = object
     self.pointer = pointer

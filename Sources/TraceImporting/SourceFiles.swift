@@ -31,12 +31,19 @@ struct SourceFiles {
     var found: [File] = []
     var folders = [""]
     while let folder = folders.popLast() {
-      for name in try names(inFolder: folder.isEmpty ? path : joined(path, folder))
-      where !name.hasPrefix(".") {
+      let names: [String]
+      do throws(ImportError) {
+        names = try self.names(inFolder: folder.isEmpty ? path : joined(path, folder))
+      } catch {
+        // Taken for a file it fails again when it is read, in its place among the others.
+        guard !folder.isEmpty else { throw error }
+        found.append(File(path: joined(path, folder), relativePath: folder))
+        continue
+      }
+      for name in names where !name.hasPrefix(".") {
         let relative = folder.isEmpty ? name : "\(folder)/\(name)"
         let full = joined(path, relative)
-        guard lstat(full, &status) == 0 else { continue }
-        if isFolder(status) {
+        if lstat(full, &status) == 0, isFolder(status) {
           folders.append(relative)
         } else if endings.contains(where: name.hasSuffix) {
           found.append(File(path: full, relativePath: relative))

@@ -16,6 +16,7 @@ public struct TrialResult: Sendable {
     self.judgement = judgement
   }
 
+  /// The outcome of its judgement.
   public var outcome: CaseOutcome { judgement.outcome }
 
   /// The wire form.

@@ -20,10 +20,14 @@ final class BlockReader {
   private let window = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: windowBytes)
   private var windowStart = 0
   private var windowCount = 0
+  /// Where the file counts as ended, if that is before its last byte.
+  private var end = Int.max
   /// The length of the member before, and with `checksLinks` its CRC-32; `nil` where it is unknown.
   private(set) var previousLength: Int?
   private(set) var previousCRC: UInt32?
   private var memberCRC = CRC32()
+  /// Whether the last error leaves open where the next member begins.
+  private(set) var isLost = false
 
   /// One member.
   struct Block {
@@ -80,9 +84,14 @@ final class BlockReader {
   /// The next member, or `nil` at the end of the file.
   func next() throws(LogError) -> Block? {
     textCount = 0
+    isLost = true
     let head = try bytes(at: offset, count: MemberHeader.length)
-    if head.isEmpty { return nil }
+    if head.isEmpty {
+      isLost = false
+      return nil
+    }
     var block = Block(kind: .torn, offset: offset, number: number, header: nil, length: head.count)
+    if head.first == 0, try hideZeros(from: offset) { return try next() }
     guard head.count == MemberHeader.length else {
       guard head.prefix(16).elementsEqual(MemberHeader.fixedBytes.prefix(head.count)) else {
         throw error(.strayBytes)
@@ -101,12 +110,24 @@ final class BlockReader {
     return block
   }
 
+  /// Checks the link to the member before. What is wrong with it is said once: the member itself may
+  /// be in order, and is what comes next.
   private func check(_ header: MemberHeader) throws(LogError) {
-    if let previousLength, header.previousLength != previousLength { throw error(.badLink) }
-    if let previousCRC, header.previousCRC != previousCRC { throw error(.badLink) }
+    let (length, crc) = (previousLength, previousCRC)
+    guard length.map({ $0 == Int(header.previousLength) }) ?? true else {
+      (previousLength, previousCRC, isLost) = (nil, nil, false)
+      throw error(.badLink)
+    }
+    guard crc.map({ $0 == header.previousCRC }) ?? true else {
+      (previousLength, previousCRC, isLost) = (nil, nil, false)
+      // The header has a checksum of its own, so the member before is at fault.
+      throw LogError(
+        .badChecksum, path: file.path, offset: offset - (length ?? 0), block: number - 1)
+    }
   }
 
   private func finish(_ block: Block) {
+    isLost = false
     offset = block.offset + block.length
     number += 1
     guard block.kind != .torn else { return }
@@ -154,7 +175,12 @@ final class BlockReader {
       position += result.read
       switch result.progress {
       case .streamEnd: break reading
-      case .failed: throw error(.badCompression)
+      case .failed:
+        guard try hideZeros(from: block.offset + MemberHeader.length) else {
+          throw error(.badCompression)
+        }
+        textCount = 0
+        return try inflate(&block)
       default: continue
       }
     }
@@ -209,8 +235,29 @@ final class BlockReader {
   /// Moves the window so that it begins at a position, unless `count` bytes from there are in it.
   private func show(_ position: Int, count: Int) throws(LogError) {
     if position >= windowStart, position + count <= windowStart + windowCount { return }
-    windowCount = try file.read(at: position, into: window)
+    let count = try file.read(at: position, into: window)
+    windowCount = max(0, min(count, end - position))
     windowStart = position
+  }
+
+  /// Lets an unfinished log end before the zeros at its end, if it has any from `start` on: a machine
+  /// that lost power may leave a file longer than what was written to it.
+  private func hideZeros(from start: Int) throws(LogError) -> Bool {
+    guard file.path.hasSuffix(LogFormat.openSuffix), end == .max else { return false }
+    let size = try file.size()
+    var last = size
+    while last > start {
+      let from = max(start, last - window.count)
+      let piece = try file.read(at: from, count: last - from)
+      if let index = piece.lastIndex(where: { $0 != 0 }) {
+        last = from + index + 1
+        break
+      }
+      last = from
+    }
+    guard last < size else { return false }
+    (end, windowCount) = (last, 0)
+    return true
   }
 
   /// What the window holds from a position of the file on; empty only at the end of the file. Valid

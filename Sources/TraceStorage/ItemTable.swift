@@ -13,13 +13,32 @@ struct ItemTable {
   /// In the order of their items.
   private var origins: [Origin] = []
   /// How many items have numbers.
-  private(set) var count = 0
+  private(set) var count: Int
   /// Whether packets are missing, so that nobody knows the numbers of later items.
   var isUncertain = false
 
   private var cache: [Int: (item: JSONValue, bytes: Int)] = [:]
   private var cachedBytes = 0
-  private static let cacheLimitBytes = 8 * 1024 * 1024
+  private let cacheLimitBytes: Int
+  /// How many items had numbers where reading began.
+  private let countAtStart: Int
+
+  init(count: Int, cacheLimitBytes: Int) {
+    self.count = count
+    countAtStart = count
+    self.cacheLimitBytes = cacheLimitBytes
+  }
+
+  /// Whether an item stands before the place where reading began.
+  func isBeforeStart(_ number: Int) -> Bool { number < countAtStart }
+
+  /// Takes in a packet from before that place.
+  mutating func add(packet seq: Int, firstItem: Int, itemCount: Int) {
+    guard itemCount > 0 else { return }
+    let index = origins.firstIndex { $0.seq >= seq } ?? origins.count
+    if index < origins.count, origins[index].seq == seq { return }
+    origins.insert(Origin(firstItem: firstItem, itemCount: itemCount, seq: seq), at: index)
+  }
 
   /// The number that the next literal item of a packet has, and whether numbers are known.
   func begin(event seq: Int) -> (nextItem: Int, isKnown: Bool) {
@@ -57,7 +76,7 @@ struct ItemTable {
   }
 
   mutating func keep(_ item: JSONValue, number: Int, bytes: Int) {
-    if cachedBytes > Self.cacheLimitBytes {
+    if cachedBytes > cacheLimitBytes {
       cache = [:]
       cachedBytes = 0
     }

@@ -6,7 +6,7 @@ import Glibc
 final class LineCursor {
   private let blocks: BlockReader
   private let options: LogReader.Options
-  private var resolver = Resolver()
+  private var resolver: Resolver
 
   /// The block the cursor is in, its number and where it begins.
   private(set) var block: BlockReader.Block?
@@ -15,8 +15,6 @@ final class LineCursor {
   /// The current line in the block's text, without `\n`.
   private var current = 0..<0
   private var head: LineHead?
-  /// Bytes of text of the current block that hold whole lines.
-  private(set) var wholeLineBytes = 0
 
   private(set) var nextSeq = 0
   /// Members that have a header and could be inflated, at least in part.
@@ -28,14 +26,46 @@ final class LineCursor {
   private var endsInTrailer = false
   private var isBehindDamage = false
 
-  /// Where blocks with events begin, to read one of them again.
-  private var index: [(firstSeq: Int, offset: Int, number: Int)] = []
+  /// The members so far (with a start at a checkpoint, all of the file), to read one of them again.
+  private var index: [MemberIndex.Entry] = []
+  /// Checkpoints before the start, the last one first, as far as they were looked for.
+  private var checkpoints: [(block: Int, itemCount: Int)] = []
   private var rereader: BlockReader?
+  /// The state where the cursor began.
+  let startState: AgentState
 
   init(file: LogFile, options: LogReader.Options) throws(LogError) {
     blocks = try BlockReader(
       file: file, checksLinks: options.checksLinks, limitBytes: options.blockLimitBytes)
     self.options = options
+    resolver = Resolver(cacheBytes: options.cacheBytes)
+    startState = AgentState()
+  }
+
+  /// Begins at a checkpoint: the member `place` of an index must begin with one of this state format,
+  /// else this is `nil`.
+  init?(
+    file: LogFile, options: LogReader.Options, index: MemberIndex, place: Int
+  ) throws(LogError) {
+    let entry = index.entries[place]
+    blocks = try BlockReader(
+      file: file, offset: entry.offset, number: place, limitBytes: options.blockLimitBytes)
+    self.options = options
+    guard let block = try blocks.next(), block.kind == .whole,
+      let line = blocks.lines.split(separator: 0x0a).first,
+      case .mark(let mark)? = try? RawLine(parsing: UnsafeBufferPointer(rebasing: line)),
+      mark.name == LogFormat.checkpointMark,
+      let data = try? mark.data.withoutForms(), data["stateFormat"]?.intValue == AgentState.format,
+      let items = data["items"]?.intValue, (0...LogFormat.numberLimit).contains(items),
+      let object = data["state"]?.objectValue, let state = try? AgentState(decoding: object),
+      state.digest.hex == data["digest"]?.stringValue
+    else { return nil }
+    blocks.seek(to: entry.offset, number: place)
+    self.index = Array(index.entries[..<place])
+    nextSeq = entry.firstSeq
+    checkpoints = [(place, items)]
+    resolver = Resolver(cacheBytes: options.cacheBytes, itemCount: items)
+    startState = state
   }
 
   var path: String { blocks.file.path }
@@ -88,7 +118,6 @@ final class LineCursor {
     }
     current = position..<(position + length)
     position += length + 1
-    wholeLineBytes = position
     let head = try head(of: bytes)
     try note(head)
     self.head = head
@@ -133,11 +162,7 @@ final class LineCursor {
 
   private func noteHole(_ hole: ClosedRange<Int>) throws(LogError) {
     try catching { () throws(LineFault) in
-      try resolver.noteHole(
-        hole,
-        fetch: { seq, store throws(LogError) in
-          try self.fetch(seq, into: &store)
-        })
+      try resolver.noteHole(hole, from: self)
     }
   }
 
@@ -153,7 +178,6 @@ final class LineCursor {
     block = next
     position = 0
     current = 0..<0
-    wholeLineBytes = 0
     endsInTrailer = next.kind == .trailer
     guard let header = next.header else { return }
     memberCount += 1
@@ -173,8 +197,9 @@ final class LineCursor {
   }
 
   private func addToIndex(_ block: BlockReader.Block) {
-    guard blocks.textCount > 0, let header = block.header else { return }
-    index.append((Int(clamping: header.firstSeq), block.offset, block.number))
+    guard let header = block.header else { return }
+    index.append(
+      MemberIndex.Entry(firstSeq: Int(clamping: header.firstSeq), offset: block.offset))
   }
 
   private func beginsWithGap() -> Bool {
@@ -186,12 +211,10 @@ final class LineCursor {
     damage.append(error)
     isBehindDamage = true
     position = 0
-    // Damage inside a whole block: its other lines are passed over. Else the member itself is
-    // unreadable, and the next header has to be found.
-    let isInsideBlock = blocks.number > (error.block ?? -1)
     block = nil
-    if isInsideBlock { return }
-    if try !blocks.resynchronize() { isAtEnd = true }
+    // Where a member is unreadable the next header has to be found; what is wrong inside a whole
+    // block only costs its other lines.
+    if blocks.isLost, try !blocks.resynchronize() { isAtEnd = true }
   }
 
   private func end() throws(LogError) {
@@ -236,9 +259,7 @@ final class LineCursor {
         return .event(event)
       case .event(let raw):
         return .event(
-          try self.resolver.resolve(
-            raw, lineBytes: self.current.count,
-            fetch: { seq, store throws(LogError) in try self.fetch(seq, into: &store) }))
+          try self.resolver.resolve(raw, lineBytes: self.current.count, from: self))
       }
     }
   }
@@ -246,51 +267,6 @@ final class LineCursor {
   private func mark() throws(LogError) -> Mark {
     guard case .mark(let mark) = try line() else { throw error(.badLine("a mark is none")) }
     return mark
-  }
-
-  /// How many list items the log has so far.
-  func itemCount() throws(LogError) -> Int {
-    try catching { () throws(LineFault) in
-      try self.resolver.itemCount(
-        fetch: { seq, store throws(LogError) in try self.fetch(seq, into: &store) })
-    }
-  }
-
-  // MARK: Reading again
-
-  /// Reads the block of an earlier event again and keeps its lines.
-  private func fetch(_ seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
-    guard let place = place(ofEvent: seq) else { return nil }
-    let reader: BlockReader
-    if let rereader {
-      reader = rereader
-    } else {
-      reader = try BlockReader(file: blocks.file, limitBytes: options.blockLimitBytes)
-      rereader = reader
-    }
-    reader.seek(to: place.offset, number: place.number)
-    _ = try reader.next()
-    store.rereadBytes += reader.textCount
-    var wanted: [UInt8]?
-    for line in reader.lines.split(separator: 0x0a) {
-      let line = UnsafeBufferPointer(rebasing: line)
-      guard case .event(let number, _, _) = LineHead(scanning: line) else { continue }
-      if number == seq { wanted = Array(line) }
-      if number < nextSeq, line.count >= LogFormat.sameMinimumBytes {
-        store.keep(line, seq: number)
-      }
-    }
-    return wanted
-  }
-
-  /// The last block that begins at or before an event.
-  private func place(ofEvent seq: Int) -> (firstSeq: Int, offset: Int, number: Int)? {
-    var (low, high) = (0, index.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if index[middle].firstSeq <= seq { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 ? index[low - 1] : nil
   }
 
   // MARK: Faults
@@ -309,5 +285,83 @@ final class LineCursor {
       located.code = error.error(path: path).code
       throw located
     }
+  }
+}
+
+// MARK: - Reading again
+
+extension LineCursor: EarlierLines {
+  func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
+    guard let place = place(ofEvent: seq), try open(block: place) else { return nil }
+    guard let reader = rereader else { return nil }
+    store.rereadBytes += reader.textCount
+    var wanted: [UInt8]?
+    for (head, line) in heads(of: reader) {
+      guard case .event(let number, _, _) = head else { continue }
+      if number == seq { wanted = Array(line) }
+      if number < nextSeq, line.count >= LogFormat.sameMinimumBytes {
+        store.keep(line, seq: number)
+      }
+    }
+    return wanted
+  }
+
+  func checkpoint(beforeItem number: Int) throws(LogError) -> (block: Int, itemCount: Int) {
+    while true {
+      if let found = checkpoints.first(where: { $0.itemCount <= number }) { return found }
+      guard let last = checkpoints.last, last.block > 0 else { return (0, 0) }
+      var block = last.block - 1
+      while block > 0 {
+        let items = try MemberIndex.checkpointItems(at: index[block].offset, in: blocks.file)
+        if let items {
+          checkpoints.append((block, items))
+          break
+        }
+        block -= 1
+      }
+      if block == 0 { checkpoints.append((0, 0)) }
+    }
+  }
+
+  func packets(inBlock block: Int) throws(LogError) -> [(seq: Int, line: [UInt8])]? {
+    guard index.indices.contains(block) else { return nil }
+    guard try open(block: block), let reader = rereader else { return [] }
+    var packets: [(seq: Int, line: [UInt8])] = []
+    for case (.event(let seq, _, .contextBuilt), let line) in heads(of: reader) {
+      packets.append((seq, Array(line)))
+    }
+    return packets
+  }
+
+  /// Reads an earlier block again; false where it has no lines.
+  private func open(block: Int) throws(LogError) -> Bool {
+    let reader: BlockReader
+    if let rereader {
+      reader = rereader
+    } else {
+      reader = try BlockReader(file: blocks.file, limitBytes: options.blockLimitBytes)
+      rereader = reader
+    }
+    reader.seek(to: index[block].offset, number: block)
+    return try reader.next() != nil && reader.textCount > 0
+  }
+
+  private func heads(
+    of reader: BlockReader
+  ) -> some Sequence<(LineHead, UnsafeBufferPointer<UInt8>)> {
+    reader.lines.split(separator: 0x0a).lazy.compactMap { line in
+      let line = UnsafeBufferPointer(rebasing: line)
+      return LineHead(scanning: line).map { ($0, line) }
+    }
+  }
+
+  /// The last block that begins at or before an event.
+  private func place(ofEvent seq: Int) -> Int? {
+    var (low, high) = (0, index.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if index[middle].firstSeq <= seq { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? low - 1 : nil
   }
 }

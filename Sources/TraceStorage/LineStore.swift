@@ -10,7 +10,7 @@ struct LineStore {
   /// Bytes of text that were inflated again for lines that had been forgotten.
   var rereadBytes = 0
 
-  init(limitBytes: Int = 8 * 1024 * 1024) { self.limitBytes = limitBytes }
+  init(limitBytes: Int) { self.limitBytes = limitBytes }
 
   /// Keeps a line, and forgets the oldest ones beyond the limit.
   mutating func keep(_ line: UnsafeBufferPointer<UInt8>, seq: Int) {

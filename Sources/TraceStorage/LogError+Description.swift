@@ -13,8 +13,8 @@ extension LogError: CustomStringConvertible {
       "\(path): \(holder.map { "process \($0)" } ?? "another process") is writing this log; "
         + "wait until it has closed it"
     case .leftOpen:
-      "\(path): a writer that died left this log open; `agent-eval resume \(path)` goes on with it, "
-        + "or move it away"
+      "\(path): a writer that died left this log open; read it as it is, and move it away "
+        + "or take another name"
     case .runIsOver: "\(path): the run in this log has ended for good; start a new one"
     case .badName: "\(path): the name of a log ends in \(LogFormat.suffix)"
     case .writerStopped: "\(path): an earlier failure stopped this log; nothing was written since"
@@ -26,6 +26,8 @@ extension LogError: CustomStringConvertible {
       "\(path): an event grows beyond \(limit) bytes once what it repeats stands in it\(place)"
     case .newerFormat(let version):
       "\(path): log format \(version) is newer than this agent-eval reads; update agent-eval"
+    case .badHeader where offset == 0:
+      "\(path): this is no run log, or its very beginning is damaged"
     default:
       "\(path): damaged\(place): \(fault)\(rest)"
     }

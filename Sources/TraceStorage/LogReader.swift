@@ -18,14 +18,18 @@ public struct LogReader: EventSource {
     public var checksLinks: Bool
     /// The most bytes of lines in a block; more is an error.
     public var blockLimitBytes: Int
+    /// About how many bytes of earlier lines and list items stay in memory. What is referred to and
+    /// no longer there is read again from the file.
+    public var cacheBytes: Int
 
     public init(
       skipsDamaged: Bool = false, checksLinks: Bool = false,
-      blockLimitBytes: Int = LogFormat.blockLimitBytes
+      blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 8 * 1024 * 1024
     ) {
       self.skipsDamaged = skipsDamaged
       self.checksLinks = checksLinks
       self.blockLimitBytes = min(max(blockLimitBytes, 1024 * 1024), 1024 * 1024 * 1024)
+      self.cacheBytes = max(cacheBytes, 0)
     }
   }
 
@@ -47,6 +51,30 @@ public struct LogReader: EventSource {
   public init(path: String, options: Options = .init()) throws(LogError) {
     cursor = try LineCursor(file: try Self.open(path), options: options)
   }
+
+  /// Opens a log at the last checkpoint before an event, so that what comes before need not be read.
+  ///
+  /// ``startState`` is the state there, ``nextSeq`` the number of the first event that ``next()``
+  /// gives: at most `seq`. Where the log is not closed, or has no checkpoint before the event, it is
+  /// read from its beginning. What later lines refer to is looked up as it is needed.
+  ///
+  /// - Complexity: one small read for each block of the file; then as reading forward.
+  public init(
+    path: String, startingAtCheckpointBefore seq: Int, options: Options = .init()
+  ) throws(LogError) {
+    let file = try Self.open(path)
+    if !options.checksLinks, let index = try MemberIndex(walkingBackIn: file),
+      let place = try index.checkpoint(atOrBefore: seq, in: file),
+      let cursor = try LineCursor(file: file, options: options, index: index, place: place)
+    {
+      self.cursor = cursor
+    } else {
+      cursor = try LineCursor(file: file, options: options)
+    }
+  }
+
+  /// The state before the first event that is read: empty, unless reading begins at a checkpoint.
+  public var startState: AgentState { cursor.startState }
 
   private static func open(_ path: String) throws(LogError) -> LogFile {
     do {

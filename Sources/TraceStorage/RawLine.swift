@@ -70,8 +70,11 @@ enum RawLine {
     if let time = envelope["time"], time.stringValue == nil {
       throw .line("“time” of an event is not a string")
     }
-    var extra = envelope
-    for key in ["seq", "step", "type", "runId", "time", "t", "data"] { extra[key] = nil }
+    var extra = JSONObject()
+    if envelope.count > (envelope["time"] == nil ? 6 : 7) {
+      extra = envelope
+      for key in ["seq", "step", "type", "runId", "time", "t", "data"] { extra[key] = nil }
+    }
     return Event(
       seq: try number("seq"), step: try number("step"), type: EventType(rawValue: type),
       runId: runId, time: envelope["time"]?.stringValue, t: try number("t"), data: data,

@@ -5,12 +5,9 @@ import AgentTrace
 /// Nothing is held but a bounded cache and, per event with new list items, three numbers: what an
 /// old reference leads to is read again from the file.
 struct Resolver {
-  /// Reads the line of an earlier event from the file; `nil` where the log does not hold it.
-  typealias Fetch = (_ seq: Int, _ store: inout LineStore) throws(LogError) -> [UInt8]?
-
-  var store = LineStore()
-  private var items = ItemTable()
-  private var texts = TextCache()
+  private var store: LineStore
+  private var items: ItemTable
+  private var texts: TextCache
   private var parsed = ParsedLines()
   /// Bytes of lines taken note of, and bytes parsed again for what they hold.
   private var notedBytes = 0
@@ -19,6 +16,15 @@ struct Resolver {
   private var unreadPackets: [Int] = []
   /// Events that are known to be missing.
   private(set) var holes: [ClosedRange<Int>] = []
+
+  /// - Parameters:
+  ///   - cacheBytes: about how much of what may be referred to stays in memory.
+  ///   - itemCount: the size of the item table, where reading begins at a checkpoint.
+  init(cacheBytes: Int, itemCount: Int = 0) {
+    store = LineStore(limitBytes: cacheBytes)
+    texts = TextCache(limitBytes: cacheBytes / 2)
+    items = ItemTable(count: itemCount, cacheLimitBytes: cacheBytes)
+  }
 
   // MARK: Taking note
 
@@ -31,8 +37,9 @@ struct Resolver {
   }
 
   /// Takes note of events that are not there.
-  mutating func noteHole(_ range: ClosedRange<Int>, fetch: Fetch) throws(LineFault) {
-    try readPackets(before: range.lowerBound, fetch: fetch)
+  mutating func noteHole(_ range: ClosedRange<Int>, from file: some EarlierLines) throws(LineFault)
+  {
+    try readPackets(before: range.lowerBound, from: file)
     holes.append(range)
     items.isUncertain = true
   }
@@ -45,16 +52,12 @@ struct Resolver {
     items.restart(at: itemCount)
   }
 
-  /// How many items the table has; the packets so far are read for it.
-  mutating func itemCount(fetch: Fetch) throws(LineFault) -> Int {
-    try readPackets(before: .max, fetch: fetch)
-    return items.count
-  }
-
   // MARK: Events
 
   /// The event that a raw one stands for.
-  mutating func resolve(_ raw: Event, lineBytes: Int, fetch: Fetch) throws(LineFault) -> Event {
+  mutating func resolve(_ raw: Event, lineBytes: Int, from file: some EarlierLines)
+    throws(LineFault) -> Event
+  {
     var event = raw
     event.extra = try raw.extra.unescaped { _, value throws(LineFault) in
       try value.withoutForms()
@@ -64,10 +67,10 @@ struct Resolver {
         try value.withoutForms()
       }
     } else {
-      if raw.type == .contextBuilt { try readPackets(before: raw.seq, fetch: fetch) }
+      if raw.type == .contextBuilt { try readPackets(before: raw.seq, from: file) }
       var expansion = Expansion(
         seq: raw.seq, isPacket: raw.type == .contextBuilt, expandedBytes: lineBytes)
-      event.data = try resolve(raw, &expansion, fetch: fetch)
+      event.data = try resolve(raw, &expansion, from: file)
     }
     try Self.checkFormat(of: event)
     return event
@@ -90,6 +93,14 @@ struct Resolver {
     /// The number that its next literal item has.
     var nextItem = 0
     var numbersItems = false
+    /// The items that stand literally in this event so far.
+    var ownItems: [(item: JSONValue, bytes: Int)] = []
+    /// Whether only the items that stand literally are wanted. So reading a packet again never leads
+    /// to another packet.
+    var literalsOnly = false
+    /// The number of the item that is looked for, and that item.
+    var wantedItem: Int?
+    var foundItem: (item: JSONValue, bytes: Int)?
 
     mutating func add(bytes: Int) throws(LineFault) {
       let (sum, overflow) = expandedBytes.addingReportingOverflow(bytes)
@@ -104,14 +115,14 @@ struct Resolver {
   }
 
   private mutating func resolve(
-    _ raw: Event, _ expansion: inout Expansion, fetch: Fetch
+    _ raw: Event, _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> JSONObject {
     if expansion.isPacket {
       (expansion.nextItem, expansion.numbersItems) = items.begin(event: raw.seq)
     }
     let lists = expansion.isPacket ? Self.listTokens : []
     let data = try resolve(
-      object: raw.data, lists: lists, depth: 0, &expansion, fetch: fetch)
+      object: raw.data, lists: lists, depth: 0, &expansion, from: file)
     if expansion.isPacket { items.end(event: raw.seq, nextItem: expansion.nextItem) }
     return data
   }
@@ -119,37 +130,39 @@ struct Resolver {
   private static let listTokens = ContextPacket.listPointers.map(\.tokens)
 
   private mutating func resolve(
-    object: JSONObject, lists: [[String]], depth: Int, _ expansion: inout Expansion, fetch: Fetch
+    object: JSONObject, lists: [[String]], depth: Int, _ expansion: inout Expansion,
+    from file: some EarlierLines
   ) throws(LineFault) -> JSONObject {
     try object.unescaped { key, value throws(LineFault) in
       let inside = lists.isEmpty ? [] : lists.filter { $0.count > depth && $0[depth] == key }
-      return try resolve(value, lists: inside, depth: depth + 1, &expansion, fetch: fetch)
+      return try resolve(value, lists: inside, depth: depth + 1, &expansion, from: file)
     }
   }
 
   private mutating func resolve(
-    _ value: JSONValue, lists: [[String]], depth: Int, _ expansion: inout Expansion, fetch: Fetch
+    _ value: JSONValue, lists: [[String]], depth: Int, _ expansion: inout Expansion,
+    from file: some EarlierLines
   ) throws(LineFault) -> JSONValue {
     switch value {
     case .array(let elements):
       var result: [JSONValue] = []
       result.reserveCapacity(elements.count)
       for element in elements {
-        result.append(try resolve(element, lists: [], depth: 0, &expansion, fetch: fetch))
+        result.append(try resolve(element, lists: [], depth: 0, &expansion, from: file))
       }
       return .array(result)
     case .object(let object):
       switch try SpecialForm(object) {
       case nil:
         return .object(
-          try resolve(object: object, lists: lists, depth: depth, &expansion, fetch: fetch))
+          try resolve(object: object, lists: lists, depth: depth, &expansion, from: file))
       case .value(let value): return value
-      case .same(let reference): return try follow(reference, &expansion, fetch: fetch)
+      case .same(let reference): return try follow(reference, &expansion, from: file)
       case .list(let entries):
         guard lists.contains(where: { $0.count == depth }) else {
           throw .line("“$list” stands where none may stand")
         }
-        return .array(try expand(entries, &expansion, fetch: fetch))
+        return .array(try expand(entries, &expansion, from: file))
       }
     default: return value
     }
@@ -158,7 +171,7 @@ struct Resolver {
   // MARK: Lists
 
   private mutating func expand(
-    _ entries: [JSONValue], _ expansion: inout Expansion, fetch: Fetch
+    _ entries: [JSONValue], _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> [JSONValue] {
     var result: [JSONValue] = []
     for entry in entries {
@@ -166,17 +179,20 @@ struct Resolver {
         guard pair.count == 2, let first = pair[0].intValue, let count = pair[1].intValue,
           first >= 0, count >= 1, first <= LogFormat.numberLimit, count <= LogFormat.listItemLimit
         else { throw .line("“$list” is not of its form") }
+        if expansion.literalsOnly { continue }
         try expansion.addItems(count)
         for number in first..<(first + count) {
-          result.append(try item(number, &expansion, fetch: fetch))
+          result.append(try item(number, &expansion, from: file))
         }
       } else {
         try expansion.addItems(1)
         let before = expansion.expandedBytes
-        let item = try resolve(entry, lists: [], depth: 0, &expansion, fetch: fetch)
+        let item = try resolve(entry, lists: [], depth: 0, &expansion, from: file)
+        let bytes = expansion.expandedBytes - before + entry.approximateBytes
+        expansion.ownItems.append((item, bytes))
         if expansion.numbersItems {
-          let bytes = expansion.expandedBytes - before + entry.approximateBytes
           items.keep(item, number: expansion.nextItem, bytes: bytes)
+          if expansion.nextItem == expansion.wantedItem { expansion.foundItem = (item, bytes) }
         }
         expansion.nextItem += 1
         result.append(item)
@@ -186,44 +202,91 @@ struct Resolver {
   }
 
   private mutating func item(
-    _ number: Int, _ expansion: inout Expansion, fetch: Fetch
+    _ number: Int, _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> JSONValue {
     guard number < expansion.nextItem || !holes.isEmpty else { throw .reference("[\(number),1]") }
-    if let (item, bytes) = items.kept(number) {
+    let own = number - expansion.nextItem + expansion.ownItems.count
+    let known =
+      expansion.numbersItems && expansion.ownItems.indices.contains(own)
+      ? expansion.ownItems[own] : items.kept(number)
+    if let (item, bytes) = known {
       try expansion.add(bytes: bytes)
       return item
     }
-    guard let origin = items.origin(of: number), origin != expansion.seq else {
+    guard let origin = try origin(of: number, from: file), origin != expansion.seq else {
       if holes.isEmpty { throw .reference("[\(number),1]") }
       return .lost("[\(number),1]")
     }
     // The item was forgotten: its packet is read again, which keeps all the items it holds.
-    guard let raw = try rawEvent(origin, fetch: fetch) else { return .lost("[\(number),1]") }
+    guard let raw = try rawEvent(origin, from: file) else { return .lost("[\(number),1]") }
     var again = Expansion(seq: origin, isPacket: true, expandedBytes: 0)
-    _ = try resolve(raw, &again, fetch: fetch)
-    guard let (item, bytes) = items.kept(number) else { throw .reference("[\(number),1]") }
+    again.literalsOnly = true
+    again.wantedItem = number
+    _ = try resolve(raw, &again, from: file)
+    guard let (item, bytes) = again.foundItem else { throw .reference("[\(number),1]") }
     try expansion.add(bytes: bytes)
     return item
   }
 
-  private mutating func readPackets(before seq: Int, fetch: Fetch) throws(LineFault) {
+  /// The packet an item stands in first. Behind a checkpoint the older ones are searched in the file.
+  private mutating func origin(
+    of number: Int, from file: some EarlierLines
+  ) throws(LineFault) -> Int? {
+    if let origin = items.origin(of: number) { return origin }
+    guard items.isBeforeStart(number) else { return nil }
+    var (block, first): (Int, Int)
+    do { (block, first) = try file.checkpoint(beforeItem: number) } catch { throw .file(error) }
+    while first <= number {
+      let packets: [(seq: Int, line: [UInt8])]?
+      do { packets = try file.packets(inBlock: block) } catch { throw .file(error) }
+      guard let packets else { break }
+      for (seq, line) in packets {
+        let count = try Self.literalCount(of: line)
+        items.add(packet: seq, firstItem: first, itemCount: count)
+        line.withUnsafeBufferPointer { store.keep($0, seq: seq) }
+        first += count
+      }
+      block += 1
+    }
+    return items.origin(of: number)
+  }
+
+  /// How many list items stand literally in the line of a packet.
+  private static func literalCount(of line: [UInt8]) throws(LineFault) -> Int {
+    let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
+      try RawLine(parsing: bytes)
+    }
+    guard case .event(let event) = raw else { return 0 }
+    var count = 0
+    for pointer in ContextPacket.listPointers {
+      guard let object = JSONValue.object(event.data)[pointer]?.objectValue,
+        case .list(let entries)? = try SpecialForm(object)
+      else { continue }
+      for entry in entries where entry.arrayValue == nil { count += 1 }
+    }
+    return count
+  }
+
+  private mutating func readPackets(before seq: Int, from file: some EarlierLines) throws(LineFault)
+  {
     guard let first = unreadPackets.first, first <= seq else { return }
     let due = unreadPackets.prefix { $0 < seq }
     unreadPackets.removeFirst(due.count)
     if unreadPackets.first == seq { unreadPackets.removeFirst() }
     for packet in due {
-      guard let raw = try rawEvent(packet, fetch: fetch) else {
+      guard let raw = try rawEvent(packet, from: file) else {
         throw .reference("\(packet)")
       }
       var expansion = Expansion(seq: packet, isPacket: true, expandedBytes: 0)
-      _ = try resolve(raw, &expansion, fetch: fetch)
+      expansion.literalsOnly = true
+      _ = try resolve(raw, &expansion, from: file)
     }
   }
 
   // MARK: Text
 
   private mutating func follow(
-    _ reference: String, _ expansion: inout Expansion, fetch: Fetch
+    _ reference: String, _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> JSONValue {
     if let text = texts[reference] {
       try expansion.add(bytes: text.utf8.count)
@@ -232,7 +295,7 @@ struct Resolver {
     guard let target = SameTarget(reference), target.seq < expansion.seq else {
       throw .reference(reference)
     }
-    guard let raw = try rawEvent(target.seq, fetch: fetch) else {
+    guard let raw = try rawEvent(target.seq, from: file) else {
       if holes.contains(where: { $0.contains(target.seq) }) { return .lost(reference) }
       throw .reference(reference)
     }
@@ -242,7 +305,9 @@ struct Resolver {
     return .string(text)
   }
 
-  private mutating func rawEvent(_ seq: Int, fetch: Fetch) throws(LineFault) -> Event? {
+  private mutating func rawEvent(_ seq: Int, from file: some EarlierLines) throws(LineFault)
+    -> Event?
+  {
     if let event = parsed[seq] { return event }
     // What a few bytes may cause is bounded by what was read already.
     guard parsedBytes + store.rereadBytes <= notedBytes * 16 + 1 << 30 else {
@@ -250,7 +315,7 @@ struct Resolver {
     }
     var line = store.line(seq: seq)
     if line == nil {
-      do { line = try fetch(seq, &store) } catch { throw .file(error) }
+      do { line = try file.line(ofEvent: seq, into: &store) } catch { throw .file(error) }
     }
     guard let line else { return nil }
     parsedBytes += line.count
@@ -261,6 +326,20 @@ struct Resolver {
     parsed.keep(event, bytes: line.count)
     return event
   }
+}
+
+/// The part of a log before the line that is resolved, to be read again.
+protocol EarlierLines {
+  /// The line of an event, read from the file; `nil` where the log does not hold it. Lines beside it
+  /// may be kept too.
+  func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]?
+
+  /// The last block that begins with a checkpoint at which an item had no number yet, else the first
+  /// block; and how many items had one.
+  func checkpoint(beforeItem number: Int) throws(LogError) -> (block: Int, itemCount: Int)
+
+  /// The packets of a block; `nil` behind the last.
+  func packets(inBlock block: Int) throws(LogError) -> [(seq: Int, line: [UInt8])]?
 }
 
 /// The last few lines that references led to, parsed.
@@ -283,11 +362,14 @@ private struct ParsedLines {
 private struct TextCache {
   private var texts: [String: String] = [:]
   private var bytes = 0
+  let limitBytes: Int
+
+  init(limitBytes: Int) { self.limitBytes = limitBytes }
 
   subscript(reference: String) -> String? { texts[reference] }
 
   mutating func keep(_ text: String, reference: String) {
-    if bytes > 4 * 1024 * 1024 {
+    if bytes > limitBytes {
       texts = [:]
       bytes = 0
     }

@@ -1,4 +1,5 @@
 import AgentTrace
+import TestSupport
 import Testing
 
 /// Events of a run with two parallel calls, as small as they can be.
@@ -69,10 +70,10 @@ struct StateTests {
     let events = Sample.run(starts: [0, 1, 2], results: [2, 0, 1])
     let digest = state(after: events).digest
     for index in events.indices {
-      for path in leaves(of: .object(events[index].data)) {
+      for path in JSONValue.object(events[index].data).digestedLeaves {
         var changed = events
         changed[index].data =
-          replacing(path[...], in: .object(events[index].data)).objectValue ?? [:]
+          JSONValue.object(events[index].data).changing(path[...]).objectValue ?? [:]
         #expect(state(after: changed).digest != digest, "event \(index), \(path)")
       }
       var renamed = events
@@ -172,32 +173,6 @@ struct StateTests {
     }
     #expect(folded.totals.inputTokens == .max)
     #expect(folded.totals.outputTokens == 0)
-  }
-}
-
-/// Paths to every scalar of a value but times, event numbers and the run's format.
-private func leaves(of value: JSONValue, at path: [String] = []) -> [[String]] {
-  switch value {
-  case .object(let object):
-    object.filter { !["elapsedMicroseconds", "modelResult", "replyTo"].contains($0.key) }
-      .flatMap { leaves(of: $0.value, at: path + [$0.key]) }
-  case .array(let elements):
-    elements.enumerated().flatMap { leaves(of: $1, at: path + [String($0)]) }
-  default: [path]
-  }
-}
-
-private func replacing(_ path: ArraySlice<String>, in value: JSONValue) -> JSONValue {
-  guard let key = path.first else { return "something else" }
-  switch value {
-  case .object(var object):
-    object[key] = replacing(path.dropFirst(), in: object[key] ?? .null)
-    return .object(object)
-  case .array(var elements):
-    let index = Int(key) ?? 0
-    elements[index] = replacing(path.dropFirst(), in: elements[index])
-    return .array(elements)
-  default: return "something else"
   }
 }
 

@@ -1,6 +1,9 @@
-import EvalLoading
+import AgentTrace
 import TestSupport
 import Testing
+import TraceMatching
+
+@testable import EvalLoading
 
 @Suite("Checking files")
 struct FileCheckerTests {
@@ -63,5 +66,26 @@ struct FileCheckerTests {
     let folders = ["EvalCases", "Fixtures/agents", "Fixtures/policies"].filter(Project.has)
     let diagnostics = FileChecker.check(folders.map(Project.path))
     #expect(diagnostics.filter { $0.severity == .error }.map(\.description) == [])
+  }
+
+  @Test("Every shipped YAML file names its schema for editors, and fits it")
+  func shippedSchemas() throws {
+    let folders = ["EvalCases", "Fixtures/agents", "Fixtures/policies", "Fixtures/failing-cases"]
+    let files = folders.flatMap { Project.files(below: $0, ending: ".yaml") }
+    #expect(!files.isEmpty)
+    for file in files {
+      let text = try Project.text(file)
+      let prefix = "# yaml-language-server: $schema="
+      let line = try #require(text.split(separator: "\n").first, "\(file)")
+      #expect(line.hasPrefix(prefix), "\(file)")
+      let folder = file.split(separator: "/").dropLast().map { _ in ".." }.joined(separator: "/")
+      let name = try #require(line.split(separator: "/").last, "\(file)")
+      let kind = try #require(FileSchema.allCases.first { $0.fileName == name }, "\(file)")
+      #expect(line == "\(prefix)\(folder)/Schemas/\(kind.fileName)", "\(file)")
+      let schema = try JSONSchema(compiling: kind.json)
+      for root in SourceDocument(Array(text.utf8), path: file).roots {
+        #expect(schema.validate(root.value).map(\.description) == [], "\(file)")
+      }
+    }
   }
 }

@@ -113,6 +113,79 @@ struct FileSchemaTests {
     #expect(verdicts.schema != [])
   }
 
+  @Test("Whatever one value of an agent is changed to, both say the same of it")
+  func changedAgents() throws {
+    let disagreements = try disagreements(on: wholeAgent, as: .agent) { bytes in
+      AgentLoader.load(bytes, path: "f.json").diagnostics
+    }
+    // What only the loader knows: which schemas compile, which files are there.
+    #expect(
+      disagreements.filter { !$0.contains("Schema/") && $0 != "/policy = \"x\": loader refuses" }
+        == [])
+  }
+
+  @Test("Whatever one value of a case is changed to, both say the same of it")
+  func changedCases() throws {
+    let folder = try TemporaryFolder()
+    let disagreements = try disagreements(on: wholeCase, as: .case) { bytes in
+      CaseLoader.load([try folder.write("f.json", bytes)], areRunsElsewhere: true).diagnostics
+    }
+    // A schema cannot compare two numbers with each other.
+    #expect(
+      disagreements == ["/expected/toolsNotCalled/0/times/min = 5: loader refuses"])
+  }
+
+  /// Changes each value of a file in turn, and names the changes of which loader and schema differ.
+  private func disagreements(
+    on text: String, as kind: FileSchema, _ load: ([UInt8]) throws -> [Diagnostic]
+  ) throws -> [String] {
+    let schema = try JSONSchema(compiling: kind.json)
+    let whole = try #require(SourceDocument(Array(text.utf8), path: "f.yaml").roots.first?.value)
+    #expect(try !load(CanonicalJSON.encode(whole, form: .plain)).hasErrors)
+    var paths: [JSONPointer] = []
+    collect(whole, at: JSONPointer(), into: &paths)
+    #expect(paths.count > 40)
+    var found: [String] = []
+    for path in paths {
+      for value in [nil, true, 5, "", "x", [], [:]] as [JSONValue] {
+        let changed = replacing(path.tokens[...], in: whole, by: value)
+        let hasErrors = try load(CanonicalJSON.encode(changed, form: .plain)).hasErrors
+        if hasErrors == schema.validate(changed).isEmpty {
+          found.append("\(path) = \(value): \(hasErrors ? "loader" : "schema") refuses")
+        }
+      }
+    }
+    return found
+  }
+
+  /// The way to each value within a value, but for what matchers and free values hold.
+  private func collect(_ value: JSONValue, at path: JSONPointer, into paths: inout [JSONPointer]) {
+    if !path.tokens.isEmpty { paths.append(path) }
+    for member in value.objectValue ?? [:]
+    where !["ok", "attributes"].contains(path.tokens.last) {
+      collect(member.value, at: path.appending(member.key), into: &paths)
+    }
+    for (index, element) in (value.arrayValue ?? []).enumerated() {
+      collect(element, at: path.appending(String(index)), into: &paths)
+    }
+  }
+
+  private func replacing(
+    _ path: ArraySlice<String>, in value: JSONValue, by new: JSONValue
+  ) -> JSONValue {
+    guard let token = path.first else { return new }
+    switch value {
+    case .object(var object):
+      object[token] = object[token].map { replacing(path.dropFirst(), in: $0, by: new) }
+      return .object(object)
+    case .array(var elements):
+      guard let index = Int(token) else { return value }
+      elements[index] = replacing(path.dropFirst(), in: elements[index], by: new)
+      return .array(elements)
+    default: return value
+    }
+  }
+
   @Test("Policies are valid or invalid to both", arguments: policies)
   func policy(text: String, isValid: Bool) throws {
     let verdicts = try verdicts(text, as: .policy)
@@ -201,6 +274,75 @@ private let samplePayloads: [EventPayload] = [
   .runResumed(RunResumed(why: "approval")),
   .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
 ]
+
+/// An agent that uses every key.
+private let wholeAgent = """
+  $schema: s
+  name: a
+  version: "1"
+  system: s
+  goal: g
+  model:
+    provider: scripted
+    name: m
+    script:
+      - {call: {tool: t, input: {x: 1}, id: i}, say: s, usage: {inputTokens: 1, outputTokens: 2, cost: 3}}
+      - {calls: [{tool: t}], when: {step: 1}, repeat: 2}
+      - {unreachable: gone}
+      - choose: [{when: {last: {data: {$regex: x}}}, ask: q}, {answer: x, evidence: [y]}]
+      - {stop: blocked}
+      - {reply: {text: x}}
+  tools:
+    - name: t
+      description: d
+      sideEffect: read
+      sensitivity: s
+      inputSchema: {type: object}
+      outputSchema: {type: object}
+      timeoutSeconds: 5
+      idempotent: true
+      onError: retry
+      maxAttempts: 2
+      routes: [r]
+      scripted: [{when: {attempt: 1}, ok: {a: 1}, delaySeconds: 1, raise: SIGINT}, {error: e}]
+    - {name: u, sideEffect: write, command: {arguments: [p, q], outputLimitBytes: 9}}
+    - {name: v, sideEffect: draft, command: [p, q]}
+  policy:
+    rules:
+      - {id: r, tool: [t, u], sideEffect: [read], actor: a, route: [r], verdict: deny, onDeny: stop, reason: x}
+  policyContext: {actorId: a, tenantId: t, route: r, attributes: {x: 1}}
+  limits: {maxSteps: 1, maxToolCalls: 2, maxTokens: 3, maxCost: 4, timeoutSeconds: 5}
+  context: {tokenBudget: 1, observationLimit: 2}
+  failures: {invalidDecisionRetries: 1, modelRetries: 1, maxDenials: 1, maxToolErrors: 1}
+  parallelCalls: 2
+  memory: [{scope: run, key: k, value: v}]
+  human:
+    approvals: [{tool: t, input: {x: 1}, granted: true, by: b, reason: r}]
+    answers: [{question: {$contains: x}, text: t, by: b}]
+  """
+
+/// A case that uses every key.
+private let wholeCase = """
+  $schema: s
+  caseId: a
+  input: i
+  agent: f
+  human: {approvals: [{granted: true}], answers: [{text: t}]}
+  tags: [t]
+  skip: {reason: r, until: 2026-12-31}
+  expected:
+    stopReason: [success]
+    toolsCalled:
+      - a
+      - {tool: b, input: {x: {$gt: 1, $type: [number]}}, status: ok, times: 2, caller: c}
+    toolsNotCalled: [{tool: c, status: [ok, error], times: {min: 1, max: 2}}]
+    toolsProposed: [{tool: d, result: {$anyOf: [{$length: 2}, {$approx: {value: 1, tolerance: 2}}]}}]
+    toolsNotProposed: [{tool: e, status: refused, input: {$subsetOf: {a: {$glob: g}, b: 2}}}]
+    order: exact
+    maxSteps: 3
+    maxToolCalls: 4
+    answer: {$not: {$contains: {a: {$absent: true}}}, $ignoreCase: x, $lte: 5}
+  """
 
 // MARK: - Tables
 

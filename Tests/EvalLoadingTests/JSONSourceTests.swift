@@ -11,7 +11,7 @@ struct JSONSourceTests {
     "What is no JSON is an error with line and column",
     arguments: [
       ("", 1, 1), ("{\"a\": }", 1, 7), ("{\n  \"a\": 1,\n}", 3, 1), ("[1] x", 1, 5),
-      ("{\"a\":1,\"a\":2}", 1, 1), ("[\"é\", tru]", 1, 10), ("\u{feff}[01]", 1, 2),
+      ("{\"a\":1,\"a\":2}", 1, 8), ("[\"é\", tru]", 1, 10), ("\u{feff}[01]", 1, 2),
     ])
   func syntaxErrors(text: String, line: Int, column: Int) {
     let document = SourceDocument(Array(text.utf8), path: "f.json")
@@ -19,6 +19,16 @@ struct JSONSourceTests {
     #expect(document.diagnostics.count == 1)
     #expect(document.diagnostics.first?.line == line)
     #expect(document.diagnostics.first?.column == column)
+  }
+
+  @Test("A key that stands twice is an error with both lines, wherever the object stands")
+  func duplicateKey() {
+    let text = "[1, {\"x\": {},\n \"k\": {\"k\": 1},\n \"\\u006b\": 2}, {]"
+    let document = SourceDocument(Array(text.utf8), path: "f.json")
+    #expect(
+      document.diagnostics.map(\.description) == [
+        "f.json:3:2: error: the key “k” stands twice, first on line 2"
+      ])
   }
 
   @Test("Nesting beyond the limit is an error")

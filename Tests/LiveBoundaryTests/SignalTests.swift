@@ -143,16 +143,16 @@ struct SystemClockTests {
     let cancellation = Cancellation()
     let clock = SystemClock(cancellation: cancellation)
     let start = ContinuousClock.now
-    let task = Task { await clock.wait(microseconds: 60_000_000) }
+    let task = Task { await clock.wait(microseconds: 3_600_000_000) }
     try await Task.sleep(for: .milliseconds(20))
     task.cancel()
     await task.value
-    async let waiting: Void = clock.wait(microseconds: 60_000_000)
+    async let waiting: Void = clock.wait(microseconds: 3_600_000_000)
     try await Task.sleep(for: .milliseconds(20))
     cancellation.cancel(signal: "SIGTERM")
     await waiting
-    await clock.wait(microseconds: 60_000_000)
+    await clock.wait(microseconds: 3_600_000_000)
     await clock.wait(microseconds: -5)
-    #expect(ContinuousClock.now - start < .seconds(10))
+    #expect(ContinuousClock.now - start < .seconds(600))
   }
 }

@@ -60,6 +60,8 @@ struct Tau2Tests {
       Self.file([Self.agentCall, Self.userCall, Self.agentResult, Self.userResult]))
     #expect(file.data(.toolResult).map { $0["callId"] } == ["1.1.0", "2.1.0"])
     #expect(file.data(.toolResult).map { $0["tool"] } == ["look", "toggle"])
+    #expect(
+      file.outline.filter { $0.hasSuffix("tool_result") } == ["1 tool_result", "2 tool_result"])
   }
 
   @Test("text of a user beside calls is what the user said, at the same place")
@@ -169,7 +171,7 @@ struct AgentDojoTests {
     let file = try ImportedFile(
       Self.file([
         Self.call,
-        #"{"role":"tool","content":"paid","tool_call_id":null,"tool_call":{"function":"pay"},"error":null}"#,
+        #"{"role":"tool","content":"paid","tool_call_id":null,"tool_call":{"function":"pay"},"error":""}"#,
         #"{"role":"tool","content":"","tool_call":{"function":"pay"},"error":"ValueError: no"}"#,
       ]))
     let results = file.data(.toolResult)

@@ -23,16 +23,19 @@ struct DamagedSourceTests {
       (#"{"simulations":[]}"#, "holds no runs"),
       (#"{"suite_name":"s","messages":[]}"#, "at /messages: a run without messages"),
       (#"{"suite_name":"s","messages":7}"#, "at /messages: expected a list, not number"),
-      (#"[{"role":"user"},7]"#, "at /1: expected an object whose keys stand once, not number"),
+      (#"[{"role":"user"},7]"#, "at /1: expected an object, not number"),
       (#"[{"role":"user"},{"role":7}]"#, "at /1: expected a message with a role"),
-      (#"[{"role":"user"},{"a":1,"a":2}]"#, "at /1: expected an object whose keys stand once"),
+      (
+        #"[{"role":"user"},{"a":1,"a":2}]"#,
+        "at /1: expected an object in which each key stands once"
+      ),
       (
         #"[{"role":"assistant","tool_calls":{"a":1}}]"#,
         "at /0/tool_calls: expected a list, not object"
       ),
       (
         #"[{"role":"assistant","tool_calls":["x"]}]"#,
-        "at /0/tool_calls/0: expected an object whose keys stand once, not string"
+        "at /0/tool_calls/0: expected an object, not string"
       ),
       (
         #"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"tool_use"}]}]"#,
@@ -107,6 +110,25 @@ struct DamagedSourceTests {
     let folder = try TemporaryFolder()
     #expect(mkfifo("\(folder.path)/run.json", 0o600) == 0)
     #expect(try errors(folder, [folder.path]) == ["cannot be read: not a file"])
+  }
+
+  @Test("a name that is no UTF-8, and a link that leads nowhere, are reported and others go on")
+  func oddFiles() throws {
+    let folder = try TemporaryFolder()
+    let list = #"[{"role":"user","content":"hi"}]"#
+    let good = try folder.write("good.json", list)
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/dangling.json", withDestinationPath: "nowhere")
+    try FileManager.default.createSymbolicLink(
+      atPath: "\(folder.path)/link.json", withDestinationPath: good)
+    var name = Array("\(folder.path)/bad-".utf8CString.dropLast()) + [CChar(bitPattern: 0xff)]
+    name += Array(".json".utf8CString)
+    #expect(rename(try folder.write("x", list), name) == 0)
+    var reports: [JSONValue] = []
+    try Importer(format: nil, output: "\(folder.path)/out").run(paths: [folder.path]) {
+      reports.append($0.json)
+    }
+    #expect(reports.map { $0["error"] == nil } == [false, false, true, true])
   }
 
   @Test("more messages than a run may have are an error, as many as it may have are not")

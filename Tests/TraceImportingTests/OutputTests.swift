@@ -1,7 +1,8 @@
 import AgentTrace
 import Foundation
 import Testing
-import TraceImporting
+
+@testable import TraceImporting
 
 struct OutputTests {
   private static let list = #"[{"role":"user","content":"hi"}]"#
@@ -43,6 +44,41 @@ struct OutputTests {
     let created = folder.files().filter { !before.contains($0) }
     #expect(created.count == 1)
     #expect(created.allSatisfy { $0.hasPrefix("out/") }, "\(created)")
+  }
+
+  @Test(
+    "even a path that no file system gives stays below the output folder",
+    arguments: ["../../x.json", "/etc/x.json", "a/../../x.json", "..", "/", "", "./..json"])
+  func paths(_ path: String) {
+    let log = OutputFolder(path: "out").log(ofFile: path, index: nil)
+    #expect(log.hasPrefix("out/"))
+    #expect(!log.split(separator: "/").contains(".."))
+    #expect(log.hasSuffix(".jsonl.gz"))
+  }
+
+  @Test("a run that a log cannot hold leaves nothing behind")
+  func tooLargeForALine() throws {
+    let folder = try TemporaryFolder()
+    // Each input is below the limit of a value; together they are beyond that of a line.
+    let call = { (index: Int) in
+      let text = "\(index)" + String(repeating: "x", count: 1_000_000)
+      return #"{"function":{"name":"f","arguments":{"a":"\#(text)"}}}"#
+    }
+    let calls = (0..<10).map(call).joined(separator: ",")
+    try folder.write("in/run.json", #"[{"role":"assistant","tool_calls":[\#(calls)]}]"#)
+    let reports = try run(folder, ["in"])
+    #expect(reports.first?["error"]?.stringValue?.contains("cannot be written") == true)
+    #expect(folder.files(below: "out").isEmpty)
+  }
+
+  @Test("a log that another writer left open is kept")
+  func leftOpen() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("in/run.json", Self.list)
+    try folder.write("out/run.jsonl.gz.open", "x")
+    let reports = try run(folder, ["in"])
+    #expect(reports.first?["error"]?.stringValue?.contains("cannot be written") == true)
+    #expect(folder.files(below: "out") == ["run.jsonl.gz.open"])
   }
 
   @Test("a link below the output folder is not followed")
@@ -121,7 +157,7 @@ struct OutputTests {
   @Test("files come in the order of their paths' UTF-8, arguments in the order they were named")
   func order() throws {
     let folder = try TemporaryFolder()
-    for name in ["b/z", "b.a", "B", "é", "a/10", "a/9", "\u{10000}", "\u{ff5e}"] {
+    for name in ["b/z", "b.a", "B", "é", "a/10", "a/9", "f", "e\u{301}", "\u{10000}", "\u{ff5e}"] {
       try folder.write("in/\(name).json", Self.list)
     }
     try folder.write("first.json", Self.list)
@@ -129,6 +165,7 @@ struct OutputTests {
     #expect(
       reports.compactMap { $0["log"]?.stringValue?.dropFirst("\(folder.path)/out/".count) } == [
         "B.jsonl.gz", "a/10.jsonl.gz", "a/9.jsonl.gz", "b.a.jsonl.gz", "b/z.jsonl.gz",
+        "e\u{301}.jsonl.gz", "f.jsonl.gz",
         "é.jsonl.gz", "\u{ff5e}.jsonl.gz", "\u{10000}.jsonl.gz", "first.jsonl.gz",
       ])
   }

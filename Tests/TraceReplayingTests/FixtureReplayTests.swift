@@ -49,12 +49,12 @@ struct FixtureReplayTests {
     var states: [AgentState] = [AgentState()]
     for event in events { states.append(AgentState(after: [event], from: states[event.seq])) }
     let places = events.indices.flatMap { index in
-      leaves(of: .object(events[index].data)).map { (index, $0) }
+      JSONValue.object(events[index].data).digestedLeaves.map { (index, $0) }
     }
     let sample = TestRun.count(40, long: places.count)
     for (index, path) in places.shuffled(using: &generator).prefix(sample) {
       var changed = events[index]
-      changed.data = changing(path[...], in: .object(changed.data)).objectValue ?? [:]
+      changed.data = JSONValue.object(changed.data).changing(path[...]).objectValue ?? [:]
       let rest = [changed] + events[(index + 1)...]
       #expect(
         AgentState(after: rest, from: states[index]).digest != digest,
@@ -182,34 +182,5 @@ extension AgentState {
   init(after events: some Sequence<Event>, from state: AgentState) {
     self = state
     for event in events { apply(event) }
-  }
-}
-
-/// Paths to every scalar of a value but times and event numbers.
-private func leaves(of value: JSONValue, at path: [String] = []) -> [[String]] {
-  switch value {
-  case .object(let object):
-    object.filter { !["elapsedMicroseconds", "modelResult", "replyTo"].contains($0.key) }
-      .flatMap { leaves(of: $0.value, at: path + [$0.key]) }
-  case .array(let elements):
-    elements.enumerated().flatMap { leaves(of: $1, at: path + [String($0)]) }
-  default: [path]
-  }
-}
-
-private func changing(_ path: ArraySlice<String>, in value: JSONValue) -> JSONValue {
-  guard let key = path.first else {
-    if case .string(let text) = value { return .string(text + "!") }
-    return "something else"
-  }
-  switch value {
-  case .object(var object):
-    object[key] = changing(path.dropFirst(), in: object[key] ?? .null)
-    return .object(object)
-  case .array(var elements):
-    let index = Int(key) ?? 0
-    elements[index] = changing(path.dropFirst(), in: elements[index])
-    return .array(elements)
-  default: return value
   }
 }

@@ -90,6 +90,7 @@ extension ToolRegistration {
 /// How many tokens a value may be for a model: a quarter of the bytes of its canonical form, rounded
 /// up. An estimate that errs on the high side for English and needs no vocabulary.
 public enum TokenEstimate {
+  /// The estimate for a value.
   public static func tokens(in value: JSONValue) -> Int {
     (CanonicalJSON.encode(value, form: .plain).count + 3) / 4
   }

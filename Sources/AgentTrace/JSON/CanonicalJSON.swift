@@ -87,16 +87,14 @@ public enum CanonicalJSON {
     var text = text
     text.withUTF8 { utf8 in
       var clean = 0
-      for index in 0..<utf8.count {
-        let byte = utf8[index]
-        guard byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") else {
-          continue
-        }
-        bytes.append(contentsOf: utf8[clean..<index])
+      var index = utf8.plainEnd(from: 0)
+      while index < utf8.count {
+        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[clean..<index]))
         clean = index + 1
-        appendEscape(of: byte, to: &bytes)
+        appendEscape(of: utf8[index], to: &bytes)
+        index = utf8.plainEnd(from: clean)
       }
-      bytes.append(contentsOf: utf8[clean...])
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[clean...]))
     }
     bytes.append(UInt8(ascii: "\""))
   }

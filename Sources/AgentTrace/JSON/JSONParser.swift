@@ -216,13 +216,13 @@ struct JSONParser {
   /// A string as a key and as a value; the value is `.bytes` where foreign text is no Unicode.
   private mutating func parseString() throws(JSONError) -> (key: String, value: JSONValue) {
     let start = position + 1
-    position = start
+    position = bytes.plainEnd(from: start)
     while position < bytes.count {
       switch bytes[position] {
       case UInt8(ascii: "\""):
         let end = position
         position += 1
-        return try text(of: bytes[start..<end])
+        return try text(of: UnsafeBufferPointer(rebasing: bytes[start..<end]))
       case UInt8(ascii: "\\"):
         return try parseEscapedString(from: start)
       case 0..<0x20:
@@ -251,8 +251,9 @@ struct JSONParser {
       case 0..<0x20:
         throw error(.controlCharacter)
       default:
-        unescaped.append(byte)
-        position += 1
+        let end = bytes.plainEnd(from: position)
+        unescaped.append(contentsOf: UnsafeBufferPointer(rebasing: bytes[position..<end]))
+        position = end
       }
     }
     throw error(.unexpectedEnd)

@@ -14,9 +14,13 @@ public struct Trajectory: Sendable {
     /// Whether the decision that held it was invalid, so that it never reached policy.
     public var isInvalid: Bool
 
+    /// The tool that was called.
     public var tool: String { outline.tool }
+    /// Who made the call.
     public var caller: String { outline.caller }
+    /// What became of it; `nil` where it has neither start nor result.
     public var status: CallStatus? { outline.status }
+    /// Whether the tool was started or returned something.
     public var isExecuted: Bool { outline.isExecuted }
 
     /// The numbers of the events that show it, oldest first.

@@ -48,7 +48,9 @@ enum CaseFile {
     "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f\\u007f]*$",
   ]) { value, reader in
     guard let text = Shape<String>.name.read(value, reader) else { return nil }
-    if text.unicodeScalars.count <= 200, !text.unicodeScalars.contains(where: \.isControl) {
+    if text.utf8.count <= 200 || text.unicodeScalars.count <= 200,
+      !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
+    {
       return text
     }
     reader.report("should be at most 200 characters, none of them a control character")
@@ -110,8 +112,4 @@ extension Shape where Value == String {
     let number = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
     return (1...12).contains(number / 100 % 100) && (1...31).contains(number % 100)
   }
-}
-
-extension Unicode.Scalar {
-  fileprivate var isControl: Bool { value < 0x20 || value == 0x7f }
 }

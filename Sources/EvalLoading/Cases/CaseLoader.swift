@@ -49,8 +49,8 @@ struct CaseBatch {
 
   private let areRunsElsewhere: Bool
   private let limits: SourceLimits
-  /// Where each case id stands.
-  private var places: [[UInt8]: (path: String, line: Int)] = [:]
+  /// Where each case id stands. Ids that are equal to Swift may differ in their bytes.
+  private var places: [String: [(id: String, path: String, line: Int)]] = [:]
 
   init(areRunsElsewhere: Bool, limits: SourceLimits) {
     self.areRunsElsewhere = areRunsElsewhere
@@ -175,13 +175,13 @@ struct CaseBatch {
     _ draft: CaseFile.Draft, _ reader: FieldReader, path: String, line: Int
   ) {
     if !draft.caseId.isEmpty {
-      let id = Array(draft.caseId.utf8)
-      if let first = places[id] {
+      let equivalent = places[draft.caseId] ?? []
+      if let first = equivalent.first(where: { $0.id.hasSameUTF8(as: draft.caseId) }) {
         reader.report(
           "the case id \(draft.caseId.quoted) is there already, at \(first.path):\(first.line)",
           deeper: [.key("caseId")])
       } else {
-        places[id] = (path, line)
+        places[draft.caseId] = equivalent + [(draft.caseId, path, line)]
       }
     }
     if draft.input.isEmpty, draft.recording == nil, draft.agent != nil || !areRunsElsewhere {

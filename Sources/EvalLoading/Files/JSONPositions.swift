@@ -6,10 +6,15 @@ extension PositionTree {
   /// Made only when there is something to tell, so that files without faults never pay for it. The
   /// bytes are known to be valid JSON that nests at most as deep as ``SourceLimits/depth``.
   ///
-  /// - Parameter levels: How deep places are noted; deeper values are stepped over quickly.
-  init(json bytes: [UInt8], firstLine: Int = 1, levels: Int = 1024) {
-    self = bytes.withUnsafeBufferPointer { buffer in
-      var scanner = JSONPositionScanner(bytes: buffer, line: firstLine, levels: levels)
+  /// - Parameters:
+  ///   - start: Where the bytes begin in their file.
+  ///   - levels: How deep places are noted; deeper values are stepped over quickly.
+  init(
+    json bytes: some Sequence<UInt8>, start: TextPosition = TextPosition(line: 1, column: 1),
+    levels: Int = 1024
+  ) {
+    self = Array(bytes).withUnsafeBufferPointer { buffer in
+      var scanner = JSONPositionScanner(bytes: buffer, start: start, levels: levels)
       return scanner.scan(depth: 0)
     }
   }
@@ -19,14 +24,15 @@ extension PositionTree {
 private struct JSONPositionScanner {
   let bytes: UnsafeBufferPointer<UInt8>
   var line: Int
-  var column = 1
+  var column: Int
   var position = 0
 
   let levels: Int
 
-  init(bytes: UnsafeBufferPointer<UInt8>, line: Int, levels: Int) {
+  init(bytes: UnsafeBufferPointer<UInt8>, start: TextPosition, levels: Int) {
     self.bytes = bytes
-    self.line = line
+    line = start.line
+    column = start.column
     self.levels = levels
   }
 

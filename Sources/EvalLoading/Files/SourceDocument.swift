@@ -20,7 +20,8 @@ struct SourceRoot: Sendable {
     switch places {
     case .known(let tree): tree
     case .inJSON(let bytes, let firstLine):
-      PositionTree(json: bytes, firstLine: firstLine, levels: levels)
+      PositionTree(
+        json: bytes, start: TextPosition(line: firstLine, column: 1), levels: levels)
     }
   }
 }
@@ -111,7 +112,17 @@ extension Diagnostic {
     var place = bytes.withUnsafeBufferPointer { TextPosition(ofByte: error.offset, in: $0) }
     place.line += firstLine - 1
     var message = "not valid JSON: \(error.code.phrase)"
-    if bytes.allSatisfy({ $0 <= 0x20 }) { message = "empty, where JSON is needed" }
+    if case .duplicateKey(let key) = error.code {
+      // The error tells of the object; its keys were read, so they can be found in it.
+      let object = PositionTree(json: bytes[error.offset...], start: place, levels: 1)
+      let keys = object.members.filter { $0.name.hasSameUTF8(as: key) }.map(\.key)
+      if keys.count > 1 {
+        place = keys[1]
+        message = "the key \(key.quoted) stands twice, first on line \(keys[0].line)"
+      }
+    } else if bytes.allSatisfy({ $0 <= 0x20 }) {
+      message = "empty, where JSON is needed"
+    }
     self.init(.error, path: path, line: place.line, column: place.column, message: message)
   }
 }

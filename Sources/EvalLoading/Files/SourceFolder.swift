@@ -7,6 +7,7 @@ struct SourceFolder: Sendable, Hashable {
   let path: String
   /// Whether `..` may be taken off a path by its text alone.
   private let hasNoLinks: Bool
+  private let parts: [String]
 
   /// The folder of a file. Cost: one system call for each part of the path.
   init(ofFile file: String) {
@@ -16,13 +17,14 @@ struct SourceFolder: Sendable, Hashable {
       path = "."
     }
     hasNoLinks = !Self.holdsLink(path)
+    parts = path == "." ? [] : Self.parts(path)
   }
 
   /// A relative path as seen from where this process works. `x/../` is shortened where no symbolic
   /// link gives it another meaning.
   func resolve(_ relative: String) -> String {
     guard relative.utf8.first != UInt8(ascii: "/") else { return relative }
-    var kept = path == "." ? [] : Self.parts(path)
+    var kept = parts
     var rest = Self.parts(relative)[...]
     while let part = rest.first {
       if part == "." {

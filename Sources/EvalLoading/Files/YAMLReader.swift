@@ -249,6 +249,7 @@ extension YAMLReader {
     for member in frame.members {
       let bytes = Array(member.name.utf8)
       if let first = seen[bytes] {
+        guard diagnostics.count < FieldReader.findingLimit else { continue }
         diagnostics.append(
           error(
             "the key \(member.name.quoted) stands twice, first on line \(first.line)",

@@ -198,15 +198,17 @@ extension FieldReader {
     var found = 0
     var meant: [String] = []
     for member in object {
-      guard let field = fields.first(where: { $0.name.hasSameUTF8(as: member.key) }) else {
+      // By index, because copying a field costs more than comparing its name.
+      guard let index = fields.indices.first(where: { fields[$0].name.hasSameUTF8(as: member.key) })
+      else {
         if let nearest = reportUnknown(member.key, known: fields.map(\.name)) {
           meant.append(nearest)
         }
         continue
       }
-      if field.isRequired { found += 1 }
+      if fields[index].isRequired { found += 1 }
       path.append(.key(member.key))
-      field.read(member.value, &target, self)
+      fields[index].read(member.value, &target, self)
       path.removeLast()
     }
     guard found < fields.count(where: \.isRequired) else { return }

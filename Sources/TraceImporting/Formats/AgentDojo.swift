@@ -36,12 +36,17 @@ enum AgentDojo: FormatAdapter {
       default: run.labels[member.key] = member.value
       }
     }
-    run.ending = ending(of: run.messages, error: fields["error"])
+    run.ending = ending(of: run.messages, error: reason(fields))
     return run
   }
 
+  /// The `error` of a run or of a result, where one is set.
+  private static func reason(_ fields: MessageFields) -> JSONValue? {
+    fields["error"].flatMap { $0 != "" ? $0 : JSONValue?.none }
+  }
+
   private static func ending(of messages: [ParsedMessage], error: JSONValue?) -> ParsedEnding? {
-    if let error, error != "" {
+    if error != nil {
       return ParsedEnding(
         reason: .toolFailure, detail: StopDetail.error, field: JSONPointer(tokens: ["error"]))
     }
@@ -67,7 +72,7 @@ enum AgentDojo: FormatAdapter {
       message.result = ParsedResult(
         providerCallId: fields["tool_call_id"]?.stringValue,
         tool: fields["tool_call"]?["function"]?.stringValue,
-        data: message.content.text ?? fields.object["content"] ?? .null, error: fields["error"])
+        data: message.content.text ?? fields.object["content"] ?? .null, error: reason(fields))
       // A failed call's event holds the error; what else the tool said stands beside it.
       if message.result?.error != nil { message.extra["content"] = fields["content"] }
     default: break

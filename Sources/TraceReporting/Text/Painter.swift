@@ -32,9 +32,9 @@ public struct Painter: Sendable {
 }
 
 /// Figures as people read them.
-enum Figures {
+public enum Figures {
   /// `3 calls`, `1 call`.
-  static func count(_ number: Int, _ noun: String) -> String {
+  public static func count(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 

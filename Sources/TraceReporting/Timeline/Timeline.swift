@@ -158,7 +158,8 @@ public struct Timeline {
   }
 
   private func tell(_ payload: ToolResultPayload) -> Entry {
-    let time = payload.elapsedMicroseconds.map { Figures.duration(microseconds: $0) } ?? ""
+    let elapsed = payload.elapsedMicroseconds ?? 0
+    let time = elapsed > 0 ? Figures.duration(microseconds: elapsed) : ""
     let tail = [payload.callId, time].filter { !$0.isEmpty }.joined(separator: " ")
     switch payload.result {
     case .ok(let data):

@@ -1,6 +1,8 @@
 import AgentTrace
 import ArgumentParser
+import Glibc
 import TraceImporting
+import TraceMatching
 import TraceReporting
 
 /// Turns other tools' traces into run logs.
@@ -28,6 +30,12 @@ struct Import: ParsableCommand {
 
   func validate() throws {
     if paths.isEmpty { throw ValidationError("Name the files or folders to import.") }
+    guard format == nil, let first = arguments.first, access(first, F_OK) != 0 else { return }
+    let formats = ImportFormat.allCases.map(\.rawValue)
+    let hint = Spelling.nearest(to: first, among: formats).map { " Did you mean “\($0)”?" } ?? ""
+    throw ValidationError(
+      "“\(Visible.line(first, width: 80))” is neither a format nor a file.\(hint) "
+        + "The formats are \(formats.joined(separator: ", ")).")
   }
 
   func run() throws {

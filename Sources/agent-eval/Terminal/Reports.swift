@@ -1,5 +1,6 @@
 import AgentTrace
 import TraceImporting
+import TraceReporting
 import TraceStorage
 
 extension ImportReport {
@@ -31,7 +32,7 @@ extension VerifyReport {
 
   /// The report for a person: the outcome in one line, then what was found.
   var lines: [String] {
-    let size = "\(events) events in \(blocks) blocks"
+    let size = "\(Figures.count(events, "event")) in \(Figures.count(blocks, "block"))"
     let seal = sealDigest.map { ", last seal \($0)" } ?? ""
     return ["\(path): \(status.rawValue), \(size)\(seal)"]
       + findings.map { "  \($0)" } + notes.map { "  note: \($0)" }

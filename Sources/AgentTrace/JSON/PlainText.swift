@@ -1,0 +1,38 @@
+extension UnsafeBufferPointer<UInt8> {
+  /// The first index from `start` on at which a byte stands that JSON text escapes: `"`, `\\` or one
+  /// below 0x20; the count where there is none.
+  ///
+  /// Looks at eight bytes at a time: subtracting a value from each byte of a word sets the high bit
+  /// of the first byte that was smaller (H. S. Warren, Hacker's Delight, 2nd ed., §6-1).
+  func plainEnd(from start: Int) -> Int {
+    let raw = UnsafeRawBufferPointer(self)
+    var index = start
+    while index + 8 <= count {
+      let word = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      guard Self.mayHoldEscape(word) else {
+        index += 8
+        continue
+      }
+      let end = index + 8
+      while index < end {
+        if Self.isEscaped(self[index]) { return index }
+        index += 1
+      }
+    }
+    while index < count, !Self.isEscaped(self[index]) { index += 1 }
+    return index
+  }
+
+  private static func isEscaped(_ byte: UInt8) -> Bool {
+    byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
+  }
+
+  private static func mayHoldEscape(_ word: UInt64) -> Bool {
+    let ones: UInt64 = 0x0101_0101_0101_0101
+    let quote = word ^ (ones &* 0x22)
+    let backslash = word ^ (ones &* 0x5c)
+    let found =
+      (word &- ones &* 0x20) & ~word | (quote &- ones) & ~quote | (backslash &- ones) & ~backslash
+    return found & (ones &* 0x80) != 0
+  }
+}

@@ -1,0 +1,61 @@
+/// Where the members of a closed log begin, found by their links, without inflating any.
+struct MemberIndex {
+  /// One member.
+  struct Entry {
+    var firstSeq: Int
+    var offset: Int
+  }
+
+  /// In the order of the file; the trailer at the end is left out.
+  private(set) var entries: [Entry] = []
+
+  /// Follows the links from the trailer to the first member. `nil` where there is no trailer, or a
+  /// link leads to no header: reading forward says what is wrong then.
+  init?(walkingBackIn file: LogFile) throws(LogError) {
+    let size = try file.size()
+    guard size >= Trailer.length else { return nil }
+    let end = try file.read(at: size - Trailer.length, count: Trailer.length)
+    guard end.suffix(Trailer.body.count) == Trailer.body[...],
+      var header = try? MemberHeader(decoding: end)
+    else { return nil }
+    var offset = size - Trailer.length
+    while offset > 0 {
+      let length = Int(header.previousLength)
+      guard length >= Trailer.length, length <= offset else { return nil }
+      offset -= length
+      let next = try? MemberHeader(
+        decoding: try file.read(at: offset, count: MemberHeader.length))
+      guard let next, next.firstSeq <= header.firstSeq else { return nil }
+      header = next
+      entries.append(Entry(firstSeq: Int(clamping: header.firstSeq), offset: offset))
+    }
+    guard header.previousLength == 0, header.firstSeq == 0 else { return nil }
+    entries.reverse()
+  }
+
+  /// The last member with a checkpoint whose first event has at most this number.
+  func checkpoint(atOrBefore seq: Int, in file: LogFile) throws(LogError) -> Int? {
+    for place in entries.indices.reversed() where entries[place].firstSeq <= seq {
+      if try Self.checkpointItems(at: entries[place].offset, in: file) != nil { return place }
+    }
+    return nil
+  }
+
+  /// The size of the item table that a member's checkpoint gives; `nil` where it has none. Inflates
+  /// only its beginning.
+  static func checkpointItems(at offset: Int, in file: LogFile) throws(LogError) -> Int? {
+    let input = try file.read(at: offset + MemberHeader.length, count: 512)
+    guard let inflater = Inflater() else { return nil }
+    var text: [UInt8] = []
+    input.withUnsafeBufferPointer { input in
+      text.append(addingCapacity: 160) { inflater.inflate(input, into: $0).written }
+    }
+    let beginning = Array(#"{"mark":"checkpoint","data":{"digest":""#.utf8)
+    guard text.starts(with: beginning) else { return nil }
+    let rest = text.dropFirst(beginning.count + 64)
+    let key = Array(#"","items":"#.utf8)
+    guard rest.starts(with: key) else { return nil }
+    let digits = rest.dropFirst(key.count).prefix { (0x30...0x39).contains($0) }
+    return Int(String(decoding: digits, as: UTF8.self))
+  }
+}

@@ -1,0 +1,91 @@
+import AgentTrace
+import EvalLoading
+import TestSupport
+import Testing
+
+@Suite("Documented examples")
+struct DocumentationTests {
+  /// The fenced blocks of a page in some language.
+  private static func blocks(of page: String, in language: String) -> [String] {
+    guard let text = try? Project.text("Docs/\(page)") else { return [] }
+    var blocks: [String] = []
+    var open: [Substring]?
+    for line in text.split(separator: "\n", omittingEmptySubsequences: false) {
+      if let lines = open {
+        if line == "```" {
+          blocks.append(lines.joined(separator: "\n"))
+          open = nil
+        } else {
+          open = lines + [line]
+        }
+      } else if line == "```\(language)" {
+        open = []
+      }
+    }
+    return blocks
+  }
+
+  @Test("Every example of a case loads", arguments: ["yaml", "json", "jsonl"])
+  func cases(language: String) throws {
+    let blocks = Self.blocks(of: "eval-case-format.md", in: language)
+    #expect(!blocks.isEmpty)
+    for block in blocks {
+      let folder = try TemporaryFolder()
+      let result = CaseLoader.load([try folder.write("case.\(language)", block)])
+      #expect(result.diagnostics.map(\.description) == [], "\(block)")
+      #expect(!result.cases.isEmpty)
+    }
+  }
+
+  @Test("Every example of agents and policies loads, fragments within a small agent")
+  func agents() throws {
+    let blocks = Self.blocks(of: "agent-files.md", in: "yaml")
+    #expect(blocks.count > 10)
+    for block in blocks {
+      let folder = try TemporaryFolder()
+      if block.contains("\nrules:\n") {
+        let loaded = PolicyLoader.load(try folder.write("policy.yaml", block))
+        #expect(loaded.diagnostics.map(\.description) == [], "\(block)")
+        continue
+      }
+      var text = block
+      if !block.contains("\nname: ") { text += "\nname: example" }
+      if !block.contains("model:\n") { text += "\nmodel: {script: [{answer: x}]}" }
+      let loaded = AgentLoader.load(Array(text.utf8), path: "agent.yaml")
+      let errors = loaded.diagnostics.filter { $0.severity == .error }
+      #expect(errors.map(\.description) == [], "\(block)")
+    }
+  }
+
+  @Test("Every key of agent and policy files is explained", arguments: [FileSchema.agent, .policy])
+  func keys(schema: FileSchema) throws {
+    let page = try Project.text("Docs/agent-files.md")
+    for key in Self.properties(of: schema) where key != "$schema" {
+      #expect(page.contains("`\(key)`"), "\(key)")
+    }
+  }
+
+  @Test("Every key of case files is explained")
+  func caseKeys() throws {
+    let page =
+      try Project.text("Docs/eval-case-format.md") + Project.text("Docs/matchers.md")
+      + Project.text("Docs/agent-files.md") + Project.text("Docs/expectations.md")
+    for key in Self.properties(of: .case) where key != "$schema" {
+      #expect(page.contains("`\(key)`"), "\(key)")
+    }
+  }
+
+  /// Every key that a schema names, but for what matchers may hold.
+  private static func properties(of schema: FileSchema) -> [String] {
+    var names: Set<String> = []
+    var pending = [schema.json]
+    while let value = pending.popLast() {
+      for member in value.objectValue ?? [:] where member.key != "operators" {
+        if member.key == "properties" { names.formUnion(member.value.objectValue?.keys ?? []) }
+        pending.append(member.value)
+      }
+      pending += value.arrayValue ?? []
+    }
+    return names.sorted()
+  }
+}

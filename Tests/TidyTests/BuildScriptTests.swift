@@ -1,0 +1,162 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// A copy of the scripts beside a small package, and a `swift` that only notes its calls.
+private struct FakeProject {
+  let folder: TemporaryFolder
+  var calls: [String] {
+    (folder.text("calls") ?? "").split(separator: "\n").map(String.init)
+  }
+
+  init() throws {
+    folder = try TemporaryFolder()
+    for name in ["agent-eval", "setup.bash"] {
+      try folder.write("project/bin/\(name)", try Project.text("bin/\(name)"))
+    }
+    try folder.write("project/Package.swift", "// one\n")
+    try folder.write("project/Sources/a/A.swift", "// two\n")
+    try folder.write("project/Sources/b/B.swift", "// three\n")
+    try folder.script(
+      "tools/swift",
+      """
+      echo "$*" >> \(folder.path)/calls
+      echo "building"
+      cat > \(folder.path)/stdin
+      sleep 0.2
+      [ ! -e \(folder.path)/fails ] || exit 1
+      mkdir -p \(folder.path)/project/.build/release
+      # Written anew under another name: the one that is there may be running.
+      cp \(folder.path)/program \(folder.path)/project/.build/release/new
+      mv \(folder.path)/project/.build/release/new \(folder.path)/project/.build/release/agent-eval
+      """)
+    try folder.script("program", "pwd -P; cat; echo \"$#: $*\"; exit 5")
+  }
+
+  func run(
+    _ arguments: [String] = ["one", "two words"], program: String = "project/bin/agent-eval",
+    environment: [String: String] = [:]
+  ) async throws -> Command.Outcome {
+    let path = "\(folder.path("tools")):/usr/local/bin:/usr/bin:/bin"
+    return try await Command(
+      program: "/bin/bash", arguments: [folder.path(program)] + arguments, folder: folder.path,
+      environment: ["PATH": path].merging(environment) { $1 }, input: Array("input\n".utf8)
+    ).run(status: nil)
+  }
+}
+
+@Suite("bin/agent-eval", .serialized)
+struct BuildScriptTests {
+  @Test("builds once, then hands over arguments, folder, input and exit code")
+  func once() async throws {
+    let project = try FakeProject()
+    for _ in 0..<3 {
+      let outcome = try await project.run()
+      #expect(outcome.status == 5)
+      #expect(outcome.output == "\(project.folder.path)\ninput\n2: one two words\n")
+    }
+    #expect(project.calls.count == 1)
+    #expect(project.folder.text("stdin") == "")
+    #expect(project.calls.first?.contains("-c release --product agent-eval") == true)
+  }
+
+  @Test("build output goes to standard error, and nothing is said when nothing is built")
+  func output() async throws {
+    let project = try FakeProject()
+    #expect(try await project.run().errors.contains("building"))
+    #expect(try await project.run().errors == "")
+  }
+
+  @Test("works through symbolic links")
+  func links() async throws {
+    let project = try FakeProject()
+    try project.folder.link("bin/tool", to: project.folder.path("project/bin/agent-eval"))
+    try project.folder.link("bin/again", to: "tool")
+    #expect(try await project.run(program: "bin/again").status == 5)
+    #expect(project.calls.count == 1)
+  }
+
+  /// A change to the sources that must be seen.
+  struct Change: Sendable, CustomTestStringConvertible {
+    var name: String
+    var script: String
+
+    var testDescription: String { name }
+  }
+
+  static let changes: [Change] = [
+    Change(name: "a file changed", script: "echo '// more' >> Sources/a/A.swift"),
+    Change(
+      name: "a file changed, its size and time kept",
+      script: "touch -r Sources/a/A.swift t; printf '// owt\\n' > Sources/a/A.swift; "
+        + "touch -r t Sources/a/A.swift"),
+    Change(name: "a file added", script: "mkdir Sources/c; touch -d 2001-01-01 Sources/c/C.swift"),
+    Change(name: "a file removed", script: "rm Sources/b/B.swift"),
+    Change(name: "a file renamed", script: "mv Sources/b/B.swift Sources/b/Z.swift"),
+    Change(name: "a file moved", script: "mv Sources/b/B.swift Sources/a/B.swift"),
+    Change(
+      name: "an older version checked out",
+      script: "printf '// tw\\n' > Sources/a/A.swift; touch -d 2001-01-01 Sources/a/A.swift"),
+    Change(name: "the manifest changed", script: "echo >> Package.swift"),
+    Change(name: "dependencies updated", script: "echo {} > Package.resolved"),
+    Change(name: "another compiler", script: "echo >> ../tools/swift"),
+    Change(name: "the binary removed", script: "rm .build/release/agent-eval"),
+    Change(name: "the binary replaced", script: "echo >> .build/release/agent-eval"),
+    Change(name: "the build folder removed", script: "rm -r .build"),
+  ]
+
+  @Test("builds again after a change, and only once", arguments: changes)
+  func change(_ change: Change) async throws {
+    let project = try FakeProject()
+    _ = try await project.run()
+    let folder = project.folder.path("project")
+    try await Command(
+      program: "/bin/bash", arguments: ["-c", change.script], folder: folder
+    ).run()
+    _ = try await project.run()
+    #expect(project.calls.count == 2)
+    _ = try await project.run()
+    #expect(project.calls.count == 2)
+  }
+
+  @Test("two calls at once build once")
+  func lock() async throws {
+    let project = try FakeProject()
+    try await withThrowingTaskGroup(of: Int32.self) { group in
+      for _ in 0..<4 { group.addTask { try await project.run().status } }
+      for try await status in group { #expect(status == 5) }
+    }
+    #expect(project.calls.count == 1)
+  }
+
+  @Test("a failed build ends in 2, and the next call tries again")
+  func failure() async throws {
+    let project = try FakeProject()
+    try project.folder.write("fails", "")
+    #expect(try await project.run().status == 2)
+    #expect(try await project.run().output == "")
+    #expect(project.calls.count == 2)
+  }
+
+  @Test("without Swift it says where to get it")
+  func missingSwift() async throws {
+    let project = try FakeProject()
+    // A folder with everything that the script calls, but no swift.
+    for tool in ["bash", "readlink", "find", "sort", "stat", "flock", "mkdir", "mv", "cat"] {
+      let found = ["/usr/bin/\(tool)", "/bin/\(tool)"].first(
+        where: FileManager.default.fileExists(atPath:))
+      try project.folder.link("few/\(tool)", to: try #require(found))
+    }
+    let outcome = try await project.run(environment: ["PATH": project.folder.path("few")])
+    #expect(outcome.status == 2)
+    #expect(outcome.errors.contains("https://www.swift.org/install/linux/"))
+  }
+
+  @Test("the scripts know the package of every system library")
+  func packages() throws {
+    let setup = try Project.text("bin/setup.bash")
+    let packages = try PackageManifest().aptPackages
+    #expect(!packages.isEmpty)
+    for package in packages { #expect(setup.contains(":\(package)"), "\(package)") }
+  }
+}
