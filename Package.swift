@@ -137,8 +137,8 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "EvalLoading", "TestSupport", subprocess,
-        "agent-eval",
+        "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "EvalLoading", "TestSupport",
+        subprocess, "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

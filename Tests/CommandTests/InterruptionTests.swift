@@ -95,7 +95,7 @@ struct InterruptionTests {
       ("run Fixtures/failing-cases", 1), ("verify Fixtures/damaged Fixtures/runs", 1),
       ("record \(Fixture.agent("offline")) x --out \(folder.path("failed.jsonl.gz"))", 1),
       ("record \(folder.path("agent.yaml")) x --out \(folder.path("whole.jsonl.gz"))", 0),
-      ("import nowhere --out \(folder.path("out"))", 2),
+      ("import openai-messages nowhere --out \(folder.path("out"))", 2),
     ] {
       // The reader is gone before the first byte.
       let outcome = try await shell(

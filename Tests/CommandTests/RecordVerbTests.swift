@@ -223,11 +223,3 @@ struct RecordVerbTests {
     try await Binary.run(["verify", "a.jsonl.gz"], in: folder.path)
   }
 }
-
-extension Sequence {
-  func asyncMap<T>(_ transform: (Element) async throws -> T) async rethrows -> [T] {
-    var results: [T] = []
-    for element in self { results.append(try await transform(element)) }
-    return results
-  }
-}

@@ -12,9 +12,10 @@ struct SchemaTests {
   @Test("every line of every fixture, as `show --json` prints it, is valid by `schema event`")
   func events() async throws {
     let schema = try await Self.schema("event")
-    for log in Fixture.runs + Fixture.torn {
-      for line in try await Binary.run(["show", log, "--json"]).jsonLines() {
-        #expect(schema.validate(line) == [], "\(log): \(line)")
+    let torn = try await Fixture.torn.asyncMap { try await Binary.run(["show", $0, "--json"]) }
+    for shown in try await Fixture.shown + torn {
+      for line in try shown.jsonLines() {
+        #expect(schema.validate(line) == [], "\(shown.command.arguments): \(line)")
       }
     }
     // A schema that takes anything would pass all the same.
@@ -66,11 +67,11 @@ struct SchemaTests {
     #expect(printed == (try Project.text("Schemas/\(kind).schema.json")))
   }
 
-  @Test("every case, agent and policy file of the project names its schema, and is valid by it")
+  @Test("every case, agent and policy file of the project names its schema")
   func shippedFiles() throws {
     let files =
       Project.files(below: "EvalCases", ending: ".yaml")
-      + Project.files(below: "Fixtures", ending: ".yaml")
+      + Project.files(below: "Fixtures", ending: ".yaml").filter { !$0.contains("mistaken") }
     for file in files {
       let kind =
         file.contains("/agents/") ? "agent" : file.contains("/policies/") ? "policy" : "case"

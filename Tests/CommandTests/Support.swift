@@ -18,6 +18,15 @@ enum Fixture {
   static let torn = Project.files(below: "Fixtures/torn", ending: ".open")
   static let damaged = Project.files(below: "Fixtures/damaged", ending: ".jsonl.gz")
 
+  /// What `show --json` prints of each recorded run, in the order of ``runs``; made once.
+  static var shown: [Command.Outcome] {
+    get async throws { try await all.value }
+  }
+
+  private static let all = Task {
+    try await runs.asyncMap { try await Binary.run(["show", $0, "--json"]) }
+  }
+
   /// The full path of a recorded run, by its name without folder and ending.
   static func run(_ name: String) -> String { Project.path("Fixtures/runs/\(name).jsonl.gz") }
 
@@ -88,4 +97,12 @@ func controlBytes(in bytes: [UInt8]) -> [UInt8] {
     found += [first, second]
   }
   return found
+}
+
+extension Sequence {
+  func asyncMap<T>(_ transform: (Element) async throws -> T) async rethrows -> [T] {
+    var results: [T] = []
+    for element in self { results.append(try await transform(element)) }
+    return results
+  }
 }

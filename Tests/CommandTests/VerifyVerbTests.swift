@@ -1,3 +1,4 @@
+import AgentRuntime
 import AgentTrace
 import Foundation
 import TestSupport
@@ -72,7 +73,7 @@ struct VerifyVerbTests {
       let log = report["log"]?.stringValue ?? "?"
       let status = report["status"]?.stringValue ?? "?"
       let events = report["events"]?.intValue ?? -1
-      #expect(line.hasPrefix("\(log): \(status), \(events) events in "), "\(line)")
+      #expect(line.hasPrefix("\(log): \(status), \(events) event"), "\(line)")
       if log.contains("torn") {
         #expect(status == "torn" && report["notes"]?.arrayValue?.isEmpty == false)
       } else if log.contains("damaged") {
