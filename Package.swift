@@ -21,6 +21,8 @@ let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
+let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
+let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 let package = Package(
@@ -37,6 +39,7 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(
       url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
+    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
   ],
   targets: [
@@ -67,6 +70,9 @@ let package = Package(
       ],
       swiftSettings: library),
     .target(
+      name: "TraceIndexing", dependencies: ["AgentTrace", "TraceStorage", grdb, sqlite],
+      swiftSettings: library),
+    .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
     .target(
       name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
@@ -74,8 +80,8 @@ let package = Package(
       name: "agent-eval",
       dependencies: [
         "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
-        "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning", "TraceImporting",
-        "TraceReporting", argumentParser,
+        "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning", "TraceIndexing",
+        "TraceImporting", "TraceReporting", argumentParser,
       ],
       swiftSettings: strict),
 
@@ -122,6 +128,12 @@ let package = Package(
       dependencies: [
         "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
         "EvalLoading", "EvalRunning", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceIndexingTests",
+      dependencies: [
+        "AgentTrace", "TraceStorage", "TraceIndexing", "TestSupport", grdb, sqlite, "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -11,6 +11,8 @@ public struct EvalRunner: Sendable {
   public struct Options: Sendable {
     /// Where to look for the runs of cases that name no recording.
     public var runsFolder: String?
+    /// What is known of those runs without reading them: an index, for example.
+    public var knownRuns: RunCatalogue.Known = { _ in nil }
     /// Whether agents are run, rather than their recordings judged.
     public var isLive: Bool
     /// How many cases are worked on side by side.
@@ -47,7 +49,9 @@ public struct EvalRunner: Sendable {
     self.cancellation = cancellation
     self.makeClock = makeClock
     self.makeBoundary = makeBoundary
-    catalogue = try options.runsFolder.map(RunCatalogue.init(folder:))
+    catalogue = try options.runsFolder.map {
+      try RunCatalogue(folder: $0, known: options.knownRuns)
+    }
   }
 
   /// Judges every case; results stand in the order of the cases.

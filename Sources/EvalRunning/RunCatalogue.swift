@@ -3,9 +3,20 @@ import EvalLoading
 import TraceStorage
 
 /// Which logs of a folder were made for which case.
-struct RunCatalogue {
+public struct RunCatalogue: Sendable {
   /// Paths by the UTF-8 bytes of a name: texts that only look alike are not the same case.
   private var paths: [[UInt8]: [String]] = [:]
+
+  /// What a log's first event says of its case.
+  public enum Answer: Sendable, Hashable {
+    /// It was made for this case.
+    case caseId(String)
+    /// It names no case.
+    case noCase
+  }
+
+  /// Says what is known of a log, by its path, without reading it; `nil` where nothing is.
+  public typealias Known = @Sendable (_ path: String) -> Answer?
 
   /// Looks at the first event of every log below a folder.
   ///
@@ -13,9 +24,9 @@ struct RunCatalogue {
   /// that cannot be read, belongs to the case that its file or its folder is named after.
   ///
   /// - Throws: where the folder cannot be read. What is wrong with a log is said when it is judged.
-  init(folder: String) throws {
+  init(folder: String, known: Known = { _ in nil }) throws {
     for path in try LogFiles.all(below: folder) {
-      if let caseId = Self.caseId(of: path) {
+      if case .caseId(let caseId) = known(path) ?? Self.look(at: path) {
         add(path, under: caseId)
         continue
       }
@@ -28,12 +39,11 @@ struct RunCatalogue {
     }
   }
 
-  /// The case that a log says it was made for.
-  private static func caseId(of path: String) -> String? {
+  private static func look(at path: String) -> Answer {
     guard var reader = try? LogReader(path: path), let first = try? reader.next() else {
-      return nil
+      return .noCase
     }
-    return first.data["case"]?["caseId"]?.stringValue
+    return first.data["case"]?["caseId"]?.stringValue.map(Answer.caseId) ?? .noCase
   }
 
   private mutating func add(_ path: String, under name: String) {

@@ -84,6 +84,43 @@ struct ContextTests {
     }
   }
 
+  @Test("what the model said beside its calls is shown to it again, before them")
+  func textBesideCalls() async throws {
+    var reply = calls("look 1").objectValue ?? [:]
+    reply["text"] = "I look first."
+    let run = try await AgentDefinition.replying(.object(reply), answer("done")).run()
+    let second = try #require(try Self.packets(run).last)
+    let parts = try #require(second.messages.dropLast().last?["content"]?.arrayValue)
+    #expect(parts.map { $0["type"] } == ["text", "tool_call"])
+    #expect(parts.first?["text"] == "I look first.")
+  }
+
+  @Test("a run of thousands of events still shows what its state names")
+  func longRun() async throws {
+    var reply = calls("look 1").objectValue ?? [:]
+    reply["text"] = "On I go."
+    var agent = AgentDefinition.playing([
+      .init(choices: [.init(answer: .reply(.object(reply)))], repeats: 900),
+      .init(choices: [.init(answer: .reply(answer("done")))]),
+    ])
+    agent.limits = Limits(maxSteps: 1_000)
+    agent.context = ContextSettings(tokenBudget: 500, observationLimit: 5)
+    let run = try await agent.run()
+    #expect(run.stop.reason == "success")
+    let packet = try #require(
+      try run.events.last { $0.type == .contextBuilt }.map {
+        try ContextPacket(decoding: $0.data)
+      })
+    #expect(!JSONValue.array(packet.messages).description.contains("no longer in the log"))
+    #expect(JSONValue.array(packet.messages).description.contains("On I go."))
+    var state = AgentState()
+    for event in run.events.prefix(packet.observations.isEmpty ? 0 : run.events.count - 4) {
+      state.apply(event)
+    }
+    let again = ContextAssembler(agent: agent).assemble(state: state) { run.events[$0] }
+    #expect(again == packet)
+  }
+
   @Test("the route decides which tools the model is told of, and a hidden one is unknown to it")
   func routes() async throws {
     let tool = ToolRegistration(

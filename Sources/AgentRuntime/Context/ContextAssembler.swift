@@ -33,7 +33,7 @@ public struct ContextAssembler: Sendable {
     var draft = Draft()
     draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
     draft.addTools(tools, route: route)
-    draft.addTurns(Self.turns(of: state, lookup: lookup), budget: budget(beside: disclosed))
+    draft.addTurns(Self.turns(of: state), budget: budget(beside: disclosed), lookup: lookup)
     let listed = draft.list(state.observations.recent, limit: settings.observationLimit)
     return ContextPacket(
       runId: state.runId, goal: state.goal, stateSummary: Self.summary(of: state),
@@ -64,14 +64,13 @@ public struct ContextAssembler: Sendable {
 
   /// The observations as turns: a decision and everything up to the next one, kept or left out
   /// together, so that no result ever stands without its call.
-  private static func turns(of state: AgentState, lookup: EventLookup) -> [Turn] {
-    var turns: [Turn] = []
+  private static func turns(of state: AgentState) -> [[Observation]] {
+    var turns: [[Observation]] = []
     for observation in state.observations.recent {
-      let part = Turn.Part(observation: observation, event: lookup(observation.seq))
       if observation.kind == .model || turns.isEmpty {
-        turns.append(Turn(parts: [part]))
+        turns.append([observation])
       } else {
-        turns[turns.count - 1].parts.append(part)
+        turns[turns.count - 1].append(observation)
       }
     }
     return turns

@@ -32,24 +32,22 @@ struct Draft {
   }
 
   /// Takes in the newest turns that fit; the last one always, or the model would not know where it is.
-  mutating func addTurns(_ turns: [Turn], budget: Int) {
-    let costs = turns.map { turn in
-      turn.messages.reduce(0) { $0 + TokenEstimate.tokens(in: $1) }
-    }
-    var first = turns.count
+  /// Only what is taken in, and the first turn that is not, is looked up.
+  mutating func addTurns(_ turns: [[Observation]], budget: Int, lookup: EventLookup) {
+    var taken: [Turn] = []
     var rest = budget - tokens
-    while first > 0, first == turns.count || costs[first - 1] <= rest {
-      first -= 1
-      rest -= costs[first]
+    for observations in turns.reversed() {
+      let turn = Turn(observations, lookup: lookup)
+      let cost = turn.messages.reduce(0) { $0 + TokenEstimate.tokens(in: $1) }
+      guard taken.isEmpty || cost <= rest else { break }
+      rest -= cost
+      taken.append(turn)
     }
-    for (index, turn) in turns.enumerated() {
-      guard index >= first else {
-        for part in turn.parts {
-          omit(part.observation.id, "older than what fits the token budget")
-        }
-        continue
-      }
-      let reason = index == turns.count - 1 ? "the latest turn" : "fits the token budget"
+    for observation in turns.dropLast(taken.count).joined() {
+      omit(observation.id, "older than what fits the token budget")
+    }
+    for (age, turn) in taken.enumerated().reversed() {
+      let reason = age == 0 ? "the latest turn" : "fits the token budget"
       for part in turn.parts { include(part.observation.id, reason) }
       append(turn.messages)
       evidenceRefs += turn.evidenceRefs

@@ -6,12 +6,27 @@ struct Turn {
     var observation: Observation
     /// The event that carries the data; `nil` where it is lost.
     var event: Event?
+    /// The reply that a decision was read from.
+    var reply: Event?
+
+    init(observation: Observation, lookup: EventLookup) {
+      self.observation = observation
+      event = lookup(observation.seq)
+      if event?.type == .decision, let seq = event?.data["modelResult"]?.intValue {
+        reply = lookup(seq)
+      }
+    }
   }
 
-  var parts: [Part]
-
+  let parts: [Part]
   /// The messages that show this turn to the model.
-  var messages: [JSONValue] { parts.compactMap(\.message) }
+  let messages: [JSONValue]
+
+  /// Looks up what was observed.
+  init(_ observations: [Observation], lookup: EventLookup) {
+    parts = observations.map { Part(observation: $0, lookup: lookup) }
+    messages = parts.compactMap(\.message)
+  }
 
   /// Ids of results that an answer may cite.
   var evidenceRefs: [String] {
@@ -37,7 +52,7 @@ extension Turn.Part {
       return Self.text("user", "[\(observation.id) is no longer in the log] \(observation.summary)")
     }
     switch event.type {
-    case .decision: return Self.message(of: event)
+    case .decision: return message(ofDecision: event)
     case .toolResult: return Self.message(ofResult: event)
     case .humanReplied:
       return Self.message("user", [["type": "text", "text": event.data["text"] ?? .null]])
@@ -49,7 +64,7 @@ extension Turn.Part {
     }
   }
 
-  private static func message(of event: Event) -> JSONValue? {
+  private func message(ofDecision event: Event) -> JSONValue? {
     guard let decision = try? DecisionPayload(decoding: event.data).decision else { return nil }
     switch decision {
     case .answer(let text, _): return Self.text("assistant", text)
@@ -58,15 +73,22 @@ extension Turn.Part {
     case .invalid(let reason, _):
       return Self.text("user", "The last reply was no valid decision: \(reason). Reply again.")
     case .tool(let calls):
-      return message(
+      return Self.message(
         "assistant",
-        calls.map {
-          [
-            "type": "tool_call", "callId": .string($0.callId), "name": .string($0.name),
-            "input": $0.input,
-          ]
-        })
+        textBesideCalls
+          + calls.map {
+            [
+              "type": "tool_call", "callId": .string($0.callId), "name": .string($0.name),
+              "input": $0.input,
+            ]
+          })
     }
+  }
+
+  /// What the model said beside its calls, which the decision does not hold.
+  private var textBesideCalls: [JSONValue] {
+    guard let text = reply?.data["reply"]?["text"], text != "", !text.isNull else { return [] }
+    return [["type": "text", "text": text]]
   }
 
   private static func message(ofResult event: Event) -> JSONValue {

@@ -51,7 +51,8 @@ struct Recorder {
 
   private mutating func keep(_ event: Event) {
     switch event.type {
-    case .decision, .toolResult, .humanReplied, .memoryRead, .policyDecision, .approval,
+    case .modelResult, .decision, .toolResult, .humanReplied, .memoryRead, .policyDecision,
+      .approval,
       .runResumed:
       events[event.seq] = event
       keptSeqs.append(event.seq)
@@ -59,9 +60,15 @@ struct Recorder {
     }
     // An observation that fell out of the state is never looked up again. Observations stand in fold
     // order, so a margin keeps those that a slow call let overtake.
-    guard keptSeqs.count > 8 * RecentObservations.limit else { return }
-    let needed = Set(state.observations.recent.map(\.seq))
+    guard keptSeqs.count > 3 * RecentObservations.limit else { return }
+    var needed = Set(state.observations.recent.map(\.seq))
       .union(state.pendingCalls.compactMap { $0.result?.observation.seq })
+    // A decision is shown with what was said beside its calls, which stands in its reply; the
+    // decision of the newest reply is still to come.
+    needed.insert(event.seq)
+    for seq in needed {
+      if let reply = events[seq]?.data["modelResult"]?.intValue { needed.insert(reply) }
+    }
     keptSeqs.removeAll { seq in
       guard !needed.contains(seq) else { return false }
       events[seq] = nil

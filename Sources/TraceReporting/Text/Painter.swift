@@ -39,13 +39,13 @@ public enum Figures {
   }
 
   /// A sum of money to a millionth, without the dust that adding doubles leaves.
-  static func cost(_ cost: Double) -> String {
+  public static func cost(_ cost: Double) -> String {
     let rounded = (cost * 1_000_000).rounded() / 1_000_000
     return JSONValue(rounded).description
   }
 
   /// `850 µs`, `12 ms`, `1.5 s`, `2 min 5 s`.
-  static func duration(microseconds: Int) -> String {
+  public static func duration(microseconds: Int) -> String {
     switch microseconds {
     case ..<1_000: return "\(microseconds) µs"
     case ..<1_000_000: return "\(microseconds / 1_000) ms"

@@ -5,6 +5,7 @@ import EvalLoading
 import EvalRunning
 import LiveBoundary
 import Synchronization
+import TraceIndexing
 import TraceJudging
 import TraceMatching
 import TraceReporting
@@ -54,10 +55,20 @@ struct Run: AsyncParsableCommand {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
+    var options = EvalRunner.Options(
+      runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
+      files: RunFiles(output: out))
+    if let index = runs.flatMap(IndexedCases.init(folder:)) {
+      options.knownRuns = { path in
+        switch index.answer(for: path) {
+        case .caseId(let caseId): .caseId(caseId)
+        case .noCase: .noCase
+        case nil: nil
+        }
+      }
+    }
     let runner = try EvalRunner(
-      options: .init(
-        runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
-        files: RunFiles(output: out)),
+      options: options,
       cancellation: cancellation, makeClock: { SystemClock(cancellation: cancellation) },
       makeBoundary: { agent, conditions in
         LiveBoundary.make(

@@ -1,6 +1,5 @@
 import AgentTrace
 import Glibc
-import TraceStorage
 
 /// Logs in a folder.
 public enum LogFiles {
@@ -19,7 +18,7 @@ public enum LogFiles {
   }
 
   /// The name of a log without its ending.
-  static func stem(of name: String) -> String {
+  public static func stem(of name: String) -> String {
     for ending in [LogFormat.suffix + LogFormat.openSuffix, LogFormat.suffix]
     where name.hasSuffix(ending) {
       return String(name.dropLast(ending.count))
@@ -62,6 +61,11 @@ public enum LogFiles {
 public struct FolderError: Error, Hashable, Sendable, CustomStringConvertible {
   public var path: String
   public var errno: Int32
+
+  public init(path: String, errno: Int32) {
+    self.path = path
+    self.errno = errno
+  }
 
   public var description: String { "\(path): \(String(cString: strerror(errno)))" }
 }

@@ -1,0 +1,154 @@
+import AgentTrace
+import GRDB
+import Glibc
+
+/// The database of an index: opened, made where it is missing, replaced where it is none of ours.
+enum IndexFile {
+  /// The name of an index in the folder of its logs. Hidden, so that it is never taken for a log.
+  static let name = ".index.sqlite"
+  /// Where a file goes that stood in the way of an index.
+  static let replacedSuffix = ".replaced"
+  /// How long one process waits for another that writes.
+  private static let busySeconds = 60.0
+
+  struct Opened {
+    var queue: DatabaseQueue
+    /// Why the file that was there had to go; `nil` where none had to.
+    var replaced: String?
+  }
+
+  /// What is wrong with a file that is no index.
+  struct NotAnIndex: Error {
+    var reason: String
+  }
+
+  /// Opens the index at a path for writing.
+  static func open(_ path: String) throws(IndexError) -> Opened {
+    var replaced: String?
+    // More than one round only where other processes replace it at the same moment.
+    for _ in 0..<8 {
+      do {
+        try refuseOddFile(path)
+        return Opened(queue: try openChecked(path), replaced: replaced)
+      } catch let fault as NotAnIndex {
+        replaced = fault.reason
+        try setAside(path)
+      } catch let error as IndexError {
+        throw error
+      } catch let error as DatabaseError {
+        throw IndexError(error, path: path)
+      } catch {
+        throw IndexError(.database("\(error)"), path: path)
+      }
+    }
+    throw IndexError(.busy, path: path)
+  }
+
+  /// An index in memory, for folders that cannot be written to.
+  static func inMemory() throws -> DatabaseQueue {
+    let queue = try DatabaseQueue(configuration: configuration)
+    try queue.write { try create(in: $0) }
+    return queue
+  }
+
+  /// An index that is there, for reading only; `nil` where there is none of ours.
+  static func openForReading(_ path: String) -> DatabaseQueue? {
+    guard (try? refuseOddFile(path)) != nil, access(path, R_OK) == 0 else { return nil }
+    var configuration = configuration
+    configuration.readonly = true
+    guard let queue = try? DatabaseQueue(path: path, configuration: configuration),
+      (try? queue.read { try isOurs($0) }) == true
+    else { return nil }
+    return queue
+  }
+
+  private static var configuration: Configuration {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(busySeconds)
+    configuration.foreignKeysEnabled = false
+    configuration.prepareDatabase { db in
+      // Nothing in a file that somebody else may have made is to be run (sqlite.org/security.html).
+      try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+    }
+    return configuration
+  }
+
+  private static func openChecked(_ path: String) throws -> DatabaseQueue {
+    do {
+      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      // Two processes that find nothing both come here; the second finds the tables of the first.
+      if try !queue.read({ try isOurs($0) }) {
+        try queue.write { db in if try !isOurs(db) { try create(in: db) } }
+      }
+      return queue
+    } catch let error as DatabaseError where isDamage(error) {
+      throw NotAnIndex(reason: "it was damaged, or no database")
+    }
+  }
+
+  static func isDamage(_ error: DatabaseError) -> Bool {
+    [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_SCHEMA].contains(
+      error.resultCode)
+  }
+
+  // MARK: The tables
+
+  /// Whether a database is an index of this version; false where it is empty.
+  ///
+  /// - Throws: ``NotAnIndex`` where it is something else.
+  private static func isOurs(_ db: Database) throws -> Bool {
+    let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
+    let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
+    let tables = try String.fetchAll(
+      db, sql: "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY rootpage, name")
+    if id == 0, version == 0, tables.isEmpty { return false }
+    guard id == IndexSchema.applicationID else {
+      throw NotAnIndex(reason: "it was not an index of agent-eval")
+    }
+    guard version == IndexSchema.version else {
+      throw NotAnIndex(reason: "another version of agent-eval made it")
+    }
+    guard tables.count == IndexSchema.statements.count,
+      zip(tables, IndexSchema.statements).allSatisfy({ $0.hasSameUTF8(as: $1) })
+    else { throw NotAnIndex(reason: "somebody changed its tables") }
+    return true
+  }
+
+  private static func create(in db: Database) throws {
+    for statement in IndexSchema.statements { try db.execute(sql: statement) }
+    try db.execute(
+      sql: """
+        PRAGMA application_id = \(IndexSchema.applicationID);
+        PRAGMA user_version = \(IndexSchema.version)
+        """)
+  }
+
+  // MARK: What is in the way
+
+  private static func refuseOddFile(_ path: String) throws(NotAnIndex) {
+    var info = stat()
+    guard lstat(path, &info) == 0 else { return }
+    guard info.st_mode & S_IFMT == S_IFREG else { throw NotAnIndex(reason: "it was not a file") }
+  }
+
+  /// Moves a file that is no index aside, so that nothing of anybody's is lost.
+  ///
+  /// Under a lock on that very file: of several processes that find it bad, one moves it, and none
+  /// moves the index that another has made in its place.
+  static func setAside(_ path: String) throws(IndexError) {
+    let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    defer { if descriptor >= 0 { close(descriptor) } }
+    if descriptor >= 0 {
+      while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
+      var (own, named) = (stat(), stat())
+      guard fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino,
+        own.st_dev == named.st_dev
+      else { return }
+    }
+    // A journal beside a new database would be played into it.
+    for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
+    guard rename(path, path + replacedSuffix) == 0 || errno == ENOENT else {
+      throw IndexError(.inTheWay(errno: errno), path: path)
+    }
+  }
+}

@@ -1,0 +1,81 @@
+import AgentTrace
+
+/// The tables of an index. Docs/finding-runs.md shows them as they stand here.
+enum IndexSchema {
+  /// What marks a database as an index of ours: `AEIX` in the header of the file
+  /// (https://sqlite.org/fileformat.html, offset 68).
+  static let applicationID: Int32 = 0x4145_4958
+  /// Raised with every change of a table; an index of another version is built anew.
+  static let version: Int32 = 1
+
+  /// The statements that create the tables, in this order.
+  static let statements = [
+    """
+    CREATE TABLE runs (
+      path TEXT PRIMARY KEY NOT NULL,  -- of the log, relative to the folder
+      runId TEXT,
+      caseId TEXT,
+      trial INTEGER,
+      agent TEXT,
+      agentVersion TEXT,
+      model TEXT,
+      origin TEXT NOT NULL,            -- 'recorded', or the format it was imported from
+      goal TEXT,                       -- its first 512 bytes
+      stopReason TEXT,                 -- null while the run has not stopped
+      stopDetail TEXT,
+      final INTEGER,                   -- 1 where the run may not go on in this log
+      answer TEXT,                     -- its first 512 bytes
+      steps INTEGER NOT NULL,
+      toolCalls INTEGER NOT NULL,
+      modelCalls INTEGER NOT NULL,
+      inputTokens INTEGER NOT NULL,
+      outputTokens INTEGER NOT NULL,
+      cost REAL,                       -- null where it is not known
+      allowed INTEGER NOT NULL,        -- calls by the policy gate's verdict
+      denied INTEGER NOT NULL,
+      approvalRequired INTEGER NOT NULL,
+      unlistedCalls INTEGER NOT NULL,  -- calls beyond 250,000, which have no row in calls
+      startedAt TEXT,                  -- UTC, YYYY-MM-DDTHH:MM:SS.ffffffZ
+      elapsedMicroseconds INTEGER NOT NULL,
+      events INTEGER NOT NULL,
+      sealDigest TEXT,                 -- of the last seal of a closed log
+      status TEXT NOT NULL,            -- closed, unfinished, torn, damaged or unreadable
+      error TEXT,                      -- what is wrong with a damaged or unreadable log
+      readFrom TEXT NOT NULL,          -- summary, body or nothing
+      fileSize INTEGER NOT NULL,       -- bytes
+      modifiedAt INTEGER NOT NULL,     -- nanoseconds since 1970
+      fingerprint TEXT NOT NULL        -- changes with the file; nothing else is promised of it
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE calls (
+      path TEXT NOT NULL,              -- of the run
+      n INTEGER NOT NULL,              -- from 0, in the order of the decisions
+      callId TEXT NOT NULL,
+      caller TEXT NOT NULL,            -- agent, user for a simulated user, or a sub-agent
+      tool TEXT NOT NULL,
+      status TEXT,                     -- ok, error, refused, unknown; null: neither start nor result
+      verdict TEXT,                    -- allow, deny, approval_required; null: none
+      seq INTEGER NOT NULL,            -- the event that proposed it
+      resultSeq INTEGER,               -- the event with its result
+      PRIMARY KEY (path, n)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE tags (
+      path TEXT NOT NULL,              -- of the run
+      tag TEXT NOT NULL,
+      PRIMARY KEY (path, tag)
+    ) STRICT, WITHOUT ROWID
+    """,
+  ]
+
+  /// The columns of `runs`, in order.
+  static let runColumns = [
+    "path", "runId", "caseId", "trial", "agent", "agentVersion", "model", "origin", "goal",
+    "stopReason", "stopDetail", "final", "answer", "steps", "toolCalls", "modelCalls",
+    "inputTokens", "outputTokens", "cost", "allowed", "denied", "approvalRequired",
+    "unlistedCalls", "startedAt", "elapsedMicroseconds", "events", "sealDigest", "status", "error",
+    "readFrom", "fileSize", "modifiedAt", "fingerprint",
+  ]
+}

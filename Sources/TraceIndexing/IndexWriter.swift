@@ -1,0 +1,58 @@
+import AgentTrace
+import GRDB
+
+/// Puts rows into an index; used within one transaction.
+struct IndexWriter {
+  private let insertRun: IndexStatement
+  private let insertCall: IndexStatement
+  private let insertTag: IndexStatement
+  private let deletions: [IndexStatement]
+
+  init(_ db: Database) throws {
+    let marks = IndexSchema.runColumns.map { _ in "?" }.joined(separator: ",")
+    insertRun = try IndexStatement(db, "INSERT INTO runs VALUES (\(marks))")
+    insertCall = try IndexStatement(db, "INSERT INTO calls VALUES (?,?,?,?,?,?,?,?,?)")
+    insertTag = try IndexStatement(db, "INSERT OR IGNORE INTO tags VALUES (?,?)")
+    deletions = try ["runs", "calls", "tags"].map { table in
+      try IndexStatement(db, "DELETE FROM \(table) WHERE path = ?")
+    }
+  }
+
+  /// Removes what is known of a log.
+  func remove(_ path: String) throws {
+    for deletion in deletions { try deletion.run([.text(path)]) }
+  }
+
+  /// Puts in a run in place of what was known of its log.
+  func put(_ run: IndexedRun) throws {
+    try remove(run.path)
+    try insertRun.run(values(of: run))
+    for (n, call) in run.calls.calls.enumerated() {
+      try insertCall.run([
+        .text(run.path), .integer(n), .text(call.callId), .text(run.calls.name(call.caller)),
+        .text(run.calls.name(call.tool)), .init(call.status?.rawValue),
+        .init(call.verdict?.rawValue), .integer(call.seq),
+        call.resultSeq < 0 ? .null : .integer(call.resultSeq),
+      ])
+    }
+    for tag in run.start.tags { try insertTag.run([.text(run.path), .text(tag)]) }
+  }
+
+  /// In the order of ``IndexSchema/runColumns``.
+  private func values(of run: IndexedRun) -> [IndexStatement.Value] {
+    let (start, ending, totals) = (run.start, run.ending, run.totals)
+    return [
+      .text(run.path), .init(start.runId), .init(start.caseId), .init(start.trial),
+      .init(start.agent), .init(start.agentVersion), .init(start.model), .text(start.origin),
+      .init(start.goal), .init(ending?.reason), .init(ending?.detail),
+      .init(ending.map { $0.isFinal ? 1 : 0 }), .init(ending?.answer), .integer(totals.steps),
+      .integer(totals.toolCalls), .integer(totals.modelCalls), .integer(totals.inputTokens),
+      .integer(totals.outputTokens), .init(totals.cost), .integer(run.calls.count(.allow)),
+      .integer(run.calls.count(.deny)), .integer(run.calls.count(.approvalRequired)),
+      .integer(run.calls.unlisted), .init(start.startedAt), .integer(run.elapsedMicroseconds),
+      .integer(run.events), .init(run.sealDigest), .text(run.status.rawValue), .init(run.error),
+      .text(run.readFrom.rawValue), .integer(run.stamp.size), .integer(run.stamp.modifiedAt),
+      .text(run.stamp.fingerprint),
+    ]
+  }
+}

@@ -1,0 +1,120 @@
+import AgentTrace
+import TraceStorage
+
+extension IndexedRun {
+  /// Reads a log: its two ends where they say everything and that is wanted, else all of it.
+  ///
+  /// Whatever is wrong with the log is in the row; nothing is thrown.
+  ///
+  /// - Parameters:
+  ///   - path: relative to the folder.
+  ///   - fullPath: where the log is.
+  static func read(_ path: String, at fullPath: String, fromSummary: Bool) -> IndexedRun {
+    let stamp: FileStamp
+    do { stamp = try FileStamp(path: fullPath) } catch {
+      var run = IndexedRun(path: path, stamp: .absent, status: .unreadable, readFrom: .nothing)
+      run.error = "\(path): \(error.phrase)"
+      return run
+    }
+    if fromSummary, let run = summary(path, at: fullPath, stamp) { return run }
+    return body(path, at: fullPath, stamp)
+  }
+
+  // MARK: The two ends
+
+  /// `nil` where the ends do not say everything, or are not whole: then the body has to say it.
+  private static func summary(
+    _ path: String, at fullPath: String, _ stamp: FileStamp
+  ) -> IndexedRun? {
+    guard !fullPath.hasSuffix(LogFormat.openSuffix), let tail = try? LogTail(path: fullPath),
+      let stop = tail.stop, stop.seq == tail.events - 1,
+      let entries = tail.summary["calls"]?.arrayValue, let calls = CallList(summary: entries),
+      let object = tail.summary["totals"]?.objectValue,
+      let totals = try? Totals(decoding: object), let head = try? LogHead(path: fullPath)
+    else { return nil }
+    var run = IndexedRun(path: path, stamp: stamp, status: .closed, readFrom: .summary)
+    run.start = Start(head.started)
+    run.ending = Ending(stop)
+    run.totals = totals
+    run.calls = calls
+    run.elapsedMicroseconds = stop.t
+    run.events = tail.events
+    run.sealDigest = tail.sealDigest.hex
+    return run
+  }
+
+  // MARK: The body
+
+  private static func body(
+    _ path: String, at fullPath: String, _ stamp: FileStamp
+  ) -> IndexedRun {
+    var run = IndexedRun(path: path, stamp: stamp, status: .unreadable, readFrom: .nothing)
+    var fold = TotalsFold()
+    do {
+      var reader = try LogReader(path: fullPath)
+      run.readFrom = .body
+      defer {
+        run.events = reader.nextSeq
+        run.totals = fold.totals
+      }
+      while let head = try reader.advance() {
+        switch head {
+        case .event(_, _, let type) where types.contains(type):
+          if case .event(let event) = try reader.line() { run.apply(event, &fold) }
+        case .event: break
+        case .mark("seal"):
+          if case .mark(let mark) = try reader.line() {
+            run.sealDigest = mark.data["digest"]?.stringValue.flatMap(Digest.init(hex:))?.hex
+          }
+        case .mark: break
+        }
+      }
+      switch reader.ending {
+      case .closed: run.status = .closed
+      case .torn: run.status = .torn
+      case .unfinished, nil: run.status = .unfinished
+      }
+    } catch {
+      var error = error
+      error.path = path
+      run.error = "\(error)"
+      run.status = error.isDamage && run.readFrom == .body ? .damaged : .unreadable
+    }
+    if run.status != .closed { run.sealDigest = nil }
+    return run
+  }
+
+  /// The types that say something a row holds.
+  private static let types: Set<EventType> = [
+    .runStarted, .modelResult, .decision, .policyDecision, .toolStarted, .toolResult, .runResumed,
+    .stop,
+  ]
+
+  private mutating func apply(_ event: Event, _ fold: inout TotalsFold) {
+    elapsedMicroseconds = max(elapsedMicroseconds, event.t)
+    switch event.type {
+    case .runStarted: if event.seq == 0 { start = Start(event) }
+    case .modelResult: fold.apply(modelResult: event.data)
+    case .decision:
+      let payload = try? DecisionPayload(decoding: event.data)
+      fold.apply(payload?.decision, step: event.step)
+      if let payload { calls.append(payload, seq: event.seq) }
+    case .toolStarted, .toolResult:
+      fold.apply(toCall: event)
+      calls.apply(event)
+    case .policyDecision: calls.apply(event)
+    case .runResumed: ending = nil
+    case .stop: ending = Ending(event)
+    default: break
+    }
+  }
+}
+
+extension IndexedRun.Ending {
+  init(_ stop: Event) {
+    reason = stop.data["reason"]?.stringValue.map(IndexText.name) ?? ""
+    detail = stop.data["detail"]?.stringValue.map(IndexText.name)
+    isFinal = stop.data["final"]?.boolValue ?? true
+    answer = stop.data["answer"].flatMap(IndexText.beginning)
+  }
+}

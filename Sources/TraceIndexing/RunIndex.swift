@@ -1,0 +1,194 @@
+import AgentTrace
+import GRDB
+import Glibc
+import TraceStorage
+
+/// A catalogue of the runs in a folder, in `.index.sqlite` there. Derived from the logs: it can be
+/// deleted at any time, and built again it has the same rows.
+///
+/// Several processes may use one index at the same time.
+public struct RunIndex {
+  /// What a refresh found and did.
+  public struct Report: Sendable, Hashable {
+    /// Logs in the folder.
+    public var logs = 0
+    /// Logs that are new or had changed, and were read.
+    public var read = 0
+    /// Logs whose rows went because they are no longer there.
+    public var removed = 0
+    /// Logs that are damaged or could not be read.
+    public var faulty = 0
+    /// Why a file that stood in the index's place was moved aside; `nil` where none was.
+    public var replaced: String?
+  }
+
+  /// The folder of the logs.
+  public let folder: String
+  /// The file of the index; `nil` where it is in memory.
+  public let path: String?
+
+  var queue: DatabaseQueue
+  private var replaced: String?
+
+  /// Opens the index of a folder; makes it where there is none.
+  ///
+  /// - Throws: `FolderError` where there is no such folder; ``IndexError``.
+  public init(folder: String) throws {
+    try Self.check(folder)
+    let path = "\(folder)/\(IndexFile.name)"
+    let opened = try IndexFile.open(path)
+    self.folder = folder
+    self.path = path
+    (queue, replaced) = (opened.queue, opened.replaced)
+  }
+
+  /// An index of a folder in memory, where nothing can be kept. Every log is read.
+  public init(inMemoryFor folder: String) throws {
+    try Self.check(folder)
+    self.folder = folder
+    path = nil
+    queue = try IndexFile.inMemory()
+  }
+
+  private static func check(_ folder: String) throws(FolderError) {
+    var info = stat()
+    guard stat(folder, &info) == 0 else { throw FolderError(path: folder, errno: errno) }
+    guard info.st_mode & S_IFMT == S_IFDIR else {
+      throw FolderError(path: folder, errno: ENOTDIR)
+    }
+  }
+
+  // MARK: Refreshing
+
+  /// Runs whose rows go in together.
+  private static let batchRuns = 512
+  /// Calls after which a batch goes in, so that few are held in memory.
+  private static let batchCalls = 100_000
+
+  /// Makes the index say what the logs say: reads the new and the changed, forgets the removed.
+  ///
+  /// - Parameters:
+  ///   - fromSummary: whether the ends of a log suffice where they say everything. Otherwise bodies
+  ///     are read, also those of logs whose rows came from a summary.
+  ///   - progress: told how many of how many logs are done.
+  /// - Throws: `FolderError`, ``IndexError``. A log that cannot be read is a row that says why.
+  public mutating func refresh(
+    fromSummary: Bool = true, progress: (_ done: Int, _ of: Int) -> Void = { _, _ in }
+  ) throws -> Report {
+    do {
+      return try refreshOnce(fromSummary: fromSummary, progress: progress)
+    } catch let error as DatabaseError where IndexFile.isDamage(error) && path != nil {
+      try replaceDamaged()
+    } catch let error as DatabaseError {
+      throw IndexError(error, path: path ?? "the index in memory")
+    }
+    do {
+      return try refreshOnce(fromSummary: fromSummary, progress: progress)
+    } catch let error as DatabaseError {
+      throw IndexError(error, path: path ?? "the index in memory")
+    }
+  }
+
+  private mutating func replaceDamaged() throws {
+    guard let path else { return }
+    try? queue.close()
+    try IndexFile.setAside(path)
+    queue = try IndexFile.open(path).queue
+    replaced = "it was damaged"
+  }
+
+  private func refreshOnce(
+    fromSummary: Bool, progress: (Int, Int) -> Void
+  ) throws -> Report {
+    // First the rows, then the folder: a row that another process adds in between is not missed.
+    let known = try queue.read(Self.stamps)
+    let logs = try LogFiles.all(below: folder)
+    var report = Report(logs: logs.count, replaced: replaced)
+    var seen: Set<ExactText> = []
+    seen.reserveCapacity(logs.count)
+    var batch: [IndexedRun] = []
+    var calls = 0
+    for (index, log) in logs.enumerated() {
+      let path = relative(log)
+      seen.insert(ExactText(path))
+      if let row = known[ExactText(path)], fromSummary || row.readFrom != "summary",
+        let stamp = try? FileStamp(path: log), stamp == row.stamp
+      {
+        continue
+      }
+      let run = IndexedRun.read(path, at: log, fromSummary: fromSummary)
+      calls += run.calls.calls.count
+      batch.append(run)
+      report.read += 1
+      if batch.count >= Self.batchRuns || calls >= Self.batchCalls {
+        try put(batch)
+        (batch, calls) = ([], 0)
+      }
+      progress(index + 1, logs.count)
+    }
+    try put(batch)
+    report.removed = try remove(known.keys.filter { !seen.contains($0) })
+    report.faulty = try queue.read { db in
+      try Int.fetchOne(
+        db, sql: "SELECT count(*) FROM runs WHERE status IN ('damaged', 'unreadable')") ?? 0
+    }
+    return report
+  }
+
+  private func relative(_ log: String) -> String {
+    String(decoding: log.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self)
+  }
+
+  private func put(_ runs: [IndexedRun]) throws {
+    guard !runs.isEmpty else { return }
+    try queue.write { db in
+      let writer = try IndexWriter(db)
+      for run in runs { try writer.put(run) }
+    }
+  }
+
+  /// Forgets logs that are not there. Looked at once more while nobody else can write: another
+  /// process may have put in one that came back.
+  private func remove(_ paths: [ExactText]) throws -> Int {
+    guard !paths.isEmpty else { return 0 }
+    return try queue.write { db in
+      let writer = try IndexWriter(db)
+      var removed = 0
+      for path in paths {
+        var info = stat()
+        guard lstat("\(folder)/\(path.text)", &info) != 0 else { continue }
+        try writer.remove(path.text)
+        removed += 1
+      }
+      return removed
+    }
+  }
+
+  // MARK: What is known
+
+  struct Known {
+    var stamp: FileStamp
+    var readFrom: String
+    var caseId: String?
+    /// Whether the first event was read.
+    var hasStart: Bool
+  }
+
+  static func stamps(_ db: Database) throws -> [ExactText: Known] {
+    var known: [ExactText: Known] = [:]
+    let statement = try IndexStatement(
+      db,
+      """
+      SELECT path, fileSize, modifiedAt, fingerprint, readFrom, caseId, runId IS NOT NULL FROM runs
+      """)
+    try statement.rows([]) { row in
+      known[ExactText(row.text(0) ?? "")] = Known(
+        stamp: FileStamp(
+          size: row.integer(1) ?? 0, modifiedAt: row.integer(2) ?? 0,
+          fingerprint: row.text(3) ?? ""),
+        readFrom: row.text(4) ?? "", caseId: row.text(5), hasStart: row.integer(6) == 1)
+      return true
+    }
+    return known
+  }
+}

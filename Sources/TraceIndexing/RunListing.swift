@@ -1,0 +1,147 @@
+public import AgentTrace
+import GRDB
+
+/// Which runs a list shows. Each condition that is given must hold.
+public struct RunFilter: Sendable {
+  /// Says whether a name is meant: a glob, for example.
+  public typealias Names = @Sendable (String) -> Bool
+
+  /// Any of these stop reasons; `none` is a run that has not stopped. Empty for all.
+  public var stopReasons: [String] = []
+  /// For each, the run executed a call of such a tool. Calls of a simulated user do not count.
+  public var tools: [Names] = []
+  /// For none, the run executed a call of such a tool.
+  public var toolsNot: [Names] = []
+  public var caseId: Names?
+  public var agent: Names?
+  /// Runs that began at this time or later, as `YYYY-MM-DDTHH:MM:SS`, in UTC; runs whose time was
+  /// not recorded are left out.
+  public var since: String?
+
+  public init() {}
+
+  var isEmpty: Bool {
+    stopReasons.isEmpty && tools.isEmpty && toolsNot.isEmpty && caseId == nil && agent == nil
+      && since == nil
+  }
+}
+
+/// A run in a list.
+public struct ListedRun: Sendable, Hashable {
+  /// How often a tool was called, by what became of the calls.
+  public struct ToolCount: Sendable, Hashable {
+    public var tool: String
+    /// `ok`, `error`, `refused`, `unknown`, or `none` for calls with neither start nor result.
+    public var status: String
+    public var count: Int
+  }
+
+  private var values: [JSONValue]
+  /// By tool, then by status; both by their bytes.
+  public var tools: [ToolCount] = []
+  /// By their bytes.
+  public var tags: [String] = []
+
+  /// A column of `runs`; `null` where there is no such column.
+  public subscript(column: String) -> JSONValue {
+    IndexSchema.runColumns.firstIndex(of: column).map { values[$0] } ?? .null
+  }
+
+  /// The run as one JSON object: the columns of `runs` that have a value, `tools` and `tags`.
+  public var json: JSONValue {
+    var object = JSONObject()
+    for (name, value) in zip(IndexSchema.runColumns, values) where !value.isNull {
+      object[name] = name == "final" ? .bool(value.intValue == 1) : value
+    }
+    object["tags"] = JSONValue(tags)
+    object["tools"] = .array(
+      tools.map {
+        ["tool": .string($0.tool), "status": .string($0.status), "count": JSONValue($0.count)]
+      })
+    return .object(object)
+  }
+
+  init(_ row: SQLRow) { values = (0..<IndexSchema.runColumns.count).map(row.json) }
+}
+
+extension RunIndex {
+  /// Shows the runs that a filter lets through to `body`, newest first; those whose time was not
+  /// recorded come last, by path. Ends when `body` returns false.
+  public func list(_ filter: RunFilter, _ body: (ListedRun) throws -> Bool) throws {
+    do {
+      try queue.read { db in try RunLister(db, filter).show(body) }
+    } catch let error as DatabaseError {
+      throw IndexError(error, path: path ?? "the index in memory")
+    }
+  }
+}
+
+private struct RunLister {
+  private let filter: RunFilter
+  private let runs: IndexStatement
+  private let tools: IndexStatement
+  private let executed: IndexStatement
+  private let tags: IndexStatement
+
+  init(_ db: Database, _ filter: RunFilter) throws {
+    self.filter = filter
+    runs = try IndexStatement(
+      db,
+      """
+      SELECT \(IndexSchema.runColumns.joined(separator: ",")) FROM runs
+      WHERE ?1 IS NULL OR startedAt >= ?1
+      ORDER BY startedAt IS NULL, startedAt DESC, path
+      """)
+    tools = try IndexStatement(
+      db,
+      """
+      SELECT tool, coalesce(status, 'none') AS outcome, count(*) FROM calls WHERE path = ?
+      GROUP BY tool, outcome ORDER BY tool, outcome
+      """)
+    executed = try IndexStatement(
+      db,
+      """
+      SELECT DISTINCT tool FROM calls
+      WHERE path = ? AND caller <> 'user' AND status IN ('ok', 'error', 'unknown')
+      """)
+    tags = try IndexStatement(db, "SELECT tag FROM tags WHERE path = ? ORDER BY tag")
+  }
+
+  func show(_ body: (ListedRun) throws -> Bool) throws {
+    try runs.rows([.init(filter.since)]) { row in
+      var run = ListedRun(row)
+      let path = IndexStatement.Value.text(run["path"].stringValue ?? "")
+      guard try lets(run, path) else { return true }
+      try tools.rows([path]) { row in
+        run.tools.append(
+          .init(
+            tool: row.text(0) ?? "", status: row.text(1) ?? "", count: row.integer(2) ?? 0))
+        return true
+      }
+      try tags.rows([path]) { row in
+        run.tags.append(row.text(0) ?? "")
+        return true
+      }
+      return try body(run)
+    }
+  }
+
+  private func lets(_ run: ListedRun, _ path: IndexStatement.Value) throws -> Bool {
+    if filter.isEmpty { return true }
+    // Of a log that could not be read nothing holds, not even that a tool was not called.
+    if run["readFrom"] == "nothing" { return false }
+    let stop = run["stopReason"].stringValue ?? "none"
+    guard filter.stopReasons.isEmpty || filter.stopReasons.contains(stop),
+      filter.caseId.map({ $0(run["caseId"].stringValue ?? "") }) ?? true,
+      filter.agent.map({ $0(run["agent"].stringValue ?? "") }) ?? true
+    else { return false }
+    guard !filter.tools.isEmpty || !filter.toolsNot.isEmpty else { return true }
+    var names: [String] = []
+    try executed.rows([path]) { row in
+      names.append(row.text(0) ?? "")
+      return true
+    }
+    return filter.tools.allSatisfy { names.contains(where: $0) }
+      && !filter.toolsNot.contains { names.contains(where: $0) }
+  }
+}

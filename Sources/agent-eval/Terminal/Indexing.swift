@@ -1,0 +1,113 @@
+import AgentTrace
+import Glibc
+import TraceIndexing
+import TraceReporting
+
+/// An index that is made or refreshed on the way to something else.
+enum Indexing {
+  /// The index of a folder as its logs are now. Where the folder cannot be written to, it is made in
+  /// memory, and lost.
+  static func refreshed(_ folder: String) throws -> (RunIndex, RunIndex.Report) {
+    do {
+      var index = try RunIndex(folder: folder)
+      return (index, try refresh(&index))
+    } catch let error as IndexError where error.code != .busy {
+      Output.error(Visible.line("note: \(error); indexing in memory."))
+      var index = try RunIndex(inMemoryFor: folder)
+      return (index, try refresh(&index))
+    }
+  }
+
+  private static func refresh(_ index: inout RunIndex) throws -> RunIndex.Report {
+    let report = try index.refresh(progress: progress(quietSeconds: 1))
+    Output.progress("")
+    tell(of: report, in: index.folder)
+    return report
+  }
+
+  /// Says on a terminal how far indexing is, once it takes long.
+  static func progress(quietSeconds: Double) -> (Int, Int) -> Void {
+    let start = ContinuousClock.now
+    var last = start + .seconds(quietSeconds) - .milliseconds(100)
+    return { done, total in
+      guard ContinuousClock.now - last > .milliseconds(100) else { return }
+      last = .now
+      Output.progress("indexing: \(done) of \(Figures.count(total, "log"))")
+    }
+  }
+
+  /// Says on standard error what a reader of the results must know.
+  static func tell(of report: RunIndex.Report, in folder: String) {
+    if let reason = report.replaced {
+      Output.error(
+        Visible.line(
+          "note: \(folder)/.index.sqlite was made anew: \(reason). The file that was there is "
+            + "\(folder)/.index.sqlite.replaced."))
+    }
+    if report.faulty > 0 {
+      Output.error(
+        Visible.line(
+          "agent-eval: \(Figures.count(report.faulty, "log")) in \(folder) could not be read whole: "
+            + "agent-eval query \(folder) \"SELECT path, error FROM runs WHERE error IS NOT NULL\"")
+      )
+    }
+  }
+}
+
+extension RunIndex.Report {
+  /// The report in words.
+  var line: String {
+    "\(Figures.count(logs, "log")), \(read) read, \(removed) removed"
+      + (faulty == 0 ? "" : ", \(faulty) not whole")
+  }
+
+  func json(folder: String) -> JSONValue {
+    [
+      "folder": .string(folder), "logs": JSONValue(logs), "read": JSONValue(read),
+      "removed": JSONValue(removed), "faulty": JSONValue(faulty),
+      "replaced": replaced.map(JSONValue.string) ?? .null,
+    ]
+  }
+}
+
+/// A time in UTC as runs are compared by it.
+struct Instant {
+  /// `YYYY-MM-DDTHH:MM:SS`, or the beginning of that.
+  var text: String
+
+  /// Reads a date, a time, or so many minutes, hours, days or weeks before now.
+  init?(since text: String) {
+    let units: [Character: Int] = ["m": 60, "h": 3600, "d": 86_400, "w": 604_800]
+    if let unit = text.last.flatMap({ units[$0] }) {
+      guard let count = Int(text.dropLast()), (0...10_000_000).contains(count) else { return nil }
+      self.text = Self.text(secondsSince1970: max(0, time(nil) - count * unit))
+      return
+    }
+    let form = Array("dddd-dd-ddTdd:dd:dd".utf8)
+    let bytes = Array(text.hasSuffix("Z") ? text.dropLast().utf8 : text[...].utf8)
+    guard [10, 16, 19].contains(bytes.count) else { return nil }
+    for (byte, expected) in zip(bytes, form) {
+      let isDigit = (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+      guard expected == UInt8(ascii: "d") ? isDigit : byte == expected else { return nil }
+    }
+    let numbers = text.prefix(10).split(separator: "-").compactMap { Int($0) }
+    guard numbers.count == 3, (1...12).contains(numbers[1]), (1...31).contains(numbers[2]) else {
+      return nil
+    }
+    self.text = String(decoding: bytes, as: UTF8.self)
+  }
+
+  private static func text(secondsSince1970 seconds: Int) -> String {
+    var (moment, parts) = (time_t(seconds), tm())
+    gmtime_r(&moment, &parts)
+    func padded(_ number: Int32, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    let date = [
+      padded(parts.tm_year + 1900, 4), padded(parts.tm_mon + 1, 2), padded(parts.tm_mday, 2),
+    ]
+    let clock = [parts.tm_hour, parts.tm_min, parts.tm_sec].map { padded($0, 2) }
+    return date.joined(separator: "-") + "T" + clock.joined(separator: ":")
+  }
+}
