@@ -142,12 +142,15 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TraceReportingTests",
-      dependencies: ["AgentTrace", "TraceJudging", "TraceReporting", "TestSupport"],
+      dependencies: [
+        "AgentTrace", "TraceStorage", "TraceJudging", "TraceReporting", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "AgentTrace", "TraceStorage", "EvalLoading", "TestSupport", subprocess, "agent-eval",
+        "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "EvalLoading", "TestSupport",
+        subprocess, "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -4,7 +4,8 @@ import TraceStorage
 
 /// Which logs of a folder were made for which case.
 public struct RunCatalogue: Sendable {
-  private var paths: [String: [String]] = [:]
+  /// Paths by the UTF-8 bytes of a name: texts that only look alike are not the same case.
+  private var paths: [[UInt8]: [String]] = [:]
 
   /// What a log's first event says of its case.
   public enum Answer: Sendable, Hashable {
@@ -19,34 +20,38 @@ public struct RunCatalogue: Sendable {
 
   /// Looks at the first event of every log below a folder.
   ///
-  /// A log belongs to the case that its `run_started` names; one that names none (an import, say)
-  /// belongs to the case that its file or its folder is named after.
+  /// A log belongs to the case that its `run_started` names; one that names none (an import, say), or
+  /// that cannot be read, belongs to the case that its file or its folder is named after.
   ///
-  /// - Throws: where the folder cannot be read. A log that cannot be is passed over: it is reported
-  ///   when a case needs it.
+  /// - Throws: where the folder cannot be read. What is wrong with a log is said when it is judged.
   init(folder: String, known: Known = { _ in nil }) throws {
     for path in try LogFiles.all(below: folder) {
-      guard let answer = known(path) ?? Self.look(at: path) else { continue }
-      if case .caseId(let caseId) = answer {
-        paths[caseId, default: []].append(path)
+      if case .caseId(let caseId) = known(path) ?? Self.look(at: path) {
+        add(path, under: caseId)
         continue
       }
       let parts = path.split(separator: "/")
       let stem = LogFiles.stem(of: String(parts.last ?? ""))
-      paths[stem, default: []].append(path)
-      if parts.count > 1 { paths[String(parts[parts.count - 2]), default: []].append(path) }
+      add(path, under: stem)
+      guard parts.count > 1 else { continue }
+      let folder = String(parts[parts.count - 2])
+      if !folder.hasSameUTF8(as: stem) { add(path, under: folder) }
     }
   }
 
-  private static func look(at path: String) -> Answer? {
+  private static func look(at path: String) -> Answer {
     guard var reader = try? LogReader(path: path), let first = try? reader.next() else {
-      return nil
+      return .noCase
     }
     return first.data["case"]?["caseId"]?.stringValue.map(Answer.caseId) ?? .noCase
   }
 
+  private mutating func add(_ path: String, under name: String) {
+    paths[Array(name.utf8), default: []].append(path)
+  }
+
   /// The logs of a case, by path.
   func logs(of caseId: String) -> [String] {
-    paths[caseId] ?? paths[RunFiles.fileName(for: caseId)] ?? []
+    paths[Array(caseId.utf8)] ?? paths[Array(RunFiles.fileName(for: caseId).utf8)] ?? []
   }
 }

@@ -19,17 +19,34 @@ public struct RunFiles: Sendable {
     return output.hasSuffix(LogFormat.suffix) ? output : "\(output)/\(file)"
   }
 
-  /// A name from data as the name of one file: it never leaves its folder, is never hidden and never
-  /// too long. A name that had to be changed carries a piece of its digest, so that two names never
-  /// become one.
+  /// A name from data as the name of one file: it never leaves its folder, is never hidden, never
+  /// taken for an option and never too long. A name that had to be changed carries a piece of its
+  /// digest, and so does one that looks as if it did, so that two names never become one.
   public static func fileName(for name: String) -> String {
     let safe = String(
       String.UnicodeScalarView(
         name.unicodeScalars.prefix(80).map { isSafe($0) ? $0 : "_" }))
-    let isUnchanged = safe.hasSameUTF8(as: name) && !safe.isEmpty && safe.first != "."
-    if isUnchanged { return safe }
-    let visible = safe.first == "." ? "_" + safe.dropFirst() : safe
-    return "\(visible)-\(Digest(of: Array(name.utf8)).hex.prefix(8))"
+    let isKept =
+      safe.hasSameUTF8(as: name) && !hasUnwantedStart(safe) && !endsLikeDigest(safe)
+    if isKept { return safe }
+    let visible = hasUnwantedStart(safe) ? "_" + safe.dropFirst() : safe
+    return "\(visible)-\(Digest(of: Array(name.utf8)).hex.prefix(digestLength))"
+  }
+
+  /// Hexadecimal digits of a digest in a name.
+  private static let digestLength = 16
+
+  private static func hasUnwantedStart(_ name: String) -> Bool {
+    name.isEmpty || name.first == "." || name.first == "-"
+  }
+
+  private static func endsLikeDigest(_ name: String) -> Bool {
+    let tail = name.utf8.suffix(digestLength + 1)
+    return tail.count > digestLength && tail.first == UInt8(ascii: "-")
+      && tail.dropFirst().allSatisfy { byte in
+        (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(byte)
+          || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(byte)
+      }
   }
 
   private static func isSafe(_ scalar: Unicode.Scalar) -> Bool {

@@ -36,10 +36,17 @@ struct AgentEval: AsyncParsableCommand {
         var command = command
         try command.run()
       }
+      if let lost = Output.lostResults { throw LostResults(reason: lost) }
     } catch let code as ExitCode {
       Glibc.exit(code.rawValue)
-    } catch  where exitCode(for: error) != .failure {
-      exit(withError: error)  // Help, or a mistake that a command found in its arguments.
+    } catch  where exitCode(for: error) == .success {
+      exit(withError: error)  // Help.
+    } catch let mistake as ValidationError {
+      // Found in the arguments only now, with a look at the files that they name.
+      Output.error(
+        "Error: \(mistake)\n  See 'agent-eval \(type(of: command)._verb) --help' for more information."
+      )
+      Glibc.exit(64)
     } catch {
       Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))
       Glibc.exit(2)
@@ -49,7 +56,7 @@ struct AgentEval: AsyncParsableCommand {
   /// ArgumentParser calls a misspelt verb an unexpected argument; we name the nearest one.
   private static func refuseUnknownVerb(_ word: String?) {
     guard let word, !word.hasPrefix("-"), word != "help" else { return }
-    let verbs = configuration.subcommands.compactMap { $0.configuration.commandName ?? $0._name }
+    let verbs = configuration.subcommands.map { $0._verb }
     guard !verbs.contains(word) else { return }
     let nearest = Spelling.nearest(to: word, among: verbs)
     let hint = nearest.map { " Did you mean “\($0)”?" } ?? ""
@@ -61,6 +68,14 @@ struct AgentEval: AsyncParsableCommand {
 }
 
 extension ParsableCommand {
-  /// The verb's name where the configuration leaves it to the type's.
-  fileprivate static var _name: String { String(describing: Self.self).lowercased() }
+  /// What the command is called by: the name that it gives itself, or that of its type.
+  fileprivate static var _verb: String {
+    configuration.commandName ?? String(describing: Self.self).lowercased()
+  }
+}
+
+/// Results that were made and could not be written.
+private struct LostResults: Error, CustomStringConvertible {
+  var reason: String
+  var description: String { reason }
 }

@@ -67,7 +67,7 @@ public struct Command: Sendable {
     /// The lines of standard output, without their ends.
     public var lines: [String] {
       outputBytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
-        .dropLast(outputBytes.last == UInt8(ascii: "\n") ? 1 : 0)
+        .dropLast(outputBytes.isEmpty || outputBytes.last == UInt8(ascii: "\n") ? 1 : 0)
         .map { String(decoding: $0, as: UTF8.self) }
     }
   }

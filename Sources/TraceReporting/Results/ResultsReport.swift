@@ -5,8 +5,11 @@ public import TraceJudging
 public struct ResultsReport {
   private let painter: Painter
   private let width: Int
+  /// Characters of any text from a trace at most.
+  private static let longest = 2_000
 
-  /// - Parameter width: characters of a line at most.
+  /// - Parameter width: characters of a line that columns are laid out for, no less than 60; what does
+  ///   not fit stands below each other in lines of ``longest`` characters at most.
   public init(painter: Painter, width: Int = 120) {
     self.painter = painter
     self.width = max(60, width)
@@ -16,13 +19,14 @@ public struct ResultsReport {
   public func lines(for result: CaseResult) -> [String] {
     var lines = [headline(result)]
     if let error = result.error {
-      lines += Visible.lines(error).map { "       \($0)" }
+      lines += Visible.lines(error).map { "       " + Visible.line($0, width: Self.longest) }
     }
     for trial in result.trials {
       let told = trial.judgement.outcomes.filter { $0.outcome != .pass }
       lines += told.flatMap(self.lines(for:))
       lines += trial.judgement.warnings.map {
-        "       " + painter.paint("warning", .warning) + ": " + Visible.line($0)
+        "       " + painter.paint("warning", .warning) + ": "
+          + Visible.line($0, width: Self.longest)
       }
       if trial.outcome != .pass { lines += more(trial, evidence: told.flatMap(\.events).min()) }
     }
@@ -76,7 +80,7 @@ public struct ResultsReport {
       }
     var lines = [
       "       " + Visible.line(outcome.expectation) + " " + painter.paint(word, role) + ": "
-        + Visible.line(outcome.message)
+        + Visible.line(outcome.message, width: Self.longest)
     ]
     lines += sideBySide(outcome.expected, outcome.actual)
     if !outcome.events.isEmpty {
@@ -109,7 +113,7 @@ public struct ResultsReport {
   private func labelled(_ label: String, _ text: [String]) -> [String] {
     text.enumerated().map { index, line in
       let lead = Self.padded(index == 0 ? label : "", 10)
-      return "         " + painter.paint(lead, .faint) + Visible.line(line, width: 2_000)
+      return "         " + painter.paint(lead, .faint) + Visible.line(line, width: Self.longest)
     }
   }
 

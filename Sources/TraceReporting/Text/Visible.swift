@@ -22,14 +22,19 @@ public enum Visible {
 
   /// The text on the lines it has; everything else as in ``line(_:)``.
   public static func lines(_ text: String) -> [String] {
-    text.split(separator: "\n", omittingEmptySubsequences: false).map { line(String($0)) }
+    // By scalars: as a character, \r\n is one and no \n.
+    text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+      .map { line(String($0)) }
   }
 
   /// The text in at most `width` characters, an ellipsis where it was cut.
   public static func line(_ text: String, width: Int) -> String {
-    // Cut first: a value of a megabyte must not be made visible for eighty columns.
-    let visible = line(String(String.UnicodeScalarView(text.unicodeScalars.prefix(width + 1))))
-    guard visible.count > width else { return visible }
+    // Cut first: a value of a megabyte must not be made visible for eighty columns. A character with
+    // its marks has four scalars at most here; one with more is cut short like a long text.
+    let scalars = text.unicodeScalars
+    let head = scalars.prefix(4 * (max(0, width) + 1))
+    let visible = line(String(String.UnicodeScalarView(head)))
+    guard visible.count > width || head.endIndex < scalars.endIndex else { return visible }
     return visible.prefix(max(0, width - 1)) + "…"
   }
 
@@ -37,7 +42,8 @@ public enum Visible {
   /// variation tags: what changes the look of other text or has none of its own.
   private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
     switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0, 0xad, 0x061c, 0x200b...0x200f, 0x2028...0x202e, 0x2060...0x206f,
+    case 0..<0x20, 0x7f..<0xa0, 0xad, 0x061c, 0x180e, 0x200b...0x200f, 0x2028...0x202e,
+      0x2060...0x206f,
       0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f:
       true
     default: false

@@ -6,7 +6,8 @@ public struct StepReport {
   private let painter: Painter
   private let width: Int
 
-  /// - Parameter width: characters of a line at most; longer values go on in the next.
+  /// - Parameter width: characters of a line at most, no less than 40; longer values go on in the
+  ///   next.
   public init(painter: Painter, width: Int = 120) {
     self.painter = painter
     self.width = max(40, width)
@@ -19,7 +20,8 @@ public struct StepReport {
   ///   - state: the state after the last of them.
   public func lines(step: Int, events: [Event], state: AgentState) -> [String] {
     var lines = [
-      painter.paint("step \(step) of run \(Visible.line(state.runId))", .heading)
+      painter.paint(
+        Visible.line("step \(step) of run \(state.runId)", width: width), .heading)
     ]
     for event in events where event.type == .contextBuilt {
       guard let packet = try? ContextPacket(decoding: event.data) else { continue }
@@ -105,11 +107,11 @@ public struct StepReport {
     let indent = 11
     let name = Visible.line(label, width: indent - 2)
     var pieces: [String] = []
-    // A text that ends its last line shows no empty one behind it.
-    let shown = text.hasSuffix("\n") ? String(text.dropLast()) : text
-    for line in Visible.lines(shown) { pieces += wrapped(line, room: width - indent) }
+    for line in Visible.lines(text) { pieces += wrapped(line, room: width - indent) }
+    while pieces.count > 1, pieces.last?.isEmpty == true { pieces.removeLast() }
     return pieces.enumerated().map { index, piece in
       let lead = index == 0 ? name : ""
+      guard !piece.isEmpty else { return painter.paint(lead, .faint) }
       return painter.paint(lead, .faint) + String(repeating: " ", count: indent - lead.count)
         + piece
     }
@@ -118,11 +120,13 @@ public struct StepReport {
   private func wrapped(_ line: String, room: Int) -> [String] {
     var pieces: [String] = []
     var rest = line[...]
-    while rest.count > room {
-      let window = rest.prefix(room)
-      let end = window.lastIndex(of: " ").map { window.index(after: $0) } ?? window.endIndex
-      pieces.append(String(rest[..<end]))
-      rest = rest[end...]
+    // Never counts the rest: a prompt may be a megabyte long.
+    while let limit = rest.index(rest.startIndex, offsetBy: room, limitedBy: rest.endIndex),
+      limit < rest.endIndex
+    {
+      let space = rest[..<limit].dropFirst().lastIndex(of: " ")
+      pieces.append(String(rest[..<(space ?? limit)]))
+      rest = rest[(space.map { rest.index(after: $0) } ?? limit)...]
     }
     return pieces + [String(rest)]
   }

@@ -12,7 +12,7 @@ public struct Timeline {
   private let labelWidth = 9
 
   /// - Parameters:
-  ///   - width: characters of a line at most.
+  ///   - width: characters of a line at most; no less than 40.
   ///   - headsSteps: whether a line of its own stands above each step.
   public init(painter: Painter, width: Int = 120, headsSteps: Bool = true) {
     self.painter = painter
@@ -54,10 +54,16 @@ public struct Timeline {
   private func line(_ seq: Int?, _ entry: Entry) -> String {
     let number = Self.padded(seq.map(String.init) ?? "", 5)
     let label = entry.label + String(repeating: " ", count: max(0, labelWidth - entry.label.count))
-    let tail = entry.tail.isEmpty ? "" : "  " + entry.tail
-    let room = width - 5 - 2 - labelWidth - 2 - tail.count
+    var room = width - number.count - 2 - labelWidth - 2
+    // Call ids come from the trace like everything else: made safe, and never all of the line.
+    let tailRoom = min(40, room - 12)
+    var tail = ""
+    if !entry.tail.isEmpty, tailRoom > 1 {
+      tail = "  " + Visible.line(entry.tail, width: tailRoom)
+      room -= tail.count
+    }
     return painter.paint(number, .faint) + "  " + painter.paint(label, entry.role) + "  "
-      + Visible.line(entry.text, width: max(10, room)) + painter.paint(tail, .faint)
+      + Visible.line(entry.text, width: room) + painter.paint(tail, .faint)
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {

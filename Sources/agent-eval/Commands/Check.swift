@@ -16,7 +16,12 @@ struct Check: ParsableCommand {
     let errors = diagnostics.count { $0.severity == .error }
     Output.error(
       diagnostics.isEmpty
-        ? "no mistakes" : "\(errors) errors, \(diagnostics.count - errors) warnings")
+        ? "no mistakes"
+        : "\(Self.count(errors, "error")), \(Self.count(diagnostics.count - errors, "warning"))")
     if errors > 0 { throw ExitCode(2) }
+  }
+
+  private static func count(_ number: Int, _ noun: String) -> String {
+    "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 }

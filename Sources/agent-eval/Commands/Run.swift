@@ -42,6 +42,12 @@ struct Run: AsyncParsableCommand {
 
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
+    guard let filter else { return }
+    do {
+      _ = try Glob(filter)
+    } catch {
+      throw ValidationError(Visible.line("--filter takes a glob or a tag: \(error)."))
+    }
   }
 
   func run() async throws {

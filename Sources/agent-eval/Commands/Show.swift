@@ -22,7 +22,7 @@ struct Show: ParsableCommand {
     var reader = try LogReader(path: log, options: .init(skipsDamaged: skipDamaged))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     do {
-      while let line = try reader.nextLine() {
+      while !Output.hasEnded, let line = try reader.nextLine() {
         switch line {
         case .event(let event) where json: Output.bytes(event.encodedLine() + [0x0a])
         case .mark(let mark) where json: Output.bytes(mark.encodedLine() + [0x0a])

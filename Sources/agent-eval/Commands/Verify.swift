@@ -41,6 +41,9 @@ struct Verify: ParsableCommand {
         "agent-eval: no logs below \(logs.map { Visible.line($0) }.joined(separator: ", ")).")
       throw ExitCode(2)
     }
+    guard expectDigest == nil || paths.count == 1 else {
+      throw ValidationError("--expect-digest goes with one log, and here are \(paths.count).")
+    }
     for path in paths {
       let report = LogVerifier.verify(
         path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)))

@@ -1,9 +1,26 @@
 import AgentTrace
 import Glibc
+import Synchronization
 import TraceReporting
 
 /// Standard output and standard error.
+///
+/// A verb that acts goes on when nobody reads its output any more, and its exit code says how it
+/// went; one that only shows may stop early, see ``hasEnded``.
 enum Output {
+  /// The `errno` of the first write to standard output that failed; 0 while none has.
+  private static let failure = Atomic<Int32>(0)
+
+  /// Whether nothing more can be written to standard output.
+  static var hasEnded: Bool { failure.load(ordering: .relaxed) != 0 }
+
+  /// Why results were lost; `nil` where none were, or where whoever read had seen enough.
+  static var lostResults: String? {
+    let number = failure.load(ordering: .relaxed)
+    guard number != 0, number != EPIPE else { return nil }
+    return "standard output cannot be written: \(String(cString: strerror(number)))"
+  }
+
   /// Writes one line of results to standard output.
   static func line(_ text: String) { write(Array((text + "\n").utf8), to: STDOUT_FILENO) }
 
@@ -31,15 +48,17 @@ enum Output {
   }
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+    let isResult = descriptor == STDOUT_FILENO
+    guard !isResult || !hasEnded else { return }
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
       if count >= 0 {
         rest = rest.dropFirst(count)
-      } else if errno == EPIPE {
-        Glibc.exit(0)  // Whoever read has seen enough.
       } else if errno != EINTR {
-        Glibc.exit(2)
+        // Diagnostics that cannot be shown are no reason to stop, and there is nobody to tell.
+        if isResult { failure.store(errno, ordering: .relaxed) }
+        return
       }
     }
   }

@@ -1,0 +1,178 @@
+import TestSupport
+import Testing
+
+@Suite("Usage and exit codes")
+struct UsageTests {
+  /// Arguments, and what must be said about them on standard error.
+  struct Mistake: Sendable, CustomTestStringConvertible {
+    var arguments: [String]
+    var says: String
+
+    init(_ arguments: String..., says: String) {
+      self.arguments = arguments
+      self.says = says
+    }
+
+    var testDescription: String { arguments.joined(separator: " ") }
+  }
+
+  @Test(
+    "wrong usage exits with 64, names the mistake on standard error and prints no result",
+    arguments: [
+      Mistake("runn", says: "Did you mean “run”?"),
+      Mistake("chekc", says: "Did you mean “check”?"),
+      Mistake("recrod", "a", "b", says: "Did you mean “record”?"),
+      Mistake("shwo", says: "Did you mean “show”?"),
+      Mistake("replya", "x", "--step", "1", says: "Did you mean “replay”?"),
+      Mistake("verfy", says: "Did you mean “verify”?"),
+      Mistake("improt", says: "Did you mean “import”?"),
+      Mistake("schemas", says: "Did you mean “schema”?"),
+      Mistake("zzzzzzzzzz", says: "there is no verb “zzzzzzzzzz”"),
+      Mistake("", says: "there is no verb “”"),
+      Mistake("\u{1b}[2J", says: "\\u{1b}[2J"),
+      Mistake("--nonsense", says: "nonsense"),
+      Mistake("run", says: "paths"),
+      Mistake("run", "x", "--jobs", says: "--jobs"),
+      Mistake("run", "x", "--jobs", "many", says: "many"),
+      Mistake("run", "x", "--jobs=-1", says: "0 to 1024"),
+      Mistake("run", "x", "--jobs", "1025", says: "0 to 1024"),
+      Mistake("run", "x", "--jobs", "99999999999999999999", says: "--jobs"),
+      Mistake("run", "x", "--nonsense", says: "nonsense"),
+      Mistake("run", "EvalCases", "--filter", "[", says: "--filter"),
+      Mistake("check", says: "paths"),
+      Mistake("record", says: "agent"),
+      Mistake("record", "Fixtures/agents/support.yaml", says: "goal"),
+      Mistake("record", "a", "b", "c", says: "c"),
+      Mistake("record", "a", "b", "--seed", "1.5", says: "1.5"),
+      Mistake("record", "a", "b", "--durability", "maybe", says: "maybe"),
+      Mistake("show", says: "log"),
+      Mistake("show", "a", "b", says: "b"),
+      Mistake("replay", says: "log"),
+      Mistake("replay", "x", says: "--step"),
+      Mistake("replay", "x", "--step", "1", "--event", "1", says: "either"),
+      Mistake("replay", "x", "--step", "one", says: "one"),
+      Mistake("replay", "x", "--step=-1", says: "numbered from 0"),
+      Mistake("replay", "x", "--event=-1", says: "numbered from 0"),
+      Mistake("replay", "x", "--step", "9223372036854775808", says: "--step"),
+      Mistake("verify", says: "logs"),
+      Mistake("verify", "x", "--expect-digest", "abc", says: "64"),
+      Mistake(
+        "verify", "x", "--expect-digest", String(repeating: "A", count: 64), says: "lower-case"),
+      Mistake(
+        "verify", "x", "y", "--expect-digest", String(repeating: "a", count: 64), says: "one log"),
+      Mistake(
+        "verify", "Fixtures/runs", "--expect-digest", String(repeating: "a", count: 64),
+        says: "one log"),
+      Mistake("import", says: "arguments"),
+      Mistake("import", "tau2", says: "--out"),
+      Mistake("import", "tau2", "--out", "x", says: "files or folders"),
+      Mistake("schema", says: "kind"),
+      Mistake("schema", "cases", says: "case"),
+    ])
+  func wrongUsage(_ mistake: Mistake) async throws {
+    let outcome = try await Binary.run(mistake.arguments, status: 64)
+    #expect(outcome.output == "")
+    #expect(outcome.errors.contains(mistake.says), "\(outcome)")
+    #expect(controlBytes(in: outcome.errorBytes).isEmpty)
+  }
+
+  @Test("a mistake in what a verb was given leads to the help of that verb")
+  func usageOfTheVerb() async throws {
+    let goal = try await Binary.run(["record", "Fixtures/agents/support.yaml"], status: 64)
+    #expect(goal.errors.contains("agent-eval record --help"), "\(goal)")
+  }
+
+  @Test(
+    "help is no mistake",
+    arguments: [
+      ["--help"], ["-h"], ["help"], ["help", "run"], ["run", "--help"], ["check", "-h"],
+      ["record", "--help"], ["show", "--help"], ["replay", "--help"], ["verify", "--help"],
+      ["import", "--help"], ["schema", "--help"],
+    ])
+  func help(_ arguments: [String]) async throws {
+    let outcome = try await Binary.run(arguments)
+    #expect(outcome.output.contains("USAGE: agent-eval"))
+    #expect(outcome.errors == "")
+  }
+
+  @Test("the version is one line")
+  func version() async throws {
+    let outcome = try await Binary.run(["--version"])
+    #expect(outcome.lines.count == 1)
+    #expect(outcome.output.contains(/^[0-9]+\.[0-9]+\.[0-9]+\n$/))
+  }
+
+  /// A command line that is right, and what comes of it.
+  struct Row: Sendable, CustomTestStringConvertible {
+    var arguments: [String]
+    var status: Int32
+    /// A word that must stand on standard output or standard error.
+    var says: String
+
+    init(_ arguments: String..., status: Int32, says: String) {
+      self.arguments = arguments
+      self.status = status
+      self.says = says
+    }
+
+    var testDescription: String { "\(arguments.joined(separator: " ")) → \(status)" }
+  }
+
+  @Test(
+    "each verb says with its exit code how it went",
+    arguments: [
+      Row("run", "Fixtures/failing-cases", status: 1, says: "4 failed"),
+      Row("run", "EvalCases/stops.yaml", status: 0, says: "12 passed"),
+      Row("run", "nowhere", status: 2, says: "no such file"),
+      Row("run", "Fixtures/tools", status: 2, says: "no cases in Fixtures/tools"),
+      Row("run", "EvalCases", "--filter", "nothing-like-it", status: 2, says: "none of 32"),
+      Row("run", "EvalCases", "--runs", "nowhere", status: 2, says: "nowhere"),
+      Row(
+        "check", "EvalCases", "Fixtures/agents", "Fixtures/policies", status: 0, says: "0 errors"),
+      Row("check", "EvalCases", status: 0, says: "no mistakes"),
+      Row("check", "nowhere", status: 2, says: "1 error, 0 warnings"),
+      Row("record", "nowhere.yaml", "x", status: 2, says: "no such file"),
+      Row("record", "EvalCases/stops.yaml", "x", status: 2, says: "error"),
+      Row("record", "Fixtures", "x", status: 2, says: "error"),
+      Row("show", "Fixtures/runs/tool-failure.jsonl.gz", status: 0, says: "tool_failure"),
+      Row("show", "Fixtures/torn/parallel-search.jsonl.gz", status: 0, says: "torn"),
+      Row("show", "Fixtures/damaged/error-recovered.jsonl.gz", status: 2, says: "damaged"),
+      Row("show", "nowhere.jsonl.gz", status: 2, says: "there is no such log"),
+      Row("show", "Fixtures", status: 2, says: "Is a directory"),
+      Row("show", "Package.swift", status: 2, says: "Package.swift"),
+      Row("replay", "nowhere.jsonl.gz", "--step", "1", status: 2, says: "there is no such log"),
+      Row(
+        "replay", "Fixtures/runs/tool-failure.jsonl.gz", "--step", "1", status: 0, says: "step 1"),
+      Row(
+        "replay", "Fixtures/runs/tool-failure.jsonl.gz", "--step", "99", status: 2,
+        says: "there is no step 99"),
+      Row(
+        "replay", "Fixtures/runs/tool-failure.jsonl.gz", "--event", "9999", status: 2,
+        says: "there is no event 9999"),
+      Row(
+        "replay", "Fixtures/runs/tool-failure.jsonl.gz", "--step", "9223372036854775807",
+        status: 2, says: "there is no step"),
+      Row(
+        "replay", "Fixtures/damaged/error-recovered.jsonl.gz", "--step", "1", status: 2,
+        says: "damaged"),
+      Row("verify", "Fixtures/runs", status: 0, says: "whole"),
+      Row("verify", "Fixtures/torn", status: 0, says: "note"),
+      Row("verify", "Fixtures/damaged", status: 1, says: "damaged"),
+      Row("verify", "nowhere.jsonl.gz", status: 2, says: "unreadable"),
+      Row("verify", "Package.swift", status: 2, says: "Package.swift"),
+      Row("verify", "Sources/CZlib", status: 2, says: "no logs below"),
+      Row(
+        "verify", "Fixtures/runs", "nowhere.jsonl.gz", "Fixtures/damaged", status: 1,
+        says: "unreadable"),
+      Row("verify", "Fixtures/runs", "nowhere.jsonl.gz", status: 2, says: "unreadable"),
+      Row("schema", "case", status: 0, says: "$schema"),
+      Row("schema", "agent", status: 0, says: "$schema"),
+      Row("schema", "policy", status: 0, says: "$schema"),
+      Row("schema", "event", status: 0, says: "$schema"),
+      Row("schema", "results", status: 0, says: "$schema"),
+    ])
+  func exitCodes(_ row: Row) async throws {
+    let outcome = try await Binary.run(row.arguments, status: row.status)
+    #expect((outcome.output + outcome.errors).contains(row.says), "\(outcome)")
+  }
+}
