@@ -1,7 +1,7 @@
 # What a build needs of the machine; sourced by the scripts beside it.
 
 # A header that the compiler must find, and the Debian package that holds it.
-headers=(zlib.h:zlib1g-dev)
+headers=(zlib.h:zlib1g-dev sqlite3.h:libsqlite3-dev)
 
 need_swift() {
   type -P swift >/dev/null && return

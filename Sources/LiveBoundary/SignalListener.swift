@@ -31,10 +31,12 @@ public final class SignalListener: Sendable {
       SignalHub.shared.isListening(cancellation, to: signal)
     {
       let arrival = Task { try? await Task.sleep(for: .seconds(2)) }
-      await cancellation.whileListening({ arrival.cancel() }) {
-        kill(getpid(), signal)
-        await arrival.value
-      }
+      await cancellation.whileListening(
+        { arrival.cancel() },
+        {
+          kill(getpid(), signal)
+          await arrival.value
+        })
     }
     cancellation.cancel(signal: name)
   }

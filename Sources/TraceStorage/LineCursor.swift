@@ -4,8 +4,8 @@ import Glibc
 /// A position among the lines of a log. Steps over lines by their heads; reads the one it stands on
 /// when asked.
 final class LineCursor {
-  private let blocks: BlockReader
-  private let options: LogReader.Options
+  let blocks: BlockReader
+  let options: LogReader.Options
   private var resolver: Resolver
 
   /// The block the cursor is in, its number and where it begins.
@@ -26,11 +26,13 @@ final class LineCursor {
   private var endsInTrailer = false
   private var isBehindDamage = false
 
-  /// The members so far (with a start at a checkpoint, all of the file), to read one of them again.
-  private var index: [MemberIndex.Entry] = []
+  /// The members up to here, those before the start too, to read one of them again.
+  var index: [MemberIndex.Entry] = []
   /// Checkpoints before the start, the last one first, as far as they were looked for.
-  private var checkpoints: [(block: Int, itemCount: Int)] = []
-  private var rereader: BlockReader?
+  var checkpoints: [(block: Int, itemCount: Int)] = []
+  var rereader: BlockReader?
+  /// Which member the rereader holds.
+  var openBlock: Int?
   /// The state where the cursor began.
   let startState: AgentState
 
@@ -104,15 +106,13 @@ final class LineCursor {
 
   private func nextLineInBlock() throws(LogError) -> LineHead? {
     guard let block, position < blocks.textCount else { return nil }
-    let rest = UnsafeBufferPointer(rebasing: blocks.lines[position...])
-    guard let start = rest.baseAddress, let found = memchr(start, 0x0a, rest.count) else {
+    guard let length = blocks.lines.lineLength(from: position) else {
       if block.kind == .torn {
         position = blocks.textCount
         return nil
       }
       throw error(.badLine("a block ends within a line"))
     }
-    let length = UnsafeRawPointer(start).distance(to: found)
     guard length < LogFormat.lineLimitBytes else {
       throw error(.lineTooLong(limitBytes: LogFormat.lineLimitBytes))
     }
@@ -285,83 +285,5 @@ final class LineCursor {
       located.code = error.error(path: path).code
       throw located
     }
-  }
-}
-
-// MARK: - Reading again
-
-extension LineCursor: EarlierLines {
-  func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
-    guard let place = place(ofEvent: seq), try open(block: place) else { return nil }
-    guard let reader = rereader else { return nil }
-    store.rereadBytes += reader.textCount
-    var wanted: [UInt8]?
-    for (head, line) in heads(of: reader) {
-      guard case .event(let number, _, _) = head else { continue }
-      if number == seq { wanted = Array(line) }
-      if number < nextSeq, line.count >= LogFormat.sameMinimumBytes {
-        store.keep(line, seq: number)
-      }
-    }
-    return wanted
-  }
-
-  func checkpoint(beforeItem number: Int) throws(LogError) -> (block: Int, itemCount: Int) {
-    while true {
-      if let found = checkpoints.first(where: { $0.itemCount <= number }) { return found }
-      guard let last = checkpoints.last, last.block > 0 else { return (0, 0) }
-      var block = last.block - 1
-      while block > 0 {
-        let items = try MemberIndex.checkpointItems(at: index[block].offset, in: blocks.file)
-        if let items {
-          checkpoints.append((block, items))
-          break
-        }
-        block -= 1
-      }
-      if block == 0 { checkpoints.append((0, 0)) }
-    }
-  }
-
-  func packets(inBlock block: Int) throws(LogError) -> [(seq: Int, line: [UInt8])]? {
-    guard index.indices.contains(block) else { return nil }
-    guard try open(block: block), let reader = rereader else { return [] }
-    var packets: [(seq: Int, line: [UInt8])] = []
-    for case (.event(let seq, _, .contextBuilt), let line) in heads(of: reader) {
-      packets.append((seq, Array(line)))
-    }
-    return packets
-  }
-
-  /// Reads an earlier block again; false where it has no lines.
-  private func open(block: Int) throws(LogError) -> Bool {
-    let reader: BlockReader
-    if let rereader {
-      reader = rereader
-    } else {
-      reader = try BlockReader(file: blocks.file, limitBytes: options.blockLimitBytes)
-      rereader = reader
-    }
-    reader.seek(to: index[block].offset, number: block)
-    return try reader.next() != nil && reader.textCount > 0
-  }
-
-  private func heads(
-    of reader: BlockReader
-  ) -> some Sequence<(LineHead, UnsafeBufferPointer<UInt8>)> {
-    reader.lines.split(separator: 0x0a).lazy.compactMap { line in
-      let line = UnsafeBufferPointer(rebasing: line)
-      return LineHead(scanning: line).map { ($0, line) }
-    }
-  }
-
-  /// The last block that begins at or before an event.
-  private func place(ofEvent seq: Int) -> Int? {
-    var (low, high) = (0, index.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if index[middle].firstSeq <= seq { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 ? low - 1 : nil
   }
 }

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Lines of events that later ones may refer to: the recent ones in memory, the others read again.
 ///
 /// Bounded, so that a log of any size is read in the same memory.
@@ -30,4 +32,40 @@ struct LineStore {
 
   /// The line of an event, if it is still here.
   func line(seq: Int) -> [UInt8]? { lines[seq] }
+}
+
+/// The last few lines that references led to, parsed.
+struct ParsedLines {
+  private var events: [(event: Event, bytes: Int)] = []
+  private var bytes = 0
+
+  subscript(seq: Int) -> Event? { events.last { $0.event.seq == seq }?.event }
+
+  mutating func keep(_ event: Event, bytes: Int) {
+    events.append((event, bytes))
+    self.bytes += bytes
+    while events.count > 1, events.count > 16 || self.bytes > 1024 * 1024 {
+      self.bytes -= events.removeFirst().bytes
+    }
+  }
+}
+
+/// Texts that references led to, by reference. Forgets all at its limit.
+struct TextCache {
+  private var texts: [String: String] = [:]
+  private var bytes = 0
+  let limitBytes: Int
+
+  init(limitBytes: Int) { self.limitBytes = limitBytes }
+
+  subscript(reference: String) -> String? { texts[reference] }
+
+  mutating func keep(_ text: String, reference: String) {
+    if bytes > limitBytes {
+      texts = [:]
+      bytes = 0
+    }
+    texts[reference] = text
+    bytes += text.utf8.count
+  }
 }

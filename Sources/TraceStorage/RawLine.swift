@@ -83,6 +83,14 @@ enum RawLine {
 }
 
 extension UnsafeBufferPointer<UInt8> {
+  /// How many bytes stand before the next newline; `nil` where there is none.
+  func lineLength(from start: Int) -> Int? {
+    guard start < count, let base = baseAddress,
+      let found = memchr(base + start, 0x0a, count - start)
+    else { return nil }
+    return UnsafeRawPointer(base + start).distance(to: found)
+  }
+
   /// Whether a key that begins with `$` may stand in this line; only then can there be anything in
   /// it that stands for something else.
   var mayHoldForms: Bool {

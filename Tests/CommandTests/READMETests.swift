@@ -73,17 +73,15 @@ struct Example: Sendable {
 @Suite("Examples in the documents")
 struct READMETests {
   /// A folder that looks like the project's root, with the built program as `bin/agent-eval`; what
-  /// an example writes stays in it.
+  /// an example writes stays in it. Copies, not links: paths are shortened only where no link is.
   private static func makeFolder() throws -> TemporaryFolder {
     let folder = try TemporaryFolder()
     for name in try FileManager.default.contentsOfDirectory(atPath: Project.root)
-    where !name.hasPrefix(".") && name != "bin" {
-      try folder.link(name, to: Project.path(name))
+    where !name.hasPrefix(".") && !["Sources", "Tests"].contains(name) {
+      try FileManager.default.copyItem(atPath: Project.path(name), toPath: folder.path(name))
     }
-    for name in try FileManager.default.contentsOfDirectory(atPath: Project.path("bin")) {
-      try folder.link(
-        "bin/\(name)", to: name == "agent-eval" ? Binary.path : Project.path("bin/\(name)"))
-    }
+    try FileManager.default.removeItem(atPath: folder.path("bin/agent-eval"))
+    try folder.link("bin/agent-eval", to: Binary.path)
     return folder
   }
 

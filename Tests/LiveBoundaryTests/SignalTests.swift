@@ -39,10 +39,7 @@ struct SignalTests {
     await #expect(processExitsWith: .exitCode(7)) {
       let cancellation = Cancellation()
       let listener = SignalListener(cancellation)
-      for _ in 0..<5 {
-        kill(getpid(), SIGTERM)
-        try await Task.sleep(for: .milliseconds(5))
-      }
+      for _ in 0..<5 { kill(getpid(), SIGTERM) }
       try await Task.sleep(for: .milliseconds(400))
       withExtendedLifetime(listener) {}
       exit(cancellation.signal == "SIGTERM" ? 7 : 8)

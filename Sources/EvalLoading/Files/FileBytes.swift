@@ -19,8 +19,6 @@ enum FileBytes {
   struct Handle: ~Copyable {
     fileprivate let descriptor: Int32
 
-    fileprivate init(descriptor: Int32) { self.descriptor = descriptor }
-
     deinit { Glibc.close(descriptor) }
 
     /// Reads up to `count` bytes; nothing at the end.

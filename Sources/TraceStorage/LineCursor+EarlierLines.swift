@@ -1,0 +1,94 @@
+import AgentTrace
+
+/// Reading again what the resolver has forgotten, or has never seen.
+extension LineCursor: EarlierLines {
+  func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
+    guard let place = place(ofEvent: seq), try open(block: place, countingIn: &store) else {
+      return nil
+    }
+    var found: [UInt8]?
+    eachEventOfOpenBlock { number, _, line in
+      if number == seq {
+        store.keep(line, seq: seq)
+        found = Array(line)
+      }
+      return number < seq
+    }
+    return found
+  }
+
+  func checkpoint(beforeItem number: Int) throws(LogError) -> (block: Int, itemCount: Int) {
+    while true {
+      if let found = checkpoints.first(where: { $0.itemCount <= number }) { return found }
+      guard let last = checkpoints.last, last.block > 0 else { return (0, 0) }
+      var block = last.block - 1
+      while block > 0 {
+        let items = try MemberIndex.checkpointItems(at: index[block].offset, in: blocks.file)
+        if let items {
+          checkpoints.append((block, items))
+          break
+        }
+        block -= 1
+      }
+      if block == 0 { checkpoints.append((0, 0)) }
+    }
+  }
+
+  func packets(
+    inBlock block: Int, countingIn store: inout LineStore
+  ) throws(LogError) -> [(seq: Int, line: [UInt8])]? {
+    guard index.indices.contains(block) else { return nil }
+    guard try open(block: block, countingIn: &store) else { return [] }
+    var packets: [(seq: Int, line: [UInt8])] = []
+    eachEventOfOpenBlock { seq, type, line in
+      if type == .contextBuilt { packets.append((seq, Array(line))) }
+      return true
+    }
+    return packets
+  }
+
+  /// Reads an earlier block again, unless it is the one that was read again last; false where it has
+  /// no lines.
+  private func open(block: Int, countingIn store: inout LineStore) throws(LogError) -> Bool {
+    let reader: BlockReader
+    if let rereader {
+      reader = rereader
+    } else {
+      reader = try BlockReader(file: blocks.file, limitBytes: options.blockLimitBytes)
+      rereader = reader
+    }
+    if openBlock != block {
+      openBlock = nil
+      reader.seek(to: index[block].offset, number: block)
+      guard try reader.next() != nil else { return false }
+      openBlock = block
+      store.rereadBytes += reader.textCount
+    }
+    return reader.textCount > 0
+  }
+
+  /// Visits the events of the block that was read again, until a visit says to stop.
+  private func eachEventOfOpenBlock(
+    _ visit: (_ seq: Int, EventType, UnsafeBufferPointer<UInt8>) -> Bool
+  ) {
+    guard let text = rereader?.lines else { return }
+    var start = 0
+    while let length = text.lineLength(from: start) {
+      let line = UnsafeBufferPointer(rebasing: text[start..<(start + length)])
+      if case .event(let seq, _, let type) = LineHead(scanning: line), !visit(seq, type, line) {
+        return
+      }
+      start += length + 1
+    }
+  }
+
+  /// The last block that begins at or before an event.
+  private func place(ofEvent seq: Int) -> Int? {
+    var (low, high) = (0, index.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if index[middle].firstSeq <= seq { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? low - 1 : nil
+  }
+}
