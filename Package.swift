@@ -133,7 +133,8 @@ let package = Package(
     .testTarget(
       name: "TraceIndexingTests",
       dependencies: [
-        "AgentTrace", "TraceStorage", "TraceIndexing", "TestSupport", grdb, sqlite, "agent-eval",
+        "AgentTrace", "TraceStorage", "AgentRuntime", "TraceIndexing", "TestSupport", grdb,
+        "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -27,12 +27,14 @@ enum IndexFile {
     var replaced: String?
     // More than one round only where other processes replace it at the same moment.
     for _ in 0..<8 {
+      // What is found bad is this file, not one that another process puts in its place meanwhile.
+      let identity = FileIdentity(path)
       do {
         try refuseOddFile(path)
         return Opened(queue: try openChecked(path), replaced: replaced)
       } catch let fault as NotAnIndex {
         replaced = fault.reason
-        try setAside(path)
+        try setAside(path, identity)
       } catch let error as IndexError {
         throw error
       } catch let error as DatabaseError {
@@ -87,8 +89,15 @@ enum IndexFile {
   }
 
   static func isDamage(_ error: DatabaseError) -> Bool {
-    [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_MISMATCH, .SQLITE_SCHEMA].contains(
+    // A row that is there and cannot be found is damage too.
+    [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_CONSTRAINT].contains(
       error.resultCode)
+  }
+
+  /// Whether the file was moved or removed while it was open: another process found it damaged, or a
+  /// person deleted it (https://sqlite.org/rescode.html#readonly_dbmoved).
+  static func hasMoved(_ error: DatabaseError) -> Bool {
+    error.extendedResultCode == .SQLITE_READONLY_DBMOVED
   }
 
   // MARK: The tables
@@ -131,20 +140,28 @@ enum IndexFile {
     guard info.st_mode & S_IFMT == S_IFREG else { throw NotAnIndex(reason: "it was not a file") }
   }
 
+  /// Which file a path leads to; links are not followed.
+  struct FileIdentity: Equatable {
+    var device: dev_t
+    var inode: ino_t
+
+    /// `nil` where nothing is there.
+    init?(_ path: String) {
+      var info = stat()
+      guard lstat(path, &info) == 0 else { return nil }
+      (device, inode) = (info.st_dev, info.st_ino)
+    }
+  }
+
   /// Moves a file that is no index aside, so that nothing of anybody's is lost.
   ///
   /// Under a lock on that very file: of several processes that find it bad, one moves it, and none
   /// moves the index that another has made in its place.
-  static func setAside(_ path: String) throws(IndexError) {
+  static func setAside(_ path: String, _ identity: FileIdentity?) throws(IndexError) {
     let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     defer { if descriptor >= 0 { close(descriptor) } }
-    if descriptor >= 0 {
-      while flock(descriptor, LOCK_EX) != 0, errno == EINTR {}
-      var (own, named) = (stat(), stat())
-      guard fstat(descriptor, &own) == 0, lstat(path, &named) == 0, own.st_ino == named.st_ino,
-        own.st_dev == named.st_dev
-      else { return }
-    }
+    if descriptor >= 0 { while flock(descriptor, LOCK_EX) != 0, errno == EINTR {} }
+    guard let identity, FileIdentity(path) == identity else { return }
     // A journal beside a new database would be played into it.
     for suffix in ["-journal", "-wal", "-shm"] { unlink(path + suffix) }
     guard rename(path, path + replacedSuffix) == 0 || errno == ENOENT else {

@@ -61,7 +61,8 @@ extension IndexedRun {
         switch head {
         case .event(_, _, let type) where types.contains(type):
           if case .event(let event) = try reader.line() { run.apply(event, &fold) }
-        case .event: break
+        case .event:
+          run.elapsedMicroseconds = max(run.elapsedMicroseconds, try reader.elapsedMicroseconds())
         case .mark("seal"):
           if case .mark(let mark) = try reader.line() {
             run.sealDigest = mark.data["digest"]?.stringValue.flatMap(Digest.init(hex:))?.hex
@@ -81,6 +82,7 @@ extension IndexedRun {
       run.status = error.isDamage && run.readFrom == .body ? .damaged : .unreadable
     }
     if run.status != .closed { run.sealDigest = nil }
+    if run.events == 0 { run.readFrom = .nothing }
     return run
   }
 

@@ -29,6 +29,8 @@ public struct RunIndex {
 
   var queue: DatabaseQueue
   private var replaced: String?
+  /// The file that `queue` has open.
+  private var identity: IndexFile.FileIdentity?
 
   /// Opens the index of a folder; makes it where there is none.
   ///
@@ -36,10 +38,11 @@ public struct RunIndex {
   public init(folder: String) throws {
     try Self.check(folder)
     let path = "\(folder)/\(IndexFile.name)"
-    let opened = try IndexFile.open(path)
     self.folder = folder
     self.path = path
+    let opened = try IndexFile.open(path)
     (queue, replaced) = (opened.queue, opened.replaced)
+    identity = IndexFile.FileIdentity(path)
   }
 
   /// An index of a folder in memory, where nothing can be kept. Every log is read.
@@ -75,26 +78,29 @@ public struct RunIndex {
   public mutating func refresh(
     fromSummary: Bool = true, progress: (_ done: Int, _ of: Int) -> Void = { _, _ in }
   ) throws -> Report {
-    do {
-      return try refreshOnce(fromSummary: fromSummary, progress: progress)
-    } catch let error as DatabaseError where IndexFile.isDamage(error) && path != nil {
-      try replaceDamaged()
-    } catch let error as DatabaseError {
-      throw IndexError(error, path: path ?? "the index in memory")
-    }
-    do {
-      return try refreshOnce(fromSummary: fromSummary, progress: progress)
-    } catch let error as DatabaseError {
-      throw IndexError(error, path: path ?? "the index in memory")
+    var roundsLeft = 8
+    while true {
+      roundsLeft -= 1
+      do {
+        return try refreshOnce(fromSummary: fromSummary, progress: progress)
+      } catch let error as DatabaseError {
+        guard let path, roundsLeft > 0, IndexFile.isDamage(error) || IndexFile.hasMoved(error)
+        else { throw IndexError(error, path: path ?? "the index in memory") }
+        try? queue.close()
+        if IndexFile.isDamage(error) {
+          try IndexFile.setAside(path, identity)
+          replaced = "it was damaged"
+        }
+        try open(path)
+      }
     }
   }
 
-  private mutating func replaceDamaged() throws {
-    guard let path else { return }
-    try? queue.close()
-    try IndexFile.setAside(path)
-    queue = try IndexFile.open(path).queue
-    replaced = "it was damaged"
+  private mutating func open(_ path: String) throws(IndexError) {
+    let opened = try IndexFile.open(path)
+    queue = opened.queue
+    identity = IndexFile.FileIdentity(path)
+    replaced = opened.replaced ?? replaced
   }
 
   private func refreshOnce(

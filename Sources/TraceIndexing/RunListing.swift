@@ -47,10 +47,12 @@ public struct ListedRun: Sendable, Hashable {
     IndexSchema.runColumns.firstIndex(of: column).map { values[$0] } ?? .null
   }
 
-  /// The run as one JSON object: the columns of `runs` that have a value, `tools` and `tags`.
+  /// The run as one JSON object: the columns of `runs` that have a value, but for the fingerprint;
+  /// `tools` and `tags`.
   public var json: JSONValue {
     var object = JSONObject()
-    for (name, value) in zip(IndexSchema.runColumns, values) where !value.isNull {
+    for (name, value) in zip(IndexSchema.runColumns, values)
+    where !value.isNull && name != "fingerprint" {
       object[name] = name == "final" ? .bool(value.intValue == 1) : value
     }
     object["tags"] = JSONValue(tags)

@@ -31,8 +31,9 @@ public struct RunQuery: Sendable {
 extension RunIndex {
   /// Puts a statement to the index and shows each row to `body`.
   ///
-  /// The connection is opened for reading only, and nothing but SELECT is let through: no ATTACH, no
-  /// PRAGMA, no function that reaches files.
+  /// The connection is set to reading only for it, and nothing but SELECT is let through: no ATTACH,
+  /// no PRAGMA, no function that reaches files. It is the connection that refreshed the index, so
+  /// that the statement sees what was refreshed, even where another process replaces the file.
   ///
   /// - Parameters:
   ///   - columns: told the names of the columns before the first row.
@@ -40,19 +41,10 @@ extension RunIndex {
   public func run(
     _ query: RunQuery, columns: ([String]) throws -> Void, row body: ([JSONValue]) throws -> Void
   ) throws -> RunQuery.Ending {
-    guard let path else {
-      return try queue.unsafeRead { db in
-        try db.execute(sql: "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY")
-        defer { try? db.execute(sql: "PRAGMA query_only = OFF") }
-        return try query.run(on: db, path: "the index in memory", columns, body)
-      }
-    }
-    guard let reader = IndexFile.openForReading(path) else {
-      throw IndexError(.database("it has gone, or is none of ours"), path: path)
-    }
-    return try reader.unsafeRead { db in
-      try db.execute(sql: "PRAGMA temp_store = MEMORY")
-      return try query.run(on: db, path: path, columns, body)
+    try queue.unsafeRead { db in
+      try db.execute(sql: "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY")
+      defer { try? db.execute(sql: "PRAGMA query_only = OFF") }
+      return try query.run(on: db, path: path ?? "the index in memory", columns, body)
     }
   }
 }

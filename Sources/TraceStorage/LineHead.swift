@@ -24,6 +24,21 @@ extension LineHead {
     self = .mark(name)
   }
 
+  /// The `t` of an event's canonical line, without reading its data; `nil` where the line begins
+  /// otherwise.
+  static func time(scanning line: UnsafeBufferPointer<UInt8>) -> Int? {
+    var scanner = Scanner(line: line)
+    guard scanner.skip("{\"seq\":"), scanner.number() != nil, scanner.skip(",\"step\":"),
+      scanner.number() != nil, scanner.skip(",\"type\":\""), scanner.name() != nil,
+      scanner.skip(",\"runId\":\""), scanner.name() != nil
+    else { return nil }
+    if scanner.skip(",\"time\":\"") {
+      guard scanner.name() != nil else { return nil }
+    }
+    guard scanner.skip(",\"t\":") else { return nil }
+    return scanner.number()
+  }
+
   private struct Scanner {
     let line: UnsafeBufferPointer<UInt8>
     var position = 0

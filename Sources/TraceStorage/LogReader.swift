@@ -115,6 +115,14 @@ public struct LogReader: EventSource {
   /// The line that ``advance()`` stepped to.
   public func line() throws(LogError) -> LogLine { try cursor.line() }
 
+  /// The `t` of the event that ``advance()`` stepped to, mostly without reading what it says; 0 for a
+  /// mark.
+  public func elapsedMicroseconds() throws(LogError) -> Int {
+    if let t = LineHead.time(scanning: cursor.bytes) { return t }
+    guard case .event(let event) = try cursor.line() else { return 0 }
+    return event.t
+  }
+
   /// How the log ends; `nil` before ``next()`` has returned `nil` or thrown.
   public var ending: Ending? { cursor.ending }
 

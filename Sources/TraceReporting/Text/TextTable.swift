@@ -7,9 +7,13 @@ public struct TextTable: Sendable {
   private var rows: [[String]] = []
   /// Columns of figures, which end at the same place.
   private let rightAligned: Set<Int>
+  private let keepsLast: Bool
 
-  /// - Parameter rightAligned: columns of figures, from 0.
-  public init(headings: [String], rightAligned: Set<Int> = []) {
+  /// - Parameters:
+  ///   - rightAligned: columns of figures, from 0.
+  ///   - keepsLast: whether the last column stands whole, whatever the width: paths, to be copied.
+  public init(headings: [String], rightAligned: Set<Int> = [], keepsLast: Bool = false) {
+    self.keepsLast = keepsLast
     self.headings = headings.map { Visible.line($0, width: Self.columnLimit) }
     self.rightAligned = rightAligned
   }
@@ -17,11 +21,14 @@ public struct TextTable: Sendable {
   /// Appends a row. Cells beyond the headings are left out.
   public mutating func append(_ row: [String]) {
     rows.append(
-      row.prefix(headings.count).map { Visible.line($0, width: Self.columnLimit) })
+      row.prefix(headings.count).enumerated().map { column, cell in
+        keepsLast && column == headings.count - 1
+          ? Visible.line(cell) : Visible.line(cell, width: Self.columnLimit)
+      })
   }
 
   /// The table, headings first; nothing where it has no rows. The last column is cut to what is left
-  /// of the width, those before it never.
+  /// of the width unless it is kept, those before it never.
   public func lines(painter: Painter, width: Int) -> [String] {
     guard !rows.isEmpty else { return [] }
     let widths = headings.indices.map { column in
@@ -39,7 +46,7 @@ public struct TextTable: Sendable {
       if column > 0 { line += "  " }
       if column == headings.count - 1 {
         let left = max(8, width - line.count)
-        line += cell.count > left ? cell.prefix(left - 1) + "…" : cell
+        line += !keepsLast && cell.count > left ? cell.prefix(left - 1) + "…" : cell
       } else {
         line += rightAligned.contains(column) ? padding + cell : cell + padding
       }

@@ -56,7 +56,7 @@ struct List: ParsableCommand {
     let (index, report) = try Indexing.refreshed(folder)
     var table = TextTable(
       headings: ["STARTED", "STOP", "CASE", "AGENT", "STEPS", "CALLS", "TOKENS", "TIME", "LOG"],
-      rightAligned: [4, 5, 6, 7])
+      rightAligned: [4, 5, 6, 7], keepsLast: true)
     var shown = 0
     try index.list(try filter()) { run in
       shown += 1
