@@ -4,7 +4,8 @@ public struct Trajectory: Sendable {
   /// One proposed call.
   public struct Call: Sendable, Hashable {
     public var outline: CallOutline
-    public var input: JSONValue
+    /// `nil` where only the summary of a log was read.
+    public var input: JSONValue?
     /// The result, where there is one.
     public var result: ToolResult?
     /// Which decision with calls it belongs to, from 0. Calls of one decision have no order among
@@ -176,5 +177,30 @@ extension Trajectory {
   public init(of events: some Sequence<Event>) {
     self.init()
     for event in events { apply(event) }
+  }
+}
+
+extension Trajectory {
+  /// What the end of a closed log tells of its run: its calls without inputs and results, and its
+  /// stop. Neither the answer, nor steps, nor the names of tools that were not called are known.
+  ///
+  /// `nil` where the summary leaves something open that only the events can tell.
+  public init?(summary: JSONValue, stop event: Event) {
+    guard let calls = summary["calls"]?.arrayValue, let stop = try? Stop(decoding: event.data)
+    else { return nil }
+    runId = event.runId
+    for value in calls {
+      guard let outline = CallOutline(summary: value) else { return nil }
+      if let last = self.calls.last, last.outline.seq != outline.seq { groups += 1 }
+      self.calls.append(
+        Call(
+          outline: outline, input: nil, result: nil, group: groups, step: 0, isInvalid: false))
+    }
+    for member in summary["recorded"]?.objectValue ?? [:] {
+      recorded[member.key] = member.value.stringValue ?? "partial"
+    }
+    self.stop = Ending(
+      reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
+    lastSeq = event.seq
   }
 }
