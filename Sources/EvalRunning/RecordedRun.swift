@@ -42,7 +42,11 @@ struct RecordedRun {
           continue
         }
         trajectory.apply(event)
-      case .runStarted, .toolsListed, .decision, .runResumed, .stop:
+      case .runStarted:
+        let event = try reader.event(
+          withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: ["name"])
+        if let event { trajectory.apply(event) }
+      case .toolsListed, .decision, .runResumed, .stop:
         guard case .event(let event) = try reader.line() else { continue }
         trajectory.apply(event)
       default: trajectory.passOver(seq)

@@ -7,6 +7,14 @@ import Glibc
 /// Only lines as this project writes them are taken apart this way; of any other the answer is `nil`,
 /// and the plain way has to be gone. `EventScanTests` holds both against each other.
 struct EventScan {
+  /// Which data are wanted.
+  struct Wanted {
+    var keys: [StaticString]
+    /// A list of objects, and which of their members are wanted.
+    var list: StaticString?
+    var elementKeys: [StaticString] = []
+  }
+
   private let line: UnsafeBufferPointer<UInt8>
   private let start: UnsafePointer<UInt8>
   private var position = 0
@@ -21,17 +29,17 @@ struct EventScan {
   ///
   /// - Parameter runId: used again, where the line's is the same.
   static func event(
-    of line: UnsafeBufferPointer<UInt8>, withOnly keys: [StaticString], runId: String = ""
+    of line: UnsafeBufferPointer<UInt8>, withOnly wanted: Wanted, runId: String = ""
   ) -> Event? {
     guard var scan = EventScan(line) else { return nil }
-    return scan.event(withOnly: keys, runId: runId)
+    return scan.event(withOnly: wanted, runId: runId)
   }
 
-  private mutating func event(withOnly keys: [StaticString], runId: String) -> Event? {
+  private mutating func event(withOnly wanted: Wanted, runId: String) -> Event? {
     guard skip("{\"seq\":"), let seq = number(), skip(",\"step\":"), let step = number(),
       skip(",\"type\":\""), let type = name(), skip(",\"runId\":\""), let run = plainText(),
       skipTime(), skip(",\"t\":"), let t = number(), skip(",\"data\":{"),
-      let data = members(withOnly: keys), position == line.count - 1, skip("}")
+      let data = members(wanted), position == line.count - 1, skip("}")
     else { return nil }
     var id = runId
     let isSame = id.withUTF8 { known in
@@ -49,7 +57,7 @@ struct EventScan {
   // MARK: Data
 
   /// The members asked for, up to the end of the object; the position is behind its brace.
-  private mutating func members(withOnly keys: [StaticString]) -> JSONObject? {
+  private mutating func members(_ wanted: Wanted) -> JSONObject? {
     var found = JSONObject()
     if skip("}") { return found }
     var lastKey = 0..<0
@@ -58,20 +66,43 @@ struct EventScan {
       // Keys of canonical data grow; a key that stands twice is the plain reader's to refuse.
       guard lastKey.isEmpty || precedes(lastKey, key) else { return nil }
       lastKey = key
+      if let list = wanted.list, isText(list, at: key), position < line.count,
+        line[position] == UInt8(ascii: "[")
+      {
+        guard let elements = elements(wanted.elementKeys) else { return nil }
+        found[Self.string(list)] = .array(elements)
+        continue
+      }
       let value = position
       guard skipValue() else { return nil }
-      if let name = keys.first(where: { isText($0, at: key) }) {
+      if let name = wanted.keys.first(where: { isText($0, at: key) }) {
         let bytes = UnsafeBufferPointer(rebasing: line[value..<position])
         guard !bytes.mayHoldForms,
           let parsed = try? JSONValue(
             parsing: bytes, options: .init(depthLimit: LogFormat.depthLimit - 2))
         else { return nil }
-        found[name.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }] = parsed
+        found[Self.string(name)] = parsed
       } else if line[key.lowerBound] == UInt8(ascii: "$") {
         return nil
       }
     } while skip(",")
     return skip("}") ? found : nil
+  }
+
+  /// The elements of a list of objects, which begins here; `nil` where one is something else.
+  private mutating func elements(_ keys: [StaticString]) -> [JSONValue]? {
+    guard skip("[") else { return nil }
+    if skip("]") { return [] }
+    var elements: [JSONValue] = []
+    repeat {
+      guard skip("{"), let members = members(Wanted(keys: keys)) else { return nil }
+      elements.append(.object(members))
+    } while skip(",")
+    return skip("]") ? elements : nil
+  }
+
+  private static func string(_ text: StaticString) -> String {
+    text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
   }
 
   private func isText(_ text: StaticString, at range: Range<Int>) -> Bool {

@@ -246,16 +246,17 @@ final class LineCursor {
 
   // MARK: Reading the current line
 
-  /// The event stepped to, without its time, with only those of its data that have some of these
-  /// keys. The others were not read, so that nobody knows whether they could be.
-  func event(withOnly keys: [StaticString]) throws(LogError) -> Event? {
-    if let event = EventScan.event(of: bytes, withOnly: keys, runId: lastRunID) {
+  /// The event stepped to, without its time, with only the data wanted (of a list perhaps more). The
+  /// others were not read, so that nobody knows whether they could be.
+  func event(withOnly wanted: EventScan.Wanted) throws(LogError) -> Event? {
+    if let event = EventScan.event(of: bytes, withOnly: wanted, runId: lastRunID) {
       lastRunID = event.runId
+      try catching { () throws(LineFault) in try Resolver.checkFormat(of: event) }
       return event
     }
     guard case .event(var event) = try line() else { return nil }
+    let names = (wanted.keys + [wanted.list].compactMap { $0 }).map { "\($0)" }
     event.time = nil
-    let names = keys.map { "\($0)" }
     for key in event.data.keys where !names.contains(where: { $0.hasSameUTF8(as: key) }) {
       event.data[key] = nil
     }

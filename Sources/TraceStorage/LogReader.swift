@@ -127,11 +127,18 @@ public struct LogReader: EventSource {
     return event.t
   }
 
-  /// The event that ``advance()`` stepped to, without its time, with only those of its data that have
-  /// some of these keys; `nil` where it is a mark. The others are stepped over unread: what is wrong with them is
-  /// no error here.
-  public func event(withOnly keys: [StaticString]) throws(LogError) -> Event? {
-    try cursor.event(withOnly: keys)
+  /// The event that ``advance()`` stepped to, without its time and with only some of its data; `nil`
+  /// where it is a mark. The others are stepped over unread: what is wrong with them is no error here.
+  ///
+  /// - Parameters:
+  ///   - keys: of the data that are wanted whole.
+  ///   - list: the key of a list of objects that is wanted with at least the members that have
+  ///     `elementKeys`.
+  public func event(
+    withOnly keys: [StaticString], list: StaticString? = nil, elementKeys: [StaticString] = []
+  ) throws(LogError) -> Event? {
+    try cursor.event(
+      withOnly: EventScan.Wanted(keys: keys, list: list, elementKeys: elementKeys))
   }
 
   /// How the log ends; `nil` before ``next()`` has returned `nil` or thrown.

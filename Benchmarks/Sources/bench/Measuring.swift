@@ -39,7 +39,7 @@ enum Processes {
   /// CPU seconds of this process so far.
   static func ownCPU() -> Double {
     var usage = rusage()
-    getrusage(RUSAGE_SELF, &usage)
+    getrusage(Int32(RUSAGE_SELF.rawValue), &usage)
     return seconds(usage.ru_utime) + seconds(usage.ru_stime)
   }
 

@@ -146,7 +146,7 @@ struct RunWriter {
     try put(
       .contextBuilt, step: step,
       [
-        "runId": .string(runId), "goal": "help", "stateSummary": .string("step \(step)"),
+        "runId": .string(runId), "goal": "help", "stateSummary": ["steps": JSONValue(step)],
         "prompt": ["messages": .array(messages)], "tokens": ["estimate": 1_800, "budget": 8_000],
       ])
   }

@@ -22,7 +22,7 @@ public struct RunSummary: Sendable, Hashable {
     if event.seq != nextSeq { leaveOutCalls() }
     nextSeq = event.seq + 1
     switch event.type {
-    case .runStarted: recorded = (try? RunStarted(decoding: event.data))?.recorded ?? [:]
+    case .runStarted: recorded = RunStarted.recorded(in: event.data)
     case .decision:
       guard let payload = try? DecisionPayload(decoding: event.data) else {
         return leaveOutCalls()

@@ -60,8 +60,6 @@ public struct Trajectory: Sendable {
   }
 
   public private(set) var runId = ""
-  public private(set) var agentName = ""
-  public private(set) var goal: JSONValue = .null
   public private(set) var calls: [Call] = []
   /// Steps that hold a decision.
   public private(set) var steps = 0
@@ -89,7 +87,9 @@ public struct Trajectory: Sendable {
     switch event.type {
     case .runStarted: apply(runStarted: event)
     case .toolsListed:
-      if let listed = try? ToolsListed(decoding: event.data) { add(tools: listed.tools) }
+      if let listed = try? ToolsListed(decoding: event.data) {
+        add(tools: listed.tools.map(\.name))
+      }
     case .decision: apply(decision: event)
     case .policyDecision, .toolStarted, .toolResult: apply(toCall: event)
     case .runResumed: stop = nil
@@ -118,16 +118,13 @@ public struct Trajectory: Sendable {
 
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
-    goal = event.data["goal"] ?? .null
-    guard let started = try? RunStarted(decoding: event.data) else { return }
-    agentName = started.agentName
-    recorded = started.recorded
-    if !started.tools.isEmpty { add(tools: started.tools) }
+    // Key by key: what is wrong with one of them says nothing about the others.
+    recorded = RunStarted.recorded(in: event.data)
+    let tools = event.data["tools"]?.arrayValue ?? []
+    if !tools.isEmpty { add(tools: tools.compactMap { $0["name"]?.stringValue }) }
   }
 
-  private mutating func add(tools: [ToolDefinition]) {
-    toolNames = (toolNames ?? []) + tools.map(\.name)
-  }
+  private mutating func add(tools names: [String]) { toolNames = (toolNames ?? []) + names }
 
   private mutating func apply(decision event: Event) {
     guard let payload = try? DecisionPayload(decoding: event.data) else {
