@@ -36,19 +36,15 @@ struct RecordedRun {
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
       switch type {
-      case .policyDecision, .toolStarted, .toolResult:
-        if type == .toolResult, readsResults { fallthrough }
-        guard let event = try reader.event(withOnly: ["callId", "effect", "status"]) else {
-          continue
-        }
-        trajectory.apply(event)
       case .runStarted:
         let event = try reader.event(
           withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: ["name"])
         if let event { trajectory.apply(event) }
-      case .toolsListed, .decision, .runResumed, .stop:
-        guard case .event(let event) = try reader.line() else { continue }
-        trajectory.apply(event)
+      case .toolResult where readsResults, .toolsListed, .decision, .runResumed, .stop:
+        if case .event(let event) = try reader.line() { trajectory.apply(event) }
+      case .policyDecision, .toolStarted, .toolResult:
+        let event = try reader.event(withOnly: ["callId", "effect", "status"])
+        if let event { trajectory.apply(event) }
       default: trajectory.passOver(seq)
       }
     }

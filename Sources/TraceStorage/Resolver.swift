@@ -248,9 +248,7 @@ struct Resolver {
       for (seq, line) in packets {
         let count = try Self.literalCount(of: line)
         items.add(packet: seq, firstItem: first, itemCount: count)
-        line.withUnsafeBufferPointer {
-          store.keep($0, places: [LineStore.Place(seq: seq, range: 0..<$0.count)])
-        }
+        line.withUnsafeBufferPointer { store.keep($0, seq: seq) }
         first += count
       }
       block += 1
