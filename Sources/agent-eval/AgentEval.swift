@@ -22,11 +22,11 @@ struct AgentEval: AsyncParsableCommand {
   static func main() async {
     // A reader that goes away is no failure; writes then fail with EPIPE, see `Output`.
     signal(SIGPIPE, SIG_IGN)
-    refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
     let command: any ParsableCommand
     do {
       command = try parseAsRoot()
     } catch {
+      refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
       exit(withError: error)
     }
     do {
