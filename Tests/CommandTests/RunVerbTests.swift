@@ -103,8 +103,10 @@ struct RunVerbTests {
       "- {caseId: c\(index), recording: \(path), expected: {stopReason: success}}"
     }
     try folder.write("case.yaml", "cases:\n  " + cases.joined(separator: "\n  "))
-    let results = try await Binary.run(["run", "case.yaml", "--json"], in: folder.path, status: 2)
-      .json()
+    let results = try await Binary.run(
+      ["run", "case.yaml", "--no-summary", "--json"], in: folder.path, status: 2
+    )
+    .json()
     for (index, path) in recordings.enumerated() {
       let result = results["cases"]?[index]
       #expect(result?["outcome"] == "error", "\(path)")
@@ -147,7 +149,7 @@ struct RunVerbTests {
     let folder = try TemporaryFolder()
     try folder.write("case.yaml", Self.file(present.map { ($0.0, $0.0) }))
     let results = try await Binary.run(
-      ["run", "case.yaml", "--json"], in: folder.path, status: Int32(expected)
+      ["run", "case.yaml", "--no-summary", "--json"], in: folder.path, status: Int32(expected)
     ).json()
     for (outcome, _) in all {
       #expect(
@@ -251,7 +253,7 @@ struct RunVerbTests {
         - {caseId: nested, expected: {stopReason: success}}
       """)
     let results = try await Binary.run(
-      ["run", "case.yaml", "--runs", "runs", "--json"], in: folder.path, status: 2
+      ["run", "case.yaml", "--runs", "runs", "--no-summary", "--json"], in: folder.path, status: 2
     ).json()
     #expect(
       results["cases"]?[0]?["error"]?.stringValue?.contains("runs/broken.jsonl.gz") == true)

@@ -48,7 +48,7 @@ struct SchemaTests {
     let results = try await Binary.run(
       [
         "run", Project.path("EvalCases"), Project.path("Fixtures/failing-cases"), "case.yaml",
-        "--json",
+        "--no-summary", "--json",
       ], in: folder.path, status: 1
     ).json()
     #expect(schema.validate(results) == [])
