@@ -7,10 +7,14 @@ public typealias BoundaryMaker = @Sendable (AgentDefinition, RunConditions) -> a
 
 /// What a run is made under besides its agent.
 public struct RunConditions: Sendable {
+  /// Where the run's times come from.
   public var clock: any RunClock
+  /// Where its identifier comes from.
   public var identifiers: any RunIDs
+  /// What ends it early.
   public var cancellation: Cancellation
 
+  /// The conditions as given; nothing is started.
   public init(
     clock: any RunClock, identifiers: any RunIDs, cancellation: Cancellation = Cancellation()
   ) {
@@ -24,6 +28,7 @@ public struct RunConditions: Sendable {
 public struct AgentRecording: Sendable {
   /// The log's path.
   public var log: String
+  /// The state after the last event; why the run stopped is in there.
   public var state: AgentState
   /// The digest of the log's last seal.
   public var sealDigest: Digest
@@ -35,13 +40,20 @@ public struct AgentRecording: Sendable {
 extension AgentRecording {
   /// What is recorded, and where.
   public struct Request: Sendable {
+    /// What the agent is to do.
     public var goal: JSONValue
+    /// Where the log goes.
     public var files: RunFiles
+    /// What the run's identifier is made from, for the record; `nil` where it is random.
     public var seed: Int?
+    /// The case that the run is for; `nil` outside of one.
     public var caseId: String?
+    /// Words to find the run by later.
     public var tags: [String] = []
+    /// How the log is written.
     public var logOptions: LogWriter.Options
 
+    /// Nothing is checked; no file is touched.
     public init(
       goal: JSONValue, files: RunFiles, seed: Int? = nil, caseId: String? = nil,
       logOptions: LogWriter.Options = .init()

@@ -23,6 +23,7 @@ public struct EvalRunner: Sendable {
     /// Where runs that are made now are recorded.
     public var files: RunFiles
 
+    /// Nothing is checked. Fewer jobs than one count as one.
     public init(
       runsFolder: String? = nil, isLive: Bool = false, jobs: Int = 1, usesSummaries: Bool = false,
       files: RunFiles = RunFiles()

@@ -9,6 +9,7 @@ public struct RunFiles: Sendable {
   /// Given by the caller: a folder, or a file whose name ends in `.jsonl.gz`.
   private let output: String?
 
+  /// No file is touched. Without an output, logs go below ``defaultFolder``.
   public init(output: String? = nil) { self.output = output }
 
   /// The path of a run's log: `OUT/<runId>.jsonl.gz`, or `OUT` itself where that names a log, or

@@ -24,10 +24,12 @@ public struct IndexError: Error, Hashable, Sendable {
     case tooLarge
   }
 
+  /// What is wrong.
   public var code: Code
   /// The index.
   public var path: String
 
+  /// Nothing is checked.
   public init(_ code: Code, path: String) {
     self.code = code
     self.path = path

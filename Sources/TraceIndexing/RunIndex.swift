@@ -46,6 +46,8 @@ public struct RunIndex {
   }
 
   /// An index of a folder in memory, where nothing can be kept. Every log is read.
+  ///
+  /// - Throws: `FolderError` where the folder cannot be read; what SQLite throws.
   public init(inMemoryFor folder: String) throws {
     try Self.check(folder)
     self.folder = folder

@@ -12,12 +12,15 @@ public struct RunFilter: Sendable {
   public var tools: [Names] = []
   /// For none, the run executed a call of such a tool.
   public var toolsNot: [Names] = []
+  /// The run was made for such a case; `nil` for any run.
   public var caseId: Names?
+  /// The run's agent has such a name; `nil` for any run.
   public var agent: Names?
   /// Runs that began at this time or later, as `YYYY-MM-DDTHH:MM:SS`, in UTC; runs whose time was
   /// not recorded are left out.
   public var since: String?
 
+  /// Lets every run through.
   public init() {}
 
   var isEmpty: Bool {
@@ -30,9 +33,11 @@ public struct RunFilter: Sendable {
 public struct ListedRun: Sendable, Hashable {
   /// How often a tool was called, by what became of the calls.
   public struct ToolCount: Sendable, Hashable {
+    /// The tool's name.
     public var tool: String
     /// `ok`, `error`, `refused`, `unknown`, or `none` for calls with neither start nor result.
     public var status: String
+    /// How many of the run's calls.
     public var count: Int
   }
 
@@ -69,6 +74,8 @@ public struct ListedRun: Sendable, Hashable {
 extension RunIndex {
   /// Shows the runs that a filter lets through to `body`, newest first; those whose time was not
   /// recorded come last, by path. Ends when `body` returns false.
+  ///
+  /// - Throws: ``IndexError`` where the index cannot be read; what `body` throws.
   public func list(_ filter: RunFilter, _ body: (ListedRun) throws -> Bool) throws {
     do {
       try queue.read { db in try RunLister(db, filter).show(body) }

@@ -4,6 +4,7 @@ import GRDBSQLite
 
 /// One statement that reads an index, within limits.
 public struct RunQuery: Sendable {
+  /// One SELECT in SQLite's language; checked only when it is run.
   public var statement: String
   /// The most rows that are shown.
   public var limitRows: Int
@@ -14,6 +15,7 @@ public struct RunQuery: Sendable {
   private static let valueLimitBytes = 16 * 1024 * 1024
   private static let memoryLimitBytes = 256 * 1024 * 1024
 
+  /// Nothing is checked. At most 10,000 rows and 10 seconds, unless given.
   public init(_ statement: String, limitRows: Int = 10_000, limitSeconds: Double = 10) {
     self.statement = statement
     self.limitRows = limitRows

@@ -2,13 +2,16 @@ public import AgentTrace
 
 /// What became of one run of a case.
 public struct TrialResult: Sendable {
+  /// The identifier of the run that was judged.
   public var runId: String
   /// The path of the run's log.
   public var log: String
   /// `body` or `summary`: what of the log was looked at.
   public var judgedFrom: String
+  /// All that the judge said of it.
   public var judgement: Judgement
 
+  /// Nothing is checked.
   public init(runId: String, log: String, judgedFrom: String, judgement: Judgement) {
     self.runId = runId
     self.log = log
@@ -33,13 +36,16 @@ public struct TrialResult: Sendable {
 
 /// What became of one case.
 public struct CaseResult: Sendable {
+  /// The case's name.
   public var caseId: String
   /// Where the case stands: `path:line`.
   public var position: String
+  /// The runs that were judged, in the order they were found.
   public var trials: [TrialResult] = []
   /// Why the case could not be judged; then its outcome is `error`.
   public var error: String?
 
+  /// A case without trials, which counts as `error` until it has one.
   public init(caseId: String, position: String) {
     self.caseId = caseId
     self.position = position
@@ -73,9 +79,12 @@ public struct CaseResult: Sendable {
 
 /// A case that was not judged because it says so.
 public struct SkippedCase: Sendable {
+  /// The case's name.
   public var caseId: String
+  /// Why, in the author's words.
   public var reason: String
 
+  /// Nothing is checked.
   public init(caseId: String, reason: String) {
     self.caseId = caseId
     self.reason = reason
@@ -84,9 +93,12 @@ public struct SkippedCase: Sendable {
 
 /// What became of a whole set of cases, in the order they stand in their files.
 public struct EvalResults: Sendable {
+  /// The cases that were to be judged.
   public var cases: [CaseResult]
+  /// The cases that were left out.
   public var skipped: [SkippedCase]
 
+  /// Nothing is checked.
   public init(cases: [CaseResult], skipped: [SkippedCase]) {
     self.cases = cases
     self.skipped = skipped

@@ -58,7 +58,9 @@ public struct LogError: Error, Hashable, Sendable {
     case newerFormat(Int)
   }
 
+  /// What is wrong.
   public var code: Code
+  /// The log, or the folder that the system could not work with.
   public var path: String
   /// Bytes from the start of the file to the member or line at fault; `nil` where none is.
   public var offset: Int?
@@ -67,6 +69,7 @@ public struct LogError: Error, Hashable, Sendable {
   /// Events before the fault, all readable.
   public var intactEvents: Int?
 
+  /// Nothing is checked.
   public init(
     _ code: Code, path: String, offset: Int? = nil, block: Int? = nil, intactEvents: Int? = nil
   ) {

@@ -59,9 +59,12 @@ public enum LogFiles {
 
 /// A folder that cannot be read.
 public struct FolderError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The folder.
   public var path: String
+  /// The system's reason.
   public var errno: Int32
 
+  /// Nothing is checked.
   public init(path: String, errno: Int32) {
     self.path = path
     self.errno = errno

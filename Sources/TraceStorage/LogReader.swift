@@ -25,6 +25,7 @@ public struct LogReader: EventSource {
     /// no longer there is read again from the file.
     public var cacheBytes: Int
 
+    /// A block limit below 1 MiB or above 1 GiB, and a cache below 0, count as the nearest.
     public init(
       skipsDamaged: Bool = false, checksLinks: Bool = false, keepsLines: Bool = true,
       blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 8 * 1024 * 1024
@@ -52,6 +53,7 @@ public struct LogReader: EventSource {
   /// Opens a log.
   ///
   /// - Parameter path: a log. Where only `….open` is there, that is read.
+  /// - Throws: ``LogError`` where the file is not there or cannot be read.
   public init(path: String, options: Options = .init()) throws(LogError) {
     cursor = try LineCursor(file: try Self.open(path), options: options)
   }
@@ -107,6 +109,8 @@ public struct LogReader: EventSource {
   }
 
   /// The next line, event or mark, or `nil` behind the last.
+  ///
+  /// - Throws: ``LogError`` at the first damage, as ``next()``.
   public mutating func nextLine() throws(LogError) -> LogLine? {
     guard try cursor.advance() != nil else { return nil }
     return try cursor.line()
@@ -117,6 +121,8 @@ public struct LogReader: EventSource {
   public mutating func advance() throws(LogError) -> LineHead? { try cursor.advance() }
 
   /// The line that ``advance()`` stepped to.
+  ///
+  /// - Throws: ``LogError`` where it is not what the format asks for.
   public func line() throws(LogError) -> LogLine { try cursor.line() }
 
   /// The `t` of the event that ``advance()`` stepped to, mostly without reading what it says; 0 for a

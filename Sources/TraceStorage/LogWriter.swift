@@ -28,8 +28,10 @@ public final class LogWriter: EventSink {
     public var blockBytes: Int
     /// A checkpoint comes before more than so many bytes of lines stand since the last one.
     public var checkpointBytes: Int
+    /// What an event survives once it is appended.
     public var durability: Durability
 
+    /// A level or size beyond what is allowed counts as the nearest that is.
     public init(
       level: Int = 6, blockBytes: Int = 256 * 1024, checkpointBytes: Int = 4 * 1024 * 1024,
       durability: Durability = .process
@@ -158,6 +160,7 @@ public final class LogWriter: EventSink {
   /// nothing. A failed write, here or when the disk is forced, stops the writer for good.
   ///
   /// - Parameter isEffectAhead: forces the disk, unless the durability is `none`.
+  /// - Throws: ``LogError``: what is wrong with the event, or why nothing can be written any more.
   public func append(_ event: Event, isEffectAhead: Bool) throws(LogError) {
     try checkUsable()
     guard !runIsOver else { throw LogError(.runIsOver, path: path) }

@@ -26,6 +26,7 @@ public struct VerifyReport: Sendable, Hashable {
     /// What is wrong; never quotes what the log holds.
     public var message: String
 
+    /// Nothing is checked.
     public init(block: Int?, offset: Int?, seq: Int? = nil, message: String) {
       self.block = block
       self.offset = offset
@@ -36,6 +37,7 @@ public struct VerifyReport: Sendable, Hashable {
 
   /// The file that was read.
   public var path: String
+  /// The word on the whole file.
   public var status: Status
   /// What is wrong, in the order of the file; at most ``findingLimit``.
   public var findings: [Finding]

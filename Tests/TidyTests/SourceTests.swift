@@ -82,30 +82,43 @@ struct SourceTests {
 
   // MARK: Documentation
 
-  /// Names whose meaning a protocol of the standard library gives.
+  /// What the standard library asks for and documents, where it is met by code of ours.
   private static let witnesses: Set<String> = [
-    "description", "debugDescription", "hash", "rawValue", "makeIterator", "next", "startIndex",
-    "endIndex", "index", "subscript",
+    "description", "debugDescription", "hash", "makeIterator", "next", "startIndex", "endIndex",
+    "index",
   ]
+
+  /// The labels of initialisers that only a literal calls.
+  private static let literals: Set<String> = [
+    "stringLiteral", "integerLiteral", "floatLiteral", "booleanLiteral", "nilLiteral",
+    "arrayLiteral", "dictionaryLiteral",
+  ]
+
+  /// Names of requirements by the name of their protocol.
+  typealias Requirements = [String: Set<String>]
 
   /// Public declarations without a doc comment: `line: name`.
   ///
-  /// Not asked of fields, whose names speak where there is nothing to add, of operators, and of what
-  /// another declaration documents: a protocol's requirement where it is met.
-  static func undocumented(in source: SwiftText, documentedElsewhere: Set<String> = []) -> [String]
-  {
+  /// Not asked of operators, of an enumeration's cases, and of what another declaration documents: a
+  /// protocol's requirement in a type that says there that it conforms.
+  static func undocumented(in source: SwiftText, requirements: Requirements = [:]) -> [String] {
     let declaration =
-      #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|open)\s+(?:(?:static|final|indirect|mutating|nonisolated)\s+)*(struct|enum|class|actor|protocol|func|typealias|var)\s+(\w+)/#
+      #/^\s*(?:@\w+(?:\([^)]*\))?\s+)*(?:public|open)\s+(?:\w+(?:\(\w+\))?\s+)*?(struct|enum|class|actor|protocol|func|typealias|var|let|init|subscript)\b[?\s]*`?(\w*)/#
     return source.lines.enumerated().compactMap { index, line in
       guard line.contains("public ") || line.contains("open "),
-        let match = line.firstMatch(of: declaration)
+        let match = line.firstMatch(of: declaration), !isDocumented(index, in: source)
       else { return nil }
-      let name = String(match.2)
-      let isField = match.1 == "var" && !line.contains("{")
-      guard !isField, !witnesses.contains(name), !documentedElsewhere.contains(name) else {
+      let name = match.2.isEmpty ? String(match.1) : String(match.2)
+      if match.1 == "func", match.2.isEmpty { return nil }
+      if line.contains("{"), witnesses.contains(name) { return nil }
+      if match.1 == "init", let label = line.firstMatch(of: #/init\((\w+)/#)?.1,
+        literals.contains(String(label))
+      {
         return nil
       }
-      return isDocumented(index, in: source) ? nil : "\(index + 1): \(name)"
+      let conformances = conformances(around: index, in: source)
+      if conformances.contains(where: { requirements[$0]?.contains(name) ?? false }) { return nil }
+      return "\(index + 1): \(name)"
     }
   }
 
@@ -115,29 +128,61 @@ struct SourceTests {
     return above >= 0 && source.original[above].trimmed.hasPrefix("///")
   }
 
-  /// Names of the requirements of public protocols, each with a doc comment of its own.
-  private static func requirements() throws -> Set<String> {
-    var names: Set<String> = []
-    for (_, source) in try SwiftText.sources() {
-      var isInside = false
-      for (index, line) in source.lines.enumerated() {
-        if line.hasPrefix("public protocol ") { isInside = !line.contains("}") }
-        if line.hasPrefix("}") { isInside = false }
-        guard isInside,
-          let match = line.firstMatch(of: #/^\s+(?:static |mutating )*(?:func|var) (\w+)/#)
-        else { continue }
-        if isDocumented(index, in: source) { names.insert(String(match.1)) }
+  /// What the type or extension around a line says that it conforms to, right there.
+  private static func conformances(around index: Int, in source: SwiftText) -> [String] {
+    let depth = source.lines[index].prefix { $0 == " " }.count
+    let opening = #/^(\s*)(?:\w+ )*(?:struct|enum|class|actor|extension) [\w.]+(.*)/#
+    for start in source.lines[..<index].indices.reversed() {
+      guard let match = source.lines[start].firstMatch(of: opening), match.1.count < depth else {
+        continue
       }
+      var clause = String(match.2)
+      var next = start + 1
+      while !clause.contains("{"), next < index {
+        clause += source.lines[next]
+        next += 1
+      }
+      return clause.prefix { $0 != "{" }.matches(of: #/\w+/#).map { String($0.output) }
     }
-    return names
+    return []
   }
 
-  @Test("every public type, function and computed value of a library has a doc comment")
+  /// The requirements of public protocols, and those among them without a doc comment.
+  private static func requirements(
+    in source: SwiftText
+  ) -> (all: Requirements, undocumented: [String]) {
+    var all: Requirements = [:]
+    var undocumented: [String] = []
+    var current: String?
+    for (index, line) in source.lines.enumerated() {
+      if let match = line.firstMatch(of: #/^public protocol (\w+)/#), !line.contains("}") {
+        current = String(match.1)
+      }
+      if line.hasPrefix("}") { current = nil }
+      let requirement =
+        #/^  (?:static |mutating )*(func|var|init|subscript|associatedtype)\b ?(\w*)/#
+      guard let current, let match = line.firstMatch(of: requirement) else { continue }
+      let name = match.2.isEmpty ? String(match.1) : String(match.2)
+      if isDocumented(index, in: source) {
+        all[current, default: []].insert(name)
+      } else {
+        undocumented.append("\(index + 1): \(name)")
+      }
+    }
+    return (all, undocumented)
+  }
+
+  @Test("every public declaration of a library has a doc comment")
   func documentation() throws {
-    let requirements = try Self.requirements()
-    #expect(requirements.contains("moment"))
+    var requirements: Requirements = [:]
     for (file, source) in try SwiftText.sources() {
-      #expect(Self.undocumented(in: source, documentedElsewhere: requirements) == [], "\(file)")
+      let (all, undocumented) = Self.requirements(in: source)
+      #expect(undocumented == [], "\(file)")
+      requirements.merge(all) { $0.union($1) }
+    }
+    #expect(requirements["RunClock"]?.contains("moment") == true)
+    for (file, source) in try SwiftText.sources() {
+      #expect(Self.undocumented(in: source, requirements: requirements) == [], "\(file)")
     }
   }
 
@@ -146,12 +191,42 @@ struct SourceTests {
     arguments: [
       "public struct A {}", "  public static func a() {}", "public enum A: B {",
       "@frozen\npublic struct A {", "// no doc comment\npublic func a() {",
-      "public var a: Int { 1 }",
+      "public var a: Int { 1 }", "  public var a: Int", "  public let a = 1",
+      "  public private(set) var a: [Int] = []", "  public static let a = 1",
+      "  public var description: String", "  public init() {}", "  public init(",
+      "  public init?(_ a: Int) {", "  public init<A>(_ a: A) {", "  public convenience init() {",
+      "  public subscript(a: Int) -> Int { a }", "  public static subscript(a: Int) -> Int {",
+      "  @discardableResult public mutating func a() -> Int {", "  public var `default`: Int",
+      "public typealias A = Int", "  public init(rawValue: String) {",
+      "struct A: C {\n  public func a() {",
     ])
-  func undocumentedIsSeen(source: String) {
-    #expect(Self.undocumented(in: SwiftText(source)).count == 1)
-    let documented = SwiftText("/// What it is.\n" + source)
-    #expect(Self.undocumented(in: documented).isEmpty != source.hasPrefix("//"))
+  func undocumentedIsSeen(source: String) throws {
+    #expect(
+      Self.undocumented(in: SwiftText(source), requirements: ["B": ["a"], "A": ["a"]]).count == 1)
+    let lines = source.split(separator: "\n", omittingEmptySubsequences: false)
+    let place = try #require(lines.firstIndex { $0.contains("public ") })
+    let documented = lines[..<place] + ["/// What it is."] + lines[place...]
+    #expect(Self.undocumented(in: SwiftText(documented.joined(separator: "\n"))) == [])
+  }
+
+  @Test(
+    "what another declaration documents needs no doc comment",
+    arguments: [
+      "struct A: B {\n  public func a() {", "extension A: C, B {\n  public let a: Int",
+      "final class A:\n  C, B\n{\n  let b = 1\n\n  public func a() {",
+      "  public static func == (left: A, right: A) -> Bool {", "  public var description: String {",
+      "  public init(stringLiteral value: String) {", "  func a() {", "  package var a: Int",
+    ])
+  func documentedElsewhere(source: String) {
+    #expect(Self.undocumented(in: SwiftText(source), requirements: ["B": ["a"]]) == [])
+  }
+
+  @Test("a requirement without a doc comment is seen")
+  func requirementIsSeen() {
+    let source = SwiftText(
+      "public protocol A {\n  func a()\n  /// What it is.\n  var b: Int { get }\n}")
+    #expect(Self.requirements(in: source).undocumented == ["2: a"])
+    #expect(Self.requirements(in: source).all == ["A": ["b"]])
   }
 }
 

@@ -9,6 +9,7 @@ public struct RunSource: Sendable, Hashable {
   /// What the source says about the run: rewards, tasks, models.
   public var labels: JSONObject
 
+  /// Nothing is checked.
   public init(format: String, file: String, index: Int? = nil, labels: JSONObject = [:]) {
     self.format = format
     self.file = file
@@ -19,12 +20,14 @@ public struct RunSource: Sendable, Hashable {
 
 /// The run that this one came from.
 public struct ParentRun: Sendable, Hashable {
+  /// The parent's identifier.
   public var runId: String
   /// The last event that both share, or the one that started this run.
   public var seq: Int
   /// `fork`, `task` or `subagent`.
   public var relation: String
 
+  /// Nothing is checked.
   public init(runId: String, seq: Int, relation: String) {
     self.runId = runId
     self.seq = seq
@@ -37,32 +40,50 @@ public struct RunStarted: Sendable, Hashable {
   /// The version of the log format that this project writes.
   public static let currentFormatVersion = 1
 
+  /// The version of the format that the log is written in.
   public var formatVersion = currentFormatVersion
+  /// What logs and reports call the agent; empty where an import does not say.
   public var agentName: String
+  /// As its author counts; `nil` where none was given.
   public var agentVersion: String?
   /// SHA-256 of the agent file's bytes.
   public var agentDigest: String?
+  /// What the agent is to do.
   public var goal: JSONValue
+  /// What the run was started with; `nil` where it was not recorded.
   public var input: JSONValue?
+  /// What the run may use at most.
   public var limits: Limits
+  /// Who the run acts for.
   public var policyContext: PolicyContext
   /// SHA-256 of the policy's bytes, where it stands in a file of its own.
   public var policyDigest: String?
+  /// The tools that the agent has; empty where that was not recorded.
   public var tools: [ToolDefinition]
   /// Who serves the model, and its name.
   public var modelProvider: String?
+  /// The model's name as its provider has it; `nil` where it was not recorded.
   public var modelName: String?
+  /// What the run's identifier was made from; `nil` where it is random.
   public var seed: Int?
+  /// The case that the run was made for; `nil` outside of one.
   public var caseId: String?
+  /// Which trial of the case; `nil` where that was not recorded.
   public var trial: Int?
+  /// The run that this one came from; `nil` for one that stands by itself.
   public var parent: ParentRun?
+  /// The graph of tasks that the run belongs to; `nil` outside of one.
   public var pipelineId: String?
+  /// The task of that graph; `nil` outside of one.
   public var taskId: String?
   /// Imports only: `none` or `partial` for each channel that is not whole.
   public var recorded: [String: String]
+  /// Where an import came from; `nil` for a run of our own.
   public var source: RunSource?
+  /// Words to find the run by.
   public var tags: [String]
 
+  /// Nothing is checked. What no argument says is unknown, and can be set afterwards.
   public init(
     agentName: String, goal: JSONValue, input: JSONValue? = nil, limits: Limits = Limits(),
     policyContext: PolicyContext = PolicyContext(), tools: [ToolDefinition] = []
@@ -78,6 +99,8 @@ public struct RunStarted: Sendable, Hashable {
   }
 
   /// Reads the wire form. A newer format version is for the caller to refuse.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     formatVersion = try reader.int("formatVersion")

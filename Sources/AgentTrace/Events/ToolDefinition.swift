@@ -12,6 +12,7 @@ public enum SideEffect: String, Sendable, Hashable, CaseIterable {
 public struct ToolDefinition: Sendable, Hashable {
   /// What calls name it by; unique among an agent's tools.
   public var name: String
+  /// What the model is told about it; may be empty.
   public var description: String
   /// A JSON Schema that every input is checked against before policy sees it.
   public var inputSchema: JSONValue

@@ -1,7 +1,10 @@
 /// What became of a call, in one word. Raw values are the wire format.
 public enum CallStatus: String, Sendable, Hashable, CaseIterable {
+  /// The tool ran and returned something.
   case ok
+  /// The tool failed.
   case error
+  /// It never began: policy, a person, a limit or a breaker stood in its way.
   case refused
   /// Started without a result, or cut off so that nobody knows whether it did its work.
   case unknown
@@ -9,14 +12,19 @@ public enum CallStatus: String, Sendable, Hashable, CaseIterable {
 
 /// A call without its input and result: what a summary says of it.
 public struct CallOutline: Sendable, Hashable {
+  /// See ``ProposedCall/callId``.
   public var callId: String
   /// Who made it: `agent`, `user` for a simulated user, or a sub-agent's name.
   public var caller: String
+  /// The name of the tool that was called.
   public var tool: String
   /// The number of the decision that proposed it.
   public var seq: Int
+  /// The policy gate's word on it; `nil` where none was recorded.
   public var verdict: VerdictStatus?
+  /// The number of the first `tool_started`; `nil` where there is none or a summary does not say.
   public var startedSeq: Int?
+  /// The number of its `tool_result`; `nil` where there is none.
   public var resultSeq: Int?
   /// The status on the wire of its result.
   private var resultStatus: String?

@@ -3,6 +3,7 @@
 public struct Trajectory: Sendable {
   /// One proposed call.
   public struct Call: Sendable, Hashable {
+    /// Who called what, and what became of it.
     public var outline: CallOutline
     /// `nil` where only the summary of a log was read.
     public var input: JSONValue?
@@ -11,6 +12,7 @@ public struct Trajectory: Sendable {
     /// Which decision with calls it belongs to, from 0. Calls of one decision have no order among
     /// themselves.
     public var group: Int
+    /// The step of the decision that proposed it, from 1; 0 where only the summary was read.
     public var step: Int
     /// Whether the decision that held it was invalid, so that it never reached policy.
     public var isInvalid: Bool
@@ -32,38 +34,51 @@ public struct Trajectory: Sendable {
 
   /// How the run ended or paused.
   public struct Ending: Sendable, Hashable {
+    /// The kind of end.
     public var reason: StopReason
+    /// What exactly, mostly one of ``StopDetail``; `nil` where the log does not say.
     public var detail: String?
+    /// Whether the run may not go on.
     public var isFinal: Bool
+    /// The number of the `stop`.
     public var seq: Int
   }
 
   /// A text the run gave as its answer.
   public struct Answer: Sendable, Hashable {
+    /// As text, whatever is left of it.
     public var text: String
     /// The text as it stands in the log: a string, or what is left of one that was lost or cut.
     public var value: JSONValue
+    /// The observations that it rests on, by their ids; may be empty.
     public var evidenceRefs: [String]
+    /// The number of the event that gave it.
     public var seq: Int
   }
 
   /// A hole in the log: events that are not there.
   public struct Gap: Sendable, Hashable {
+    /// The number of the first event that is missing.
     public var first: Int
     /// `nil` where nobody knows how many are missing: the tail of a torn log.
     public var last: Int?
 
+    /// Nothing is checked.
     public init(first: Int, last: Int?) {
       self.first = first
       self.last = last
     }
   }
 
+  /// Empty where no `run_started` was seen.
   public private(set) var runId = ""
+  /// Every call that a decision proposed, in decision order.
   public private(set) var calls: [Call] = []
   /// Steps that hold a decision.
   public private(set) var steps = 0
+  /// The last answer; `nil` where there is none.
   public private(set) var answer: Answer?
+  /// How it ended; `nil` while it has not, also where it was resumed since.
   public private(set) var stop: Ending?
   /// Names of all tools the run had; `nil` where that was not recorded.
   public private(set) var toolNames: [String]?
