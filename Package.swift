@@ -30,6 +30,7 @@ let package = Package(
   products: [
     .library(name: "AgentTrace", targets: ["AgentTrace"]),
     .library(name: "AgentRuntime", targets: ["AgentRuntime"]),
+    .library(name: "TraceStorage", targets: ["TraceStorage"]),
     .library(name: "TraceReplaying", targets: ["TraceReplaying"]),
     .executable(name: "agent-eval", targets: ["agent-eval"]),
   ],

@@ -17,15 +17,20 @@ public struct EvalRunner: Sendable {
     public var isLive: Bool
     /// How many cases are worked on side by side.
     public var jobs: Int
+    /// Whether the end of a log is enough, where it tells all that a case asks. Outcomes are the
+    /// same; a message may show less of a call, and a misspelt tool is not warned of.
+    public var usesSummaries: Bool
     /// Where runs that are made now are recorded.
     public var files: RunFiles
 
     public init(
-      runsFolder: String? = nil, isLive: Bool = false, jobs: Int = 1, files: RunFiles = RunFiles()
+      runsFolder: String? = nil, isLive: Bool = false, jobs: Int = 1, usesSummaries: Bool = false,
+      files: RunFiles = RunFiles()
     ) {
       self.runsFolder = runsFolder
       self.isLive = isLive
       self.jobs = jobs
+      self.usesSummaries = usesSummaries
       self.files = files
     }
   }
@@ -103,10 +108,12 @@ public struct EvalRunner: Sendable {
   }
 
   private func judge(_ log: String, _ evalCase: EvalCase) throws -> TrialResult {
-    let run = try RecordedRun(path: log)
+    var run: RecordedRun?
+    if options.usesSummaries { run = RecordedRun(endOf: log, for: evalCase.expected) }
+    let read = try run ?? RecordedRun(path: log, for: evalCase.expected)
     return TrialResult(
-      runId: run.trajectory.runId, log: run.path, judgedFrom: "body",
-      judgement: Judge.judge(run.trajectory, against: evalCase.expected))
+      runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
+      judgement: Judge.judge(read.trajectory, against: evalCase.expected))
   }
 
   /// The logs that show what became of a case; made now where the options or the case say so.

@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceJudging
 import TraceStorage
 
 /// A log read for judging.
@@ -6,21 +7,45 @@ struct RecordedRun {
   var trajectory: Trajectory
   /// The path of the file that was read.
   var path: String
+  /// `body` or `summary`: what of the log was read.
+  var source = "body"
 
-  /// Reads what a judge looks at: contexts and replies are passed over unread.
+  /// Reads the end of a log alone, where that tells all that a judge will ask; `nil` where the body
+  /// has to be read, also to say what is wrong with the file.
+  init?(endOf path: String, for expectations: Expectations) {
+    guard expectations.isAnsweredBySummary, let tail = try? LogTail(path: path),
+      let stop = tail.stop, let trajectory = Trajectory(summary: tail.summary, stop: stop)
+    else { return nil }
+    self.trajectory = trajectory
+    self.path = path
+    source = "summary"
+  }
+
+  /// Reads what a judge looks at: contexts and replies are passed over unread, and what tools
+  /// returned too, unless a matcher asks for it.
   ///
+  /// - Parameter expectations: what the run will be judged by; `nil` where that is not known, and all
+  ///   of each event is read.
   /// - Throws: `LogError` where the log is damaged or is none; a torn tail of an unfinished log and
   ///   declared gaps are not errors but gaps of the trajectory.
-  init(path: String) throws(LogError) {
-    var reader = try LogReader(path: path)
+  init(path: String, for expectations: Expectations? = nil) throws(LogError) {
+    var reader = try LogReader(path: path, options: .init(keepsLines: false))
     trajectory = Trajectory()
     self.path = reader.path
+    let readsResults = expectations?.looksAtResults ?? true
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
-      if Trajectory.types.contains(type), case .event(let event) = try reader.line() {
-        trajectory.apply(event)
-      } else {
-        trajectory.passOver(seq)
+      switch type {
+      case .runStarted:
+        let event = try reader.event(
+          withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: ["name"])
+        if let event { trajectory.apply(event) }
+      case .toolResult where readsResults, .toolsListed, .decision, .runResumed, .stop:
+        if case .event(let event) = try reader.line() { trajectory.apply(event) }
+      case .policyDecision, .toolStarted, .toolResult:
+        let event = try reader.event(withOnly: ["callId", "effect", "status"])
+        if let event { trajectory.apply(event) }
+      default: trajectory.passOver(seq)
       }
     }
     // Behind a final stop nothing of the run can be missing, whatever became of the file's end.

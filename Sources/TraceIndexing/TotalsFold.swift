@@ -36,22 +36,7 @@ struct TotalsFold {
   }
 
   /// Takes in the reply of a model, or that there was none.
-  mutating func apply(modelResult data: JSONObject) {
-    let cost = data["cost"]?.doubleValue
-    if totals.modelCalls == 0 {
-      totals.cost = cost
-    } else if data["error"] == nil || cost != nil {
-      totals.cost = totals.cost.flatMap { sum in cost.map { sum + $0 } }
-    }
-    totals.modelCalls += 1
-    totals.inputTokens = Self.sum(totals.inputTokens, data["usage"]?["inputTokens"]?.intValue)
-    totals.outputTokens = Self.sum(totals.outputTokens, data["usage"]?["outputTokens"]?.intValue)
-  }
-
-  private static func sum(_ left: Int, _ right: Int?) -> Int {
-    let (sum, overflow) = left.addingReportingOverflow(max(0, right ?? 0))
-    return overflow ? .max : sum
-  }
+  mutating func apply(modelResult data: JSONObject) { totals.count(modelResult: data) }
 
   /// Takes in that a call was started or has its result.
   mutating func apply(toCall event: Event) {

@@ -48,9 +48,16 @@ public struct CaseResult: Sendable {
   /// The worst of its trials: `error` before `fail` before `inconclusive` before `pass`.
   public var outcome: CaseOutcome {
     guard error == nil else { return .error }
-    let outcomes = trials.map(\.outcome)
-    return [.error, .fail, .inconclusive].first { outcomes.contains($0) }
-      ?? (outcomes.isEmpty ? .error : .pass)
+    var worst = trials.isEmpty ? CaseOutcome.error : .pass
+    for trial in trials {
+      switch trial.outcome {
+      case .error: return .error
+      case .fail: worst = .fail
+      case .inconclusive: if worst == .pass { worst = .inconclusive }
+      case .pass: break
+      }
+    }
+    return worst
   }
 
   /// The wire form.

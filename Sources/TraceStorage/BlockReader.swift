@@ -10,14 +10,15 @@ final class BlockReader {
   /// The number of the next member, from 0.
   private(set) var number: Int
   /// The lines of the current block.
-  private(set) var text = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 512 * 1024)
+  private var text: UnsafeMutableBufferPointer<UInt8> { buffers.text }
   private(set) var textCount = 0
   /// Whether links are checked against the bytes of the members before; costs a CRC-32 over the file.
   private let checksLinks: Bool
   private let limitBytes: Int
 
-  private let inflater: Inflater
-  private let window = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: windowBytes)
+  private let buffers: ReadingBuffers
+  private var inflater: Inflater { buffers.inflater }
+  private var window: UnsafeMutableBufferPointer<UInt8> { buffers.window }
   private var windowStart = 0
   private var windowCount = 0
   /// Where the file counts as ended, if that is before its last byte.
@@ -52,7 +53,7 @@ final class BlockReader {
     file: LogFile, offset: Int = 0, number: Int = 0, checksLinks: Bool = false,
     limitBytes: Int = LogFormat.blockLimitBytes
   ) throws(LogError) {
-    guard let inflater = Inflater() else {
+    guard let buffers = ReadingBuffers.take() else {
       throw LogError(.system(operation: "inflate", errno: ENOMEM), path: file.path)
     }
     self.file = file
@@ -60,14 +61,11 @@ final class BlockReader {
     self.number = number
     self.checksLinks = checksLinks
     self.limitBytes = limitBytes
-    self.inflater = inflater
+    self.buffers = buffers
     if offset == 0 { (previousLength, previousCRC) = (0, 0) }
   }
 
-  deinit {
-    text.deallocate()
-    window.deallocate()
-  }
+  deinit { ReadingBuffers.putBack(buffers) }
 
   /// The lines of the current block.
   var lines: UnsafeBufferPointer<UInt8> {
@@ -221,16 +219,10 @@ final class BlockReader {
 
   private func grow() throws(LogError) {
     guard text.count < limitBytes else { throw error(.blockTooLarge(limitBytes: limitBytes)) }
-    let larger = UnsafeMutableBufferPointer<UInt8>.allocate(
-      capacity: min(limitBytes, text.count * 2))
-    _ = larger.update(fromContentsOf: text)
-    text.deallocate()
-    text = larger
+    buffers.growText(to: min(limitBytes, text.count * 2))
   }
 
   // MARK: The window
-
-  private static let windowBytes = 128 * 1024
 
   /// Moves the window so that it begins at a position, unless `count` bytes from there are in it.
   private func show(_ position: Int, count: Int) throws(LogError) {

@@ -3,6 +3,7 @@ import AgentTrace
 /// Reading again what the resolver has forgotten, or has never seen.
 extension LineCursor: EarlierLines {
   func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
+    if let place = places.place(ofEvent: seq) { return Array(blocks.lines[place.range]) }
     guard let place = place(ofEvent: seq), try open(block: place, countingIn: &store) else {
       return nil
     }

@@ -26,6 +26,10 @@ final class LineCursor {
   private var endsInTrailer = false
   private var isBehindDamage = false
 
+  /// The events of the current block so far.
+  var places: [LineStore.Place] = []
+  /// The text of the last `runId`: nearly always that of the next event too.
+  private var lastRunID = ""
   /// The members up to here, those before the start too, to read one of them again.
   var index: [MemberIndex.Entry] = []
   /// Checkpoints before the start, the last one first, as far as they were looked for.
@@ -141,7 +145,8 @@ final class LineCursor {
       if seq > nextSeq { try noteHole(nextSeq...(seq - 1)) }
       isBehindDamage = false
       nextSeq = seq + 1
-      resolver.note(bytes, seq: seq, type: type)
+      places.append(LineStore.Place(seq: seq, range: current))
+      resolver.note(lineBytes: current.count, seq: seq, type: type)
     case .mark(LogFormat.gapMark): try noteGap()
     case .mark(LogFormat.checkpointMark):
       if !resolver.holes.isEmpty, let items = try mark().data["items"]?.intValue {
@@ -168,6 +173,8 @@ final class LineCursor {
 
   private func nextBlock() throws(LogError) {
     if block?.kind == .torn { return try end() }
+    if options.keepsLines { resolver.keep(blocks.lines, places: places) }
+    places.removeAll(keepingCapacity: true)
     let next: BlockReader.Block?
     do { next = try blocks.next() } catch {
       var error = error
@@ -238,6 +245,23 @@ final class LineCursor {
   }
 
   // MARK: Reading the current line
+
+  /// The event stepped to, without its time, with only the data wanted (of a list perhaps more). The
+  /// others were not read, so that nobody knows whether they could be.
+  func event(withOnly wanted: EventScan.Wanted) throws(LogError) -> Event? {
+    if let event = EventScan.event(of: bytes, withOnly: wanted, runId: lastRunID) {
+      lastRunID = event.runId
+      try catching { () throws(LineFault) in try Resolver.checkFormat(of: event) }
+      return event
+    }
+    guard case .event(var event) = try line() else { return nil }
+    let names = (wanted.keys + [wanted.list].compactMap { $0 }).map { "\($0)" }
+    event.time = nil
+    for key in event.data.keys where !names.contains(where: { $0.hasSameUTF8(as: key) }) {
+      event.data[key] = nil
+    }
+    return event
+  }
 
   /// The line stepped to, references resolved.
   func line() throws(LogError) -> LogLine {

@@ -1,37 +1,66 @@
 import AgentTrace
 
-/// Lines of events that later ones may refer to: the recent ones in memory, the others read again.
+/// Lines of events that later ones may refer to: those of recent blocks in memory, the others read
+/// again.
 ///
-/// Bounded, so that a log of any size is read in the same memory.
+/// Bounded, so that a log of any size is read in the same memory. Whole blocks are kept, as one copy
+/// each: most lines are never referred to, so nothing is done for each of them.
 struct LineStore {
-  private var lines: [Int: [UInt8]] = [:]
-  private var order: [Int] = []
-  private var oldest = 0
+  /// Where an event's line stands in the text of its block, without its `\n`.
+  struct Place {
+    var seq: Int
+    var range: Range<Int>
+  }
+
+  private struct Kept {
+    var text: [UInt8]
+    var places: [Place]
+  }
+
+  private var blocks: [Kept] = []
   private var bytes = 0
   let limitBytes: Int
+  private static let limitBlocks = 512
   /// Bytes of text that were inflated again for lines that had been forgotten.
   var rereadBytes = 0
 
   init(limitBytes: Int) { self.limitBytes = limitBytes }
 
-  /// Keeps a line, and forgets the oldest ones beyond the limit.
-  mutating func keep(_ line: UnsafeBufferPointer<UInt8>, seq: Int) {
-    guard lines[seq] == nil else { return }
-    lines[seq] = Array(line)
-    order.append(seq)
-    bytes += line.count
-    while bytes > limitBytes, order.count - oldest > 1 {
-      bytes -= lines.removeValue(forKey: order[oldest])?.count ?? 0
-      oldest += 1
-    }
-    if oldest > 4096, oldest * 2 > order.count {
-      order.removeFirst(oldest)
-      oldest = 0
+  /// Keeps the lines of a block, and forgets the oldest blocks beyond the limit.
+  mutating func keep(_ text: UnsafeBufferPointer<UInt8>, places: [Place]) {
+    guard !places.isEmpty else { return }
+    blocks.append(Kept(text: Array(text), places: places))
+    bytes += text.count
+    while blocks.count > 1, bytes > limitBytes || blocks.count > Self.limitBlocks {
+      bytes -= blocks.removeFirst().text.count
     }
   }
 
+  /// Keeps one line.
+  mutating func keep(_ line: UnsafeBufferPointer<UInt8>, seq: Int) {
+    keep(line, places: [Place(seq: seq, range: 0..<line.count)])
+  }
+
   /// The line of an event, if it is still here.
-  func line(seq: Int) -> [UInt8]? { lines[seq] }
+  func line(seq: Int) -> [UInt8]? {
+    for block in blocks.reversed() {
+      if let place = block.places.place(ofEvent: seq) { return Array(block.text[place.range]) }
+    }
+    return nil
+  }
+}
+
+extension [LineStore.Place] {
+  /// Where an event stands; the places are in the order of their numbers.
+  func place(ofEvent seq: Int) -> LineStore.Place? {
+    guard let first, let last, first.seq <= seq, seq <= last.seq else { return nil }
+    var (low, high) = (0, count)
+    while low < high {
+      let middle = (low + high) / 2
+      if self[middle].seq < seq { low = middle + 1 } else { high = middle }
+    }
+    return low < count && self[low].seq == seq ? self[low] : nil
+  }
 }
 
 /// The last few lines that references led to, parsed.

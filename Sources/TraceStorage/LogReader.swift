@@ -16,6 +16,9 @@ public struct LogReader: EventSource {
     /// Whether each member's link is checked against the bytes of the one before it; for
     /// verification. A CRC-32 over the file.
     public var checksLinks: Bool
+    /// Whether the lines of recent blocks stay in memory for those that refer to them. Without, a
+    /// reference to another block costs reading that block again: for callers that follow few.
+    public var keepsLines: Bool
     /// The most bytes of lines in a block; more is an error.
     public var blockLimitBytes: Int
     /// About how many bytes of earlier lines and list items stay in memory. What is referred to and
@@ -23,11 +26,12 @@ public struct LogReader: EventSource {
     public var cacheBytes: Int
 
     public init(
-      skipsDamaged: Bool = false, checksLinks: Bool = false,
+      skipsDamaged: Bool = false, checksLinks: Bool = false, keepsLines: Bool = true,
       blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 8 * 1024 * 1024
     ) {
       self.skipsDamaged = skipsDamaged
       self.checksLinks = checksLinks
+      self.keepsLines = keepsLines
       self.blockLimitBytes = min(max(blockLimitBytes, 1024 * 1024), 1024 * 1024 * 1024)
       self.cacheBytes = max(cacheBytes, 0)
     }
@@ -121,6 +125,20 @@ public struct LogReader: EventSource {
     if let t = LineHead.time(scanning: cursor.bytes) { return t }
     guard case .event(let event) = try cursor.line() else { return 0 }
     return event.t
+  }
+
+  /// The event that ``advance()`` stepped to, without its time and with only some of its data; `nil`
+  /// where it is a mark. The others are stepped over unread: what is wrong with them is no error here.
+  ///
+  /// - Parameters:
+  ///   - keys: of the data that are wanted whole.
+  ///   - list: the key of a list of objects that is wanted with at least the members that have
+  ///     `elementKeys`.
+  public func event(
+    withOnly keys: [StaticString], list: StaticString? = nil, elementKeys: [StaticString] = []
+  ) throws(LogError) -> Event? {
+    try cursor.event(
+      withOnly: EventScan.Wanted(keys: keys, list: list, elementKeys: elementKeys))
   }
 
   /// How the log ends; `nil` before ``next()`` has returned `nil` or thrown.

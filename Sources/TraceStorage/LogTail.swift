@@ -59,15 +59,18 @@ public struct LogTail: Sendable, Hashable {
     var summary: JSONValue?
     var digest: Digest?
     do throws(LineFault) {
+      let holdsForms = text.mayHoldForms
       for line in text.split(separator: 0x0a) {
         switch try RawLine(parsing: UnsafeBufferPointer(rebasing: line)) {
         case .event(var event):
-          event.data = try event.data.unescaped { _, value throws(LineFault) in
-            try value.withoutForms()
+          if holdsForms {
+            event.data = try event.data.unescaped { _, value throws(LineFault) in
+              try value.withoutForms()
+            }
           }
           if event.type == .stop { stop = event }
         case .mark(let mark) where mark.name == LogFormat.summaryMark:
-          summary = try mark.data.withoutForms()
+          summary = holdsForms ? try mark.data.withoutForms() : mark.data
         case .mark(let mark) where mark.name == LogFormat.sealMark:
           digest = mark.data["digest"]?.stringValue.flatMap(Digest.init(hex:))
         case .mark: break

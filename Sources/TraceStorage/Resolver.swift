@@ -28,12 +28,15 @@ struct Resolver {
 
   // MARK: Taking note
 
-  /// Takes note of an event's line before anything after it is resolved. Costs a copy of the line
-  /// where it may be referred to.
-  mutating func note(_ line: UnsafeBufferPointer<UInt8>, seq: Int, type: EventType) {
-    notedBytes += line.count
+  /// Takes note of an event before anything after it is resolved.
+  mutating func note(lineBytes: Int, seq: Int, type: EventType) {
+    notedBytes += lineBytes
     if type == .contextBuilt { unreadPackets.append(seq) }
-    if type != .stop, line.count >= LogFormat.sameMinimumBytes { store.keep(line, seq: seq) }
+  }
+
+  /// Keeps the lines of a block that the reader leaves, as far as there is room.
+  mutating func keep(_ text: UnsafeBufferPointer<UInt8>, places: [LineStore.Place]) {
+    store.keep(text, places: places)
   }
 
   /// Takes note of events that are not there.

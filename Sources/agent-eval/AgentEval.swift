@@ -22,13 +22,13 @@ struct AgentEval: AsyncParsableCommand {
   static func main() async {
     // A reader that goes away is no failure; writes then fail with EPIPE, see `Output`.
     signal(SIGPIPE, SIG_IGN)
-    refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
     let command: any ParsableCommand
     do {
       command = try parseAsRoot()
     } catch  where exitCode(for: error) == .success {
       exit(withError: error)  // Help.
     } catch {
+      refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
       // What is quoted there may come from anywhere: names of files from a glob, for example.
       Output.error(Visible.lines(fullMessage(for: error)).joined(separator: "\n"))
       Glibc.exit(64)

@@ -78,3 +78,26 @@ public struct Totals: Sendable, Hashable {
     ])
   }
 }
+
+extension Totals {
+  /// Counts one try of a model call, from the data of its `model_result`.
+  ///
+  /// One call of unknown cost makes the sum unknown for good. A later try that failed and names no cost
+  /// is taken to have cost nothing; a first one leaves the sum unknown. Tokens add up to the largest number at most.
+  public mutating func count(modelResult data: JSONObject) {
+    let cost = data["cost"]?.doubleValue
+    if modelCalls == 0 {
+      self.cost = cost
+    } else if data["error"] == nil || cost != nil {
+      self.cost = self.cost.flatMap { sum in cost.map { sum + $0 } }
+    }
+    modelCalls += 1
+    inputTokens = Self.sum(inputTokens, data["usage"]?["inputTokens"]?.intValue)
+    outputTokens = Self.sum(outputTokens, data["usage"]?["outputTokens"]?.intValue)
+  }
+
+  private static func sum(_ left: Int, _ right: Int?) -> Int {
+    let (sum, overflow) = left.addingReportingOverflow(max(0, right ?? 0))
+    return overflow ? .max : sum
+  }
+}

@@ -102,12 +102,19 @@ public struct RunStarted: Sendable, Hashable {
     parent = try Self.parent(in: reader)
     pipelineId = try reader.optionalString("pipelineId")
     taskId = try reader.optionalString("taskId")
-    recorded = [:]
-    for member in try reader.optionalObject("recorded") ?? [:] {
-      recorded[member.key] = member.value.stringValue ?? "partial"
-    }
+    _ = try reader.optionalObject("recorded")
+    recorded = Self.recorded(in: object)
     source = try Self.source(in: reader)
     tags = try reader.strings("tags")
+  }
+
+  /// What the data of the event say of channels that are not whole, whatever else is in them.
+  static func recorded(in data: JSONObject) -> [String: String] {
+    var recorded: [String: String] = [:]
+    for member in data["recorded"]?.objectValue ?? [:] {
+      recorded[member.key] = member.value.stringValue ?? "partial"
+    }
+    return recorded
   }
 
   private static func parent(in reader: PayloadReader) throws(PayloadError) -> ParentRun? {

@@ -245,7 +245,9 @@ struct JSONParser {
       case UInt8(ascii: "\""):
         position += 1
         if hasLoneSurrogate { return ("", .bytes(unescaped)) }
-        return try text(of: unescaped[...])
+        return try unescaped.withUnsafeBufferPointer { buffer throws(JSONError) in
+          try text(of: buffer)
+        }
       case UInt8(ascii: "\\"):
         try parseEscape(into: &unescaped, hasLoneSurrogate: &hasLoneSurrogate)
       case 0..<0x20:
@@ -347,9 +349,9 @@ struct JSONParser {
   }
 
   private func text(
-    of slice: some Collection<UInt8>
+    of slice: UnsafeBufferPointer<UInt8>
   ) throws(JSONError) -> (key: String, value: JSONValue) {
-    if let text = String(validating: slice, as: UTF8.self) { return (text, .string(text)) }
+    if let text = String(validUTF8: slice) { return (text, .string(text)) }
     guard options.keepsForeignText else { throw error(.invalidUTF8) }
     return ("", .bytes(Array(slice)))
   }

@@ -38,6 +38,16 @@ extension String {
     return left.count - right.count
   }
 
+  /// The text of some bytes; `nil` where they are no UTF-8.
+  ///
+  /// The same as `String(validating:as:)`, several times faster: what had to be repaired is no longer
+  /// the same bytes.
+  init?(validUTF8 bytes: UnsafeBufferPointer<UInt8>) {
+    self = String(decoding: bytes, as: UTF8.self)
+    let isSame = withUTF8 { $0.count == bytes.count && Self.compare($0, bytes) == 0 }
+    guard isSame else { return nil }
+  }
+
   /// The longest beginning that has at most `limit` bytes and cuts no scalar in two.
   public func prefix(utf8Bytes limit: Int) -> String {
     guard utf8.count > limit else { return self }

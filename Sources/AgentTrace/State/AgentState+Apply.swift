@@ -45,7 +45,7 @@ extension AgentState {
       goal = data["goal"] ?? .null
       policyContext = data["policyContext"]?.objectValue ?? [:]
       maxSteps = data["limits"]?["maxSteps"]?.intValue
-    case .modelResult: count(modelResult: data)
+    case .modelResult: totals.count(modelResult: data)
     case .decision: apply(decision: event)
     case .policyDecision: apply(verdict: event)
     case .toolStarted, .toolResult:
@@ -70,24 +70,6 @@ extension AgentState {
         isFinal: data["final"]?.boolValue ?? true)
     default: break
     }
-  }
-
-  private mutating func count(modelResult data: JSONObject) {
-    let cost = data["cost"]?.doubleValue
-    if totals.modelCalls == 0 {
-      totals.cost = cost
-    } else if data["error"] == nil || cost != nil {
-      // One call of unknown cost makes the sum unknown for good.
-      totals.cost = totals.cost.flatMap { sum in cost.map { sum + $0 } }
-    }
-    totals.modelCalls += 1
-    totals.inputTokens = Self.sum(totals.inputTokens, data["usage"]?["inputTokens"]?.intValue)
-    totals.outputTokens = Self.sum(totals.outputTokens, data["usage"]?["outputTokens"]?.intValue)
-  }
-
-  private static func sum(_ left: Int, _ right: Int?) -> Int {
-    let (sum, overflow) = left.addingReportingOverflow(max(0, right ?? 0))
-    return overflow ? .max : sum
   }
 
   private mutating func apply(decision event: Event) {

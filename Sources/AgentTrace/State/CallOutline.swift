@@ -21,6 +21,8 @@ public struct CallOutline: Sendable, Hashable {
   /// The status on the wire of its result.
   private var resultStatus: String?
   private var isEffectUnknown = false
+  /// A summary says that it was started, and not always by which event.
+  private var isStartUnnumbered = false
 
   init(call: ProposedCall, caller: String, seq: Int) {
     callId = call.callId
@@ -35,14 +37,16 @@ public struct CallOutline: Sendable, Hashable {
     case "ok": .ok
     case "refused": .refused
     case "error": isEffectUnknown ? .unknown : .error
-    default: startedSeq == nil ? nil : .unknown
+    default: isStarted ? .unknown : nil
     }
   }
 
   /// Whether it ran: it was started, or has a result that only a run tool has.
   public var isExecuted: Bool {
-    startedSeq != nil || resultStatus == "ok" || resultStatus == "error"
+    isStarted || resultStatus == "ok" || resultStatus == "error"
   }
+
+  private var isStarted: Bool { startedSeq != nil || isStartUnnumbered }
 
   /// Takes in an event that carries this call's id.
   mutating func apply(_ event: Event) {
@@ -58,13 +62,35 @@ public struct CallOutline: Sendable, Hashable {
     }
   }
 
-  /// The wire form in a summary.
+  /// The wire form in a summary. A start is told only where the status does not tell of it.
   var encoded: JSONValue {
-    [
+    var object: JSONObject = [
       "callId": .string(callId), "caller": .string(caller), "tool": .string(tool),
       "status": status.map { .string($0.rawValue) } ?? .null,
       "verdict": verdict.map { .string($0.rawValue) } ?? .null, "seq": JSONValue(seq),
       "resultSeq": resultSeq.map { JSONValue($0) } ?? .null,
     ]
+    if status == .refused { object["startedSeq"] = startedSeq.map { JSONValue($0) } }
+    return .object(object)
+  }
+
+  /// Reads the wire form in a summary; `nil` where it does not say what became of the call.
+  init?(summary value: JSONValue) {
+    guard let object = value.objectValue, let callId = object["callId"]?.stringValue,
+      let caller = object["caller"]?.stringValue, let tool = object["tool"]?.stringValue,
+      let status = object["status"]?.stringValue.flatMap(CallStatus.init(rawValue:)),
+      let seq = object["seq"]?.intValue
+    else { return nil }
+    self.callId = callId
+    self.caller = caller
+    self.tool = tool
+    self.seq = seq
+    verdict = object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:))
+    startedSeq = object["startedSeq"]?.intValue
+    resultSeq = object["resultSeq"]?.intValue
+    switch status {
+    case .ok, .error, .refused: resultStatus = status.rawValue
+    case .unknown: isStartUnnumbered = true
+    }
   }
 }

@@ -9,15 +9,24 @@ public struct RunSummary: Sendable, Hashable {
   private var hasAllCalls = true
   private var stop: JSONValue = .null
   private var answer: JSONValue?
+  /// What `run_started` says of channels that an import lacks.
+  private var recorded: [String: String] = [:]
+  private var nextSeq = 0
 
   /// The summary of nothing.
   public init() {}
 
   /// Takes in the next event. Bounded in memory, however long the run.
   public mutating func apply(_ event: Event) {
+    // Calls may be hidden where events are missing, or where a decision cannot be read.
+    if event.seq != nextSeq { leaveOutCalls() }
+    nextSeq = event.seq + 1
     switch event.type {
+    case .runStarted: recorded = RunStarted.recorded(in: event.data)
     case .decision:
-      guard let payload = try? DecisionPayload(decoding: event.data) else { return }
+      guard let payload = try? DecisionPayload(decoding: event.data) else {
+        return leaveOutCalls()
+      }
       append(payload, seq: event.seq)
     case .policyDecision, .toolStarted, .toolResult:
       guard let callId = event.data["callId"]?.stringValue else { return }
@@ -42,11 +51,13 @@ public struct RunSummary: Sendable, Hashable {
     for call in payload.decision.calls where hasAllCalls {
       outlines.append(
         CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq))
-      if outlines.count > Self.callLimit {
-        hasAllCalls = false
-        outlines = []
-      }
+      if outlines.count > Self.callLimit { leaveOutCalls() }
     }
+  }
+
+  private mutating func leaveOutCalls() {
+    hasAllCalls = false
+    outlines = []
   }
 
   /// The data of a `summary` mark: at most ``limitBytes``, else without `calls`, then without
@@ -54,6 +65,11 @@ public struct RunSummary: Sendable, Hashable {
   public func encoded(totals: Totals) -> JSONValue {
     var data: JSONObject = ["totals": .object(totals.encoded), "stop": stop]
     data["answer"] = answer
+    if !recorded.isEmpty {
+      data["recorded"] = .object(
+        JSONObject(
+          recorded.sorted { $0.key.precedesByUTF8($1.key) }.map { ($0.key, .string($0.value)) }))
+    }
     if hasAllCalls { data["calls"] = .array(outlines.map(\.encoded)) }
     for key in ["calls", "answer"] where CanonicalJSON.encode(.object(data)).count > Self.limitBytes
     {

@@ -4,7 +4,8 @@ public struct Trajectory: Sendable {
   /// One proposed call.
   public struct Call: Sendable, Hashable {
     public var outline: CallOutline
-    public var input: JSONValue
+    /// `nil` where only the summary of a log was read.
+    public var input: JSONValue?
     /// The result, where there is one.
     public var result: ToolResult?
     /// Which decision with calls it belongs to, from 0. Calls of one decision have no order among
@@ -59,8 +60,6 @@ public struct Trajectory: Sendable {
   }
 
   public private(set) var runId = ""
-  public private(set) var agentName = ""
-  public private(set) var goal: JSONValue = .null
   public private(set) var calls: [Call] = []
   /// Steps that hold a decision.
   public private(set) var steps = 0
@@ -88,7 +87,9 @@ public struct Trajectory: Sendable {
     switch event.type {
     case .runStarted: apply(runStarted: event)
     case .toolsListed:
-      if let listed = try? ToolsListed(decoding: event.data) { add(tools: listed.tools) }
+      if let listed = try? ToolsListed(decoding: event.data) {
+        add(tools: listed.tools.map(\.name))
+      }
     case .decision: apply(decision: event)
     case .policyDecision, .toolStarted, .toolResult: apply(toCall: event)
     case .runResumed: stop = nil
@@ -117,16 +118,13 @@ public struct Trajectory: Sendable {
 
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
-    goal = event.data["goal"] ?? .null
-    guard let started = try? RunStarted(decoding: event.data) else { return }
-    agentName = started.agentName
-    recorded = started.recorded
-    if !started.tools.isEmpty { add(tools: started.tools) }
+    // Key by key: what is wrong with one of them says nothing about the others.
+    recorded = RunStarted.recorded(in: event.data)
+    let tools = event.data["tools"]?.arrayValue ?? []
+    if !tools.isEmpty { add(tools: tools.compactMap { $0["name"]?.stringValue }) }
   }
 
-  private mutating func add(tools: [ToolDefinition]) {
-    toolNames = (toolNames ?? []) + tools.map(\.name)
-  }
+  private mutating func add(tools names: [String]) { toolNames = (toolNames ?? []) + names }
 
   private mutating func apply(decision event: Event) {
     guard let payload = try? DecisionPayload(decoding: event.data) else {
@@ -176,5 +174,30 @@ extension Trajectory {
   public init(of events: some Sequence<Event>) {
     self.init()
     for event in events { apply(event) }
+  }
+}
+
+extension Trajectory {
+  /// What the end of a closed log tells of its run: its calls without inputs and results, and its
+  /// stop. Neither the answer, nor steps, nor the names of tools that were not called are known.
+  ///
+  /// `nil` where the summary leaves something open that only the events can tell.
+  public init?(summary: JSONValue, stop event: Event) {
+    guard let calls = summary["calls"]?.arrayValue, let stop = try? Stop(decoding: event.data)
+    else { return nil }
+    runId = event.runId
+    for value in calls {
+      guard let outline = CallOutline(summary: value) else { return nil }
+      if let last = self.calls.last, last.outline.seq != outline.seq { groups += 1 }
+      self.calls.append(
+        Call(
+          outline: outline, input: nil, result: nil, group: groups, step: 0, isInvalid: false))
+    }
+    for member in summary["recorded"]?.objectValue ?? [:] {
+      recorded[member.key] = member.value.stringValue ?? "partial"
+    }
+    self.stop = Ending(
+      reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
+    lastSeq = event.seq
   }
 }

@@ -45,6 +45,21 @@ public struct Expectations: Sendable, Hashable {
     stopReasons == nil && toolsCalled == nil && toolsNotCalled == nil && toolsProposed == nil
       && toolsNotProposed == nil && maxSteps == nil && maxToolCalls == nil && answer == nil
   }
+
+  /// The entries of all lists.
+  private var entries: [CallEntry] {
+    (toolsCalled ?? []) + (toolsNotCalled ?? []) + (toolsProposed ?? []) + (toolsNotProposed ?? [])
+  }
+
+  /// Whether the summary of a log can tell all that these expectations ask: tools, their status,
+  /// number and order, and the stop.
+  public var isAnsweredBySummary: Bool {
+    answer == nil && maxSteps == nil
+      && entries.allSatisfy { $0.input == nil && $0.result == nil }
+  }
+
+  /// Whether judging looks at what a tool returned.
+  public var looksAtResults: Bool { entries.contains { $0.result != nil } }
 }
 
 /// A call that a case speaks of.

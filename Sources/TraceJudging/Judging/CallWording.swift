@@ -7,7 +7,8 @@ enum CallWording {
 
   /// A call: its tool, its input, what became of it.
   static func of(_ call: Trajectory.Call) -> String {
-    var text = "\(short(call.tool)) \(call.input.excerpt)"
+    var text = short(call.tool)
+    if let input = call.input { text += " \(input.excerpt)" }
     if !call.caller.hasSameUTF8(as: "agent") { text += " by \(short(call.caller))" }
     return text + " → \(fate(of: call)) (event \(call.outline.seq))"
   }

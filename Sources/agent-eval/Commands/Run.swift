@@ -37,6 +37,13 @@ struct Run: AsyncParsableCommand {
   @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
   var out: String?
 
+  @Flag(
+    help: """
+      Read every log whole. Without it, the end of a log is enough where it tells all that a case \
+      asks, except where CI is set.
+      """)
+  var noSummary = false
+
   @Flag(help: "Print the results as one JSON object.")
   var json = false
 
@@ -58,7 +65,7 @@ struct Run: AsyncParsableCommand {
     defer { listener.stop() }
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
-      files: RunFiles(output: out))
+      usesSummaries: !noSummary && !Screen.isCI, files: RunFiles(output: out))
     if let index = runs.flatMap(IndexedCases.init(folder:)) {
       options.knownRuns = { path in
         switch index.answer(for: path) {

@@ -52,10 +52,12 @@ enum Output {
   static func bytes(_ bytes: [UInt8]) { write(bytes, to: STDOUT_FILENO) }
 
   /// Replaces the last line of a terminal on standard error; nothing where there is no terminal.
-  static func progress(_ text: String) {
-    guard isatty(STDERR_FILENO) == 1 else { return }
-    write(Array("\r\u{1b}[K\(text)".utf8), to: STDERR_FILENO)
+  static func progress(_ text: @autoclosure () -> String) {
+    guard hasTerminal else { return }
+    write(Array("\r\u{1b}[K\(text())".utf8), to: STDERR_FILENO)
   }
+
+  private static let hasTerminal = isatty(STDERR_FILENO) == 1
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
     let isResult = descriptor == STDOUT_FILENO
@@ -93,6 +95,12 @@ enum Screen {
 }
 
 extension Screen {
+  /// Whether this is a run of continuous integration, by the variable that its services set.
+  static var isCI: Bool {
+    guard let value = getenv("CI") else { return false }
+    return !["", "0", "false"].contains(String(cString: value))
+  }
+
   /// Processors that are on line.
   static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -1,0 +1,195 @@
+import AgentTrace
+import CFloor
+import Glibc
+import TraceStorage
+
+/// What is measured in a process of its own: `bench work NAME …`.
+enum Work {
+  static func run(_ arguments: [String]) throws {
+    guard arguments.count >= 2 else { return }
+    let path = arguments[1]
+    switch arguments[0] {
+    case "corpus": try Corpus(folder: path).make(longMiB: Int(arguments[2]) ?? 0)
+    case "inflate": try inflate(path)
+    case "replay": try replay(path)
+    case "record":
+      try record(path, level: Int(arguments[2]) ?? 6, repeats: arguments[3] == "repeating")
+    case "deflate":
+      try deflate(path, level: Int32(arguments[2]) ?? 6, repeats: arguments[3] == "repeating")
+    case "append": try append(path, durability: arguments[2])
+    case "growth": try growth(path)
+    default: return
+    }
+  }
+
+  private static func lines(_ path: String) throws -> [String] {
+    try Files.read(path).split(separator: 0x0a).map { String(decoding: $0, as: UTF8.self) }
+  }
+
+  private static func inflate(_ list: String) throws {
+    var (bytes, lines): (UInt64, UInt64) = (0, 0)
+    for path in try Self.lines(list) where floor_inflate(path, &bytes, &lines) != 0 {
+      throw Files.Failure(path: path)
+    }
+    print(bytes, lines)
+  }
+
+  private static func replay(_ list: String) throws {
+    var last = Digest.zero
+    for path in try lines(list) {
+      var reader = try LogReader(path: path)
+      var state = AgentState()
+      while let event = try reader.next() { state.apply(event) }
+      last = state.digest
+    }
+    print(last)
+  }
+
+  // MARK: Recording
+
+  /// The events that are recorded: about 20 MB of lines.
+  private static func events(repeats: Bool, steps: Int = 1_200) throws -> [Event] {
+    let sink = InMemoryEventSink()
+    var run = RunWriter(runId: "bench-recording", seed: 5) { sink.append($0, isEffectAhead: false) }
+    if repeats { run.shape.repeatedPercent = 125 }
+    try run.start()
+    for step in 1...steps { try run.step(step) }
+    try run.finish(step: steps + 1)
+    return sink.events
+  }
+
+  private static func fresh(_ path: String) -> String {
+    _ = unlink(path)
+    _ = unlink(path + ".open")
+    return path
+  }
+
+  private static func measured(_ body: () throws -> Void) rethrows {
+    let (cpu, wall) = (Processes.ownCPU(), Processes.now())
+    try body()
+    print(figure(Processes.ownCPU() - cpu, digits: 6), figure(Processes.now() - wall, digits: 6))
+  }
+
+  private static func record(_ folder: String, level: Int, repeats: Bool) throws {
+    let events = try events(repeats: repeats)
+    let path = fresh("\(folder)/recording.jsonl.gz")
+    try measured {
+      let log = try LogWriter(creating: path, options: .init(level: level, durability: .process))
+      for event in events { try log.append(event, isEffectAhead: false) }
+      _ = try log.close()
+    }
+  }
+
+  /// The same bytes as the recording has, read back from one; with repeats: the plain lines.
+  private static func deflate(_ folder: String, level: Int32, repeats: Bool) throws {
+    let blocks = try blocks(folder, repeats: repeats)
+    measured {
+      guard let deflater = floor_deflater(level) else { return }
+      defer { floor_free(deflater) }
+      var total = 0
+      for lines in blocks {
+        floor_reset(deflater)
+        for (index, line) in lines.enumerated() {
+          total += floor_deflate(deflater, line, line.count, index == lines.count - 1 ? 1 : 0)
+        }
+      }
+    }
+  }
+
+  private static func blocks(_ folder: String, repeats: Bool) throws -> [[[UInt8]]] {
+    var blocks: [[[UInt8]]] = [[]]
+    var bytes = 0
+    for event in try events(repeats: repeats) {
+      let line = event.encodedLine() + [0x0a]
+      blocks[blocks.count - 1].append(line)
+      bytes += line.count
+      if bytes >= 256 * 1024 {
+        blocks.append([])
+        bytes = 0
+      }
+    }
+    if blocks.last?.isEmpty == true { blocks.removeLast() }
+    return blocks
+  }
+
+  private static func append(_ folder: String, durability: String) throws {
+    let events = try events(repeats: false, steps: 300)
+    let path = fresh("\(folder)/appended.jsonl.gz")
+    var micros: [Double] = []
+    func timed(_ body: () throws -> Void) rethrows {
+      let start = Processes.now()
+      try body()
+      micros.append((Processes.now() - start) * 1e6)
+    }
+    if let durability = LogWriter.Durability(rawValue: durability) {
+      let log = try LogWriter(creating: path, options: .init(durability: durability))
+      for event in events {
+        try timed { try log.append(event, isEffectAhead: event.type == .toolStarted) }
+      }
+      _ = try log.close()
+    } else if let deflater = floor_deflater(6) {
+      let file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o644)
+      for event in events {
+        let line = event.encodedLine() + [0x0a]
+        timed {
+          let count = floor_deflate(deflater, line, line.count, 0)
+          _ = write(file, floor_output(deflater), count)
+        }
+      }
+      close(file)
+      floor_free(deflater)
+    }
+    print(figure(micros.median, digits: 3), figure(micros.quantile(0.99), digits: 3))
+  }
+
+  // MARK: Growth
+
+  /// The sizes of a run of 200 steps and of one of 400, whose contexts say again all that was said.
+  private static func growth(_ folder: String) throws {
+    var sizes: [Int] = []
+    for steps in [200, 400] {
+      let path = fresh("\(folder)/growth.jsonl.gz")
+      let log = try LogWriter(creating: path, options: .init(durability: .none))
+      var text = TextSource(seed: 3)
+      var messages: [JSONValue] = []
+      var seq = 0
+      func put(_ type: EventType, _ step: Int, _ data: JSONObject) throws {
+        try log.append(
+          Event(seq: seq, step: step, type: type, runId: "growth", t: seq, data: data),
+          isEffectAhead: false)
+        seq += 1
+      }
+      try put(.runStarted, 0, ["formatVersion": 1, "agent": ["name": "growth"], "goal": "grow"])
+      for step in 1...steps {
+        messages.append([
+          "role": "user", "content": [["type": "text", "text": .string(text.text(600))]],
+        ])
+        try put(
+          .contextBuilt, step,
+          ["runId": "growth", "goal": "grow", "prompt": ["messages": .array(messages)]])
+        try put(
+          .decision, step,
+          [
+            "kind": "tool",
+            "calls": [["callId": .string("\(step).1.0"), "name": "look", "input": [:]]],
+          ])
+        let result = text.text(900)
+        try put(
+          .toolResult, step,
+          [
+            "callId": .string("\(step).1.0"), "tool": "look", "status": "ok",
+            "data": .string(result),
+          ])
+        messages.append([
+          "role": "tool",
+          "content": [
+            ["type": "tool_result", "callId": .string("\(step).1.0"), "data": .string(result)]
+          ],
+        ])
+      }
+      _ = try log.close()
+      sizes.append(Files.size(path))
+    }
+    print(sizes[0], sizes[1])
+  }
+}

@@ -1,0 +1,182 @@
+import AgentRuntime
+import AgentTrace
+import TestSupport
+import Testing
+import TraceJudging
+import TraceStorage
+
+@testable import EvalRunning
+
+@Suite("What of a log is read for a judgement")
+struct ReadingTests {
+  /// The plain way: every event is read whole.
+  private static func plainly(_ path: String) throws -> Trajectory {
+    var reader = try LogReader(path: path)
+    var trajectory = Trajectory()
+    while let event = try reader.next() { trajectory.apply(event) }
+    if reader.ending != .closed, trajectory.stop?.isFinal != true { trajectory.markTorn() }
+    return trajectory
+  }
+
+  /// Expectations of every kind about the tools of a run and about others.
+  private static func expectations(_ run: Trajectory, seed: UInt64) -> [Expectations] {
+    var numbers = Seeded(seed: seed)
+    let names = Array(Set(run.calls.map(\.tool))).sorted() + ["delete_*", "no_such_tool", "*"]
+    let extras: [JSONObject] = [
+      [:], ["status": "ok"], ["status": ["error", "unknown"]], ["status": "refused"], ["times": 1],
+      ["times": ["min": 0, "max": 2]], ["caller": "user"], ["caller": "*"],
+      ["input": ["id": ["$absent": true]]], ["result": ["$any": true]],
+    ]
+    func entry() -> JSONValue {
+      var entry = extras.randomElement(using: &numbers) ?? [:]
+      entry["tool"] = .string(names.randomElement(using: &numbers) ?? "*")
+      return .object(entry)
+    }
+    let orders = ["any", "in_order", "exact"]
+    return (0..<60).compactMap { number in
+      var expected: JSONObject = [:]
+      for key in ["toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed"]
+      where Bool.random(using: &numbers) {
+        expected[key] = .array((0...Int.random(in: 0...2, using: &numbers)).map { _ in entry() })
+      }
+      if expected["toolsCalled"] != nil || expected["toolsProposed"] != nil {
+        expected["order"] = .string(orders[number % 3])
+      }
+      if number % 2 == 0 { expected["stopReason"] = ["success", "blocked"] }
+      if number % 5 == 0 { expected["maxToolCalls"] = JSONValue(number / 10) }
+      if number % 7 == 0 { expected["maxSteps"] = JSONValue(number / 7) }
+      if number % 11 == 0 { expected["answer"] = ["$contains": "a"] }
+      if expected.isEmpty { return nil }
+      // Some combinations are mistakes in a case, which the loader refuses.
+      return try? Expectations(parsing: .object(expected))
+    }
+  }
+
+  /// Judges one log all three ways; returns how often its end was enough.
+  private static func compare(_ path: String, seed: UInt64) throws -> Int {
+    let plain = try plainly(path)
+    var fromSummary = 0
+    let all = expectations(plain, seed: seed)
+    #expect(all.count > 10)
+    for expected in all {
+      let judged = Judge.judge(plain, against: expected)
+      let body = try RecordedRun(path: path, for: expected)
+      #expect(Judge.judge(body.trajectory, against: expected) == judged, "\(path)")
+      guard let end = RecordedRun(endOf: path, for: expected) else { continue }
+      fromSummary += 1
+      let short = Judge.judge(end.trajectory, against: expected)
+      #expect(short.outcomes.map(\.expectation) == judged.outcomes.map(\.expectation), "\(path)")
+      #expect(short.outcomes.map(\.outcome) == judged.outcomes.map(\.outcome), "\(path)")
+      #expect(end.trajectory.runId == plain.runId)
+    }
+    return fromSummary
+  }
+
+  @Test("changes no judgement of a fixture")
+  func fixtures() throws {
+    var (count, fromSummary) = (0, 0)
+    for path in Project.files(below: "Fixtures", ending: ".jsonl.gz") {
+      guard (try? Self.plainly(Project.path(path))) != nil else { continue }
+      count += 1
+      fromSummary += try Self.compare(Project.path(path), seed: UInt64(count))
+    }
+    #expect(count >= 14)
+    #expect(fromSummary > 50)
+  }
+
+  @Test("changes no judgement of a random run", arguments: 1...60)
+  func randomRuns(seed: Int) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("run.jsonl.gz")
+    var run = RandomCalls(seed: UInt64(seed))
+    let log = try LogWriter(creating: path, options: .init(durability: .none))
+    for event in run.events() { try log.append(event, isEffectAhead: false) }
+    _ = try log.close()
+    _ = try Self.compare(path, seed: UInt64(seed))
+  }
+}
+
+/// Makes runs in which anything may become of a call, also what no runtime would do.
+private struct RandomCalls {
+  var numbers: Seeded
+  private var made: [Event] = []
+
+  init(seed: UInt64) { numbers = Seeded(seed: seed) }
+
+  private mutating func put(_ type: EventType, step: Int, _ data: JSONObject) {
+    made.append(
+      Event(seq: made.count, step: step, type: type, runId: "run-7", t: made.count, data: data))
+  }
+
+  private mutating func oneIn(_ count: Int) -> Bool {
+    Int.random(in: 0..<count, using: &numbers) == 0
+  }
+
+  mutating func events() -> [Event] {
+    var started: JSONObject = [
+      "formatVersion": 1, "agent": ["name": "a"], "goal": "g",
+      "tools": [["name": "look", "inputSchema": [:]], ["name": "send"], ["name": "delete_all"]],
+    ]
+    if oneIn(3) {
+      let channels: [JSONObject] = [
+        ["model": "none"], ["tools": "none"], ["stop": "none"], ["time": "partial"],
+      ]
+      started["recorded"] = channels.randomElement(using: &numbers).map { .object($0) }
+    }
+    if oneIn(12) { started["agent"] = "not an object" }
+    put(.runStarted, step: 0, started)
+    for step in 1...Int.random(in: 1...5, using: &numbers) { self.step(step) }
+    if !oneIn(8) {
+      var stop: JSONObject = [
+        "reason": "success", "final": .bool(!oneIn(4)), "detail": "final_answer",
+      ]
+      if oneIn(4) { stop["reason"] = "blocked" }
+      if oneIn(20) { stop["reason"] = "of_tomorrow" }
+      put(.stop, step: 6, stop)
+    }
+    return made
+  }
+
+  private mutating func step(_ step: Int) {
+    put(.contextBuilt, step: step, ["runId": "run-7"])
+    let reply = String(repeating: "what to do next? ", count: 30)
+    put(
+      .modelResult, step: step,
+      ["purpose": "decide", "attempt": 1, "reply": ["text": .string(reply)]])
+    let count = Int.random(in: 0...3, using: &numbers)
+    let calls = (0..<count).map { index -> JSONValue in
+      [
+        "callId": .string("\(step).1.\(index)"),
+        "name": .string(
+          ["look", "send", "delete_all", "é"].randomElement(using: &numbers) ?? "look"),
+        "input": ["id": JSONValue(index), "text": .string(reply)],
+      ]
+    }
+    var decision: JSONObject = ["kind": "tool", "calls": .array(calls)]
+    if oneIn(6) { decision = ["kind": "invalid", "reason": "no", "calls": .array(calls)] }
+    if oneIn(6) { decision["caller"] = "user" }
+    if oneIn(8) { decision = ["kind": "answer", "text": .string(reply)] }
+    if oneIn(15) { decision["kind"] = "of_tomorrow" }
+    put(.decision, step: step, decision)
+    for index in 0..<count { fate(of: "\(step).1.\(index)", step: step) }
+  }
+
+  private mutating func fate(of callId: String, step: Int) {
+    let id: JSONObject = ["callId": .string(callId), "tool": "look"]
+    if !oneIn(4) {
+      var verdict = id
+      verdict["status"] = .string(
+        ["allow", "allow", "deny", "approval_required"].randomElement(using: &numbers) ?? "allow")
+      put(.policyDecision, step: step, verdict)
+    }
+    if !oneIn(3) { put(.toolStarted, step: step, id) }
+    guard !oneIn(5) else { return }
+    var result = id
+    result["status"] = .string(
+      ["ok", "ok", "error", "refused", "of_tomorrow"].randomElement(using: &numbers) ?? "ok")
+    if oneIn(4) { result["effect"] = "unknown" }
+    result["data"] = ["text": .string(String(repeating: "found \"it\" \\ ", count: 40))]
+    result["reason"] = "because"
+    put(.toolResult, step: step, result)
+  }
+}
