@@ -49,7 +49,7 @@ struct SchemaTests {
       [
         "run", Project.path("EvalCases"), Project.path("Fixtures/failing-cases"), "case.yaml",
         "--json",
-      ], in: folder.path, status: 1
+      ], in: folder.path, environment: ["CI": "true"], status: 1
     ).json()
     #expect(schema.validate(results) == [])
     #expect(results["summary"]?["fail"]?.intValue == 4)

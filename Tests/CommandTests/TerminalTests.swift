@@ -26,7 +26,8 @@ struct TerminalTests {
   /// The output without line ends of a terminal, colours and the line of progress.
   private static func plain(_ outcome: Command.Outcome) -> String {
     outcome.output.replacing("\r\n", with: "\n")
-      .replacing(/\u{1b}\[[0-9;]*m/, with: "").replacing(/\r\u{1b}\[K([0-9]+ of [0-9]+[^\n\r]*)?/, with: "")
+      .replacing(/\u{1b}\[[0-9;]*m/, with: "").replacing(
+        /\r\u{1b}\[K([0-9]+ of [0-9]+[^\n\r]*)?/, with: "")
   }
 
   @Test(

@@ -37,7 +37,6 @@ struct RecordedRunTests {
     let whole = Trajectory(of: try Fixture.events(path))
     #expect(run.path == path)
     #expect(run.trajectory.runId == whole.runId)
-    #expect(run.trajectory.agentName == whole.agentName)
     #expect(run.trajectory.calls == whole.calls)
     #expect(run.trajectory.steps == whole.steps)
     #expect(run.trajectory.answer == whole.answer)
