@@ -12,6 +12,7 @@ public struct Diagnostic: Error, Hashable, Sendable {
     case warning
   }
 
+  /// How bad it is.
   public var severity: Severity
   /// The file, as the caller named it.
   public var path: String
@@ -21,10 +22,12 @@ public struct Diagnostic: Error, Hashable, Sendable {
   public var column: Int?
   /// The way to the value at fault, for example `expected.toolsCalled[0]`; empty for a whole file.
   public var key: String
+  /// What is wrong, in words.
   public var message: String
   /// What to do about it, for example `did you mean “toolsCalled”?`.
   public var hint: String?
 
+  /// Nothing is checked; control characters are made visible only by ``description``.
   public init(
     _ severity: Severity, path: String, line: Int? = nil, column: Int? = nil, key: String = "",
     message: String, hint: String? = nil

@@ -31,10 +31,12 @@ public struct ImportError: Error, Hashable, Sendable {
     case unwritable(log: String, String)
   }
 
+  /// What is wrong.
   public var code: Code
   /// Where in the file; `nil` where that is the whole file or the code says it.
   public var pointer: JSONPointer?
 
+  /// Nothing is checked.
   public init(_ code: Code, at pointer: JSONPointer? = nil) {
     self.code = code
     self.pointer = pointer

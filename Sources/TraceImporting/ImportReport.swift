@@ -15,8 +15,10 @@ public struct ImportReport: Sendable, Hashable {
   /// Which run of the file, from 0; `nil` in formats that hold one run a file, and where the file as a
   /// whole failed.
   public var index: Int?
+  /// What became of it.
   public var outcome: Outcome
 
+  /// Nothing is checked.
   public init(source: String, index: Int?, outcome: Outcome) {
     self.source = source
     self.index = index

@@ -11,6 +11,7 @@ public struct Importer: Sendable {
   /// The folder that logs are written below; made where it is missing.
   public var output: String
 
+  /// Touches no file before ``run(paths:report:)``.
   public init(format: ImportFormat?, output: String) {
     self.format = format
     self.output = output

@@ -83,15 +83,21 @@ enum IndexFile {
         try queue.write { db in if try !isOurs(db) { try create(in: db) } }
       }
       return queue
-    } catch let error as DatabaseError where isDamage(error) {
+    } catch let error as DatabaseError where isDamage(error, of: path) {
       throw NotAnIndex(reason: "it was damaged, or no database")
     }
   }
 
-  static func isDamage(_ error: DatabaseError) -> Bool {
-    // A row that is there and cannot be found is damage too.
-    [.SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_CONSTRAINT].contains(
-      error.resultCode)
+  /// Whether the file is at fault, rather than the system: our statements fit our tables.
+  static func isDamage(_ error: DatabaseError, of path: String) -> Bool {
+    switch error.resultCode {
+    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR: true
+    // A row that is there and cannot be found.
+    case .SQLITE_CONSTRAINT: true
+    // A header that says so, of a file that can be written to.
+    case .SQLITE_READONLY: !hasMoved(error) && access(path, W_OK) == 0
+    default: false
+    }
   }
 
   /// Whether the file was moved or removed while it was open: another process found it damaged, or a

@@ -84,10 +84,11 @@ public struct RunIndex {
       do {
         return try refreshOnce(fromSummary: fromSummary, progress: progress)
       } catch let error as DatabaseError {
-        guard let path, roundsLeft > 0, IndexFile.isDamage(error) || IndexFile.hasMoved(error)
+        guard let path, roundsLeft > 0,
+          IndexFile.isDamage(error, of: path) || IndexFile.hasMoved(error)
         else { throw IndexError(error, path: path ?? "the index in memory") }
         try? queue.close()
-        if IndexFile.isDamage(error) {
+        if IndexFile.isDamage(error, of: path) {
           try IndexFile.setAside(path, identity)
           replaced = "it was damaged"
         }

@@ -2,7 +2,9 @@ public import AgentTrace
 
 /// The judge's word on one expectation. Raw values are the wire format.
 public enum Outcome: String, Sendable, Hashable, CaseIterable {
+  /// What is expected was seen to have happened.
   case pass
+  /// Something else was seen to have happened.
   case fail
   /// The condition that the expectation speaks of never arose.
   case notExercised = "not_exercised"
@@ -12,7 +14,9 @@ public enum Outcome: String, Sendable, Hashable, CaseIterable {
 
 /// The judge's word on a case, or on one trial of it. Raw values are the wire format.
 public enum CaseOutcome: String, Sendable, Hashable, CaseIterable {
+  /// Something passed, and nothing else was said but that it was not exercised.
   case pass
+  /// An expectation failed.
   case fail
   /// Nothing failed, but something could not be verified, or nothing was exercised.
   case inconclusive
@@ -42,6 +46,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
   /// Which expectation: its place below `expected` in the case, such as `stopReason` or
   /// `toolsCalled[1]`.
   public var expectation: String
+  /// The word on it.
   public var outcome: Outcome
   /// The numbers of the fewest events that show it, each once, oldest first.
   public var events: [Int]
@@ -52,6 +57,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
   /// What was there instead.
   public var actual: String?
 
+  /// Sorts the events and leaves out what stands twice; nothing is checked.
   public init(
     expectation: String, outcome: Outcome, events: [Int] = [], message: String,
     expected: String? = nil, actual: String? = nil
@@ -83,6 +89,7 @@ public struct Judgement: Sendable, Hashable {
   /// What does not decide the outcome but looks like a mistake in the case.
   public var warnings: [String]
 
+  /// Nothing is checked.
   public init(outcomes: [ExpectationOutcome], warnings: [String] = []) {
     self.outcomes = outcomes
     self.warnings = warnings

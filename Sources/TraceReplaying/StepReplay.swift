@@ -25,7 +25,9 @@ public struct ReplayError: Error, Hashable, Sendable {
     case noSuchEvent(Int, last: Int)
   }
 
+  /// What is wrong.
   public var code: Code
+  /// The log, as the caller named it.
   public var path: String
 }
 

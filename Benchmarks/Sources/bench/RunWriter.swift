@@ -133,7 +133,7 @@ struct RunWriter {
     var again = 0
     while again < repeated {
       // Mostly what was said just now, sometimes what was said long ago.
-      let reach = text.below(5) == 0 ? said.count : min(said.count, 16)
+      let reach = text.below(50) == 0 ? said.count : min(said.count, 16)
       let old = said[said.count - 1 - text.below(reach)]
       again += old.utf8.count
       messages.append(Self.message("tool", old))

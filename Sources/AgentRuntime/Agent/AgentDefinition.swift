@@ -2,7 +2,9 @@ public import AgentTrace
 
 /// An agent as its file describes it: everything the loop needs but the outside world.
 public struct AgentDefinition: Sendable {
+  /// What logs and reports call the agent.
   public var name: String
+  /// As its author counts; `nil` where the file does not say.
   public var version: String?
   /// SHA-256 of the agent file's bytes; `nil` for an agent made in code.
   public var digest: String?
@@ -10,13 +12,19 @@ public struct AgentDefinition: Sendable {
   public var systemPrompt: String?
   /// What the agent is to do where a run does not say.
   public var goal: String?
+  /// Which model decides.
   public var model: ModelDefinition
+  /// The tools it has, each name once; ``ToolRegistry`` refuses a name that stands twice.
   public var tools: [ToolRegistration]
+  /// What decides which calls may run.
   public var policy: Policy
   /// Who the agent runs for, unless the run says else.
   public var policyContext: PolicyContext
+  /// What a run may use at most; where nothing is said, 50 steps and no other limit.
   public var limits: Limits
+  /// How much of what was seen is put before the model.
   public var context: ContextSettings
+  /// How much failure a run takes before it stops.
   public var failures: FailureSettings
   /// How many calls of one decision run side by side at most.
   public var parallelCalls: Int
@@ -27,6 +35,8 @@ public struct AgentDefinition: Sendable {
   /// The folder that relative paths in the agent file start from.
   public var folder: String
 
+  /// Nothing is checked; ``Runtime`` checks the tools. The defaults are those of an agent file that
+  /// leaves the key out.
   public init(
     name: String, version: String? = nil, digest: String? = nil, systemPrompt: String? = nil,
     goal: String? = nil, model: ModelDefinition, tools: [ToolRegistration] = [],
@@ -70,9 +80,12 @@ public struct ModelDefinition: Sendable {
 
   /// Who serves it, for example `scripted`.
   public var provider: String
+  /// The model's name as its provider has it.
   public var name: String
+  /// Where its decisions come from.
   public var implementation: Implementation
 
+  /// Nothing is checked.
   public init(provider: String, name: String, implementation: Implementation) {
     self.provider = provider
     self.name = name
@@ -100,14 +113,18 @@ public struct ToolRegistration: Sendable {
     case command(CommandDefinition)
   }
 
+  /// What the model, the policy and the log are told of the tool.
   public var definition: ToolDefinition
+  /// Where its results come from.
   public var implementation: Implementation
+  /// What happens when a call fails.
   public var onError: OnError
   /// How often a call is started at most with ``OnError/retry``.
   public var maxAttempts: Int
   /// The routes on which the model is told of the tool; `nil` for every route.
   public var routes: [String]?
 
+  /// Nothing is checked. The defaults are those of a tool that leaves the key out.
   public init(
     definition: ToolDefinition, implementation: Implementation, onError: OnError = .continue,
     maxAttempts: Int = 3, routes: [String]? = nil
@@ -132,6 +149,7 @@ public struct CommandDefinition: Sendable, Hashable {
   /// The most bytes of standard output; more is an error.
   public var outputLimitBytes: Int
 
+  /// Nothing is checked, and nothing is started. The output limit is 1 MiB unless given.
   public init(arguments: [String], outputLimitBytes: Int = 1 << 20) {
     self.arguments = arguments
     self.outputLimitBytes = outputLimitBytes
@@ -145,6 +163,7 @@ public struct ContextSettings: Sendable, Hashable {
   /// How many observations a packet lists at most.
   public var observationLimit: Int
 
+  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
   public init(tokenBudget: Int = 32_000, observationLimit: Int = 50) {
     self.tokenBudget = tokenBudget
     self.observationLimit = observationLimit
@@ -162,6 +181,7 @@ public struct FailureSettings: Sendable, Hashable {
   /// The error in a row that ends the run.
   public var maxToolErrors: Int
 
+  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
   public init(
     invalidDecisionRetries: Int = 2, modelRetries: Int = 2, maxDenials: Int = 3,
     maxToolErrors: Int = 3

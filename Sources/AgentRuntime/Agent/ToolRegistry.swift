@@ -5,7 +5,9 @@ import TraceMatching
 public struct ToolRegistry: Sendable {
   /// Why an agent's tools cannot be used.
   public struct RegistryError: Error, Hashable, Sendable, CustomStringConvertible {
+    /// The name of the tool at fault.
     public var tool: String
+    /// What is wrong with it, in words.
     public var reason: String
 
     public var description: String { "tool “\(tool)”: \(reason)" }

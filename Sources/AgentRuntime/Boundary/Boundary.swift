@@ -23,6 +23,7 @@ public protocol Boundary: Sendable {
 
 /// A model is asked for its next decision.
 public struct ModelRequest: Sendable {
+  /// The step that the decision opens, from 1.
   public var step: Int
   /// From 1; more after an invalid decision.
   public var tryNumber: Int
@@ -30,6 +31,7 @@ public struct ModelRequest: Sendable {
   public var attempt: Int
   /// How many model calls the run has made, this one included.
   public var number: Int
+  /// What the model is given.
   public var packet: ContextPacket
   /// The tools that the packet discloses.
   public var tools: [ToolDefinition]
@@ -49,11 +51,17 @@ public struct ModelRequest: Sendable {
 public struct ModelAnswer: Sendable, Hashable {
   /// The reply as it was received; see ``ModelReply`` for how it is read.
   public var reply: JSONValue?
+  /// Why there is no reply, in words; `nil` where there is one.
   public var error: String?
+  /// As the provider counted them; `nil` where it did not say.
   public var inputTokens: Int?
+  /// As the provider counted them; `nil` where it did not say.
   public var outputTokens: Int?
+  /// In the currency of the model's prices; `nil` when unknown.
   public var cost: Double?
+  /// Why the reply ended, in the provider's own word; `nil` where it gave none.
   public var finishReason: String?
+  /// From the request to the reply or the error; 0 where that is not known.
   public var elapsedMicroseconds = 0
 
   /// A reply.
@@ -65,17 +73,22 @@ public struct ModelAnswer: Sendable, Hashable {
 
 /// A tool is to run.
 public struct ToolRequest: Sendable, Hashable {
+  /// Ours; see ``ProposedCall/callId``.
   public var callId: String
+  /// The tool as it is registered.
   public var tool: ToolDefinition
+  /// What the model gave it; already valid by the tool's input schema.
   public var input: JSONValue
   /// From 1.
   public var attempt: Int
+  /// The step of the decision that proposed the call, from 1.
   public var step: Int
   /// The same for every attempt of the call.
   public var idempotencyKey: String
   /// When to cut the call off; `nil` for never.
   public var timeoutMicroseconds: Int?
 
+  /// Nothing is checked.
   public init(
     callId: String, tool: ToolDefinition, input: JSONValue, attempt: Int = 1, step: Int = 1,
     idempotencyKey: String, timeoutMicroseconds: Int? = nil
@@ -92,9 +105,12 @@ public struct ToolRequest: Sendable, Hashable {
 
 /// What a tool returned.
 public struct ToolAnswer: Sendable, Hashable {
+  /// What became of the attempt.
   public var result: ToolResult
+  /// From the start of the attempt to its end.
   public var elapsedMicroseconds: Int
 
+  /// Nothing is checked.
   public init(result: ToolResult, elapsedMicroseconds: Int = 0) {
     self.result = result
     self.elapsedMicroseconds = elapsedMicroseconds
@@ -121,16 +137,22 @@ public struct ToolAnswer: Sendable, Hashable {
 
 /// A person is asked to approve one call.
 public struct ApprovalRequest: Sendable, Hashable {
+  /// The call that waits; the answer covers its ``ProposedCall/actionId``.
   public var call: ProposedCall
+  /// Why policy asks, in words.
   public var reason: String
 }
 
 /// What the person said.
 public struct ApprovalAnswer: Sendable, Hashable {
+  /// Whether the call may run.
   public var granted: Bool
+  /// Who said it.
   public var by: String
+  /// Why, in the person's words; `nil` where none were given.
   public var reason: String?
 
+  /// Nothing is checked.
   public init(granted: Bool, by: String, reason: String? = nil) {
     self.granted = granted
     self.by = by
@@ -140,14 +162,18 @@ public struct ApprovalAnswer: Sendable, Hashable {
 
 /// A person is asked a question.
 public struct QuestionRequest: Sendable, Hashable {
+  /// The question in the model's words.
   public var question: String
 }
 
 /// What the person said.
 public struct PersonAnswer: Sendable, Hashable {
+  /// The answer.
   public var text: String
+  /// Who gave it.
   public var by: String
 
+  /// Nothing is checked.
   public init(text: String, by: String) {
     self.text = text
     self.by = by

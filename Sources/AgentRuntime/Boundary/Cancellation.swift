@@ -10,6 +10,7 @@ public final class Cancellation: Sendable {
 
   private let state = Mutex(State())
 
+  /// A run that may go on, with nobody listening yet.
   public init() {}
 
   /// The name of the signal that asked for it, or `nil` while the run may go on.

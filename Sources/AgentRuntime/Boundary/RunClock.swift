@@ -20,6 +20,7 @@ public struct Moment: Sendable, Hashable {
   /// The same in UTC, for people.
   public var time: String
 
+  /// Nothing is checked: `time` is taken as it stands.
   public init(t: Int, time: String) {
     self.t = t
     self.time = time

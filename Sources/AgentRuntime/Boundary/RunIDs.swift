@@ -10,6 +10,7 @@ public protocol RunIDs: Sendable {
 public final class SeededRunIDs: RunIDs {
   private let generator: Mutex<SeededGenerator>
 
+  /// Any number will do, negative ones too.
   public init(seed: Int) {
     generator = Mutex(SeededGenerator(seed: UInt64(bitPattern: Int64(seed))))
   }
@@ -21,6 +22,7 @@ public final class SeededRunIDs: RunIDs {
 
 /// Random identifiers. UUIDv4 (RFC 9562 §5.4).
 public struct RandomRunIDs: RunIDs {
+  /// Takes its randomness from the system.
   public init() {}
 
   public func next() -> String {
@@ -33,6 +35,7 @@ public struct RandomRunIDs: RunIDs {
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
   private var state: UInt64
 
+  /// Any number will do, 0 too.
   public init(seed: UInt64) { state = seed }
 
   public mutating func next() -> UInt64 {

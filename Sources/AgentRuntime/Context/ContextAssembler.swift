@@ -13,6 +13,7 @@ public struct ContextAssembler: Sendable {
   private let systemPrompt: String?
   private let tools: [ToolRegistration]
 
+  /// Takes of an agent its system prompt, its tools and its context settings, and nothing else.
   public init(agent: AgentDefinition) {
     settings = agent.context
     systemPrompt = agent.systemPrompt

@@ -8,6 +8,7 @@ public import AgentTrace
 public struct ModelReply: Sendable {
   private let reply: JSONValue
 
+  /// Nothing is read yet; see ``decision(step:tryNumber:fault:)``.
   public init(_ reply: JSONValue) { self.reply = reply }
 
   /// Reads the reply as a decision whose calls are numbered `<step>.<try>.<index>`.

@@ -19,14 +19,20 @@ public struct Runtime {
 
   /// What a run is started with.
   public struct Start: Sendable {
+    /// What the agent is to do. Cut with a marker above 1 MiB or 64 levels of nesting.
     public var goal: JSONValue
     /// The run's identifier; taken from the boundary before a log is opened.
     public var runId: String
+    /// What the run's identifier was made from, for the record; `nil` where it is random.
     public var seed: Int?
+    /// The case that the run is for; `nil` outside of one.
     public var caseId: String?
+    /// Which trial of the case; `nil` outside of one.
     public var trial: Int?
+    /// Words to find the run by later.
     public var tags: [String] = []
 
+    /// Nothing is checked. Case, trial and tags can be set afterwards.
     public init(goal: JSONValue, runId: String, seed: Int? = nil) {
       self.goal = goal
       self.runId = runId

@@ -15,19 +15,24 @@ public struct Policy: Sendable {
       case stop
     }
 
+    /// What verdicts and stop details name the rule by.
     public var id: String
     /// Names or globs of tools; `nil` for every tool.
     public var tools: [Glob]?
+    /// What a tool may do to the world; `nil` for anything.
     public var sideEffects: [SideEffect]?
     /// Globs of the actor's id; `nil` for every actor, also none.
     public var actors: [Glob]?
     /// Globs of the route; `nil` for every route, also none.
     public var routes: [Glob]?
+    /// What a call that the rule fits gets.
     public var verdict: VerdictStatus
+    /// What a denial does to the run; without meaning for another verdict.
     public var onDeny: OnDeny
     /// Why, in words; told to the model when the call is refused.
     public var reason: String?
 
+    /// Nothing is checked. Without a condition, the rule fits every call.
     public init(
       id: String, tools: [Glob]? = nil, sideEffects: [SideEffect]? = nil, actors: [Glob]? = nil,
       routes: [Glob]? = nil, verdict: VerdictStatus, onDeny: OnDeny = .continue,
@@ -44,10 +49,12 @@ public struct Policy: Sendable {
     }
   }
 
+  /// In order: the first that matches decides.
   public var rules: [Rule]
   /// SHA-256 of the policy file's bytes; `nil` where it stands in the agent file.
   public var digest: String?
 
+  /// Nothing is checked. Without rules, the default of ``Policy`` decides alone.
   public init(rules: [Rule] = [], digest: String? = nil) {
     self.rules = rules
     self.digest = digest
@@ -58,15 +65,21 @@ public struct Policy: Sendable {
 public struct PolicyGate: Sendable {
   private let policy: Policy
 
+  /// A gate that knows these rules and keeps nothing between calls.
   public init(_ policy: Policy) { self.policy = policy }
 
   /// What the gate knows besides the call.
   public struct Moment: Sendable {
+    /// Who the run acts for.
     public var run: PolicyContext
+    /// The actions that people granted so far; see ``ProposedCall/actionId``.
     public var approvedActionIds: [String]
+    /// Steps the run may still make, recorded with the verdict; `nil` for no limit.
     public var remainingSteps: Int?
+    /// Calls the run may still execute, recorded with the verdict; `nil` for no limit.
     public var remainingToolCalls: Int?
 
+    /// Nothing is checked.
     public init(
       run: PolicyContext, approvedActionIds: [String] = [], remainingSteps: Int? = nil,
       remainingToolCalls: Int? = nil
@@ -80,7 +93,9 @@ public struct PolicyGate: Sendable {
 
   /// A verdict, and whether a denial ends the run.
   public struct Ruling: Sendable, Hashable {
+    /// What is recorded, with what the gate knew.
     public var verdict: Verdict
+    /// Whether the run is to stop as `policy_denied` at once.
     public var stopsRun: Bool
   }
 

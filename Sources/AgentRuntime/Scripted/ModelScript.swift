@@ -9,10 +9,12 @@ public import TraceMatching
 public struct ModelScript: Sendable {
   /// One turn: its first choice whose condition holds is made.
   public struct Turn: Sendable {
+    /// In order: the first whose condition holds is made. Where none holds, the try fails.
     public var choices: [Choice]
     /// How many tries in a row the turn serves.
     public var repeats: Int
 
+    /// Nothing is checked.
     public init(choices: [Choice], repeats: Int = 1) {
       self.choices = choices
       self.repeats = repeats
@@ -23,10 +25,12 @@ public struct ModelScript: Sendable {
   public struct Choice: Sendable {
     /// Looks at the ``ScriptView`` of the request; `nil` holds always.
     public var condition: Matcher?
+    /// What is sent back, or that the model is out of reach.
     public var answer: Answer
     /// What the turn is said to cost.
     public var usage: Usage?
 
+    /// Nothing is checked.
     public init(condition: Matcher? = nil, answer: Answer, usage: Usage? = nil) {
       self.condition = condition
       self.answer = answer
@@ -44,10 +48,14 @@ public struct ModelScript: Sendable {
 
   /// Tokens and money of one try.
   public struct Usage: Sendable, Hashable {
+    /// `nil` when unknown.
     public var inputTokens: Int?
+    /// `nil` when unknown.
     public var outputTokens: Int?
+    /// In the currency of the model's prices; `nil` when unknown.
     public var cost: Double?
 
+    /// Nothing is checked.
     public init(inputTokens: Int? = nil, outputTokens: Int? = nil, cost: Double? = nil) {
       self.inputTokens = inputTokens
       self.outputTokens = outputTokens
@@ -55,8 +63,10 @@ public struct ModelScript: Sendable {
     }
   }
 
+  /// In the order they are played; a try behind the last fails.
   public var turns: [Turn]
 
+  /// Nothing is checked.
   public init(turns: [Turn]) { self.turns = turns }
 
   /// The turn that serves a try, from 1; `nil` behind the end.
@@ -74,6 +84,7 @@ public struct ModelScript: Sendable {
 public struct ScriptedModel: Model {
   private let script: ModelScript
 
+  /// A model that plays the script from its start, as often as it is asked.
   public init(_ script: ModelScript) { self.script = script }
 
   /// A script that ends too early, or whose turn fits nothing, counts as a model out of reach.

@@ -9,10 +9,14 @@ public struct ScriptedPerson: Sendable, Person {
     public var tools: [Glob]?
     /// Looks at the call's input; `nil` fits always.
     public var input: Matcher?
+    /// Whether the call may run.
     public var granted: Bool
+    /// Who the log says it was.
     public var by: String
+    /// Why, in words; `nil` where none is given.
     public var reason: String?
 
+    /// Nothing is checked. Without a condition, the rule fits every call.
     public init(
       tools: [Glob]? = nil, input: Matcher? = nil, granted: Bool, by: String,
       reason: String? = nil
@@ -29,9 +33,12 @@ public struct ScriptedPerson: Sendable, Person {
   public struct AnswerRule: Sendable {
     /// Looks at the question's text; `nil` fits always.
     public var question: Matcher?
+    /// The answer.
     public var text: String
+    /// Who the log says it was.
     public var by: String
 
+    /// Nothing is checked. Without a condition, the rule fits every question.
     public init(question: Matcher? = nil, text: String, by: String) {
       self.question = question
       self.text = text
@@ -39,9 +46,12 @@ public struct ScriptedPerson: Sendable, Person {
     }
   }
 
+  /// In order; a call that none fits finds nobody there.
   public var approvals: [ApprovalRule]
+  /// In order; a question that none fits finds nobody there.
   public var answers: [AnswerRule]
 
+  /// Nothing is checked. Without rules, it is as if nobody were there.
   public init(approvals: [ApprovalRule] = [], answers: [AnswerRule] = []) {
     self.approvals = approvals
     self.answers = answers

@@ -7,12 +7,14 @@ public struct ScriptedTool: Sendable {
   public struct Rule: Sendable {
     /// Looks at `{"input","attempt","step"}`; `nil` fits always.
     public var condition: Matcher?
+    /// What the tool returns.
     public var outcome: Outcome
     /// How long the tool seems to work.
     public var delaySeconds: Double
     /// A signal that the tool sends to its own process before it answers, for example `SIGTERM`.
     public var raises: String?
 
+    /// Nothing is checked. A delay below 0 counts as 0, one above 1,000,000 seconds as that.
     public init(
       condition: Matcher? = nil, outcome: Outcome, delaySeconds: Double = 0, raises: String? = nil
     ) {
@@ -25,12 +27,16 @@ public struct ScriptedTool: Sendable {
 
   /// What a rule answers; `${…}` is filled in from what its condition looks at.
   public enum Outcome: Sendable {
+    /// The result's data.
     case ok(JSONValue)
+    /// The call fails with this reason.
     case error(String)
   }
 
+  /// In order; an input that none fits is an error of the tool.
   public var rules: [Rule]
 
+  /// Nothing is checked.
   public init(rules: [Rule]) { self.rules = rules }
 }
 
@@ -42,6 +48,7 @@ public struct ScriptedToolRunner: Tool {
   /// Sends a signal to this process by its name, and returns once it has arrived.
   private let raise: @Sendable (String) async -> Void
 
+  /// A tool that plays the script and keeps nothing between calls.
   public init(
     _ tool: ScriptedTool, wait: @escaping @Sendable (Int) async -> Void,
     raise: @escaping @Sendable (String) async -> Void

@@ -2,8 +2,10 @@
 public struct ContextItem: Sendable, Hashable {
   /// `system`, `goal`, `tool:<name>`, or the id of an observation.
   public var ref: String
+  /// Why it was taken in or left out, in words.
   public var reason: String
 
+  /// Nothing is checked.
   public init(ref: String, reason: String) {
     self.ref = ref
     self.reason = reason
@@ -19,7 +21,9 @@ public struct ContextItem: Sendable, Hashable {
 
 /// Everything a model is given before one decision: the data of a `context_built` event.
 public struct ContextPacket: Sendable, Hashable {
+  /// The run that the packet is for.
   public var runId: String
+  /// What the agent is to do; null in an import that does not say.
   public var goal: JSONValue
   /// A few figures of the state; small and bounded.
   public var stateSummary: JSONObject
@@ -31,14 +35,18 @@ public struct ContextPacket: Sendable, Hashable {
   public var evidenceRefs: [String]
   /// Notes that were read, as `scope/key`.
   public var memoryRefs: [String]
+  /// What was put before the model, and why.
   public var included: [ContextItem]
+  /// What could have been put before the model and was not, and why.
   public var omittedRefs: [ContextItem]
   /// The messages, each `{"role","content":[…]}`.
   public var messages: [JSONValue]
   /// Estimated tokens of the prompt, and how many there may be.
   public var tokenEstimate: Int
+  /// The most that ``tokenEstimate`` should be; `nil` for no budget.
   public var tokenBudget: Int?
 
+  /// Nothing is checked.
   public init(
     runId: String, goal: JSONValue, stateSummary: JSONObject, observations: [JSONValue],
     toolsDisclosed: [String], evidenceRefs: [String], memoryRefs: [String],
@@ -60,6 +68,8 @@ public struct ContextPacket: Sendable, Hashable {
   }
 
   /// Reads the wire form, references resolved. An import may hold only some of the keys.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     runId = try reader.string("runId")

@@ -4,10 +4,12 @@ public struct ProposedCall: Sendable, Hashable {
   public var callId: String
   /// The tool's name.
   public var name: String
+  /// The arguments as JSON: an object, unless the model's reply was no such thing.
   public var input: JSONValue
   /// The model's own id of the call, as it stood.
   public var providerCallId: String?
 
+  /// Nothing is checked; that is for validation and policy.
   public init(callId: String, name: String, input: JSONValue, providerCallId: String? = nil) {
     self.callId = callId
     self.name = name
@@ -72,12 +74,14 @@ extension Decision {
 
 /// The data of a `decision` event: the decision, flat, who made it, and the reply it was read from.
 public struct DecisionPayload: Sendable, Hashable {
+  /// What the reply was read as.
   public var decision: Decision
   /// Who makes the calls; `nil` means the agent.
   public var caller: String?
   /// The number of the `model_result` that the decision was read from.
   public var modelResult: Int?
 
+  /// Nothing is checked.
   public init(_ decision: Decision, caller: String? = nil, modelResult: Int? = nil) {
     self.decision = decision
     self.caller = caller
@@ -85,6 +89,8 @@ public struct DecisionPayload: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     caller = try reader.optionalString("caller")

@@ -21,6 +21,7 @@ public struct Event: Sendable, Hashable {
   /// Keys of the envelope that this version does not know.
   public var extra: JSONObject
 
+  /// Nothing is checked; a log's writer refuses a number that does not follow.
   public init(
     seq: Int, step: Int, type: EventType, runId: String, time: String? = nil, t: Int = 0,
     data: JSONObject, extra: JSONObject = [:]
@@ -75,10 +76,12 @@ extension Event {
 public struct Mark: Sendable, Hashable {
   /// `seal`, `summary`, `checkpoint`, `gap`, or one of a newer version.
   public var name: String
+  /// What it says; its form is that of the mark's name.
   public var data: JSONValue
   /// Keys that this version does not know.
   public var extra: JSONObject
 
+  /// Nothing is checked.
   public init(name: String, data: JSONValue, extra: JSONObject = [:]) {
     self.name = name
     self.data = data
@@ -99,7 +102,9 @@ public struct Mark: Sendable, Hashable {
 
 /// One line of a log.
 public enum LogLine: Sendable, Hashable {
+  /// One with a number: a fact about the run.
   case event(Event)
+  /// One without a number: about the file.
   case mark(Mark)
 }
 
@@ -124,6 +129,7 @@ public final class InMemoryEventSink: EventSink {
   /// What was appended so far.
   public private(set) var events: [Event] = []
 
+  /// An empty sink.
   public init() {}
 
   public func append(_ event: Event, isEffectAhead: Bool) { events.append(event) }

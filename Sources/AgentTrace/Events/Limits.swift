@@ -1,5 +1,6 @@
 /// What a run may use at most. A limit that is `nil` is none.
 public struct Limits: Sendable, Hashable {
+  /// Completed steps.
   public var maxSteps: Int?
   /// Calls that are executed, in all.
   public var maxToolCalls: Int?
@@ -10,6 +11,7 @@ public struct Limits: Sendable, Hashable {
   /// Seconds of active run time.
   public var timeoutSeconds: Double?
 
+  /// Nothing is checked. What is left out is no limit.
   public init(
     maxSteps: Int? = nil, maxToolCalls: Int? = nil, maxTokens: Int? = nil, maxCost: Double? = nil,
     timeoutSeconds: Double? = nil
@@ -22,6 +24,8 @@ public struct Limits: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object, path: "limits")
     maxSteps = try reader.optionalInt("maxSteps")
@@ -51,14 +55,19 @@ public struct Totals: Sendable, Hashable {
   public var toolCalls = 0
   /// Tries of model calls that were answered or failed.
   public var modelCalls = 0
+  /// Of all model calls that said so.
   public var inputTokens = 0
+  /// Of all model calls that said so.
   public var outputTokens = 0
   /// In the currency of the model's prices; `nil` when unknown, never 0 for unknown.
   public var cost: Double?
 
+  /// Nothing used yet; the cost is unknown.
   public init() {}
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object, path: "totals")
     steps = try reader.int("steps")

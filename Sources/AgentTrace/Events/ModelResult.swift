@@ -10,14 +10,20 @@ public struct ModelResult: Sendable, Hashable {
   public var reply: JSONValue?
   /// Why there is none.
   public var error: String?
+  /// As the provider counted them; `nil` when unknown.
   public var inputTokens: Int?
+  /// As the provider counted them; `nil` when unknown.
   public var outputTokens: Int?
   /// In the currency of the model's prices; `nil` when unknown.
   public var cost: Double?
+  /// The model's name; `nil` where it was not recorded.
   public var model: String?
+  /// Why the reply ended, in the provider's own word; `nil` where it gave none.
   public var finishReason: String?
+  /// From the request to the reply or the error; `nil` where it was not recorded.
   public var elapsedMicroseconds: Int?
 
+  /// Nothing is checked: either a reply or an error should be given.
   public init(
     purpose: String = "decide", attempt: Int = 1, requestDigest: String? = nil,
     reply: JSONValue? = nil, error: String? = nil, inputTokens: Int? = nil,
@@ -38,6 +44,8 @@ public struct ModelResult: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     purpose = try reader.string("purpose")

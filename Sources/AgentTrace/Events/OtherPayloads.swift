@@ -2,6 +2,7 @@
 public struct ToolsListed: Sendable, Hashable {
   /// Which source was asked.
   public var source: String
+  /// What it offers, in its own order.
   public var tools: [ToolDefinition]
   /// SHA-256 of the canonical list, so that a changed list is seen.
   public var digest: String
@@ -14,6 +15,8 @@ public struct ToolsListed: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     source = try reader.text("source")
@@ -33,11 +36,14 @@ public struct ToolsListed: Sendable, Hashable {
 
 /// The data of a `human_replied` event.
 public struct HumanReplied: Sendable, Hashable {
+  /// A string, unless it was lost, cut or no UTF-8.
   public var text: JSONValue
+  /// Who spoke; `nil` where that was not recorded.
   public var by: String?
   /// The number of the event that asked.
   public var replyTo: Int?
 
+  /// Nothing is checked.
   public init(text: JSONValue, by: String? = nil, replyTo: Int? = nil) {
     self.text = text
     self.by = by
@@ -45,6 +51,8 @@ public struct HumanReplied: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     guard let text = object["text"] else { throw reader.error("text", "a string") }
@@ -65,10 +73,12 @@ public struct HumanReplied: Sendable, Hashable {
 public struct MemoryNote: Sendable, Hashable {
   /// `run`, `agent` or `actor`.
   public var scope: String
+  /// What the note is found by within its scope.
   public var key: String
   /// `nil` when there was none.
   public var value: JSONValue?
 
+  /// Nothing is checked.
   public init(scope: String, key: String, value: JSONValue?) {
     self.scope = scope
     self.key = key
@@ -76,6 +86,8 @@ public struct MemoryNote: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     scope = try reader.string("scope")
@@ -93,16 +105,22 @@ public struct MemoryNote: Sendable, Hashable {
 public struct BreakerChanged: Sendable, Hashable {
   /// The states of a circuit breaker.
   public enum State: String, Sendable, Hashable, CaseIterable {
+    /// Calls go through.
     case closed
+    /// Calls are refused.
     case open
+    /// One call goes through, to see how it fares.
     case halfOpen = "half_open"
   }
 
+  /// The tool whose breaker it is.
   public var tool: String
+  /// What the breaker is from now on.
   public var state: State
   /// Failures in a row so far.
   public var failures: Int
 
+  /// Nothing is checked.
   public init(tool: String, state: State, failures: Int) {
     self.tool = tool
     self.state = state
@@ -110,6 +128,8 @@ public struct BreakerChanged: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     tool = try reader.text("tool")
@@ -127,11 +147,14 @@ public struct BreakerChanged: Sendable, Hashable {
 
 /// The data of a `run_resumed` event.
 public struct RunResumed: Sendable, Hashable {
+  /// The reason in words.
   public var why: String
   /// Where a torn log was cut, in bytes of the file; `nil` where nothing was torn.
   public var cutAt: Int?
+  /// How many bytes of a torn end were cut off; `nil` where nothing was torn.
   public var bytesDropped: Int?
 
+  /// Nothing is checked.
   public init(why: String, cutAt: Int? = nil, bytesDropped: Int? = nil) {
     self.why = why
     self.cutAt = cutAt
@@ -139,6 +162,8 @@ public struct RunResumed: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     why = try reader.text("why")

@@ -5,6 +5,7 @@ public struct PayloadError: Error, Hashable, Sendable {
   /// What should stand there, for example `a string`.
   public var expected: String
 
+  /// Both as they are to stand in the message.
   public init(key: String, expected: String) {
     self.key = key
     self.expected = expected

@@ -1,14 +1,20 @@
 /// The policy gate's word on one call. (A judge's word on an expectation is an *outcome*.)
 public enum VerdictStatus: String, Sendable, Hashable, CaseIterable {
+  /// The call may run.
   case allow
+  /// The call must not run, whoever approves it.
   case deny
+  /// The call may run once a person has approved it.
   case approvalRequired = "approval_required"
 }
 
 /// The data of a `policy_decision` event: the verdict on one call, and what the gate knew.
 public struct Verdict: Sendable, Hashable {
+  /// The call that it is about; see ``ProposedCall/callId``.
   public var callId: String
+  /// The name of the tool that is called.
   public var tool: String
+  /// Whether the call may run.
   public var status: VerdictStatus
   /// Why, in words; told to the model when the call is refused.
   public var reason: String
@@ -17,6 +23,7 @@ public struct Verdict: Sendable, Hashable {
   /// What the gate knew at this moment: approvals, remaining steps and limits.
   public var context: JSONObject
 
+  /// Nothing is checked.
   public init(
     callId: String, tool: String, status: VerdictStatus, reason: String, ruleId: String? = nil,
     context: JSONObject = [:]
@@ -30,6 +37,8 @@ public struct Verdict: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     callId = try reader.string("callId")
@@ -55,11 +64,14 @@ public struct Verdict: Sendable, Hashable {
 public struct PolicyContext: Sendable, Hashable {
   /// The principal on whose behalf the agent runs.
   public var actorId: String?
+  /// The tenant of that principal; `nil` where none was given.
   public var tenantId: String?
+  /// The route that led to the agent; `nil` where none was given.
   public var route: String?
   /// Anything else that rules may look at.
   public var attributes: JSONObject
 
+  /// Nothing is checked. Without arguments, nobody is known.
   public init(
     actorId: String? = nil, tenantId: String? = nil, route: String? = nil,
     attributes: JSONObject = [:]
@@ -71,6 +83,8 @@ public struct PolicyContext: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object, path: "policyContext")
     actorId = try reader.optionalString("actorId")
@@ -91,13 +105,18 @@ public struct PolicyContext: Sendable, Hashable {
 
 /// The data of an `approval` event: a person granted or denied one action.
 public struct Approval: Sendable, Hashable {
+  /// The call that waited; see ``ProposedCall/callId``.
   public var callId: String
   /// What the answer covers; see ``ProposedCall/actionId``.
   public var actionId: String
+  /// Whether the call may run.
   public var granted: Bool
+  /// Who said it.
   public var by: String
+  /// Why, in the person's words; `nil` where none were given.
   public var reason: String?
 
+  /// Nothing is checked.
   public init(callId: String, actionId: String, granted: Bool, by: String, reason: String? = nil) {
     self.callId = callId
     self.actionId = actionId
@@ -107,6 +126,8 @@ public struct Approval: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     callId = try reader.string("callId")

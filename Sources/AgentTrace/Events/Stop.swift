@@ -1,9 +1,12 @@
 /// The data of a `stop` event: the run ended or paused.
 public struct Stop: Sendable, Hashable {
+  /// The kind of end.
   public var reason: StopReason
+  /// What exactly, mostly one of ``StopDetail``; `nil` where nothing more is known.
   public var detail: String?
   /// The run's answer, where it has one.
   public var answer: String?
+  /// The observations that the answer rests on, by their ids; may be empty.
   public var evidenceRefs: [String]
   /// Whether the run may not go on in this log.
   public var isFinal: Bool
@@ -14,6 +17,7 @@ public struct Stop: Sendable, Hashable {
   /// The digest of the state before this event.
   public var stateDigest: String?
 
+  /// Nothing is checked. Final unless said otherwise.
   public init(
     reason: StopReason, detail: String? = nil, answer: String? = nil, evidenceRefs: [String] = [],
     isFinal: Bool = true, totals: Totals? = nil, stateFormat: Int? = nil,
@@ -30,6 +34,8 @@ public struct Stop: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     reason = try reader.enumeration("reason", StopReason.self, "a stop reason")

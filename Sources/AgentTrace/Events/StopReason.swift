@@ -25,13 +25,21 @@ public enum StopReason: String, Sendable, Hashable, CaseIterable {
 
 /// The details that the runtime itself gives with a ``StopReason``.
 public enum StopDetail {
+  /// With ``StopReason/success``: the model answered.
   public static let finalAnswer = "final_answer"
+  /// With ``StopReason/budgetExhausted``: ``Limits/maxSteps`` is reached.
   public static let maxSteps = "max_steps"
+  /// With ``StopReason/budgetExhausted``: ``Limits/maxToolCalls`` is reached.
   public static let maxToolCalls = "max_tool_calls"
+  /// With ``StopReason/budgetExhausted``: ``Limits/maxTokens`` is reached.
   public static let maxTokens = "max_tokens"
+  /// With ``StopReason/budgetExhausted``: ``Limits/maxCost`` is reached.
   public static let maxCost = "max_cost"
+  /// With ``StopReason/budgetExhausted``: ``Limits/timeoutSeconds`` is over.
   public static let timeout = "timeout"
+  /// The failure that the reason itself names, with nothing to add.
   public static let error = "error"
+  /// With ``StopReason/blocked``: a person was asked and nobody answered.
   public static let human = "human"
   /// The model itself said that it stops.
   public static let model = "model"

@@ -10,12 +10,14 @@ public enum SideEffect: String, Sendable, Hashable, CaseIterable {
 
 /// What a tool is, as the model and the policy gate see it.
 public struct ToolDefinition: Sendable, Hashable {
+  /// What calls name it by; unique among an agent's tools.
   public var name: String
   public var description: String
   /// A JSON Schema that every input is checked against before policy sees it.
   public var inputSchema: JSONValue
   /// A JSON Schema of the result's data.
   public var outputSchema: JSONValue?
+  /// What a call does to the world at most.
   public var sideEffect: SideEffect
   /// A word of the agent's author, for policy; `nil` where none was given.
   public var sensitivity: String?
@@ -24,6 +26,7 @@ public struct ToolDefinition: Sendable, Hashable {
   /// Whether the tool honours idempotency keys, so that a call may be made again.
   public var idempotent: Bool
 
+  /// Nothing is checked. The defaults are the careful ones: a tool of unknown effect writes.
   public init(
     name: String, description: String = "", inputSchema: JSONValue = ["type": "object"],
     outputSchema: JSONValue? = nil, sideEffect: SideEffect = .write, sensitivity: String? = nil,
@@ -40,6 +43,8 @@ public struct ToolDefinition: Sendable, Hashable {
   }
 
   /// Reads the wire form. Only the name is required; a tool of unknown effect counts as a write.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     try self.init(reader: PayloadReader(object))
   }

@@ -27,15 +27,20 @@ extension ToolResult {
 
 /// The data of a `tool_result` event.
 public struct ToolResultPayload: Sendable, Hashable {
+  /// The call that it ends; see ``ProposedCall/callId``.
   public var callId: String
+  /// The tool's name.
   public var tool: String
   /// Who made the call; `nil` means the agent.
   public var caller: String?
+  /// What became of the call, its attempts taken together.
   public var result: ToolResult
   /// How often the tool was started for this call; `nil` where that was not recorded.
   public var attempts: Int?
+  /// How long the last attempt took; `nil` where that was not recorded.
   public var elapsedMicroseconds: Int?
 
+  /// Nothing is checked.
   public init(
     callId: String, tool: String, caller: String? = nil, result: ToolResult, attempts: Int? = nil,
     elapsedMicroseconds: Int? = nil
@@ -49,6 +54,8 @@ public struct ToolResultPayload: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     callId = try reader.string("callId")
@@ -87,13 +94,16 @@ public struct ToolResultPayload: Sendable, Hashable {
 
 /// The data of a `tool_started` event.
 public struct ToolStartedPayload: Sendable, Hashable {
+  /// The call that begins; see ``ProposedCall/callId``.
   public var callId: String
+  /// The tool's name.
   public var tool: String
   /// From 1.
   public var attempt: Int
   /// `runId/callId`, the same for every attempt.
   public var idempotencyKey: String
 
+  /// Nothing is checked.
   public init(callId: String, tool: String, attempt: Int, idempotencyKey: String) {
     self.callId = callId
     self.tool = tool
@@ -102,6 +112,8 @@ public struct ToolStartedPayload: Sendable, Hashable {
   }
 
   /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     callId = try reader.string("callId")

@@ -14,10 +14,12 @@ public struct JSONError: Error, Hashable, Sendable {
     case tooDeep(limit: Int)
   }
 
+  /// What is wrong there.
   public var code: Code
   /// Bytes from the start of the text to the fault.
   public var offset: Int
 
+  /// Nothing is checked.
   public init(code: Code, offset: Int) {
     self.code = code
     self.offset = offset

@@ -5,7 +5,9 @@
 public struct JSONObject: Sendable, Hashable {
   /// One key and its value.
   public struct Member: Sendable, Hashable {
+    /// Its text as it stands, without escapes.
     public var key: String
+    /// What the key stands for.
     public var value: JSONValue
 
     /// A member; nothing is checked.
@@ -71,6 +73,8 @@ public struct JSONObject: Sendable, Hashable {
   public var keys: [String] { members.map(\.key) }
 
   /// The same keys with other values. Keys stay as they are, so the order does too.
+  ///
+  /// - Throws: What `transform` throws.
   public func mapValues<E: Error>(
     _ transform: (JSONValue) throws(E) -> JSONValue
   ) throws(E) -> JSONObject {
@@ -82,6 +86,8 @@ public struct JSONObject: Sendable, Hashable {
   }
 
   /// The same keys with other values, which may depend on the keys.
+  ///
+  /// - Throws: What `transform` throws.
   public func mapMembers<E: Error>(
     _ transform: (String, JSONValue) throws(E) -> JSONValue
   ) throws(E) -> JSONObject {
@@ -105,6 +111,9 @@ public struct JSONObject: Sendable, Hashable {
 extension JSONObject: RandomAccessCollection {
   public var startIndex: Int { members.startIndex }
   public var endIndex: Int { members.endIndex }
+  /// The member at a position in the order of keys, from 0; out of bounds is a programmer's error.
+  ///
+  /// - Complexity: O(1).
   public subscript(position: Int) -> Member { members[position] }
 }
 

@@ -7,6 +7,7 @@ extension JSONValue {
     /// UTF-8) becomes ``JSONValue/bytes(_:)`` instead of an error: for other tools' files.
     public var keepsForeignText: Bool
 
+    /// Nothing is checked. The defaults are those of a log's line.
     public init(depthLimit: Int = 128, keepsForeignText: Bool = false) {
       self.depthLimit = depthLimit
       self.keepsForeignText = keepsForeignText
@@ -25,6 +26,8 @@ extension JSONValue {
   }
 
   /// Reads one JSON value from bytes that stay where they are.
+  ///
+  /// - Throws: ``JSONError`` with the offset of the fault.
   public init(
     parsing buffer: UnsafeBufferPointer<UInt8>, options: ParseOptions = .init()
   ) throws(JSONError) {
@@ -33,6 +36,8 @@ extension JSONValue {
   }
 
   /// Reads one JSON value from text.
+  ///
+  /// - Throws: ``JSONError`` with the offset of the fault in its UTF-8.
   public init(parsing text: String, options: ParseOptions = .init()) throws(JSONError) {
     try self.init(parsing: Array(text.utf8), options: options)
   }

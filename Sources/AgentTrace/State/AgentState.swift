@@ -10,13 +10,19 @@ public struct AgentState: Sendable, Hashable {
   /// The most approvals, and the most notes, that a state keeps track of.
   public static let keyLimit = 10_000
 
+  /// Empty before `run_started`.
   public internal(set) var runId = ""
+  /// What the agent is to do, as it stood in `run_started`; null before.
   public internal(set) var goal: JSONValue = .null
   /// Who the run acts for, as it stood in `run_started`.
   public internal(set) var policyContext: JSONObject = [:]
+  /// The limit on steps, as it stood in `run_started`; `nil` for none.
   public internal(set) var maxSteps: Int?
+  /// What the run has used so far.
   public internal(set) var totals = Totals()
+  /// What the agent has seen: the last 1,000 whole, the rest as a digest.
   public internal(set) var observations = RecentObservations()
+  /// The calls of the current decision that have not entered the state yet, in call order.
   public internal(set) var pendingCalls: [PendingCall] = []
   /// Actions that a person granted, oldest first.
   public internal(set) var approvedActionIds: [String] = []
@@ -24,11 +30,13 @@ public struct AgentState: Sendable, Hashable {
   public internal(set) var memory: JSONObject = [:]
   /// `{"state","failures"}` of each tool's circuit breaker.
   public internal(set) var breakers: JSONObject = [:]
+  /// What the limits on failures count.
   public internal(set) var counters = Counters()
   /// Microseconds of active run time up to the last event.
   public internal(set) var elapsedMicroseconds = 0
   /// What a person is asked, while nobody has answered.
   public internal(set) var question: String?
+  /// Why the run stands still; `nil` while it goes on.
   public internal(set) var stop: StopSummary?
   /// A running digest of every event, in fold order; see ``apply(_:)``.
   public internal(set) var history = Digest.zero
@@ -45,8 +53,11 @@ public struct AgentState: Sendable, Hashable {
 
   /// Why the run stands still.
   public struct StopSummary: Sendable, Hashable {
+    /// The ``StopReason`` as it stood in the log; empty where none did.
     public internal(set) var reason: String
+    /// What exactly; `nil` where the log did not say.
     public internal(set) var detail: String?
+    /// Whether the run may not go on; true where the log did not say.
     public internal(set) var isFinal: Bool
   }
 
@@ -92,6 +103,8 @@ extension AgentState {
   }
 
   /// Reads the wire form of this ``format``.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
   public init(decoding object: JSONObject) throws(PayloadError) {
     let reader = PayloadReader(object)
     runId = try reader.string("runId")

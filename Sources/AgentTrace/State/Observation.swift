@@ -2,10 +2,15 @@
 public struct Observation: Sendable, Hashable {
   /// Where an observation comes from.
   public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// A decision.
     case model
+    /// A call's result.
     case tool
+    /// A verdict.
     case policy
+    /// A person.
     case human
+    /// The runtime itself, such as a note that was read or a run that goes on.
     case system
   }
 
@@ -14,7 +19,9 @@ public struct Observation: Sendable, Hashable {
 
   /// The `callId` of a result, else `<step>.<kind>.<n>` with n from 1.
   public var id: String
+  /// Where it comes from.
   public var kind: Kind
+  /// What was seen, in words, or the beginning of the data as text.
   public var summary: String
   /// The number of the event that carries the data.
   public var seq: Int
@@ -56,6 +63,7 @@ public struct RecentObservations: Sendable, Hashable {
   /// SHA-256 over each older one's predecessor digest and canonical form.
   public private(set) var olderDigest = Digest.zero
 
+  /// Nothing observed yet.
   public init() {}
 
   /// The retained ones, oldest first.

@@ -1,7 +1,9 @@
 /// A call of the current decision that has not entered the state yet: it waits for its result, or
 /// its result waits for those of the calls before it.
 public struct PendingCall: Sendable, Hashable {
+  /// See ``ProposedCall/callId``.
   public var callId: String
+  /// The name of the tool that is called.
   public var tool: String
   /// What an approval of it covers; the input itself stays in the log.
   public var actionId: String
@@ -16,6 +18,7 @@ public struct PendingCall: Sendable, Hashable {
 
   /// What of a result enters the state.
   public struct Result: Sendable, Hashable {
+    /// What is observed once it is the call's turn.
     public var observation: Observation
     /// The result's status on the wire.
     public var status: String

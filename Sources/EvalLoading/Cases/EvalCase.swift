@@ -5,10 +5,12 @@ public import TraceJudging
 public struct EvalCase: Sendable {
   /// Why and until when a case is left out.
   public struct Skip: Hashable, Sendable {
+    /// Why, in the author's words.
     public var reason: String
     /// The last day on which it is left out, as `2026-12-31`; `nil` for every day.
     public var until: String?
 
+    /// Nothing is checked, not even that the day exists.
     public init(reason: String, until: String? = nil) {
       self.reason = reason
       self.until = until
@@ -25,14 +27,18 @@ public struct EvalCase: Sendable {
   public var agent: String?
   /// A person written down, in place of the agent file's own.
   public var human: ScriptedPerson?
+  /// Words to choose cases by.
   public var tags: [String]
+  /// Why it is left out; `nil` for a case that is run.
   public var skip: Skip?
   /// What must be seen to have happened.
   public var expected: Expectations
   /// The file that it stands in, as the caller named it, and where it begins there.
   public var path: String
+  /// Where in ``path`` it begins.
   public var position: TextPosition
 
+  /// Nothing is checked, not even that something is there to be judged.
   public init(
     caseId: String, input: String = "", recording: String? = nil, agent: String? = nil,
     human: ScriptedPerson? = nil, tags: [String] = [], skip: Skip? = nil, expected: Expectations,

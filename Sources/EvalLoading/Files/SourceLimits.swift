@@ -10,6 +10,7 @@ public struct SourceLimits: Sendable, Hashable {
   /// Bytes of text in all of a file, those that aliases repeat included.
   public var textBytes: Int
 
+  /// 16 MiB, 128 levels, a million values and 64 MiB of text, unless given.
   public init(
     bytes: Int = 16 << 20, depth: Int = 128, values: Int = 1_000_000, textBytes: Int = 64 << 20
   ) {

@@ -11,6 +11,7 @@ public struct ExpectationProblem: Sendable, Hashable {
   /// What to do about it.
   public var hint: String?
 
+  /// Nothing is checked.
   public init(pointer: JSONPointer, isKey: Bool = false, message: String, hint: String? = nil) {
     self.pointer = pointer
     self.isKey = isKey
@@ -31,6 +32,7 @@ public struct ExpectationErrors: Error, Sendable, Hashable {
   /// At least one.
   public var problems: [ExpectationProblem]
 
+  /// Nothing is checked.
   public init(problems: [ExpectationProblem]) { self.problems = problems }
 }
 

@@ -23,6 +23,7 @@ public struct Expectations: Sendable, Hashable {
   public var toolsProposed: [CallEntry]?
   /// None is proposed.
   public var toolsNotProposed: [CallEntry]?
+  /// How the calls of ``toolsCalled`` and ``toolsProposed`` must follow each other.
   public var order = Order.any
   /// At most so many steps hold a decision.
   public var maxSteps: Int?
@@ -66,11 +67,14 @@ public struct Expectations: Sendable, Hashable {
 public struct CallEntry: Sendable, Hashable {
   /// How often: from `minimum` to `maximum` times.
   public struct Times: Sendable, Hashable {
+    /// At least so many calls.
     public var minimum: Int
+    /// At most so many calls; `nil` for any number.
     public var maximum: Int?
     /// Written as `min` and `max`, not as one number.
     public var isRange: Bool
 
+    /// Nothing is checked.
     public init(minimum: Int, maximum: Int?, isRange: Bool = true) {
       self.minimum = minimum
       self.maximum = maximum
@@ -80,6 +84,7 @@ public struct CallEntry: Sendable, Hashable {
 
   /// The tool's name, or a glob of names.
   public var tool: Glob
+  /// What the call's input is; `nil` for any.
   public var input: Matcher?
   /// One of these became of it.
   public var statuses: [CallStatus]?
@@ -90,6 +95,7 @@ public struct CallEntry: Sendable, Hashable {
   /// Who made it, or a glob; without it every caller but `user`.
   public var caller: Glob?
 
+  /// Nothing is checked. Without conditions, any call of the tool fits that `user` did not make.
   public init(
     tool: Glob, input: Matcher? = nil, statuses: [CallStatus]? = nil, result: Matcher? = nil,
     times: Times? = nil, caller: Glob? = nil

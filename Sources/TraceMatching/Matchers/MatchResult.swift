@@ -21,6 +21,7 @@ public struct Mismatch: Hashable, Sendable {
   /// What stood there; at most a few hundred bytes.
   public var actual: String
 
+  /// Nothing is checked or shortened.
   public init(pointer: JSONPointer, expected: String, actual: String) {
     self.pointer = pointer
     self.expected = expected
@@ -49,10 +50,12 @@ public struct Unverifiable: Hashable, Sendable {
     case limit
   }
 
+  /// What keeps the answer away.
   public var reason: Reason
   /// From the whole value to the part that is not there.
   public var pointer: JSONPointer
 
+  /// Nothing is checked.
   public init(reason: Reason, pointer: JSONPointer) {
     self.reason = reason
     self.pointer = pointer

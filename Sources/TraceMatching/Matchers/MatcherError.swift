@@ -18,10 +18,12 @@ public struct MatcherError: Error, Hashable, Sendable {
     case tooLarge(limit: Int)
   }
 
+  /// What is wrong.
   public var code: Code
   /// From the whole matcher to the part at fault.
   public var pointer: JSONPointer
 
+  /// Nothing is checked.
   public init(code: Code, pointer: JSONPointer) {
     self.code = code
     self.pointer = pointer

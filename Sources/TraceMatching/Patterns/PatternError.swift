@@ -23,10 +23,12 @@ public struct PatternError: Error, Hashable, Sendable {
     case tooLarge(limit: Int)
   }
 
+  /// What is wrong.
   public var code: Code
   /// Scalars from the start of the pattern to the fault.
   public var offset: Int
 
+  /// Nothing is checked.
   public init(code: Code, offset: Int) {
     self.code = code
     self.offset = offset

@@ -16,10 +16,12 @@ public struct SchemaError: Error, Hashable, Sendable {
     case tooLarge(limit: Int)
   }
 
+  /// What is wrong.
   public var code: Code
   /// From the whole schema to the part at fault.
   public var pointer: JSONPointer
 
+  /// Nothing is checked.
   public init(code: Code, pointer: JSONPointer) {
     self.code = code
     self.pointer = pointer
@@ -58,6 +60,7 @@ public struct SchemaViolation: Hashable, Sendable {
   /// What is wrong, in words; at most a few hundred bytes.
   public var message: String
 
+  /// Nothing is checked or shortened.
   public init(pointer: JSONPointer, keyword: String, message: String) {
     self.pointer = pointer
     self.keyword = keyword
