@@ -123,7 +123,7 @@ struct HostileTextTests {
       ["show", "runs/a.jsonl.gz"], ["verify", "runs"],
       ["replay", "runs/a.jsonl.gz", "--step", "1"],
       ["replay", "runs/a.jsonl.gz", "--step", "0"], ["run", "case.json", "--runs", "runs"],
-      ["check", "case.json"], ["index", "runs"], ["list", "runs"], ["list", "runs", "--json"],
+      ["check", "case.json"], ["index", "runs"], ["list", "runs"],
       ["query", "runs", "select * from runs"], ["query", "runs", "select * from calls"],
       ["query", "runs", "select '\u{1b}[2J' as \"\u{1b}[31m\""],
       ["query", "runs", "select \u{1b}[2J"],
