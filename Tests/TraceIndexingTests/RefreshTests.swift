@@ -69,11 +69,12 @@ struct RefreshTests {
     try writeLog(.random(seed: UInt64(seed)), "a.jsonl.gz", in: folder)
     try writeLog(.everything(seed), "b.jsonl.gz", in: folder)
     let (summaries, _) = try refreshed(folder)
-    #expect(
-      try summaries.rows("SELECT DISTINCT readFrom FROM runs") == [["summary"]])
+    // A summary leaves its calls out where a decision of the random log cannot be read.
+    let isWhole = try summaries.rows("SELECT readFrom FROM runs ORDER BY path")
+    #expect(isWhole.last == ["summary"])
     let quick = try summaries.dump(without: ["readFrom"])
     let (bodies, report) = try refreshed(folder, fromSummary: false)
-    #expect(report.read == 2)
+    #expect(report.read == isWhole.count { $0 == ["summary"] })
     #expect(try bodies.rows("SELECT DISTINCT readFrom FROM runs") == [["body"]])
     #expect(try bodies.dump(without: ["readFrom"]) == quick)
   }
