@@ -14,6 +14,12 @@ public enum FileChecker {
     let agents = AgentChecks()
     var batch = CaseBatch(areRunsElsewhere: true, limits: limits)
     batch.diagnostics = finder.diagnostics
+    if finder.files.isEmpty, finder.diagnostics.isEmpty {
+      batch.diagnostics.append(
+        Diagnostic(
+          .error, path: paths.joined(separator: ", "), message: "nothing to check",
+          hint: "cases, agents and policies stand in .yaml, .yml, .json and .jsonl files"))
+    }
     batch.follow = { reference in
       switch reference.kind {
       case .agent: agents.fault(of: reference.file)

@@ -25,9 +25,13 @@ struct AgentEval: AsyncParsableCommand {
     let command: any ParsableCommand
     do {
       command = try parseAsRoot()
+    } catch  where exitCode(for: error) == .success {
+      exit(withError: error)  // Help.
     } catch {
       refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
-      exit(withError: error)
+      // What is quoted there may come from anywhere: names of files from a glob, for example.
+      Output.error(Visible.lines(fullMessage(for: error)).joined(separator: "\n"))
+      Glibc.exit(64)
     }
     do {
       if var command = command as? any AsyncParsableCommand {

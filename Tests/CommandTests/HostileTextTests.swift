@@ -123,7 +123,10 @@ struct HostileTextTests {
       ["show", "runs/a.jsonl.gz"], ["verify", "runs"],
       ["replay", "runs/a.jsonl.gz", "--step", "1"],
       ["replay", "runs/a.jsonl.gz", "--step", "0"], ["run", "case.json", "--runs", "runs"],
-      ["check", "case.json"],
+      ["check", "case.json"], ["index", "runs"], ["list", "runs"],
+      ["query", "runs", "select * from runs"], ["query", "runs", "select * from calls"],
+      ["query", "runs", "select '\u{1b}[2J' as \"\u{1b}[31m\""],
+      ["query", "runs", "select \u{1b}[2J"],
     ] {
       let outcome = try await Binary.run(command, in: folder.path, status: nil)
       #expect(Self.isHarmless(outcome), "\(outcome)")
@@ -145,6 +148,7 @@ struct HostileTextTests {
       ["replay", "logs/\(name).jsonl.gz", "--step", "1"], ["record", "cases/\(name).yaml", "x"],
       ["record", "nowhere\(name)", "x"], ["run", "nowhere\(name)"],
       ["run", "cases", "--runs", "nowhere\(name)"], ["verify", "nowhere\(name)"], [name],
+      ["list", "logs"], ["index", "logs"], ["list", "nowhere\(name)"], ["query", "logs", name],
     ] {
       let outcome = try await Binary.run(command, in: folder.path, status: nil)
       #expect(Self.isHarmless(outcome), "\(outcome)")

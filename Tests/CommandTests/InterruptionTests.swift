@@ -71,6 +71,26 @@ struct InterruptionTests {
     #expect(judged["cases"]?[0]?["trials"]?[0]?["expectations"]?[1]?["outcome"] == "fail")
   }
 
+  @Test("a log can be read while it is written, and not be written twice", .timeLimit(.minutes(1)))
+  func whileWritten() async throws {
+    let folder = try TemporaryFolder()
+    let outcome = try await Self.recordInterrupted(
+      in: folder,
+      by: """
+        "$0" show one.jsonl.gz >shown 2>notes; echo "show $?"
+        "$0" verify one.jsonl.gz >verified; echo "verify $?"
+        "$0" record agent.yaml again --out one.jsonl.gz; echo "record $?"
+        kill -TERM $pid
+        """)
+    let words = ["show 0", "verify 0", "record 2", "exit 1"]
+    #expect(outcome.lines.filter(words.contains) == words, "\(outcome)")
+    #expect(folder.text("shown")?.contains("Sleep well") == true)
+    #expect(folder.text("notes")?.contains("unfinished") == true)
+    #expect(folder.text("verified")?.contains("note: ") == true)
+    #expect(outcome.errors.contains("one.jsonl.gz"))
+    try await Binary.run(["verify", "one.jsonl.gz"], in: folder.path)
+  }
+
   // MARK: Readers that go away
 
   @Test(

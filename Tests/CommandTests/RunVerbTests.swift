@@ -104,9 +104,8 @@ struct RunVerbTests {
     }
     try folder.write("case.yaml", "cases:\n  " + cases.joined(separator: "\n  "))
     let results = try await Binary.run(
-      ["run", "case.yaml", "--no-summary", "--json"], in: folder.path, status: 2
-    )
-    .json()
+      ["run", "case.yaml", "--json", "--no-summary"], in: folder.path, status: 2
+    ).json()
     for (index, path) in recordings.enumerated() {
       let result = results["cases"]?[index]
       #expect(result?["outcome"] == "error", "\(path)")
@@ -114,6 +113,33 @@ struct RunVerbTests {
       let name = path.split(separator: "/").last.map(String.init) ?? ""
       #expect(result?["error"]?.stringValue?.contains(name) == true, "\(path)")
     }
+  }
+
+  @Test("the end of a log and its body lead to the same outcomes; under CI bodies are read")
+  func summaries() async throws {
+    let paths =
+      ["run", "--json", "Fixtures/failing-cases"]
+      + ["stops.yaml", "work.yaml", "policy.yaml", "lines.jsonl"].map { "EvalCases/\($0)" }
+    func outcomes(_ arguments: [String], _ environment: [String: String] = [:]) async throws
+      -> (outcomes: [String], sources: Set<String>)
+    {
+      let results = try await Binary.run(
+        paths + arguments, environment: environment, status: 1
+      ).json()
+      let trials = (results["cases"]?.arrayValue ?? []).flatMap { $0["trials"]?.arrayValue ?? [] }
+      return (
+        trials.flatMap { $0["expectations"]?.arrayValue ?? [] }.map {
+          "\($0["expectation"]?.stringValue ?? "?") \($0["outcome"]?.stringValue ?? "?")"
+        }, Set(trials.compactMap { $0["judgedFrom"]?.stringValue })
+      )
+    }
+    let quick = try await outcomes([])
+    let whole = try await outcomes(["--no-summary"])
+    let onCI = try await outcomes([], ["CI": "true"])
+    #expect(quick.outcomes == whole.outcomes && whole.outcomes == onCI.outcomes)
+    #expect(quick.outcomes.count > 60)
+    #expect(quick.sources == ["summary", "body"])
+    #expect(whole.sources == ["body"] && onCI.sources == ["body"])
   }
 
   // MARK: Exit codes
@@ -149,7 +175,8 @@ struct RunVerbTests {
     let folder = try TemporaryFolder()
     try folder.write("case.yaml", Self.file(present.map { ($0.0, $0.0) }))
     let results = try await Binary.run(
-      ["run", "case.yaml", "--no-summary", "--json"], in: folder.path, status: Int32(expected)
+      ["run", "case.yaml", "--json"], in: folder.path, environment: ["CI": "true"],
+      status: Int32(expected)
     ).json()
     for (outcome, _) in all {
       #expect(
@@ -253,7 +280,7 @@ struct RunVerbTests {
         - {caseId: nested, expected: {stopReason: success}}
       """)
     let results = try await Binary.run(
-      ["run", "case.yaml", "--runs", "runs", "--no-summary", "--json"], in: folder.path, status: 2
+      ["run", "case.yaml", "--runs", "runs", "--json", "--no-summary"], in: folder.path, status: 2
     ).json()
     #expect(
       results["cases"]?[0]?["error"]?.stringValue?.contains("runs/broken.jsonl.gz") == true)

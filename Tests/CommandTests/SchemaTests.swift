@@ -48,8 +48,8 @@ struct SchemaTests {
     let results = try await Binary.run(
       [
         "run", Project.path("EvalCases"), Project.path("Fixtures/failing-cases"), "case.yaml",
-        "--no-summary", "--json",
-      ], in: folder.path, status: 1
+        "--json",
+      ], in: folder.path, environment: ["CI": "true"], status: 1
     ).json()
     #expect(schema.validate(results) == [])
     #expect(results["summary"]?["fail"]?.intValue == 4)

@@ -146,7 +146,8 @@ struct CutLogTests {
   }
 
   @Test(
-    "and so through the program, which calls it unfinished and no failure", .timeLimit(.minutes(5)))
+    "and so through the program, which calls it unfinished and no failure", .timeLimit(.minutes(15))
+  )
   func throughTheProgram() async throws {
     let whole = try folderBytes(Fixture.run("parallel-search"))
     let lines = try await Binary.run(["show", Fixture.run("parallel-search"), "--json"]).lines

@@ -1,3 +1,4 @@
+import AgentTrace
 import TestSupport
 import Testing
 
@@ -66,6 +67,19 @@ struct VisibleTests {
       if shown.hasSameBytes(as: whole) { continue }
       #expect(shown.hasSuffix("…"), "\(width): \(shown)")
       #expect(whole.unicodeScalars.starts(with: shown.unicodeScalars.dropLast()))
+    }
+  }
+
+  @Test("JSON made safe for a terminal is the same JSON", arguments: texts)
+  func json(text: String) throws {
+    for text in [text, text + "\u{7f}\u{9b}\u{202e}\u{e0041}\u{1b}"] {
+      let line = CanonicalJSON.string(["a": [.string(text)], "b": 1.50], form: .plain)
+      let shown = Visible.json(line + "\n")
+      #expect(try JSONValue(parsing: shown) == JSONValue(parsing: line))
+      #expect(shown.unicodeScalars.dropLast().allSatisfy { $0.value >= 0x20 && $0.value != 0x7f })
+      #expect(
+        Visible.line(String(shown.unicodeScalars.dropLast())).hasSameBytes(
+          as: String(shown.unicodeScalars.dropLast())))
     }
   }
 

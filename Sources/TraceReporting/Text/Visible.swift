@@ -38,6 +38,28 @@ public enum Visible {
     return visible.prefix(max(0, width - 1)) + "…"
   }
 
+  /// A line of JSON in which every hidden character is written as `\uXXXX`: the same value, harmless
+  /// to a terminal. Outside strings JSON holds none but white space, which is left as it is.
+  public static func json(_ line: String) -> String {
+    guard line.unicodeScalars.contains(where: isHiddenInJSON) else { return line }
+    var visible = ""
+    for scalar in line.unicodeScalars {
+      guard isHiddenInJSON(scalar) else {
+        visible.unicodeScalars.append(scalar)
+        continue
+      }
+      for unit in String(scalar).utf16 {
+        let digits = String(unit, radix: 16)
+        visible += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
+      }
+    }
+    return visible
+  }
+
+  private static func isHiddenInJSON(_ scalar: Unicode.Scalar) -> Bool {
+    scalar != "\n" && isHidden(scalar)
+  }
+
   /// Controls (C0, DEL, C1), line and paragraph separators, bidirectional and zero-width marks,
   /// variation tags: what changes the look of other text or has none of its own.
   private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {

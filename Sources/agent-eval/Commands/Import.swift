@@ -29,6 +29,7 @@ struct Import: ParsableCommand {
   private var paths: [String] { format == nil ? arguments : Array(arguments.dropFirst()) }
 
   func validate() throws {
+    try OutputOption.check(out)
     if paths.isEmpty { throw ValidationError("Name the files or folders to import.") }
     guard format == nil, let first = arguments.first, access(first, F_OK) != 0 else { return }
     let formats = ImportFormat.allCases.map(\.rawValue)

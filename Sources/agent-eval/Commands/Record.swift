@@ -49,6 +49,8 @@ struct Record: AsyncParsableCommand {
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
 
+  func validate() throws { try out.map(OutputOption.check) }
+
   func run() async throws {
     let definition = try loadAgent()
     guard let goal = goal ?? definition.goal else {

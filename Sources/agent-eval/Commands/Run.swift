@@ -49,6 +49,7 @@ struct Run: AsyncParsableCommand {
 
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
+    try out.map(OutputOption.check)
     guard let filter else { return }
     do {
       _ = try Glob(filter)

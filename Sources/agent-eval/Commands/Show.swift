@@ -24,8 +24,8 @@ struct Show: ParsableCommand {
     do {
       while !Output.hasEnded, let line = try reader.nextLine() {
         switch line {
-        case .event(let event) where json: Output.bytes(event.encodedLine() + [0x0a])
-        case .mark(let mark) where json: Output.bytes(mark.encodedLine() + [0x0a])
+        case .event(let event) where json: Output.jsonLine(event.encodedLine())
+        case .mark(let mark) where json: Output.jsonLine(mark.encodedLine())
         case .event(let event): Output.lines(timeline.lines(for: event))
         case .mark(let mark):
           if mark.name == "gap" {

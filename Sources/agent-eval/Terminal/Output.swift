@@ -32,7 +32,17 @@ enum Output {
 
   /// Writes a value as one line of JSON to standard output.
   static func json(_ value: JSONValue) {
-    write(CanonicalJSON.encode(value, form: .plain) + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+    jsonLine(CanonicalJSON.encode(value, form: .plain))
+  }
+
+  /// Writes a line of JSON, given without its end, to standard output: byte for byte, but on a
+  /// terminal with every character escaped that would act on it.
+  static func jsonLine(_ line: [UInt8]) {
+    var line = line
+    if isatty(STDOUT_FILENO) == 1 {
+      line = Array(Visible.json(String(decoding: line, as: UTF8.self)).utf8)
+    }
+    write(line + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
   }
 
   /// Writes one line of progress or diagnostics to standard error.
