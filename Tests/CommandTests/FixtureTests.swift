@@ -67,7 +67,7 @@ struct FixtureTests {
 @Suite("Logs read with other tools")
 struct OtherToolsTests {
   /// Whether a shell command succeeds.
-  private static func succeeds(_ command: String) async -> Bool {
+  fileprivate static func succeeds(_ command: String) async -> Bool {
     (try? await shell(command)) != nil
   }
 
@@ -92,9 +92,12 @@ struct OtherToolsTests {
     }
   }
 
-  @Test("zcat and jq read every line, and count what agent-eval counts")
+  @Test(
+    "zcat and jq read every line, and count what agent-eval counts",
+    .enabled("needs zcat and jq") {
+      await OtherToolsTests.succeeds("command -v zcat && command -v jq")
+    })
   func jq() async throws {
-    guard await Self.succeeds("command -v zcat && command -v jq") else { return }
     let own = try await Self.ownCounts()
     let count = "jq -s -c 'group_by(.)[] | [.[0], length]'"
     let types = try await shell(
@@ -108,9 +111,12 @@ struct OtherToolsTests {
     #expect(own.types["stop", default: 0] >= Fixture.runs.count && own.statuses.count >= 3)
   }
 
-  @Test("DuckDB counts events by type and results by status as agent-eval does")
+  @Test(
+    "DuckDB counts events by type and results by status as agent-eval does",
+    .enabled("needs the Python module duckdb") {
+      await OtherToolsTests.succeeds("python3 -c 'import duckdb'")
+    })
   func duckDB() async throws {
-    guard await Self.succeeds("python3 -c 'import duckdb'") else { return }
     let own = try await Self.ownCounts()
     let columns =
       "columns={seq:'BIGINT',step:'BIGINT',type:'VARCHAR',runId:'VARCHAR',time:'VARCHAR',"
