@@ -11,6 +11,7 @@ public struct RunSummary: Sendable, Hashable {
   private var answer: JSONValue?
   /// What `run_started` says of channels that an import lacks.
   private var recorded: [String: String] = [:]
+  private var mayHideCalls = false
   private var nextSeq = 0
 
   /// The summary of nothing.
@@ -19,13 +20,14 @@ public struct RunSummary: Sendable, Hashable {
   /// Takes in the next event. Bounded in memory, however long the run.
   public mutating func apply(_ event: Event) {
     // Calls may be hidden where events are missing, or where a decision cannot be read.
-    if event.seq != nextSeq { leaveOutCalls() }
+    if event.seq != nextSeq { mayHideCalls = true }
     nextSeq = event.seq + 1
     switch event.type {
     case .runStarted: recorded = RunStarted.recorded(in: event.data)
     case .decision:
       guard let payload = try? DecisionPayload(decoding: event.data) else {
-        return leaveOutCalls()
+        mayHideCalls = true
+        return
       }
       append(payload, seq: event.seq)
     case .policyDecision, .toolStarted, .toolResult:
@@ -65,6 +67,7 @@ public struct RunSummary: Sendable, Hashable {
   public func encoded(totals: Totals) -> JSONValue {
     var data: JSONObject = ["totals": .object(totals.encoded), "stop": stop]
     data["answer"] = answer
+    if mayHideCalls { data["mayHideCalls"] = true }
     if !recorded.isEmpty {
       data["recorded"] = .object(
         JSONObject(

@@ -198,7 +198,8 @@ extension Trajectory {
   ///
   /// `nil` where the summary leaves something open that only the events can tell.
   public init?(summary: JSONValue, stop event: Event) {
-    guard let calls = summary["calls"]?.arrayValue, let stop = try? Stop(decoding: event.data)
+    guard summary["mayHideCalls"] == nil, let calls = summary["calls"]?.arrayValue,
+      let stop = try? Stop(decoding: event.data)
     else { return nil }
     runId = event.runId
     for value in calls {

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// A name with wildcards, which matches a whole name, case and all.
 ///
 /// `*` is any run of scalars, `?` one scalar, `[a-z]` one of a class (`[!a-z]` or `[^a-z]` one outside
@@ -8,6 +10,9 @@ public struct Glob: Hashable, Sendable {
   public let text: String
   /// The one name that the glob matches, where it has no wildcard.
   public let literal: String?
+  /// What stands before a `*` that ends the glob, where that is its one wildcard: the most usual glob
+  /// is matched without the pattern.
+  private let prefix: String?
   private let pattern: Pattern?
 
   /// Compiles a glob.
@@ -17,12 +22,19 @@ public struct Glob: Hashable, Sendable {
     self.text = text
     guard !Self.isLiteral(text) else {
       literal = text
+      prefix = nil
       pattern = nil
       return
     }
     var parser = try GlobParser(text)
     pattern = try Pattern(whole: parser.parse(), text: text)
     literal = nil
+    prefix = text.utf8.last == UInt8(ascii: "*") ? Self.plainPrefix(of: text) : nil
+  }
+
+  private static func plainPrefix(of text: String) -> String? {
+    let prefix = String(text.unicodeScalars.dropLast())
+    return isLiteral(prefix) ? prefix : nil
   }
 
   /// Whether a text has no character that a glob gives a meaning.
@@ -40,7 +52,8 @@ public struct Glob: Hashable, Sendable {
   /// Whether the glob matches the whole of a name; `false` also where that would take more than
   /// ``Pattern``'s budget of work, which no name of less than a megabyte can use up.
   public func matches(_ name: String) -> Bool {
-    if let literal { return literal.utf8.elementsEqual(name.utf8) }
+    if let literal { return literal.hasSameUTF8(as: name) }
+    if let prefix { return name.utf8.starts(with: prefix.utf8) }
     return pattern?.isFound(in: name) ?? false
   }
 }
