@@ -100,7 +100,7 @@ struct RefreshTests {
     for event in SampleRun.random(seed: UInt64(seed)).events {
       state.apply(event)
       switch event.type {
-      case .modelResult where event.data["callId"] == nil: fold.apply(modelResult: event.data)
+      case .modelResult: fold.apply(modelResult: event.data)
       case .decision:
         fold.apply((try? DecisionPayload(decoding: event.data))?.decision, step: event.step)
       case .toolStarted, .toolResult: fold.apply(toCall: event)

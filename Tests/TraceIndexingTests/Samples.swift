@@ -106,7 +106,7 @@ struct SampleRun {
           .modelResult, step: step,
           pick([
             ["usage": ["inputTokens": 5, "outputTokens": 2], "cost": 0.5], ["error": "e"],
-            ["cost": 1], ["usage": "odd"],
+            ["cost": 1], ["usage": "odd"], ["cost": 2, "callId": "a"],
             ["usage": ["inputTokens": 9_007_199_254_740_991, "outputTokens": -4]],
           ]))
       default:
