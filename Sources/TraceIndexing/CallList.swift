@@ -7,24 +7,32 @@ struct CallList: Sendable {
 
   struct Call: Sendable {
     var callId: String
-    var caller: Int32
-    var tool: Int32
     var seq: Int
     /// -1 where there is none.
     var resultSeq = -1
+    /// Numbers of names; see ``CallList/name(_:)``.
+    var caller: Int32
+    var tool: Int32
     var status: CallStatus?
     var verdict: VerdictStatus?
     var isStarted = false
   }
 
-  private(set) var calls: [Call] = []
+  /// In pieces, so that no growing copies what is there.
+  private var pieces: [[Call]] = []
+  private static let pieceCount = 8192
+  private(set) var count = 0
   /// Calls beyond the limit.
   private(set) var unlisted = 0
 
   private var names: [String] = []
   private var numbers: [ExactText: Int32] = [:]
-  /// The last call of each id.
-  private var places: [ExactText: Int] = [:]
+  /// Where the last call of each id is, plus 1; 0 for a free place. A table with open addressing: a
+  /// dictionary would keep every id a second time.
+  private var places: [Int32] = []
+
+  /// The calls, in the order of the decisions.
+  var calls: FlattenSequence<[[Call]]> { pieces.joined() }
 
   func name(_ number: Int32) -> String { names[Int(number)] }
 
@@ -39,32 +47,71 @@ struct CallList: Sendable {
   mutating func append(_ payload: DecisionPayload, seq: Int) {
     let caller = payload.caller ?? "agent"
     for call in payload.decision.calls {
-      guard calls.count < Self.limit else {
+      guard count < Self.limit else {
         unlisted += 1
         continue
       }
-      places[ExactText(call.callId)] = calls.count
-      calls.append(
-        Call(
-          callId: IndexText.name(call.callId), caller: number(of: caller),
-          tool: number(of: call.name), seq: seq))
+      let callId = IndexText.name(call.callId)
+      append(
+        Call(callId: callId, seq: seq, caller: number(of: caller), tool: number(of: call.name)))
+      if 2 * count > places.count { growPlaces() } else { setPlace(of: callId, to: count - 1) }
     }
+  }
+
+  private mutating func append(_ call: Call) {
+    if count % Self.pieceCount == 0 { pieces.append([]) }
+    pieces[pieces.count - 1].append(call)
+    count += 1
+  }
+
+  // MARK: Ids
+
+  private func callId(at place: Int) -> String {
+    pieces[place / Self.pieceCount][place % Self.pieceCount].callId
+  }
+
+  /// Where an id stands in `places`, or would.
+  private func slot(of callId: String) -> Int {
+    var slot = callId.hashValue & (places.count - 1)
+    while places[slot] != 0, !self.callId(at: Int(places[slot]) - 1).hasSameUTF8(as: callId) {
+      slot = (slot + 1) & (places.count - 1)
+    }
+    return slot
+  }
+
+  private mutating func setPlace(of callId: String, to place: Int) {
+    places[slot(of: callId)] = Int32(clamping: place + 1)
+  }
+
+  private mutating func growPlaces() {
+    places = Array(repeating: 0, count: max(16, places.count * 2))
+    for place in 0..<count { setPlace(of: callId(at: place), to: place) }
+  }
+
+  private func place(of callId: String) -> Int? {
+    guard !places.isEmpty else { return nil }
+    let place = Int(places[slot(of: IndexText.name(callId))]) - 1
+    return place >= 0 ? place : nil
   }
 
   /// Takes in an event that carries a call's id; as ``CallOutline`` does.
   mutating func apply(_ event: Event) {
-    guard let callId = event.data["callId"]?.stringValue, let place = places[ExactText(callId)]
+    guard let callId = event.data["callId"]?.stringValue, let place = place(of: callId)
     else { return }
+    let piece = place / Self.pieceCount
+    Self.apply(event, to: &pieces[piece][place % Self.pieceCount])
+  }
+
+  private static func apply(_ event: Event, to call: inout Call) {
     switch event.type {
     case .policyDecision:
-      calls[place].verdict = event.data["status"]?.stringValue.flatMap(
-        VerdictStatus.init(rawValue:))
+      call.verdict = event.data["status"]?.stringValue.flatMap(VerdictStatus.init(rawValue:))
     case .toolStarted:
-      calls[place].isStarted = true
-      if calls[place].status == nil { calls[place].status = .unknown }
+      call.isStarted = true
+      if call.status == nil { call.status = .unknown }
     case .toolResult:
-      calls[place].resultSeq = event.seq
-      calls[place].status = Self.status(of: event.data, isStarted: calls[place].isStarted)
+      call.resultSeq = event.seq
+      call.status = status(of: event.data, isStarted: call.isStarted)
     default: break
     }
   }
@@ -82,16 +129,16 @@ struct CallList: Sendable {
 
   /// Takes in the calls of a summary; `nil` where one of them is not of its form.
   init?(summary entries: [JSONValue]) {
-    calls.reserveCapacity(entries.count)
     for entry in entries {
       guard let object = entry.objectValue, let callId = object["callId"]?.stringValue,
         let caller = object["caller"]?.stringValue, let tool = object["tool"]?.stringValue,
         let seq = object["seq"]?.intValue
       else { return nil }
-      calls.append(
+      append(
         Call(
-          callId: IndexText.name(callId), caller: number(of: caller), tool: number(of: tool),
-          seq: seq, resultSeq: object["resultSeq"]?.intValue ?? -1,
+          callId: IndexText.name(callId), seq: seq,
+          resultSeq: object["resultSeq"]?.intValue ?? -1, caller: number(of: caller),
+          tool: number(of: tool),
           status: object["status"]?.stringValue.flatMap(CallStatus.init(rawValue:)),
           verdict: object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:))))
     }

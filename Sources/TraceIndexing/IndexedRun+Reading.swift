@@ -30,7 +30,8 @@ extension IndexedRun {
       let stop = tail.stop, stop.seq == tail.events - 1,
       let entries = tail.summary["calls"]?.arrayValue, let calls = CallList(summary: entries),
       let object = tail.summary["totals"]?.objectValue,
-      let totals = try? Totals(decoding: object), let head = try? LogHead(path: fullPath)
+      let totals = try? Totals(decoding: object),
+      let head = try? LogHead(path: fullPath, withOnly: Start.keys)
     else { return nil }
     var run = IndexedRun(path: path, stamp: stamp, status: .closed, readFrom: .summary)
     run.start = Start(head.started)
@@ -51,7 +52,7 @@ extension IndexedRun {
     var run = IndexedRun(path: path, stamp: stamp, status: .unreadable, readFrom: .nothing)
     var fold = TotalsFold()
     do {
-      var reader = try LogReader(path: fullPath)
+      var reader = try LogReader(path: fullPath, options: .init(keepsLines: false))
       run.readFrom = .body
       defer {
         run.events = reader.nextSeq
@@ -61,7 +62,10 @@ extension IndexedRun {
         switch head {
         case .event(_, _, let type) where types.contains(type):
           if case .event(let event) = try reader.line() { run.apply(event, &fold) }
-        case .event:
+        case .event(_, _, let type):
+          if let keys = keys[type], let event = try reader.event(withOnly: keys) {
+            run.apply(event, &fold)
+          }
           run.elapsedMicroseconds = max(run.elapsedMicroseconds, try reader.elapsedMicroseconds())
         case .mark("seal"):
           if case .mark(let mark) = try reader.line() {
@@ -86,10 +90,14 @@ extension IndexedRun {
     return run
   }
 
-  /// The types that say something a row holds.
-  private static let types: Set<EventType> = [
-    .runStarted, .modelResult, .decision, .policyDecision, .toolStarted, .toolResult, .runResumed,
-    .stop,
+  /// The types of events that are read whole.
+  private static let types: Set<EventType> = [.runStarted, .decision, .runResumed, .stop]
+  /// Of what other types is read; those that are not here say nothing that a row holds.
+  private static let keys: [EventType: [StaticString]] = [
+    .modelResult: ["callId", "cost", "error", "usage"],
+    .policyDecision: ["callId", "status"],
+    .toolStarted: ["callId"],
+    .toolResult: ["callId", "effect", "status"],
   ]
 
   private mutating func apply(_ event: Event, _ fold: inout TotalsFold) {

@@ -68,6 +68,9 @@ extension IndexedRun {
 
     init() {}
 
+    /// The data that are looked at.
+    static let keys: [StaticString] = ["agent", "case", "goal", "model", "source", "tags"]
+
     /// Reads each value by itself: one that is not what it should be is missing, the others count.
     init(_ event: Event) {
       runId = IndexText.name(event.runId)

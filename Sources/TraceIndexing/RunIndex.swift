@@ -126,7 +126,7 @@ public struct RunIndex {
         continue
       }
       let run = IndexedRun.read(path, at: log, fromSummary: fromSummary)
-      calls += run.calls.calls.count
+      calls += run.calls.count
       batch.append(run)
       report.read += 1
       if batch.count >= Self.batchRuns || calls >= Self.batchCalls {

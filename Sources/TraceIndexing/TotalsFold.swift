@@ -36,7 +36,11 @@ struct TotalsFold {
   }
 
   /// Takes in the reply of a model, or that there was none.
-  mutating func apply(modelResult data: JSONObject) { totals.count(modelResult: data) }
+  mutating func apply(modelResult data: JSONObject) {
+    // What carries the id of a pending call is an event of that call, as for a state.
+    if let callId = data["callId"]?.stringValue, places[ExactText(callId)] != nil { return }
+    totals.count(modelResult: data)
+  }
 
   /// Takes in that a call was started or has its result.
   mutating func apply(toCall event: Event) {

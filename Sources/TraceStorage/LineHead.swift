@@ -24,19 +24,23 @@ extension LineHead {
     self = .mark(name)
   }
 
-  /// The `t` of an event's canonical line, without reading its data; `nil` where the line begins
-  /// otherwise.
-  static func time(scanning line: UnsafeBufferPointer<UInt8>) -> Int? {
+  /// The `time` and `t` of an event's canonical line, without reading its data; `nil` where the line
+  /// begins otherwise.
+  static func times(
+    scanning line: UnsafeBufferPointer<UInt8>
+  ) -> (time: String?, t: Int)? {
     var scanner = Scanner(line: line)
     guard scanner.skip("{\"seq\":"), scanner.number() != nil, scanner.skip(",\"step\":"),
-      scanner.number() != nil, scanner.skip(",\"type\":\""), scanner.name() != nil,
-      scanner.skip(",\"runId\":\""), scanner.name() != nil
+      scanner.number() != nil, scanner.skip(",\"type\":\""), scanner.skipName(),
+      scanner.skip(",\"runId\":\""), scanner.skipName()
     else { return nil }
+    var time: String?
     if scanner.skip(",\"time\":\"") {
-      guard scanner.name() != nil else { return nil }
+      time = scanner.name()
+      if time == nil { return nil }
     }
-    guard scanner.skip(",\"t\":") else { return nil }
-    return scanner.number()
+    guard scanner.skip(",\"t\":"), let t = scanner.number() else { return nil }
+    return (time, t)
   }
 
   private struct Scanner {
@@ -70,15 +74,21 @@ extension LineHead {
     /// Text up to the next quote; plain ASCII without escapes.
     mutating func name() -> String? {
       let start = position
+      guard skipName() else { return nil }
+      return String(decoding: line[start..<(position - 1)], as: UTF8.self)
+    }
+
+    /// Steps over what ``name()`` would read.
+    mutating func skipName() -> Bool {
       while position < line.count, line[position] != UInt8(ascii: "\"") {
         guard (0x20..<0x7f).contains(line[position]), line[position] != UInt8(ascii: "\\") else {
-          return nil
+          return false
         }
         position += 1
       }
-      guard position < line.count else { return nil }
+      guard position < line.count else { return false }
       position += 1
-      return String(decoding: line[start..<(position - 1)], as: UTF8.self)
+      return true
     }
   }
 }

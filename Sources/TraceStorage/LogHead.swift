@@ -9,17 +9,20 @@ public struct LogHead: Sendable, Hashable {
   /// Reads the first line of a log. Neither a checksum nor the rest of the block is looked at; to
   /// trust what it says, read the log.
   ///
+  /// - Parameter keys: the data that are wanted; the others may be missing in ``started``.
   /// - Throws: ``LogError`` where the file does not begin with a whole line of a `run_started`.
   /// - Complexity: O(*n*) in the bytes of that line, 8 MiB at most.
-  public init(path: String) throws(LogError) {
+  public init(path: String, withOnly keys: [StaticString]) throws(LogError) {
     let file = try LogFile.open(path, O_RDONLY)
-    guard let inflater = Inflater() else {
+    guard let buffers = ReadingBuffers.take() else {
       throw LogError(.system(operation: "inflate", errno: ENOMEM), path: path)
     }
-    let line = try Self.firstLine(of: file, inflater)
+    defer { ReadingBuffers.putBack(buffers) }
+    buffers.inflater.reset()
+    let line = try Self.firstLine(of: file, buffers.inflater)
     do throws(LineFault) {
       started = try line.withUnsafeBufferPointer { line throws(LineFault) in
-        try Self.event(parsing: line)
+        try Self.event(parsing: line, withOnly: keys)
       }
     } catch {
       throw LogError(error.error(path: path).code, path: path, offset: 0, block: 0)
@@ -28,8 +31,17 @@ public struct LogHead: Sendable, Hashable {
 
   /// The first event has nothing before it, so no reference can stand in it.
   private static func event(
-    parsing line: UnsafeBufferPointer<UInt8>
+    parsing line: UnsafeBufferPointer<UInt8>, withOnly keys: [StaticString]
   ) throws(LineFault) -> Event {
+    let wanted = EventScan.Wanted(keys: keys + ["formatVersion"])
+    if let times = LineHead.times(scanning: line),
+      var event = EventScan.event(of: line, withOnly: wanted), event.seq == 0,
+      event.type == .runStarted
+    {
+      event.time = times.time
+      try Resolver.checkFormat(of: event)
+      return event
+    }
     guard case .event(var event) = try RawLine(parsing: line), event.seq == 0,
       event.type == .runStarted
     else { throw .line("the first line is not the start of a run") }

@@ -128,7 +128,7 @@ public struct LogReader: EventSource {
   /// The `t` of the event that ``advance()`` stepped to, mostly without reading what it says; 0 for a
   /// mark.
   public func elapsedMicroseconds() throws(LogError) -> Int {
-    if let t = LineHead.time(scanning: cursor.bytes) { return t }
+    if let times = LineHead.times(scanning: cursor.bytes) { return times.t }
     guard case .event(let event) = try cursor.line() else { return 0 }
     return event.t
   }

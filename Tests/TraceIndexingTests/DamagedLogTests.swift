@@ -180,7 +180,7 @@ struct HostileLogTests {
     for seq in 0..<(CallList.limit / 1000 + 3) {
       calls.append(DecisionPayload(.tool(some)), seq: seq)
     }
-    #expect(calls.calls.count == CallList.limit)
+    #expect(calls.count == CallList.limit)
     #expect(calls.unlisted == 3000)
   }
 

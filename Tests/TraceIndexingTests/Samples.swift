@@ -78,7 +78,9 @@ struct SampleRun {
   }
 
   /// Events in any order, with ids that repeat and data that are not what they should be.
-  static func random(seed: UInt64) -> SampleRun {
+  ///
+  /// - Parameter isReadable: whether decisions at least are; a summary leaves out the calls otherwise.
+  static func random(seed: UInt64, isReadable: Bool = false) -> SampleRun {
     var generator = Seeded(seed: seed)
     func pick<T>(_ values: [T]) -> T { values[Int.random(in: 0..<values.count, using: &generator)] }
     var run = SampleRun()
@@ -93,7 +95,8 @@ struct SampleRun {
         run.add(
           .decision, step: step,
           pick([
-            ["kind": "answer", "text": "t"], ["kind": "?"], ["kind": "invalid", "reason": "r"],
+            ["kind": "answer", "text": "t"], ["kind": isReadable ? "tool" : "?"],
+            ["kind": "invalid", "reason": "r"],
           ]))
       case 2: run.add(.toolStarted, step: step, ["callId": .string(pick(ids))])
       case 3: run.result(pick(ids), step: step, status: pick(["ok", "error", "refused", "odd"]))
@@ -106,7 +109,7 @@ struct SampleRun {
           .modelResult, step: step,
           pick([
             ["usage": ["inputTokens": 5, "outputTokens": 2], "cost": 0.5], ["error": "e"],
-            ["cost": 1], ["usage": "odd"],
+            ["cost": 1], ["usage": "odd"], ["cost": 2, "callId": "a"],
             ["usage": ["inputTokens": 9_007_199_254_740_991, "outputTokens": -4]],
           ]))
       default:

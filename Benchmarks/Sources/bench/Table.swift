@@ -30,7 +30,8 @@ struct Table {
     startUp()
     size()
     memory()
-    for name in ["state at one step in the middle", "index build"] where isWanted(name) {
+    indexing()
+    for name in ["state at one step in the middle"] where isWanted(name) {
       row(name, nil, "", nil, "not measured", "")
     }
   }
@@ -56,11 +57,14 @@ struct Table {
     fflush(nil)
   }
 
-  /// The medians of several commands, run in turns.
-  private func medians(_ commands: [[String]]) -> [Cost] {
+  /// The medians of several commands, run in turns; `before` each.
+  private func medians(_ commands: [[String]], before: () -> Void = {}) -> [Cost] {
     var costs = [[Cost]](repeating: [], count: commands.count)
     for _ in 0..<rounds {
-      for (index, command) in commands.enumerated() { costs[index].append(Processes.run(command)) }
+      for (index, command) in commands.enumerated() {
+        before()
+        costs[index].append(Processes.run(command))
+      }
     }
     return costs.map { costs in
       Cost(
@@ -94,6 +98,22 @@ struct Table {
       "… bodies, two jobs", costs[2], "one job", costs[1],
       "\(figure(costs[1].wallSeconds / costs[2].wallSeconds)) × faster (wall)", "≥ 1.8 ×")
     row("… bodies, YAML cases", costs[4], floor, costs[0], times(costs[4], costs[0]), "reported")
+  }
+
+  private func indexing() {
+    guard isWanted("index build") else { return }
+    let (index, floor) = ("\(corpus.runs)/.index.sqlite", "zlib inflating")
+    let costs = medians([
+      [this, "work", "inflate", corpus.list], [binary, "index", corpus.runs],
+      [binary, "index", corpus.runs, "--no-summary"],
+    ]) { _ = unlink(index) }
+    row(
+      "index build, from summaries", costs[1], floor, costs[0], times(costs[1], costs[0]), "≤ 0.3 ×"
+    )
+    row("… from bodies", costs[2], floor, costs[0], times(costs[2], costs[0]), "≤ 1.3 ×")
+    row(
+      "… nothing changed", medians([[binary, "index", corpus.runs]])[0], floor, costs[0], "",
+      "reported")
   }
 
   private func recording() {
@@ -203,9 +223,15 @@ struct Table {
 
   private func memory() {
     guard isWanted("memory"), longMiB > 0 else { return }
+    // An index is of a folder.
+    let folder = "\(corpus.folder)/long-run"
+    _ = mkdir(folder, 0o755)
+    _ = symlink("../long.jsonl.gz", "\(folder)/long.jsonl.gz")
+    _ = unlink("\(folder)/.index.sqlite")
     let works: [(String, [String])] = [
       ("judging", [binary, "run", "--no-summary", corpus.longCase]),
       ("verifying", [binary, "verify", corpus.long]),
+      ("indexing", [binary, "index", folder, "--no-summary"]),
       ("showing", [binary, "show", corpus.long]),
       ("showing as JSON", [binary, "show", "--json", corpus.long]),
       ("replaying to step 3", [binary, "replay", corpus.long, "--step", "3"]),
