@@ -84,7 +84,12 @@ let package = Package(
         "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning", "TraceIndexing",
         "TraceImporting", "TraceReporting", argumentParser,
       ],
-      swiftSettings: strict),
+      swiftSettings: strict,
+      // At a fixed address, so that starting costs no relocation of 100 MB.
+      linkerSettings: [
+        .unsafeFlags(
+          ["-Xclang-linker", "-no-pie"], .when(platforms: [.linux], configuration: .release))
+      ]),
 
     .target(
       name: "TestSupport",

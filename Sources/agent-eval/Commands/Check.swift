@@ -5,6 +5,7 @@ import TraceReporting
 /// Validates files.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "check",
     abstract: "Check case, agent and policy files, and say everything that is wrong at once.")
 
   @Argument(help: "Files, or folders of them.")

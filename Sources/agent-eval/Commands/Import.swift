@@ -8,6 +8,7 @@ import TraceReporting
 /// Turns other tools' traces into run logs.
 struct Import: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "import",
     abstract: "Turn other tools' traces into run logs.",
     discussion: """
       Formats: \(ImportFormat.allCases.map(\.rawValue).joined(separator: ", ")). Left out, the \

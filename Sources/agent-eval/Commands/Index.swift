@@ -5,6 +5,7 @@ import TraceReporting
 /// Keeps the catalogue of a folder of runs.
 struct Index: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "index",
     abstract: "Keep a catalogue of the runs in a folder, in DIR/.index.sqlite.",
     discussion: """
       Reads what is new or has changed, and forgets what is gone. Exits with 0, or with 2 where a log \

@@ -8,6 +8,7 @@ import TraceReporting
 /// Lists runs.
 struct List: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "list",
     abstract: "List the recorded runs of a folder, newest first.",
     discussion: """
       Refreshes the index of the folder first. Exits with 0, or with 2 where a log of the folder could \

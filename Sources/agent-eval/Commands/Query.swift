@@ -6,6 +6,7 @@ import TraceReporting
 /// Puts SQL to the catalogue of a folder.
 struct Query: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "query",
     abstract: "Put a SELECT to the index of a folder of runs.",
     discussion: """
       Tables: runs, calls, tags; Docs/finding-runs.md has their columns. Refreshes the index first; \

@@ -10,6 +10,7 @@ import TraceStorage
 /// Runs one agent.
 struct Record: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "record",
     abstract: "Run an agent and record what it does.",
     discussion: """
       Prints the timeline as it happens and the path of the log. Exits with 0 where the run stopped \

@@ -6,6 +6,7 @@ import TraceReporting
 /// Prints one step of a run and the state it left.
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "replay",
     abstract: "Replay a recorded run to one of its steps.",
     discussion: """
       Prints what the model saw at that step, what it decided, the verdicts and results, and the \

@@ -13,6 +13,7 @@ import TraceReporting
 /// Judges cases.
 struct Run: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "run",
     abstract: "Judge recorded runs by eval cases, or run the agents first.",
     discussion: """
       Exits with 0 where every case passed, 1 where one failed, 2 where one could not be judged or \

@@ -4,6 +4,7 @@ import EvalLoading
 /// Prints JSON Schemas.
 struct Schema: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "schema",
     abstract: "Print the JSON Schema of a kind of file or output.")
 
   @Argument(

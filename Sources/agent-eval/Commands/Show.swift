@@ -6,6 +6,7 @@ import TraceStorage
 /// Prints a run.
 struct Show: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "show",
     abstract: "Print a recorded run as a timeline.",
     discussion: "Exits with 2 after showing what is whole where the log is damaged.")
 

@@ -7,6 +7,7 @@ import TraceStorage
 /// Checks logs for damage and alteration.
 struct Verify: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "verify",
     abstract: "Check that logs are whole and unaltered.",
     discussion: """
       Exits with 0 where every log is whole (the torn end of an unfinished one is a note), with 1 \
