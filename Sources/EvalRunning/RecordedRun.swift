@@ -21,8 +21,8 @@ struct RecordedRun {
     source = "summary"
   }
 
-  /// Reads what a judge looks at: contexts and replies are passed over unread, and what tools
-  /// returned too, unless a matcher asks for it.
+  /// Reads what a judge looks at: contexts and replies are passed over unread, what tools returned
+  /// too, unless a matcher asks for it, and the inputs of calls until somebody asks.
   ///
   /// - Parameter expectations: what the run will be judged by; `nil` where that is not known, and all
   ///   of each event is read.
@@ -40,11 +40,20 @@ struct RecordedRun {
         let event = try reader.event(
           withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: ["name"])
         if let event { trajectory.apply(event) }
-      case .toolResult where readsResults, .toolsListed, .decision, .runResumed, .stop:
+      case .decision:
+        if let decision = reader.decisionOutline() {
+          trajectory.apply(decision)
+        } else if case .event(let event) = try reader.line() {
+          trajectory.apply(event)
+        }
+      case .toolResult where readsResults, .toolsListed, .runResumed, .stop:
         if case .event(let event) = try reader.line() { trajectory.apply(event) }
       case .policyDecision, .toolStarted, .toolResult:
-        let event = try reader.event(withOnly: ["callId", "effect", "status"])
-        if let event { trajectory.apply(event) }
+        if let note = reader.callNote() {
+          trajectory.apply(note)
+        } else if case .event(let event) = try reader.line() {
+          trajectory.apply(event)
+        }
       default: trajectory.passOver(seq)
       }
     }

@@ -64,7 +64,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
   ) {
     self.expectation = expectation
     self.outcome = outcome
-    self.events = Set(events).sorted()
+    self.events = zip(events, events.dropFirst()).allSatisfy(<) ? events : Set(events).sorted()
     self.message = message
     self.expected = expected
     self.actual = actual

@@ -16,7 +16,9 @@ public enum Spelling {
     var best: (word: String, distance: Int)?
     for candidate in words where !candidate.hasSameUTF8(as: word) {
       let other = folded(candidate)
-      guard abs(other.count - plain.count) <= allowed else { continue }
+      guard abs(other.count - plain.count) <= allowed,
+        lettersApart(plain, other) <= 2 * allowed
+      else { continue }
       let found = distance(plain, other)
       // A word of which nothing is left is no slip.
       guard found <= allowed, found < max(plain.count, other.count) || found == 0 else { continue }
@@ -31,6 +33,17 @@ public enum Spelling {
     return best?.word
   }
 
+  /// How many scalars, of ASCII and counted by kind, stand in one word and not in the other. A slip
+  /// changes that by two at most, so that most words are told apart without their distance.
+  private static func lettersApart(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {
+    withUnsafeTemporaryAllocation(of: Int8.self, capacity: 128) { counts in
+      counts.initialize(repeating: 0)
+      for scalar in left where scalar.isASCII { counts[Int(scalar.value)] += 1 }
+      for scalar in right where scalar.isASCII { counts[Int(scalar.value)] -= 1 }
+      return counts.reduce(0) { $0 + abs(Int($1)) }
+    }
+  }
+
   /// How many slips lie between two words: scalars left out, put in, mistaken, or swapped with a
   /// neighbour (optimal string alignment, a restricted Damerau–Levenshtein distance).
   public static func distance(_ left: String, _ right: String) -> Int {
@@ -42,7 +55,11 @@ public enum Spelling {
   }
 
   private static func folded(_ word: String) -> [Unicode.Scalar] {
-    scalars(word).compactMap { $0 == "_" || $0 == "-" ? nil : CaseFolding.fold($0) }
+    scalars(word).compactMap { scalar in
+      guard scalar.isASCII else { return CaseFolding.fold(scalar) }
+      if scalar == "_" || scalar == "-" { return nil }
+      return ("A"..."Z").contains(scalar) ? Unicode.Scalar(scalar.value + 32) : scalar
+    }
   }
 
   private static func distance(_ left: [Unicode.Scalar], _ right: [Unicode.Scalar]) -> Int {

@@ -156,6 +156,7 @@ final class BlockReader {
   // MARK: Inflating
 
   private func inflate(_ block: inout Block) throws(LogError) {
+    if let position = try inflateWhole(block) { return try check(&block, endOfStream: position) }
     inflater.reset()
     memberCRC = CRC32()
     var position = block.offset + MemberHeader.length
@@ -182,12 +183,35 @@ final class BlockReader {
       default: continue
       }
     }
+    try check(&block, endOfStream: position)
+  }
+
+  /// Inflates a member the fast way; `nil` where that does not go, and zlib has the word.
+  private func inflateWhole(_ block: Block) throws(LogError) -> Int? {
+    guard let fast = buffers.wholeInflater else { return nil }
+    let position = block.offset + MemberHeader.length
+    var input = try available(at: position)
+    // A member that goes on behind the window would be inflated in vain.
+    if input.count < window.count * 3 / 4, windowCount == window.count {
+      try show(position, count: window.count)
+      input = try available(at: position)
+    }
+    guard let result = fast.inflate(input, into: text) else { return nil }
+    textCount = result.written
+    if checksLinks {
+      memberCRC = CRC32()
+      memberCRC.update(try bytes(at: block.offset, count: MemberHeader.length))
+      memberCRC.update(UnsafeBufferPointer(rebasing: try available(at: position)[..<result.read]))
+    }
+    return position + result.read
+  }
+
+  /// Compares what stands behind a member's stream with its text.
+  private func check(_ block: inout Block, endOfStream position: Int) throws(LogError) {
     let check = try bytes(at: position, count: 8)
     block.length = position + check.count - block.offset
     guard check.count == 8 else { return }
-    var text = CRC32()
-    text.update(lines)
-    guard check.littleEndian(UInt32.self, at: 0) == text.value,
+    guard check.littleEndian(UInt32.self, at: 0) == textCRC,
       check.littleEndian(UInt32.self, at: 4) == UInt32(truncatingIfNeeded: textCount)
     else { throw error(.badChecksum) }
     block.kind = .whole
@@ -200,6 +224,13 @@ final class BlockReader {
     block.kind = .trailer
   }
 
+  private var textCRC: UInt32 {
+    if let fast = buffers.wholeInflater { return fast.crc32(lines) }
+    var crc = CRC32()
+    crc.update(lines)
+    return crc.value
+  }
+
   /// Inflates some input behind the text so far; makes room as it goes.
   private func inflate(
     _ input: UnsafeBufferPointer<UInt8>
@@ -209,7 +240,7 @@ final class BlockReader {
       if textCount == text.count { try grow() }
       let result = inflater.inflate(
         UnsafeBufferPointer(rebasing: input[read...]),
-        into: UnsafeMutableBufferPointer(rebasing: text[textCount...]))
+        into: UnsafeMutableBufferPointer(rebasing: text[textCount...]), probablyEnds: true)
       read += result.read
       textCount += result.written
       if case .needsRoom = result.progress { continue }
@@ -259,10 +290,15 @@ final class BlockReader {
     return UnsafeBufferPointer(rebasing: window[..<windowCount][(position - windowStart)...])
   }
 
-  /// Up to `count` bytes at a position, fewer only at the end of the file.
-  private func bytes(at position: Int, count: Int) throws(LogError) -> [UInt8] {
+  /// Up to `count` bytes at a position, fewer only at the end of the file. Valid until the window
+  /// moves.
+  private func bytes(
+    at position: Int, count: Int
+  ) throws(LogError) -> UnsafeBufferPointer<UInt8> {
     try show(position, count: count)
-    return Array(window[..<windowCount][(position - windowStart)...].prefix(count))
+    let start = min(position - windowStart, windowCount)
+    let end = min(start + count, windowCount)
+    return UnsafeBufferPointer(rebasing: window[start..<end])
   }
 
   private func error(_ code: LogError.Code) -> LogError {

@@ -1,5 +1,4 @@
-import AgentTrace
-import Glibc
+@_spi(Scanning) import AgentTrace
 
 /// Finds a few of an event's data without reading the others: no value is made of what nobody asks
 /// for.
@@ -15,14 +14,11 @@ struct EventScan {
     var elementKeys: [StaticString] = []
   }
 
-  private let line: UnsafeBufferPointer<UInt8>
-  private let start: UnsafePointer<UInt8>
-  private var position = 0
+  private var scanner: LineScanner
 
   private init?(_ line: UnsafeBufferPointer<UInt8>) {
-    guard let start = line.baseAddress else { return nil }
-    self.line = line
-    self.start = start
+    guard let scanner = LineScanner(line) else { return nil }
+    self.scanner = scanner
   }
 
   /// The event of a line, without its time, with only those data that have some of these keys.
@@ -36,166 +32,163 @@ struct EventScan {
   }
 
   private mutating func event(withOnly wanted: Wanted, runId: String) -> Event? {
-    guard skip("{\"seq\":"), let seq = number(), skip(",\"step\":"), let step = number(),
-      skip(",\"type\":\""), let type = name(), skip(",\"runId\":\""), let run = plainText(),
-      skipTime(), skip(",\"t\":"), let t = number(), skip(",\"data\":{"),
-      let data = members(wanted), position == line.count - 1, skip("}")
+    guard let envelope = Envelope(&scanner), scanner.skip(UInt8(ascii: "{")),
+      let data = members(wanted), scanner.skip(UInt8(ascii: "}")), scanner.isAtEnd,
+      let runId = scanner.text(envelope.runId, known: runId)
     else { return nil }
-    var id = runId
-    let isSame = id.withUTF8 { known in
-      known.count == run.count
-        && memcmp(known.baseAddress ?? start, start + run.lowerBound, run.count) == 0
-    }
-    if !isSame {
-      guard let text = String(validating: line[run], as: UTF8.self) else { return nil }
-      id = text
-    }
     return Event(
-      seq: seq, step: step, type: EventType(rawValue: type), runId: id, t: t, data: data)
+      seq: envelope.seq, step: envelope.step, type: envelope.type, runId: runId, t: envelope.t,
+      data: data)
+  }
+
+  /// The decision of a line, if its kind is `tool` and nothing in it stands for something else.
+  static func decision(of line: UnsafeBufferPointer<UInt8>) -> DecisionOutline? {
+    guard !line.mayHoldForms, var scan = EventScan(line) else { return nil }
+    return scan.decision()
+  }
+
+  /// Keys in the order of canonical data; a decision with any other is the plain reader's.
+  private mutating func decision() -> DecisionOutline? {
+    guard let envelope = Envelope(&scanner), envelope.type == .decision,
+      scanner.skip(UInt8(ascii: "{"))
+    else { return nil }
+    var caller: String?
+    if scanner.skip("\"caller\":\"") {
+      guard let name = scanner.name(), scanner.skip(UInt8(ascii: ",")) else { return nil }
+      caller = text(name)
+    }
+    guard scanner.skip("\"calls\":"), let calls = calls(), scanner.skip(",\"kind\":\"tool\"") else {
+      return nil
+    }
+    if scanner.skip(",\"modelResult\":"), scanner.number() == nil { return nil }
+    guard scanner.skip("}}"), scanner.isAtEnd else { return nil }
+    return DecisionOutline(seq: envelope.seq, step: envelope.step, caller: caller, calls: calls)
+  }
+
+  private mutating func calls() -> [DecisionOutline.Call]? {
+    guard scanner.skip("[{") else { return nil }
+    var calls: [DecisionOutline.Call] = []
+    repeat {
+      guard scanner.skip("\"callId\":\""), let callId = scanner.name(), scanner.skip(",\"input\":")
+      else { return nil }
+      let start = scanner.position
+      guard scanner.skipValue(), case let input = start..<scanner.position, !input.isEmpty,
+        scanner.skip(",\"name\":\""), let name = scanner.name()
+      else { return nil }
+      if scanner.skip(",\"providerCallId\":\""), scanner.plainText() == nil { return nil }
+      guard scanner.skip(UInt8(ascii: "}")) else { return nil }
+      calls.append(
+        DecisionOutline.Call(
+          callId: text(callId), name: text(name), input: Array(scanner.bytes(input))))
+    } while scanner.skip(",{")
+    return scanner.skip(UInt8(ascii: "]")) ? calls : nil
+  }
+
+  /// What a line says of its call.
+  static func callNote(of line: UnsafeBufferPointer<UInt8>) -> CallNote? {
+    guard var scan = EventScan(line) else { return nil }
+    return scan.callNote()
+  }
+
+  private mutating func callNote() -> CallNote? {
+    guard let envelope = Envelope(&scanner), scanner.skip("{\"") else { return nil }
+    var callId: String?
+    var status: String?
+    var isEffectUnknown = false
+    var lastKey = 0..<0
+    repeat {
+      guard let key = scanner.plainText(), scanner.skip(UInt8(ascii: ":")),
+        lastKey.isEmpty || scanner.precedes(lastKey, key)
+      else { return nil }
+      lastKey = key
+      if scanner.isText("callId", at: key) {
+        guard scanner.skip(UInt8(ascii: "\"")), let name = scanner.name() else { return nil }
+        callId = text(name)
+        // Of a start nobody asks more.
+        if envelope.type == .toolStarted { break }
+      } else if scanner.isText("status", at: key) {
+        guard scanner.skip(UInt8(ascii: "\"")), let name = scanner.name() else { return nil }
+        status = text(name)
+      } else if scanner.isText("effect", at: key) {
+        guard scanner.skip(UInt8(ascii: "\"")), let name = scanner.name() else { return nil }
+        isEffectUnknown = scanner.isText("unknown", at: name)
+      } else if !scanner.skipValue() {
+        return nil
+      }
+    } while scanner.skip(",\"")
+    guard let callId, envelope.type == .toolStarted || (scanner.skip("}}") && scanner.isAtEnd)
+    else { return nil }
+    return CallNote(
+      seq: envelope.seq, type: envelope.type, callId: callId, status: status,
+      isEffectUnknown: isEffectUnknown)
+  }
+
+  private func text(_ range: Range<Int>) -> String {
+    String(decoding: scanner.bytes(range), as: UTF8.self)
   }
 
   // MARK: Data
 
   /// The members asked for, up to the end of the object; the position is behind its brace.
   private mutating func members(_ wanted: Wanted) -> JSONObject? {
-    var found = JSONObject()
-    if skip("}") { return found }
+    var found: [JSONObject.Member] = []
+    if scanner.skip(UInt8(ascii: "}")) { return JSONObject() }
     var lastKey = 0..<0
     repeat {
-      guard skip("\""), let key = plainText(), skip(":") else { return nil }
+      guard scanner.skip(UInt8(ascii: "\"")), let key = scanner.plainText(),
+        scanner.skip(UInt8(ascii: ":"))
+      else { return nil }
       // Keys of canonical data grow; a key that stands twice is the plain reader's to refuse.
-      guard lastKey.isEmpty || precedes(lastKey, key) else { return nil }
+      guard lastKey.isEmpty || scanner.precedes(lastKey, key) else { return nil }
       lastKey = key
-      if let list = wanted.list, isText(list, at: key), position < line.count,
-        line[position] == UInt8(ascii: "[")
-      {
+      if let list = wanted.list, scanner.isText(list, at: key), scanner.byte == UInt8(ascii: "[") {
         guard let elements = elements(wanted.elementKeys) else { return nil }
-        found[Self.string(list)] = .array(elements)
+        found.append(JSONObject.Member(key: Self.string(list), value: .array(elements)))
         continue
       }
-      let value = position
-      guard skipValue() else { return nil }
-      if let name = wanted.keys.first(where: { isText($0, at: key) }) {
-        let bytes = UnsafeBufferPointer(rebasing: line[value..<position])
-        guard !bytes.mayHoldForms,
-          let parsed = try? JSONValue(
-            parsing: bytes, options: .init(depthLimit: LogFormat.depthLimit - 2))
-        else { return nil }
-        found[Self.string(name)] = parsed
-      } else if line[key.lowerBound] == UInt8(ascii: "$") {
+      let start = scanner.position
+      guard scanner.skipValue() else { return nil }
+      if let name = wanted.keys.first(where: { scanner.isText($0, at: key) }) {
+        guard let value = value(start..<scanner.position) else { return nil }
+        found.append(JSONObject.Member(key: Self.string(name), value: value))
+      } else if !key.isEmpty, scanner.line[key.lowerBound] == UInt8(ascii: "$") {
         return nil
       }
-    } while skip(",")
-    return skip("}") ? found : nil
+    } while scanner.skip(UInt8(ascii: ","))
+    return scanner.skip(UInt8(ascii: "}")) ? JSONObject(growing: found) : nil
+  }
+
+  /// The value that stands at a place; `nil` where it is not to be read, or holds a form.
+  private func value(_ range: Range<Int>) -> JSONValue? {
+    let bytes = scanner.bytes(range)
+    if bytes.count >= 2, bytes[0] == UInt8(ascii: "\""), bytes.allSatisfy(Self.isPlain) {
+      return .string(
+        String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self))
+    }
+    guard !bytes.mayHoldForms else { return nil }
+    return try? JSONValue(
+      parsing: bytes, options: .init(depthLimit: LogFormat.depthLimit - 2))
+  }
+
+  private static func isPlain(_ byte: UInt8) -> Bool {
+    byte >= 0x20 && byte < 0x7f && byte != UInt8(ascii: "\\")
   }
 
   /// The elements of a list of objects, which begins here; `nil` where one is something else.
   private mutating func elements(_ keys: [StaticString]) -> [JSONValue]? {
-    guard skip("[") else { return nil }
-    if skip("]") { return [] }
+    guard scanner.skip(UInt8(ascii: "[")) else { return nil }
+    if scanner.skip(UInt8(ascii: "]")) { return [] }
     var elements: [JSONValue] = []
     repeat {
-      guard skip("{"), let members = members(Wanted(keys: keys)) else { return nil }
+      guard scanner.skip(UInt8(ascii: "{")), let members = members(Wanted(keys: keys)) else {
+        return nil
+      }
       elements.append(.object(members))
-    } while skip(",")
-    return skip("]") ? elements : nil
+    } while scanner.skip(UInt8(ascii: ","))
+    return scanner.skip(UInt8(ascii: "]")) ? elements : nil
   }
 
   private static func string(_ text: StaticString) -> String {
     text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
-  }
-
-  private func isText(_ text: StaticString, at range: Range<Int>) -> Bool {
-    text.utf8CodeUnitCount == range.count
-      && memcmp(text.utf8Start, start + range.lowerBound, range.count) == 0
-  }
-
-  private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
-    let order = memcmp(
-      start + left.lowerBound, start + right.lowerBound, min(left.count, right.count))
-    return order != 0 ? order < 0 : left.count < right.count
-  }
-
-  // MARK: Stepping
-
-  private mutating func skip(_ text: StaticString) -> Bool {
-    let count = text.utf8CodeUnitCount
-    guard line.count - position >= count, memcmp(start + position, text.utf8Start, count) == 0
-    else { return false }
-    position += count
-    return true
-  }
-
-  private mutating func skipTime() -> Bool {
-    guard skip(",\"time\":\"") else { return true }
-    return plainText() != nil
-  }
-
-  /// Steps over a string that holds no escapes, whose opening quote was stepped over.
-  private mutating func plainText() -> Range<Int>? {
-    let first = position
-    while position < line.count, line[position] >= 0x20, line[position] != UInt8(ascii: "\\") {
-      position += 1
-      if line[position - 1] == UInt8(ascii: "\"") { return first..<(position - 1) }
-    }
-    return nil
-  }
-
-  private mutating func name() -> String? {
-    guard let range = plainText() else { return nil }
-    return String(validating: line[range], as: UTF8.self)
-  }
-
-  /// Up to 15 digits, the first of them not 0 unless alone.
-  private mutating func number() -> Int? {
-    let first = position
-    var value = 0
-    while position < line.count, (0x30...0x39).contains(line[position]) {
-      guard position - first < 15 else { return nil }
-      value = value * 10 + Int(line[position] - 0x30)
-      position += 1
-    }
-    guard position > first, position - first == 1 || line[first] != 0x30 else { return nil }
-    return value
-  }
-
-  /// Steps over a value by its quotes and brackets alone.
-  private mutating func skipValue() -> Bool {
-    var depth = 0
-    while position < line.count {
-      switch line[position] {
-      case UInt8(ascii: "\""):
-        guard skipString() else { return false }
-        if depth == 0 { return true }
-        continue
-      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
-      case UInt8(ascii: "}"), UInt8(ascii: "]"):
-        // Behind a number, a word or nothing: the end of the object around it.
-        if depth == 0 { return true }
-        depth -= 1
-        if depth == 0 {
-          position += 1
-          return true
-        }
-      case UInt8(ascii: ",") where depth == 0: return true
-      default: break
-      }
-      position += 1
-    }
-    return false
-  }
-
-  /// Steps over a string, whose opening quote is here.
-  private mutating func skipString() -> Bool {
-    position += 1
-    let first = position
-    while let found = memchr(start + position, 0x22, line.count - position) {
-      let quote = UnsafeRawPointer(start).distance(to: UnsafeRawPointer(found))
-      position = quote + 1
-      var before = quote
-      while before > first, line[before - 1] == UInt8(ascii: "\\") { before -= 1 }
-      if (quote - before) % 2 == 0 { return true }
-    }
-    return false
   }
 }

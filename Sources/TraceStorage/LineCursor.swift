@@ -267,7 +267,8 @@ final class LineCursor {
   func line() throws(LogError) -> LogLine {
     guard head != nil else { throw error(.badLine("no line was stepped to")) }
     return try catching { () throws(LineFault) in
-      let raw = try RawLine(parsing: self.bytes)
+      let raw = try RawLine(parsing: self.bytes, runId: self.lastRunID)
+      if case .event(let event) = raw { self.lastRunID = event.runId }
       let holdsForms = self.bytes.mayHoldForms
       switch raw {
       case .mark(let mark) where !holdsForms: return .mark(mark)

@@ -1,3 +1,5 @@
+import Glibc
+
 /// The constants of format version 1. Docs/log-format.md is their specification.
 public enum LogFormat {
   /// The name of a closed log ends so.
@@ -66,18 +68,27 @@ struct MemberHeader: Equatable {
     case checksum
   }
 
-  /// Reads the 36 bytes at `offset`, which must be there.
-  init(decoding bytes: some RandomAccessCollection<UInt8>) throws(Fault) {
-    guard bytes.count >= Self.length, bytes.prefix(16).elementsEqual(Self.fixedBytes) else {
-      throw .fixedBytes
-    }
-    let field = Array(bytes.dropFirst(16).prefix(20))
-    guard CRC32.of(Array(field.prefix(16))) == field.littleEndian(UInt32.self, at: 16) else {
-      throw .checksum
-    }
+  /// Reads the first 36 of some bytes; fewer are a fault.
+  init(decoding bytes: UnsafeBufferPointer<UInt8>) throws(Fault) {
+    guard bytes.count >= Self.length, let base = bytes.baseAddress,
+      Self.fixedBytes.withUnsafeBytes({ fixed in
+        fixed.baseAddress.map { memcmp(base, $0, fixed.count) == 0 } ?? false
+      })
+    else { throw .fixedBytes }
+    let field = UnsafeBufferPointer(rebasing: bytes[16..<Self.length])
+    var check = CRC32()
+    check.update(UnsafeBufferPointer(rebasing: field[..<16]))
+    guard check.value == field.littleEndian(UInt32.self, at: 16) else { throw .checksum }
     firstSeq = field.littleEndian(UInt64.self, at: 0)
     previousLength = field.littleEndian(UInt32.self, at: 8)
     previousCRC = field.littleEndian(UInt32.self, at: 12)
+  }
+
+  /// Reads the first 36 of some bytes; fewer are a fault.
+  init(decoding bytes: some RandomAccessCollection<UInt8>) throws(Fault) {
+    self = try Array(bytes.prefix(Self.length)).withUnsafeBufferPointer { bytes throws(Fault) in
+      try MemberHeader(decoding: bytes)
+    }
   }
 
   init(firstSeq: Int, previousLength: Int, previousCRC: UInt32) {
@@ -98,7 +109,9 @@ extension [UInt8] {
   mutating func appendLittleEndian<T: FixedWidthInteger>(_ value: T) {
     Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
   }
+}
 
+extension RandomAccessCollection<UInt8> where Index == Int {
   /// The integer at an index; what lies behind the end counts as zero.
   func littleEndian<T: FixedWidthInteger & UnsignedInteger>(_ type: T.Type, at index: Int) -> T {
     var value: T = 0

@@ -147,6 +147,14 @@ public struct LogReader: EventSource {
       withOnly: EventScan.Wanted(keys: keys, list: list, elementKeys: elementKeys))
   }
 
+  /// The decision that ``advance()`` stepped to, if it is one with calls and nothing in it was said
+  /// before; of any other this is `nil`, and ``line()`` reads it. Inputs are stepped over unread.
+  public func decisionOutline() -> DecisionOutline? { EventScan.decision(of: cursor.bytes) }
+
+  /// What the verdict, start or result that ``advance()`` stepped to says of its call; `nil` where that
+  /// cannot be told from its text alone, and ``line()`` reads it.
+  public func callNote() -> CallNote? { EventScan.callNote(of: cursor.bytes) }
+
   /// How the log ends; `nil` before ``next()`` has returned `nil` or thrown.
   public var ending: Ending? { cursor.ending }
 

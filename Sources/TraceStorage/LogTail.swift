@@ -1,7 +1,7 @@
 public import AgentTrace
 import Glibc
 
-/// The end of a closed log, found in two reads: what its summary and its last seal say.
+/// The end of a closed log, found in one or two reads: what its summary and its last seal say.
 public struct LogTail: Sendable, Hashable {
   /// How many events the log holds.
   public var events: Int
@@ -18,38 +18,91 @@ public struct LogTail: Sendable, Hashable {
   /// - Throws: ``LogError``: `noTrailer` where the log is not closed, or what is damaged.
   public init(path: String) throws(LogError) {
     let file = try LogFile.open(path, O_RDONLY)
+    guard let buffers = ReadingBuffers.take() else {
+      throw LogError(.system(operation: "inflate", errno: ENOMEM), path: path)
+    }
+    defer { ReadingBuffers.putBack(buffers) }
     let size = try file.size()
-    let windowStart = max(0, size - Self.windowBytes)
-    let window = try file.read(at: windowStart, count: size - windowStart)
-    let trailer = try Self.trailer(of: window, at: size, path: path)
-    let offset = size - Trailer.length - Int(trailer.previousLength)
+    var start = max(0, size - Self.usualBytes)
+    var bytes = try Self.read(file, from: start, to: size, buffers)
+    let trailer = try Self.trailer(of: bytes, at: size, path: path)
+    let length = Int(trailer.previousLength)
+    let offset = size - Trailer.length - length
     guard offset >= 0 else { throw LogError(.badLink, path: path, offset: size - Trailer.length) }
-    let reader = try BlockReader(file: file, offset: offset)
-    guard let block = try reader.next(), block.kind == .whole,
-      block.length == Int(trailer.previousLength)
-    else { throw LogError(.badLink, path: path, offset: offset) }
-    let member =
-      offset >= windowStart
-      ? Array(window[(offset - windowStart)..<(offset - windowStart + block.length)])
-      : try file.read(at: offset, count: block.length)
-    guard CRC32.of(member) == trailer.previousCRC else {
-      throw LogError(.badLink, path: path, offset: offset)
+    if offset < start, length <= buffers.window.count {
+      start = offset
+      bytes = try Self.read(file, from: start, to: size - Trailer.length, buffers)
     }
     events = Int(clamping: trailer.firstSeq)
+    if offset >= start {
+      let member = UnsafeBufferPointer(
+        rebasing: bytes[(offset - start)..<(offset - start + length)])
+      if let text = try Self.text(of: member, trailer, buffers, path: path, offset: offset) {
+        (stop, summary, sealDigest) = try Self.lines(of: text, path: path, offset: offset)
+        return
+      }
+    }
+    // A stop of many megabytes.
+    let reader = try BlockReader(file: file, offset: offset)
+    guard let block = try reader.next(), block.kind == .whole, block.length == length,
+      CRC32.of(try file.read(at: offset, count: length)) == trailer.previousCRC
+    else { throw LogError(.badLink, path: path, offset: offset) }
     (stop, summary, sealDigest) = try Self.lines(of: reader.lines, path: path, offset: offset)
   }
 
   /// Enough for the trailer and nearly every closing block.
-  private static let windowBytes = 16 * 1024
+  private static let usualBytes = 4 * 1024
+
+  private static func read(
+    _ file: LogFile, from start: Int, to end: Int, _ buffers: ReadingBuffers
+  ) throws(LogError) -> UnsafeBufferPointer<UInt8> {
+    let room = UnsafeMutableBufferPointer(
+      rebasing: buffers.window[..<min(end - start, buffers.window.count)])
+    let count = try file.read(at: start, into: room)
+    return UnsafeBufferPointer(rebasing: room[..<count])
+  }
 
   private static func trailer(
-    of window: [UInt8], at size: Int, path: String
+    of window: UnsafeBufferPointer<UInt8>, at size: Int, path: String
   ) throws(LogError) -> MemberHeader {
     let bytes = window.suffix(Trailer.length)
-    guard bytes.count == Trailer.length, bytes.suffix(Trailer.body.count) == Trailer.body[...],
+    guard bytes.count == Trailer.length,
+      bytes.suffix(Trailer.body.count).elementsEqual(Trailer.body),
       let header = try? MemberHeader(decoding: bytes)
     else { throw LogError(.noTrailer, path: path, offset: size) }
     return header
+  }
+
+  /// What a closing block inflates to, its checksums compared; `nil` where there is no room for it.
+  private static func text(
+    of member: UnsafeBufferPointer<UInt8>, _ trailer: MemberHeader, _ buffers: ReadingBuffers,
+    path: String, offset: Int
+  ) throws(LogError) -> UnsafeBufferPointer<UInt8>? {
+    var crc = CRC32()
+    crc.update(member)
+    guard crc.value == trailer.previousCRC, (try? MemberHeader(decoding: member)) != nil else {
+      throw LogError(.badLink, path: path, offset: offset)
+    }
+    let body = UnsafeBufferPointer(rebasing: member[MemberHeader.length...])
+    var (read, written) = (0, 0)
+    if let result = buffers.wholeInflater?.inflate(body, into: buffers.text) {
+      (read, written) = result
+    } else {
+      buffers.inflater.reset()
+      let result = buffers.inflater.inflate(body, into: buffers.text, probablyEnds: true)
+      if case .needsRoom = result.progress { return nil }
+      guard case .streamEnd = result.progress else {
+        throw LogError(.badChecksum, path: path, offset: offset)
+      }
+      (read, written) = (result.read, result.written)
+    }
+    let text = UnsafeBufferPointer(rebasing: buffers.text[..<written])
+    var check = CRC32()
+    check.update(text)
+    guard read + 8 == body.count, body.littleEndian(UInt32.self, at: read) == check.value,
+      body.littleEndian(UInt32.self, at: read + 4) == UInt32(truncatingIfNeeded: written)
+    else { throw LogError(.badChecksum, path: path, offset: offset) }
+    return text
   }
 
   private static func lines(
@@ -60,8 +113,12 @@ public struct LogTail: Sendable, Hashable {
     var digest: Digest?
     do throws(LineFault) {
       let holdsForms = text.mayHoldForms
-      for line in text.split(separator: 0x0a) {
-        switch try RawLine(parsing: UnsafeBufferPointer(rebasing: line)) {
+      var start = 0
+      while start < text.count {
+        let end = start + (text.lineLength(from: start) ?? text.count - start)
+        let line = UnsafeBufferPointer(rebasing: text[start..<end])
+        start = end + 1
+        switch try RawLine(parsing: line) {
         case .event(var event):
           if holdsForms {
             event.data = try event.data.unescaped { _, value throws(LineFault) in

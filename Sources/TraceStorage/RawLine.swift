@@ -30,7 +30,12 @@ enum RawLine {
   case event(Event)
   case mark(Mark)
 
-  init(parsing line: UnsafeBufferPointer<UInt8>) throws(LineFault) {
+  /// - Parameter runId: used again, where the line's is the same.
+  init(parsing line: UnsafeBufferPointer<UInt8>, runId: String = "") throws(LineFault) {
+    if let event = Self.event(scanning: line, runId: runId) {
+      self = .event(event)
+      return
+    }
     let value: JSONValue
     do {
       value = try JSONValue(
@@ -49,6 +54,22 @@ enum RawLine {
     } else {
       self = .event(try Self.event(of: envelope))
     }
+  }
+
+  /// The event of a line that begins and ends as this project writes it; of any other the answer is
+  /// `nil`, also where something is wrong with it, which the plain way then says.
+  private static func event(scanning line: UnsafeBufferPointer<UInt8>, runId: String) -> Event? {
+    guard var scanner = LineScanner(line), let envelope = Envelope(&scanner),
+      scanner.byte == UInt8(ascii: "{"), line.last == UInt8(ascii: "}"),
+      let runId = scanner.text(envelope.runId, known: runId),
+      case .object(let data)? = try? JSONValue(
+        parsing: scanner.bytes(scanner.position..<(line.count - 1)),
+        options: JSONValue.ParseOptions(depthLimit: LogFormat.depthLimit - 1))
+    else { return nil }
+    return Event(
+      seq: envelope.seq, step: envelope.step, type: envelope.type, runId: runId,
+      time: envelope.time.map { String(decoding: scanner.bytes($0), as: UTF8.self) },
+      t: envelope.t, data: data)
   }
 
   private static func event(of envelope: JSONObject) throws(LineFault) -> Event {
@@ -94,12 +115,15 @@ extension UnsafeBufferPointer<UInt8> {
   /// Whether a key that begins with `$` may stand in this line; only then can there be anything in
   /// it that stands for something else.
   var mayHoldForms: Bool {
-    contains("\"$") || contains("\\u0024")
-  }
-
-  private func contains(_ text: StaticString) -> Bool {
-    guard let baseAddress else { return false }
-    return memmem(baseAddress, count, text.utf8Start, text.utf8CodeUnitCount) != nil
+    guard let base = baseAddress else { return false }
+    var start = 0
+    while let found = memchr(base + start, 0x24, count - start) {
+      let place = UnsafeRawPointer(base).distance(to: UnsafeRawPointer(found))
+      if place > 0, base[place - 1] == UInt8(ascii: "\"") { return true }
+      start = place + 1
+    }
+    // `$` may be written as an escape too, though not by this project.
+    return memchr(base, 0x5c, count) != nil && memmem(base, count, "\\u0024", 6) != nil
   }
 }
 

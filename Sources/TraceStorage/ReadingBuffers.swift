@@ -8,6 +8,8 @@ final class ReadingBuffers {
   var text: UnsafeMutableBufferPointer<UInt8>
   let window: UnsafeMutableBufferPointer<UInt8>
   let inflater: Inflater
+  /// The fast way, where the machine has one.
+  let wholeInflater: WholeInflater?
 
   static let windowBytes = 128 * 1024
   private static let textBytes = 512 * 1024
@@ -16,6 +18,7 @@ final class ReadingBuffers {
   private init?() {
     guard let inflater = Inflater() else { return nil }
     self.inflater = inflater
+    wholeInflater = WholeInflater()
     text = .allocate(capacity: Self.textBytes)
     window = .allocate(capacity: Self.windowBytes)
   }

@@ -117,15 +117,19 @@ final class Inflater {
   }
 
   /// Inflates from `input` to `output`, from their beginnings.
+  ///
+  /// Told that the stream will probably end, zlib keeps no window of its own where it does: for whole
+  /// blocks with room for all their text. Where it does not end, nothing is lost.
   func inflate(
     _ input: UnsafeBufferPointer<UInt8>, into output: UnsafeMutableBufferPointer<UInt8>,
-    stopsAtBlocks: Bool = false
+    stopsAtBlocks: Bool = false, probablyEnds: Bool = false
   ) -> (progress: Progress, read: Int, written: Int) {
     stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
     stream.pointee.avail_in = uInt(input.count)
     stream.pointee.next_out = output.baseAddress
     stream.pointee.avail_out = uInt(output.count)
-    let result = CZlib.inflate(stream, stopsAtBlocks ? Z_BLOCK : Z_NO_FLUSH)
+    let flush = stopsAtBlocks ? Z_BLOCK : probablyEnds ? Z_FINISH : Z_NO_FLUSH
+    let result = CZlib.inflate(stream, flush)
     let read = input.count - Int(stream.pointee.avail_in)
     let written = output.count - Int(stream.pointee.avail_out)
     let type = stream.pointee.data_type

@@ -22,6 +22,9 @@ struct AgentEval: AsyncParsableCommand {
   static func main() async {
     // A reader that goes away is no failure; writes then fail with EPIPE, see `Output`.
     signal(SIGPIPE, SIG_IGN)
+    // Memory is asked of the system in larger pieces; by default each thread asks page by page.
+    _ = mallopt(-2, 1 << 20)
+    _ = mallopt(-1, 64 << 20)
     let command: any ParsableCommand
     do {
       command = try parseAsRoot()
@@ -83,3 +86,5 @@ private struct LostResults: Error, CustomStringConvertible {
   var reason: String
   var description: String { reason }
 }
+
+@_silgen_name("mallopt") private func mallopt(_ name: Int32, _ value: Int32) -> Int32

@@ -29,7 +29,7 @@ public enum CanonicalJSON {
     switch value {
     case .null: bytes.append(contentsOf: "null".utf8)
     case .bool(let value): bytes.append(contentsOf: (value ? "true" : "false").utf8)
-    case .number(let number): bytes.append(contentsOf: number.token.utf8)
+    case .number(let number): number.append(to: &bytes)
     case .string(let text): appendString(text, to: &bytes)
     case .array(let elements):
       bytes.append(UInt8(ascii: "["))

@@ -42,6 +42,23 @@ public struct JSONNumber: Sendable, Hashable {
     }
   }
 
+  /// Appends ``token``.
+  func append(to bytes: inout [UInt8]) {
+    guard case .integer(let value) = storage, (0..<1_000_000_000).contains(value) else {
+      bytes.append(contentsOf: token.utf8)
+      return
+    }
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 10) { digits in
+      var (rest, start) = (value, 10)
+      repeat {
+        start -= 1
+        digits[start] = UInt8(0x30 + rest % 10)
+        rest /= 10
+      } while rest > 0
+      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: digits[start...]))
+    }
+  }
+
   /// The nearest double; infinite where the number is beyond its range.
   public var doubleValue: Double {
     switch storage {

@@ -30,8 +30,17 @@ public struct JSONObject: Sendable, Hashable {
   public init(_ pairs: [(String, JSONValue)]) {
     self.init()
     members.reserveCapacity(pairs.count)
-    for (key, value) in pairs { self[key] = value }
+    for (key, value) in pairs {
+      if let last = members.last, !last.key.precedesByUTF8(key) {
+        self[key] = value
+      } else {
+        members.append(Member(key: key, value: value))
+      }
+    }
   }
+
+  /// Takes members whose keys are known to grow by their UTF-8; nothing is checked.
+  @_spi(Scanning) public init(growing members: [Member]) { self.members = members }
 
   /// Takes members in any order; `nil` when a key stands twice.
   init?(unique unsorted: [Member]) {

@@ -130,14 +130,23 @@ struct JSONParser {
     try enter()
     var members: [JSONObject.Member] = []
     var hasForeignKey = false
+    // As long as keys grow, the members are in their order and no key stands twice.
+    var isGrowing = true
+    var lastKey = 0..<0
     if try closes(with: UInt8(ascii: "}")) { return .object(JSONObject()) }
     while true {
       skipSpace()
       guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
         throw unexpected()
       }
+      let quote = position
       let (key, value) = try parseString()
       if case .string = value {} else { hasForeignKey = true }
+      if isGrowing {
+        let text = (quote + 1)..<(position - 1)
+        isGrowing = text.count == key.utf8.count && (members.isEmpty || precedes(lastKey, text))
+        lastKey = text
+      }
       skipSpace()
       guard position < bytes.count, bytes[position] == UInt8(ascii: ":") else {
         throw unexpected()
@@ -146,11 +155,22 @@ struct JSONParser {
       members.append(JSONObject.Member(key: key, value: try parseValue()))
       if try !continues(until: UInt8(ascii: "}")) { break }
     }
+    if isGrowing, !hasForeignKey { return .object(JSONObject(growing: members)) }
     if !hasForeignKey, let object = JSONObject(unique: members) { return .object(object) }
     guard options.keepsForeignText else {
       throw JSONError(code: .duplicateKey(Self.repeatedKey(in: members)), offset: start)
     }
     return .bytes(Array(bytes[start..<position]))
+  }
+
+  /// Whether one piece of the text stands before another by its bytes.
+  private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+    var (a, b) = (left.lowerBound, right.lowerBound)
+    while a < left.upperBound, b < right.upperBound {
+      if bytes[a] != bytes[b] { return bytes[a] < bytes[b] }
+      (a, b) = (a + 1, b + 1)
+    }
+    return left.count < right.count
   }
 
   /// Whether the container that was just entered is empty; steps over its end if so.
@@ -187,6 +207,13 @@ struct JSONParser {
     let start = position
     if bytes[position] == UInt8(ascii: "-") { position += 1 }
     let whole = skipDigits()
+    if whole > 0, whole < 19, whole == position - start, whole == 1 || bytes[start] != 0x30,
+      position == bytes.count || !isNumeric(bytes[position])
+    {
+      var value = 0
+      for index in start..<position { value = value &* 10 &+ Int(bytes[index] &- 0x30) }
+      return JSONNumber(value)
+    }
     guard whole > 0 else { throw error(.invalidNumber) }
     if whole > 1, bytes[position - whole] == UInt8(ascii: "0") {
       throw JSONError(code: .invalidNumber, offset: start)
@@ -205,6 +232,11 @@ struct JSONParser {
       guard skipDigits() > 0 else { throw error(.invalidNumber) }
     }
     return JSONNumber(validToken: String(decoding: bytes[start..<position], as: UTF8.self))
+  }
+
+  /// Whether a byte goes on with a number behind its whole part.
+  private func isNumeric(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e")
   }
 
   private mutating func skipDigits() -> Int {

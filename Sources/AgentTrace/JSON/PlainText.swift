@@ -23,6 +23,22 @@ extension UnsafeBufferPointer<UInt8> {
     return index
   }
 
+  /// Whether no byte is 0x80 or above.
+  var isASCII: Bool {
+    let raw = UnsafeRawBufferPointer(self)
+    var index = 0
+    var seen: UInt64 = 0
+    while index + 8 <= count {
+      seen |= raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+      index += 8
+    }
+    while index < count {
+      seen |= UInt64(self[index])
+      index += 1
+    }
+    return seen & 0x8080_8080_8080_8080 == 0
+  }
+
   private static func isEscaped(_ byte: UInt8) -> Bool {
     byte < 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\")
   }

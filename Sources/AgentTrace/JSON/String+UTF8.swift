@@ -44,6 +44,7 @@ extension String {
   /// the same bytes.
   init?(validUTF8 bytes: UnsafeBufferPointer<UInt8>) {
     self = String(decoding: bytes, as: UTF8.self)
+    if bytes.isASCII { return }
     let isSame = withUTF8 { $0.count == bytes.count && Self.compare($0, bytes) == 0 }
     guard isSame else { return nil }
   }

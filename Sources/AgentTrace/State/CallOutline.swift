@@ -10,6 +10,29 @@ public enum CallStatus: String, Sendable, Hashable, CaseIterable {
   case unknown
 }
 
+/// What a verdict, a start or a result says of its call in a word: for readers in a hurry.
+public struct CallNote: Sendable {
+  /// The number of the event.
+  public var seq: Int
+  /// `policy_decision`, `tool_started` or `tool_result`.
+  public var type: EventType
+  /// See ``ProposedCall/callId``.
+  public var callId: String
+  /// The status on the wire; `nil` where it has none.
+  public var status: String?
+  /// Whether nobody knows what the tool did.
+  public var isEffectUnknown: Bool
+
+  /// Nothing is checked.
+  public init(seq: Int, type: EventType, callId: String, status: String?, isEffectUnknown: Bool) {
+    self.seq = seq
+    self.type = type
+    self.callId = callId
+    self.status = status
+    self.isEffectUnknown = isEffectUnknown
+  }
+}
+
 /// A call without its input and result: what a summary says of it.
 public struct CallOutline: Sendable, Hashable {
   /// See ``ProposedCall/callId``.
@@ -32,11 +55,15 @@ public struct CallOutline: Sendable, Hashable {
   /// A summary says that it was started, and not always by which event.
   private var isStartUnnumbered = false
 
-  init(call: ProposedCall, caller: String, seq: Int) {
-    callId = call.callId
+  init(callId: String, caller: String, tool: String, seq: Int) {
+    self.callId = callId
     self.caller = caller
-    tool = call.name
+    self.tool = tool
     self.seq = seq
+  }
+
+  init(call: ProposedCall, caller: String, seq: Int) {
+    self.init(callId: call.callId, caller: caller, tool: call.name, seq: seq)
   }
 
   /// What became of it; `nil` where it has neither start nor result.
@@ -58,14 +85,22 @@ public struct CallOutline: Sendable, Hashable {
 
   /// Takes in an event that carries this call's id.
   mutating func apply(_ event: Event) {
-    switch event.type {
-    case .policyDecision:
-      verdict = event.data["status"]?.stringValue.flatMap(VerdictStatus.init(rawValue:))
-    case .toolStarted: if startedSeq == nil { startedSeq = event.seq }
+    apply(
+      CallNote(
+        seq: event.seq, type: event.type, callId: callId,
+        status: event.data["status"]?.stringValue,
+        isEffectUnknown: event.data["effect"] == "unknown"))
+  }
+
+  /// Takes in what an event says of this call.
+  mutating func apply(_ note: CallNote) {
+    switch note.type {
+    case .policyDecision: verdict = note.status.flatMap(VerdictStatus.init(rawValue:))
+    case .toolStarted: if startedSeq == nil { startedSeq = note.seq }
     case .toolResult:
-      resultSeq = event.seq
-      resultStatus = event.data["status"]?.stringValue
-      isEffectUnknown = event.data["effect"] == "unknown"
+      resultSeq = note.seq
+      resultStatus = note.status
+      isEffectUnknown = note.isEffectUnknown
     default: break
     }
   }

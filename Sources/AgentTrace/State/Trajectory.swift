@@ -5,8 +5,10 @@ public struct Trajectory: Sendable {
   public struct Call: Sendable, Hashable {
     /// Who called what, and what became of it.
     public var outline: CallOutline
-    /// `nil` where only the summary of a log was read.
-    public var input: JSONValue?
+    /// `nil` where only the summary of a log was read. Where the log was read in a hurry, each look
+    /// parses the text again; what is no JSON then counts as lost.
+    public var input: JSONValue? { inputSource.value }
+    fileprivate var inputSource: InputSource
     /// The result, where there is one.
     public var result: ToolResult?
     /// Which decision with calls it belongs to, from 0. Calls of one decision have no order among
@@ -30,6 +32,25 @@ public struct Trajectory: Sendable {
     public var events: [Int] {
       [outline.seq, outline.startedSeq, outline.resultSeq].compactMap { $0 }
     }
+  }
+
+  /// Where the input of a call is found. Two are equal where they lead to equal inputs.
+  fileprivate enum InputSource: Sendable, Hashable {
+    case unknown
+    case value(JSONValue)
+    case text([UInt8])
+
+    var value: JSONValue? {
+      switch self {
+      case .unknown: nil
+      case .value(let value): value
+      case .text(let text): (try? JSONValue(parsing: text)) ?? .lost("an input that is no JSON")
+      }
+    }
+
+    static func == (left: InputSource, right: InputSource) -> Bool { left.value == right.value }
+
+    func hash(into hasher: inout Hasher) { hasher.combine(value) }
   }
 
   /// How the run ended or paused.
@@ -148,10 +169,7 @@ public struct Trajectory: Sendable {
       return
     }
     let caller = payload.caller ?? "agent"
-    if event.step != lastDecidedStep {
-      steps += 1
-      lastDecidedStep = event.step
-    }
+    count(step: event.step)
     var isInvalid = false
     switch payload.decision {
     case .answer(let text, let refs):
@@ -167,10 +185,40 @@ public struct Trajectory: Sendable {
       indexByCallID[call.callId] = calls.count
       calls.append(
         Call(
-          outline: CallOutline(call: call, caller: caller, seq: event.seq), input: call.input,
-          result: nil, group: groups, step: event.step, isInvalid: isInvalid))
+          outline: CallOutline(call: call, caller: caller, seq: event.seq),
+          inputSource: .value(call.input), result: nil, group: groups, step: event.step,
+          isInvalid: isInvalid))
     }
     if !payload.decision.calls.isEmpty { groups += 1 }
+  }
+
+  /// Takes in a decision with calls of which nothing was parsed that nobody may ask for.
+  public mutating func apply(_ decision: DecisionOutline) {
+    passOver(decision.seq)
+    count(step: decision.step)
+    for call in decision.calls {
+      let outline = CallOutline(
+        callId: call.callId, caller: decision.caller ?? "agent", tool: call.name, seq: decision.seq)
+      indexByCallID[call.callId] = calls.count
+      calls.append(
+        Call(
+          outline: outline, inputSource: .text(call.input), result: nil, group: groups,
+          step: decision.step, isInvalid: false))
+    }
+    if !decision.calls.isEmpty { groups += 1 }
+  }
+
+  /// Takes in what an event says of its call, but not what the tool returned.
+  public mutating func apply(_ note: CallNote) {
+    passOver(note.seq)
+    guard let index = indexByCallID[note.callId] else { return }
+    calls[index].outline.apply(note)
+  }
+
+  private mutating func count(step: Int) {
+    guard step != lastDecidedStep else { return }
+    steps += 1
+    lastDecidedStep = step
   }
 
   private mutating func apply(toCall event: Event) {
@@ -181,6 +229,43 @@ public struct Trajectory: Sendable {
     if event.type == .toolResult {
       calls[index].result = try? ToolResultPayload(decoding: event.data).result
     }
+  }
+}
+
+/// A `decision` of kind `tool`, its calls' inputs unparsed: for readers in a hurry.
+public struct DecisionOutline: Sendable {
+  /// One of its calls.
+  public struct Call: Sendable {
+    /// See ``ProposedCall/callId``.
+    public var callId: String
+    /// The tool's name.
+    public var name: String
+    /// The input's JSON text as it stands in the log, which holds no references.
+    public var input: [UInt8]
+
+    /// Nothing is checked.
+    public init(callId: String, name: String, input: [UInt8]) {
+      self.callId = callId
+      self.name = name
+      self.input = input
+    }
+  }
+
+  /// The number of the event.
+  public var seq: Int
+  /// Its step.
+  public var step: Int
+  /// Who makes the calls; `nil` means the agent.
+  public var caller: String?
+  /// In the order of the decision.
+  public var calls: [Call]
+
+  /// Nothing is checked.
+  public init(seq: Int, step: Int, caller: String?, calls: [Call]) {
+    self.seq = seq
+    self.step = step
+    self.caller = caller
+    self.calls = calls
   }
 }
 
@@ -207,7 +292,8 @@ extension Trajectory {
       if let last = self.calls.last, last.outline.seq != outline.seq { groups += 1 }
       self.calls.append(
         Call(
-          outline: outline, input: nil, result: nil, group: groups, step: 0, isInvalid: false))
+          outline: outline, inputSource: .unknown, result: nil, group: groups, step: 0,
+          isInvalid: false))
     }
     for member in summary["recorded"]?.objectValue ?? [:] {
       recorded[member.key] = member.value.stringValue ?? "partial"

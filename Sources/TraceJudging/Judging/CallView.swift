@@ -41,14 +41,22 @@ struct CallView {
     self.trajectory = trajectory
     let end = trajectory.stop.flatMap { $0.isFinal ? $0.seq : nil } ?? .max
     gaps = trajectory.gaps.filter { $0.first <= end }
+    // Most runs have few calls, of few tools: looking through those costs less than hashing.
     var places: [String: Int] = [:]
     var byTool: [(tool: String, indices: [Int])] = []
     for (index, call) in trajectory.calls.enumerated() {
-      if let place = places[call.tool] {
+      let place =
+        byTool.count <= 16
+        ? byTool.firstIndex { $0.tool.hasSameUTF8(as: call.tool) } : places[call.tool]
+      if let place {
         byTool[place].indices.append(index)
-      } else {
-        places[call.tool] = byTool.count
-        byTool.append((call.tool, [index]))
+        continue
+      }
+      byTool.append((call.tool, [index]))
+      if byTool.count == 16 {
+        for (place, known) in byTool.enumerated() { places[known.tool] = place }
+      } else if byTool.count > 16 {
+        places[call.tool] = byTool.count - 1
       }
     }
     indicesByTool = byTool

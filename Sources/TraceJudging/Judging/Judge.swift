@@ -223,7 +223,6 @@ public enum Judge {
     _ expectations: Expectations, _ trajectory: Trajectory
   ) -> [String] {
     guard let names = trajectory.toolNames else { return [] }
-    let known = Set(names).union(trajectory.calls.map(\.tool))
     var warnings: [String] = []
     for (list, entries) in [
       ("toolsCalled", expectations.toolsCalled), ("toolsNotCalled", expectations.toolsNotCalled),
@@ -231,7 +230,10 @@ public enum Judge {
       ("toolsNotProposed", expectations.toolsNotProposed),
     ] {
       for (index, entry) in (entries ?? []).enumerated() {
-        guard let name = entry.tool.literal, !known.contains(name) else { continue }
+        guard let name = entry.tool.literal,
+          !names.contains(where: { $0.hasSameUTF8(as: name) }),
+          !trajectory.calls.contains(where: { $0.tool.hasSameUTF8(as: name) })
+        else { continue }
         let nearest = Spelling.nearest(to: name, among: names)
         warnings.append(
           "\(list)[\(index)]: no tool of this run is named “\(CallWording.short(name))”"

@@ -26,10 +26,14 @@ public struct Glob: Hashable, Sendable {
       pattern = nil
       return
     }
-    var parser = try GlobParser(text)
-    pattern = try Pattern(whole: parser.parse(), text: text)
     literal = nil
     prefix = text.utf8.last == UInt8(ascii: "*") ? Self.plainPrefix(of: text) : nil
+    var parser = try GlobParser(text)
+    guard prefix == nil else {
+      pattern = nil
+      return
+    }
+    pattern = try Pattern(whole: parser.parse(), text: text)
   }
 
   private static func plainPrefix(of text: String) -> String? {

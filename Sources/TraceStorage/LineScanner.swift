@@ -1,0 +1,170 @@
+import AgentTrace
+import Glibc
+
+/// Steps over the bytes of one line as this project writes it, making no value of what it passes.
+///
+/// Nothing that it refuses is thereby wrong: such a line has to be read the plain way.
+struct LineScanner {
+  let line: UnsafeBufferPointer<UInt8>
+  private let start: UnsafePointer<UInt8>
+  private(set) var position = 0
+
+  /// `nil` for an empty line.
+  init?(_ line: UnsafeBufferPointer<UInt8>) {
+    guard let start = line.baseAddress, !line.isEmpty else { return nil }
+    self.line = line
+    self.start = start
+  }
+
+  var isAtEnd: Bool { position == line.count }
+
+  /// The byte that comes next; 0 behind the last, which stands in no line as this project writes it.
+  var byte: UInt8 { position < line.count ? start[position] : 0 }
+
+  mutating func skip(_ text: StaticString) -> Bool {
+    let count = text.utf8CodeUnitCount
+    guard line.count - position >= count, memcmp(start + position, text.utf8Start, count) == 0
+    else { return false }
+    position += count
+    return true
+  }
+
+  mutating func skip(_ byte: UInt8) -> Bool {
+    guard self.byte == byte else { return false }
+    position += 1
+    return true
+  }
+
+  /// Up to 15 digits, the first of them not 0 unless alone.
+  mutating func number() -> Int? {
+    let first = position
+    var value = 0
+    while position < line.count, case let digit = start[position] &- 0x30, digit < 10 {
+      guard position - first < 15 else { return nil }
+      value = value &* 10 &+ Int(digit)
+      position += 1
+    }
+    guard position > first, position - first == 1 || start[first] != 0x30 else { return nil }
+    return value
+  }
+
+  /// Steps over a string without escapes, whose opening quote was stepped over.
+  mutating func plainText() -> Range<Int>? {
+    let first = position
+    while position < line.count, case let byte = start[position], byte >= 0x20,
+      byte != UInt8(ascii: "\\")
+    {
+      position += 1
+      if byte == UInt8(ascii: "\"") { return first..<(position - 1) }
+    }
+    return nil
+  }
+
+  /// The same; `nil` also where a byte is no printable ASCII.
+  mutating func name() -> Range<Int>? {
+    let first = position
+    while position < line.count, case let byte = start[position], byte >= 0x20, byte < 0x7f,
+      byte != UInt8(ascii: "\\")
+    {
+      position += 1
+      if byte == UInt8(ascii: "\"") { return first..<(position - 1) }
+    }
+    return nil
+  }
+
+  /// Steps over a value by its quotes and brackets alone.
+  mutating func skipValue() -> Bool {
+    var depth = 0
+    while position < line.count {
+      switch start[position] {
+      case UInt8(ascii: "\""):
+        guard skipString() else { return false }
+        if depth == 0 { return true }
+        continue
+      case UInt8(ascii: "{"), UInt8(ascii: "["): depth += 1
+      case UInt8(ascii: "}"), UInt8(ascii: "]"):
+        // Behind a number, a word or nothing: the end of the object around it.
+        if depth == 0 { return true }
+        depth -= 1
+        if depth == 0 {
+          position += 1
+          return true
+        }
+      case UInt8(ascii: ",") where depth == 0: return true
+      default: break
+      }
+      position += 1
+    }
+    return false
+  }
+
+  /// Steps over a string, whose opening quote is here.
+  private mutating func skipString() -> Bool {
+    position += 1
+    let first = position
+    while let found = memchr(start + position, 0x22, line.count - position) {
+      let quote = UnsafeRawPointer(start).distance(to: UnsafeRawPointer(found))
+      position = quote + 1
+      var before = quote
+      while before > first, start[before - 1] == UInt8(ascii: "\\") { before -= 1 }
+      if (quote - before) % 2 == 0 { return true }
+    }
+    return false
+  }
+
+  // MARK: What was stepped over
+
+  func isText(_ text: StaticString, at range: Range<Int>) -> Bool {
+    text.utf8CodeUnitCount == range.count
+      && memcmp(text.utf8Start, start + range.lowerBound, range.count) == 0
+  }
+
+  /// Whether one range stands before another by its bytes.
+  func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+    let order = memcmp(
+      start + left.lowerBound, start + right.lowerBound, min(left.count, right.count))
+    return order != 0 ? order < 0 : left.count < right.count
+  }
+
+  func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(rebasing: line[range])
+  }
+
+  /// A text; the known one where it is the same, which spares making another.
+  func text(_ range: Range<Int>, known: String) -> String? {
+    var known = known
+    let isSame = known.withUTF8 { known in
+      known.count == range.count
+        && memcmp(known.baseAddress ?? start, start + range.lowerBound, range.count) == 0
+    }
+    return isSame ? known : String(validating: line[range], as: UTF8.self)
+  }
+}
+
+/// The envelope of an event's line, found without reading its data.
+struct Envelope {
+  var seq: Int
+  var step: Int
+  var type: EventType
+  var runId: Range<Int>
+  var time: Range<Int>?
+  var t: Int
+
+  /// Reads up to `"data":`, behind which the scanner then is; `nil` where the line begins otherwise
+  /// than this project writes it.
+  init?(_ scanner: inout LineScanner) {
+    guard scanner.skip("{\"seq\":"), let seq = scanner.number(), scanner.skip(",\"step\":"),
+      let step = scanner.number(), scanner.skip(",\"type\":\""), let type = scanner.name(),
+      scanner.skip(",\"runId\":\""), let runId = scanner.name()
+    else { return nil }
+    if scanner.skip(",\"time\":\"") {
+      guard let time = scanner.name() else { return nil }
+      self.time = time
+    }
+    guard scanner.skip(",\"t\":"), let t = scanner.number(), scanner.skip(",\"data\":") else {
+      return nil
+    }
+    (self.seq, self.step, self.runId, self.t) = (seq, step, runId, t)
+    self.type = EventType(rawValue: String(decoding: scanner.bytes(type), as: UTF8.self))
+  }
+}
