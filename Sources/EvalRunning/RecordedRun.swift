@@ -57,7 +57,16 @@ struct RecordedRun {
       default: trajectory.passOver(seq)
       }
     }
+    if Self.mayLackEnd(trajectory, reader) { trajectory.markTorn() }
+  }
+
+  /// Whether events may be missing behind the last one.
+  private static func mayLackEnd(_ trajectory: Trajectory, _ reader: LogReader) -> Bool {
     // Behind a final stop nothing of the run can be missing, whatever became of the file's end.
-    if reader.ending != .closed, trajectory.stop?.isFinal != true { trajectory.markTorn() }
+    if trajectory.stop?.isFinal == true { return false }
+    // A gap at the end of a repaired log.
+    if reader.ending != .closed || reader.nextSeq > trajectory.lastSeq + 1 { return true }
+    // A writer that closes a log has stopped its run; `repair` closes also what was cut off before.
+    return trajectory.stop == nil && trajectory.recorded["stop"] == nil
   }
 }

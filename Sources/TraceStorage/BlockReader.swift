@@ -79,6 +79,16 @@ final class BlockReader {
     (previousLength, previousCRC) = offset == 0 ? (0, 0) : (nil, nil)
   }
 
+  /// Goes back to the beginning of a member that the file ended in, to read it again.
+  func rewind(to block: Block) {
+    offset = block.offset
+    number = block.number
+    forget()
+  }
+
+  /// Forgets what was seen of the file, which may have changed.
+  func forget() { (windowStart, windowCount, end) = (0, 0, .max) }
+
   /// The next member, or `nil` at the end of the file.
   func next() throws(LogError) -> Block? {
     textCount = 0

@@ -111,10 +111,7 @@ final class LineCursor {
   private func nextLineInBlock() throws(LogError) -> LineHead? {
     guard let block, position < blocks.textCount else { return nil }
     guard let length = blocks.lines.lineLength(from: position) else {
-      if block.kind == .torn {
-        position = blocks.textCount
-        return nil
-      }
+      if block.kind == .torn { return nil }
       throw error(.badLine("a block ends within a line"))
     }
     guard length < LogFormat.lineLimitBytes else {
@@ -123,8 +120,8 @@ final class LineCursor {
     current = position..<(position + length)
     position += length + 1
     let head = try head(of: bytes)
-    try note(head)
     self.head = head
+    try note(head)
     return head
   }
 
@@ -159,9 +156,12 @@ final class LineCursor {
   private func noteGap() throws(LogError) {
     let data = try mark().data
     guard let first = data["first"]?.intValue, let last = data["last"]?.intValue,
-      first == nextSeq, last >= first, last <= LogFormat.numberLimit
+      first == nextSeq || (isBehindDamage && first > nextSeq), last >= first,
+      last < LogFormat.numberLimit
     else { throw error(.badLine("a gap does not begin where events are missing")) }
-    try noteHole(first...last)
+    if first > nextSeq { try noteHole(nextSeq...(first - 1)) }
+    isBehindDamage = false
+    resolver.noteGap(first...last)
     nextSeq = last + 1
   }
 
@@ -190,9 +190,9 @@ final class LineCursor {
     memberCount += 1
     let firstSeq = Int(clamping: header.firstSeq)
     guard firstSeq <= LogFormat.numberLimit else { throw error(.badLink) }
+    // Where events are missing, a gap mark must say so, and it is the first line of its block.
+    if next.kind != .trailer, firstSeq > nextSeq, beginsWithGap() { return addToIndex(next) }
     guard firstSeq == nextSeq || (isBehindDamage && firstSeq > nextSeq) else {
-      // Where events are missing, a gap mark must say so, and it is the first line of its block.
-      if next.kind != .trailer, firstSeq > nextSeq, beginsWithGap() { return addToIndex(next) }
       throw error(.badLink)
     }
     if firstSeq > nextSeq {
@@ -242,6 +242,37 @@ final class LineCursor {
         .noTrailer, path: path, offset: block?.offset ?? 0, block: block?.number ?? 0,
         intactEvents: nextSeq)
     }
+  }
+
+  /// Takes note that the line stepped to cannot be read.
+  func passOver(_ error: LogError) { damage.append(error) }
+
+  // MARK: Reading on
+
+  /// Takes up reading where the file ended, as far as it has grown since.
+  func takeUp() throws(LogError) {
+    guard isAtEnd else { return }
+    ending = nil
+    guard let old = block, old.kind == .torn else {
+      blocks.forget()
+      // What could be inflated of a member with an error is no part of the block before it.
+      position = blocks.textCount
+      isAtEnd = false
+      return
+    }
+    blocks.rewind(to: old)
+    guard position > 0 else {
+      // Nothing of the block was given out: it is as if it had not been read.
+      if index.last?.offset == old.offset { index.removeLast() }
+      if old.header != nil { memberCount -= 1 }
+      block = nil
+      isAtEnd = false
+      return
+    }
+    // Its text now begins with what was given out, and may go on.
+    guard let again = try blocks.next() else { return }
+    block = again
+    isAtEnd = false
   }
 
   // MARK: Reading the current line

@@ -7,22 +7,29 @@ final class LogFile {
   let descriptor: Int32
   /// The path it was opened under; renaming changes it.
   private(set) var path: String
+  private let system: SystemCalls
 
-  private init(descriptor: Int32, path: String) {
+  private init(descriptor: Int32, path: String, system: SystemCalls) {
     self.descriptor = descriptor
     self.path = path
+    self.system = system
   }
 
-  deinit { close(descriptor) }
+  // What close(2) could report, `sync()` has reported before: its result says nothing new.
+  deinit { _ = system.close(descriptor) }
 
   /// Opens a file. It is not inherited by child processes, so that a tool cannot keep a lock alive.
-  static func open(_ path: String, _ flags: Int32) throws(LogError) -> LogFile {
-    let descriptor = retrying { Glibc.open(path, flags | O_CLOEXEC, 0o644) }
+  static func open(
+    _ path: String, _ flags: Int32, _ system: SystemCalls = .real
+  ) throws(LogError) -> LogFile {
+    let descriptor = retrying { system.open(path, flags | O_CLOEXEC) }
     guard descriptor >= 0 else { throw Self.failure("open", path) }
-    return LogFile(descriptor: descriptor, path: path)
+    return LogFile(descriptor: descriptor, path: path, system: system)
   }
 
-  static func exists(_ path: String) -> Bool { access(path, F_OK) == 0 }
+  static func exists(_ path: String, _ system: SystemCalls = .real) -> Bool {
+    retrying { system.access(path) } == 0
+  }
 
   // MARK: Reading
 
@@ -53,7 +60,7 @@ final class LogFile {
       let rest = UnsafeMutableRawBufferPointer(
         UnsafeMutableBufferPointer(rebasing: buffer[count...]))
       let at = off_t(offset + count)
-      let got = Self.retrying { pread(descriptor, rest.baseAddress, rest.count, at) }
+      let got = Self.retrying { system.read(descriptor, rest.baseAddress, rest.count, at) }
       guard got >= 0 else { throw Self.failure("read", path) }
       if got == 0 { break }
       count += got
@@ -70,7 +77,10 @@ final class LogFile {
       let start = written
       let count = bytes.withUnsafeBytes { buffer in
         let rest = UnsafeRawBufferPointer(rebasing: buffer[start...])
-        return Self.retrying { Glibc.write(descriptor, rest.baseAddress, rest.count) }
+        return Self.retrying { system.write(descriptor, rest.baseAddress, rest.count) }
+      }
+      guard count != 0 else {
+        throw LogError(.system(operation: "write", errno: EIO), path: path)
       }
       guard count > 0 else { throw Self.failure("write", path) }
       written += count
@@ -79,33 +89,36 @@ final class LogFile {
 
   /// Cuts the file to `length` and continues there.
   func truncate(to length: Int) throws(LogError) {
-    guard Self.retrying({ ftruncate(descriptor, off_t(length)) }) == 0 else {
+    guard Self.retrying({ system.truncate(descriptor, off_t(length)) }) == 0 else {
       throw Self.failure("truncate", path)
     }
     try seek(to: length)
   }
 
   func seek(to offset: Int) throws(LogError) {
-    guard lseek(descriptor, off_t(offset), SEEK_SET) >= 0 else { throw Self.failure("seek", path) }
+    guard Self.retrying({ system.seek(descriptor, off_t(offset)) }) >= 0 else {
+      throw Self.failure("seek", path)
+    }
   }
 
   /// Waits until the bytes and the length of the file survive the machine.
   func syncData() throws(LogError) {
-    guard Self.retrying({ fdatasync(descriptor) }) == 0 else {
+    guard Self.retrying({ system.syncData(descriptor) }) == 0 else {
       throw Self.failure("fdatasync", path)
     }
   }
 
   func sync() throws(LogError) {
-    guard Self.retrying({ fsync(descriptor) }) == 0 else { throw Self.failure("fsync", path) }
+    guard Self.retrying({ system.sync(descriptor) }) == 0 else {
+      throw Self.failure("fsync", path)
+    }
   }
 
   // MARK: Names
 
   /// Renames the file; an error where the new name is taken.
   func rename(to name: String) throws(LogError) {
-    // RENAME_NOREPLACE
-    guard Self.retrying({ renameat2(AT_FDCWD, path, AT_FDCWD, name, 1) }) == 0 else {
+    guard Self.retrying({ system.rename(path, name) }) == 0 else {
       if errno == EEXIST { throw LogError(.exists, path: name) }
       throw Self.failure("rename", path)
     }
@@ -113,20 +126,25 @@ final class LogFile {
   }
 
   /// Makes a change of names survive the machine.
-  static func syncFolder(of path: String) throws(LogError) {
-    let folder = folder(of: path)
-    let descriptor = retrying { Glibc.open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC) }
-    guard descriptor >= 0 else { throw failure("open", folder) }
-    defer { close(descriptor) }
-    guard retrying({ fsync(descriptor) }) == 0 else { throw failure("fsync", folder) }
+  func syncFolder() throws(LogError) {
+    try LogFile.open(Self.folder(of: path), O_RDONLY | O_DIRECTORY, system).sync()
+  }
+
+  /// Takes the file's name away, where it still leads to this file.
+  func remove() {
+    if isAt(path) { _ = system.remove(path) }
   }
 
   /// Creates the folder of a file and those above it, where they are missing.
-  static func createFolder(of path: String) throws(LogError) {
+  static func createFolder(
+    of path: String, _ system: SystemCalls = .real
+  ) throws(LogError) {
     let folder = folder(of: path)
-    guard !exists(folder) else { return }
-    try createFolder(of: folder)
-    guard mkdir(folder, 0o755) == 0 || errno == EEXIST else { throw failure("create", folder) }
+    guard !exists(folder, system) else { return }
+    try createFolder(of: folder, system)
+    guard retrying({ system.makeFolder(folder) }) == 0 || errno == EEXIST else {
+      throw failure("create", folder)
+    }
   }
 
   private static func folder(of path: String) -> String {
@@ -142,22 +160,40 @@ final class LogFile {
   /// Takes the lock that makes this process the one writer, and checks that the path still leads to
   /// this file.
   func lock() throws(LogError) {
-    guard Self.retrying({ flock(descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
+    guard Self.retrying({ system.lock(descriptor, LOCK_EX | LOCK_NB) }) == 0 else {
       guard errno == EWOULDBLOCK else { throw Self.failure("lock", path) }
       throw LogError(.inUse(holder: try? holder()), path: path)
     }
     var named = stat()
     let own = try status()
-    guard fstatat(AT_FDCWD, path, &named, 0) == 0, named.st_ino == own.st_ino,
-      named.st_dev == own.st_dev
-    else { throw LogError(.inUse(holder: nil), path: path) }
+    guard Self.retrying({ system.statusOfPath(path, &named) }) == 0 || errno == ENOENT else {
+      throw Self.failure("inspect", path)
+    }
+    guard named.st_ino == own.st_ino, named.st_dev == own.st_dev else {
+      throw LogError(.inUse(holder: nil), path: path)
+    }
+  }
+
+  /// Keeps writers away while the file is read.
+  func lockForReading() throws(LogError) {
+    guard Self.retrying({ system.lock(descriptor, LOCK_SH | LOCK_NB) }) == 0 else {
+      guard errno == EWOULDBLOCK else { throw Self.failure("lock", path) }
+      throw LogError(.inUse(holder: try? holder()), path: path)
+    }
   }
 
   /// Lets others write.
-  func unlock() { _ = flock(descriptor, LOCK_UN) }
+  func unlock() { _ = system.lock(descriptor, LOCK_UN) }
+
+  /// Whether this is the file that a path leads to.
+  func isAt(_ path: String) -> Bool {
+    var named = stat()
+    guard let own = try? status(), system.statusOfPath(path, &named) == 0 else { return false }
+    return named.st_ino == own.st_ino && named.st_dev == own.st_dev
+  }
 
   /// The process that holds the lock, as /proc/locks has it (proc(5)).
-  private func holder() throws(LogError) -> Int? {
+  func holder() throws(LogError) -> Int? {
     let own = try status()
     let (major, minor) = (Self.major(own.st_dev), Self.minor(own.st_dev))
     let locks = try LogFile.open("/proc/locks", O_RDONLY).readAll()
@@ -196,9 +232,25 @@ final class LogFile {
 
   // MARK: -
 
+  /// What changes when the file does.
+  struct Stamp: Equatable {
+    var size: Int
+    var seconds: Int
+    var nanoseconds: Int
+  }
+
+  func stamp() throws(LogError) -> Stamp {
+    let status = try status()
+    return Stamp(
+      size: Int(status.st_size), seconds: status.st_mtim.tv_sec,
+      nanoseconds: status.st_mtim.tv_nsec)
+  }
+
   private func status() throws(LogError) -> stat {
     var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw Self.failure("inspect", path) }
+    guard Self.retrying({ system.status(descriptor, &status) }) == 0 else {
+      throw Self.failure("inspect", path)
+    }
     return status
   }
 

@@ -102,7 +102,7 @@ public struct LogReader: EventSource {
   ///   damage.
   public mutating func next() throws(LogError) -> Event? {
     while let head = try cursor.advance() {
-      guard case .event = head, case .event(let event) = try cursor.line() else { continue }
+      guard case .event = head, case .event(let event)? = try readableLine() else { continue }
       return event
     }
     return nil
@@ -112,8 +112,19 @@ public struct LogReader: EventSource {
   ///
   /// - Throws: ``LogError`` at the first damage, as ``next()``.
   public mutating func nextLine() throws(LogError) -> LogLine? {
-    guard try cursor.advance() != nil else { return nil }
-    return try cursor.line()
+    while try cursor.advance() != nil {
+      if let line = try readableLine() { return line }
+    }
+    return nil
+  }
+
+  /// The line stepped to; `nil` where it cannot be read and damage is skipped.
+  private func readableLine() throws(LogError) -> LogLine? {
+    do { return try cursor.line() } catch {
+      guard cursor.options.skipsDamaged, error.isDamage else { throw error }
+      cursor.passOver(error)
+      return nil
+    }
   }
 
   /// Steps to the next line and says what it is, without reading what it says; `nil` behind the

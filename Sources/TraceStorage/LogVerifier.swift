@@ -158,7 +158,10 @@ private struct Verification {
       saidOnce.commit(line)
     }
     do { _ = try EventPayload(of: event) } catch {
-      find("the data of a \(event.type.rawValue): \(error)", seq: event.seq)
+      // What a missing event had said stands as lost, whatever it was.
+      if cursor.holes.isEmpty || JSONValue.object(event.data).lostCount == 0 {
+        find("the data of a \(event.type.rawValue): \(error)", seq: event.seq)
+      }
     }
     if event.type == .stop, cursor.holes.isEmpty, isComplete,
       let digest = event.data["stateDigest"]?.stringValue,
@@ -177,6 +180,11 @@ private struct Verification {
     switch mark.name {
     case LogFormat.sealMark: check(seal: mark)
     case LogFormat.checkpointMark: check(checkpoint: mark)
+    case LogFormat.gapMark:
+      summary.markGap(through: cursor.nextSeq - 1)
+      if lineInBlock != 0 || blockFirstSeq != cursor.nextSeq {
+        find("a gap is not the first line of a block that begins behind it")
+      }
     case LogFormat.summaryMark:
       if isComplete, mark.data != summary.encoded(totals: state.totals) {
         find("the summary is not the one that follows from the events")

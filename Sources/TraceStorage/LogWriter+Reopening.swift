@@ -35,8 +35,9 @@ extension LogWriter {
   ) throws(LogError) -> (writer: LogWriter, reopened: Reopened) {
     let plain = LogFormat.plainName(path)
     guard plain.hasSuffix(LogFormat.suffix) else { throw LogError(.badName, path: path) }
-    let wasClosed = LogFile.exists(plain)
-    let file = try LogFile.open(wasClosed ? plain : plain + LogFormat.openSuffix, O_RDWR)
+    let wasClosed = LogFile.exists(plain, options.system)
+    let file = try LogFile.open(
+      wasClosed ? plain : plain + LogFormat.openSuffix, O_RDWR, options.system)
     try file.lock()
     var recovery = try Recovery(file: file)
     try recovery.readAll()
@@ -123,6 +124,9 @@ private struct Recovery {
       result.bytesSinceCheckpoint = 0
       add(.otherMark)
     case LogFormat.summaryMark: add(.summary)
+    case LogFormat.gapMark:
+      result.summary.markGap(through: cursor.nextSeq - 1)
+      add(.otherMark)
     default: add(.otherMark)
     }
   }

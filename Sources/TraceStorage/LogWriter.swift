@@ -30,6 +30,8 @@ public final class LogWriter: EventSink {
     public var checkpointBytes: Int
     /// What an event survives once it is appended.
     public var durability: Durability
+    /// What the file is written with.
+    var system = SystemCalls.real
 
     /// A level or size beyond what is allowed counts as the nearest that is.
     public init(
@@ -59,6 +61,8 @@ public final class LogWriter: EventSink {
   /// What stands in the open block, as far as closing the log depends on it.
   private var closing: ClosingBlock
   private var isStopped = false
+  /// Whether the name under which the file is written is on the disk.
+  private var isNameForced = false
   private var isClosed = false
   private var runIsOver: Bool
 
@@ -83,21 +87,27 @@ public final class LogWriter: EventSink {
   ///   one.
   public convenience init(creating path: String, options: Options = .init()) throws(LogError) {
     guard path.hasSuffix(LogFormat.suffix) else { throw LogError(.badName, path: path) }
-    try LogFile.createFolder(of: path)
-    guard !LogFile.exists(path) else { throw LogError(.exists, path: path) }
-    let file = try Self.createOpen(path)
-    try file.lock()
+    try LogFile.createFolder(of: path, options.system)
+    guard !LogFile.exists(path, options.system) else { throw LogError(.exists, path: path) }
+    let file = try Self.createOpen(path, options.system)
+    do { try file.lock() } catch {
+      // Nobody else has written to it, and the next try shall not find it left open.
+      if case .system = error.code { file.remove() }
+      throw error
+    }
     try self.init(path: path, options: options, file: file, start: Start())
   }
 
-  private static func createOpen(_ path: String) throws(LogError) -> LogFile {
+  private static func createOpen(
+    _ path: String, _ system: SystemCalls
+  ) throws(LogError) -> LogFile {
     let open = path + LogFormat.openSuffix
     do {
-      return try LogFile.open(open, O_RDWR | O_CREAT | O_EXCL)
+      return try LogFile.open(open, O_RDWR | O_CREAT | O_EXCL, system)
     } catch {
       guard error.code == .system(operation: "open", errno: EEXIST) else { throw error }
       // The lock says whether its writer lives; it is let go with the descriptor.
-      try LogFile.open(open, O_RDWR).lock()
+      try LogFile.open(open, O_RDWR, system).lock()
       throw LogError(.leftOpen, path: open)
     }
   }
@@ -242,11 +252,62 @@ public final class LogWriter: EventSink {
     do {
       try file.write(blocks.pending)
       blocks.pending.removeAll(keepingCapacity: true)
-      if forcingDisk, options.durability != .none { try file.syncData() }
+      if forcingDisk, options.durability != .none {
+        try file.syncData()
+        if !isNameForced { try file.syncFolder() }
+        isNameForced = true
+      }
     } catch {
       isStopped = true
       throw error
     }
+  }
+
+  // MARK: What repairing needs besides
+
+  /// Leaves the numbers up to `last` unused: the events that had them are lost.
+  func appendGap(through last: Int, reason: String) throws(LogError) {
+    try checkUsable()
+    guard !runIsOver else { throw LogError(.runIsOver, path: path) }
+    guard last >= nextSeq, last < LogFormat.numberLimit else {
+      throw LogError(.wrongNumber(expected: nextSeq, found: last), path: path)
+    }
+    sealBlock()
+    blocks.open(firstSeq: last + 1)
+    let mark = Mark(
+      name: LogFormat.gapMark,
+      data: ["first": JSONValue(nextSeq), "last": JSONValue(last), "reason": .string(reason)])
+    add(mark.encodedLine())
+    summary.markGap(through: last)
+    nextSeq = last + 1
+    closing = .none
+  }
+
+  /// Passes on a mark that this version does not know. It reaches the file with what follows it.
+  func append(_ mark: Mark) throws(LogError) {
+    try checkUsable()
+    if closing != .none { sealBlock() }
+    if !blocks.isOpen { blocks.open(firstSeq: nextSeq) }
+    add(mark.encodedLine())
+    closing = .none
+  }
+
+  /// Ends the open block and goes away; the log stays unfinished.
+  ///
+  /// - Returns: the digest of its last seal.
+  func leaveOpen() throws(LogError) -> Digest {
+    try checkUsable()
+    sealBlock()
+    try write(forcingDisk: true)
+    isClosed = true
+    file.unlock()
+    return blocks.lastDigest
+  }
+
+  /// Takes away what was written: it was no success.
+  func discard() {
+    isStopped = true
+    file.remove()
   }
 
   // MARK: Closing
@@ -284,7 +345,7 @@ public final class LogWriter: EventSink {
     do {
       if options.durability != .none { try file.sync() }
       try file.rename(to: path)
-      if options.durability != .none { try LogFile.syncFolder(of: path) }
+      if options.durability != .none { try file.syncFolder() }
     } catch {
       isStopped = true
       throw error

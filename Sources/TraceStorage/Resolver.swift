@@ -47,6 +47,9 @@ struct Resolver {
     items.isUncertain = true
   }
 
+  /// Takes note of events that a repaired log says are not there: nothing in it was numbered with them.
+  mutating func noteGap(_ range: ClosedRange<Int>) { holes.append(range) }
+
   /// Takes note of a checkpoint's word on the size of the item table.
   mutating func note(itemCount: Int) {
     guard items.isUncertain else { return }

@@ -61,6 +61,10 @@ struct UsageTests {
       Mistake("replay", "x", "--event=-1", says: "numbered from 0"),
       Mistake("replay", "x", "--step", "9223372036854775808", says: "--step"),
       Mistake("verify", says: "logs"),
+      Mistake("repiar", "x", says: "Did you mean “repair”?"),
+      Mistake("repair", says: "log"),
+      Mistake("repair", "x", "--out", "", says: "--out"),
+      Mistake("show", "x", "--follow", "--skip-damaged", says: "--skip-damaged"),
       Mistake("verify", "x", "--expect-digest", "abc", says: "64"),
       Mistake(
         "verify", "x", "--expect-digest", String(repeating: "A", count: 64), says: "lower-case"),
@@ -100,6 +104,7 @@ struct UsageTests {
     arguments: [
       ["--help"], ["-h"], ["help"], ["help", "run"], ["run", "--help"], ["check", "-h"],
       ["record", "--help"], ["show", "--help"], ["replay", "--help"], ["verify", "--help"],
+      ["repair", "--help"],
       ["import", "--help"], ["schema", "--help"],
     ])
   func help(_ arguments: [String]) async throws {
@@ -179,6 +184,9 @@ struct UsageTests {
         "verify", "Fixtures/runs", "nowhere.jsonl.gz", "Fixtures/damaged", status: 1,
         says: "unreadable"),
       Row("verify", "Fixtures/runs", "nowhere.jsonl.gz", status: 2, says: "unreadable"),
+      Row("repair", "nowhere.jsonl.gz", status: 2, says: "there is no such log"),
+      Row("repair", "Package.swift", status: 2, says: "Package.swift"),
+      Row("repair", "Fixtures", status: 2, says: "Is a directory"),
       Row("list", "nowhere", status: 2, says: "nowhere"),
       Row("index", "nowhere", status: 2, says: "nowhere"),
       Row("query", "nowhere", "select 1", status: 2, says: "nowhere"),

@@ -14,7 +14,12 @@ struct ReadingTests {
     var reader = try LogReader(path: path)
     var trajectory = Trajectory()
     while let event = try reader.next() { trajectory.apply(event) }
-    if reader.ending != .closed, trajectory.stop?.isFinal != true { trajectory.markTorn() }
+    if trajectory.stop?.isFinal != true,
+      reader.ending != .closed || reader.nextSeq > trajectory.lastSeq + 1
+        || (trajectory.stop == nil && trajectory.recorded["stop"] == nil)
+    {
+      trajectory.markTorn()
+    }
     return trajectory
   }
 

@@ -49,6 +49,12 @@ public struct RunSummary: Sendable, Hashable {
     }
   }
 
+  /// Takes in that the events up to this number are missing, as a `gap` of a repaired log says.
+  public mutating func markGap(through last: Int) {
+    mayHideCalls = true
+    nextSeq = last + 1
+  }
+
   private mutating func append(_ payload: DecisionPayload, seq: Int) {
     for call in payload.decision.calls where hasAllCalls {
       outlines.append(

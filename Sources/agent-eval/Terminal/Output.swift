@@ -57,6 +57,20 @@ enum Output {
     write(Array("\r\u{1b}[K\(text())".utf8), to: STDERR_FILENO)
   }
 
+  /// Waits; shorter where whoever reads standard output goes away, which counts as its end.
+  static func wait(milliseconds: Int32) {
+    var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
+    if poll(&output, 1, milliseconds) > 0 { failure.store(EPIPE, ordering: .relaxed) }
+  }
+
+  /// Sees to it that SIGINT and SIGTERM end this process, also where its parent had blocked them.
+  static func letSignalsEnd() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in [SIGINT, SIGTERM] { sigaddset(&signals, signal) }
+    pthread_sigmask(Int32(SIG_UNBLOCK), &signals, nil)
+  }
+
   private static let hasTerminal = isatty(STDERR_FILENO) == 1
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
