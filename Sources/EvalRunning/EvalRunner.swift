@@ -114,7 +114,7 @@ public struct EvalRunner: Sendable {
     let read = try run ?? RecordedRun(path: log, for: evalCase.expected)
     return TrialResult(
       runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
-      judgement: Judge.judge(read.trajectory, against: evalCase.expected))
+      judgement: Judge.judge(read.trajectory, read.chronicle, against: evalCase.expected))
   }
 
   /// The logs that show what became of a case; made now where the options or the case say so.

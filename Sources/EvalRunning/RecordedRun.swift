@@ -5,6 +5,8 @@ import TraceStorage
 /// A log read for judging.
 struct RecordedRun {
   var trajectory: Trajectory
+  /// What expectations ask beyond that; `nil` where they ask nothing.
+  var chronicle: Chronicle?
   /// The path of the file that was read.
   var path: String
   /// `body` or `summary`: what of the log was read.
@@ -32,6 +34,10 @@ struct RecordedRun {
     var reader = try LogReader(path: path, options: .init(keepsLines: false))
     trajectory = Trajectory()
     self.path = reader.path
+    if let expectations, !expectations.facts.isEmpty {
+      try readWhole(&reader, for: expectations)
+      return
+    }
     let readsResults = expectations?.looksAtResults ?? true
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
@@ -57,6 +63,30 @@ struct RecordedRun {
       default: trajectory.passOver(seq)
       }
     }
+    markTorn(reader)
+  }
+
+  /// Reads each event that the expectations need as it stands.
+  private mutating func readWhole(
+    _ reader: inout LogReader, for expectations: Expectations
+  ) throws(LogError) {
+    var chronicle = Chronicle(for: expectations)
+    let types = chronicle.facts.eventTypes
+    while let head = try reader.advance() {
+      guard case .event(let seq, _, let type) = head else { continue }
+      guard types?.contains(type) ?? true else {
+        trajectory.passOver(seq)
+        continue
+      }
+      guard case .event(let event) = try reader.line() else { continue }
+      trajectory.apply(event)
+      chronicle.apply(event)
+    }
+    self.chronicle = chronicle
+    markTorn(reader)
+  }
+
+  private mutating func markTorn(_ reader: borrowing LogReader) {
     if Self.mayLackEnd(trajectory, reader) { trajectory.markTorn() }
   }
 

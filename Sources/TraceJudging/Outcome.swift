@@ -41,6 +41,14 @@ public enum CaseOutcome: String, Sendable, Hashable, CaseIterable {
   }
 }
 
+/// What it means for a case that an expectation is not met. Raw values are the wire format.
+public enum Severity: String, Sendable, Hashable, CaseIterable {
+  /// The case fails.
+  case error
+  /// It is told, and decides nothing.
+  case warning
+}
+
 /// What the judge says of one expectation, with the evidence.
 public struct ExpectationOutcome: Sendable, Hashable {
   /// Which expectation: its place below `expected` in the case, such as `stopReason` or
@@ -56,6 +64,8 @@ public struct ExpectationOutcome: Sendable, Hashable {
   public var expected: String?
   /// What was there instead.
   public var actual: String?
+  /// What it means if it is not met.
+  public var severity = Severity.error
 
   /// Sorts the events and leaves out what stands twice; nothing is checked.
   public init(
@@ -78,6 +88,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
     ]
     object["expected"] = expected.map(JSONValue.string)
     object["actual"] = actual.map(JSONValue.string)
+    if severity != .error { object["severity"] = .string(severity.rawValue) }
     return .object(object)
   }
 }
@@ -95,6 +106,13 @@ public struct Judgement: Sendable, Hashable {
     self.warnings = warnings
   }
 
-  /// The outcome of the whole.
-  public var outcome: CaseOutcome { CaseOutcome(of: outcomes.lazy.map(\.outcome)) }
+  /// The outcome of the whole. An expectation that only warns counts as met, unless it was not
+  /// exercised or cannot be verified; then it counts for nothing.
+  public var outcome: CaseOutcome {
+    CaseOutcome(
+      of: outcomes.lazy.map { outcome in
+        guard outcome.severity == .warning else { return outcome.outcome }
+        return outcome.outcome == .pass || outcome.outcome == .fail ? .pass : .notExercised
+      })
+  }
 }

@@ -64,7 +64,7 @@ struct CaseLoaderTests {
         "F/a.yaml:11:19: error: [1].expected.toolsCalled[1].tmes: unknown key “tmes”; did you mean “times”?",
         "F/a.yaml:12:16: error: [1].expected.toolsCalled[2].tool: a class that no “]” closes; write “\\[” for the character, at character 1 of the pattern",
         "F/a.yaml:13:11: error: [2].caseId: the case id “one” is there already, at F/a.yaml:1",
-        "F/a.yaml:14:13: error: [2].expected: nothing is expected; add one of stopReason, toolsCalled, toolsNotCalled, toolsProposed, toolsNotProposed, maxSteps, maxToolCalls, answer",
+        "F/a.yaml:14:13: error: [2].expected: nothing is expected; add one of stopReason, toolsCalled, toolsNotCalled, toolsProposed, toolsNotProposed, maxSteps, maxToolCalls, answer or one of the other words",
         "F/a.yaml:15:3: error: [3]: the key “expected” is missing",
       ])
   }

@@ -55,7 +55,7 @@ struct FileSchemaTests {
   @Test("The schema of matchers names every operator of this version")
   func operators() {
     let known = MatcherSchema.definitions["operators"]?["properties"]?.objectValue?.keys ?? []
-    #expect(Set(known) == Set(Matcher.operatorNames).subtracting(["$from"]))
+    #expect(Set(known) == Set(Matcher.operatorNames))
   }
 
   // MARK: The loader and the schema agree
@@ -342,11 +342,45 @@ private let wholeCase = """
     maxSteps: 3
     maxToolCalls: 4
     answer: {$not: {$contains: {a: {$absent: true}}}, $ignoreCase: x, $lte: 5}
+    extra: forbid
+    eachCall: [{tool: a, input: {b: {$from: {tool: c, path: /d, input: {e: 1}}}}, defaults: {k: 1}, ignore: [f]}]
+    time:
+      - {eventually: a, within: 3}
+      - {never: [{called: b}, {proposed: {tool: c}}], after: {returned: {tool: d, status: error}}, within: 2}
+      - {expect: {approval: granted, tool: t, input: {a: 1}, caller: c, by: ana}, before: {tool: e}}
+      - {only: {verdict: [allow, deny], rule: r, reason: {$contains: x}}, until: {stop: success}}
+      - {never: {reply: y, by: ana}, before: [{answer: z}, {invalidDecision: true}, {stop: true}]}
+    budget: {steps: 1, tokens: 2, cost: 0.5, seconds: 3, tools: {"s*": {calls: 1, seconds: 2}}, subRuns: true}
+    noRepeatedSideEffect: [pay]
+    noLoops: 3
+    maxInvalidDecisions: 0
+    maxRetries: 1
+    answerJson: {a: 1}
+    evidence: {observed: true, min: 1, cites: [a, {tool: b}]}
+    state: {/totals/steps: 3}
+    policy:
+      given: [{verdict: deny, tool: a, rule: r, times: 1}]
+      notGiven: [{reason: {$regex: x}}]
+      approvals: [{approval: any, by: b, times: {min: 1}}]
+      noApprovals: [{approval: denied}]
+    noApprovalBypass: true
+    context:
+      - {steps: {min: 1}, offers: a, neverOffers: [b], contains: c, neverContains: [d, {$regex: e}]}
+      - {evidence: [a], maxTokens: 5, omits: [{ref: r, reason: s}], neverOmits: x}
+    memory: {read: [k, {scope: s, key: k, value: 1, times: 2}], notRead: [a], written: [b], notWritten: [c]}
+    exec: [{command: [p, q], timeoutSeconds: 5, maxOutputBytes: 9}]
+    severity: warning
   """
 
 // MARK: - Tables
 
 private let validCases = [
+  "{caseId: a, expected: [{maxSteps: 1}, {severity: warning, maxToolCalls: 2}]}",
+  "{caseId: a, expected: {time: [{never: a, after: b, within: 0}, {only: [a, b]}]}}",
+  "{caseId: a, expected: {time: [{expect: {stop: [success]}, after: {returned: a}}]}}",
+  "{caseId: a, expected: {budget: {tools: {a: {calls: 0}}}, noRepeatedSideEffect: true}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, input: {}, defaults: {b: null}}], extra: allow}}",
+  "{caseId: a, expected: {policy: {given: [{}]}, state: {'': {$any: true}}, memory: {read: [x]}}}",
   "{caseId: a, expected: {stopReason: success}}",
   "{$schema: x, caseId: a, input: x, agent: a.yaml, expected: {stopReason: [success, blocked]}}",
   "{caseId: a, recording: r, agent: a.yaml, expected: {toolsCalled: [a, 'b_*', {tool: c}]}}",
@@ -366,6 +400,26 @@ private let validCases = [
 ]
 
 private let invalidCases = [
+  "{caseId: a, expected: {extra: forbid}}", "{caseId: a, expected: {extra: forbid, maxSteps: 1}}",
+  "{caseId: a, expected: {severity: warning}}", "{caseId: a, expected: []}",
+  "{caseId: a, expected: [{severity: fatal, maxSteps: 1}]}",
+  "{caseId: a, expected: [{maxSteps: 1}, {}]}", "{caseId: a, expected: {time: []}}",
+  "{caseId: a, expected: {time: [{eventually: a, after: b}]}}",
+  "{caseId: a, expected: {time: [{expect: a}]}}", "{caseId: a, expected: {time: [{before: a}]}}",
+  "{caseId: a, expected: {time: [{never: a, until: b, within: 1}]}}",
+  "{caseId: a, expected: {time: [{never: a, only: b}]}}",
+  "{caseId: a, expected: {time: [{never: a, before: b, after: c}]}}",
+  "{caseId: a, expected: {time: [{never: {called: a, stop: true}}]}}",
+  "{caseId: a, expected: {time: [{never: {tool: a, times: 2}}]}}",
+  "{caseId: a, expected: {time: [{never: {verdict: denied}}]}}",
+  "{caseId: a, expected: {budget: {subRuns: true}}}", "{caseId: a, expected: {budget: {step: 1}}}",
+  "{caseId: a, expected: {eachCall: [a]}}", "{caseId: a, expected: {eachCall: [{tool: a}]}}",
+  "{caseId: a, expected: {toolsCalled: [{tool: a, ignore: [b]}]}}",
+  "{caseId: a, expected: {noLoops: 1}}", "{caseId: a, expected: {state: {steps: 1}}}",
+  "{caseId: a, expected: {policy: {}}}", "{caseId: a, expected: {context: {steps: 1}}}",
+  "{caseId: a, expected: {exec: [{command: []}]}}",
+  "{caseId: a, expected: {answer: {$from: {tool: a}}}}",
+  "{caseId: a, expected: {answer: {$from: {tool: a, path: b}}}}",
   "{caseId: a}", "{caseId: a, expected: {}}", "{expected: {maxSteps: 1}}",
   "{caseId: '', expected: {maxSteps: 1}}", "{caseId: 1, expected: {maxSteps: 1}}",
   "{caseId: \"a\\tb\", expected: {maxSteps: 1}}", "{caseId: a, expected: [maxSteps]}",

@@ -8,7 +8,7 @@ struct OracleTests {
   private static let tools = ["a", "b", "c"]
 
   /// Every list of at most so many of the words.
-  private static func lists(of words: [String], upTo length: Int) -> [[String]] {
+  static func lists(of words: [String], upTo length: Int) -> [[String]] {
     var all: [[String]] = [[]]
     var last: [[String]] = [[]]
     for _ in 0..<length {
@@ -19,7 +19,7 @@ struct OracleTests {
   }
 
   /// Every way to part so many calls into decisions: the decision of each call.
-  private static func groupings(of count: Int) -> [[Int]] {
+  static func groupings(of count: Int) -> [[Int]] {
     guard count > 0 else { return [[]] }
     return (0..<(1 << (count - 1))).map { cuts in
       var group = 0
@@ -30,7 +30,7 @@ struct OracleTests {
     }
   }
 
-  private static func trajectory(_ calls: [PlainOracle.Call]) -> Trajectory {
+  static func trajectory(_ calls: [PlainOracle.Call]) -> Trajectory {
     let groups = Set(calls.map(\.group)).sorted().map { group in
       calls.filter { $0.group == group }.map {
         RecordedRun.Call($0.tool, [:], $0.ran ? .ok() : .refused)
@@ -88,15 +88,21 @@ struct OracleTests {
     }
   }
 
-  @Test("all traces of up to four calls of three tools, in all decisions", arguments: 0...4)
+  @Test(
+    "all traces of up to six calls of three tools, in all decisions",
+    arguments: 0...TestRun.count(4, long: 6))
   func traces(length: Int) {
-    let longest = TestRun.count(length == 4 ? 1 : 2, long: 3)
+    let longest = TestRun.count(length == 4 ? 1 : 2, long: length > 4 ? 2 : 3)
+    var pairs = 0
+    defer { print("lists of calls, traces of \(length) calls: \(pairs) pairs") }
     let words = Self.lists(of: Self.tools + ["*"], upTo: longest)
     for tools in Self.lists(of: Self.tools, upTo: length) where tools.count == length {
       for groups in Self.groupings(of: length) {
         let calls = zip(tools, groups).map { PlainOracle.Call(tool: $0, group: $1) }
         let run = Self.trajectory(calls)
         for list in words { Self.compare(list, calls, run) }
+        // Four lists in three orders each.
+        pairs += words.count * 12
       }
     }
   }

@@ -93,6 +93,15 @@ struct RecordedRun {
     append(.stop, Stop(reason: reason, isFinal: isFinal).encoded)
   }
 
+  /// The events of a whole run: one decision for each group of calls, an answer, a stop.
+  static func events(_ groups: [[Call]]) -> [Event] {
+    var run = RecordedRun()
+    for group in groups { run.decide(group) }
+    run.answer("done")
+    run.stop()
+    return run.events
+  }
+
   /// A whole run: one decision for each group of calls, an answer, a stop.
   static func whole(
     _ groups: [[Call]], tools: [String] = [], recorded: [String: String] = [:],

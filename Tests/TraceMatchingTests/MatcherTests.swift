@@ -138,7 +138,7 @@ struct MatcherTests {
       (#"{"a":[{"$foo":1}]}"#, "/a/0/$foo", .unknownOperator("$foo", nearest: nil)),
       (#"{"$":1}"#, "/$", .unknownOperator("$", nearest: nil)),
       (#"{"$gt":1,"a":2}"#, "/$gt", .mixedKeys(operator: "$gt", key: "a")),
-      (#"{"a":{"$from":"x"}}"#, "/a/$from", .laterVersion(operator: "$from")),
+      (#"{"a":{"$from":"x"}}"#, "/a/$from", .misplaced(operator: "$from")),
       (#"{"$any":false}"#, "/$any", .badOperand(operator: "$any", needs: "true")),
       (#"{"$absent":1}"#, "/$absent", .badOperand(operator: "$absent", needs: "true or false")),
       (

@@ -36,6 +36,19 @@ public struct ModelRequest: Sendable {
   /// The tools that the packet discloses.
   public var tools: [ToolDefinition]
 
+  /// Nothing is checked.
+  public init(
+    step: Int, tryNumber: Int, attempt: Int, number: Int, packet: ContextPacket,
+    tools: [ToolDefinition]
+  ) {
+    self.step = step
+    self.tryNumber = tryNumber
+    self.attempt = attempt
+    self.number = number
+    self.packet = packet
+    self.tools = tools
+  }
+
   /// SHA-256 of the canonical messages and tools: what the model is asked, and nothing else.
   public var digest: String {
     Digest(

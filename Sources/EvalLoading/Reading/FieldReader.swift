@@ -94,7 +94,7 @@ final class FieldReader {
       report(
         "unknown operator \(name.quoted)", hint: "did you mean “\(nearest)”?", at: .key,
         deeper: deeper)
-    case .unknownOperator, .laterVersion, .mixedKeys:
+    case .unknownOperator, .misplaced, .mixedKeys:
       report(error.code.phrase, at: .key, deeper: deeper)
     default: report(error.code.phrase, deeper: deeper)
     }

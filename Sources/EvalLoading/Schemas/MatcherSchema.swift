@@ -90,6 +90,22 @@ enum MatcherSchema {
         "additionalProperties": ["if": hasOperator, "then": ["$ref": "#/$defs/operators"]],
       ]
     ),
+    (
+      "$from", "A value that an earlier result held, in the input of a call or an answer.",
+      [
+        "type": "object", "additionalProperties": false, "required": ["tool", "path"],
+        "properties": [
+          "tool": [
+            "type": "string", "description": "The tool, or a glob, whose result held it.",
+          ],
+          "path": [
+            "type": "string", "pattern": "^(/([^~]|~[01])*)?$",
+            "description": "From the data of the result to the value; * is every key or element.",
+          ],
+          "input": ["$ref": "#/$defs/matcher", "description": "What went into that call."],
+        ],
+      ]
+    ),
     ("$literal", "This value, with keys such as $regex taken as they are.", [:]),
   ]
 

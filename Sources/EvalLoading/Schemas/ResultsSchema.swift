@@ -82,6 +82,10 @@ enum ResultsSchema {
       "message": ["type": "string", "description": "One sentence for a person."],
       "expected": ["type": "string", "description": "What was asked."],
       "actual": ["type": "string", "description": "What was there instead."],
+      "severity": [
+        "enum": ["error", "warning"],
+        "description": "warning where the case does not fail by it; else left out.",
+      ],
     ],
   ]
 }

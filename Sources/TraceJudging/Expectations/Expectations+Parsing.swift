@@ -12,16 +12,16 @@ extension Expectations {
   /// - Throws: ``ExpectationErrors`` with every mistake at once. Expecting nothing at all is one.
   public init(parsing value: JSONValue) throws(ExpectationErrors) {
     var reader = ExpectationReader()
-    self = reader.read(value)
+    self = reader.readAll(value)
     guard reader.problems.isEmpty else { throw ExpectationErrors(problems: reader.problems) }
   }
 }
 
 /// Reads expectations and collects what is wrong with them.
-private struct ExpectationReader {
+struct ExpectationReader {
   private(set) var problems: [ExpectationProblem] = []
 
-  private mutating func report(
+  mutating func report(
     _ pointer: JSONPointer, isKey: Bool = false, _ message: String, hint: String? = nil
   ) {
     problems.append(
@@ -29,7 +29,7 @@ private struct ExpectationReader {
   }
 
   /// Reports keys that are none of `names`.
-  private mutating func checkKeys(
+  mutating func checkKeys(
     of object: JSONObject, at pointer: JSONPointer, among names: [String]
   ) {
     for key in object.keys where !names.contains(where: { $0.hasSameUTF8(as: key) }) {
@@ -41,23 +41,54 @@ private struct ExpectationReader {
     }
   }
 
-  mutating func read(_ value: JSONValue) -> Expectations {
-    var expectations = Expectations()
+  /// Reads a mapping of expectations, or a list of such mappings, of which some may only warn.
+  mutating func readAll(_ value: JSONValue) -> Expectations {
     let root = JSONPointer()
+    guard let elements = value.arrayValue else {
+      let severity = severity(value, at: root)
+      let own = read(value, at: root)
+      guard severity == .warning else { return own }
+      var expectations = Expectations()
+      expectations.parts = [.init(name: "", severity: severity, expectations: own)]
+      return expectations
+    }
+    if elements.isEmpty { report(root, "an empty list expects nothing") }
+    if elements.count > 100 { report(root, "more than 100 mappings") }
+    var expectations = Expectations()
+    for (index, element) in elements.prefix(100).enumerated() {
+      let place = root.appending(String(index))
+      expectations.parts.append(
+        .init(
+          name: "[\(index)]", severity: severity(element, at: place),
+          expectations: read(element, at: place)))
+    }
+    return expectations
+  }
+
+  private mutating func severity(_ value: JSONValue, at pointer: JSONPointer) -> Severity {
+    guard let word = value["severity"] else { return .error }
+    let place = pointer.appending("severity")
+    if word.arrayValue != nil { report(place, "takes one word, not a list") }
+    return words(word, at: place, Severity.self, "a severity")?.first ?? .error
+  }
+
+  mutating func read(_ value: JSONValue, at root: JSONPointer) -> Expectations {
+    var expectations = Expectations()
+    let problemsBefore = problems.count
     guard let object = value.objectValue else {
       report(root, "“expected” must be an object, not \(value.typeName)")
       return expectations
     }
     checkKeys(of: object, at: root, among: Expectations.keyNames)
-    for name in Expectations.keyNames {
+    for name in Expectations.keyNames where name != "severity" {
       guard let value = object[name] else { continue }
       read(name, value, at: root.appending(name), into: &expectations)
     }
-    checkTogether(expectations, object)
+    checkTogether(expectations, object, at: root, problemsBefore: problemsBefore)
     return expectations
   }
 
-  private mutating func read(
+  mutating func read(
     _ name: String, _ value: JSONValue, at pointer: JSONPointer,
     into expectations: inout Expectations
   ) {
@@ -78,13 +109,17 @@ private struct ExpectationReader {
       }
     case "maxSteps": expectations.maxSteps = count(value, at: pointer)
     case "maxToolCalls": expectations.maxToolCalls = count(value, at: pointer)
-    default: expectations.answer = matcher(value, at: pointer)
+    case "answer":
+      expectations.answer = matcher(value, at: pointer, allowsOrigins: true)
+    default:
+      if let word = word(name, value, at: pointer) { expectations.words.append(word) }
     }
   }
 
   /// Mistakes that show only when all keys are read.
-  private mutating func checkTogether(_ expectations: Expectations, _ object: JSONObject) {
-    let root = JSONPointer()
+  mutating func checkTogether(
+    _ expectations: Expectations, _ object: JSONObject, at root: JSONPointer, problemsBefore: Int
+  ) {
     for (name, list) in [
       ("toolsCalled", expectations.toolsCalled), ("toolsNotCalled", expectations.toolsNotCalled),
       ("toolsProposed", expectations.toolsProposed),
@@ -101,18 +136,24 @@ private struct ExpectationReader {
         root.appending("order"), "an order without calls to be in it",
         hint: "add `toolsCalled` or `toolsProposed`")
     }
-    if problems.isEmpty, expectations.isEmpty {
+    if expectations.words.contains(.noExtraCalls), object["toolsCalled"] == nil {
+      report(
+        root.appending("extra"), "extra calls are forbidden, and none is expected",
+        hint: "add `toolsCalled`; to forbid every call, write `toolsNotCalled: [\"*\"]`")
+    }
+    if problems.count == problemsBefore, expectations.isEmpty {
       report(
         root, "nothing is expected",
         hint: "add one of "
-          + Expectations.keyNames.filter { $0 != "order" }.joined(separator: ", "))
+          + Expectations.keyNames.prefix(9).filter { $0 != "order" }.joined(separator: ", ")
+          + " or one of the other words")
     }
   }
 
   // MARK: Simple values
 
   /// One word of an enumeration, or a list of them.
-  private mutating func words<T: RawRepresentable & CaseIterable>(
+  mutating func words<T: RawRepresentable & CaseIterable>(
     _ value: JSONValue, at pointer: JSONPointer, _ type: T.Type, _ what: String
   ) -> [T]? where T.RawValue == String {
     let elements = value.arrayValue ?? [value]
@@ -138,7 +179,7 @@ private struct ExpectationReader {
     return found.isEmpty ? nil : found
   }
 
-  private mutating func count(_ value: JSONValue, at pointer: JSONPointer) -> Int? {
+  mutating func count(_ value: JSONValue, at pointer: JSONPointer) -> Int? {
     guard let count = value.intValue, count >= 0 else {
       report(pointer, "must be a whole number that is not negative")
       return nil
@@ -146,15 +187,17 @@ private struct ExpectationReader {
     return count
   }
 
-  private mutating func matcher(_ value: JSONValue, at pointer: JSONPointer) -> Matcher? {
-    do { return try Matcher(compiling: value) } catch {
+  mutating func matcher(
+    _ value: JSONValue, at pointer: JSONPointer, allowsOrigins: Bool = false
+  ) -> Matcher? {
+    do { return try Matcher(compiling: value, allowsOrigins: allowsOrigins) } catch {
       let place = JSONPointer(tokens: pointer.tokens + error.pointer.tokens)
       switch error.code {
       case .unknownOperator(let name, let nearest?):
         report(
           place, isKey: true, "unknown operator “\(name.prefix(utf8Bytes: 80))”",
           hint: "did you mean “\(nearest)”?")
-      case .unknownOperator, .laterVersion, .mixedKeys:
+      case .unknownOperator, .misplaced, .mixedKeys:
         report(place, isKey: true, error.code.phrase)
       default: report(place, error.code.phrase)
       }
@@ -162,7 +205,7 @@ private struct ExpectationReader {
     }
   }
 
-  private mutating func glob(_ text: String, at pointer: JSONPointer) -> Glob? {
+  mutating func glob(_ text: String, at pointer: JSONPointer) -> Glob? {
     do { return try Glob(text) } catch {
       report(pointer, "\(error)")
       return nil
@@ -171,7 +214,7 @@ private struct ExpectationReader {
 
   // MARK: Entries
 
-  private mutating func entries(
+  mutating func entries(
     _ value: JSONValue, at pointer: JSONPointer, isExecuted: Bool
   ) -> [CallEntry]? {
     guard let elements = value.arrayValue else {
@@ -199,7 +242,7 @@ private struct ExpectationReader {
     return entries
   }
 
-  private mutating func entry(
+  mutating func entry(
     _ object: JSONObject, at pointer: JSONPointer, isExecuted: Bool
   ) -> CallEntry? {
     checkKeys(of: object, at: pointer, among: CallEntry.keyNames)
@@ -218,7 +261,9 @@ private struct ExpectationReader {
         pointer.appending("status"), "a refused call was never executed",
         hint: "put it into `toolsProposed` or `toolsNotProposed`")
     }
-    let input: Matcher? = object["input"].flatMap { matcher($0, at: pointer.appending("input")) }
+    let input: Matcher? = object["input"].flatMap {
+      matcher($0, at: pointer.appending("input"), allowsOrigins: true)
+    }
     let result: Matcher? = object["result"].flatMap { matcher($0, at: pointer.appending("result")) }
     let times = object["times"].flatMap { self.times($0, at: pointer.appending("times")) }
     var caller: Glob?
@@ -228,12 +273,15 @@ private struct ExpectationReader {
     case let other?:
       report(pointer.appending("caller"), "must be a caller's name, not \(other.typeName)")
     }
+    let arguments = arguments(object, at: pointer)
     guard let tool else { return nil }
-    return CallEntry(
+    var entry = CallEntry(
       tool: tool, input: input, statuses: statuses, result: result, times: times, caller: caller)
+    entry.arguments = arguments
+    return entry
   }
 
-  private mutating func times(_ value: JSONValue, at pointer: JSONPointer) -> CallEntry.Times? {
+  mutating func times(_ value: JSONValue, at pointer: JSONPointer) -> CallEntry.Times? {
     let limit = 0...Expectations.timesLimit
     let needs = "a whole number from 0 to \(Expectations.timesLimit)"
     guard let object = value.objectValue else {

@@ -31,6 +31,10 @@ public struct Expectations: Sendable, Hashable {
   public var maxToolCalls: Int?
   /// What the run's last answer is.
   public var answer: Matcher?
+  /// All else that is expected, in the order of ``keyNames``. What is not used costs nothing.
+  public var words: [Word] = []
+  /// Further expectations that are told apart: shared sets, and those that only warn.
+  public var parts: [Part] = []
 
   /// Expects nothing.
   public init() {}
@@ -38,13 +42,33 @@ public struct Expectations: Sendable, Hashable {
   /// Every key that `expected` may have, in the order in which outcomes are told.
   public static let keyNames = [
     "stopReason", "toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed", "order",
-    "maxSteps", "maxToolCalls", "answer",
+    "maxSteps", "maxToolCalls", "answer", "extra", "eachCall", "time", "budget",
+    "noRepeatedSideEffect", "noLoops", "maxInvalidDecisions", "maxRetries", "answerJson",
+    "evidence", "state", "policy", "noApprovalBypass", "context", "memory", "exec", "severity",
   ]
+
+  /// Expectations that are told apart from the case's own.
+  public struct Part: Sendable, Hashable {
+    /// What their outcomes are named by: the name of a set, or a place in a list.
+    public var name: String
+    /// What it means if they are not met.
+    public var severity: Severity
+    /// What is expected; these have no parts of their own.
+    public var expectations: Expectations
+
+    /// Nothing is checked.
+    public init(name: String, severity: Severity = .error, expectations: Expectations) {
+      self.name = name
+      self.severity = severity
+      self.expectations = expectations
+    }
+  }
 
   /// Whether nothing is expected.
   public var isEmpty: Bool {
     stopReasons == nil && toolsCalled == nil && toolsNotCalled == nil && toolsProposed == nil
       && toolsNotProposed == nil && maxSteps == nil && maxToolCalls == nil && answer == nil
+      && words.isEmpty && parts.allSatisfy(\.expectations.isEmpty)
   }
 
   /// The entries of all lists.
@@ -55,12 +79,39 @@ public struct Expectations: Sendable, Hashable {
   /// Whether the summary of a log can tell all that these expectations ask: tools, their status,
   /// number and order, and the stop.
   public var isAnsweredBySummary: Bool {
-    answer == nil && maxSteps == nil
+    answer == nil && maxSteps == nil && words.allSatisfy { $0 == .noExtraCalls }
       && entries.allSatisfy { $0.input == nil && $0.result == nil }
+      && parts.allSatisfy(\.expectations.isAnsweredBySummary)
   }
 
   /// Whether judging looks at what a tool returned.
-  public var looksAtResults: Bool { entries.contains { $0.result != nil } }
+  public var looksAtResults: Bool {
+    entries.contains { $0.result != nil || $0.input?.usesOrigins == true }
+      || answer?.usesOrigins == true || !facts.isEmpty
+      || parts.contains(where: \.expectations.looksAtResults)
+  }
+
+  /// What judging looks at beyond a trajectory; nothing where calls, stop and answer are enough.
+  public var facts: Facts {
+    var facts = Facts()
+    for word in words { facts.formUnion(word.facts) }
+    for part in parts { facts.formUnion(part.expectations.facts) }
+    return facts
+  }
+
+  /// Every program that judges along.
+  public var programs: [ProgramCheck] {
+    words.flatMap { word -> [ProgramCheck] in
+      if case .exec(let programs) = word { programs } else { [] }
+    } + parts.flatMap(\.expectations.programs)
+  }
+
+  /// Whether a budget counts what sub-runs used.
+  public var includesSubRuns: Bool {
+    words.contains { word in
+      if case .budget(let budget) = word { budget.includesSubRuns } else { false }
+    } || parts.contains(where: \.expectations.includesSubRuns)
+  }
 }
 
 /// A call that a case speaks of.
@@ -94,6 +145,8 @@ public struct CallEntry: Sendable, Hashable {
   public var times: Times?
   /// Who made it, or a glob; without it every caller but `user`.
   public var caller: Glob?
+  /// Which arguments may differ without meaning anything; `nil` where each counts.
+  public var arguments: ArgumentRule?
 
   /// Nothing is checked. Without conditions, any call of the tool fits that `user` did not make.
   public init(
@@ -109,7 +162,9 @@ public struct CallEntry: Sendable, Hashable {
   }
 
   /// Every key that an entry may have.
-  public static let keyNames = ["tool", "input", "status", "result", "times", "caller"]
+  public static let keyNames = [
+    "tool", "input", "status", "result", "times", "caller", "defaults", "ignore",
+  ]
 
   /// The caller whose calls an entry does not speak of unless it says so.
   static let simulatedUser = "user"

@@ -117,6 +117,14 @@ struct CallView {
     return found.sorted { $0.index < $1.index }
   }
 
+  /// Whether a call is one that an entry speaks of.
+  func isSuch(
+    _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool = false
+  ) -> Answer {
+    guard entry.tool.matches(call.tool) else { return .no }
+    return matches(entry, call, scope, unknownCounts: unknownCounts)
+  }
+
   private func matches(
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool
   ) -> Answer {
@@ -129,12 +137,12 @@ struct CallView {
       }
     }
     answer = .both(answer, status(entry, call))
-    if let input = entry.input { answer = .both(answer, Answer(input.matches(call.input))) }
+    if let input = entry.input { answer = .both(answer, self.input(input, entry, call)) }
     if let result = entry.result { answer = .both(answer, self.result(result, call)) }
     return answer
   }
 
-  private func status(_ entry: CallEntry, _ call: Trajectory.Call) -> Answer {
+  func status(_ entry: CallEntry, _ call: Trajectory.Call) -> Answer {
     guard let statuses = entry.statuses else { return .yes }
     guard let status = call.status else {
       return !call.isInvalid && maySeeLess(of: call) ? .unknown : .no
@@ -144,7 +152,41 @@ struct CallView {
     return status == .unknown ? .unknown : .no
   }
 
-  private func result(_ matcher: Matcher, _ call: Trajectory.Call) -> Answer {
+  /// Whether the input of a call is as an entry asks.
+  func input(_ matcher: Matcher, _ entry: CallEntry, _ call: Trajectory.Call) -> Answer {
+    Answer(
+      matcher.matches(
+        entry.arguments.map { $0.seen(call.input) } ?? call.input,
+        from: matcher.usesOrigins ? { origin in values(of: origin, before: call.outline.seq) } : nil
+      ))
+  }
+
+  /// The values of an origin in the results that stood before an event.
+  func values(of origin: Origin, before seq: Int) -> OriginValues {
+    var found = OriginValues(
+      known: [],
+      mayBeMore: trajectory.recorded["model"] == "none" || trajectory.recorded["tools"] == "none"
+        || gaps.contains { $0.first < seq })
+    for (tool, indices) in indicesByTool where origin.tool.matches(tool) {
+      for call in indices.lazy.map({ calls[$0] }) {
+        guard let resultSeq = call.outline.resultSeq, resultSeq < seq, call.status == .ok else {
+          continue
+        }
+        let fits = origin.input.map { Answer($0.matches(call.input)) } ?? .yes
+        guard fits != .no else { continue }
+        guard fits == .yes, case .ok(let data)? = call.result else {
+          found.mayBeMore = true
+          continue
+        }
+        let values = origin.values(in: data)
+        found.known += values.known
+        if values.mayBeMore { found.mayBeMore = true }
+      }
+    }
+    return found
+  }
+
+  func result(_ matcher: Matcher, _ call: Trajectory.Call) -> Answer {
     if let value = Self.resultValue(of: call) { return Answer(matcher.matches(value)) }
     if call.outline.resultSeq != nil || call.status == .unknown { return .unknown }
     if !call.isInvalid, maySeeLess(of: call) { return .unknown }

@@ -7,14 +7,50 @@ import TraceMatching
 /// Where the log shows that an expectation is met or broken, it passes or fails, whatever else is
 /// missing; where the answer may lie in what is missing, it is unverifiable. (Docs/expectations.md.)
 public enum Judge {
+  /// What a judge cannot find out by itself.
+  public struct Aids: Sendable {
+    /// What the runs used that this one started; `nil` where nobody looked for them.
+    public var subRuns: [RunTotals]?
+    /// What a program says of the run; `nil` where programs may not be started.
+    public var programs: [ProgramCheck: ProgramAnswer]
+
+    /// Nothing is known but the run.
+    public init(subRuns: [RunTotals]? = nil, programs: [ProgramCheck: ProgramAnswer] = [:]) {
+      self.subRuns = subRuns
+      self.programs = programs
+    }
+  }
+
   /// Judges a run.
   ///
+  /// - Parameters:
+  ///   - chronicle: What the run holds beyond its calls, gathered for these expectations; only
+  ///     where ``Expectations/facts`` ask for something.
+  ///   - aids: What others found out.
   /// - Complexity: O(entries · calls) matches, and as many steps again for each augmenting path; the
   ///   matches are bounded one by one (see `Matcher`).
   public static func judge(
-    _ trajectory: Trajectory, against expectations: Expectations
+    _ trajectory: Trajectory, _ chronicle: Chronicle? = nil, against expectations: Expectations,
+    aids: Aids = Aids()
   ) -> Judgement {
     let view = CallView(trajectory)
+    var contexts = 0
+    var outcomes = Self.outcomes(view, chronicle, expectations, aids, &contexts)
+    for part in expectations.parts {
+      for var outcome in Self.outcomes(view, chronicle, part.expectations, aids, &contexts) {
+        if !part.name.isEmpty { outcome.expectation = "\(part.name).\(outcome.expectation)" }
+        outcome.severity = part.severity
+        outcomes.append(outcome)
+      }
+    }
+    return Judgement(outcomes: outcomes, warnings: warnings(expectations, trajectory))
+  }
+
+  /// - Parameter contexts: how many rules on contexts were judged before.
+  private static func outcomes(
+    _ view: CallView, _ chronicle: Chronicle?, _ expectations: Expectations, _ aids: Aids,
+    _ contexts: inout Int
+  ) -> [ExpectationOutcome] {
     var outcomes: [ExpectationOutcome] = []
     if let reasons = expectations.stopReasons { outcomes.append(stop(reasons, view)) }
     outcomes += positive(expectations, view)
@@ -30,7 +66,14 @@ public enum Judge {
     if let limit = expectations.maxSteps { outcomes.append(steps(limit, view)) }
     if let limit = expectations.maxToolCalls { outcomes.append(toolCalls(limit, view)) }
     if let matcher = expectations.answer { outcomes.append(answer(matcher, view)) }
-    return Judgement(outcomes: outcomes, warnings: warnings(expectations, trajectory))
+    if !expectations.words.isEmpty {
+      var judge = WordJudge(
+        view: view, chronicle: chronicle, expectations: expectations, aids: aids,
+        contextsTaken: contexts)
+      for word in expectations.words { outcomes += judge.outcomes(word) }
+      contexts = judge.contextsTaken
+    }
+    return outcomes
   }
 
   // MARK: Lists
@@ -157,7 +200,7 @@ public enum Judge {
       events: beyond, view)
   }
 
-  private static func bound(
+  static func bound(
     _ name: String, _ count: Int, _ limit: Int, _ what: String, mayBeMore: Bool, events: [Int],
     _ view: CallView
   ) -> ExpectationOutcome {
@@ -196,7 +239,8 @@ public enum Judge {
         .unverifiable, [], "The last answer may not be the one seen: \(view.whyHidden).", asked,
         answer?.value.excerpt)
     }
-    switch (matcher.match(answer?.value), answer) {
+    let origins: Origins = { view.values(of: $0, before: answer?.seq ?? .max) }
+    switch (matcher.match(answer?.value, from: origins), answer) {
     case (.match, let answer):
       return outcome(
         .pass, answer.map { [$0.seq] } ?? [],
@@ -222,6 +266,16 @@ public enum Judge {
   private static func warnings(
     _ expectations: Expectations, _ trajectory: Trajectory
   ) -> [String] {
+    if !expectations.parts.isEmpty {
+      var own = expectations
+      own.parts = []
+      return Self.warnings(own, trajectory)
+        + expectations.parts.flatMap { part in
+          Self.warnings(part.expectations, trajectory).map {
+            part.name.isEmpty ? $0 : "\(part.name).\($0)"
+          }
+        }
+    }
     guard let names = trajectory.toolNames else { return [] }
     var warnings: [String] = []
     for (list, entries) in [

@@ -47,7 +47,11 @@ struct NearMiss {
     if scope == .executed, view.executed(call) == .no {
       return (3, "it was not executed (\(CallWording.fate(of: call)))")
     }
-    if let input = entry.input, case .mismatch(let mismatch) = input.match(call.input) {
+    if let input = entry.input,
+      case .mismatch(let mismatch) = input.match(
+        entry.arguments.map { $0.seen(call.input) } ?? call.input,
+        from: { view.values(of: $0, before: call.outline.seq) })
+    {
       return (2, "its input differs, \(mismatch)")
     }
     if let statuses = entry.statuses, !statuses.contains(where: { $0 == call.status }) {

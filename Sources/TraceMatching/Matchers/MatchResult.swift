@@ -48,6 +48,10 @@ public struct Unverifiable: Hashable, Sendable {
     case withheld
     /// Finding out would take more work than is allowed.
     case limit
+    /// It may have come from a result that the log does not show.
+    case hidden
+    /// There is no run beside it, whose earlier results would tell.
+    case noRun
   }
 
   /// What keeps the answer away.
@@ -70,6 +74,8 @@ extension Unverifiable: CustomStringConvertible {
     case .cut: "\(place) was too large and is cut"
     case .withheld: "\(place) was redacted"
     case .limit: "\(place) is too large to be searched"
+    case .hidden: "\(place) may come from a result that the log does not show"
+    case .noRun: "\(place) has no run beside it that shows where it came from"
     }
   }
 }

@@ -19,22 +19,28 @@ public struct Matcher: Sendable {
   /// The value that the matcher was compiled from.
   public let source: JSONValue
   let root: MatcherNode
+  /// Whether it asks where a value came from, so that it can only be judged beside a run.
+  public let usesOrigins: Bool
 
   /// Compiles a matcher.
   ///
+  /// - Parameter allowsOrigins: whether `$from` has a meaning where the matcher stands.
   /// - Throws: ``MatcherError`` with a pointer into `source`.
-  public init(compiling source: JSONValue) throws(MatcherError) {
+  public init(compiling source: JSONValue, allowsOrigins: Bool = false) throws(MatcherError) {
     self.source = source
-    var compiler = MatcherCompiler()
+    var compiler = MatcherCompiler(allowsOrigins: allowsOrigins)
     root = try compiler.compile(source, at: JSONPointer(), depth: 0)
+    usesOrigins = compiler.usesOrigins
   }
 
   /// Judges a value; `nil` is one that is absent.
   ///
+  /// - Parameter origins: what earlier results hold, for `$from`; without it `$from` cannot be
+  ///   verified.
   /// - Complexity: O(size of the value · size of the matcher) at worst, never more than
   ///   ``stepLimit`` steps and the budgets of the patterns in it.
-  public func match(_ value: JSONValue?) -> MatchResult {
-    var evaluation = MatcherEvaluation(explains: true)
+  public func match(_ value: JSONValue?, from origins: Origins? = nil) -> MatchResult {
+    var evaluation = MatcherEvaluation(explains: true, origins: origins)
     switch evaluation.evaluate(root, value) {
     case .yes: return .match
     case .no: return .mismatch(evaluation.takeMismatch())
@@ -44,8 +50,8 @@ public struct Matcher: Sendable {
 
   /// Whether a value matches; `nil` where that cannot be verified. As ``match(_:)``, but without
   /// putting an explanation into words.
-  public func matches(_ value: JSONValue?) -> Bool? {
-    var evaluation = MatcherEvaluation(explains: false)
+  public func matches(_ value: JSONValue?, from origins: Origins? = nil) -> Bool? {
+    var evaluation = MatcherEvaluation(explains: false, origins: origins)
     return switch evaluation.evaluate(root, value) {
     case .yes: true
     case .no: false
@@ -53,7 +59,7 @@ public struct Matcher: Sendable {
     }
   }
 
-  /// The names of all operators of this version, and of those that it knows to be coming.
+  /// The names of all operators.
   public static var operatorNames: [String] { MatcherOperator.allCases.map(\.rawValue) }
 }
 
@@ -118,6 +124,8 @@ indirect enum MatcherNode: Sendable {
   /// Equal by value and of the same keys, all the way down.
   case exact(JSONValue)
   case subsetOf([(key: String, node: MatcherNode)])
+  /// Equal to a value that stood in an earlier result.
+  case from(Origin)
 }
 
 /// The types that JSON Schema names.

@@ -2,7 +2,11 @@ import AgentTrace
 
 /// Turns a JSON value into a matcher, or says where it is none.
 struct MatcherCompiler {
+  private let allowsOrigins: Bool
+  private(set) var usesOrigins = false
   private var size = 0
+
+  init(allowsOrigins: Bool) { self.allowsOrigins = allowsOrigins }
 
   private mutating func count(at pointer: JSONPointer, depth: Int) throws(MatcherError) {
     guard depth <= Matcher.depthLimit else {
@@ -125,8 +129,45 @@ struct MatcherCompiler {
       guard let object = operand.objectValue else { throw bad("an object") }
       return .subsetOf(try compile(subset: object, at: pointer, depth: depth))
     case .from:
-      throw MatcherError(code: .laterVersion(operator: name.rawValue), pointer: pointer)
+      guard allowsOrigins else {
+        throw MatcherError(code: .misplaced(operator: name.rawValue), pointer: pointer)
+      }
+      usesOrigins = true
+      return .from(try origin(operand, at: pointer, depth: depth))
     }
+  }
+
+  private mutating func origin(
+    _ operand: JSONValue, at pointer: JSONPointer, depth: Int
+  ) throws(MatcherError) -> Origin {
+    func bad(_ needs: String) -> MatcherError {
+      MatcherError(
+        code: .badOperand(operator: MatcherOperator.from.rawValue, needs: needs), pointer: pointer)
+    }
+    let needs = "a tool and a path into its result, {\"tool\": \"lookup\", \"path\": \"/id\"}"
+    guard let object = operand.objectValue, let tool = object["tool"]?.stringValue,
+      let path = object["path"]?.stringValue
+    else { throw bad(needs) }
+    if let key = object.keys.first(where: { !Origin.keyNames.contains($0) }) {
+      throw bad("\(needs), and perhaps input; not “\(key.prefix(utf8Bytes: 80))”")
+    }
+    guard let path = JSONPointer(path) else {
+      throw bad("a path such as /orders/*/id, each of its steps behind a slash")
+    }
+    let glob: Glob
+    do { glob = try Glob(tool) } catch {
+      throw MatcherError(
+        code: .badPattern(operator: MatcherOperator.from.rawValue, error), pointer: pointer)
+    }
+    var input: Matcher?
+    if let value = object["input"] {
+      do { input = try Matcher(compiling: value) } catch {
+        throw MatcherError(
+          code: error.code,
+          pointer: JSONPointer(tokens: pointer.tokens + ["input"] + error.pointer.tokens))
+      }
+    }
+    return Origin(tool: glob, path: path, input: input)
   }
 
   private func compile(

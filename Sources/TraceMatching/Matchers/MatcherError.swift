@@ -12,8 +12,8 @@ public struct MatcherError: Error, Hashable, Sendable {
     case badOperand(operator: String, needs: String)
     case badPattern(operator: String, PatternError)
     case badSchema(SchemaError)
-    /// An operator that this version knows by name only.
-    case laterVersion(operator: String)
+    /// An operator that means nothing where it stands.
+    case misplaced(operator: String)
     case tooDeep(limit: Int)
     case tooLarge(limit: Int)
   }
@@ -49,7 +49,8 @@ extension MatcherError.Code {
     case .badOperand(let name, let needs): "“\(name)” takes \(needs)"
     case .badPattern(let name, let error): "“\(name)” holds \(error)"
     case .badSchema(let error): "“$schema” holds a schema with \(error)"
-    case .laterVersion(let name): "“\(name)” comes with a later version"
+    case .misplaced(let name):
+      "“\(name)” has a meaning only in the input of a call and in an answer, behind earlier results"
     case .tooDeep(let limit): "a matcher nested more than \(limit) deep"
     case .tooLarge(let limit): "a matcher of more than \(limit) parts"
     }

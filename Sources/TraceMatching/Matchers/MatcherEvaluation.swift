@@ -5,13 +5,17 @@ import AgentTrace
 /// Recursion follows the matcher, whose depth is limited; the value's depth does not matter.
 struct MatcherEvaluation {
   private let explains: Bool
+  private let origins: Origins?
   private var stepsLeft = Matcher.stepLimit
   /// The keys and indices that lead to where the walk stands.
   private var path: [String] = []
   private var mismatch: Mismatch?
   private var unverifiable: Unverifiable?
 
-  init(explains: Bool) { self.explains = explains }
+  init(explains: Bool, origins: Origins? = nil) {
+    self.explains = explains
+    self.origins = origins
+  }
 
   /// Why the last answer was no.
   mutating func takeMismatch() -> Mismatch {
@@ -89,6 +93,7 @@ struct MatcherEvaluation {
     case .length(let inner): return length(inner, node, value)
     case .type(let types): return type(types, node, value)
     case .schema(let schema): return conform(schema, value)
+    case .from(let origin): return came(from: origin, node, value)
     case .absent, .not, .oneOf, .allOf, .anyOf: return .unknown
     }
   }
@@ -165,6 +170,29 @@ struct MatcherEvaluation {
       return no(Wording.of(expected), value)
     default: return no(Wording.of(expected), value)
     }
+  }
+
+  /// Whether a value is one that an earlier result held.
+  private mutating func came(
+    from origin: Origin, _ node: MatcherNode, _ value: JSONValue
+  ) -> Trilean {
+    guard let values = origins?(origin) else { return unknown(.noRun) }
+    let (before, wasUnverifiable) = (mismatch, unverifiable)
+    var result = Trilean.no
+    if let reason = Self.hidden(value) { return unknown(reason) }
+    for known in values.known {
+      switch deepEqual(value, known) {
+      case .yes:
+        (mismatch, unverifiable) = (before, wasUnverifiable)
+        return .yes
+      case .unknown: result = .unknown
+      case .no: break
+      }
+    }
+    mismatch = before
+    if result == .unknown { return .unknown }
+    if values.mayBeMore { return unknown(.hidden) }
+    return no(Wording.of(node), value)
   }
 
   /// Whether a text can be what was cut: its canonical form has that length and it begins that way.

@@ -111,6 +111,7 @@ enum Wording {
       return "a value of type " + types.map(\.rawValue).joined(separator: " or ")
     case .schema: return "a value that the schema allows"
     case .ignoreCase(_, let text): return of(JSONValue.string(text)) + " in any case"
+    case .from(let origin): return "a value from \(origin)"
     case .subsetOf: return "an object with no other keys or values than those given"
     }
   }

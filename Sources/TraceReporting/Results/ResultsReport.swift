@@ -74,6 +74,7 @@ public struct ResultsReport {
     let (word, role): (String, Painter.Role) =
       switch outcome.outcome {
       case .pass: ("passed", .good)
+      case .fail where outcome.severity == .warning: ("warns", .warning)
       case .fail: ("failed", .bad)
       case .notExercised: ("not exercised", .warning)
       case .unverifiable: ("unverifiable", .warning)

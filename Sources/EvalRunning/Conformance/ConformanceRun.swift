@@ -1,0 +1,207 @@
+import AgentTrace
+import TraceJudging
+
+/// A run written down by hand, for a conformance case.
+struct ConformanceRun: Sendable {
+  /// What becomes of a call.
+  enum Fate: Sendable {
+    case ok(JSONValue = .null)
+    case error(JSONValue = "failed")
+    case refused
+    /// Cut off, so that nobody knows what it did.
+    case effectUnknown
+    /// Neither started nor answered.
+    case untouched
+  }
+
+  /// One call.
+  struct Call: Sendable {
+    var tool: String
+    var input: JSONValue = [:]
+    var fate = Fate.ok()
+    var verdict: VerdictStatus?
+    var rule: String?
+    /// Whether a person granted it, after policy asked.
+    var isGranted: Bool?
+    var attempts = 1
+    var seconds = 0.0
+
+    init(_ tool: String, _ input: JSONValue = [:], _ fate: Fate = .ok()) {
+      self.tool = tool
+      self.input = input
+      self.fate = fate
+    }
+
+    /// The call with a word of policy on it; where a person was asked, with the answer.
+    func ruled(
+      _ verdict: VerdictStatus, by rule: String? = nil, granted isGranted: Bool? = nil
+    ) -> Call {
+      var call = self
+      (call.verdict, call.rule, call.isGranted) = (verdict, rule, isGranted)
+      return call
+    }
+
+    func taking(seconds: Double = 0, attempts: Int = 1) -> Call {
+      var call = self
+      (call.seconds, call.attempts) = (seconds, attempts)
+      return call
+    }
+  }
+
+  private(set) var events: [Event] = []
+  private(set) var isTorn = false
+  private var step = 0
+  private var clock = 0
+
+  /// - Parameter writes: tools that are declared to write; all others read.
+  init(
+    tools: [String] = [], writes: [String] = [], recorded: [String: String] = [:],
+    _ build: (inout ConformanceRun) -> Void
+  ) {
+    var started = RunStarted(
+      agentName: "conformance", goal: "a goal",
+      tools: (tools + writes).map {
+        ToolDefinition(name: $0, sideEffect: writes.contains($0) ? .write : .read)
+      })
+    started.recorded = recorded
+    add(.runStarted, started.encoded)
+    build(&self)
+  }
+
+  /// One call in each decision, an answer, a stop.
+  init(_ tools: String...) {
+    self.init { run in
+      for tool in tools { run.decide(Call(tool)) }
+      run.end()
+    }
+  }
+
+  mutating func add(_ type: EventType, _ data: JSONObject) {
+    events.append(
+      Event(seq: events.count, step: step, type: type, runId: "conformance", t: clock, data: data))
+  }
+
+  /// One decision with its calls, then what became of them.
+  mutating func decide(_ calls: Call..., by caller: String? = nil, isInvalid: Bool = false) {
+    step += 1
+    let proposed = calls.enumerated().map { index, call in
+      ProposedCall(callId: "\(step).1.\(index)", name: call.tool, input: call.input)
+    }
+    add(
+      .decision,
+      DecisionPayload(
+        isInvalid ? .invalid(reason: "bad", calls: proposed) : .tool(proposed), caller: caller
+      ).encoded)
+    for (call, made) in zip(calls, proposed) { rule(on: made, call) }
+    for (call, made) in zip(calls, proposed) { finish(made, call, by: caller) }
+  }
+
+  private mutating func rule(on made: ProposedCall, _ call: Call) {
+    guard let verdict = call.verdict else { return }
+    add(
+      .policyDecision,
+      Verdict(
+        callId: made.callId, tool: made.name, status: verdict, reason: "a rule says so",
+        ruleId: call.rule
+      ).encoded)
+    guard let isGranted = call.isGranted else { return }
+    add(
+      .approval,
+      Approval(callId: made.callId, actionId: made.actionId, granted: isGranted, by: "ana").encoded)
+  }
+
+  private mutating func finish(_ made: ProposedCall, _ call: Call, by caller: String?) {
+    let result: ToolResult
+    switch call.fate {
+    case .ok(let data): result = .ok(data: data)
+    case .error(let reason): result = .error(reason: reason, isEffectUnknown: false)
+    case .refused: result = .refused(reason: "no")
+    case .effectUnknown: result = .error(reason: "cut off", isEffectUnknown: true)
+    case .untouched: return
+    }
+    if case .refused = call.fate {
+    } else {
+      for attempt in 1...max(1, call.attempts) {
+        add(
+          .toolStarted,
+          ToolStartedPayload(
+            callId: made.callId, tool: made.name, attempt: attempt,
+            idempotencyKey: "conformance/\(made.callId)"
+          ).encoded)
+      }
+    }
+    let microseconds = Int(call.seconds * 1_000_000)
+    clock += microseconds
+    add(
+      .toolResult,
+      ToolResultPayload(
+        callId: made.callId, tool: made.name, caller: caller, result: result,
+        attempts: call.attempts, elapsedMicroseconds: microseconds
+      ).encoded)
+  }
+
+  /// A call of the model, with what it used.
+  mutating func think(tokens: Int?, cost: Double? = nil) {
+    add(
+      .modelResult,
+      ModelResult(reply: "…", inputTokens: tokens, outputTokens: tokens.map { _ in 0 }, cost: cost)
+        .encoded)
+  }
+
+  /// A context, before the next decision.
+  mutating func see(
+    tools: [String] = [], text: String = "", evidence: [String] = [], tokens: Int = 0,
+    omitted: [ContextItem] = []
+  ) {
+    step += 1
+    add(
+      .contextBuilt,
+      ContextPacket(
+        runId: "conformance", goal: "a goal", stateSummary: [:], observations: [],
+        toolsDisclosed: tools, evidenceRefs: evidence, memoryRefs: [], included: [],
+        omittedRefs: omitted,
+        messages: [["role": "user", "content": [["type": "text", "text": .string(text)]]]],
+        tokenEstimate: tokens, tokenBudget: nil
+      ).encoded)
+    step -= 1
+  }
+
+  mutating func hear(_ text: String, by: String = "ana") {
+    add(.humanReplied, HumanReplied(text: .string(text), by: by).encoded)
+  }
+
+  mutating func remember(_ key: String, _ value: JSONValue, isWritten: Bool = false) {
+    add(
+      isWritten ? .memoryWritten : .memoryRead,
+      MemoryNote(scope: "actor", key: key, value: value).encoded)
+  }
+
+  mutating func answer(_ text: String, evidence: [String] = []) {
+    step += 1
+    add(.decision, DecisionPayload(.answer(text: text, evidenceRefs: evidence)).encoded)
+  }
+
+  mutating func stop(_ reason: StopReason = .success) {
+    add(.stop, Stop(reason: reason).encoded)
+  }
+
+  /// The last answer and the stop.
+  mutating func end(_ text: String = "done") {
+    answer(text)
+    stop()
+  }
+
+  /// The log ends here without its end.
+  mutating func tear() { isTorn = true }
+
+  /// Judges the run.
+  func judge(_ expectations: Expectations) -> Judgement {
+    var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+    for event in events {
+      trajectory.apply(event)
+      chronicle.apply(event)
+    }
+    if isTorn { trajectory.markTorn() }
+    return Judge.judge(trajectory, chronicle, against: expectations)
+  }
+}

@@ -1,0 +1,240 @@
+public import AgentTrace
+import TraceMatching
+
+/// What of a run the words beyond calls, stop and answer speak of, gathered event by event.
+///
+/// Holds what the expectations it was made for need, and nothing else.
+public struct Chronicle: Sendable {
+  /// What is gathered.
+  public let facts: Facts
+
+  struct VerdictFact: Sendable {
+    var seq, step: Int
+    var callId: String
+    /// `nil` for a word of a later version.
+    var status: VerdictStatus?
+    var rule: String?
+    var reason: JSONValue?
+  }
+
+  struct ApprovalFact: Sendable {
+    var seq, step: Int
+    var callId, actionId: String
+    var isGranted: Bool
+    var by: String
+  }
+
+  /// Something with a text or a value: a reply, an answer, a note.
+  struct Said: Sendable {
+    var seq, step: Int
+    var value: JSONValue?
+    var by: String?
+  }
+
+  struct StopFact: Sendable {
+    var seq, step: Int
+    var reason: StopReason
+  }
+
+  struct Note: Sendable {
+    var seq: Int
+    var isWritten: Bool
+    var scope, key: String
+    var value: JSONValue?
+  }
+
+  /// What a call took.
+  struct Effort: Sendable {
+    var attempts = 0
+    /// The events of attempts beyond the first.
+    var retries: [Int] = []
+    var elapsedMicroseconds: Int?
+  }
+
+  private(set) var verdicts: [VerdictFact] = []
+  private(set) var approvals: [ApprovalFact] = []
+  private(set) var replies: [Said] = []
+  private(set) var answers: [Said] = []
+  private(set) var stops: [StopFact] = []
+  private(set) var invalidDecisions: [(seq: Int, step: Int)] = []
+  private(set) var notes: [Note] = []
+  private(set) var efforts: [String: Effort] = [:]
+  /// What each tool does to the world, where its definition says so.
+  private(set) var sideEffects: [String: SideEffect] = [:]
+  /// Where each step was first seen.
+  private(set) var stepStarts: [(step: Int, seq: Int)] = []
+  private(set) var elapsedMicroseconds = 0
+  private(set) var usage = Usage()
+  private(set) var contexts: [ContextWatch] = []
+  private(set) var state = AgentState()
+  /// Of the references of the last answer, those that no earlier observation bears.
+  private(set) var unobserved: [String] = []
+
+  /// Tokens and cost, and whether they are all.
+  struct Usage: Sendable {
+    var calls = 0
+    var inputTokens = 0
+    var outputTokens = 0
+    var cost = 0.0
+    var lacksTokens = false
+    var lacksCost = false
+    /// The model call that came last.
+    var last: Int?
+  }
+
+  /// Gathers what some expectations need; nothing has happened yet.
+  public init(for expectations: Expectations) {
+    facts = expectations.facts
+    contexts = expectations.contextRules.map(ContextWatch.init)
+  }
+
+  /// Takes in the next event. An event whose data are not what its type promises is passed over.
+  public mutating func apply(_ event: Event) {
+    guard !facts.isEmpty else { return }
+    if stepStarts.last.map({ $0.step < event.step }) ?? true {
+      stepStarts.append((event.step, event.seq))
+    }
+    elapsedMicroseconds = max(elapsedMicroseconds, event.t)
+    switch event.type {
+    case .runStarted, .toolsListed: apply(tools: event.data["tools"]?.arrayValue ?? [])
+    case .decision: apply(decision: event)
+    case .policyDecision:
+      verdicts.append(
+        VerdictFact(
+          seq: event.seq, step: event.step, callId: event.data["callId"]?.stringValue ?? "",
+          status: event.data["status"]?.stringValue.flatMap(VerdictStatus.init(rawValue:)),
+          rule: event.data["ruleId"]?.stringValue, reason: event.data["reason"]))
+    case .approval:
+      guard let approval = try? Approval(decoding: event.data) else { return }
+      approvals.append(
+        ApprovalFact(
+          seq: event.seq, step: event.step, callId: approval.callId, actionId: approval.actionId,
+          isGranted: approval.granted, by: approval.by))
+    case .toolStarted, .toolResult: apply(effort: event)
+    case .humanReplied:
+      replies.append(
+        Said(
+          seq: event.seq, step: event.step, value: event.data["text"],
+          by: event.data["by"]?.stringValue))
+    case .modelResult: if facts.contains(.usage) { usage.count(event) }
+    case .contextBuilt:
+      if facts.contains(.contexts) {
+        for index in contexts.indices { contexts[index].apply(event) }
+      }
+    case .memoryRead, .memoryWritten: if facts.contains(.memory) { apply(note: event) }
+    case .stop:
+      guard let stop = try? Stop(decoding: event.data) else { break }
+      stops.append(StopFact(seq: event.seq, step: event.step, reason: stop.reason))
+    default: break
+    }
+    if facts.contains(.state) { state.apply(event) }
+  }
+
+  private mutating func apply(tools: [JSONValue]) {
+    for tool in tools {
+      guard let name = tool["name"]?.stringValue,
+        let effect = tool["sideEffect"]?.stringValue.flatMap(SideEffect.init(rawValue:))
+      else { continue }
+      sideEffects[name] = effect
+    }
+  }
+
+  private mutating func apply(decision event: Event) {
+    let data = event.data
+    switch data["kind"]?.stringValue {
+    case "answer":
+      answers.append(
+        Said(
+          seq: event.seq, step: event.step, value: data["text"],
+          by: data["caller"]?.stringValue ?? "agent"))
+      guard facts.contains(.state), data["caller"]?.stringValue ?? "agent" == "agent" else {
+        return
+      }
+      let known = Set(state.observations.recent.map(\.id))
+      unobserved = (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue)
+        .filter { !known.contains($0) }
+    case "invalid": invalidDecisions.append((event.seq, event.step))
+    default: break
+    }
+  }
+
+  private mutating func apply(effort event: Event) {
+    guard let callId = event.data["callId"]?.stringValue else { return }
+    var effort = efforts[callId] ?? Effort()
+    if event.type == .toolStarted {
+      effort.attempts += 1
+      if effort.attempts > 1 { effort.retries.append(event.seq) }
+    } else {
+      let told = event.data["attempts"]?.intValue ?? 0
+      // An import may tell the number without the attempts.
+      while effort.attempts < min(told, Expectations.timesLimit), told > 1 {
+        effort.attempts += 1
+        if effort.attempts > 1 { effort.retries.append(event.seq) }
+      }
+      effort.elapsedMicroseconds = event.data["elapsedMicroseconds"]?.intValue
+    }
+    efforts[callId] = effort
+  }
+
+  private mutating func apply(note event: Event) {
+    guard let note = try? MemoryNote(decoding: event.data) else { return }
+    notes.append(
+      Note(
+        seq: event.seq, isWritten: event.type == .memoryWritten, scope: note.scope, key: note.key,
+        value: note.value))
+  }
+
+  /// The last step of which anything was seen before an event.
+  func step(before seq: Int) -> Int {
+    var (low, high) = (0, stepStarts.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if stepStarts[middle].seq < seq { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? stepStarts[low - 1].step : 0
+  }
+}
+
+extension Chronicle {
+  /// The step of the first thing seen behind an event; `nil` where nothing is.
+  func step(after seq: Int) -> Int? {
+    let last = step(before: seq + 1)
+    // The step that follows may have begun right there.
+    return stepStarts.first { $0.step > last }.map(\.step)
+  }
+}
+
+extension Chronicle.Usage {
+  mutating func count(_ event: Event) {
+    let data = event.data
+    calls += 1
+    last = event.seq
+    let (input, output) = (
+      data["usage"]?["inputTokens"]?.intValue, data["usage"]?["outputTokens"]?.intValue
+    )
+    inputTokens = Self.sum(inputTokens, input)
+    outputTokens = Self.sum(outputTokens, output)
+    // A call that failed may have cost nothing, and nobody says.
+    let failed = data["error"] != nil
+    if input == nil || output == nil, !failed { lacksTokens = true }
+    if let cost = data["cost"]?.doubleValue {
+      self.cost += max(0, cost)
+    } else if !failed {
+      lacksCost = true
+    }
+  }
+
+  private static func sum(_ left: Int, _ right: Int?) -> Int {
+    let (sum, overflows) = left.addingReportingOverflow(max(0, right ?? 0))
+    return overflows ? .max : sum
+  }
+}
+
+extension Expectations {
+  /// The rules on contexts, in the order in which a chronicle watches for them.
+  var contextRules: [ContextRule] {
+    words.flatMap { word -> [ContextRule] in
+      if case .context(let rules) = word { rules } else { [] }
+    } + parts.flatMap(\.expectations.contextRules)
+  }
+}

@@ -1,0 +1,177 @@
+import AgentTrace
+import TraceMatching
+
+extension WordJudge {
+  /// Whether an answer that was given may not be the last.
+  private var mayHideAnswer: Bool {
+    view.trajectory.recorded["model"] == "none"
+      || view.hidesBehind(view.trajectory.answer?.seq ?? -1)
+  }
+
+  /// The answer read as JSON, alone or in one fenced block.
+  func answerJSON(_ matcher: Matcher) -> ExpectationOutcome {
+    let answer = view.trajectory.answer
+    let asked = CallWording.short(matcher.description)
+    func outcome(
+      _ outcome: Outcome, _ message: String, _ expected: String? = nil, _ actual: String? = nil
+    ) -> ExpectationOutcome {
+      let end = view.trajectory.stop.map { [$0.seq] } ?? []
+      return ExpectationOutcome(
+        expectation: "answerJson", outcome: outcome,
+        events: answer.map { [$0.seq] } ?? (outcome == .fail ? end : []), message: message,
+        expected: expected ?? asked, actual: actual ?? answer?.value.excerpt ?? "no answer")
+    }
+    if mayHideAnswer {
+      return outcome(.unverifiable, "The last answer may not be the one seen: \(view.whyHidden).")
+    }
+    guard let answer else { return outcome(.fail, "The run gave no answer.") }
+    guard case .string(let text) = answer.value else {
+      return outcome(.unverifiable, "The answer is not whole in the log.")
+    }
+    let value: JSONValue
+    do {
+      value = try JSONValue(parsing: Self.unfenced(text), options: .init(depthLimit: 128))
+    } catch {
+      return outcome(.fail, "The answer is no JSON: \(error)")
+    }
+    switch matcher.match(value, from: { view.values(of: $0, before: answer.seq) }) {
+    case .match: return outcome(.pass, "The answer matches.")
+    case .mismatch(let mismatch):
+      let place = mismatch.pointer.tokens.isEmpty ? "" : " at \(mismatch.pointer)"
+      return outcome(
+        .fail, "The answer does not match\(place).", mismatch.expected, mismatch.actual)
+    case .unverifiable(let why):
+      return outcome(.unverifiable, "The answer cannot be verified: \(why).")
+    }
+  }
+
+  /// The text within a fence of backticks, where there is one around it all.
+  private static func unfenced(_ text: String) -> String {
+    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
+    var bytes = Array(text.utf8)[...]
+    bytes = bytes.drop(while: isBlank)
+    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
+    let fence = Array("```".utf8)
+    guard bytes.count >= 6, bytes.starts(with: fence), bytes.suffix(3).elementsEqual(fence),
+      let line = bytes.firstIndex(of: UInt8(ascii: "\n")), line < bytes.endIndex - 3
+    else { return String(decoding: bytes, as: UTF8.self) }
+    return String(decoding: bytes[(line + 1)..<(bytes.endIndex - 3)], as: UTF8.self)
+  }
+
+  /// What the answer cites, and whether it was seen.
+  func evidence(_ rule: EvidenceRule) -> [ExpectationOutcome] {
+    let answer = view.trajectory.answer
+    let refs = answer?.evidenceRefs ?? []
+    func outcome(
+      _ part: String, _ outcome: Outcome, _ events: [Int], _ message: String,
+      _ expected: String
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: "evidence.\(part)", outcome: outcome, events: events, message: message,
+        expected: expected, actual: "cited: \(refs.isEmpty ? "nothing" : Self.list(refs))")
+    }
+    let shown = answer.map { [$0.seq] } ?? view.trajectory.stop.map { [$0.seq] } ?? []
+    let isHidden =
+      mayHideAnswer ? "The last answer may not be the one seen: \(view.whyHidden)." : nil
+    var outcomes: [ExpectationOutcome] = []
+    if rule.mustBeObserved {
+      let expected = "every observation cited was made before the answer"
+      let strange = chronicle.unobserved.filter { !wasReturned($0, before: answer?.seq ?? -1) }
+      if let isHidden {
+        outcomes.append(outcome("observed", .unverifiable, [], isHidden, expected))
+      } else if refs.isEmpty {
+        outcomes.append(outcome("observed", .notExercised, [], "Nothing is cited.", expected))
+      } else if strange.isEmpty {
+        outcomes.append(outcome("observed", .pass, shown, "All of it was observed.", expected))
+      } else if !view.gaps.isEmpty || view.trajectory.recorded["tools"] == "none" {
+        outcomes.append(
+          outcome(
+            "observed", .unverifiable, shown,
+            "Whether \(Self.list(strange)) was observed cannot be seen.", expected))
+      } else {
+        outcomes.append(
+          outcome(
+            "observed", .fail, shown, "\(Self.list(strange)) was never observed.", expected))
+      }
+    }
+    if let minimum = rule.minimum {
+      let count = Set(refs).count
+      let verdict: Outcome = isHidden != nil ? .unverifiable : count >= minimum ? .pass : .fail
+      outcomes.append(
+        outcome(
+          "min", verdict, isHidden == nil ? shown : [], isHidden ?? "\(count) cited.",
+          "at least \(minimum) cited"))
+    }
+    for (index, entry) in rule.cites.enumerated() {
+      let cited = view.calls.filter { call in
+        refs.contains { $0.hasSameUTF8(as: call.outline.callId) }
+      }
+      let answers = cited.map { ($0, view.isSuch(entry, $0, .proposed)) }
+      let part = "cites[\(index)]"
+      let expected = "a result of \(entry) is cited"
+      if let isHidden {
+        outcomes.append(outcome(part, .unverifiable, [], isHidden, expected))
+      } else if let (call, _) = answers.first(where: { $0.1 == .yes }) {
+        outcomes.append(
+          outcome(
+            part, .pass, shown + (call.outline.resultSeq.map { [$0] } ?? []), "It is cited.",
+            expected))
+      } else if let (call, _) = answers.first(where: { $0.1 == .unknown }) {
+        outcomes.append(
+          outcome(
+            part, .unverifiable, call.events, "Whether it is cited cannot be seen.", expected))
+      } else {
+        outcomes.append(outcome(part, .fail, shown, "It is not cited.", expected))
+      }
+    }
+    return outcomes
+  }
+
+  private func wasReturned(_ ref: String, before seq: Int) -> Bool {
+    view.calls.contains { call in
+      call.outline.callId.hasSameUTF8(as: ref) && call.outline.resultSeq.map { $0 < seq } ?? false
+    }
+  }
+
+  private static func list(_ refs: [String]) -> String {
+    CallWording.short(refs.prefix(10).joined(separator: ", "))
+  }
+
+  // MARK: State
+
+  func state(_ rule: StateRule) -> ExpectationOutcome {
+    let name = "state \(rule.pointer)"
+    let end = view.trajectory.stop?.seq ?? view.trajectory.lastSeq
+    let asked = CallWording.short(rule.matcher.description)
+    func outcome(
+      _ outcome: Outcome, _ message: String, _ expected: String? = nil, _ actual: String? = nil
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: name, outcome: outcome, events: outcome == .unverifiable ? [] : [end],
+        message: message, expected: expected ?? asked, actual: actual)
+    }
+    if !view.gaps.isEmpty {
+      return outcome(.unverifiable, "The final state cannot be seen: \(view.whyHidden).")
+    }
+    let channel: String? =
+      switch rule.pointer.tokens.first {
+      case "elapsedMicroseconds": "time"
+      case "stop": "stop"
+      case "totals": "model"
+      case "approvedActionIds": "policy"
+      default: nil
+      }
+    if let channel, view.trajectory.recorded[channel] != nil {
+      return outcome(.unverifiable, "What this rests on was not recorded: \(channel).")
+    }
+    let value = chronicle.state.encoded[rule.pointer]
+    switch rule.matcher.match(value) {
+    case .match: return outcome(.pass, "The final state matches.", nil, value?.excerpt ?? "nothing")
+    case .mismatch(let mismatch):
+      return outcome(
+        .fail, "The final state does not match.", mismatch.expected, mismatch.actual)
+    case .unverifiable(let why):
+      return outcome(.unverifiable, "The final state cannot be verified: \(why).")
+    }
+  }
+}

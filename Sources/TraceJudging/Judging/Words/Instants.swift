@@ -1,0 +1,236 @@
+import AgentTrace
+import TraceMatching
+
+/// One place in a run at which a moment happened, or may have.
+struct Instant {
+  var seq: Int
+  var step: Int
+  /// The call it belongs to, if to one.
+  var call: Int?
+  var sort: Moment.Sort
+  /// Whether it is such a moment.
+  var answer: Answer
+  /// The events that show it.
+  var events: [Int]
+}
+
+/// Where things may have happened that the log does not show.
+struct Hidden {
+  var first: Int
+  /// `nil` to the end.
+  var last: Int?
+}
+
+extension WordJudge {
+  /// The places at which moments happen, in the order of the log.
+  ///
+  /// - Parameters:
+  ///   - unknownCounts: whether a call of unknown effect counts as one that ran for certain.
+  ///   - others: asks for the places of the same sorts at which none of the moments happens.
+  func instants(
+    of moments: [Moment], unknownCounts: Bool, others: Bool = false
+  ) -> [Instant] {
+    var found: [Instant] = []
+    var sorts: [Moment.Sort] = []
+    for moment in moments where !sorts.contains(moment.sort) { sorts.append(moment.sort) }
+    for sort in sorts {
+      let same = moments.filter { $0.sort == sort }
+      for var instant in places(of: sort, same, unknownCounts) {
+        if others { instant.answer = instant.answer.negated }
+        if instant.answer != .no { found.append(instant) }
+      }
+    }
+    return found.sorted { ($0.seq, $0.call ?? -1) < ($1.seq, $1.call ?? -1) }
+  }
+
+  /// Where moments of these sorts may be hidden.
+  func hidden(_ moments: [Moment]) -> [Hidden] {
+    var found = view.gaps.map { Hidden(first: $0.first, last: $0.last) }
+    let recorded = view.trajectory.recorded
+    let lacks = moments.contains { moment in
+      switch moment.sort {
+      case .called, .proposed, .returned, .answer, .invalidDecision: recorded["model"] == "none"
+      case .verdict, .approval: recorded["policy"] != nil
+      case .stop: recorded["stop"] != nil
+      case .reply: false
+      }
+    }
+    if lacks { found.append(Hidden(first: 0, last: nil)) }
+    return found
+  }
+
+  /// Every place of a sort that could be one of the moments, with whether it is.
+  private func places(
+    of sort: Moment.Sort, _ moments: [Moment], _ unknownCounts: Bool
+  ) -> [Instant] {
+    switch sort {
+    case .called, .proposed, .returned:
+      return view.calls.indices.compactMap { call(sort, $0, moments, unknownCounts) }
+    case .verdict:
+      return chronicle.verdicts.map { verdict in
+        let call = callIndex(verdict.callId)
+        return Instant(
+          seq: verdict.seq, step: verdict.step, call: call, sort: sort,
+          answer: any(moments) { self.answer(verdict, call, $0) }, events: [verdict.seq])
+      }
+    case .approval:
+      return chronicle.approvals.map { approval in
+        let call = callIndex(approval.callId)
+        return Instant(
+          seq: approval.seq, step: approval.step, call: call, sort: sort,
+          answer: any(moments) { self.answer(approval, call, $0) }, events: [approval.seq])
+      }
+    case .reply: return chronicle.replies.map { said($0, sort, moments) }
+    case .answer:
+      return chronicle.answers.filter { $0.by?.hasSameUTF8(as: "agent") ?? true }
+        .map { said($0, sort, moments) }
+    case .stop:
+      return chronicle.stops.map { stop in
+        Instant(
+          seq: stop.seq, step: stop.step, sort: sort,
+          answer: any(moments) {
+            if case .stop(let reasons) = $0 {
+              reasons.contains(stop.reason) ? .yes : .no
+            } else {
+              .no
+            }
+          }, events: [stop.seq])
+      }
+    case .invalidDecision:
+      return chronicle.invalidDecisions.map {
+        Instant(seq: $0.seq, step: $0.step, sort: sort, answer: .yes, events: [$0.seq])
+      }
+    }
+  }
+
+  private func any(_ moments: [Moment], _ answer: (Moment) -> Answer) -> Answer {
+    var found = Answer.no
+    for moment in moments {
+      switch answer(moment) {
+      case .yes: return .yes
+      case .unknown: found = .unknown
+      case .no: break
+      }
+    }
+    return found
+  }
+
+  // MARK: Calls
+
+  private func call(
+    _ sort: Moment.Sort, _ index: Int, _ moments: [Moment], _ unknownCounts: Bool
+  ) -> Instant? {
+    let call = view.calls[index]
+    let outline = call.outline
+    let seq: Int
+    switch sort {
+    case .called:
+      guard view.executed(call) != .no else { return nil }
+      seq = outline.startedSeq ?? outline.seq
+    case .returned:
+      guard let result = outline.resultSeq else { return nil }
+      seq = result
+    default: seq = outline.seq
+    }
+    // Calls by a simulated user are of this sort only where a moment speaks of them.
+    let entries = moments.compactMap(\.entry)
+    guard entries.contains(where: { $0.speaks(of: call.caller) }) else { return nil }
+    let answer = any(moments) { moment in
+      guard let entry = moment.entry else { return .no }
+      return view.isSuch(
+        entry, call, sort == .called ? .executed : .proposed, unknownCounts: unknownCounts)
+    }
+    // Whether a call ran may be unknown; then so is whether there is such a place at all.
+    let isThere = sort == .called ? view.executed(call) : .yes
+    return Instant(
+      seq: seq, step: call.step, call: index, sort: sort,
+      answer: isThere == .unknown && answer == .no ? .unknown : answer,
+      events: sort == .called ? [outline.seq, seq] : [seq])
+  }
+
+  private func callIndex(_ callId: String) -> Int? { callIndices[callId] }
+
+  /// Whether the call of a verdict or an approval is as an entry says.
+  private func fits(_ entry: CallEntry?, _ call: Int?, tool: String? = nil) -> Answer {
+    guard let entry else { return .yes }
+    guard let call else { return .unknown }
+    return view.isSuch(entry, view.calls[call], .proposed)
+  }
+
+  private func answer(
+    _ verdict: Chronicle.VerdictFact, _ call: Int?, _ moment: Moment
+  ) -> Answer {
+    guard case .verdict(let asked) = moment else { return .no }
+    guard let status = verdict.status, asked.statuses.contains(status) else { return .no }
+    if let rule = asked.rule, !(verdict.rule.map { rule.matches($0) } ?? false) { return .no }
+    var answer = fits(asked.call, call)
+    if let reason = asked.reason {
+      answer = .both(answer, Answer(reason.matches(verdict.reason)))
+    }
+    return answer
+  }
+
+  private func answer(
+    _ approval: Chronicle.ApprovalFact, _ call: Int?, _ moment: Moment
+  ) -> Answer {
+    guard case .approval(let asked) = moment,
+      asked.isGranted.map({ $0 == approval.isGranted }) ?? true,
+      asked.by?.matches(approval.by) ?? true
+    else { return .no }
+    return fits(asked.call, call)
+  }
+
+  private func said(
+    _ said: Chronicle.Said, _ sort: Moment.Sort, _ moments: [Moment]
+  ) -> Instant {
+    Instant(
+      seq: said.seq, step: said.step, sort: sort,
+      answer: any(moments) { moment in
+        switch moment {
+        case .reply(let text, let by):
+          guard by.map({ by in said.by.map { by.matches($0) } ?? false }) ?? true else {
+            return .no
+          }
+          return Answer(text.matches(said.value))
+        case .answer(let matcher): return Answer(matcher.matches(said.value))
+        default: return .no
+        }
+      }, events: [said.seq])
+  }
+
+  // MARK: Order
+
+  /// Whether one place comes before another. Calls of one decision have no order among themselves,
+  /// nor have their results, nor their verdicts.
+  func isBefore(_ left: Instant, _ right: Instant) -> Bool {
+    guard left.seq < right.seq else { return false }
+    guard let a = left.call, let b = right.call, a != b,
+      view.calls[a].group == view.calls[b].group
+    else { return true }
+    return !(left.sort.isOfCall && right.sort.isOfCall)
+      && !(left.sort == .verdict && right.sort == .verdict)
+  }
+}
+
+extension Moment {
+  fileprivate var entry: CallEntry? {
+    switch self {
+    case .called(let entry), .proposed(let entry), .returned(let entry): entry
+    default: nil
+    }
+  }
+}
+
+extension Moment.Sort {
+  var isOfCall: Bool { self == .called || self == .proposed || self == .returned }
+}
+
+extension Answer {
+  var negated: Answer {
+    switch self {
+    case .yes: .no
+    case .unknown: .unknown
+    case .no: .yes
+    }
+  }
+}

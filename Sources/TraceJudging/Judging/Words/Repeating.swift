@@ -1,0 +1,143 @@
+import AgentTrace
+import TraceMatching
+
+extension WordJudge {
+  /// No write with the same canonical input is done twice.
+  func noRepeatedSideEffect(_ tools: [Glob]) -> ExpectationOutcome {
+    let name = "noRepeatedSideEffect"
+    func outcome(
+      _ outcome: Outcome, _ calls: [Trajectory.Call], _ message: String
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: name, outcome: outcome, events: calls.flatMap(\.events), message: message,
+        expected: "each write done once",
+        actual: calls.isEmpty ? nil : calls.map { CallWording.of($0) }.joined(separator: "; "))
+    }
+    var first: [JSONValue: (call: Trajectory.Call, isSure: Bool)] = [:]
+    var unsure: [Trajectory.Call]?
+    for call in view.calls where !call.caller.hasSameUTF8(as: CallEntry.simulatedUser) {
+      let isWrite: Answer
+      if tools.isEmpty {
+        isWrite = chronicle.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
+      } else {
+        isWrite = tools.contains { $0.matches(call.tool) } ? .yes : .no
+      }
+      // A call that failed did nothing, or says so; a call of unknown effect may have done it.
+      guard isWrite != .no, view.executed(call) != .no, call.status != .error else { continue }
+      let action: JSONValue = [.string(call.tool), call.input ?? .null]
+      let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
+      guard let earlier = first[action] else {
+        first[action] = (call, isSure)
+        continue
+      }
+      if isSure, earlier.isSure {
+        return outcome(
+          .fail, [earlier.call, call],
+          "\(CallWording.short(call.tool)) was done twice with the same input.")
+      }
+      unsure = unsure ?? [earlier.call, call]
+      if isSure { first[action] = (call, true) }
+    }
+    if let unsure {
+      return outcome(.unverifiable, unsure, "Whether this write was repeated cannot be seen.")
+    }
+    if view.mayHideCalls {
+      return outcome(
+        .unverifiable, [], "Whether a write was repeated cannot be seen: \(view.whyHidden).")
+    }
+    return outcome(.pass, [], "No write was done twice.")
+  }
+
+  /// No caller makes one call so often, and gets one result, without anything new in between.
+  func noLoops(_ limit: Int) -> ExpectationOutcome {
+    func outcome(
+      _ outcome: Outcome, _ calls: [Trajectory.Call], _ message: String
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: "noLoops", outcome: outcome, events: calls.flatMap(\.events),
+        message: message, expected: "no call \(limit) times with nothing new learned",
+        actual: calls.last.map { CallWording.of($0) })
+    }
+    if let loop = loop(limit, unsureToo: false) {
+      return outcome(
+        .fail, loop,
+        "\(CallWording.short(loop[0].tool)) was called \(limit) times with one result and nothing new in between."
+      )
+    }
+    if let loop = loop(limit, unsureToo: true) {
+      return outcome(.unverifiable, loop, "Whether these calls go in a circle cannot be seen.")
+    }
+    if view.mayHideCalls {
+      return outcome(
+        .unverifiable, [], "Whether calls go in a circle cannot be seen: \(view.whyHidden).")
+    }
+    return outcome(.pass, [], "No call was made \(limit) times with nothing new learned.")
+  }
+
+  /// The calls of the first loop.
+  ///
+  /// Callers are told apart: sub-agents that work side by side do not loop together. A result that
+  /// a caller had not seen before, or a person's word, begins anew.
+  private func loop(_ limit: Int, unsureToo: Bool) -> [Trajectory.Call]? {
+    struct Walk {
+      var seen: Set<JSONValue> = []
+      var since: [JSONValue: [Trajectory.Call]] = [:]
+      var replies = 0
+    }
+    var walks: [String: Walk] = [:]
+    for call in view.calls {
+      guard let resultSeq = call.outline.resultSeq, !call.isInvalid else { continue }
+      var walk = walks[call.caller] ?? Walk()
+      defer { walks[call.caller] = walk }
+      let replies = chronicle.replies.count { $0.seq < resultSeq }
+      if replies > walk.replies {
+        walk.replies = replies
+        walk.since = [:]
+      }
+      let value = CallView.resultValue(of: call) ?? .lost("")
+      var key: JSONValue = [
+        .string(call.tool), call.input ?? .lost(""), .string(call.status?.rawValue ?? ""), value,
+      ]
+      if key.hidesSomething {
+        // Nobody knows what it told: something new, or nothing at all.
+        guard unsureToo else {
+          walk.since = [:]
+          continue
+        }
+        key = [.string(call.tool)]
+        walk.seen.insert(key)
+      }
+      if walk.seen.insert(key).inserted { walk.since = [:] }
+      walk.since[key, default: []].append(call)
+      if let calls = walk.since[key], calls.count >= limit { return calls }
+    }
+    return nil
+  }
+
+  func invalidDecisions(_ limit: Int) -> ExpectationOutcome {
+    let invalid = chronicle.invalidDecisions.map(\.seq)
+    return Judge.bound(
+      "maxInvalidDecisions", invalid.count, limit, "invalid decision",
+      mayBeMore: view.mayHideCalls, events: invalid.count > limit ? [invalid[limit]] : [], view)
+  }
+
+  func retries(_ limit: Int) -> ExpectationOutcome {
+    let retries = chronicle.efforts.values.flatMap(\.retries).sorted()
+    return Judge.bound(
+      "maxRetries", retries.count, limit, "retry",
+      mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil,
+      events: retries.count > limit ? [retries[limit]] : [], view)
+  }
+}
+
+extension JSONValue {
+  /// Whether part of it is lost or cut, so that equal bytes do not mean equal values.
+  var hidesSomething: Bool {
+    switch self {
+    case .lost, .cut: true
+    case .array(let elements): elements.contains(where: \.hidesSomething)
+    case .object(let object): object.contains { $0.value.hidesSomething }
+    default: false
+    }
+  }
+}

@@ -1,0 +1,241 @@
+import AgentTrace
+import TraceMatching
+
+extension WordJudge {
+  /// How often a verdict or an approval was given.
+  func counted(_ rule: CountedMoments) -> ExpectationOutcome {
+    let found = instants(of: [rule.moment], unknownCounts: true)
+    return count(
+      rule.name, rule.times, rule.isForbidden, found.map { ($0.answer, $0.events) },
+      mayBeMore: !hidden([rule.moment]).isEmpty, rule.moment.description,
+      whyMore: view.gaps.isEmpty ? "policy was not recorded" : view.whyHidden)
+  }
+
+  /// Judges how often something was seen.
+  func count(
+    _ name: String, _ times: CallEntry.Times, _ isForbidden: Bool,
+    _ found: [(answer: Answer, events: [Int])], mayBeMore: Bool, _ what: String,
+    whyMore: @autoclosure () -> String
+  ) -> ExpectationOutcome {
+    let certain = found.filter { $0.answer == .yes }
+    let possible = found.filter { $0.answer == .unknown }
+    let least = certain.count
+    let most = mayBeMore ? Int.max : least + possible.count
+    let isWithin: Answer =
+      most < times.minimum || least > times.maximum ?? .max
+      ? .no : least >= times.minimum && most <= times.maximum ?? .max ? .yes : .unknown
+    let isDefault = times.minimum == 1 && times.maximum == nil
+    let expected =
+      (isForbidden ? "not: " : "") + what + (isDefault ? "" : ", \(times)")
+    func outcome(_ outcome: Outcome, _ events: [Int], _ message: String) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: name, outcome: outcome, events: events, message: message,
+        expected: CallWording.short(expected), actual: Counting.count(least))
+    }
+    let said = least == 0 ? "It never happened." : "It happened \(Counting.count(least))."
+    switch (isWithin, isForbidden) {
+    case (.unknown, _):
+      if let first = possible.first {
+        return outcome(.unverifiable, first.events, "Whether this is one cannot be seen.")
+      }
+      return outcome(.unverifiable, [], "How often cannot be seen: \(whyMore()).")
+    case (.yes, false):
+      return outcome(.pass, certain.prefix(times.minimum).flatMap(\.events), said)
+    case (.no, true): return outcome(.pass, [], said)
+    case (.yes, true):
+      return outcome(.fail, certain.prefix(max(1, times.minimum)).flatMap(\.events), said)
+    case (.no, false):
+      if let maximum = times.maximum, least > maximum {
+        return outcome(.fail, certain[maximum].events, said)
+      }
+      return outcome(
+        .fail, certain.flatMap(\.events) + (view.trajectory.stop.map { [$0.seq] } ?? []), said)
+    }
+  }
+
+  /// No call runs that policy denied, or for which it asked a person who did not grant it.
+  func noApprovalBypass() -> ExpectationOutcome {
+    let expected = "no call runs without the approval that policy asked for"
+    func outcome(_ outcome: Outcome, _ events: [Int], _ message: String) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: "noApprovalBypass", outcome: outcome, events: events, message: message,
+        expected: expected)
+    }
+    var (wasAsked, unsure): ([Int]?, [Int]?)
+    for verdict in chronicle.verdicts
+    where verdict.status == .approvalRequired || verdict.status == .deny {
+      guard let index = callIndices[verdict.callId] else { continue }
+      let call = view.calls[index]
+      if verdict.status == .approvalRequired { wasAsked = wasAsked ?? [verdict.seq] }
+      let executed = view.executed(call)
+      guard executed != .no else { continue }
+      let start = call.outline.startedSeq ?? call.outline.resultSeq ?? .max
+      // A later word of policy on the same call, before it ran, may have lifted a denial.
+      if verdict.status == .deny {
+        let isLifted = chronicle.verdicts.contains {
+          $0.seq > verdict.seq && $0.seq < start && $0.status != .deny
+            && $0.callId.hasSameUTF8(as: verdict.callId)
+        }
+        if isLifted { continue }
+      } else if let input = call.input, !input.hidesSomething {
+        let action = ProposedCall(callId: verdict.callId, name: call.tool, input: input).actionId
+        let isGranted = chronicle.approvals.contains {
+          $0.isGranted && $0.seq < start && $0.actionId.hasSameUTF8(as: action)
+        }
+        if isGranted { continue }
+        // What was granted may stand where the log has a hole.
+        if view.gaps.contains(where: { $0.first < start }) {
+          unsure = unsure ?? call.events
+          continue
+        }
+      } else {
+        unsure = unsure ?? call.events
+        continue
+      }
+      if executed == .unknown {
+        unsure = unsure ?? call.events
+        continue
+      }
+      let why = verdict.status == .deny ? "policy denied it" : "nobody approved it"
+      return outcome(
+        .fail, [verdict.seq] + call.events.filter { $0 != call.outline.seq },
+        "\(CallWording.short(call.tool)) ran, and \(why).")
+    }
+    if let unsure {
+      return outcome(.unverifiable, unsure, "Whether this call was approved cannot be seen.")
+    }
+    if view.mayHideCalls {
+      return outcome(
+        .unverifiable, [],
+        "Whether a call ran without approval cannot be seen: \(view.whyHidden).")
+    }
+    if view.trajectory.recorded["policy"] != nil {
+      return outcome(.unverifiable, [], "What policy said was not recorded.")
+    }
+    guard let wasAsked else {
+      return outcome(.notExercised, [], "No approval was ever asked for.")
+    }
+    return outcome(.pass, wasAsked, "No call ran without its approval.")
+  }
+
+  // MARK: Memory
+
+  func memory(_ rule: MemoryRule) -> ExpectationOutcome {
+    let found = chronicle.notes.compactMap { note -> (answer: Answer, events: [Int])? in
+      guard note.isWritten == rule.isWritten, rule.scope?.matches(note.scope) ?? true,
+        rule.key?.matches(note.key) ?? true
+      else { return nil }
+      let answer = rule.value.map { Answer($0.matches(note.value)) } ?? .yes
+      return answer == .no ? nil : (answer, [note.seq])
+    }
+    var what = "a note"
+    if let key = rule.key { what += " “\(CallWording.short(key.text))”" }
+    if let scope = rule.scope { what += " of \(CallWording.short(scope.text))" }
+    what += rule.isWritten ? " is written" : " is read"
+    if let value = rule.value { what += " that says \(CallWording.short(value.description))" }
+    // An import has no channel for notes.
+    let isImport = !view.trajectory.recorded.isEmpty
+    return count(
+      rule.name, rule.times, rule.isForbidden, found,
+      mayBeMore: !view.gaps.isEmpty || isImport, what,
+      whyMore: view.gaps.isEmpty ? "an import does not tell of memory" : view.whyHidden)
+  }
+
+  // MARK: Context
+
+  func context(_ watch: ContextWatch, _ name: String) -> [ExpectationOutcome] {
+    let rule = watch.rule
+    var outcomes: [ExpectationOutcome] = []
+    let lacks = view.trajectory.recorded["context"] != nil
+    let mayBeMore = !view.gaps.isEmpty || lacks
+    let why = view.gaps.isEmpty ? "contexts were not recorded whole" : view.whyHidden
+    func outcome(
+      _ part: String, _ outcome: Outcome, _ events: [Int], _ message: String, _ expected: String,
+      _ actual: String? = nil
+    ) {
+      outcomes.append(
+        ExpectationOutcome(
+          expectation: "\(name).\(part)", outcome: outcome, events: events, message: message,
+          expected: CallWording.short(expected), actual: actual))
+    }
+    func sought(_ part: String, _ sighting: ContextWatch.Sighting, _ what: String) {
+      if let seq = sighting.certain {
+        outcome(part, .pass, [seq], "It stands in the context at event \(seq).", what)
+      } else if sighting.possible != nil || mayBeMore {
+        outcome(
+          part, .unverifiable, sighting.possible.map { [$0] } ?? [],
+          sighting.possible == nil ? "This cannot be seen: \(why)." : "This cannot be seen.", what)
+      } else if watch.count == 0 {
+        outcome(part, .notExercised, [], "There was no such context.", what)
+      } else {
+        let end = view.trajectory.stop.map { [$0.seq] } ?? []
+        outcome(part, .fail, end, "It stands in none of \(watch.count) contexts.", what)
+      }
+    }
+    func forbidden(_ part: String, _ sighting: ContextWatch.Sighting, _ what: String) {
+      if let seq = sighting.certain {
+        outcome(part, .fail, [seq], "It stands in the context at event \(seq).", what)
+      } else if sighting.possible != nil || mayBeMore {
+        outcome(
+          part, .unverifiable, sighting.possible.map { [$0] } ?? [],
+          sighting.possible == nil ? "This cannot be seen: \(why)." : "This cannot be seen.", what)
+      } else if watch.count == 0 {
+        outcome(part, .notExercised, [], "There was no such context.", what)
+      } else {
+        outcome(part, .pass, [], "It stands in none of \(watch.count) contexts.", what)
+      }
+    }
+    for (index, glob) in rule.offers.enumerated() {
+      sought("offers[\(index)]", watch.offers[index], "a context offers \(glob.text)")
+    }
+    for (index, glob) in rule.neverOffers.enumerated() {
+      forbidden("neverOffers[\(index)]", watch.neverOffers[index], "no context offers \(glob.text)")
+    }
+    for (index, matcher) in rule.contains.enumerated() {
+      sought("contains[\(index)]", watch.contains[index], "a prompt holds \(matcher)")
+    }
+    for (index, matcher) in rule.neverContains.enumerated() {
+      forbidden("neverContains[\(index)]", watch.neverContains[index], "no prompt holds \(matcher)")
+    }
+    for (index, entry) in rule.evidence.enumerated() {
+      var sighting = ContextWatch.Sighting()
+      for call in view.calls {
+        guard let seq = watch.evidence[call.outline.callId] else { continue }
+        sighting.note(view.isSuch(entry, call, .proposed), at: seq)
+      }
+      sought("evidence[\(index)]", sighting, "a context holds a result of \(entry)")
+    }
+    if let limit = rule.maximumTokens {
+      let expected = "at most \(limit) tokens in each context"
+      let most = watch.most.map { "\($0.tokens) tokens" }
+      if let found = watch.most, found.tokens > limit {
+        outcome(
+          "maxTokens", .fail, [found.seq], "A context is estimated at \(found.tokens) tokens.",
+          expected, most)
+      } else if watch.uncounted != nil || mayBeMore {
+        outcome(
+          "maxTokens", .unverifiable, watch.uncounted.map { [$0] } ?? [],
+          "Not every estimate can be seen.", expected, most)
+      } else if let found = watch.most {
+        outcome(
+          "maxTokens", .pass, [found.seq], "No context is estimated at more.", expected, most)
+      } else {
+        outcome("maxTokens", .notExercised, [], "There was no such context.", expected)
+      }
+    }
+    for (index, item) in rule.omits.enumerated() {
+      sought("omits[\(index)]", watch.omits[index], "a context leaves out \(item)")
+    }
+    for (index, item) in rule.neverOmits.enumerated() {
+      forbidden("neverOmits[\(index)]", watch.neverOmits[index], "no context leaves out \(item)")
+    }
+    return outcomes
+  }
+}
+
+extension OmittedItem: CustomStringConvertible {
+  /// The reference and the reason.
+  public var description: String {
+    ref.text + (reason.map { " because \(CallWording.short($0.description))" } ?? "")
+  }
+}

@@ -1,0 +1,304 @@
+public import AgentTrace
+public import TraceMatching
+
+/// A kind of thing that happens in a run, at one place in its log.
+public enum Moment: Sendable, Hashable {
+  /// A call begins to run.
+  case called(CallEntry)
+  /// A decision proposes a call.
+  case proposed(CallEntry)
+  /// A call's result comes in.
+  case returned(CallEntry)
+  /// Policy gives its word on a call.
+  case verdict(VerdictMoment)
+  /// A person answers a request for approval.
+  case approval(ApprovalMoment)
+  /// A person says something.
+  case reply(text: Matcher, by: Glob?)
+  /// The agent gives an answer.
+  case answer(Matcher)
+  /// The run ends or pauses.
+  case stop([StopReason])
+  /// A decision could not be used.
+  case invalidDecision
+
+  /// The sorts of moments that are told apart.
+  enum Sort: Hashable {
+    case called, proposed, returned, verdict, approval, reply, answer, stop, invalidDecision
+  }
+
+  var sort: Sort {
+    switch self {
+    case .called: .called
+    case .proposed: .proposed
+    case .returned: .returned
+    case .verdict: .verdict
+    case .approval: .approval
+    case .reply: .reply
+    case .answer: .answer
+    case .stop: .stop
+    case .invalidDecision: .invalidDecision
+    }
+  }
+
+  /// The keys of which one says what a moment is; a mapping without any is a call.
+  static let keyNames = [
+    "called", "proposed", "returned", "verdict", "approval", "reply", "answer", "stop",
+    "invalidDecision",
+  ]
+}
+
+/// A word of policy on a call.
+public struct VerdictMoment: Sendable, Hashable {
+  /// The word is one of these.
+  public var statuses: [VerdictStatus]
+  /// The tool and the input of the call; `nil` for any.
+  public var call: CallEntry?
+  /// The rule that gave it; `nil` for any, or none.
+  public var rule: Glob?
+  /// Why, in words; `nil` for anything.
+  public var reason: Matcher?
+
+  /// Nothing is checked.
+  public init(
+    statuses: [VerdictStatus], call: CallEntry? = nil, rule: Glob? = nil, reason: Matcher? = nil
+  ) {
+    self.statuses = statuses
+    self.call = call
+    self.rule = rule
+    self.reason = reason
+  }
+
+  static let keyNames = ["verdict", "tool", "input", "caller", "rule", "reason"]
+}
+
+/// A person's answer to a request for approval.
+public struct ApprovalMoment: Sendable, Hashable {
+  /// Whether it was granted; `nil` for either.
+  public var isGranted: Bool?
+  /// The tool and the input of the call; `nil` for any.
+  public var call: CallEntry?
+  /// Who answered; `nil` for anybody.
+  public var by: Glob?
+
+  /// Nothing is checked.
+  public init(isGranted: Bool? = nil, call: CallEntry? = nil, by: Glob? = nil) {
+    self.isGranted = isGranted
+    self.call = call
+    self.by = by
+  }
+
+  static let keyNames = ["approval", "tool", "input", "caller", "by"]
+}
+
+/// How often something happens.
+public struct CountedMoments: Sendable, Hashable {
+  /// The name of the list it stands in, with its place: `given[0]`.
+  public var name: String
+  /// What happens.
+  public var moment: Moment
+  /// How often; for something that must not happen, what would be wrong.
+  public var times: CallEntry.Times
+  /// Whether it must not happen.
+  public var isForbidden: Bool
+}
+
+extension Moment: CustomStringConvertible {
+  /// In words, a few hundred bytes at most.
+  public var description: String {
+    switch self {
+    case .called(let entry): "\(entry) is called"
+    case .proposed(let entry): "\(entry) is proposed"
+    case .returned(let entry): "\(entry) returns"
+    case .verdict(let verdict): verdict.description
+    case .approval(let approval): approval.description
+    case .reply(let text, let by):
+      "\(by.map(\.text) ?? "a person") replies \(CallWording.short(text.description))"
+    case .answer(let matcher): "the answer is \(CallWording.short(matcher.description))"
+    case .stop(let reasons):
+      "the run stops as \(reasons.map(\.rawValue).joined(separator: " or "))"
+    case .invalidDecision: "a decision is invalid"
+    }
+  }
+}
+
+extension VerdictMoment: CustomStringConvertible {
+  public var description: String {
+    var text = "policy says \(statuses.map(\.rawValue).joined(separator: " or "))"
+    if let call { text += " to \(call)" }
+    if let rule { text += " by rule \(rule.text)" }
+    if let reason { text += " because \(CallWording.short(reason.description))" }
+    return text
+  }
+}
+
+extension ApprovalMoment: CustomStringConvertible {
+  public var description: String {
+    let verb = isGranted.map { $0 ? "is approved" : "is not approved" } ?? "is answered"
+    return "\(call.map(\.description) ?? "a call") \(verb)" + (by.map { " by \($0.text)" } ?? "")
+  }
+}
+
+extension ExpectationReader {
+  /// A moment: a tool's name or glob, a call, or a mapping that says which sort it is of.
+  mutating func moment(_ value: JSONValue, at pointer: JSONPointer) -> Moment? {
+    guard let object = value.objectValue else {
+      return callEntry(value, at: pointer, isExecuted: true).map(Moment.called)
+    }
+    let keys = Moment.keyNames.filter { object[$0] != nil }
+    guard let key = keys.first, let operand = object[key] else {
+      return checkedCall(object, at: pointer)
+    }
+    return moment(key, operand, object, at: pointer)
+  }
+
+  /// A call, or what is probably a slip in the word for another moment.
+  private mutating func checkedCall(_ object: JSONObject, at pointer: JSONPointer) -> Moment? {
+    if object["tool"] == nil, let odd = object.keys.first {
+      let nearest = Spelling.nearest(to: odd, among: Moment.keyNames + CallEntry.keyNames)
+      report(
+        pointer, "says neither a call nor another moment",
+        hint: nearest.map { "did you mean “\($0)”?" }
+          ?? "write a tool's name, a call, or one of \(Moment.keyNames.joined(separator: ", "))")
+      return nil
+    }
+    return callEntry(.object(object), at: pointer, isExecuted: true).map(Moment.called)
+  }
+
+  private mutating func moment(
+    _ key: String, _ operand: JSONValue, _ object: JSONObject, at pointer: JSONPointer
+  ) -> Moment? {
+    let place = pointer.appending(key)
+    switch key {
+    case "called", "proposed", "returned":
+      checkKeys(of: object, at: pointer, among: [key])
+      guard let entry = callEntry(operand, at: place, isExecuted: key == "called") else {
+        return nil
+      }
+      return key == "called"
+        ? .called(entry)
+        : key == "proposed"
+          ? .proposed(entry)
+          : .returned(entry)
+    case "verdict": return verdict(object, at: pointer, isCounted: false).map(Moment.verdict)
+    case "approval": return approval(object, at: pointer, isCounted: false).map(Moment.approval)
+    case "reply":
+      checkKeys(of: object, at: pointer, among: ["reply", "by"])
+      let by = object["by"].flatMap { name($0, at: pointer.appending("by")) }
+      return matcher(operand, at: place).map { .reply(text: $0, by: by) }
+    case "answer":
+      checkKeys(of: object, at: pointer, among: [key])
+      return matcher(operand, at: place).map(Moment.answer)
+    case "stop":
+      checkKeys(of: object, at: pointer, among: [key])
+      if operand.boolValue == true { return .stop(StopReason.allCases) }
+      return words(operand, at: place, StopReason.self, "a stop reason").map(Moment.stop)
+    default:
+      checkKeys(of: object, at: pointer, among: [key])
+      guard operand.boolValue == true else {
+        report(place, "takes true")
+        return nil
+      }
+      return .invalidDecision
+    }
+  }
+
+  /// A name or a glob.
+  mutating func name(_ value: JSONValue, at pointer: JSONPointer) -> Glob? {
+    guard let text = value.stringValue else {
+      report(pointer, "must be a name or a glob, not \(value.typeName)")
+      return nil
+    }
+    return glob(text, at: pointer)
+  }
+
+  /// A verdict: its word, the call, the rule.
+  mutating func verdict(
+    _ object: JSONObject, at pointer: JSONPointer, isCounted: Bool
+  ) -> VerdictMoment? {
+    checkKeys(
+      of: object, at: pointer, among: VerdictMoment.keyNames + (isCounted ? ["times"] : []))
+    let statuses = object["verdict"].map {
+      words($0, at: pointer.appending("verdict"), VerdictStatus.self, "a verdict")
+    }
+    let call = callPart(object, at: pointer)
+    let rule = object["rule"].flatMap { name($0, at: pointer.appending("rule")) }
+    let reason = object["reason"].flatMap { matcher($0, at: pointer.appending("reason")) }
+    if case .some(nil) = statuses { return nil }
+    return VerdictMoment(
+      statuses: (statuses ?? nil) ?? VerdictStatus.allCases, call: call, rule: rule, reason: reason)
+  }
+
+  /// A person's answer: granted or denied, the call, by whom.
+  mutating func approval(
+    _ object: JSONObject, at pointer: JSONPointer, isCounted: Bool
+  ) -> ApprovalMoment? {
+    checkKeys(
+      of: object, at: pointer, among: ApprovalMoment.keyNames + (isCounted ? ["times"] : []))
+    var approval = ApprovalMoment(call: callPart(object, at: pointer))
+    approval.by = object["by"].flatMap { name($0, at: pointer.appending("by")) }
+    if let value = object["approval"] {
+      let place = pointer.appending("approval")
+      guard let word = word(value, at: place, ApprovalWord.self, "granted, denied or any")
+      else { return nil }
+      approval.isGranted = word == .any ? nil : word == .granted
+    }
+    return approval
+  }
+
+  /// `tool`, `input` and `caller` of a mapping that speaks of a call; `nil` where none is there.
+  private mutating func callPart(_ object: JSONObject, at pointer: JSONPointer) -> CallEntry? {
+    let keys = ["tool", "input", "caller"]
+    let part = JSONObject(keys.compactMap { key in object[key].map { (key, $0) } })
+    guard !part.isEmpty else { return nil }
+    var call = part
+    if call["tool"] == nil { call["tool"] = "*" }
+    return entry(call, at: pointer, isExecuted: false)
+  }
+
+  /// Lists of verdicts and approvals that there were, or were not.
+  mutating func policy(_ value: JSONValue, at pointer: JSONPointer) -> [CountedMoments]? {
+    let keys = ["given", "notGiven", "approvals", "noApprovals"]
+    guard let object = mapping(value, at: pointer, keys: keys, "a mapping of lists") else {
+      return nil
+    }
+    var found: [CountedMoments] = []
+    for key in keys {
+      guard let value = object[key] else { continue }
+      let isVerdict = key == "given" || key == "notGiven"
+      let isForbidden = key == "notGiven" || key == "noApprovals"
+      let place = pointer.appending(key)
+      let list =
+        list(value, at: place) { reader, value, pointer -> (Moment, CallEntry.Times)? in
+          reader.counted(value, at: pointer, isVerdict: isVerdict)
+        } ?? []
+      for (index, (moment, times)) in list.enumerated() {
+        found.append(
+          CountedMoments(
+            name: "policy.\(key)[\(index)]", moment: moment, times: times, isForbidden: isForbidden)
+        )
+      }
+    }
+    if object.isEmpty { report(pointer, "nothing is expected of policy") }
+    return found.isEmpty ? nil : found
+  }
+
+  private mutating func counted(
+    _ value: JSONValue, at pointer: JSONPointer, isVerdict: Bool
+  ) -> (Moment, CallEntry.Times)? {
+    guard let object = value.objectValue else {
+      report(pointer, "must be a mapping, not \(value.typeName)")
+      return nil
+    }
+    let times = object["times"].flatMap { self.times($0, at: pointer.appending("times")) }
+    let moment =
+      isVerdict
+      ? verdict(object, at: pointer, isCounted: true).map(Moment.verdict)
+      : approval(object, at: pointer, isCounted: true).map(Moment.approval)
+    return moment.map { ($0, times ?? .init(minimum: 1, maximum: nil)) }
+  }
+}
+
+private enum ApprovalWord: String, CaseIterable {
+  case granted, denied, any
+}

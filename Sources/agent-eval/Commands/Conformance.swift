@@ -1,0 +1,50 @@
+import ArgumentParser
+import EvalRunning
+import TraceReporting
+
+/// Shows what the language means on its edge cases.
+struct ConformanceVerb: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "conformance",
+    abstract: "Judge the edge cases of every expectation, and say what the outcome is.",
+    discussion: """
+      Among them is every input on which a published evaluator was seen to answer wrongly. Exits \
+      with 0 where every outcome is the right one, else with 1.
+      """)
+
+  @Option(help: "Only rules whose name contains this text.")
+  var rule: String?
+
+  @Flag(help: "Print a line of JSON for each case.")
+  var json = false
+
+  func run() async throws {
+    let checks = await Conformance.checks().filter { check in
+      rule.map { check.rule.contains($0) } ?? true
+    }
+    guard !checks.isEmpty else {
+      throw ValidationError("No rule is named like that.")
+    }
+    var last = ""
+    for check in checks {
+      if json {
+        Output.json(check.json)
+        continue
+      }
+      if !check.rule.elementsEqual(last) {
+        Output.line(check.rule)
+        last = check.rule
+      }
+      let outcome = check.actual + String(repeating: " ", count: max(0, 14 - check.actual.count))
+      let peer = check.peer.map { "  (not so: \($0))" } ?? ""
+      Output.line("  \(outcome)\(check.title)\(peer)")
+      if !check.isRight {
+        Output.line("    WRONG: should be \(check.wanted)")
+        for message in check.messages { Output.line("    \(Visible.line(message))") }
+      }
+    }
+    let wrong = checks.count { !$0.isRight }
+    if !json { Output.error("\(checks.count) cases, \(wrong) wrong") }
+    if wrong > 0 { throw ExitCode(1) }
+  }
+}
