@@ -16,6 +16,9 @@ final class LineCursor {
   private var current = 0..<0
   private var head: LineHead?
 
+  /// Whether the current line is an event.
+  var isAtEvent: Bool { if case .event? = head { true } else { false } }
+
   private(set) var nextSeq = 0
   /// Members that have a header and could be inflated, at least in part.
   private(set) var memberCount = 0
@@ -29,7 +32,11 @@ final class LineCursor {
   /// The events of the current block so far.
   var places: [LineStore.Place] = []
   /// The text of the last `runId`: nearly always that of the next event too.
-  private var lastRunID = ""
+  var lastRunID = ""
+  /// What folding from text keeps.
+  var foldedItems = FoldedItems()
+  /// Memory for the resolved text of one event.
+  var foldedText: [UInt8] = []
   /// The members up to here, those before the start too, to read one of them again.
   var index: [MemberIndex.Entry] = []
   /// Checkpoints before the start, the last one first, as far as they were looked for.
@@ -71,6 +78,7 @@ final class LineCursor {
     nextSeq = entry.firstSeq
     checkpoints = [(place, items)]
     resolver = Resolver(cacheBytes: options.cacheBytes, itemCount: items)
+    foldedItems = FoldedItems(first: items)
     startState = state
   }
 
@@ -332,7 +340,14 @@ final class LineCursor {
       code, path: path, offset: block?.offset, block: block?.number, intactEvents: nextSeq)
   }
 
-  private func catching<T>(_ body: () throws(LineFault) -> T) throws(LogError) -> T {
+  /// The string that a reference of an event leads to; `nil` where that is not a string.
+  func text(sameAs reference: String, before seq: Int) throws(LogError) -> String? {
+    try catching { () throws(LineFault) in
+      try self.resolver.text(sameAs: reference, before: seq, from: self)
+    }
+  }
+
+  func catching<T>(_ body: () throws(LineFault) -> T) throws(LogError) -> T {
     do {
       return try body()
     } catch {

@@ -79,6 +79,21 @@ public struct LogReader: EventSource {
     }
   }
 
+  /// Opens a log at the last checkpoint before a step, as with an event of that step; steps are taken
+  /// to grow with events.
+  ///
+  /// - Complexity: besides, inflating one block for each time that the number of blocks can be halved.
+  public init(
+    path: String, startingAtCheckpointBeforeStep step: Int, options: Options = .init()
+  ) throws(LogError) {
+    let file = try Self.open(path)
+    var seq = 0
+    if let index = try MemberIndex(walkingBackIn: file) {
+      seq = try index.firstSeq(ofBlockBefore: step, in: file)
+    }
+    try self.init(path: path, startingAtCheckpointBefore: seq, options: options)
+  }
+
   /// The state before the first event that is read: empty, unless reading begins at a checkpoint.
   public var startState: AgentState { cursor.startState }
 
@@ -135,6 +150,13 @@ public struct LogReader: EventSource {
   ///
   /// - Throws: ``LogError`` where it is not what the format asks for.
   public func line() throws(LogError) -> LogLine { try cursor.line() }
+
+  /// Folds the event that ``advance()`` stepped to into a state; a mark changes nothing. The same as
+  /// ``line()`` and `AgentState.apply(_:)`, in less time: no value is made of what the fold does not
+  /// look at.
+  ///
+  /// - Throws: ``LogError`` where the line is not what the format asks for.
+  public func fold(into state: inout AgentState) throws(LogError) { try cursor.fold(into: &state) }
 
   /// The `t` of the event that ``advance()`` stepped to, mostly without reading what it says; 0 for a
   /// mark.

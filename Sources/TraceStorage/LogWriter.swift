@@ -1,4 +1,4 @@
-public import AgentTrace
+@_spi(Scanning) public import AgentTrace
 import Glibc
 
 /// Writes one run log: one file, one writer.
@@ -183,7 +183,7 @@ public final class LogWriter: EventSink {
     add(line.bytes)
     blocks.flush()
     saidOnce.commit(line)
-    state.apply(event)
+    state.apply(event, digest: line.digest)
     summary.apply(event)
     nextSeq += 1
     closing = event.type == .stop ? .stop : .none

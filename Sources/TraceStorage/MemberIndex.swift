@@ -41,6 +41,33 @@ struct MemberIndex {
     return nil
   }
 
+  /// The number of the first event of the last block whose first event stands before a step.
+  func firstSeq(ofBlockBefore step: Int, in file: LogFile) throws(LogError) -> Int {
+    let reader = try BlockReader(file: file)
+    var (low, high) = (0, entries.count)
+    while low < high {
+      let middle = (low + high) / 2
+      reader.seek(to: entries[middle].offset, number: middle)
+      guard try reader.next() != nil, let first = Self.firstStep(of: reader.lines) else { return 0 }
+      if first < step { low = middle + 1 } else { high = middle }
+    }
+    return low > 0 ? entries[low - 1].firstSeq : 0
+  }
+
+  /// The step of the first event; a block without events, the closing one of a pause, has none and
+  /// counts as one behind all others.
+  private static func firstStep(of text: UnsafeBufferPointer<UInt8>) -> Int? {
+    var start = 0
+    while let length = text.lineLength(from: start) {
+      switch LineHead(scanning: UnsafeBufferPointer(rebasing: text[start..<(start + length)])) {
+      case .event(_, let step, _)?: return step
+      case .mark?: start += length + 1
+      case nil: return nil
+      }
+    }
+    return .max
+  }
+
   /// The size of the item table that a member's checkpoint gives; `nil` where it has none. Inflates
   /// only its beginning.
   static func checkpointItems(at offset: Int, in file: LogFile) throws(LogError) -> Int? {

@@ -260,7 +260,7 @@ struct Resolver {
   }
 
   /// How many list items stand literally in the line of a packet.
-  private static func literalCount(of line: [UInt8]) throws(LineFault) -> Int {
+  static func literalCount(of line: [UInt8]) throws(LineFault) -> Int {
     let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
       try RawLine(parsing: bytes)
     }
@@ -292,6 +292,15 @@ struct Resolver {
   }
 
   // MARK: Text
+
+  /// The string that a reference of an event leads to; `nil` where it was lost.
+  mutating func text(
+    sameAs reference: String, before seq: Int, from file: some EarlierLines
+  ) throws(LineFault) -> String? {
+    var expansion = Expansion(seq: seq, isPacket: false, expandedBytes: 0)
+    guard case .string(let text) = try follow(reference, &expansion, from: file) else { return nil }
+    return text
+  }
 
   private mutating func follow(
     _ reference: String, _ expansion: inout Expansion, from file: some EarlierLines

@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 
 /// Writes events so that what was said before is not said again: `$same` for long strings, `$list`
 /// for the arrays of context packets. Docs/log-format.md, "Said once".
@@ -36,6 +36,8 @@ struct SaidOnce {
     var depth: Int
     /// Bytes of the line with nothing left out.
     var expandedBytes: Int
+    /// The event's digest, as `AgentState` takes it.
+    var digest: Digest
     fileprivate var newPlaces: [(Key, String)]
     fileprivate var newItems: [Key: Int]
   }
@@ -46,7 +48,7 @@ struct SaidOnce {
     walk.writeEvent()
     return Line(
       bytes: walk.line, depth: walk.deepest, expandedBytes: walk.line.count + walk.savedBytes,
-      newPlaces: walk.newPlaces, newItems: walk.newItems)
+      digest: walk.digest, newPlaces: walk.newPlaces, newItems: walk.newItems)
   }
 
   /// Takes in what a line says for the first time.
@@ -70,6 +72,15 @@ extension SaidOnce {
     var newPlaces: [(Key, String)] = []
     var ownPlaces: Set<Key> = []
     var newItems: [Key: Int] = [:]
+    /// The data with nothing left out, up to ``resolvedEnd`` in the line: what the digest is taken of.
+    /// Stays empty where the line has all of it.
+    var resolved: [UInt8] = []
+    var resolvedEnd = 0
+    /// Where data that no digest holds stand in ``resolved``, or in the line.
+    var undigested: [Range<Int>] = []
+    /// Whether a list item is being written, whose whole text is in ``resolved`` already.
+    var isInItem = false
+    var digest = Digest.zero
     /// Whether long strings of this event are said once: not in a `stop`.
     let sharesText: Bool
     /// Where lists stand, if this event has any.
@@ -85,13 +96,73 @@ extension SaidOnce {
     mutating func writeEvent() {
       event.appendEnvelopeHead(to: &line)
       enter()
-      write(.object(event.data))
+      resolvedEnd = line.count
+      let start = line.count
+      writeData()
+      takeDigest(of: start..<line.count)
       leave()
       let data = line.count
       event.appendEnvelopeTail(to: &line)
       if line.count > data + 1 {
         deepest = max(deepest, 1 + JSONValue.object(event.extra).depth)
       }
+    }
+
+    /// The data: an object like any other, but that some of it is left out of the digest.
+    mutating func writeData() {
+      enter()
+      line.append(UInt8(ascii: "{"))
+      var isFirst = true
+      for member in event.data.inLogOrder {
+        let isDigested = !AgentState.keysNotDigested.contains { key in
+          key.utf8CodeUnitCount == member.key.utf8.count
+            && key.withUTF8Buffer { member.key.utf8.elementsEqual($0) }
+        }
+        let start = position
+        if !isFirst { line.append(UInt8(ascii: ",")) }
+        isFirst = false
+        write(member)
+        if !isDigested { undigested.append(start..<position) }
+      }
+      line.append(UInt8(ascii: "}"))
+      leave()
+    }
+
+    /// How far the resolved text goes, the part of it that stands in the line only included.
+    var position: Int { resolved.count + line.count - resolvedEnd }
+
+    /// Takes the text so far into the resolved one, behind which something else may stand now.
+    mutating func resolve() {
+      resolved.append(contentsOf: line[resolvedEnd...])
+      resolvedEnd = line.count
+    }
+
+    mutating func takeDigest(of data: Range<Int>) {
+      var builder = DigestBuilder()
+      var head: [UInt8] = [UInt8(ascii: "[")]
+      CanonicalJSON.appendString(event.type.rawValue, to: &head)
+      head.append(contentsOf: ",\(event.step),".utf8)
+      builder.update(head)
+      if !resolved.isEmpty { resolve() }
+      let (text, range) = resolved.isEmpty ? (line, data) : (resolved, 0..<resolved.count)
+      let offset = resolved.isEmpty ? data.lowerBound : 0
+      text.withUnsafeBytes { text in
+        // A brace, then members with a comma before each but the first that is digested.
+        builder.update(UnsafeRawBufferPointer(rebasing: text[range.prefix(1)]))
+        var start = range.lowerBound + 1
+        var isFirst = true
+        for left in undigested {
+          let (from, to) = (left.lowerBound + offset, left.upperBound + offset)
+          if from > start {
+            builder.update(UnsafeRawBufferPointer(rebasing: text[start..<from]))
+            isFirst = false
+          }
+          start = isFirst ? min(to + 1, range.upperBound - 1) : to
+        }
+        builder.update(UnsafeRawBufferPointer(rebasing: text[start..<range.upperBound]))
+      }
+      builder.update([UInt8(ascii: "]")])
+      digest = builder.digest()
     }
 
     mutating func enter() {
@@ -148,16 +219,20 @@ extension SaidOnce {
       for member in object.inLogOrder {
         if !isFirst { line.append(UInt8(ascii: ",")) }
         isFirst = false
-        CanonicalJSON.appendString(member.key.escapingReservedKey, to: &line)
-        line.append(UInt8(ascii: ":"))
-        let length = path.count
-        path.append(UInt8(ascii: "/"))
-        path.appendPointerToken(member.key)
-        write(member.value)
-        path.removeLast(path.count - length)
+        write(member)
       }
       line.append(UInt8(ascii: "}"))
       leave()
+    }
+
+    mutating func write(_ member: JSONObject.Member) {
+      CanonicalJSON.appendString(member.key.escapingReservedKey, to: &line)
+      line.append(UInt8(ascii: ":"))
+      let length = path.count
+      path.append(UInt8(ascii: "/"))
+      path.appendPointerToken(member.key)
+      write(member.value)
+      path.removeLast(path.count - length)
     }
 
     // MARK: Text
@@ -171,9 +246,14 @@ extension SaidOnce {
       let key = text.withUTF8 { Key(of: UnsafeRawBufferPointer($0)) }
       if let place = tables.places[key] {
         deepest = max(deepest, depth + 1)
+        if !isInItem {
+          resolve()
+          CanonicalJSON.appendString(text, to: &resolved)
+        }
         line.append(contentsOf: "{\"$same\":".utf8)
         CanonicalJSON.appendString(place, to: &line)
         line.append(UInt8(ascii: "}"))
+        resolvedEnd = line.count
         savedBytes += text.utf8.count
         return
       }
@@ -186,6 +266,8 @@ extension SaidOnce {
     // MARK: Lists
 
     mutating func writeList(_ elements: [JSONValue]) {
+      resolve()
+      resolved.append(UInt8(ascii: "["))
       line.append(contentsOf: "{\"$list\":[".utf8)
       enter()
       enter()
@@ -198,6 +280,8 @@ extension SaidOnce {
       }
       for (index, element) in elements.enumerated() {
         let canonical = CanonicalJSON.encode(element)
+        if index > 0 { resolved.append(UInt8(ascii: ",")) }
+        resolved.append(contentsOf: canonical)
         let key = canonical.withUnsafeBytes { Key(of: $0) }
         if let number = tables.items[key] ?? newItems[key] {
           savedBytes += canonical.count
@@ -220,13 +304,17 @@ extension SaidOnce {
         }
         newItems[key] = tables.items.count + newItems.count
         comma(&line)
+        isInItem = true
         write(element, at: index)
+        isInItem = false
       }
       if let run {
         comma(&line)
         line.append(contentsOf: "[\(run.first),\(run.count)]".utf8)
       }
       line.append(contentsOf: "]}".utf8)
+      resolved.append(UInt8(ascii: "]"))
+      resolvedEnd = line.count
       leave()
       leave()
     }

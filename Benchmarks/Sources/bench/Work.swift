@@ -39,7 +39,7 @@ enum Work {
     for path in try lines(list) {
       var reader = try LogReader(path: path)
       var state = AgentState()
-      while let event = try reader.next() { state.apply(event) }
+      while try reader.advance() != nil { try reader.fold(into: &state) }
       last = state.digest
     }
     print(last)

@@ -4,7 +4,7 @@ extension UnsafeBufferPointer<UInt8> {
   ///
   /// Looks at eight bytes at a time: subtracting a value from each byte of a word sets the high bit
   /// of the first byte that was smaller (H. S. Warren, Hacker's Delight, 2nd ed., §6-1).
-  func plainEnd(from start: Int) -> Int {
+  @_spi(Scanning) public func plainEnd(from start: Int) -> Int {
     let raw = UnsafeRawBufferPointer(self)
     var index = start
     while index + 8 <= count {
@@ -24,7 +24,7 @@ extension UnsafeBufferPointer<UInt8> {
   }
 
   /// Whether no byte is 0x80 or above.
-  var isASCII: Bool {
+  @_spi(Scanning) public var isASCII: Bool {
     let raw = UnsafeRawBufferPointer(self)
     var index = 0
     var seen: UInt64 = 0

@@ -10,8 +10,28 @@ extension AgentState {
   /// An event of an unknown type changes the history and nothing else; so does one whose data are not
   /// what its type promises (``EventPayload/init(of:)`` says what is wrong with it).
   public mutating func apply(_ event: Event) {
+    apply(event, digest: Self.digest(of: event))
+  }
+
+  /// What of an event's data the fold looks at; `nil` for all. Always `callId` as well.
+  @_spi(Scanning) public static func keysRead(of type: EventType) -> [StaticString]? {
+    switch type {
+    case .contextBuilt, .toolsListed, .toolStarted: ["callId"]
+    case .modelResult: ["callId", "cost", "error", "usage"]
+    case .policyDecision: ["callId", "reason", "status", "tool"]
+    default: nil
+    }
+  }
+
+  /// The data that an event's digest leaves out: a time, and numbers of events.
+  @_spi(Scanning) public static let keysNotDigested: [StaticString] = [
+    "elapsedMicroseconds", "modelResult", "replyTo",
+  ]
+
+  /// Folds one event in whose digest is known; of its data only those must be there that the fold
+  /// reads.
+  @_spi(Scanning) public mutating func apply(_ event: Event, digest: Digest) {
     elapsedMicroseconds = max(elapsedMicroseconds, event.t)
-    let digest = Self.digest(of: event)
     if event.type != .policyDecision, event.type != .approval,
       let callId = event.data["callId"]?.stringValue,
       let index = pendingCalls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
@@ -29,7 +49,7 @@ extension AgentState {
     CanonicalJSON.appendString(event.type.rawValue, to: &bytes)
     bytes.append(contentsOf: ",\(event.step),".utf8)
     var data = event.data
-    for key in ["elapsedMicroseconds", "modelResult", "replyTo"] { data[key] = nil }
+    for key in keysNotDigested { data["\(key)"] = nil }
     CanonicalJSON.append(data, to: &bytes)
     bytes.append(UInt8(ascii: "]"))
     return Digest(of: bytes)
