@@ -27,8 +27,11 @@ final class LogFile {
     return LogFile(descriptor: descriptor, path: path, system: system)
   }
 
-  static func exists(_ path: String, _ system: SystemCalls = .real) -> Bool {
-    retrying { system.access(path) } == 0
+  /// - Throws: ``LogError`` where that cannot be known.
+  static func exists(_ path: String, _ system: SystemCalls) throws(LogError) -> Bool {
+    if retrying({ system.access(path) }) == 0 { return true }
+    guard errno == ENOENT || errno == ENOTDIR else { throw failure("inspect", path) }
+    return false
   }
 
   // MARK: Reading
@@ -140,7 +143,7 @@ final class LogFile {
     of path: String, _ system: SystemCalls = .real
   ) throws(LogError) {
     let folder = folder(of: path)
-    guard !exists(folder, system) else { return }
+    guard try !exists(folder, system) else { return }
     try createFolder(of: folder, system)
     guard retrying({ system.makeFolder(folder) }) == 0 || errno == EEXIST else {
       throw failure("create", folder)

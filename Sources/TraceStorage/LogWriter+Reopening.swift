@@ -35,7 +35,7 @@ extension LogWriter {
   ) throws(LogError) -> (writer: LogWriter, reopened: Reopened) {
     let plain = LogFormat.plainName(path)
     guard plain.hasSuffix(LogFormat.suffix) else { throw LogError(.badName, path: path) }
-    let wasClosed = LogFile.exists(plain, options.system)
+    let wasClosed = try LogFile.exists(plain, options.system)
     let file = try LogFile.open(
       wasClosed ? plain : plain + LogFormat.openSuffix, O_RDWR, options.system)
     try file.lock()

@@ -88,7 +88,7 @@ public final class LogWriter: EventSink {
   public convenience init(creating path: String, options: Options = .init()) throws(LogError) {
     guard path.hasSuffix(LogFormat.suffix) else { throw LogError(.badName, path: path) }
     try LogFile.createFolder(of: path, options.system)
-    guard !LogFile.exists(path, options.system) else { throw LogError(.exists, path: path) }
+    guard try !LogFile.exists(path, options.system) else { throw LogError(.exists, path: path) }
     let file = try Self.createOpen(path, options.system)
     do { try file.lock() } catch {
       // Nobody else has written to it, and the next try shall not find it left open.

@@ -22,6 +22,8 @@ struct AgentEval: AsyncParsableCommand {
   static func main() async {
     // A reader that goes away is no failure; writes then fail with EPIPE, see `Output`.
     signal(SIGPIPE, SIG_IGN)
+    // Nor is a file that may not grow the end of the process: the write fails with EFBIG, and is told.
+    signal(SIGXFSZ, SIG_IGN)
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
     _ = mallopt(-2, 1 << 20)
     _ = mallopt(-1, 64 << 20)

@@ -168,5 +168,6 @@ struct InterruptionTests {
     let ignored = lines.first { $0["type"] == "tool_result" }?["data"]?["data"]?.stringValue
     let bits = try #require(ignored.flatMap { UInt64($0.suffix(16), radix: 16) }, "\(lines)")
     #expect(bits & (1 << 12) == 0, "SIGPIPE is ignored: \(String(bits, radix: 16))")
+    #expect(bits & (1 << 24) == 0, "SIGXFSZ is ignored: \(String(bits, radix: 16))")
   }
 }

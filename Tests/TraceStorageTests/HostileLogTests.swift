@@ -1,6 +1,7 @@
 import AgentTrace
 import CZlib
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -216,7 +217,7 @@ struct HostileLogTests {
 
   @Test("is refused with a reason and its place", arguments: forgeries)
   func forged(_ forgery: Forgery) throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     var log = try ForgedLog()
     let lines = forgery.lines.enumerated().map {
       ForgedLog.line($0.offset, $0.element.data, type: $0.element.type)
@@ -243,7 +244,7 @@ struct HostileLogTests {
 
   @Test("bytes that are not UTF-8 are refused")
   func invalidUTF8() throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     var log = try ForgedLog()
     var line = ForgedLog.line(0, #"{"text":"?"}"#)
     let place = try #require(line.firstIndex(of: UInt8(ascii: "?")))
@@ -257,7 +258,7 @@ struct HostileLogTests {
 
   @Test("a block that inflates without end is refused before it fills the memory")
   func bomb() throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     let deflater = try #require(Deflater(level: 9))
     var bytes = MemberHeader(firstSeq: 0, previousLength: 0, previousCRC: 0).encoded
     let zeros = [UInt8](repeating: 0x20, count: 1 << 20)
@@ -270,7 +271,7 @@ struct HostileLogTests {
 
   @Test("empty members in their thousands are passed over")
   func emptyMembers() throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     var log = try ForgedLog()
     log.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
     for _ in 0..<(isLongRun ? 100_000 : 5_000) { log.addTrailer() }
@@ -280,7 +281,7 @@ struct HostileLogTests {
 
   @Test("stray bytes are named, and what stands behind them can still be read")
   func strayBytes() throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     var log = try ForgedLog()
     log.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
     let offset = log.bytes.count
@@ -296,18 +297,93 @@ struct HostileLogTests {
     #expect(try readEvents(path, options: .init(skipsDamaged: true)).map(\.seq) == [0, 1])
   }
 
+  @Test(
+    "a wrong length of the text is found though its checksum is right", arguments: [0, 1, 1 << 31])
+  func wrongLength(offset: UInt32) throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    var log = try ForgedLog()
+    log.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
+    let path = folder.file("a.jsonl.gz")
+    var bytes = log.bytes
+    let length = Array(bytes.suffix(4)).littleEndian(UInt32.self, at: 0)
+    var wrong: [UInt8] = []
+    wrong.appendLittleEndian(offset == 0 ? 0 : length &+ offset)
+    bytes.replaceSubrange((bytes.count - 4)..., with: wrong)
+    try Data(bytes).write(to: URL(filePath: path))
+    let error = #expect(throws: LogError.self) { try readEvents(path) }
+    #expect(error?.code == .badChecksum && error?.block == 0 && error?.offset == 0)
+  }
+
   @Test("a file that is empty, or no log at all, is refused", arguments: ["", "text", "\u{1f}"])
   func noLog(content: String) throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     let path = folder.file("a.jsonl.gz")
     try Data(content.utf8).write(to: URL(filePath: path))
     #expect(throws: LogError.self) { try readEvents(path) }
     #expect(LogVerifier.verify(path: path).status == .unreadable)
   }
 
+  /// Logs of all these kinds by name, each with what is wrong with it.
+  private static func hostileFiles(in folder: TraceStorageTests.TemporaryFolder) throws {
+    for (number, forgery) in forgeries.enumerated() {
+      var log = try ForgedLog()
+      let lines = forgery.lines.enumerated().map {
+        ForgedLog.line($0.offset, $0.element.data, type: $0.element.type)
+      }
+      log.addBlock(lines, events: lines.count)
+      log.addTrailer()
+      try log.write(to: folder.file("forged-\(number).jsonl.gz"))
+    }
+    let deflater = try #require(Deflater(level: 9))
+    var bomb = MemberHeader(firstSeq: 0, previousLength: 0, previousCRC: 0).encoded
+    let spaces = [UInt8](repeating: 0x20, count: 1 << 20)
+    for _ in 0..<1_000 { deflater.deflate(spaces, flush: .none, into: &bomb) }
+    deflater.deflate([], flush: .finish, into: &bomb)
+    try Data(bomb).write(to: URL(filePath: folder.file("bomb.jsonl.gz")))
+    var empty = try ForgedLog()
+    empty.addBlock([ForgedLog.line(0, #"{"text":"a"}"#)], events: 1)
+    for _ in 0..<100_000 { empty.addTrailer() }
+    try empty.write(to: folder.file("empty-members.jsonl.gz"))
+    var garbage = try ForgedLog()
+    for number in 0..<300 {
+      garbage.addBlock([ForgedLog.line(number, #"{"text":"a"}"#)], events: 1)
+      // Looks like a header each time, and never is one.
+      garbage.addStray(Array(repeatElement(MemberHeader.fixedBytes, count: 20).joined()))
+    }
+    try garbage.write(to: folder.file("garbage.jsonl.gz"))
+    try Data().write(to: URL(filePath: folder.file("zero.jsonl.gz")))
+  }
+
+  @Test("is judged in bounded time and memory by every verb that reads it", .timeLimit(.minutes(5)))
+  func bounds() async throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    try Self.hostileFiles(in: folder)
+    let names = try FileManager.default.contentsOfDirectory(atPath: folder.path).sorted()
+    #expect(names.count > 30)
+    let verbs =
+      ["verify", "repair --out new.jsonl.gz"]
+      + (isLongRun ? ["show --json", "show --json --skip-damaged"] : [])
+    for name in names {
+      for verb in verbs {
+        // 400 MB of address space, of which the program and its libraries take about a third.
+        let outcome = try await Command(
+          program: "/bin/bash",
+          arguments: [
+            "-c", "ulimit -v 400000; exec \"$0\" \(verb) \(name) >/dev/null", Binary.path,
+          ],
+          folder: folder.path, timeoutSeconds: 30
+        ).run(status: nil)
+        #expect(!outcome.isTimedOut && (0...2).contains(outcome.status), "\(name): \(outcome)")
+        #expect(outcome.status == 0 || !outcome.errors.isEmpty || verb == "verify", "\(outcome)")
+        unlink(folder.file("new.jsonl.gz"))
+        unlink(folder.file("new.jsonl.gz.open"))
+      }
+    }
+  }
+
   @Test("types, marks and keys of tomorrow are kept")
   func unknown() throws {
-    let folder = try TemporaryFolder()
+    let folder = try TraceStorageTests.TemporaryFolder()
     var log = try ForgedLog()
     let line =
       #"{"seq":0,"step":0,"type":"dream","runId":"r","t":0,"data":{"b":[1,{"$$same":2}]},"mood":{"$$list":1}}"#
