@@ -32,6 +32,11 @@ let package = Package(
     .library(name: "AgentRuntime", targets: ["AgentRuntime"]),
     .library(name: "TraceStorage", targets: ["TraceStorage"]),
     .library(name: "TraceReplaying", targets: ["TraceReplaying"]),
+    // For Fuzzing/, a package of its own.
+    .library(name: "TraceMatching", targets: ["TraceMatching"]),
+    .library(name: "TraceJudging", targets: ["TraceJudging"]),
+    .library(name: "EvalLoading", targets: ["EvalLoading"]),
+    .library(name: "TraceImporting", targets: ["TraceImporting"]),
     .executable(name: "agent-eval", targets: ["agent-eval"]),
   ],
   dependencies: [

@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceStorage
 
 /// Turns a run's messages into its events: only what the source holds, and nothing more.
 ///
@@ -99,13 +100,14 @@ struct RunEvents {
     return event.seq
   }
 
-  /// Time as the source tells it, in microseconds since its first message; it never runs backwards.
+  /// Time as the source tells it, in microseconds since its first message; it never runs backwards,
+  /// nor beyond what a log can number.
   private mutating func advance(to timestamp: Timestamp?) {
     time = timestamp?.utc
     guard let timestamp else { return }
     let start = start ?? timestamp.microseconds
     self.start = start
-    t = max(t, timestamp.microseconds - start)
+    t = min(max(t, timestamp.microseconds - start), LogFormat.numberLimit)
   }
 }
 

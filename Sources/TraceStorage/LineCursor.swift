@@ -116,6 +116,9 @@ final class LineCursor {
     return nil
   }
 
+  /// Reads no further: there is no line behind the current one.
+  func stop() { isAtEnd = true }
+
   private func nextLineInBlock() throws(LogError) -> LineHead? {
     guard let block, position < blocks.textCount else { return nil }
     guard let length = blocks.lines.lineLength(from: position) else {

@@ -133,10 +133,14 @@ public struct LogReader: EventSource {
     return nil
   }
 
-  /// The line stepped to; `nil` where it cannot be read and damage is skipped.
+  /// The line stepped to; `nil` where it cannot be read and damage is skipped. Else a line that
+  /// cannot be read ends the reading.
   private func readableLine() throws(LogError) -> LogLine? {
     do { return try cursor.line() } catch {
-      guard cursor.options.skipsDamaged, error.isDamage else { throw error }
+      guard cursor.options.skipsDamaged, error.isDamage else {
+        cursor.stop()
+        throw error
+      }
       cursor.passOver(error)
       return nil
     }

@@ -225,9 +225,14 @@ private struct Verification {
 
   private mutating func finish(expectedDigest: Digest?) {
     takeDamage()
+    // Only the block that a log was torn in may lack its seal.
+    if let last = cursor.block, !isSealed, last.kind != .torn || last.number != blockNumber,
+      cursor.ending != nil
+    {
+      find("the block does not end in its seal")
+    }
     switch cursor.ending {
     case .closed:
-      if !isSealed { find("the block does not end in its seal") }
       let closing = names.suffix(lineInBlock)
       if report.status == .whole, closing != ["stop", "summary", "seal"],
         closing != ["summary", "seal"]

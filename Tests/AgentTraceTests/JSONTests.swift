@@ -122,14 +122,22 @@ struct JSONTests {
     "whole numbers are seen whatever their token",
     arguments: [
       ("2", 2), ("2.0", 2), ("2e0", 2), ("-0", 0), ("9007199254740993", 9_007_199_254_740_993),
+      ("9007199254740993.0", 9_007_199_254_740_993), ("-9223372036854775808", .min),
+      ("-922337203685477580.80e1", .min), ("9223372036854775807e0", .max),
+      ("1E+18", 1_000_000_000_000_000_000),
+      ("100e-2", 1), ("0.00e99999999999999999999", 0), ("-1.50e1", -15),
     ])
   func integers(token: String, value: Int) throws {
     #expect(try JSONValue(parsing: token).intValue == value)
   }
 
   @Test(
-    "numbers that are no integers, or too large, have no integer",
-    arguments: ["2.5", "1e400", "1e19"])
+    "numbers that are no integers, or too large, have no integer, however near they are to one",
+    arguments: [
+      "2.5", "1e400", "1e19", "1.0000000000000000000001", "9007199254740992.5",
+      "9223372036854775808", "-9223372036854775809", "1e-400", "10e-2", "9223372036854775807.5",
+      "1e99999999999999999999", "1e-99999999999999999999", "0.1e0",
+    ])
   func noIntegers(token: String) throws {
     #expect(try JSONValue(parsing: token).intValue == nil)
   }
@@ -144,6 +152,22 @@ struct JSONTests {
     let value = JSONValue.object(JSONObject([(key, 1)]))
     #expect(CanonicalJSON.string(value) == "{\"\(escaped)\":1}")
     #expect(CanonicalJSON.string(value, form: .plain) == "{\"\(key)\":1}")
+  }
+
+  @Test(
+    "the beginning of a value is that of its canonical form, whatever its keys",
+    arguments: [
+      #"{"$same":1,"$l":2}"#, #"{"$$cut":{"$list":[1,"x"],"$k":2},"$z":3}"#,
+      #"[{"a":"éé","b":["long",null,1.50]}]"#,
+    ])
+  func beginnings(text: String) throws {
+    let value = try JSONValue(parsing: text)
+    let whole = CanonicalJSON.encode(value)
+    for limit in 0...whole.count + 1 {
+      let head = CanonicalJSON.prefix(of: value, limitBytes: limit)
+      #expect(whole.starts(with: head.utf8))
+      #expect(head.utf8.count <= limit && head.utf8.count + 4 > min(limit, whole.count))
+    }
   }
 
   @Test(

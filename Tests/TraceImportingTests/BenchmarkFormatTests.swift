@@ -1,6 +1,7 @@
 import AgentTrace
 import Testing
 import TraceImporting
+import TraceStorage
 
 struct Tau2Tests {
   private static func file(_ messages: [String], reason: String = "user_stop") -> String {
@@ -129,6 +130,20 @@ struct Tau2Tests {
     let zoned = try ImportedFile(
       Self.file([#"{"role":"user","content":"x","timestamp":"2025-08-10T02:44:08Z"}"#]))
     #expect(zoned.events.map(\.time) == [nil, "2025-08-10T02:44:08Z", nil])
+  }
+
+  @Test("times that lie millennia apart are as far apart as a log can say, and the log can be read")
+  func farTimes() throws {
+    let file = try ImportedFile(
+      Self.file(
+        ["0001-01-01T00:00:00Z", "2025-08-10T02:44:06Z", "9999-12-31T23:59:59Z"].map {
+          #"{"role":"user","content":"x","timestamp":"\#($0)"}"#
+        }))
+    #expect(file.errors.isEmpty)
+    #expect(
+      file.events.map(\.t) == [
+        0, 0, LogFormat.numberLimit, LogFormat.numberLimit, LogFormat.numberLimit,
+      ])
   }
 
   @Test("what a reply used and cost is read; a user's is the simulator's own and kept aside")

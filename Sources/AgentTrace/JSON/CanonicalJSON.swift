@@ -57,10 +57,7 @@ public enum CanonicalJSON {
   /// Appends the canonical bytes of an object.
   public static func append(_ object: JSONObject, to bytes: inout [UInt8], form: Form = .log) {
     bytes.append(UInt8(ascii: "{"))
-    if form == .log, object.contains(where: { isReserved($0.key) }) {
-      // A further `$` can change the order, so these rare objects are sorted anew.
-      let escaped = object.map { ($0.key.escapingReservedKey, $0.value) }
-        .sorted { $0.0.precedesByUTF8($1.0) }
+    if form == .log, let escaped = escapedMembers(of: object) {
       for (index, (key, value)) in escaped.enumerated() {
         appendMember(key, value, isFirst: index == 0, to: &bytes, form: form)
       }
@@ -70,6 +67,14 @@ public enum CanonicalJSON {
       }
     }
     bytes.append(UInt8(ascii: "}"))
+  }
+
+  /// The members with their keys as a log writes them, in its order; `nil` where they are as they
+  /// stand. A further `$` can change the order, so these rare objects are sorted anew.
+  private static func escapedMembers(of object: JSONObject) -> [(String, JSONValue)]? {
+    guard object.contains(where: { isReserved($0.key) }) else { return nil }
+    return object.map { ($0.key.escapingReservedKey, $0.value) }
+      .sorted { $0.0.precedesByUTF8($1.0) }
   }
 
   private static func appendMember(
@@ -209,16 +214,29 @@ extension CanonicalJSON {
       }
       bytes.append(UInt8(ascii: "]"))
     case .object(let object):
-      bytes.append(UInt8(ascii: "{"))
-      for (index, member) in object.enumerated() where bytes.count < limitBytes {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        appendString(member.key.escapingReservedKey, to: &bytes)
-        bytes.append(UInt8(ascii: ":"))
-        appendPrefix(of: member.value, to: &bytes, limitBytes: limitBytes)
-      }
-      bytes.append(UInt8(ascii: "}"))
+      appendPrefix(of: object, to: &bytes, limitBytes: limitBytes)
     case .bytes(let raw): append(.bytes(Array(raw.prefix(limitBytes))), to: &bytes)
     default: append(value, to: &bytes)
     }
+  }
+
+  private static func appendPrefix(
+    of object: JSONObject, to bytes: inout [UInt8], limitBytes: Int
+  ) {
+    bytes.append(UInt8(ascii: "{"))
+    var isFirst = true
+    func append(_ key: String, _ value: JSONValue) {
+      if !isFirst { bytes.append(UInt8(ascii: ",")) }
+      isFirst = false
+      appendString(key, to: &bytes)
+      bytes.append(UInt8(ascii: ":"))
+      appendPrefix(of: value, to: &bytes, limitBytes: limitBytes)
+    }
+    if let escaped = escapedMembers(of: object) {
+      for (key, value) in escaped where bytes.count < limitBytes { append(key, value) }
+    } else {
+      for member in object where bytes.count < limitBytes { append(member.key, member.value) }
+    }
+    bytes.append(UInt8(ascii: "}"))
   }
 }

@@ -67,16 +67,42 @@ public struct JSONNumber: Sendable, Hashable {
     }
   }
 
-  /// The number as an integer where it is one that fits, whatever its token (`2`, `2.0`, `2e0`).
+  /// The number as an integer where it is one that fits, whatever its token (`2`, `2.0`, `2e0`), and
+  /// exactly: a double would take `1.0000000000000000001` for one.
   public var intValue: Int? {
     switch storage {
-    case .integer(let value): return value
-    case .token(let token):
-      if let value = Int(token) { return value }
-      // Beyond 2^53 a double no longer tells neighbouring integers apart.
-      guard let value = Double(token), abs(value) <= 9_007_199_254_740_992 else { return nil }
-      return Int(exactly: value)
+    case .integer(let value): value
+    case .token(let token): Int(token) ?? Self.wholeNumber(token)
     }
+  }
+}
+
+extension JSONNumber {
+  /// The integer that a token with a fraction or an exponent stands for; `nil` where it is none that
+  /// fits.
+  private static func wholeNumber(_ token: String) -> Int? {
+    let parts = token.utf8.split { $0 | 0x20 == UInt8(ascii: "e") }
+    guard let mantissa = parts.first else { return nil }
+    // The value is DIGITS × 10^power.
+    var digits = mantissa.filter { $0 != UInt8(ascii: ".") && $0 != UInt8(ascii: "-") }
+    let point = mantissa.firstIndex(of: UInt8(ascii: "."))
+    var power = point.map { 1 - mantissa.distance(from: $0, to: mantissa.endIndex) } ?? 0
+    while digits.last == UInt8(ascii: "0") {
+      digits.removeLast()
+      power += 1
+    }
+    guard !digits.isEmpty else { return 0 }
+    if parts.count > 1 {
+      // An exponent beyond an integer makes the number far too large, or no integer.
+      guard let exponent = Int(String(Substring(parts[1]))) else { return nil }
+      let (sum, isBeyond) = power.addingReportingOverflow(exponent)
+      guard !isBeyond else { return nil }
+      power = sum
+    }
+    guard (0...18).contains(power) else { return nil }
+    let sign = token.utf8.first == UInt8(ascii: "-") ? "-" : ""
+    return Int(
+      sign + String(decoding: digits, as: UTF8.self) + String(repeating: "0", count: power))
   }
 }
 
