@@ -62,7 +62,7 @@ struct DocumentationTests {
     // What a guard holds is explained with the expectations.
     let page =
       try Project.text("Docs/agent-files.md") + Project.text("Docs/expectations.md")
-      + Project.text("Docs/matchers.md")
+      + Project.text("Docs/matchers.md") + Project.text("Docs/eval-case-format.md")
     for key in Self.properties(of: schema) where key != "$schema" {
       #expect(page.contains("`\(key)`"), "\(key)")
     }
