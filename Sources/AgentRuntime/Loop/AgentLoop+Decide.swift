@@ -13,6 +13,7 @@ extension AgentLoop {
     for tryNumber in 1...tries {
       let packet = assembler.assemble(state: state, lookup: recorder.event(at:))
       try recorder.append(.contextBuilt(packet), step: step)
+      if let halt = haltByGuard() { return .halt(halt) }
       guard let reply = try await reply(to: packet, step: step, tryNumber: tryNumber) else {
         return .halt(haltWithoutReply())
       }
@@ -22,6 +23,7 @@ extension AgentLoop {
       try recorder.append(
         .decision(DecisionPayload(decision, modelResult: recorder.lastSeq)), step: step)
       guard case .invalid = decision else { break }
+      if let halt = haltByGuard() { return .halt(halt) }
       if let halt = haltBetweenTries() { return .halt(halt) }
     }
     return .decision(decision)

@@ -4,7 +4,12 @@ extension AgentLoop {
   /// Gives every call its verdict, then runs the allowed ones, then asks about those that wait.
   mutating func execute(_ calls: [ProposedCall], step: Int) async throws -> Halt? {
     var rulings: [(call: ProposedCall, ruling: PolicyGate.Ruling)] = []
-    for call in calls { rulings.append((call, try rule(on: call, step: step))) }
+    var allowed: [String] = []
+    for call in calls {
+      let ruling = try rule(on: call, behind: allowed, step: step)
+      if ruling.verdict.status == .allow { allowed.append(call.callId) }
+      rulings.append((call, ruling))
+    }
     if let halt = haltByDenial(rulings.map(\.ruling)) {
       for call in calls { try refuse(call, "the run stops: policy denied a call", step: step) }
       return halt
@@ -12,21 +17,32 @@ extension AgentLoop {
     for (call, ruling) in rulings where ruling.verdict.status == .deny {
       try refuse(call, ruling.verdict.reason, step: step)
     }
-    let allowed = rulings.filter { $0.ruling.verdict.status == .allow }.map(\.call)
-    if let halt = try await runWithinBudget(allowed, step: step) { return halt }
+    let free = rulings.filter { $0.ruling.verdict.status == .allow }.map(\.call)
+    if let halt = try await runWithinBudget(free, step: step) { return halt }
     let waiting = rulings.filter { $0.ruling.verdict.status == .approvalRequired }.map(\.call)
     return try await askForApproval(of: waiting, step: step)
   }
 
   // MARK: Policy
 
-  private mutating func rule(on call: ProposedCall, step: Int) throws -> PolicyGate.Ruling {
+  /// - Parameter earlier: calls of the same decision that are allowed and have yet to begin.
+  private mutating func rule(
+    on call: ProposedCall, behind earlier: [String] = [], step: Int
+  ) throws -> PolicyGate.Ruling {
     let tool = registry[call.name]?.definition ?? ToolDefinition(name: call.name)
     let moment = PolicyGate.Moment(
       run: agent.policyContext, approvedActionIds: state.approvedActionIds,
       remainingSteps: agent.limits.maxSteps.map { max(0, $0 - state.steps) },
       remainingToolCalls: remainingToolCalls)
-    let ruling = gate.ruling(on: call, tool: tool, at: moment)
+    var ruling = gate.ruling(on: call, tool: tool, at: moment)
+    // Asked only where the call would run now: a guard may wait for the approval itself.
+    if ruling.verdict.status == .allow,
+      let breach = recorder.runGuard?.breach(ifStarted: earlier + [call.callId])
+    {
+      ruling.verdict.status = .deny
+      ruling.verdict.ruleId = breach.ruleId
+      ruling.verdict.reason = breach.message
+    }
     try recorder.append(.policyDecision(ruling.verdict), step: step)
     return ruling
   }
@@ -45,7 +61,7 @@ extension AgentLoop {
     return Halt(reason: .policyDenied, detail: StopDetail.maxDenials)
   }
 
-  private mutating func refuse(_ call: ProposedCall, _ reason: String, step: Int) throws {
+  mutating func refuse(_ call: ProposedCall, _ reason: String, step: Int) throws {
     let result = ToolResultPayload(
       callId: call.callId, tool: call.name, result: .refused(reason: reason))
     try recorder.append(.toolResult(result), step: step)

@@ -42,7 +42,14 @@ struct AgentLoop {
   }
 
   private mutating func runStep(_ step: Int) async throws -> Halt? {
-    switch try await decide(step: step) {
+    let decided = try await decide(step: step)
+    if case .decision(let decision) = decided, let halt = haltByGuard() {
+      for call in decision.calls {
+        try refuse(call, "the run stops: a guard does not let it go on", step: step)
+      }
+      return halt
+    }
+    switch decided {
     case .halt(let halt): return halt
     case .decision(.answer(let text, let refs)):
       return Halt(
@@ -67,6 +74,9 @@ struct AgentLoop {
 
   private func haltBeforeStep() -> Halt? {
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
+    if let breach = recorder.runGuard?.breach(ifDecidingIn: state.steps + 1) {
+      return Self.stopped(by: breach)
+    }
     let limits = agent.limits
     let totals = state.totals
     if let limit = limits.maxSteps, totals.steps >= limit {
@@ -89,6 +99,13 @@ struct AgentLoop {
   /// The limit on active run time.
   var timeoutMicroseconds: Int? {
     agent.limits.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
+  }
+
+  /// The end of a run in which something has happened that may not.
+  func haltByGuard() -> Halt? { recorder.runGuard?.breach().map(Self.stopped) }
+
+  static func stopped(by breach: GuardBreach) -> Halt {
+    Halt(reason: .policyDenied, detail: StopDetail.rule(breach.ruleId))
   }
 
   static func cancelled(by signal: String) -> Halt {

@@ -7,14 +7,18 @@ struct Recorder {
   private let sink: any EventSink
   private let clock: any RunClock
   private let observe: (Event) -> Void
+  /// Sees what is recorded; `nil` where nobody watches.
+  private(set) var runGuard: (any RunGuard)?
   private var nextSeq: Int
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
 
   init(
-    runId: String, sink: any EventSink, clock: any RunClock, observe: @escaping (Event) -> Void
+    runId: String, sink: any EventSink, clock: any RunClock, runGuard: (any RunGuard)? = nil,
+    observe: @escaping (Event) -> Void
   ) {
+    self.runGuard = runGuard
     state = AgentState()
     self.runId = runId
     self.sink = sink
@@ -38,6 +42,7 @@ struct Recorder {
     try sink.append(event, isEffectAhead: isEffectAhead)
     nextSeq += 1
     state.apply(event)
+    runGuard?.observe(event)
     keep(event)
     observe(event)
     return event.seq

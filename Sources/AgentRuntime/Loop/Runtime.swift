@@ -51,7 +51,8 @@ public struct Runtime {
     _ start: Start, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
     let recorder = Recorder(
-      runId: start.runId, sink: sink, clock: boundary.clock, observe: observe)
+      runId: start.runId, sink: sink, clock: boundary.clock, runGuard: agent.runGuard,
+      observe: observe)
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder)
     try await loop.run(from: started(start))

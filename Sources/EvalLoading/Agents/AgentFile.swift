@@ -16,6 +16,9 @@ enum AgentFile {
     Field(
       "policy", PolicyFile.inlineOrPath, \.policy,
       "The rules about which calls may run: a mapping with rules, or the path of a policy file."),
+    Field(
+      "guard", GuardFile.shape, \.runGuard,
+      "What no run may break while it goes on, as in the expected of a case."),
     Field("policyContext", policyContext, \.policyContext, "Who the agent runs for."),
     Field("limits", limits, \.limits, "What a run may use at most."),
     Field("context", context, \.context, "How much of what was seen is put before the model."),

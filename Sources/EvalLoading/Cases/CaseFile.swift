@@ -58,6 +58,11 @@ enum CaseFile {
   }
 
   private static let expected = Shape<Expectations>(["$ref": "#/$defs/expected"]) { value, reader in
+    expectations(in: value, reader)
+  }
+
+  /// Reads expectations; `nil` after reporting what is wrong with them.
+  static func expectations(in value: JSONValue, _ reader: FieldReader) -> Expectations? {
     do throws(ExpectationErrors) {
       return try Expectations(parsing: value)
     } catch {

@@ -35,6 +35,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     if self == .case || self == .agent {
       var definitions = schema["$defs"]?.objectValue ?? [:]
       for member in MatcherSchema.definitions { definitions[member.key] = member.value }
+      for member in ExpectationsSchema.definitions { definitions[member.key] = member.value }
       schema["$defs"] = .object(definitions)
     }
     return .object(schema)

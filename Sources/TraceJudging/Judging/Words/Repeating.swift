@@ -22,11 +22,15 @@ extension WordJudge {
       } else {
         isWrite = tools.contains { $0.matches(call.tool) } ? .yes : .no
       }
-      // A call that failed did nothing, or says so; a call of unknown effect may have done it.
-      guard isWrite != .no, view.executed(call) != .no, call.status != .error else { continue }
+      guard isWrite != .no, view.executed(call) != .no else { continue }
       let action: JSONValue = [.string(call.tool), call.input ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
-      guard let earlier = first[action] else {
+      let start = call.outline.startedSeq ?? call.outline.seq
+      // A call that had failed before did nothing; one that still ran, or of unknown effect, may
+      // have done it.
+      guard let earlier = first[action],
+        earlier.call.status != .error || earlier.call.outline.resultSeq ?? .max > start
+      else {
         first[action] = (call, isSure)
         continue
       }

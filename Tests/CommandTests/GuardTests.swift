@@ -1,0 +1,99 @@
+import AgentTrace
+import TestSupport
+import Testing
+
+@Suite("Guards of agents")
+struct GuardTests {
+  private struct Scenario: Sendable, CustomStringConvertible {
+    var guarding: String
+    var script: String
+    /// Tool and status of each result, in order.
+    var results: [String]
+    var stop: String
+    var detail: String
+
+    var description: String { "\(guarding) on \(script)" }
+  }
+
+  private static let lookup = "{call: {tool: lookup, input: {}}}"
+  private static func pay(_ amount: Int) -> String {
+    "{call: {tool: pay, input: {amount: \(amount)}}}"
+  }
+
+  private static let scenarios: [Scenario] = [
+    .init(
+      guarding: "time: [{expect: lookup, before: pay}]",
+      script: "\(pay(1)), \(lookup), \(pay(1)), {answer: x}",
+      results: ["pay refused", "lookup ok", "pay ok"], stop: "success", detail: "final_answer"),
+    .init(
+      guarding: "noRepeatedSideEffect: true",
+      script: "\(pay(1)), \(pay(2)), \(pay(1)), {answer: x}",
+      results: ["pay ok", "pay ok", "pay refused"], stop: "success", detail: "final_answer"),
+    .init(
+      guarding: "noRepeatedSideEffect: true",
+      script:
+        "{calls: [{tool: pay, input: {amount: 1}}, {tool: pay, input: {amount: 1}}]}, {answer: x}",
+      results: ["pay refused", "pay ok"], stop: "success", detail: "final_answer"),
+    .init(
+      guarding:
+        "eachCall: [{tool: pay, input: {amount: {$from: {tool: lookup, path: /amount}}}}]",
+      script: "\(lookup), \(pay(5)), \(pay(7)), {answer: x}",
+      results: ["lookup ok", "pay refused", "pay ok"], stop: "success", detail: "final_answer"),
+    .init(
+      guarding: "toolsNotProposed: [pay]", script: "\(lookup), \(pay(1)), {answer: x}",
+      results: ["lookup ok", "pay refused"], stop: "policy_denied",
+      detail: "rule:guard:toolsNotProposed[0]"),
+    .init(
+      guarding: "maxSteps: 2", script: "\(lookup), \(lookup), \(lookup), {answer: x}",
+      results: ["lookup ok", "lookup ok"], stop: "policy_denied", detail: "rule:guard:maxSteps"),
+    .init(
+      guarding: "context: {neverContains: amount}", script: "\(lookup), {answer: x}",
+      results: ["lookup ok"], stop: "policy_denied",
+      detail: "rule:guard:context.neverContains[0]"),
+  ]
+
+  @Test("a guard refuses what it can and stops the run on what it cannot", arguments: scenarios)
+  private func scenario(_ scenario: Scenario) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.yaml",
+      """
+      name: payer
+      tools:
+        - {name: lookup, sideEffect: read, scripted: [{ok: {amount: 7}}]}
+        - {name: pay, sideEffect: write, scripted: [{ok: {done: true}}]}
+      policy: {rules: [{id: all, verdict: allow}]}
+      guard: {\(scenario.guarding)}
+      model: {script: [\(scenario.script)]}
+      """)
+    try await Binary.run(
+      ["record", "agent.yaml", "go", "--out", "run.jsonl.gz"], in: folder.path,
+      status: scenario.stop == "success" ? 0 : 1)
+    let events = try await Binary.run(["show", "run.jsonl.gz", "--json"], in: folder.path)
+      .jsonLines()
+    let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
+      .map { "\($0["tool"]?.stringValue ?? "") \($0["status"]?.stringValue ?? "")" }
+    #expect(results == scenario.results)
+    let stop = events.last { $0["type"] == "stop" }?["data"]
+    #expect(stop?["reason"]?.stringValue == scenario.stop)
+    #expect(stop?["detail"]?.stringValue == scenario.detail)
+    // The judge of the log agrees that nothing was broken that could be refused.
+    guard scenario.stop == "success" else { return }
+    try folder.write(
+      "case.yaml",
+      "{caseId: a, recording: run.jsonl.gz, expected: {\(scenario.guarding)}}")
+    try await Binary.run(["run", "case.yaml"], in: folder.path)
+    let denied = events.filter { $0["data"]?["status"] == "deny" }
+    #expect(denied.allSatisfy { $0["data"]?["ruleId"]?.stringValue?.hasPrefix("guard:") == true })
+    #expect(!denied.isEmpty)
+  }
+
+  @Test("a guard that only the end could decide is an error of the agent file")
+  func undecidable() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.yaml", "{name: a, model: {script: [{answer: x}]}, guard: {stopReason: success}}")
+    let outcome = try await Binary.run(["check", "agent.yaml"], in: folder.path, status: 2)
+    #expect(outcome.output.contains("guard.stopReason: a guard cannot decide this"))
+  }
+}

@@ -1,0 +1,181 @@
+import AgentTrace
+import TestSupport
+import Testing
+import TraceJudging
+
+@Suite("Guards: the same judge, while a run goes on")
+struct GuardTests {
+  @Test(
+    "What only the end decides is refused, each with its place",
+    arguments: [
+      (#"{"stopReason":"success"}"#, "/stopReason"), (#"{"toolsCalled":["a"]}"#, "/toolsCalled"),
+      (#"{"answer":"x"}"#, "/answer"), (#"{"state":{"/stop":1}}"#, "/state"),
+      (#"{"time":[{"never":"a"},{"eventually":"a"}]}"#, "/time/1"),
+      (#"{"time":[{"expect":"a","after":"b"}]}"#, "/time/0"),
+      (#"{"time":[{"never":"a","until":"b"}]}"#, "/time/0"),
+      (#"{"toolsNotCalled":[{"tool":"a","times":1}]}"#, "/toolsNotCalled/0"),
+      (#"{"toolsNotCalled":["a",{"tool":"a","status":["unknown","ok"]}]}"#, "/toolsNotCalled/1"),
+      (#"{"policy":{"given":[{"verdict":"deny"}]}}"#, "/policy"),
+      (#"{"context":{"contains":"x"}}"#, "/context"), (#"{"memory":{"read":["x"]}}"#, "/memory"),
+      (#"{"budget":{"calls":1,"subRuns":true}}"#, "/budget/subRuns"),
+      (#"[{"severity":"warning","maxSteps":1}]"#, "/0/severity"),
+    ])
+  func undecidable(text: String, pointer: String) throws {
+    let expectations = try Expectations(parsing: JSONValue(parsing: text))
+    #expect(!expectations.isDecidableEarly)
+    do {
+      _ = try ExpectationGuard(expectations)
+      Issue.record("\(text) was accepted")
+    } catch {
+      #expect(error.problems.map(\.pointer.description) == [pointer])
+    }
+  }
+
+  /// Everything that a guard takes, on tools a, b and c, of which c writes.
+  private static let rules: [JSONValue] = [
+    ["toolsNotCalled": ["a"]], ["toolsNotCalled": [["tool": "b", "times": ["min": 2]]]],
+    ["toolsNotCalled": [["tool": "c", "input": ["x": 1]]]], ["toolsNotProposed": ["b"]],
+    ["toolsNotCalled": [["tool": "*", "status": "error"]]],
+    ["toolsNotProposed": [["tool": "a", "status": "refused"]]], ["maxSteps": 3],
+    ["maxToolCalls": 2], ["eachCall": [["tool": "c", "input": ["x": 1]]]],
+    ["eachCall": [["tool": "a", "status": "ok"]]],
+    ["eachCall": [["tool": "c", "input": ["x": ["$from": ["tool": "a", "path": "/x"]]]]]],
+    ["time": [["never": "c", "after": "a"]]], ["time": [["never": "b", "before": "a"]]],
+    ["time": [["never": "b", "after": "a", "within": 1]]], ["time": [["only": ["a", "b"]]]],
+    ["time": [["only": "a", "after": "b"]]], ["time": [["expect": "a", "before": "c"]]],
+    ["time": [["expect": ["approval": "granted"], "before": "c"]]],
+    ["time": [["never": "*", "after": ["verdict": "deny"]]]],
+    ["time": [["never": "b", "after": ["returned": ["tool": "a", "status": "error"]]]]],
+    ["time": [["never": ["invalidDecision": true]]]],
+    ["budget": ["calls": 3, "tools": ["a": ["calls": 1, "errors": 0]]]],
+    ["budget": ["errors": 0]], ["noRepeatedSideEffect": true], ["noLoops": 2],
+    ["maxInvalidDecisions": 0], ["maxRetries": 0], ["noApprovalBypass": true],
+    ["policy": ["notGiven": [["verdict": "deny", "tool": "a"]]]],
+  ]
+
+  /// The events of a run made at random: decisions with up to three calls, verdicts, approvals,
+  /// starts, retries and results in an order of their own, invalid decisions, a stop.
+  private static func trace(_ generator: inout SystemSeed) -> [Event] {
+    var events: [Event] = []
+    var step = 0
+    func roll(_ sides: UInt64) -> Int { Int(generator.next() % sides) }
+    func add(_ type: EventType, _ data: JSONObject) {
+      events.append(
+        Event(seq: events.count, step: step, type: type, runId: "r", t: events.count, data: data))
+    }
+    add(
+      .runStarted,
+      RunStarted(
+        agentName: "t", goal: "g",
+        tools: ["a", "b", "c"].map {
+          ToolDefinition(name: $0, sideEffect: $0 == "c" ? .write : .read)
+        }
+      ).encoded)
+    for _ in 0..<roll(5) {
+      step += 1
+      if roll(8) == 0 { add(.decision, DecisionPayload(.invalid(reason: "x", calls: [])).encoded) }
+      let calls = (0...roll(3)).map { index in
+        ProposedCall(
+          callId: "\(step).1.\(index)", name: ["a", "b", "c"][roll(3)],
+          input: ["x": JSONValue(roll(2))])
+      }
+      add(.decision, DecisionPayload(.tool(calls)).encoded)
+      var running: [ProposedCall] = []
+      for call in calls {
+        let verdict = [VerdictStatus.allow, .allow, .allow, .deny, .approvalRequired][roll(5)]
+        add(
+          .policyDecision,
+          Verdict(callId: call.callId, tool: call.name, status: verdict, reason: "r").encoded)
+        if verdict == .approvalRequired, roll(3) > 0 {
+          add(
+            .approval,
+            Approval(
+              callId: call.callId, actionId: call.actionId, granted: roll(3) > 0, by: "ana"
+            ).encoded)
+        }
+        // Now and then a denied call runs all the same: that is what a judge is for.
+        if verdict == .deny, roll(6) > 0 {
+          add(
+            .toolResult,
+            ToolResultPayload(callId: call.callId, tool: call.name, result: .refused(reason: "no"))
+              .encoded)
+        } else if roll(8) > 0 {
+          running.append(call)
+        }
+      }
+      var started: [ProposedCall] = []
+      while !running.isEmpty || !started.isEmpty {
+        if !running.isEmpty, started.isEmpty || roll(2) == 0 {
+          let call = running.removeFirst()
+          for attempt in 1...(roll(6) == 0 ? 2 : 1) {
+            add(
+              .toolStarted,
+              ToolStartedPayload(
+                callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: "k"
+              ).encoded)
+          }
+          if roll(12) > 0 { started.append(call) }
+        } else {
+          let call = started.remove(at: roll(UInt64(started.count)))
+          let result: ToolResult =
+            switch roll(6) {
+            case 0: .error("failed", isEffectUnknown: false)
+            case 1: .error("cut", isEffectUnknown: true)
+            default: .ok(data: ["x": JSONValue(roll(2))])
+            }
+          add(
+            .toolResult,
+            ToolResultPayload(callId: call.callId, tool: call.name, result: result).encoded)
+        }
+      }
+    }
+    add(.stop, Stop(reason: .success).encoded)
+    return events
+  }
+
+  @Test(
+    "a guard and the judge of the whole log give the same answer on random traces",
+    arguments: 0..<10)
+  func agreement(seed: Int) throws {
+    let all = try Self.rules.map { try Expectations(parsing: $0) }
+    var generator = SystemSeed(UInt64(seed) + 77)
+    var broken = 0
+    // 100,000 traces in all; each against one of the rules in turn, so that every rule meets
+    // thousands.
+    let count = TestRun.count(150, long: 10_000)
+    for number in 0..<count {
+      let events = Self.trace(&generator)
+      let expectations = all[(number * 10 + seed) % all.count]
+      var watch = try ExpectationGuard(expectations)
+      var firstBreach: Int?
+      for event in events {
+        if event.type == .toolStarted, event.data["attempt"] == 1, firstBreach == nil,
+          let callId = event.data["callId"]?.stringValue
+        {
+          // What the guard says before a call is what it says once the call has begun.
+          let before = watch.breach(ifStarted: [callId])
+          var after = watch
+          after.apply(event)
+          #expect(before?.expectation == after.breach()?.expectation, "\(expectations.words)")
+        }
+        watch.apply(event)
+        if firstBreach == nil, watch.breach() != nil { firstBreach = event.seq }
+      }
+      var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+      for event in events {
+        trajectory.apply(event)
+        chronicle.apply(event)
+      }
+      let judged = Judge.judge(trajectory, chronicle, against: expectations).outcomes
+      let fails = judged.contains { $0.outcome == .fail }
+      if fails { broken += 1 }
+      if fails != (firstBreach != nil) {
+        Issue.record(
+          "\(Self.rules[(number * 10 + seed) % all.count]): guard \(firstBreach as Any), judge \(judged) on \(events.map { "\($0.seq) \($0.type.rawValue) \(JSONValue.object($0.data))" }.joined(separator: "\n"))"
+        )
+      }
+    }
+    #expect(broken > count / 10 && broken < count * 9 / 10)
+    print("guard and judge: \(count) traces, \(broken) of them broken")
+  }
+}
