@@ -109,12 +109,20 @@ public struct EvalResults: Sendable {
     cases.count { $0.outcome == outcome }
   }
 
+  /// How many cases had each outcome that any had: one look at each case.
+  var tally: [CaseOutcome: Int] {
+    var tally: [CaseOutcome: Int] = [:]
+    for result in cases { tally[result.outcome, default: 0] += 1 }
+    return tally
+  }
+
   /// 0 all passed; 1 a case failed; 2 one could not be judged, or there was nothing to judge; 3
   /// inconclusive. 1 outranks 2, 2 outranks 3.
   public var exitCode: Int32 {
-    if count(.fail) > 0 { return 1 }
-    if count(.error) > 0 || cases.isEmpty { return 2 }
-    return count(.inconclusive) > 0 ? 3 : 0
+    let tally = tally
+    if tally[.fail] != nil { return 1 }
+    if tally[.error] != nil || cases.isEmpty { return 2 }
+    return tally[.inconclusive] != nil ? 3 : 0
   }
 
   /// The wire form, `agent-eval/results/1`.

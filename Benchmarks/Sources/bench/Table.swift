@@ -1,4 +1,5 @@
 import Glibc
+import TraceStorage
 
 /// The rows of the table: each piece of work beside its floor, measured in turns.
 struct Table {
@@ -31,9 +32,29 @@ struct Table {
     size()
     memory()
     indexing()
-    for name in ["state at one step in the middle"] where isWanted(name) {
-      row(name, nil, "", nil, "not measured", "")
+    middle()
+  }
+
+  /// The state at the step that holds the middle event of the long run, by a process of its own.
+  private func middle() {
+    let name = "state at one step in the middle of the long run"
+    guard isWanted(name), longMiB > 0, let tail = try? LogTail(path: corpus.long),
+      var reader = try? LogReader(path: corpus.long, startingAtCheckpointBefore: tail.events / 2)
+    else { return }
+    var middle = 0
+    while let head = try? reader.advance() {
+      guard case .event(let seq, let step, _) = head, seq >= tail.events / 2 else { continue }
+      middle = step
+      break
     }
+    let piece = "\(corpus.folder)/piece.txt"
+    _ = Processes.run([this, "work", "piece", corpus.folder, corpus.long], output: piece)
+    let costs = medians([
+      [this, "work", "inflate", piece], [binary, "replay", corpus.long, "--step", "\(middle)"],
+    ])
+    row(
+      name, costs[1], "zlib inflating 4 MiB of lines", costs[0],
+      "step \(middle), \(figure(costs[1].wallSeconds * 1_000, digits: 1)) ms", "< 100 ms")
   }
 
   /// A process of its own makes the corpus: this one stays small, see ``Processes/run(_:output:)``.

@@ -12,6 +12,7 @@ enum Work {
     case "corpus": try Corpus(folder: path).make(longMiB: Int(arguments[2]) ?? 0)
     case "inflate": try inflate(path)
     case "replay": try replay(path)
+    case "piece": try piece(path, of: arguments[2])
     case "record":
       try record(path, level: Int(arguments[2]) ?? 6, repeats: arguments[3] == "repeating")
     case "deflate":
@@ -32,6 +33,23 @@ enum Work {
       throw Files.Failure(path: path)
     }
     print(bytes, lines)
+  }
+
+  /// Blocks of a log that hold 4 MiB of lines, as a file of its own, whose path is printed.
+  private static func piece(_ folder: String, of log: String) throws {
+    var reader = try LogReader(path: log)
+    var (bytes, events) = (0, 0)
+    var lines: [Event] = []
+    while bytes < 4 << 20, let event = try reader.next() {
+      bytes += event.encodedLine().count
+      events += 1
+      lines.append(event)
+    }
+    let path = fresh("\(folder)/piece.jsonl.gz")
+    let writer = try LogWriter(creating: path, options: .init(durability: .none))
+    for event in lines { try writer.append(event, isEffectAhead: false) }
+    _ = try writer.close()
+    print(path)
   }
 
   private static func replay(_ list: String) throws {

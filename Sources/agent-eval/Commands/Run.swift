@@ -93,7 +93,8 @@ struct Run: AsyncParsableCommand {
     }
     Output.progress("")
     report(results)
-    if results.exitCode != 0 { throw ExitCode(results.exitCode) }
+    let code = results.exitCode
+    if code != 0 { throw ExitCode(code) }
   }
 
   /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
@@ -119,7 +120,7 @@ struct Run: AsyncParsableCommand {
   }
 
   private func report(_ results: EvalResults) {
-    if json { return Output.json(results.json) }
+    if json { return Output.jsonLine(results.encoded) }
     let report = ResultsReport(painter: Screen.painter, width: Screen.width)
     for result in results.cases { Output.lines(report.lines(for: result)) }
     Output.lines(report.summary(of: results))
