@@ -102,7 +102,7 @@ struct FoldedItems {
   /// How many items had numbers before the event that is being read.
   private var settled: Int
 
-  private static let limitBytes = 4 * 1024 * 1024
+  private static let limitBytes = 2 * 1024 * 1024
 
   /// How many items have numbers.
   var count: Int { first + places.count }
