@@ -80,8 +80,8 @@ struct ProofOfBitsTests {
     // Every bit, or a sample with all bits of all headers in it.
     var places = Array(0..<(bytes.count * 8))
     if !isLongRun {
-      places = (0..<300).map { _ in Int.random(in: places.indices, using: &generator) }
-      places += (0..<200).map { _ in
+      places = (0..<80).map { _ in Int.random(in: places.indices, using: &generator) }
+      places += (0..<80).map { _ in
         (starts.randomElement(using: &generator) ?? 0) * 8
           + Int.random(in: 0..<(46 * 8), using: &generator)
       }

@@ -139,10 +139,18 @@ enum Work {
       try body()
       micros.append((Processes.now() - start) * 1e6)
     }
-    if let durability = LogWriter.Durability(rawValue: durability) {
-      let log = try LogWriter(creating: path, options: .init(durability: durability))
+    // Of level process, events that an effect follows (`effect`) and all others are two figures.
+    let level = durability == "effect" ? .process : LogWriter.Durability(rawValue: durability)
+    if let level {
+      let log = try LogWriter(creating: path, options: .init(durability: level))
       for event in events {
-        try timed { try log.append(event, isEffectAhead: event.type == .toolStarted) }
+        let isEffectAhead = event.type == .toolStarted
+        let isMeasured = level != .process || isEffectAhead == (durability == "effect")
+        if isMeasured {
+          try timed { try log.append(event, isEffectAhead: isEffectAhead) }
+        } else {
+          try log.append(event, isEffectAhead: isEffectAhead)
+        }
       }
       _ = try log.close()
     } else if let deflater = floor_deflater(6) {
