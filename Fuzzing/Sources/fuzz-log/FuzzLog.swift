@@ -36,6 +36,7 @@ public func fuzzLog(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   scratch.write(bytes, to: name)
   let laws = LogLaws(scratch.file(name), size: bytes.count)
   laws.check()
+  Writing.repair(laws, bytes: bytes, name: name)
   Writing.reopen(laws, bytes: bytes, name: name)
   return 0
 }

@@ -64,6 +64,34 @@ enum Writing {
     min(max(value?.intValue ?? 0, 0), LogFormat.numberLimit)
   }
 
+  /// Makes a new log of what is whole in one: it verifies and holds what can be read past the damage.
+  static func repair(_ laws: LogLaws, bytes: [UInt8], name: String) {
+    let output = scratch.file("repaired.jsonl.gz")
+    let repaired: RepairReport
+    do {
+      repaired = try LogRepair.repair(
+        laws.path, to: output, options: .init(level: 1, blockBytes: 2000, durability: .none))
+    } catch {
+      require(
+        scratch.files().allSatisfy { !$0.hasPrefix("repaired") }, "a failed repair leaves something"
+      )
+      require(laws.plain.fault != nil, "a log that can be read cannot be repaired: \(error)")
+      return
+    }
+    require(scratch.read(name) == bytes, "repairing changed the log")
+    let past = LogReading(laws.path, .init(skipsDamaged: true, checksLinks: true))
+    let new = LogReading(repaired.output)
+    require(new.fault == nil, "a repaired log: \(new)")
+    require(new.events == past.events, "a repaired log holds other events")
+    require(repaired.events == new.events.count, "the repair counts other events")
+    let report = LogVerifier.verify(path: repaired.output)
+    for finding in report.findings {
+      require(
+        finding.message.hasPrefix("the data of a ") || finding.message.hasPrefix("the digest of"),
+        "a repaired log: \(finding)")
+    }
+  }
+
   /// Opens a log again, goes on and closes it: what was there stays, and the whole verifies.
   static func reopen(_ laws: LogLaws, bytes: [UInt8], name: String) {
     let isOpen = name.hasSuffix(".open")
