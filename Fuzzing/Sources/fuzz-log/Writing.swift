@@ -46,8 +46,10 @@ enum Writing {
     for line in text.split(separator: 0x0a) {
       let options = JSONValue.ParseOptions(depthLimit: 100, keepsForeignText: true)
       guard let value = try? JSONValue(parsing: Array(line), options: options),
-        case .object(let envelope) = value.withForms, let data = envelope["data"]?.objectValue
+        case .object(let envelope) = value.withForms, var data = envelope["data"]?.objectValue
       else { continue }
+      // No writer says that it wrote what it does not know.
+      if data["formatVersion"] != nil { data["formatVersion"] = 1 }
       var extra = envelope
       for key in ["seq", "step", "type", "runId", "time", "t", "data", "mark"] { extra[key] = nil }
       events.append(
