@@ -32,6 +32,9 @@ struct Loading {
     self.policy = policy.value.map(Self.words)
     policyDiagnostics = policy.diagnostics
     checked = FileChecker.check([path])
+    explain(
+      "\(name): \(self.cases.count) cases, \(self.agent == nil ? "no" : "an") agent, "
+        + "\(self.policy == nil ? "no" : "a") policy; \(checked.map(\.description))")
     check()
   }
 
