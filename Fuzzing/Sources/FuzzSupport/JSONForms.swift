@@ -1,7 +1,7 @@
 public import AgentTrace
 
 extension JSONValue {
-  /// A value whose objects of one key `$bytes`, `$cut` or `$lost` became what plain JSON cannot hold,
+  /// A value whose objects of one key like `$bytes` or `$lost` became what plain JSON cannot hold,
   /// and whose texts `@1` became one of 300 bytes: long enough to be said once in a log.
   public var withForms: JSONValue {
     switch self {
@@ -19,6 +19,10 @@ extension JSONValue {
     case ("$bytes", .string(let text)): return .bytes(Array(text.utf8) + [0xff])
     case ("$lost", .string(let reference)): return .lost(reference)
     case ("$cut", .string(let head)): return .cut(bytes: 100_000, head: head)
+    // What a line of a log refers to is not here; something of the same kind is.
+    case ("$same", .string): return .string(String(repeating: "s", count: 300))
+    case ("$list", .array(let items)):
+      return .array(items.filter { $0.arrayValue == nil }.map(\.withForms))
     default: return nil
     }
   }

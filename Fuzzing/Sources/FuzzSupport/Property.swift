@@ -18,3 +18,13 @@ public func violated(
   _ = text.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
   abort()
 }
+
+private let explains = getenv("AGENT_EVAL_FUZZ_EXPLAIN") != nil
+
+/// Says what became of an input, where `AGENT_EVAL_FUZZ_EXPLAIN` is set: shows whether a seed gets as
+/// far as it should.
+public func explain(_ words: @autoclosure () -> String) {
+  guard explains else { return }
+  let text = Array("\(words())\n".utf8)
+  _ = text.withUnsafeBytes { write(2, $0.baseAddress, $0.count) }
+}

@@ -21,7 +21,10 @@ public func fuzzImporters(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt 
   let first = run(format, name, into: "one")
   require(!first.isEmpty, "a file without a report")
   let logs = scratch.files(below: "one")
-  for report in first { check(report) }
+  for report in first {
+    explain(CanonicalJSON.string(report.json))
+    check(report)
+  }
   let named = first.compactMap { report in
     if case .imported(let log, _) = report.outcome { log } else { nil }
   }

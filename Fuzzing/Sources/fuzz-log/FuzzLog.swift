@@ -35,7 +35,12 @@ public func fuzzLog(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
   let name = has(2) ? "log.jsonl.gz.open" : "log.jsonl.gz"
   scratch.write(bytes, to: name)
   let laws = LogLaws(scratch.file(name), size: bytes.count)
+  explain(
+    "\(laws.report.status), \(laws.report.events) events, \(laws.report.blocks) blocks: "
+      + "\(laws.report.findings.map(\.description)), \(laws.plain.fault?.description ?? "readable")"
+  )
   laws.check()
+  Writing.repair(laws, bytes: bytes, name: name)
   Writing.reopen(laws, bytes: bytes, name: name)
   return 0
 }

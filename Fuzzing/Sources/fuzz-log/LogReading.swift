@@ -12,34 +12,28 @@ struct LogReading {
   var damage: [LogError] = []
   var holes: [ClosedRange<Int>] = []
 
-  /// Reads on behind faults in lines only where damage is skipped.
   init(_ path: String, _ options: LogReader.Options = .init()) {
     var reader: LogReader
     do { reader = try LogReader(path: path, options: options) } catch {
       fault = error
       return
     }
-    read(&reader, skipsDamaged: options.skipsDamaged)
+    read(&reader)
   }
 
   /// Reads on from where a reader stands.
   init(goingOnWith reader: LogReader) {
     var reader = reader
-    read(&reader, skipsDamaged: false)
+    read(&reader)
   }
 
-  private mutating func read(_ reader: inout LogReader, skipsDamaged: Bool) {
-    while true {
-      do {
-        guard let event = try reader.next() else { break }
-        events.append(event.encodedLine().hashValue)
-      } catch {
-        check(error)
-        if fault == nil { fault = error }
-        if skipsDamaged, error.isDamage { continue }
-        require((try? reader.next()) == .some(nil), "a reader goes on behind damage unasked")
-        break
-      }
+  private mutating func read(_ reader: inout LogReader) {
+    do {
+      while let event = try reader.next() { events.append(event.encodedLine().hashValue) }
+    } catch {
+      check(error)
+      fault = error
+      require((try? reader.next()) == .some(nil), "a reader goes on behind its end")
     }
     (ending, damage, holes) = (reader.ending, reader.damage, reader.holes)
     for error in damage { check(error) }
@@ -98,7 +92,8 @@ struct LogLaws {
       require(
         skipping.events == plain.events && skipping.damage.isEmpty, "damage only when skipped")
     } else if plain.fault?.isDamage == true {
-      require(skipping.fault != nil || !skipping.damage.isEmpty, "damage is skipped in silence")
+      require(!skipping.damage.isEmpty, "damage is skipped in silence")
+      require(skipping.fault?.isDamage != true, "damage is not skipped: \(skipping)")
     }
   }
 

@@ -3,8 +3,8 @@ import FuzzSupport
 
 /// A log as an input writes it: lines of JSON, and words that stand for what nobody guesses.
 ///
-/// `---` begins the next block. `seal`, `summary` and `checkpoint N` (of N items) become the right
-/// marks for what stands before them, a text `"@x"` one of 300 bytes. With renumbering, the number of
+/// `---` begins the next block. `seal`, `summary`, `checkpoint N` (of N items) and `gap N` (N events are
+/// missing) become the right marks for what stands before them, a text `"@x"` one of 300 bytes. With renumbering, the number of
 /// each event is the one that follows.
 struct LogText {
   private var log = LogBytes()
@@ -36,6 +36,8 @@ struct LogText {
     case "summary":
       let data = summary.encoded(totals: state.totals)
       block.append(Mark(name: "summary", data: data).encodedLine())
+    case let word where word.hasPrefix("gap ") && block.isEmpty:
+      addGap(Int(word.dropFirst(4).prefix { $0.isNumber }) ?? 1)
     case let word where word.hasPrefix("checkpoint "):
       let items = Int(String(decoding: line.dropFirst(11), as: UTF8.self)) ?? 0
       block.append(
@@ -48,6 +50,18 @@ struct LogText {
         ).encodedLine())
     default: addLine(line.expandingTexts, renumbers: options.renumbers)
     }
+  }
+
+  /// Events are missing before this block.
+  private mutating func addGap(_ count: Int) {
+    let first = nextSeq
+    nextSeq += max(1, count)
+    blockFirst = nextSeq
+    block.append(
+      Mark(
+        name: "gap",
+        data: ["first": JSONValue(first), "last": JSONValue(nextSeq - 1), "reason": "damage"]
+      ).encodedLine())
   }
 
   private mutating func addLine(_ line: [UInt8], renumbers: Bool) {

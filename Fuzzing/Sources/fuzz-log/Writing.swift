@@ -46,8 +46,10 @@ enum Writing {
     for line in text.split(separator: 0x0a) {
       let options = JSONValue.ParseOptions(depthLimit: 100, keepsForeignText: true)
       guard let value = try? JSONValue(parsing: Array(line), options: options),
-        case .object(let envelope) = value.withForms, let data = envelope["data"]?.objectValue
+        case .object(let envelope) = value.withForms, var data = envelope["data"]?.objectValue
       else { continue }
+      // No writer says that it wrote what it does not know.
+      if data["formatVersion"] != nil { data["formatVersion"] = 1 }
       var extra = envelope
       for key in ["seq", "step", "type", "runId", "time", "t", "data", "mark"] { extra[key] = nil }
       events.append(
@@ -62,6 +64,34 @@ enum Writing {
 
   private static func number(_ value: JSONValue?) -> Int {
     min(max(value?.intValue ?? 0, 0), LogFormat.numberLimit)
+  }
+
+  /// Makes a new log of what is whole in one: it verifies and holds what can be read past the damage.
+  static func repair(_ laws: LogLaws, bytes: [UInt8], name: String) {
+    let output = scratch.file("repaired.jsonl.gz")
+    let repaired: RepairReport
+    do {
+      repaired = try LogRepair.repair(
+        laws.path, to: output, options: .init(level: 1, blockBytes: 2000, durability: .none))
+    } catch {
+      require(
+        scratch.files().allSatisfy { !$0.hasPrefix("repaired") }, "a failed repair leaves something"
+      )
+      require(laws.plain.fault != nil, "a log that can be read cannot be repaired: \(error)")
+      return
+    }
+    require(scratch.read(name) == bytes, "repairing changed the log")
+    let past = LogReading(laws.path, .init(skipsDamaged: true, checksLinks: true))
+    let new = LogReading(repaired.output)
+    require(new.fault == nil, "a repaired log: \(new)")
+    require(new.events == past.events, "a repaired log holds other events")
+    require(repaired.events == new.events.count, "the repair counts other events")
+    let report = LogVerifier.verify(path: repaired.output)
+    for finding in report.findings {
+      require(
+        finding.message.hasPrefix("the data of a ") || finding.message.hasPrefix("the digest of"),
+        "a repaired log: \(finding)")
+    }
   }
 
   /// Opens a log again, goes on and closes it: what was there stays, and the whole verifies.
