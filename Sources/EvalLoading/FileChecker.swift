@@ -30,6 +30,7 @@ public enum FileChecker {
       guard let document = batch.load(file.path) else { continue }
       switch document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first {
       case .agent: agents.add(AgentLoader.load(document), path: file.path)
+      case .shared: batch.check(shared: file.path)
       case .policy: batch.diagnostics += PolicyLoader.read(document).diagnostics
       default:
         batch.diagnostics.append(
@@ -39,7 +40,8 @@ public enum FileChecker {
             hint: "cases have “caseId”, agents “model”, policies “rules”"))
       }
     }
-    return distinct((batch.diagnostics + agents.diagnostics).sorted())
+    return distinct(
+      (batch.diagnostics + batch.sharedDiagnostics + agents.diagnostics).sorted())
   }
 
   /// What is wrong with a recording: here only whether it can be opened. An unfinished one stands

@@ -6,11 +6,13 @@ enum FileKind: Sendable, Hashable {
   case `case`
   case agent
   case policy
+  /// Defaults and named sets of expectations, without cases.
+  case shared
 
   /// The kind of a root; `nil` where nothing tells.
   ///
   /// `caseId`, `expected` or `cases`, or what looks like a slip in one of the first two, make a case;
-  /// `model` or `tools` an agent; `rules` a policy. A list is of the kind of its first element.
+  /// `sets` or `defaults` without cases what cases share; `model` or `tools` an agent; `rules` a policy. A list is of the kind of its first element.
   init?(of value: JSONValue) {
     switch value {
     case .array(let elements):
@@ -20,6 +22,8 @@ enum FileKind: Sendable, Hashable {
     case .object(let object):
       if ["caseId", "expected", "cases"].contains(where: { object[$0] != nil }) {
         self = .case
+      } else if object["sets"] != nil || object["defaults"] != nil {
+        self = .shared
       } else if object["model"] != nil || object["tools"] != nil {
         self = .agent
       } else if object["rules"] != nil {

@@ -22,6 +22,11 @@ public struct EvalRunner: Sendable {
     public var usesSummaries: Bool
     /// Where runs that are made now are recorded.
     public var files: RunFiles
+    /// Starts the programs that judge along; `nil` where none may be started.
+    public var runProgram: ProgramRunner?
+    /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
+    /// out all that say so.
+    public var today: String?
 
     /// Nothing is checked. Fewer jobs than one count as one.
     public init(
@@ -66,7 +71,7 @@ public struct EvalRunner: Sendable {
   public func run(
     _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
   ) async -> EvalResults {
-    let open = cases.filter { $0.skip == nil }
+    let open = cases.filter { !isSkipped($0) }
     let board = Board(count: open.count)
     await withTaskGroup { group in
       for _ in 0..<max(1, min(options.jobs, open.count)) {
@@ -81,8 +86,16 @@ public struct EvalRunner: Sendable {
     return EvalResults(
       cases: zip(open, judged).map { $1 ?? Self.cancelled($0) },
       skipped: cases.compactMap { evalCase in
-        evalCase.skip.map { SkippedCase(caseId: evalCase.caseId, reason: $0.reason) }
+        guard isSkipped(evalCase) else { return nil }
+        return evalCase.skip.map { SkippedCase(caseId: evalCase.caseId, reason: $0.reason) }
       })
+  }
+
+  /// Whether a case is left out, by the day that it is.
+  private func isSkipped(_ evalCase: EvalCase) -> Bool {
+    guard let skip = evalCase.skip else { return false }
+    guard let until = skip.until, let today = options.today else { return true }
+    return !until.precedesByUTF8(today)
   }
 
   private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
@@ -99,7 +112,7 @@ public struct EvalRunner: Sendable {
       caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
     do {
       for log in try await logs(of: evalCase) {
-        result.trials.append(try judge(log, evalCase))
+        result.trials.append(try await judge(log, evalCase))
       }
       if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
     } catch {
@@ -108,13 +121,26 @@ public struct EvalRunner: Sendable {
     return result
   }
 
-  private func judge(_ log: String, _ evalCase: EvalCase) throws -> TrialResult {
+  private func judge(_ log: String, _ evalCase: EvalCase) async throws -> TrialResult {
     var run: RecordedRun?
     if options.usesSummaries { run = RecordedRun(endOf: log, for: evalCase.expected) }
     let read = try run ?? RecordedRun(path: log, for: evalCase.expected)
+    var aids = Judge.Aids()
+    if !evalCase.expected.facts.isEmpty {
+      aids = try await Judge.Aids(
+        for: read, evalCase.expected,
+        folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 },
+        options.runProgram)
+    }
     return TrialResult(
       runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
-      judgement: Judge.judge(read.trajectory, read.chronicle, against: evalCase.expected))
+      judgement: Judge.judge(
+        read.trajectory, read.chronicle, against: evalCase.expected, aids: aids))
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
   /// The logs that show what became of a case; made now where the options or the case say so.

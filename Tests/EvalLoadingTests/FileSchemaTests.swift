@@ -375,6 +375,9 @@ private let wholeCase = """
 // MARK: - Tables
 
 private let validCases = [
+  "{sets: {c: {maxSteps: 1}}, cases: [{caseId: a, include: [c, {set: c, severity: warning}]}]}",
+  "{caseId: 'a-${n}', table: [{n: 1}], expected: {maxSteps: '${n}'}}",
+  "{sets: {a: {maxSteps: 1}}, defaults: {tags: [x], input: i}, cases: [{caseId: a, include: a}]}",
   "{caseId: a, expected: [{maxSteps: 1}, {severity: warning, maxToolCalls: 2}]}",
   "{caseId: a, expected: {time: [{never: a, after: b, within: 0}, {only: [a, b]}]}}",
   "{caseId: a, expected: {time: [{expect: {stop: [success]}, after: {returned: a}}]}}",
@@ -400,6 +403,13 @@ private let validCases = [
 ]
 
 private let invalidCases = [
+  "{caseId: a, include: []}", "{caseId: a, include: [5], expected: {maxSteps: 1}}",
+  "{caseId: a, include: [{severity: warning}], expected: {maxSteps: 1}}",
+  "{caseId: a, table: [], expected: {maxSteps: 1}}",
+  "{caseId: a, table: [{}], expected: {maxSteps: 1}}",
+  "{sets: {a: {}}, cases: [{caseId: a, expected: {maxSteps: 1}}]}",
+  "{sets: {}, cases: [{caseId: a, expected: {maxSteps: 1}}]}",
+  "{defaults: {expected: {}}, cases: [{caseId: a, expected: {maxSteps: 1}}]}",
   "{caseId: a, expected: {extra: forbid}}", "{caseId: a, expected: {extra: forbid, maxSteps: 1}}",
   "{caseId: a, expected: {severity: warning}}", "{caseId: a, expected: []}",
   "{caseId: a, expected: [{severity: fatal, maxSteps: 1}]}",

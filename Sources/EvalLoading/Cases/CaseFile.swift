@@ -13,10 +13,24 @@ enum CaseFile {
     var human: ScriptedPerson?
     var tags: [String] = []
     var skip: EvalCase.Skip?
+    var include: [SetReference] = []
     var expected: Expectations?
   }
 
-  static let fields: [Field<Draft>] = [
+  /// The keys of a case; where it includes sets, it may expect nothing by itself.
+  static func fields(mayLackExpected: Bool) -> [Field<Draft>] {
+    mayLackExpected ? otherFields + [expectedField(isRequired: false)] : fields
+  }
+
+  static let fields: [Field<Draft>] = otherFields + [expectedField(isRequired: true)]
+
+  private static func expectedField(isRequired: Bool) -> Field<Draft> {
+    Field(
+      "expected", expected, \.expected, required: isRequired,
+      "What must be seen to have happened; at least one expectation.")
+  }
+
+  private static let otherFields: [Field<Draft>] = [
     Field(
       "caseId", caseId, \.caseId, required: true, "The case's name; no other case may bear it."),
     Field(
@@ -32,17 +46,14 @@ enum CaseFile {
     Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
     Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
     Field(
-      "expected", expected, \.expected, required: true,
-      "What must be seen to have happened; at least one expectation."),
+      "include", .oneOrMore(of: SetReference.shape), \.include,
+      "Named sets of expectations that the case has as well."),
   ]
 
-  /// The keys of a case that is the whole root of its file.
-  static let rootFields: [Field<Draft>] =
-    [
-      Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
-        _, _ in
-      }
-    ] + fields
+  /// The key of a case that is the whole root of its file.
+  static let schemaField = Field<Draft>(
+    "$schema", .text, required: false, "The JSON Schema of this file, for editors."
+  ) { _, _ in }
 
   private static let caseId = Shape<String>([
     "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f\\u007f]*$",
@@ -64,7 +75,9 @@ enum CaseFile {
   /// Reads expectations; `nil` after reporting what is wrong with them.
   static func expectations(in value: JSONValue, _ reader: FieldReader) -> Expectations? {
     do throws(ExpectationErrors) {
-      return try Expectations(parsing: value)
+      var expectations = try Expectations(parsing: value)
+      expectations.startPrograms(in: reader.folder.path)
+      return expectations
     } catch {
       for problem in error.problems {
         reader.report(
@@ -83,7 +96,7 @@ enum CaseFile {
         "until", .day, \.until, "The last day on which it is left out, for example 2026-12-31."),
     ])
 
-  private static let skip = Shape<EvalCase.Skip>([
+  static let skip = Shape<EvalCase.Skip>([
     "anyOf": [Shape<String>.name.schema(), detailedSkip.schema()]
   ]) { value, reader in
     switch value {

@@ -1,5 +1,7 @@
 import AgentRuntime
 import AgentTrace
+import TraceJudging
+import TraceMatching
 
 /// Reads case files; Docs/eval-case-format.md specifies them.
 ///
@@ -29,14 +31,20 @@ public struct CaseLoader: Sendable {
     var batch = CaseBatch(areRunsElsewhere: areRunsElsewhere, limits: limits)
     batch.diagnostics = finder.diagnostics
     for file in finder.files {
-      guard batch.load(file.path) != nil else { continue }
+      guard let document = batch.load(file.path) else { continue }
+      if !file.isNamed,
+        document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first == .shared
+      {
+        continue
+      }
       batch.diagnostics.append(
         Diagnostic(
           file.isNamed ? .error : .warning, path: file.path,
           message: file.isNamed ? "holds no case" : "passed over: it holds no case",
           hint: file.isNamed ? "a case has at least “caseId” and “expected”" : nil))
     }
-    return Result(cases: batch.cases, diagnostics: batch.diagnostics.sorted())
+    return Result(
+      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted())
   }
 }
 
@@ -49,13 +57,23 @@ struct CaseBatch {
 
   private let areRunsElsewhere: Bool
   private let limits: SourceLimits
+  private var shared: SharedPartsFinder
+  /// What is shared where the cases stand that are being taken in.
+  private var parts = SharedParts()
   /// Where each case id stands. Ids that are equal to Swift may differ in their bytes.
   private var places: [String: [(id: String, path: String, line: Int)]] = [:]
 
   init(areRunsElsewhere: Bool, limits: SourceLimits) {
     self.areRunsElsewhere = areRunsElsewhere
     self.limits = limits
+    shared = SharedPartsFinder(limits: limits)
   }
+
+  /// What is wrong with files that cases share.
+  var sharedDiagnostics: [Diagnostic] { shared.diagnostics }
+
+  /// Looks at a file of defaults and sets as such.
+  mutating func check(shared path: String) { _ = shared.sets(in: path) }
 
   /// Takes in the cases of a file that holds some.
   ///
@@ -70,12 +88,14 @@ struct CaseBatch {
     }
     diagnostics += document.diagnostics
     let folder = SourceFolder(ofFile: path)
+    parts = shared.parts(of: folder.path)
     for root in document.roots { take(root, path: path, folder: folder) }
     return nil
   }
 
   private mutating func loadLines(_ path: String) -> SourceDocument? {
     let folder = SourceFolder(ofFile: path)
+    parts = shared.parts(of: folder.path)
     let limit = diagnostics.count + FieldReader.findingLimit
     var holdsCases: Bool?
     do {
@@ -130,19 +150,27 @@ struct CaseBatch {
     }
   }
 
-  /// Takes in a root of the form `cases: […]`.
+  /// Takes in a root of the form `cases: […]`, with the sets and defaults beside them.
   private mutating func takeWrapped(
     _ object: JSONObject, _ tree: PositionTree, _ reader: FieldReader, path: String
   ) {
+    let outer = parts
+    defer { parts = outer }
+    var own = object
+    for key in object.keys where !["defaults", "sets"].contains(key) { own[key] = nil }
+    var draft = SharedParts.Draft()
+    reader.read(own, into: &draft, SharedParts.draftFields)
+    _ = reader.takeReferences()
+    parts = SharedParts(draft).over(outer)
     for member in object {
       switch (member.key, member.value) {
-      case ("$schema", .string): break
+      case ("$schema", .string), ("defaults", _), ("sets", _): break
       case ("cases", .array(let elements)):
         let list = tree.members.first { $0.name == "cases" }?.value ?? tree
         reader.within(.key("cases")) { take(elements, list, reader, path: path) }
       case ("cases", let other):
         reader.within(.key("cases")) { reader.reportKind(of: other, expected: "a list of cases") }
-      default: reader.reportUnknown(member.key, known: ["cases"])
+      default: reader.reportUnknown(member.key, known: ["cases", "defaults", "sets"])
       }
     }
   }
@@ -155,19 +183,70 @@ struct CaseBatch {
       reader.reportKind(of: value, expected: "a case, a mapping with “caseId” and “expected”")
       return
     }
+    guard let table = object["table"] else {
+      return take(object, position, reader, path: path)
+    }
+    CaseTable(table, reader)?.expand(object, reader) {
+      take($0, position, reader, path: path)
+    }
+  }
+
+  /// Takes in one case whose values all stand there.
+  private mutating func take(
+    _ object: JSONObject, _ position: TextPosition, _ reader: FieldReader, path: String
+  ) {
     let errorsBefore = reader.errorCount
     var draft = CaseFile.Draft()
-    reader.read(object, into: &draft, reader.path.isEmpty ? CaseFile.rootFields : CaseFile.fields)
+    let includes = object["include"] != nil || !parts.defaults.include.isEmpty
+    let fields = CaseFile.fields(mayLackExpected: includes)
+    reader.read(
+      object, into: &draft, reader.path.isEmpty ? [CaseFile.schemaField] + fields : fields)
+    if object["input"] == nil, let input = parts.defaults.input { draft.input = input }
+    draft.agent = draft.agent ?? parts.defaults.agent
+    draft.human = draft.human ?? parts.defaults.human
+    draft.skip = draft.skip ?? parts.defaults.skip
+    draft.tags = parts.defaults.tags + draft.tags
+    let expected = expectations(draft, reader)
     check(draft, reader, path: path, line: position.line)
     for reference in reader.takeReferences() {
       if let fault = follow?(reference) { reader.reportAt(reference.path, .error, fault) }
     }
-    guard reader.errorCount == errorsBefore, let expected = draft.expected else { return }
+    guard reader.errorCount == errorsBefore, let expected else { return }
     cases.append(
       EvalCase(
         caseId: draft.caseId, input: draft.input, recording: draft.recording, agent: draft.agent,
         human: draft.human, tags: draft.tags, skip: draft.skip, expected: expected, path: path,
         position: position))
+  }
+
+  /// What a case expects by itself and by the sets that it includes; `nil` where that has mistakes.
+  private mutating func expectations(
+    _ draft: CaseFile.Draft, _ reader: FieldReader
+  ) -> Expectations? {
+    let includes = parts.defaults.include + draft.include
+    guard !includes.isEmpty else { return draft.expected }
+    var whole = draft.expected ?? Expectations()
+    var isSound = true
+    for reference in includes {
+      let source = reference.file.map { shared.sets(in: $0) } ?? parts
+      guard let set = source.set(named: reference.name) else {
+        let nearest = Spelling.nearest(to: reference.name, among: source.setNames)
+        let place = reference.file.map { " in \($0)" } ?? ""
+        reader.report(
+          "there is no set \(reference.name.quoted)\(place)",
+          hint: nearest.map { "did you mean “\($0)”?" }
+            ?? "write it under “sets”, beside the cases or in a defaults.yaml",
+          deeper: [.key("include")])
+        isSound = false
+        continue
+      }
+      guard let set else {
+        isSound = false  // Its mistakes are told where it stands.
+        continue
+      }
+      whole.include(set, as: reference.name, reference.severity)
+    }
+    return isSound ? whole : nil
   }
 
   /// What no single key can tell.

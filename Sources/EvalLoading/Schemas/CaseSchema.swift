@@ -7,22 +7,14 @@ enum CaseSchema {
   static var file: JSONObject {
     [
       "if": ["type": "array"],
-      "then": ["minItems": 1, "items": ["$ref": "#/$defs/case"]],
+      "then": ["minItems": 1, "items": ["$ref": "#/$defs/anyCase"]],
       "else": [
-        "if": ["type": "object", "required": ["cases"], "not": ["required": ["caseId"]]],
-        "then": [
-          "additionalProperties": false,
-          "properties": [
-            "$schema": [
-              "type": "string", "description": "The JSON Schema of this file, for editors.",
-            ],
-            "cases": [
-              "type": "array", "minItems": 1, "items": ["$ref": "#/$defs/case"],
-              "description": "The cases of this file.",
-            ],
-          ],
+        "if": [
+          "type": "object", "not": ["required": ["caseId"]],
+          "anyOf": [["required": ["cases"]], ["required": ["sets"]], ["required": ["defaults"]]],
         ],
-        "else": ["$ref": "#/$defs/rootCase"],
+        "then": .object(shared),
+        "else": ["$ref": "#/$defs/anyRootCase"],
       ],
       "$defs": .object(definitions),
     ]
@@ -31,13 +23,47 @@ enum CaseSchema {
   private static var definitions: JSONObject {
     let own: JSONObject = [
       "case": .object(object(CaseFile.fields)),
-      "rootCase": .object(object(CaseFile.rootFields)),
+      "rootCase": .object(object([CaseFile.schemaField] + CaseFile.fields)),
+      "tableCase": .object(tableCase(root: false)), "rootTableCase": .object(tableCase(root: true)),
+      "anyCase": choice("case", "tableCase"), "anyRootCase": choice("rootCase", "rootTableCase"),
     ]
     return own.merging(ExpectationsSchema.definitions)
   }
 
+  /// Cases with what they share, or a file of that alone.
+  private static var shared: JSONObject {
+    var schema = FileSchema.object(SharedParts.draftFields)
+    var properties = schema["properties"]?.objectValue ?? [:]
+    properties["cases"] = [
+      "type": "array", "minItems": 1, "items": ["$ref": "#/$defs/anyCase"],
+      "description": "The cases of this file.",
+    ]
+    schema["properties"] = .object(properties)
+    return schema
+  }
+
+  /// A case of which some values stand in the rows of a table.
+  private static func tableCase(root: Bool) -> JSONObject {
+    let fields = (root ? [CaseFile.schemaField] : []) + CaseFile.fields
+    var properties = JSONObject()
+    for field in fields { properties[field.name] = ["description": .string(field.note)] }
+    properties["table"] = CaseTable.schema
+    return [
+      "type": "object", "additionalProperties": false, "required": ["caseId", "table"],
+      "properties": .object(properties),
+    ]
+  }
+
+  private static func choice(_ plain: String, _ table: String) -> JSONValue {
+    [
+      "if": ["type": "object", "required": ["table"]],
+      "then": ["$ref": .string("#/$defs/\(table)")],
+      "else": ["$ref": .string("#/$defs/\(plain)")],
+    ]
+  }
+
   private static func object(_ fields: [Field<CaseFile.Draft>]) -> JSONObject {
-    FileSchema.object(
+    var schema = FileSchema.object(
       fields,
       constraints: [
         // `input` may be missing or empty only where there is a recording; without an agent, too,
@@ -45,6 +71,10 @@ enum CaseSchema {
         "if": ["required": ["agent"], "not": ["required": ["recording"]]],
         "then": ["required": ["input"], "properties": ["input": ["minLength": 1]]],
       ])
+    // A case may expect nothing but what the sets that it includes expect.
+    schema["required"] = ["caseId"]
+    schema["anyOf"] = [["required": ["expected"]], ["required": ["include"]]]
+    return schema
   }
 }
 

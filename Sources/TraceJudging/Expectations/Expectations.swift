@@ -114,6 +114,37 @@ public struct Expectations: Sendable, Hashable {
   }
 }
 
+extension Expectations {
+  /// Adds a named set to them.
+  ///
+  /// - Parameter severity: in place of what the set says itself.
+  public mutating func include(_ set: Expectations, as name: String, _ severity: Severity?) {
+    var own = set
+    own.parts = []
+    if !own.isEmpty {
+      parts.append(Part(name: name, severity: severity ?? .error, expectations: own))
+    }
+    for part in set.parts {
+      parts.append(
+        Part(
+          name: name + part.name, severity: severity ?? part.severity,
+          expectations: part.expectations))
+    }
+  }
+
+  /// Lets programs start in a folder, where nothing else was said.
+  public mutating func startPrograms(in folder: String) {
+    for index in words.indices {
+      guard case .exec(var programs) = words[index] else { continue }
+      for place in programs.indices where programs[place].folder == nil {
+        programs[place].folder = folder
+      }
+      words[index] = .exec(programs)
+    }
+    for index in parts.indices { parts[index].expectations.startPrograms(in: folder) }
+  }
+}
+
 /// A call that a case speaks of.
 public struct CallEntry: Sendable, Hashable {
   /// How often: from `minimum` to `maximum` times.

@@ -45,6 +45,9 @@ struct Run: AsyncParsableCommand {
       """)
   var noSummary = false
 
+  @Flag(help: "Start the programs by which cases are judged (exec).")
+  var exec = false
+
   @Flag(help: "Print the results as one JSON object.")
   var json = false
 
@@ -67,6 +70,21 @@ struct Run: AsyncParsableCommand {
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: !noSummary && !Screen.isCI, files: RunFiles(output: out))
+    options.today = Screen.today
+    if exec {
+      options.runProgram = { program, input in
+        await CommandTool(
+          CommandDefinition(
+            arguments: program.command, outputLimitBytes: program.outputLimitBytes),
+          folder: program.folder ?? ".", clock: SystemClock(cancellation: cancellation),
+          cancellation: cancellation
+        ).run(
+          ToolRequest(
+            callId: "exec", tool: ToolDefinition(name: "exec", sideEffect: .read), input: input,
+            idempotencyKey: "exec", timeoutMicroseconds: Int(program.timeoutSeconds * 1_000_000))
+        ).result
+      }
+    }
     if let index = runs.flatMap(IndexedCases.init(folder:)) {
       options.knownRuns = { path in
         switch index.answer(for: path) {

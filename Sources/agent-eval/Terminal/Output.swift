@@ -115,6 +115,18 @@ extension Screen {
     return !["", "0", "false"].contains(String(cString: value))
   }
 
+  /// The day in Coordinated Universal Time, `2026-12-31`.
+  static var today: String {
+    var (now, parts) = (time(nil), tm())
+    gmtime_r(&now, &parts)
+    func padded(_ number: Int32, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.count)) + digits
+    }
+    return
+      "\(padded(parts.tm_year + 1900, 4))-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
+  }
+
   /// Processors that are on line.
   static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -81,41 +81,70 @@ extension WordJudge {
   /// The calls of the first loop.
   ///
   /// Callers are told apart: sub-agents that work side by side do not loop together. A result that
-  /// a caller had not seen before, or a person's word, begins anew.
+  /// a caller had not seen before, or a person's word, begins anew. The results of one decision are
+  /// learned together, and only once all of them are there or another decision follows.
   private func loop(_ limit: Int, unsureToo: Bool) -> [Trajectory.Call]? {
-    struct Walk {
-      var seen: Set<JSONValue> = []
-      var since: [JSONValue: [Trajectory.Call]] = [:]
-      var replies = 0
-    }
-    var walks: [String: Walk] = [:]
-    for call in view.calls {
-      guard let resultSeq = call.outline.resultSeq, !call.isInvalid else { continue }
-      var walk = walks[call.caller] ?? Walk()
-      defer { walks[call.caller] = walk }
-      let replies = chronicle.replies.count { $0.seq < resultSeq }
+    var walks: [String: LoopWalk] = [:]
+    var start = 0
+    while start < view.calls.count {
+      let first = view.calls[start]
+      var end = start
+      while end < view.calls.count, view.calls[end].group == first.group { end += 1 }
+      let calls = view.calls[start..<end]
+      start = end
+      guard !first.isInvalid else { continue }
+      let isOpen = calls.contains { $0.outline.resultSeq == nil }
+      if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
+        return nil
+      }
+      var walk = walks[first.caller] ?? LoopWalk()
+      let replies = chronicle.replies.count { $0.seq < first.outline.seq }
       if replies > walk.replies {
         walk.replies = replies
         walk.since = [:]
       }
-      let value = CallView.resultValue(of: call) ?? .lost("")
-      var key: JSONValue = [
-        .string(call.tool), call.input ?? .lost(""), .string(call.status?.rawValue ?? ""), value,
-      ]
-      if key.hidesSomething {
-        // Nobody knows what it told: something new, or nothing at all.
-        guard unsureToo else {
-          walk.since = [:]
-          continue
-        }
-        key = [.string(call.tool)]
-        walk.seen.insert(key)
-      }
-      if walk.seen.insert(key).inserted { walk.since = [:] }
-      walk.since[key, default: []].append(call)
-      if let calls = walk.since[key], calls.count >= limit { return calls }
+      if let loop = walk.take(calls, limit, unsureToo: unsureToo) { return loop }
+      walks[first.caller] = walk
     }
     return nil
+  }
+
+  /// What one caller has learned so far, and what it has done since it learned something.
+  private struct LoopWalk {
+    var seen: Set<JSONValue> = []
+    var since: [JSONValue: [Trajectory.Call]] = [:]
+    var replies = 0
+
+    /// Takes in the calls of one decision; the calls of a loop that they close.
+    mutating func take(
+      _ calls: ArraySlice<Trajectory.Call>, _ limit: Int, unsureToo: Bool
+    ) -> [Trajectory.Call]? {
+      var ended: [(key: JSONValue, call: Trajectory.Call)] = []
+      var isNew = false
+      for call in calls where call.outline.resultSeq != nil {
+        let value = CallView.resultValue(of: call) ?? .lost("")
+        var key: JSONValue = [
+          .string(call.tool), call.input ?? .lost(""), .string(call.status?.rawValue ?? ""), value,
+        ]
+        if key.hidesSomething {
+          // Nobody knows what it told: something new, or nothing at all.
+          guard unsureToo else {
+            isNew = true
+            continue
+          }
+          key = [.string(call.tool)]
+          seen.insert(key)
+        }
+        if seen.insert(key).inserted { isNew = true }
+        ended.append((key, call))
+      }
+      if isNew { since = [:] }
+      for (key, call) in ended {
+        since[key, default: []].append(call)
+        if let calls = since[key], calls.count >= limit { return calls }
+      }
+      return nil
+    }
   }
 
   func invalidDecisions(_ limit: Int) -> ExpectationOutcome {

@@ -1,0 +1,237 @@
+import AgentRuntime
+import AgentTrace
+import Glibc
+import TraceJudging
+
+/// What cases share: named sets of expectations, and defaults for keys that a case leaves out.
+struct SharedParts: Sendable {
+  /// What the keys of `defaults` are read into.
+  struct Defaults: Sendable {
+    var input: String?
+    var agent: String?
+    var human: ScriptedPerson?
+    var tags: [String] = []
+    var skip: EvalCase.Skip?
+    var include: [SetReference] = []
+  }
+
+  /// What the keys of a file, or of the mapping around cases, are read into.
+  struct Draft: Sendable {
+    var isRoot = false
+    var defaults = Defaults()
+    var sets: [(name: String, expectations: Expectations?)] = []
+  }
+
+  private(set) var defaults = Defaults()
+  private var sets: [(name: String, expectations: Expectations?)] = []
+
+  /// These parts over those of an outer folder: near ones win, tags and sets add up.
+  func over(_ outer: SharedParts) -> SharedParts {
+    var merged = self
+    merged.defaults.input = defaults.input ?? outer.defaults.input
+    merged.defaults.agent = defaults.agent ?? outer.defaults.agent
+    merged.defaults.human = defaults.human ?? outer.defaults.human
+    merged.defaults.skip = defaults.skip ?? outer.defaults.skip
+    merged.defaults.tags =
+      outer.defaults.tags
+      + defaults.tags.filter { tag in
+        !outer.defaults.tags.contains { $0.hasSameUTF8(as: tag) }
+      }
+    merged.defaults.include = outer.defaults.include + defaults.include
+    merged.sets += outer.sets
+    return merged
+  }
+
+  init() {}
+
+  init(_ draft: Draft) {
+    defaults = draft.defaults
+    sets = draft.sets
+  }
+
+  /// The names of all sets, the nearest first.
+  var setNames: [String] { sets.map(\.name) }
+
+  /// A set by its name: `nil` where there is none, `.some(nil)` where it has mistakes.
+  func set(named name: String) -> Expectations?? {
+    sets.first { $0.name.hasSameUTF8(as: name) }.map(\.expectations)
+  }
+
+  // MARK: Keys
+
+  static let draftFields: [Field<Draft>] = [
+    Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
+      _, _ in
+    },
+    Field("root", .flag, \.isRoot, "Whether outer folders are not looked at."),
+    Field("defaults", defaultsShape, \.defaults, "What cases have that say nothing else."),
+    Field(
+      "sets", setsShape, \.sets, "Expectations by name, for cases to include."),
+  ]
+
+  private static let defaultsShape = Shape<Defaults>.record(
+    Defaults(),
+    [
+      Field("input", .text, \.input, "What the agent is asked to do."),
+      Field("agent", .path(to: .agent), \.agent, "The agent file; a path from this file's folder."),
+      Field("human", HumanFile.shape, \.human, "A person written down."),
+      Field("tags", .list(of: .name), \.tags, "Words to pick cases by; they add up."),
+      Field(
+        "skip", CaseFile.skip, \.skip, "Why the cases are left out: a text, or reason and until."),
+      Field(
+        "include", .oneOrMore(of: SetReference.shape), \.include,
+        "Sets of expectations that every case has as well."),
+    ])
+
+  private static let setsShape = Shape<[(name: String, expectations: Expectations?)]>([
+    "type": "object", "minProperties": 1,
+    "propertyNames": ["minLength": 1, "pattern": "^[^#]*$"],
+    "additionalProperties": ["$ref": "#/$defs/expected"],
+  ]) { value, reader in
+    guard let object = value.objectValue, !object.isEmpty else {
+      reader.reportKind(of: value, expected: "a mapping from names to expectations")
+      return nil
+    }
+    return object.map { member in
+      reader.within(.key(member.key)) {
+        if member.key.isEmpty || member.key.utf8.contains(UInt8(ascii: "#")) {
+          reader.report("the name of a set is not empty and holds no “#”", at: .key)
+        }
+        return (member.key, CaseFile.expectations(in: member.value, reader))
+      }
+    }
+  }
+}
+
+/// A set that a case includes: its name, perhaps behind the path of its file.
+struct SetReference: Sendable {
+  /// The file that holds it, seen from where this process works; `nil` for one in reach by its name.
+  var file: String?
+  var name: String
+  /// What it means that it is not met; `nil` where the set says it.
+  var severity: Severity?
+
+  private static let text = Shape<SetReference>(["type": "string", "minLength": 1]) {
+    value, reader in
+    guard let text = value.stringValue, !text.isEmpty, !text.utf8.contains(0) else {
+      reader.reportKind(of: value, expected: "the name of a set, or FILE#NAME")
+      return nil
+    }
+    guard let mark = text.utf8.lastIndex(of: UInt8(ascii: "#")) else {
+      return SetReference(name: text)
+    }
+    let (file, name) = (String(text[..<mark]), String(text[text.index(after: mark)...]))
+    return SetReference(file: file.isEmpty ? nil : reader.folder.resolve(file), name: name)
+  }
+
+  private struct Draft: Sendable {
+    var reference: SetReference?
+    var severity: Severity?
+  }
+
+  private static let detailed = Shape<Draft>.record(
+    Draft(),
+    [
+      Field("set", text, \.reference, required: true, "The set's name, or FILE#NAME."),
+      Field("severity", .word, \.severity, "What it means that it is not met."),
+    ])
+
+  static let shape = Shape<SetReference>(["anyOf": [text.schema(), detailed.schema()]]) {
+    value, reader in
+    guard case .object = value else { return text.read(value, reader) }
+    guard let draft = detailed.read(value, reader), var reference = draft.reference else {
+      return nil
+    }
+    reference.severity = draft.severity
+    return reference
+  }
+}
+
+/// Finds what the cases of a folder share: in its `defaults.yaml` and in those of the folders above it.
+///
+/// The search ends at a file that says `root: true`, at a folder that holds `.git`, and at the
+/// beginning of a relative path.
+struct SharedPartsFinder {
+  private static let names = ["defaults.yaml", "defaults.yml", "defaults.json"]
+
+  private let limits: SourceLimits
+  private var byFolder: [String: SharedParts] = [:]
+  private var byFile: [String: SharedParts] = [:]
+  private(set) var diagnostics: [Diagnostic] = []
+
+  init(limits: SourceLimits) { self.limits = limits }
+
+  /// Whether a file is one that this finder reads by its name.
+  static func isDefaults(_ path: String) -> Bool {
+    let name = path.utf8.split(separator: UInt8(ascii: "/")).last.map { String(Substring($0)) }
+    return name.map(names.contains) ?? false
+  }
+
+  /// What is wrong with the files read since this was last asked.
+  mutating func takeDiagnostics() -> [Diagnostic] {
+    defer { diagnostics = [] }
+    return diagnostics
+  }
+
+  /// What the cases of a folder share.
+  mutating func parts(of folder: String, depth: Int = 0) -> SharedParts {
+    if let known = byFolder[folder] { return known }
+    var parts = SharedParts()
+    var isRoot = depth > 64 || Self.exists("\(folder)/.git")
+    if let file = Self.names.lazy.map({ "\(folder)/\($0)" }).first(where: Self.exists) {
+      let draft = read(Self.plain(file))
+      isRoot = isRoot || draft.isRoot
+      parts = SharedParts(draft)
+    }
+    if !isRoot, let outer = Self.parent(of: folder) {
+      parts = parts.over(self.parts(of: outer, depth: depth + 1))
+    }
+    byFolder[folder] = parts
+    return parts
+  }
+
+  /// The sets of a file that a case names.
+  mutating func sets(in file: String) -> SharedParts {
+    if let known = byFile[file] { return known }
+    let parts = SharedParts(read(file))
+    byFile[file] = parts
+    return parts
+  }
+
+  /// Reads what a file shares; what is wrong with it is told once.
+  mutating func read(_ file: String) -> SharedParts.Draft {
+    var draft = SharedParts.Draft()
+    let document = SourceDocument(path: file, limits: limits)
+    diagnostics += document.diagnostics
+    let folder = SourceFolder(ofFile: file)
+    for root in document.roots {
+      let reader = FieldReader(folder: folder)
+      // Cases may stand beside the sets.
+      if case .object(var object) = root.value {
+        object["cases"] = nil
+        reader.read(object, into: &draft, SharedParts.draftFields)
+      } else {
+        reader.reportKind(of: root.value, expected: "a mapping with “defaults” or “sets”")
+      }
+      diagnostics += reader.diagnostics(path: file, in: root)
+    }
+    return draft
+  }
+
+  private static func exists(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0
+  }
+
+  /// `a.yaml` for `./a.yaml`.
+  private static func plain(_ path: String) -> String {
+    path.hasPrefix("./") ? String(path.dropFirst(2)) : path
+  }
+
+  /// The folder around a folder, as far as its path tells; `.` is around what is relative.
+  private static func parent(of folder: String) -> String? {
+    guard folder != ".", folder != "/", !folder.hasSuffix("..") else { return nil }
+    guard let slash = folder.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == folder.startIndex ? "/" : String(folder[..<slash])
+  }
+}

@@ -1,0 +1,151 @@
+public import AgentTrace
+public import TraceJudging
+import TraceStorage
+
+/// Runs a program that judges along: gives it a value, returns what it printed, as a command that is a
+/// tool does.
+public typealias ProgramRunner =
+  @Sendable (_ program: ProgramCheck, _ input: JSONValue) async ->
+  ToolResult
+
+extension Judge.Aids {
+  /// Finds out what judging a run needs beside its log.
+  ///
+  /// - Throws: where a program does not say what it should, or a log of a sub-run cannot be read.
+  init(
+    for run: RecordedRun, _ expectations: Expectations, folders: [String],
+    _ runProgram: ProgramRunner?
+  ) async throws {
+    self.init()
+    if expectations.includesSubRuns {
+      subRuns = try SubRuns(folders, expectations).totals(below: run.trajectory.runId)
+    }
+    guard let runProgram else { return }
+    let input = run.trajectory.json
+    for program in expectations.programs where programs[program] == nil {
+      let name = program.command.first ?? ""
+      switch await runProgram(program, input) {
+      case .ok(let data):
+        guard let answer = ProgramAnswer(data) else {
+          throw CaseError(
+            reason: "exec “\(name)” printed no outcome; it takes {\"outcome\": "
+              + "\"pass\", \"fail\", \"not_exercised\" or \"unverifiable\", \"message\": text}")
+        }
+        programs[program] = answer
+      case .error(let reason, _):
+        throw CaseError(reason: "exec “\(name)”: \(reason.stringValue ?? "\(reason)")")
+      case .refused(let reason): throw CaseError(reason: "exec “\(name)”: \(reason)")
+      }
+    }
+  }
+}
+
+extension ProgramAnswer {
+  /// Reads what a program printed.
+  fileprivate init?(_ value: JSONValue) {
+    guard let outcome = value["outcome"]?.stringValue.flatMap(Outcome.init(rawValue:)) else {
+      return nil
+    }
+    self.init(
+      outcome: outcome,
+      message: value["message"]?.stringValue ?? "The program says \(outcome.rawValue).",
+      events: (value["events"]?.arrayValue ?? []).compactMap(\.intValue).filter { $0 >= 0 })
+  }
+}
+
+extension Trajectory {
+  /// The trajectory as a program gets it on standard input; Docs/expectations.md lists its keys.
+  var json: JSONValue {
+    .object(
+      JSONObject([
+        ("runId", .string(runId)), ("steps", JSONValue(steps)),
+        ("calls", .array(calls.map(\.json))),
+        (
+          "answer",
+          answer.map { answer in
+            [
+              "text": answer.value, "evidenceRefs": JSONValue(answer.evidenceRefs),
+              "seq": JSONValue(answer.seq),
+            ]
+          } ?? .null
+        ),
+        (
+          "stop",
+          stop.map { stop in
+            [
+              "reason": .string(stop.reason.rawValue),
+              "detail": stop.detail.map(JSONValue.string) ?? .null, "final": .bool(stop.isFinal),
+              "seq": JSONValue(stop.seq),
+            ]
+          } ?? .null
+        ),
+        (
+          "gaps",
+          .array(
+            gaps.map {
+              ["first": JSONValue($0.first), "last": $0.last.map { JSONValue($0) } ?? .null]
+            })
+        ),
+      ]))
+  }
+}
+
+extension Trajectory.Call {
+  fileprivate var json: JSONValue {
+    var object: JSONObject = [
+      "callId": .string(outline.callId), "caller": .string(caller), "tool": .string(tool),
+      "input": input ?? .null, "step": JSONValue(step), "decision": JSONValue(group),
+      "status": status.map { .string($0.rawValue) } ?? .null,
+      "verdict": outline.verdict.map { .string($0.rawValue) } ?? .null,
+      "seq": JSONValue(outline.seq),
+      "resultSeq": outline.resultSeq.map { JSONValue($0) } ?? .null,
+    ]
+    switch result {
+    case .ok(let data)?: object["data"] = data
+    case .refused(let reason)?: object["reason"] = .string(reason)
+    case .error(let reason, _)?: object["reason"] = reason
+    case nil: break
+    }
+    return .object(object)
+  }
+}
+
+/// The runs that other runs started, found among the logs of some folders.
+private struct SubRuns {
+  /// How many logs are looked at.
+  private static let limit = 100_000
+
+  private let expectations: Expectations
+  /// Logs by the run that started theirs.
+  private var children: [String: [String]] = [:]
+
+  init(_ folders: [String], _ expectations: Expectations) throws {
+    self.expectations = expectations
+    var seen: Set<String> = []
+    for folder in folders {
+      for path in try LogFiles.all(below: folder).prefix(Self.limit)
+      where seen.insert(path).inserted {
+        guard var reader = try? LogReader(path: path), let first = try? reader.next(),
+          let parent = first.data["parent"], parent["relation"] != "fork",
+          let runId = parent["runId"]?.stringValue
+        else { continue }
+        children[runId, default: []].append(path)
+      }
+    }
+  }
+
+  /// What all runs used that a run started, and those that they started.
+  func totals(below runId: String) throws -> [RunTotals] {
+    var (found, pending, seen): ([RunTotals], [String], Set<String>) = ([], [runId], [runId])
+    while let next = pending.popLast() {
+      for path in children[next] ?? [] {
+        let run = try RecordedRun(path: path, for: expectations)
+        guard seen.insert(run.trajectory.runId).inserted else { continue }
+        found.append(
+          RunTotals(of: run.trajectory, run.chronicle ?? Chronicle(for: expectations)))
+        pending.append(run.trajectory.runId)
+      }
+    }
+    return found
+  }
+}
