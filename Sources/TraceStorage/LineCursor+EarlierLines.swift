@@ -76,7 +76,7 @@ extension LineCursor: EarlierLines {
     var start = 0
     while let length = text.lineLength(from: start) {
       let line = UnsafeBufferPointer(rebasing: text[start..<(start + length)])
-      if case .event(let seq, _, let type) = LineHead(scanning: line), !visit(seq, type, line) {
+      if case .event(let seq, _, let type)? = try? LineHead(of: line), !visit(seq, type, line) {
         return
       }
       start += length + 1

@@ -137,11 +137,7 @@ final class LineCursor {
   }
 
   private func head(of line: UnsafeBufferPointer<UInt8>) throws(LogError) -> LineHead {
-    if let head = LineHead(scanning: line) { return head }
-    switch try catching({ () throws(LineFault) in try RawLine(parsing: line) }) {
-    case .event(let event): return .event(seq: event.seq, step: event.step, type: event.type)
-    case .mark(let mark): return .mark(mark.name)
-    }
+    try catching { () throws(LineFault) in try LineHead(of: line) }
   }
 
   private func note(_ head: LineHead) throws(LogError) {

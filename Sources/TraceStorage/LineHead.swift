@@ -9,6 +9,18 @@ public enum LineHead: Sendable, Hashable {
 }
 
 extension LineHead {
+  /// What a line is, whatever its form: most are scanned, the others parsed.
+  init(of line: UnsafeBufferPointer<UInt8>) throws(LineFault) {
+    if let head = LineHead(scanning: line) {
+      self = head
+      return
+    }
+    switch try RawLine(parsing: line) {
+    case .event(let event): self = .event(seq: event.seq, step: event.step, type: event.type)
+    case .mark(let mark): self = .mark(mark.name)
+    }
+  }
+
   /// Reads the beginning of a canonical line; `nil` where it begins otherwise, which says nothing
   /// against it: then the whole line has to be read.
   init?(scanning line: UnsafeBufferPointer<UInt8>) {

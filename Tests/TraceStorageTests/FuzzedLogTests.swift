@@ -61,4 +61,23 @@ struct FuzzedLogTests {
     #expect(report.status == .damaged)
     #expect(report.findings.map(\.message) == ["the block does not end in its seal"])
   }
+
+  @Test(
+    "what an event of another version said is found again, however its type is spelt",
+    arguments: ["größe", "a\u{7f}b", "a\"b", "\u{1}", "plain"])
+  func strangeType(type: String) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    let text = JSONValue.string(String(repeating: "x", count: 300))
+    let events = (0..<4).map { seq in
+      Event(
+        seq: seq, step: 0, type: EventType(rawValue: type), runId: "r",
+        data: ["text": seq.isMultiple(of: 2) ? text : "short"])
+    }
+    try writeLog(events, to: path, options: .init(blockBytes: 1, durability: .none))
+    #expect(try readEvents(path) == events)
+    #expect(try readEvents(path, options: .init(cacheBytes: 0)) == events)
+    #expect(try readEvents(path, options: .init(keepsLines: false, cacheBytes: 0)) == events)
+    #expect(LogVerifier.verify(path: path).status == .whole)
+  }
 }
