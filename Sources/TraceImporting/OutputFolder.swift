@@ -21,6 +21,12 @@ struct OutputFolder {
 
   /// A file's name without its last ending; as it is where nothing, or a name with a meaning of its
   /// own, would be left.
+  /// The case file made from a source: its path below the folder, `.cases.jsonl` behind its name.
+  func caseFile(ofFile relativePath: String) -> String {
+    let log = log(ofFile: relativePath, index: nil)
+    return log.dropLast(".jsonl.gz".count) + ".cases.jsonl"
+  }
+
   private static func withoutEnding(_ name: String) -> String {
     guard let dot = name.utf8.lastIndex(of: UInt8(ascii: ".")) else { return name }
     let stem = String(name[..<dot])

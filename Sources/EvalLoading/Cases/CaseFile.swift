@@ -45,6 +45,9 @@ enum CaseFile {
     Field("human", HumanFile.shape, \.human, "A person written down, in place of the agent's own."),
     Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
     Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
+    Field("notes", .any, required: false, "Anything to remember; nothing is judged by it.") {
+      _, _ in
+    },
     Field(
       "include", .oneOrMore(of: SetReference.shape), \.include,
       "Named sets of expectations that the case has as well."),
