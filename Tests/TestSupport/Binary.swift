@@ -112,7 +112,11 @@ public struct Command: Sendable {
   /// program prints.
   private static let baseEnvironment: [String: String] = {
     var environment = ProcessInfo.processInfo.environment
-    environment["CI"] = nil
+    for name in [
+      "CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR",
+    ] {
+      environment[name] = nil
+    }
     environment["NO_COLOR"] = "1"
     return environment
   }()

@@ -15,43 +15,90 @@ public struct ResultsReport {
     self.width = max(60, width)
   }
 
+  /// All results: what failed first, then what could not be judged, what is open and what passed, a
+  /// summary last. Cases that passed are counted beyond ``mostPassed``.
+  public func lines(for results: EvalResults) -> [String] {
+    var lines: [String] = []
+    let passed = results.count(.pass)
+    for result in results.worstFirst where result.outcome != .pass {
+      lines += self.lines(for: result) + [""]
+    }
+    for result in results.cases.lazy.filter({ $0.outcome == .pass }).prefix(Self.mostPassed) {
+      lines += self.lines(for: result)
+    }
+    if passed > Self.mostPassed {
+      lines.append(
+        painter.paint("pass   and \(passed - Self.mostPassed) more", .faint))
+    }
+    if passed == 0, results.skipped.isEmpty, lines.last == "" { lines.removeLast() }
+    return lines + summary(of: results)
+  }
+
+  /// Cases that passed and are named on a terminal.
+  private static let mostPassed = 200
+
   /// What is told of one case: one line where it passed, its evidence where it did not.
   public func lines(for result: CaseResult) -> [String] {
-    var lines = [headline(result)]
+    [headline(result)]
+      + evidence(of: result, mostOutcomes: .max, mostTrials: .max).map { "       " + $0 }
+  }
+
+  /// What is told of a case below its headline.
+  ///
+  /// - Parameters:
+  ///   - mostOutcomes: outcomes of a trial that are told; the others are counted.
+  ///   - mostTrials: trials that are told, of those that have something to tell.
+  func evidence(of result: CaseResult, mostOutcomes: Int, mostTrials: Int) -> [String] {
+    var lines: [String] = []
     if let error = result.error {
-      lines += Visible.lines(error).map { "       " + Visible.line($0, width: Self.longest) }
+      lines += Self.told(error).map { Visible.line($0, width: Self.longest) }
     }
-    for trial in result.trials {
-      let told = trial.judgement.outcomes.filter { $0.outcome != .pass }
-      lines += told.flatMap(self.lines(for:))
-      lines += trial.judgement.warnings.map {
-        "       " + painter.paint("warning", .warning) + ": "
-          + Visible.line($0, width: Self.longest)
+    var told = 0
+    for (index, trial) in result.trials.enumerated() {
+      let outcomes = trial.judgement.outcomes.filter { $0.outcome != .pass }
+      guard !outcomes.isEmpty || !trial.judgement.warnings.isEmpty || trial.outcome != .pass else {
+        continue
       }
-      if trial.outcome != .pass { lines += more(trial, evidence: told.flatMap(\.events).min()) }
+      told += 1
+      guard told <= mostTrials else { continue }
+      if result.trials.count > 1 {
+        lines.append(painter.paint("run \(index + 1) of \(result.trials.count)", .heading))
+      }
+      lines += outcomes.prefix(mostOutcomes).flatMap(self.lines(for:))
+      if outcomes.count > mostOutcomes {
+        lines.append("and \(Figures.count(outcomes.count - mostOutcomes, "check")) more")
+      }
+      lines += trial.judgement.warnings.prefix(mostOutcomes).map {
+        painter.paint("warning", .warning) + ": " + Visible.line($0, width: Self.longest)
+      }
+      if trial.outcome != .pass { lines += more(trial, evidence: outcomes.flatMap(\.events).min()) }
     }
+    if told > mostTrials { lines.append("and \(Figures.count(told - mostTrials, "run")) more") }
     return lines
   }
 
   /// The last lines: how many cases had which outcome.
   public func summary(of results: EvalResults) -> [String] {
-    let counts: [(CaseOutcome, String, Painter.Role)] = [
-      (.pass, "passed", .good), (.fail, "failed", .bad), (.error, "could not be judged", .bad),
-      (.inconclusive, "inconclusive", .warning),
-    ]
-    var parts: [String] = []
-    for (outcome, words, role) in counts where outcome == .pass || results.count(outcome) > 0 {
-      parts.append(painter.paint("\(results.count(outcome)) \(words)", role))
-    }
-    if !results.skipped.isEmpty { parts.append("\(results.skipped.count) skipped") }
     var lines = results.skipped.map {
       painter.paint("skip", .faint) + "   " + Visible.line("\($0.caseId): \($0.reason)")
     }
     lines.append("")
-    lines.append(
-      painter.paint(Figures.count(results.cases.count, "case"), .heading) + ": "
-        + parts.joined(separator: ", "))
+    lines.append(tally(of: results))
     return lines
+  }
+
+  /// `3 cases: 1 passed, 2 failed`.
+  func tally(of results: EvalResults) -> String {
+    let counts: [(CaseOutcome, Painter.Role)] = [
+      (.pass, .good), (.fail, .bad), (.error, .bad), (.inconclusive, .warning),
+    ]
+    var parts: [String] = []
+    for (outcome, role) in counts where outcome == .pass || results.count(outcome) > 0 {
+      parts.append(painter.paint("\(results.count(outcome)) \(outcome.words)", role))
+    }
+    if !results.skipped.isEmpty { parts.append("\(results.skipped.count) skipped") }
+    return painter.paint(Figures.count(results.cases.count, "case"), .heading) + ": "
+      + parts.joined(separator: ", ")
   }
 
   private func headline(_ result: CaseResult) -> String {
@@ -66,8 +113,12 @@ public struct ResultsReport {
     let passed = outcomes.count { $0.outcome == .pass }
     let checks = outcomes.isEmpty ? "" : "  \(passed) of \(Figures.count(outcomes.count, "check"))"
     let pad = String(repeating: " ", count: 7 - word.count)
-    return painter.paint(word, role) + pad + Visible.line(result.caseId, width: width - 30)
-      + painter.paint(checks, .faint)
+    let name = Visible.line(result.caseId, width: width - 30)
+    // Where to look, for what needs a look.
+    let place = result.outcome == .pass ? "" : "  " + Visible.line(result.position, width: 500)
+    return painter.paint(word, role) + pad
+      + (place.isEmpty ? name : painter.paint(name, .heading))
+      + painter.paint(checks + place, .faint)
   }
 
   private func lines(for outcome: ExpectationOutcome) -> [String] {
@@ -80,26 +131,29 @@ public struct ResultsReport {
       case .unverifiable: ("unverifiable", .warning)
       }
     var lines = [
-      "       " + Visible.line(outcome.expectation) + " " + painter.paint(word, role) + ": "
+      Visible.line(outcome.expectation, width: Self.longest) + " " + painter.paint(word, role)
+        + ": "
         + Visible.line(outcome.message, width: Self.longest)
     ]
     lines += sideBySide(outcome.expected, outcome.actual)
     if !outcome.events.isEmpty {
       let shown = outcome.events.prefix(20).map(String.init).joined(separator: " ")
       let rest = outcome.events.count > 20 ? " …" : ""
-      lines.append(painter.paint("         events    \(shown)\(rest)", .faint))
+      lines.append(painter.paint("  events    \(shown)\(rest)", .faint))
     }
     return lines
   }
 
   /// Expected and actual beside each other where both are short, below each other where not.
   private func sideBySide(_ expected: String?, _ actual: String?) -> [String] {
-    let indent = "         "
-    let column = (width - indent.count - 3) / 2
-    let left = expected.map(Visible.lines) ?? []
-    let right = actual.map(Visible.lines) ?? []
+    let indent = "  "
+    let room = width - 7 - indent.count - 3
+    let left = expected.map(Self.told) ?? []
+    let right = actual.map(Self.told) ?? []
     guard !left.isEmpty || !right.isEmpty else { return [] }
-    guard (left + right).allSatisfy({ $0.count <= column }), !left.isEmpty, !right.isEmpty else {
+    let column = left.reduce("expected".count) { max($0, $1.count) }
+    let isNarrow = right.allSatisfy { $0.count <= room - column }
+    guard isNarrow, column <= room, !left.isEmpty, !right.isEmpty else {
       return labelled("expected", left) + labelled("actual", right)
     }
     let head = indent + Self.padded("expected", column) + " │ actual"
@@ -111,10 +165,17 @@ public struct ResultsReport {
     return lines
   }
 
+  /// The lines of a value, as many as anybody reads.
+  private static func told(_ text: String) -> [String] {
+    let lines = Visible.lines(Account.cut(text, 20_000))
+    guard lines.count > 100 else { return lines }
+    return lines.prefix(100) + ["… and \(lines.count - 100) more lines"]
+  }
+
   private func labelled(_ label: String, _ text: [String]) -> [String] {
     text.enumerated().map { index, line in
       let lead = Self.padded(index == 0 ? label : "", 10)
-      return "         " + painter.paint(lead, .faint) + Visible.line(line, width: Self.longest)
+      return "  " + painter.paint(lead, .faint) + Visible.line(line, width: Self.longest)
     }
   }
 
@@ -124,11 +185,13 @@ public struct ResultsReport {
 
   /// The commands that show more of a run.
   private func more(_ trial: TrialResult, evidence seq: Int?) -> [String] {
+    // No path of a file is longer.
+    guard trial.log.utf8.count <= 4_096 else { return [] }
     let log = ShellWord.quote(trial.log)
     var commands = ["agent-eval show \(log)"]
     if let seq { commands.append("agent-eval replay \(log) --event \(seq)") }
     return commands.enumerated().map { index, command in
-      "         " + painter.paint(Self.padded(index == 0 ? "more" : "", 10), .faint) + command
+      "  " + painter.paint(Self.padded(index == 0 ? "more" : "", 10), .faint) + command
     }
   }
 }

@@ -51,9 +51,22 @@ struct Run: AsyncParsableCommand {
   @Flag(help: "Print the results as one JSON object.")
   var json = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Write a report, to standard output where no file is named; may be given several times. \
+      Formats: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")).
+      """, valueName: "format[:file]"))
+  var report: [String] = []
+
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
+    do {
+      _ = try ReportRequest.all(report, takesOutput: json)
+    } catch {
+      throw ValidationError("--report: \(error).")
+    }
     guard let filter else { return }
     do {
       _ = try Glob(filter)
@@ -110,7 +123,7 @@ struct Run: AsyncParsableCommand {
       }
     }
     Output.progress("")
-    report(results)
+    try report(results)
     let code = results.exitCode
     if code != 0 { throw ExitCode(code) }
   }
@@ -137,10 +150,36 @@ struct Run: AsyncParsableCommand {
     throw ExitCode(2)
   }
 
-  private func report(_ results: EvalResults) {
-    if json { return Output.jsonLine(results.encoded) }
-    let report = ResultsReport(painter: Screen.painter, width: Screen.width)
-    for result in results.cases { Output.lines(report.lines(for: result)) }
-    Output.lines(report.summary(of: results))
+  /// Files first, so that they are there even where nobody reads the output to its end. A case that
+  /// failed outranks a report that is lost.
+  private func report(_ results: EvalResults) throws {
+    let requests = try ReportRequest.all(report, takesOutput: json)
+    let context = ReportContext.here
+    var isLost = false
+    for request in requests {
+      guard let file = request.file else { continue }
+      do {
+        try ReportFiles.write(request.format.bytes(of: results, in: context), to: file)
+      } catch {
+        Output.error(Visible.line("agent-eval: \(error)"))
+        isLost = true
+      }
+    }
+    let requested = requests.first { $0.file == nil && $0.format != .github }
+    if json {
+      Output.jsonLine(results.encoded)
+    } else if let requested {
+      Output.bytes(requested.format.bytes(of: results, in: context))
+    } else {
+      let report = ResultsReport(painter: Screen.painter, width: Screen.width)
+      let lines = report.lines(for: results)
+      Output.lines(GitHubActions.isHere ? Workflow.quoting(lines) : lines)
+    }
+    if requests.contains(where: { $0.file == nil && $0.format == .github }) {
+      isLost =
+        !GitHubActions.tell(
+          results, in: context, besideResults: !json && requested == nil) || isLost
+    }
+    if isLost, results.exitCode != 1 { throw ExitCode(2) }
   }
 }

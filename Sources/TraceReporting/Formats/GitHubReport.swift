@@ -1,0 +1,74 @@
+import AgentTrace
+public import TraceJudging
+
+/// Results as annotations of GitHub Actions: workflow commands, a line each.
+///
+/// GitHub shows at most ten annotations of a kind in a step, so that the last one counts the rest.
+/// The format: https://docs.github.com/actions/reference/workflow-commands-for-github-actions
+struct GitHubReport {
+  /// Annotations of one kind, one less than GitHub shows.
+  static let most = 9
+  let context: ReportContext
+
+  func text(of results: EvalResults) -> String {
+    let failed = results.worstFirst.filter { $0.outcome == .fail || $0.outcome == .error }
+    let doubtful = results.worstFirst.filter { result in
+      result.outcome == .inconclusive
+        || (result.outcome == .pass && !Finding.all(in: result).isEmpty)
+    }
+    let lines = annotations("error", failed) + annotations("warning", doubtful)
+    return lines.map { $0 + "\n" }.joined()
+  }
+
+  private func annotations(_ kind: String, _ cases: [CaseResult]) -> [String] {
+    var lines = cases.prefix(Self.most).map { annotation(kind, Account(of: $0, in: context)) }
+    if cases.count > Self.most {
+      lines.append(
+        "::\(kind) title=agent-eval::and \(Figures.count(cases.count - Self.most, "case")) more")
+    }
+    return lines
+  }
+
+  private func annotation(_ kind: String, _ account: Account) -> String {
+    let result = account.result
+    var text = Account.cut(account.lines().joined(separator: "\n"), 4_000)
+    if text.isEmpty { text = account.headline }
+    let title = "\(Visible.line(result.caseId, width: 150)) \(result.outcome.words)"
+    return "::\(kind) file=\(Workflow.property(Visible.line(account.place.path)))"
+      + ",line=\(account.place.line),title=\(Workflow.property(title))::\(Workflow.data(text))"
+  }
+}
+
+/// Texts in workflow commands, and texts kept from being some.
+public enum Workflow {
+  /// Bytes that a step may add to its summary; GitHub drops the whole of a longer one.
+  public static let summaryLimitBytes = 1 << 20
+
+  /// What stands behind the second `::`.
+  static func data(_ text: String) -> String {
+    text.replacing("%", with: "%25").replacing("\r", with: "%0D").replacing("\n", with: "%0A")
+  }
+
+  /// The value of a property.
+  static func property(_ text: String) -> String {
+    data(text).replacing(":", with: "%3A").replacing(",", with: "%2C")
+  }
+
+  /// Lines in which GitHub Actions looks for no command, whatever a trace says in them.
+  ///
+  /// Commands end at a token and begin again behind it. The token is the digest of the lines, which
+  /// no text inside of them can know.
+  public static func quoting(_ lines: [String]) -> [String] {
+    let token = "agent-eval-" + Digest(of: Array(lines.joined(separator: "\n").utf8)).hex.prefix(32)
+    return ["::stop-commands::\(token)"] + lines + ["::\(token)::"]
+  }
+
+  /// Results as Markdown for `$GITHUB_STEP_SUMMARY`, in what room is left there.
+  public static func summary(
+    of results: EvalResults, in context: ReportContext, limitBytes: Int
+  ) -> String {
+    let report = MarkdownReport(context: context, limitBytes: limitBytes)
+    let text = report.text(of: results)
+    return text.utf8.count <= limitBytes ? text : ""
+  }
+}

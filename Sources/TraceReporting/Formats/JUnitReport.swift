@@ -1,0 +1,124 @@
+import AgentTrace
+import TraceJudging
+
+/// Results as JUnit XML: the part of its dialects that GitLab, CircleCI, Jenkins and Buildkite share.
+///
+/// A suite is a case file, a test case a case with all its trials. A case that failed has a `failure`;
+/// one that could not be judged and one that is inconclusive have an `error`, because neither may
+/// look like a pass. There is no clock in a judgement, so there are no times.
+/// The format: https://github.com/testmoio/junitxml
+struct JUnitReport {
+  let context: ReportContext
+
+  func text(of results: EvalResults) -> String {
+    let suites = suites(of: results)
+    let skipped = Suite(name: "skipped", cases: [], skipped: results.skipped)
+    let all = suites + (results.skipped.isEmpty ? [] : [skipped])
+    var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
+    let counts = Self.counts(
+      results.cases, skipped: results.skipped.count)
+    lines.append("<testsuites name=\"agent-eval\"\(counts)>")
+    for suite in all { lines += self.lines(for: suite) }
+    lines.append("</testsuites>")
+    return lines.joined(separator: "\n") + "\n"
+  }
+
+  private struct Suite {
+    var name: String
+    var cases: [Account]
+    var skipped: [SkippedCase] = []
+  }
+
+  /// One suite for each case file, in the order in which the files come.
+  private func suites(of results: EvalResults) -> [Suite] {
+    var suites: [Suite] = []
+    var places: [[UInt8]: Int] = [:]
+    for result in results.cases {
+      let account = Account(of: result, in: context)
+      let key = Array(account.place.path.utf8)
+      if let place = places[key] {
+        suites[place].cases.append(account)
+      } else {
+        places[key] = suites.count
+        suites.append(Suite(name: account.place.path, cases: [account]))
+      }
+    }
+    return suites
+  }
+
+  private func lines(for suite: Suite) -> [String] {
+    let counts = Self.counts(suite.cases.map(\.result), skipped: suite.skipped.count)
+    var lines = [" <testsuite name=\"\(XML.attribute(suite.name))\"\(counts)>"]
+    for account in suite.cases { lines += self.lines(for: account, in: suite) }
+    for skipped in suite.skipped {
+      lines.append("  <testcase classname=\"skipped\" name=\"\(XML.attribute(skipped.caseId))\">")
+      lines.append("   <skipped message=\"\(XML.attribute(skipped.reason))\"/>")
+      lines.append("  </testcase>")
+    }
+    lines.append(" </testsuite>")
+    return lines
+  }
+
+  private func lines(for account: Account, in suite: Suite) -> [String] {
+    let head =
+      "  <testcase classname=\"\(XML.attribute(suite.name))\""
+      + " name=\"\(XML.attribute(account.result.caseId))\""
+      + " file=\"\(XML.attribute(account.place.path))\" line=\"\(account.place.line)\""
+    var body: [String] = []
+    switch account.result.outcome {
+    case .pass: break
+    case .fail: body.append(element("failure", type: "fail", account))
+    case .error: body.append(element("error", type: "error", account))
+    case .inconclusive: body.append(element("error", type: "inconclusive", account))
+    }
+    let logs = account.result.trials.prefix(Account.mostTrials).map {
+      "log: " + Account.cut($0.log, 4_096)
+    }
+    if !logs.isEmpty {
+      body.append("   <system-out>\(XML.text(logs.joined(separator: "\n")))</system-out>")
+    }
+    return body.isEmpty ? [head + "/>"] : [head + ">"] + body + ["  </testcase>"]
+  }
+
+  private func element(_ name: String, type: String, _ account: Account) -> String {
+    let text = XML.text(account.lines().joined(separator: "\n"))
+    return "   <\(name) type=\"\(type)\" message=\"\(XML.attribute(account.headline))\">"
+      + "\(text)</\(name)>"
+  }
+
+  private static func counts(_ results: [CaseResult], skipped: Int) -> String {
+    let failures = results.count { $0.outcome == .fail }
+    let errors = results.count { $0.outcome == .error || $0.outcome == .inconclusive }
+    return " tests=\"\(results.count + skipped)\" failures=\"\(failures)\" errors=\"\(errors)\""
+      + " skipped=\"\(skipped)\""
+  }
+}
+
+/// Text as XML 1.0 can hold it.
+enum XML {
+  /// An attribute's value, on one line.
+  static func attribute(_ text: String) -> String { escape(Visible.line(text, width: 4_000)) }
+
+  /// The text of an element, on the lines it has.
+  static func text(_ text: String) -> String {
+    escape(Visible.lines(text).joined(separator: "\n"))
+  }
+
+  /// Marks as references. What XML cannot hold at all stands as `\u{fffe}`; controls are visible
+  /// before. GitLab takes `[[ATTACHMENT|path]]` for a file to show; that is kept from being one.
+  private static func escape(_ text: String) -> String {
+    var escaped = ""
+    escaped.reserveCapacity(text.utf8.count)
+    for scalar in text.unicodeScalars {
+      switch scalar {
+      case "&": escaped += "&amp;"
+      case "<": escaped += "&lt;"
+      case ">": escaped += "&gt;"
+      case "\"": escaped += "&quot;"
+      case "\u{fffe}", "\u{ffff}": escaped += "\\u{\(String(scalar.value, radix: 16))}"
+      default: escaped.unicodeScalars.append(scalar)
+      }
+    }
+    return escaped.replacing("[[ATTACHMENT", with: "[ [ATTACHMENT")
+  }
+}

@@ -1,0 +1,57 @@
+import AgentTrace
+public import TraceJudging
+
+/// What results of cases can be written as. Raw values are the words of `--report`.
+public enum ReportFormat: String, Sendable, CaseIterable {
+  /// The results as JSON, `agent-eval/results/1`: what all the others are made from.
+  case json
+  /// JUnit XML, as GitLab, CircleCI, Jenkins and Buildkite read it.
+  case junit
+  /// A page of Markdown.
+  case markdown
+  /// Annotations of GitHub Actions.
+  case github
+  /// A code quality report of GitLab.
+  case gitlab
+  /// SARIF 2.1.0.
+  case sarif
+}
+
+/// What a report needs to know beyond the results. Nothing in it changes with the time of day.
+public struct ReportContext: Sendable {
+  /// Where the project stands; paths below it are told from there. A full path.
+  public var root: String
+  /// Where paths that are no full ones start. A full path.
+  public var folder: String
+  /// The version of the program that judged.
+  public var version: String
+
+  /// No file is touched.
+  public init(root: String, folder: String, version: String) {
+    self.root = root
+    self.folder = folder
+    self.version = version
+  }
+}
+
+extension ReportFormat {
+  /// The bytes of a report; the same for the same results.
+  public func bytes(of results: EvalResults, in context: ReportContext) -> [UInt8] {
+    switch self {
+    case .json: JSONReport.bytes(of: results.json)
+    case .junit: Array(JUnitReport(context: context).text(of: results).utf8)
+    case .markdown: Array(MarkdownReport(context: context).text(of: results).utf8)
+    case .github: Array(GitHubReport(context: context).text(of: results).utf8)
+    case .gitlab: JSONReport.bytes(of: GitLabReport(context: context).json(of: results))
+    case .sarif: JSONReport.bytes(of: SARIFReport(context: context).json(of: results))
+    }
+  }
+}
+
+/// Reports that are JSON.
+enum JSONReport {
+  /// One line, keys in canonical order.
+  static func bytes(of value: JSONValue) -> [UInt8] {
+    CanonicalJSON.encode(value, form: .plain) + [UInt8(ascii: "\n")]
+  }
+}
