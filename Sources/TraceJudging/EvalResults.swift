@@ -71,8 +71,8 @@ public struct CaseResult: Sendable {
     .object(
       JSONObject(
         [
-          ("caseId", .string(caseId)), ("outcome", .string(outcome.rawValue)),
-          ("trials", .array(trials.map(\.json))),
+          ("caseId", .string(caseId)), ("position", .string(position)),
+          ("outcome", .string(outcome.rawValue)), ("trials", .array(trials.map(\.json))),
         ] + (error.map { [("error", .string($0))] } ?? [])))
   }
 }

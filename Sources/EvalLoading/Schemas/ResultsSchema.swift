@@ -42,7 +42,9 @@ enum ResultsSchema {
     "type": "object", "required": ["caseId", "outcome", "trials"],
     "properties": [
       "caseId": ["type": "string", "description": "The case's name."],
+      "position": ["type": "string", "description": "Where the case stands: path:line."],
       "outcome": ["enum": caseOutcome, "description": "The judge's word on the case."],
+      "error": ["type": "string", "description": "Why it could not be judged."],
       "trials": [
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",
