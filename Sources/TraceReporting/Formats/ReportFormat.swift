@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 public import TraceJudging
 
 /// What results of cases can be written as. Raw values are the words of `--report`.
@@ -15,6 +15,8 @@ public enum ReportFormat: String, Sendable, CaseIterable {
   case gitlab
   /// SARIF 2.1.0.
   case sarif
+  /// One HTML page that needs nothing else.
+  case html
 }
 
 /// What a report needs to know beyond the results. Nothing in it changes with the time of day.
@@ -25,6 +27,8 @@ public struct ReportContext: Sendable {
   public var folder: String
   /// The version of the program that judged.
   public var version: String
+  /// Tells each event of a log, by its path; without it a page has no timelines.
+  public var readEvents: (@Sendable (_ log: String, _ tell: (Event) -> Void) throws -> Void)?
 
   /// No file is touched.
   public init(root: String, folder: String, version: String) {
@@ -43,6 +47,7 @@ extension ReportFormat {
     case .markdown: Array(MarkdownReport(context: context).text(of: results).utf8)
     case .github: Array(GitHubReport(context: context).text(of: results).utf8)
     case .gitlab: JSONReport.bytes(of: GitLabReport(context: context).json(of: results))
+    case .html: Array(HTMLReport(context: context).text(of: results).utf8)
     case .sarif: JSONReport.bytes(of: SARIFReport(context: context).json(of: results))
     }
   }

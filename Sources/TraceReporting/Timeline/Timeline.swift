@@ -36,7 +36,7 @@ public struct Timeline {
   }
 
   /// What one line says.
-  private struct Entry {
+  struct Entry {
     var label: String
     var role: Painter.Role
     var text: String
@@ -72,7 +72,8 @@ public struct Timeline {
 
   // MARK: What each event says
 
-  private func tell(_ event: Event) -> [Entry] {
+  /// Nothing where other lines tell of the event. The texts are as the trace has them.
+  func tell(_ event: Event) -> [Entry] {
     guard let payload = try? EventPayload(of: event) else {
       return [Entry("unclear", .warning, "\(event.type) with data of another shape")]
     }

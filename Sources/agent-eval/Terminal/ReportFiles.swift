@@ -1,6 +1,7 @@
 import ArgumentParser
 import Glibc
 import TraceReporting
+import TraceStorage
 
 /// Files that reports are written to.
 enum ReportFiles {
@@ -71,8 +72,13 @@ extension ReportContext {
   static var here: ReportContext {
     let folder = currentFolder
     let root = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].compactMap(variable).first ?? folder
-    return ReportContext(
+    var context = ReportContext(
       root: root, folder: folder, version: AgentEval.configuration.version)
+    context.readEvents = { log, tell in
+      var reader = try LogReader(path: log)
+      while let event = try reader.next() { tell(event) }
+    }
+    return context
   }
 
   private static var currentFolder: String {
