@@ -36,6 +36,23 @@ struct YAMLReaderTests {
     )
   }
 
+  @Test(
+    "What ends a line for YAML 1.1 alone is refused, so that no text is folded and no key is hidden",
+    arguments: ["\u{85}", "\u{2028}", "\u{2029}"])
+  func otherLineBreaks(mark: String) {
+    let digits = String(mark.unicodeScalars.first?.value ?? 0, radix: 16)
+    let name = "U+" + String(repeating: "0", count: 4 - digits.count) + digits.uppercased()
+    let inText = read("a: é\nb: \"x \(mark) y\"\n")
+    #expect(inText.values.isEmpty)
+    #expect(
+      inText.diagnostics == [
+        "f.yaml:2:7: error: \(name), which ends a line in YAML 1.1; "
+          + "leave it out, or write it as “\\u\(name.dropFirst(2).lowercased())” in double quotes"
+      ])
+    #expect(read("# a comment\(mark)hidden: true\n").values.isEmpty)
+    #expect(read("a: \"x \\u\(name.dropFirst(2)) y\"\n").values == [["a": .string("x \(mark) y")]])
+  }
+
   @Test("Nesting up to the limit is read")
   func deepEnough() {
     let text = String(repeating: "[", count: 128) + String(repeating: "]", count: 128)

@@ -32,6 +32,7 @@ struct YAMLReader {
     let bytes = bytes.starts(with: mark) ? Array(bytes.dropFirst(3)) : bytes
     do {
       try refuseDirectiveFlood(bytes)
+      try refuseOtherLineBreaks(bytes)
       try bytes.withUnsafeBufferPointer { buffer throws(Diagnostic) in try read(buffer) }
     } catch {
       diagnostics.append(error)
@@ -89,6 +90,25 @@ extension YAMLReader {
       }
       isLineStart = byte == 0x0a || byte == 0x0d
       if byte == 0x0a { line += 1 }
+    }
+  }
+
+  /// NEL, LS and PS end a line for libyaml as in YAML 1.1: it would fold them in quoted text, and
+  /// behind one in a comment could stand a key that no editor shows as one. In YAML 1.2 they are
+  /// characters like any other (§5.4), so neither meaning is safe.
+  private func refuseOtherLineBreaks(_ bytes: [UInt8]) throws(Diagnostic) {
+    for (index, byte) in bytes.enumerated() where byte == 0xc2 || byte == 0xe2 {
+      let number: String
+      switch bytes[index...].prefix(3) {
+      case let slice where slice.starts(with: [0xc2, 0x85]): number = "0085"
+      case [0xe2, 0x80, 0xa8]: number = "2028"
+      case [0xe2, 0x80, 0xa9]: number = "2029"
+      default: continue
+      }
+      let place = bytes.withUnsafeBufferPointer { TextPosition(ofByte: index, in: $0) }
+      throw error(
+        "U+\(number), which ends a line in YAML 1.1", at: place,
+        hint: "leave it out, or write it as “\\u\(number)” in double quotes")
     }
   }
 
