@@ -153,7 +153,7 @@ struct KillTests {
 
   @Test(
     "loses no event whose number it had told, and the log goes on",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(240)))
   func kills() async throws {
     let folder = try TemporaryFolder()
     let sizes = TestRun.isLong ? [2, 20, 80, 250] : [30, 60]

@@ -63,7 +63,7 @@ struct ProofOfBitsTests {
 
   @Test(
     "is found with its block and its byte, and costs no event of another block",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(240)))
   func everyBit() throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.jsonl.gz")

@@ -221,7 +221,7 @@ struct ProofOfCutsTests {
 
   @Test(
     "reader, verifier, repair and a writer that goes on agree on what is whole",
-    .timeLimit(.minutes(60)))
+    .timeLimit(.minutes(240)))
   func everyCut() throws {
     let folder = try TemporaryFolder()
     var log = try ManyBlocks(events: 1_000, in: folder)
