@@ -58,6 +58,8 @@ private struct ResultsText {
     }
     raw(",\"outcome\":")
     string(result.outcome.rawValue)
+    raw(",\"position\":")
+    string(result.position)
     raw(",\"trials\":[")
     for (index, trial) in result.trials.enumerated() {
       comma(before: index)
