@@ -15,8 +15,16 @@ final class LogFile {
     self.system = system
   }
 
-  // What close(2) could report, `sync()` has reported before: its result says nothing new.
-  deinit { _ = system.close(descriptor) }
+  /// Whether this holds a lock, of either kind.
+  private var isLocked = false
+
+  deinit {
+    // A child that is being started has this descriptor until it becomes another program; the lock
+    // would live on in it.
+    if isLocked { _ = flock(descriptor, LOCK_UN) }
+    // What close(2) could report, `sync()` has reported before: its result says nothing new.
+    _ = system.close(descriptor)
+  }
 
   /// Opens a file. It is not inherited by child processes, so that a tool cannot keep a lock alive.
   static func open(
@@ -167,6 +175,7 @@ final class LogFile {
       guard errno == EWOULDBLOCK else { throw Self.failure("lock", path) }
       throw LogError(.inUse(holder: try? holder()), path: path)
     }
+    isLocked = true
     var named = stat()
     let own = try status()
     guard Self.retrying({ system.statusOfPath(path, &named) }) == 0 || errno == ENOENT else {
@@ -183,10 +192,14 @@ final class LogFile {
       guard errno == EWOULDBLOCK else { throw Self.failure("lock", path) }
       throw LogError(.inUse(holder: try? holder()), path: path)
     }
+    isLocked = true
   }
 
   /// Lets others write.
-  func unlock() { _ = system.lock(descriptor, LOCK_UN) }
+  func unlock() {
+    _ = system.lock(descriptor, LOCK_UN)
+    isLocked = false
+  }
 
   /// Whether this is the file that a path leads to.
   func isAt(_ path: String) -> Bool {

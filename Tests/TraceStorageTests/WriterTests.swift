@@ -10,6 +10,20 @@ struct WriterTests {
     Event(seq: seq, step: 0, type: .humanReplied, runId: "run-1", data: data)
   }
 
+  @Test("a lock is given back while a child that is being started still has the descriptor")
+  func lockOfChild() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.jsonl.gz.open")
+    var first: LogFile? = try LogFile.open(path, O_RDWR | O_CREAT)
+    try first?.lock()
+    // What a child has between fork and exec.
+    let child = dup(try #require(first?.descriptor))
+    defer { close(child) }
+    first = nil
+    let second = try LogFile.open(path, O_RDWR)
+    try second.lock()
+  }
+
   @Test("a second writer is told who holds the log")
   func twoWriters() throws {
     let folder = try TemporaryFolder()
