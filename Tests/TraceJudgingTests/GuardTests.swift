@@ -53,6 +53,64 @@ struct GuardTests {
     ["policy": ["notGiven": [["verdict": "deny", "tool": "a"]]]],
   ]
 
+  /// What only the end decides.
+  private static let others: [JSONValue] = [
+    ["toolsCalled": ["a", "b"]], ["toolsCalled": [["tool": "c", "times": 1]]],
+    ["toolsCalled": ["a", "c"], "order": "in_order"], ["toolsCalled": ["a"], "order": "exact"],
+    ["toolsCalled": ["a", "b", ["tool": "c", "times": ["max": 1]]], "extra": "forbid"],
+    ["time": [["eventually": "b"]]], ["time": [["eventually": "b", "within": 1]]],
+    ["time": [["expect": "b", "after": "a"]]],
+    ["time": [["expect": "b", "after": "a", "within": 1]]],
+    ["time": [["expect": ["returned": "c"], "after": ["verdict": "allow", "tool": "c"]]]],
+    ["time": [["never": "c", "until": "a"]]], ["time": [["only": "a", "until": "b"]]],
+    ["time": [["expect": "a", "before": "b", "within": 1]]],
+    ["time": [["expect": ["verdict": "allow"], "before": "b"]]],
+    ["time": [["expect": ["stop": "success"], "after": "a"]]],
+    ["policy": ["given": [["verdict": "deny"]], "approvals": [["approval": "granted"]]]],
+    ["policy": ["notGiven": [["verdict": "allow", "times": ["min": 3]]]]],
+    ["state": ["/totals/toolCalls": ["$lte": 2]]],
+    ["toolsCalled": [["tool": "a", "status": "ok"]]],
+  ]
+
+  @Test(
+    "what a judge is sure of in part of a log, it says of the whole log too",
+    arguments: [false, true])
+  func soundness(inTheMiddle: Bool) throws {
+    let all = try (Self.rules + Self.others).map { try Expectations(parsing: $0) }
+    var generator = SystemSeed(inTheMiddle ? 5 : 6)
+    var sure = 0
+    for number in 0..<TestRun.count(all.count * 6, long: all.count * 300) {
+      let events = Self.trace(&generator)
+      let expectations = all[number % all.count]
+      func outcomes(_ shown: some Sequence<Event>, isTorn: Bool) -> [ExpectationOutcome] {
+        var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+        for event in shown {
+          trajectory.apply(event)
+          chronicle.apply(event)
+        }
+        if isTorn { trajectory.markTorn() }
+        return Judge.judge(trajectory, chronicle, against: expectations).outcomes
+      }
+      let whole = outcomes(events, isTorn: false)
+      for cut in 1..<events.count {
+        let end = min(events.count - 1, cut + Int(generator.next() % 6) + 1)
+        let part =
+          inTheMiddle
+          ? outcomes(events[..<cut] + events[end...], isTorn: false)
+          : outcomes(events[..<cut], isTorn: true)
+        for (said, truth) in zip(part, whole) where said.outcome != .unverifiable {
+          sure += 1
+          if said.outcome != truth.outcome {
+            Issue.record(
+              "\((Self.rules + Self.others)[number % all.count]): \(said.outcome) without \(cut)..<\(inTheMiddle ? end : events.count), but \(truth.outcome): \(said) on \(events.map { "\($0.seq) \($0.type.rawValue) \(JSONValue.object($0.data))" }.joined(separator: "\n"))"
+            )
+          }
+        }
+      }
+    }
+    #expect(sure > 500)
+  }
+
   /// The events of a run made at random: decisions with up to three calls, verdicts, approvals,
   /// starts, retries and results in an order of their own, invalid decisions, a stop.
   private static func trace(_ generator: inout SystemSeed) -> [Event] {

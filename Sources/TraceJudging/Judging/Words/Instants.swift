@@ -12,6 +12,9 @@ struct Instant {
   var answer: Answer
   /// The events that show it.
   var events: [Int]
+  /// Whether its place is the one that the log shows: where the start of a call may lie in a hole,
+  /// it is somewhere behind ``seq``.
+  var isPlaced = true
 }
 
 /// Where things may have happened that the log does not show.
@@ -145,7 +148,8 @@ extension WordJudge {
     return Instant(
       seq: seq, step: call.step, call: index, sort: sort,
       answer: isThere == .unknown && answer == .no ? .unknown : answer,
-      events: sort == .called ? [outline.seq, seq] : [seq])
+      events: sort == .called ? [outline.seq, seq] : [seq],
+      isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq))
   }
 
   private func callIndex(_ callId: String) -> Int? { callIndices[callId] }

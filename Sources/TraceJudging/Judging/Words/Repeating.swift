@@ -26,6 +26,7 @@ extension WordJudge {
       let action: JSONValue = [.string(call.tool), call.input ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
       let start = call.outline.startedSeq ?? call.outline.seq
+      let isPlaced = call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
       // A call that had failed before did nothing; one that still ran, or of unknown effect, may
       // have done it.
       guard let earlier = first[action],
@@ -34,7 +35,13 @@ extension WordJudge {
         first[action] = (call, isSure)
         continue
       }
-      if isSure, earlier.isSure {
+      // What the log does not show may be that the earlier call had failed before.
+      let end = earlier.call.outline
+      let mayHaveFailed =
+        end.resultSeq == nil
+        ? view.gaps.contains { $0.first < start && $0.last ?? .max > end.seq }
+        : earlier.call.status == .error && !isPlaced
+      if isSure, earlier.isSure, !mayHaveFailed {
         return outcome(
           .fail, [earlier.call, call],
           "\(CallWording.short(call.tool)) was done twice with the same input.")
@@ -85,7 +92,7 @@ extension WordJudge {
   /// learned together, and only once all of them are there or another decision follows.
   private func loop(_ limit: Int, unsureToo: Bool) -> [Trajectory.Call]? {
     var walks: [String: LoopWalk] = [:]
-    var start = 0
+    var (start, before) = (0, 0)
     while start < view.calls.count {
       let first = view.calls[start]
       var end = start
@@ -93,6 +100,10 @@ extension WordJudge {
       let calls = view.calls[start..<end]
       start = end
       guard !first.isInvalid else { continue }
+      // A hole on the way here, or in this decision, may hide something new.
+      let last = calls.compactMap(\.outline.resultSeq).max() ?? first.outline.seq
+      let mayBeNew = view.gaps.contains { $0.first <= last && $0.last ?? .max >= before }
+      before = first.outline.seq
       let isOpen = calls.contains { $0.outline.resultSeq == nil }
       if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
         return nil
@@ -102,6 +113,14 @@ extension WordJudge {
       if replies > walk.replies {
         walk.replies = replies
         walk.since = [:]
+      }
+      if mayBeNew, !unsureToo {
+        for caller in walks.keys { walks[caller]?.since = [:] }
+        walk.since = [:]
+        _ = walk.take(calls, .max, unsureToo: false)
+        walk.since = [:]
+        walks[first.caller] = walk
+        continue
       }
       if let loop = walk.take(calls, limit, unsureToo: unsureToo) { return loop }
       walks[first.caller] = walk

@@ -21,9 +21,11 @@ struct TimeJudge {
     self.name = name
     // A call of unknown effect may have run: that breaks a rule against it, and meets none for it.
     let isAgainst = rule.claim == .never || rule.claim == .only
-    moments = judge.instants(
+    let found = judge.instants(
       of: rule.moments, unknownCounts: isAgainst, others: rule.claim == .only)
+    moments = rule.relation == nil ? found : found.map(\.doubtedUnlessPlaced)
     others = judge.instants(of: rule.others, unknownCounts: rule.claim == .expect)
+      .map(\.doubtedUnlessPlaced)
     hiddenMoments = judge.hidden(rule.moments)
     hiddenOthers = rule.others.isEmpty ? [] : judge.hidden(rule.others)
   }
@@ -252,6 +254,15 @@ struct TimeJudge {
       return isNear(
         judge.chronicle.step(before: max(hole.first, instant.seq + 1)), after: instant.step)
     }
+  }
+}
+
+extension Instant {
+  /// The same, and where its place is not known, not for certain.
+  fileprivate var doubtedUnlessPlaced: Instant {
+    var copy = self
+    if !isPlaced { copy.answer = .unknown }
+    return copy
   }
 }
 
