@@ -55,7 +55,7 @@ public struct Scratch: Sendable {
     var found: [String] = []
     for name in names(in: folder) {
       let below = folder.isEmpty ? name : "\(folder)/\(name)"
-      isFolder(below) ? found += files(below: below) : found.append(below)
+      found += isFolder(below) ? files(below: below) : [below]
     }
     return found.sorted { Array($0.utf8).lexicographicallyPrecedes(Array($1.utf8)) }
   }
