@@ -95,10 +95,10 @@ struct EventScan {
     var callId: String?
     var status: String?
     var isEffectUnknown = false
-    var lastKey = 0..<0
+    var lastKey: Range<Int>?
     repeat {
       guard let key = scanner.plainText(), scanner.skip(UInt8(ascii: ":")),
-        lastKey.isEmpty || scanner.precedes(lastKey, key)
+        lastKey.map({ scanner.precedes($0, key) }) ?? true
       else { return nil }
       lastKey = key
       if scanner.isText("callId", at: key) {
@@ -133,13 +133,13 @@ struct EventScan {
   private mutating func members(_ wanted: Wanted) -> JSONObject? {
     var found: [JSONObject.Member] = []
     if scanner.skip(UInt8(ascii: "}")) { return JSONObject() }
-    var lastKey = 0..<0
+    var lastKey: Range<Int>?
     repeat {
       guard scanner.skip(UInt8(ascii: "\"")), let key = scanner.plainText(),
         scanner.skip(UInt8(ascii: ":"))
       else { return nil }
       // Keys of canonical data grow; a key that stands twice is the plain reader's to refuse.
-      guard lastKey.isEmpty || scanner.precedes(lastKey, key) else { return nil }
+      guard lastKey.map({ scanner.precedes($0, key) }) ?? true else { return nil }
       lastKey = key
       if let list = wanted.list, scanner.isText(list, at: key), scanner.byte == UInt8(ascii: "[") {
         guard let elements = elements(wanted.elementKeys) else { return nil }

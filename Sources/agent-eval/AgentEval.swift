@@ -25,8 +25,8 @@ struct AgentEval: AsyncParsableCommand {
     // Nor is a file that may not grow the end of the process: the write fails with EFBIG, and is told.
     signal(SIGXFSZ, SIG_IGN)
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
-    _ = mallopt(-2, 1 << 20)
-    _ = mallopt(-1, 64 << 20)
+    _ = mallopt(MallocOption.topPad, 1 << 20)
+    _ = mallopt(MallocOption.trimThreshold, 64 << 20)
     let command: any ParsableCommand
     do {
       command = try parseAsRoot()
@@ -87,6 +87,14 @@ extension ParsableCommand {
 private struct LostResults: Error, CustomStringConvertible {
   var reason: String
   var description: String { reason }
+}
+
+/// What `mallopt(3)` of glibc calls them; `malloc.h` is in no module of Swift's.
+private enum MallocOption {
+  /// `M_TRIM_THRESHOLD`: bytes that may lie free at the top before they are given back.
+  static let trimThreshold: Int32 = -1
+  /// `M_TOP_PAD`: bytes asked for beyond what is needed now.
+  static let topPad: Int32 = -2
 }
 
 @_silgen_name("mallopt") private func mallopt(_ name: Int32, _ value: Int32) -> Int32

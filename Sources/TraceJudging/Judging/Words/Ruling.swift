@@ -158,9 +158,13 @@ extension WordJudge {
           expectation: "\(name).\(part)", outcome: outcome, events: events, message: message,
           expected: CallWording.short(expected), actual: actual))
     }
-    func sought(_ part: String, _ sighting: ContextWatch.Sighting, _ what: String) {
+    /// Says of what was looked for whether it was seen; `absence` is the word where it surely was not.
+    func look(
+      _ part: String, _ sighting: ContextWatch.Sighting, _ what: String, presence: Outcome,
+      absence: Outcome
+    ) {
       if let seq = sighting.certain {
-        outcome(part, .pass, [seq], "It stands in the context at event \(seq).", what)
+        outcome(part, presence, [seq], "It stands in the context at event \(seq).", what)
       } else if sighting.possible != nil || mayBeMore {
         outcome(
           part, .unverifiable, sighting.possible.map { [$0] } ?? [],
@@ -168,22 +172,16 @@ extension WordJudge {
       } else if watch.count == 0 {
         outcome(part, .notExercised, [], "There was no such context.", what)
       } else {
-        let end = view.trajectory.stop.map { [$0.seq] } ?? []
-        outcome(part, .fail, end, "It stands in none of \(watch.count) contexts.", what)
+        // A failure has evidence: the end of the run, before which it should have been there.
+        let end = absence == .fail ? view.trajectory.stop.map { [$0.seq] } ?? [] : []
+        outcome(part, absence, end, "It stands in none of \(watch.count) contexts.", what)
       }
     }
+    func sought(_ part: String, _ sighting: ContextWatch.Sighting, _ what: String) {
+      look(part, sighting, what, presence: .pass, absence: .fail)
+    }
     func forbidden(_ part: String, _ sighting: ContextWatch.Sighting, _ what: String) {
-      if let seq = sighting.certain {
-        outcome(part, .fail, [seq], "It stands in the context at event \(seq).", what)
-      } else if sighting.possible != nil || mayBeMore {
-        outcome(
-          part, .unverifiable, sighting.possible.map { [$0] } ?? [],
-          sighting.possible == nil ? "This cannot be seen: \(why)." : "This cannot be seen.", what)
-      } else if watch.count == 0 {
-        outcome(part, .notExercised, [], "There was no such context.", what)
-      } else {
-        outcome(part, .pass, [], "It stands in none of \(watch.count) contexts.", what)
-      }
+      look(part, sighting, what, presence: .fail, absence: .pass)
     }
     for (index, glob) in rule.offers.enumerated() {
       sought("offers[\(index)]", watch.offers[index], "a context offers \(glob.text)")
