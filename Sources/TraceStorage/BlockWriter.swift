@@ -13,9 +13,14 @@ struct BlockWriter {
   /// The digest of the last seal.
   private(set) var lastDigest = Digest.zero
 
+  private static let newline = [UInt8(ascii: "\n")]
+
   private let deflater: Deflater
+  private let checksum = WholeInflater.checksum
   /// Lines that are in no stream yet.
   private var waiting: [UInt8] = []
+  /// What came out of the stream last.
+  private var deflated: [UInt8] = []
 
   // The open member.
   private var memberCRC = CRC32()
@@ -88,14 +93,12 @@ struct BlockWriter {
 
   /// Adds a line, given without its `\n`.
   mutating func add(_ line: [UInt8]) {
-    let start = waiting.count
     waiting += line
     waiting.append(UInt8(ascii: "\n"))
-    waiting.withUnsafeBufferPointer { buffer in
-      let added = UnsafeBufferPointer(rebasing: buffer[start...])
-      textCRC.update(added)
-      seal.update(UnsafeRawBufferPointer(added))
-    }
+    textCRC.update(line, with: checksum)
+    textCRC.update(Self.newline)
+    seal.update(line)
+    seal.update(Self.newline)
     textLength &+= UInt32(truncatingIfNeeded: line.count + 1)
     lineBytes += line.count + 1
     lineCount += 1
@@ -150,14 +153,14 @@ struct BlockWriter {
   }
 
   private mutating func deflate(_ flush: Deflater.Flush) {
-    var output: [UInt8] = []
-    deflater.deflate(waiting, flush: flush, into: &output)
+    deflated.removeAll(keepingCapacity: true)
+    deflater.deflate(waiting, flush: flush, into: &deflated)
     waiting.removeAll(keepingCapacity: true)
-    put(output)
+    put(deflated)
   }
 
   private mutating func put(_ bytes: [UInt8]) {
-    memberCRC.update(bytes)
+    memberCRC.update(bytes, with: checksum)
     memberLength += bytes.count
     pending += bytes
   }

@@ -3,48 +3,52 @@
 /// Writes events so that what was said before is not said again: `$same` for long strings, `$list`
 /// for the arrays of context packets. Docs/log-format.md, "Said once".
 ///
-/// Remembers a digest and a place of each long string and a digest of each list item, never the text:
-/// about 100 bytes each.
+/// Remembers a key and a place of each long string and a key of each list item, never the text: about
+/// 25 bytes each.
 struct SaidOnce {
-  /// The first 128 bits of a SHA-256: enough that nobody finds two texts with the same.
-  struct Key: Hashable {
-    var high: UInt64
-    var low: UInt64
-
-    init(of bytes: UnsafeRawBufferPointer) {
-      var builder = DigestBuilder()
-      builder.update(bytes)
-      let digest = builder.digest().bytes
-      high = digest.littleEndian(UInt64.self, at: 0)
-      low = digest.littleEndian(UInt64.self, at: 8)
-    }
+  /// Where a long string stands literally for the first time, as `$same` names it.
+  fileprivate struct Place: BitwiseCopyable {
+    var seq: UInt32
+    var path: PathTree.Node
   }
 
-  /// Where each long string stands literally for the first time, as `$same` names it.
-  private var places: [Key: String] = [:]
+  private let keys: TextKeyMaker
+  private let paths: PathTree
+  private var places = KeyTable<Place>(filler: Place(seq: 0, path: 0))
   /// The number of each list item.
-  private var items: [Key: Int] = [:]
-
+  private var items = KeyTable<UInt32>(filler: 0)
   /// How many items the log's one table has.
-  var itemCount: Int { items.count }
+  private(set) var itemCount = 0
+  /// Room for the next line: that of the last one.
+  private var room: [UInt8] = []
+
+  init() {
+    keys = TextKeyMaker()
+    paths = PathTree(keys: keys)
+  }
 
   /// An event's line, and what it adds to the tables once it is written.
   struct Line {
-    /// Without `\n`.
-    var bytes: [UInt8]
+    /// Without `\n`. Of a line beyond the limit perhaps only the beginning, itself beyond the limit.
+    fileprivate(set) var bytes: [UInt8]
     /// How deep it nests.
     var depth: Int
     /// Bytes of the line with nothing left out.
     var expandedBytes: Int
     /// The event's digest, as `AgentState` takes it.
     var digest: Digest
-    fileprivate var newPlaces: [(Key, String)]
-    fileprivate var newItems: [Key: Int]
+    fileprivate var newPlaces: [(TextKey, Place)]
+    fileprivate var newItems: [TextKey: UInt32]
   }
 
-  /// Encodes an event. Changes nothing: what was written is taken in by ``commit(_:)``.
-  func encode(_ event: Event) -> Line {
-    var walk = Walk(tables: self, event: event)
+  /// Encodes an event. What was written is taken in by ``commit(_:)``; without, nothing has changed.
+  mutating func encode(_ event: Event) -> Line {
+    var room: [UInt8] = []
+    swap(&room, &self.room)
+    room.removeAll(keepingCapacity: true)
+    var walk = Walk(tables: self, event: event, room: room)
+    // The walk alone holds the room, so that it is written to where it is.
+    room = []
     walk.writeEvent()
     return Line(
       bytes: walk.line, depth: walk.deepest, expandedBytes: walk.line.count + walk.savedBytes,
@@ -52,9 +56,11 @@ struct SaidOnce {
   }
 
   /// Takes in what a line says for the first time.
-  mutating func commit(_ line: Line) {
-    for (key, place) in line.newPlaces { places[key] = place }
-    items.merge(line.newItems) { first, _ in first }
+  mutating func commit(_ line: consuming Line) {
+    for (key, place) in line.newPlaces { places.insert(place, for: key) }
+    for (key, number) in line.newItems { items.insert(number, for: key) }
+    itemCount += line.newItems.count
+    room = line.bytes
   }
 }
 
@@ -63,15 +69,17 @@ extension SaidOnce {
   private struct Walk {
     let tables: SaidOnce
     let event: Event
-    var line: [UInt8] = []
-    /// The pointer to the value being written, escaped.
+    var line: [UInt8]
+    /// The pointer to the value being written, escaped, as far as a long string may stand there.
     var path: [UInt8] = []
+    /// Where each part of it begins, and its name in the tree once that was asked for.
+    var levels: [(start: Int, node: PathTree.Node?)] = []
     var depth = 0
     var deepest = 0
     var savedBytes = 0
-    var newPlaces: [(Key, String)] = []
-    var ownPlaces: Set<Key> = []
-    var newItems: [Key: Int] = [:]
+    var newPlaces: [(TextKey, Place)] = []
+    /// The numbers of items that no event before has.
+    var newItems: [TextKey: UInt32] = [:]
     /// The data with nothing left out, up to ``resolvedEnd`` in the line: what the digest is taken of.
     /// Stays empty where the line has all of it.
     var resolved: [UInt8] = []
@@ -86,12 +94,17 @@ extension SaidOnce {
     /// Where lists stand, if this event has any.
     let lists: [[UInt8]]
 
-    init(tables: SaidOnce, event: Event) {
+    init(tables: SaidOnce, event: Event, room: [UInt8]) {
       self.tables = tables
       self.event = event
+      line = room
       sharesText = event.type != .stop
       lists = event.type == .contextBuilt ? SaidOnce.listPaths : []
     }
+
+    /// Whether the line is too long whatever follows. Then the rest is left out: a reference can be
+    /// longer than its text, so that a line of many could grow without end.
+    var isTooLong: Bool { line.count >= LogFormat.lineLimitBytes }
 
     mutating func writeEvent() {
       event.appendEnvelopeHead(to: &line)
@@ -114,15 +127,11 @@ extension SaidOnce {
       line.append(UInt8(ascii: "{"))
       var isFirst = true
       for member in event.data.inLogOrder {
-        let isDigested = !AgentState.keysNotDigested.contains { key in
-          key.utf8CodeUnitCount == member.key.utf8.count
-            && key.withUTF8Buffer { member.key.utf8.elementsEqual($0) }
-        }
         let start = position
         if !isFirst { line.append(UInt8(ascii: ",")) }
         isFirst = false
         write(member)
-        if !isDigested { undigested.append(start..<position) }
+        if !AgentState.isDigested(member.key) { undigested.append(start..<position) }
       }
       line.append(UInt8(ascii: "}"))
       leave()
@@ -205,11 +214,11 @@ extension SaidOnce {
     }
 
     mutating func write(_ element: JSONValue, at index: Int) {
-      let length = path.count
-      path.append(UInt8(ascii: "/"))
-      path.append(contentsOf: String(index).utf8)
+      guard needsPath(element) else { return write(element) }
+      let start = beginPart()
+      JSONNumber(index).append(to: &path)
       write(element)
-      path.removeLast(path.count - length)
+      endPart(start)
     }
 
     mutating func write(_ object: JSONObject) {
@@ -228,11 +237,53 @@ extension SaidOnce {
     mutating func write(_ member: JSONObject.Member) {
       CanonicalJSON.appendString(member.key.escapingReservedKey, to: &line)
       line.append(UInt8(ascii: ":"))
-      let length = path.count
-      path.append(UInt8(ascii: "/"))
-      path.appendPointerToken(member.key)
+      guard needsPath(member.value) else { return write(member.value) }
+      let start = beginPart()
+      path.appendPointerPart(member.key)
       write(member.value)
-      path.removeLast(path.count - length)
+      endPart(start)
+    }
+
+    // MARK: The path
+
+    /// Whether a value is a long string or may hold one.
+    func needsPath(_ value: JSONValue) -> Bool {
+      switch value {
+      case .array, .object: true
+      case .string(let text): text.utf8.count >= LogFormat.sameMinimumBytes
+      default: false
+      }
+    }
+
+    mutating func beginPart() -> Int {
+      let start = path.count
+      path.append(UInt8(ascii: "/"))
+      levels.append((path.count, nil))
+      return start
+    }
+
+    mutating func endPart(_ start: Int) {
+      path.removeLast(path.count - start)
+      levels.removeLast()
+    }
+
+    /// The name of the path; `nil` where there are too many.
+    mutating func pathNode() -> PathTree.Node? {
+      var node = PathTree.root
+      for (index, level) in levels.enumerated() {
+        if let known = level.node {
+          node = known
+          continue
+        }
+        let end = index + 1 < levels.count ? levels[index + 1].start - 1 : path.count
+        let next = path.withUnsafeBufferPointer {
+          tables.paths.node(UnsafeBufferPointer(rebasing: $0[level.start..<end]), below: node)
+        }
+        guard let next else { return nil }
+        levels[index].node = next
+        node = next
+      }
+      return node
     }
 
     // MARK: Text
@@ -242,8 +293,9 @@ extension SaidOnce {
         CanonicalJSON.appendString(text, to: &line)
         return
       }
+      guard !isTooLong else { return }
       var text = text
-      let key = text.withUTF8 { Key(of: UnsafeRawBufferPointer($0)) }
+      let key = text.withUTF8 { tables.keys.key(of: UnsafeRawBufferPointer($0)) }
       if let place = tables.places[key] {
         deepest = max(deepest, depth + 1)
         if !isInItem {
@@ -251,15 +303,18 @@ extension SaidOnce {
           CanonicalJSON.appendString(text, to: &resolved)
         }
         line.append(contentsOf: "{\"$same\":".utf8)
-        CanonicalJSON.appendString(place, to: &line)
+        var reference: [UInt8] = []
+        JSONNumber(Int(place.seq)).append(to: &reference)
+        tables.paths.append(place.path, to: &reference)
+        CanonicalJSON.appendString(String(decoding: reference, as: UTF8.self), to: &line)
         line.append(UInt8(ascii: "}"))
         resolvedEnd = line.count
         savedBytes += text.utf8.count
         return
       }
       CanonicalJSON.appendString(text, to: &line)
-      if ownPlaces.insert(key).inserted {
-        newPlaces.append((key, "\(event.seq)" + String(decoding: path, as: UTF8.self)))
+      if let seq = UInt32(exactly: event.seq), let node = pathNode() {
+        newPlaces.append((key, Place(seq: seq, path: node)))
       }
     }
 
@@ -274,49 +329,56 @@ extension SaidOnce {
       /// A run of earlier items that may still grow.
       var run: (first: Int, count: Int)?
       var isFirst = true
-      func comma(_ line: inout [UInt8]) {
-        if !isFirst { line.append(UInt8(ascii: ",")) }
-        isFirst = false
-      }
       for (index, element) in elements.enumerated() {
-        let canonical = CanonicalJSON.encode(element)
+        guard !isTooLong else { break }
         if index > 0 { resolved.append(UInt8(ascii: ",")) }
-        resolved.append(contentsOf: canonical)
-        let key = canonical.withUnsafeBytes { Key(of: $0) }
-        if let number = tables.items[key] ?? newItems[key] {
-          savedBytes += canonical.count
+        let start = resolved.count
+        CanonicalJSON.append(element, to: &resolved)
+        let key = resolved.withUnsafeBytes {
+          tables.keys.key(of: UnsafeRawBufferPointer(rebasing: $0[start...]))
+        }
+        if let number = number(ofItem: key) {
+          savedBytes += resolved.count - start
           if let current = run, current.first + current.count == number {
             run = (current.first, current.count + 1)
             continue
           }
-          if let run {
-            comma(&line)
-            line.append(contentsOf: "[\(run.first),\(run.count)]".utf8)
-          }
+          write(run, &isFirst)
           run = (number, 1)
           deepest = max(deepest, depth + 1)
           continue
         }
-        if let current = run {
-          comma(&line)
-          line.append(contentsOf: "[\(current.first),\(current.count)]".utf8)
-          run = nil
-        }
-        newItems[key] = tables.items.count + newItems.count
-        comma(&line)
+        write(run, &isFirst)
+        run = nil
+        newItems[key] = UInt32(clamping: tables.itemCount + newItems.count)
+        if !isFirst { line.append(UInt8(ascii: ",")) }
+        isFirst = false
         isInItem = true
         write(element, at: index)
         isInItem = false
       }
-      if let run {
-        comma(&line)
-        line.append(contentsOf: "[\(run.first),\(run.count)]".utf8)
-      }
+      write(run, &isFirst)
       line.append(contentsOf: "]}".utf8)
       resolved.append(UInt8(ascii: "]"))
       resolvedEnd = line.count
       leave()
       leave()
+    }
+
+    /// The number of an item that an event before has, or this one already.
+    func number(ofItem key: TextKey) -> Int? {
+      (tables.items[key] ?? newItems[key]).map(Int.init)
+    }
+
+    mutating func write(_ run: (first: Int, count: Int)?, _ isFirst: inout Bool) {
+      guard let run else { return }
+      if !isFirst { line.append(UInt8(ascii: ",")) }
+      isFirst = false
+      line.append(UInt8(ascii: "["))
+      JSONNumber(run.first).append(to: &line)
+      line.append(UInt8(ascii: ","))
+      JSONNumber(run.count).append(to: &line)
+      line.append(UInt8(ascii: "]"))
     }
   }
 
@@ -326,8 +388,8 @@ extension SaidOnce {
 
 extension [UInt8] {
   /// Appends a part of a pointer, escaped (RFC 6901 §3).
-  mutating func appendPointerToken(_ token: String) {
-    for byte in token.utf8 {
+  mutating func appendPointerPart(_ part: String) {
+    for byte in part.utf8 {
       switch byte {
       case UInt8(ascii: "~"): append(contentsOf: "~0".utf8)
       case UInt8(ascii: "/"): append(contentsOf: "~1".utf8)
@@ -340,33 +402,7 @@ extension [UInt8] {
 extension JSONObject {
   /// The members in the order a log writes them: by their escaped keys.
   var inLogOrder: [Member] {
-    guard contains(where: { CanonicalJSON.isReserved($0.key) }) else { return Array(self) }
-    return sorted { $0.key.escapingReservedKey.precedesByUTF8($1.key.escapingReservedKey) }
-  }
-}
-
-extension Event {
-  /// The line up to the value of `data`.
-  func appendEnvelopeHead(to line: inout [UInt8]) {
-    line.append(contentsOf: "{\"seq\":\(seq),\"step\":\(step),\"type\":".utf8)
-    CanonicalJSON.appendString(type.rawValue, to: &line)
-    line.append(contentsOf: ",\"runId\":".utf8)
-    CanonicalJSON.appendString(runId, to: &line)
-    if let time {
-      line.append(contentsOf: ",\"time\":".utf8)
-      CanonicalJSON.appendString(time, to: &line)
-    }
-    line.append(contentsOf: ",\"t\":\(t),\"data\":".utf8)
-  }
-
-  /// The line behind the value of `data`.
-  func appendEnvelopeTail(to line: inout [UInt8]) {
-    for member in extra {
-      line.append(UInt8(ascii: ","))
-      CanonicalJSON.appendString(member.key, to: &line)
-      line.append(UInt8(ascii: ":"))
-      CanonicalJSON.append(member.value, to: &line)
-    }
-    line.append(UInt8(ascii: "}"))
+    guard members.contains(where: { CanonicalJSON.isReserved($0.key) }) else { return members }
+    return members.sorted { $0.key.escapingReservedKey.precedesByUTF8($1.key.escapingReservedKey) }
   }
 }

@@ -41,6 +41,12 @@ final class WholeInflater {
 
   // MARK: The library
 
+  /// `libdeflate_crc32`: goes on from a checksum over more bytes.
+  typealias Checksum = @convention(c) (UInt32, UnsafeRawPointer?, Int) -> UInt32
+
+  /// The library's checksum, where it is there.
+  static var checksum: Checksum? { functions?.crc32 }
+
   private struct Functions {
     let allocate: @convention(c) () -> OpaquePointer?
     let free: @convention(c) (OpaquePointer?) -> Void
@@ -50,7 +56,7 @@ final class WholeInflater {
         OpaquePointer?, UnsafeRawPointer?, Int, UnsafeMutableRawPointer?, Int,
         UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int>?
       ) -> Int32
-    let crc32: @convention(c) (UInt32, UnsafeRawPointer?, Int) -> UInt32
+    let crc32: Checksum
   }
 
   private static let functions = load()
@@ -73,7 +79,6 @@ final class WholeInflater {
           OpaquePointer?, UnsafeRawPointer?, Int, UnsafeMutableRawPointer?, Int,
           UnsafeMutablePointer<Int>?, UnsafeMutablePointer<Int>?
         ) -> Int32).self),
-      crc32: unsafeBitCast(
-        crc32, to: (@convention(c) (UInt32, UnsafeRawPointer?, Int) -> UInt32).self))
+      crc32: unsafeBitCast(crc32, to: Checksum.self))
   }
 }

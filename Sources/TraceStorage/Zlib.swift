@@ -8,6 +8,14 @@ struct CRC32 {
     value = UInt32(truncatingIfNeeded: crc32_z(uLong(value), bytes.baseAddress, bytes.count))
   }
 
+  /// The same with a faster function where there is one.
+  mutating func update(_ bytes: [UInt8], with fast: WholeInflater.Checksum?) {
+    bytes.withUnsafeBufferPointer { bytes in
+      guard let fast else { return update(bytes) }
+      value = fast(value, bytes.baseAddress, bytes.count)
+    }
+  }
+
   mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { update($0) } }
 
   static func of(_ bytes: [UInt8]) -> UInt32 {
@@ -20,6 +28,8 @@ struct CRC32 {
 /// One raw deflate stream after another (RFC 1951): without header or checksum.
 final class Deflater {
   private let stream: UnsafeMutablePointer<z_stream>
+  /// Where zlib puts what comes out.
+  private var room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 64 * 1024)
 
   /// `nil` where zlib has no memory or does not know the level (0 to 9).
   init?(level: Int) {
@@ -30,6 +40,7 @@ final class Deflater {
       Int32(MemoryLayout<z_stream>.size))
     guard result == Z_OK else {
       stream.deallocate()
+      room.deallocate()
       return nil
     }
   }
@@ -37,6 +48,7 @@ final class Deflater {
   deinit {
     deflateEnd(stream)
     stream.deallocate()
+    room.deallocate()
   }
 
   /// Forgets everything: the next byte begins a new stream.
@@ -56,15 +68,17 @@ final class Deflater {
       stream.pointee.next_in = UnsafeMutablePointer(mutating: input.baseAddress)
       stream.pointee.avail_in = uInt(input.count)
       // Room for everything at once: a flush that runs out of it would be marked twice.
-      var room = Int(deflateBound(stream, uLong(input.count))) + 1024
+      let room = Int(deflateBound(stream, uLong(input.count))) + 1024
+      if room > self.room.count {
+        self.room.deallocate()
+        self.room = .allocate(capacity: room)
+      }
       repeat {
-        output.append(addingCapacity: room) { space in
-          stream.pointee.next_out = space.baseAddress
-          stream.pointee.avail_out = uInt(space.count)
-          _ = CZlib.deflate(stream, flush.rawValue)
-          return space.count - Int(stream.pointee.avail_out)
-        }
-        room = 64 * 1024
+        stream.pointee.next_out = self.room.baseAddress
+        stream.pointee.avail_out = uInt(self.room.count)
+        _ = CZlib.deflate(stream, flush.rawValue)
+        let count = self.room.count - Int(stream.pointee.avail_out)
+        output.append(contentsOf: UnsafeBufferPointer(rebasing: self.room[..<count]))
       } while stream.pointee.avail_out == 0
       stream.pointee.next_in = nil
     }

@@ -40,6 +40,29 @@ int floor_inflate(const char *path, unsigned long long *bytes, unsigned long lon
   return result;
 }
 
+unsigned char *floor_text(const char *path, size_t *count) {
+  gzFile file = gzopen(path, "rb");
+  if (!file) return NULL;
+  size_t capacity = 1 << 20;
+  unsigned char *text = malloc(capacity);
+  *count = 0;
+  int read = 0;
+  while (text && (read = gzread(file, text + *count, (unsigned)(capacity - *count))) > 0) {
+    *count += (size_t)read;
+    if (*count < capacity) continue;
+    capacity *= 2;
+    unsigned char *larger = realloc(text, capacity);
+    if (!larger) free(text);
+    text = larger;
+  }
+  gzclose(file);
+  if (read < 0) {
+    free(text);
+    text = NULL;
+  }
+  return text;
+}
+
 struct deflater {
   z_stream stream;
   size_t capacity;

@@ -98,26 +98,52 @@ enum Work {
     }
   }
 
-  /// The same bytes as the recording has, read back from one; with repeats: the plain lines.
+  /// The same bytes as the recording has, marks included, with the same flushes; with repeats: the
+  /// plain lines.
   private static func deflate(_ folder: String, level: Int32, repeats: Bool) throws {
-    let blocks = try blocks(folder, repeats: repeats)
+    let blocks =
+      try repeats ? plainBlocks() : recordedBlocks("\(folder)/recording.jsonl.gz")
     measured {
       guard let deflater = floor_deflater(level) else { return }
       defer { floor_free(deflater) }
       var total = 0
-      for lines in blocks {
+      for pieces in blocks {
         floor_reset(deflater)
-        for (index, line) in lines.enumerated() {
-          total += floor_deflate(deflater, line, line.count, index == lines.count - 1 ? 1 : 0)
+        for (index, piece) in pieces.enumerated() {
+          total += floor_deflate(deflater, piece, piece.count, index == pieces.count - 1 ? 1 : 0)
         }
       }
     }
   }
 
-  private static func blocks(_ folder: String, repeats: Bool) throws -> [[[UInt8]]] {
+  /// For each block of a recording what its writer deflated at once: events are flushed one by one, a
+  /// mark waits for what follows it, a seal ends its block.
+  private static func recordedBlocks(_ path: String) throws -> [[[UInt8]]] {
+    var count = 0
+    guard let text = floor_text(path, &count) else { throw Files.Failure(path: path) }
+    defer { free(text) }
+    let (event, seal) = (Array("{\"seq\":".utf8), Array("{\"mark\":\"seal\"".utf8))
+    var blocks: [[[UInt8]]] = []
+    var pieces: [[UInt8]] = []
+    var piece: [UInt8] = []
+    for line in UnsafeBufferPointer(start: text, count: count).split(separator: 0x0a) {
+      piece += line
+      piece.append(0x0a)
+      let isSeal = line.starts(with: seal)
+      guard isSeal || line.starts(with: event) else { continue }
+      pieces.append(piece)
+      piece = []
+      guard isSeal else { continue }
+      blocks.append(pieces)
+      pieces = []
+    }
+    return blocks
+  }
+
+  private static func plainBlocks() throws -> [[[UInt8]]] {
     var blocks: [[[UInt8]]] = [[]]
     var bytes = 0
-    for event in try events(repeats: repeats) {
+    for event in try events(repeats: true) {
       let line = event.encodedLine() + [0x0a]
       blocks[blocks.count - 1].append(line)
       bytes += line.count

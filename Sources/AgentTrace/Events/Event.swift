@@ -46,7 +46,20 @@ extension Event {
   public func encodedLine(data: JSONValue) -> [UInt8] { encodedLine(data: data, form: .plain) }
 
   private func encodedLine(data: JSONValue, form: CanonicalJSON.Form) -> [UInt8] {
-    var line = Array("{\"seq\":\(seq),\"step\":\(step),\"type\":".utf8)
+    var line: [UInt8] = []
+    appendEnvelopeHead(to: &line)
+    CanonicalJSON.append(data, to: &line, form: form)
+    appendEnvelopeTail(to: &line)
+    return line
+  }
+
+  /// Appends the line up to the value of `data`.
+  @_spi(Scanning) public func appendEnvelopeHead(to line: inout [UInt8]) {
+    line.append(contentsOf: "{\"seq\":".utf8)
+    JSONNumber(seq).append(to: &line)
+    line.append(contentsOf: ",\"step\":".utf8)
+    JSONNumber(step).append(to: &line)
+    line.append(contentsOf: ",\"type\":".utf8)
     CanonicalJSON.appendString(type.rawValue, to: &line)
     line.append(contentsOf: ",\"runId\":".utf8)
     CanonicalJSON.appendString(runId, to: &line)
@@ -54,11 +67,15 @@ extension Event {
       line.append(contentsOf: ",\"time\":".utf8)
       CanonicalJSON.appendString(time, to: &line)
     }
-    line.append(contentsOf: ",\"t\":\(t),\"data\":".utf8)
-    CanonicalJSON.append(data, to: &line, form: form)
+    line.append(contentsOf: ",\"t\":".utf8)
+    JSONNumber(t).append(to: &line)
+    line.append(contentsOf: ",\"data\":".utf8)
+  }
+
+  /// Appends the line behind the value of `data`.
+  @_spi(Scanning) public func appendEnvelopeTail(to line: inout [UInt8]) {
     Self.appendExtra(extra, to: &line)
     line.append(UInt8(ascii: "}"))
-    return line
   }
 
   static func appendExtra(_ extra: JSONObject, to line: inout [UInt8]) {

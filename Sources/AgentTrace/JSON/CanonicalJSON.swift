@@ -62,8 +62,10 @@ public enum CanonicalJSON {
         appendMember(key, value, isFirst: index == 0, to: &bytes, form: form)
       }
     } else {
-      for (index, member) in object.enumerated() {
-        appendMember(member.key, member.value, isFirst: index == 0, to: &bytes, form: form)
+      var isFirst = true
+      for member in object.members {
+        appendMember(member.key, member.value, isFirst: isFirst, to: &bytes, form: form)
+        isFirst = false
       }
     }
     bytes.append(UInt8(ascii: "}"))
@@ -72,7 +74,7 @@ public enum CanonicalJSON {
   /// The members with their keys as a log writes them, in its order; `nil` where they are as they
   /// stand. A further `$` can change the order, so these rare objects are sorted anew.
   private static func escapedMembers(of object: JSONObject) -> [(String, JSONValue)]? {
-    guard object.contains(where: { isReserved($0.key) }) else { return nil }
+    guard object.members.contains(where: { isReserved($0.key) }) else { return nil }
     return object.map { ($0.key.escapingReservedKey, $0.value) }
       .sorted { $0.0.precedesByUTF8($1.0) }
   }
@@ -126,6 +128,7 @@ public enum CanonicalJSON {
 extension CanonicalJSON {
   /// Whether a key matches `^\$+(same|list|bytes|lost|cut)$`: the words with a meaning in a log.
   public static func isReserved(_ key: String) -> Bool {
+    // Nearly every key begins otherwise, and this is asked of all.
     guard key.utf8.first == UInt8(ascii: "$") else { return false }
     switch key.drop(while: { $0 == "$" }) {
     case "same", "list", "bytes", "lost", "cut": return true

@@ -43,13 +43,13 @@ public struct JSONNumber: Sendable, Hashable {
   }
 
   /// Appends ``token``.
-  func append(to bytes: inout [UInt8]) {
-    guard case .integer(let value) = storage, (0..<1_000_000_000).contains(value) else {
+  @_spi(Scanning) public func append(to bytes: inout [UInt8]) {
+    guard case .integer(let value) = storage, value >= 0 else {
       bytes.append(contentsOf: token.utf8)
       return
     }
-    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 10) { digits in
-      var (rest, start) = (value, 10)
+    withUnsafeTemporaryAllocation(of: UInt8.self, capacity: 20) { digits in
+      var (rest, start) = (value, 20)
       repeat {
         start -= 1
         digits[start] = UInt8(0x30 + rest % 10)

@@ -21,7 +21,8 @@ public struct JSONObject: Sendable, Hashable {
     }
   }
 
-  private var members: [Member]
+  /// In the order of their keys.
+  @_spi(Scanning) public private(set) var members: [Member]
 
   /// An object without members.
   public init() { members = [] }
@@ -120,6 +121,8 @@ public struct JSONObject: Sendable, Hashable {
 extension JSONObject: RandomAccessCollection {
   public var startIndex: Int { members.startIndex }
   public var endIndex: Int { members.endIndex }
+  /// Steps over the members in the order of their keys.
+  public func makeIterator() -> IndexingIterator<[Member]> { members.makeIterator() }
   /// The member at a position in the order of keys, from 0; out of bounds is a programmer's error.
   ///
   /// - Complexity: O(1).

@@ -28,6 +28,14 @@ extension AgentState {
     "elapsedMicroseconds", "modelResult", "replyTo",
   ]
 
+  /// Whether an event's digest holds the data of a key.
+  @_spi(Scanning) public static func isDigested(_ key: String) -> Bool {
+    !keysNotDigested.contains { other in
+      other.utf8CodeUnitCount == key.utf8.count
+        && other.withUTF8Buffer { key.utf8.elementsEqual($0) }
+    }
+  }
+
   /// Folds one event in whose digest is known; of its data only those must be there that the fold
   /// reads.
   @_spi(Scanning) public mutating func apply(_ event: Event, digest: Digest) {
@@ -222,9 +230,10 @@ extension AgentState {
     "\(data["scope"].map(text) ?? "")/\(data["key"].map(text) ?? "")"
   }
 
-  /// The beginning of a value as text, enough for any summary.
+  /// The beginning of a value as text: as much as a summary can hold.
   private static func text(_ value: JSONValue) -> String {
-    if case .string(let text) = value { return text.prefix(utf8Bytes: 1024) }
-    return CanonicalJSON.prefix(of: value, limitBytes: 1024)
+    let limit = Observation.summaryLimitBytes
+    if case .string(let text) = value { return text.prefix(utf8Bytes: limit) }
+    return CanonicalJSON.prefix(of: value, limitBytes: limit)
   }
 }

@@ -7,6 +7,9 @@
 /// 0, or -1 where the file cannot be read or inflated.
 int floor_inflate(const char *path, unsigned long long *bytes, unsigned long long *lines);
 
+/// All text of a gzip file of any number of members, to be freed; NULL where that does not go.
+unsigned char *floor_text(const char *path, size_t *count);
+
 /// A deflater at a level; NULL where there is no memory.
 void *floor_deflater(int level);
 /// Begins a new stream.

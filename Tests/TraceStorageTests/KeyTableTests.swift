@@ -1,0 +1,152 @@
+import AgentTrace
+import TestSupport
+import Testing
+
+@testable import TraceStorage
+
+@Suite("Keys of texts")
+struct KeyTableTests {
+  /// Random numbers that come out the same in every run.
+  private struct Seeded: RandomNumberGenerator {
+    var state: UInt64
+    mutating func next() -> UInt64 {
+      state &+= 0x9e37_79b9_7f4a_7c15
+      var z = state
+      z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
+      z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
+      return z ^ (z >> 31)
+    }
+  }
+
+  /// The polynomial one coefficient after the other, in numbers that are wide enough for anything.
+  private static func plainKey(_ bytes: [UInt8], after number: UInt64, points: [UInt64]) -> TextKey {
+    let prime: UInt128 = 1 << 61 - 1
+    var coefficients = [UInt128(number)]
+    for start in stride(from: 0, to: bytes.count, by: 7) {
+      let piece = bytes[start..<min(start + 7, bytes.count)]
+      coefficients.append(piece.reversed().reduce(0) { $0 << 8 | UInt128($1) })
+    }
+    coefficients.append(UInt128(bytes.count))
+    let values = points.map { point in
+      UInt64(coefficients.reduce(0) { ($0 + $1) * UInt128(point) % prime })
+    }
+    return TextKey(
+      high: UInt32(values[0] >> 29),
+      middle: UInt32(truncatingIfNeeded: values[0] << 3 | values[1] >> 32 & 7),
+      low: UInt32(truncatingIfNeeded: values[1]))
+  }
+
+  @Test("a key is the polynomial's value, for every length and bytes of all kinds")
+  func polynomial() {
+    for seed in UInt64(0)..<8 {
+      var generator = Seeded(state: seed)
+      let maker = TextKeyMaker(using: &generator)
+      generator = Seeded(state: seed)
+      let points = (0..<2).map { _ in
+        UInt64.random(in: (1 << 32)..<(1 << 61 - 1), using: &generator)
+      }
+      for length in Array(0..<80) + [255, 256, 1_000, 4_099] {
+        for fill in 0..<3 {
+          let bytes = (0..<length).map { _ in
+            fill == 0 ? UInt8.max : fill == 1 ? 0 : UInt8.random(in: 0...255, using: &generator)
+          }
+          let number = fill == 0 ? (1 << 32) - 1 : UInt64(fill)
+          let key = bytes.withUnsafeBytes { maker.key(of: $0, after: number) }
+          #expect(
+            key == Self.plainKey(bytes, after: number, points: points),
+            "seed \(seed), \(length) bytes, fill \(fill)")
+        }
+      }
+    }
+  }
+
+  @Test("texts that differ in one bit, in length or in zeros at their end have other keys")
+  func differences() {
+    let maker = TextKeyMaker()
+    for length in [1, 6, 7, 8, 28, 29, 30, 57, 300] {
+      let text = [UInt8](repeating: 0, count: length)
+      var seen: Set<TextKey> = []
+      seen.insert(text.withUnsafeBytes { maker.key(of: $0) })
+      for bit in 0..<(length * 8) {
+        var other = text
+        other[bit / 8] ^= 1 << UInt8(bit % 8)
+        seen.insert(other.withUnsafeBytes { maker.key(of: $0) })
+      }
+      seen.insert((text + [0]).withUnsafeBytes { maker.key(of: $0) })
+      seen.insert(text.dropLast().withUnsafeBytes { maker.key(of: $0) })
+      #expect(seen.count == length * 8 + 3, "\(length) bytes")
+    }
+  }
+
+  @Test("a table holds what a dictionary would, first values staying")
+  func table() {
+    var generator = Seeded(state: 7)
+    var table = KeyTable<UInt32>(filler: 0)
+    var plain: [TextKey: UInt32] = [:]
+    for round in UInt32(0)..<30_000 {
+      // Few different words, so that keys come again and some are all zeros.
+      let key = TextKey(
+        high: UInt32.random(in: 0..<4, using: &generator) << 30,
+        middle: UInt32.random(in: 0..<60, using: &generator),
+        low: UInt32.random(in: 0..<60, using: &generator) &* 71_582_788)
+      // A table cannot tell the key of zeros from the one beside it.
+      let known = key.isZero ? .one : key
+      #expect(table[key] == plain[known])
+      #expect(table.insert(round, for: key) == (plain[known] == nil))
+      if plain[known] == nil { plain[known] = round }
+      #expect(table.count == plain.count)
+    }
+    for (key, value) in plain { #expect(table[key] == value) }
+  }
+
+  @Test("a pointer comes back as it went in, and costs what its new parts cost")
+  func paths() {
+    let tree = PathTree(keys: TextKeyMaker())
+    func node(_ parts: [String]) throws -> PathTree.Node {
+      try parts.reduce(PathTree.root) { parent, part in
+        try #require(
+          Array(part.utf8).withUnsafeBufferPointer { tree.node($0, below: parent) })
+      }
+    }
+    func pointer(_ node: PathTree.Node) -> String {
+      var bytes: [UInt8] = []
+      tree.append(node, to: &bytes)
+      return String(decoding: bytes, as: UTF8.self)
+    }
+    let pointers = [
+      [], ["a"], ["a", "b"], ["b", "a"], ["ab"], ["", ""], [""], ["a~1b", "0"],
+      ["prompt", "messages", "12", "content", "0", "text"],
+    ]
+    #expect(throws: Never.self) {
+      for parts in pointers + pointers.reversed() {
+        #expect(pointer(try node(parts)) == parts.map { "/" + $0 }.joined())
+      }
+      #expect(try node(["a", "b"]) == node(["a", "b"]))
+    }
+  }
+
+  @Test("a key of megabytes above thousands of long strings is not kept for each of them")
+  func longKey() {
+    let key = String(repeating: "k", count: 3_000_000)
+    let texts = (0..<4_000).map {
+      JSONValue.string("\($0) " + String(repeating: "text ", count: 60))
+    }
+    var saidOnce = SaidOnce()
+    for seq in 0..<2 {
+      let line = saidOnce.encode(
+        Event(
+          seq: seq, step: 0, type: .humanReplied, runId: "r",
+          data: [seq == 0 ? key : "again": .array(texts)]))
+      // Said again, each reference is as long as the key: the line is given up at its limit.
+      let limit = LogFormat.lineLimitBytes
+      #expect((line.bytes.count >= limit) == (seq == 1))
+      #expect(line.bytes.count < limit + 2 * key.utf8.count)
+      saidOnce.commit(line)
+    }
+  }
+}
+
+extension TextKey {
+  fileprivate static let one = TextKey(high: 0, middle: 0, low: 1)
+  fileprivate var isZero: Bool { high == 0 && middle == 0 && low == 0 }
+}
