@@ -12,6 +12,10 @@ struct RecordedRun {
   /// `body` or `summary`: what of the log was read.
   var source = "body"
 
+  /// How much of inputs that nothing is asked of is kept, to show the calls of a failure: a run of a
+  /// hundred thousand calls must not fill the memory.
+  private static let shownInputLimitBytes = 2 * 1024 * 1024
+
   /// Reads the end of a log alone, where that tells all that a judge will ask; `nil` where the body
   /// has to be read, also to say what is wrong with the file.
   init?(endOf path: String, for expectations: Expectations) {
@@ -37,6 +41,9 @@ struct RecordedRun {
     if let expectations, !expectations.facts.isEmpty {
       try readWhole(&reader, for: expectations)
       return
+    }
+    if expectations?.isAnsweredBySummary == true {
+      trajectory.inputLimitBytes = Self.shownInputLimitBytes
     }
     let readsResults = expectations?.looksAtResults ?? true
     while let head = try reader.advance() {

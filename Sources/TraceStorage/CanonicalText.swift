@@ -22,6 +22,8 @@ struct CanonicalText {
   private(set) var position: Int
   /// From where on what was looked at is not in the output yet.
   private var copied: Int
+  /// Where in the output the value of the key `data` stands, if the data have it.
+  private(set) var result: Range<Int>?
 
   /// What may stand in a line's place of all its references, and no more.
   private static let outputLimitBytes = 8 * 1024 * 1024
@@ -65,6 +67,9 @@ struct CanonicalText {
         output.removeLast(output.count - end)
       } else {
         flush(to: &output)
+        if isText("data", at: key) {
+          result = (end + (isFirst ? 0 : 1) + "\"data\":".utf8.count)..<output.count
+        }
         isFirst = false
       }
     } while skip(UInt8(ascii: ","))

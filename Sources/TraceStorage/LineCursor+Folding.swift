@@ -11,9 +11,9 @@ extension LineCursor {
     guard isAtEvent else { return }
     var items = foldedItems.take()
     defer { foldedItems = items }
-    if let (event, digest) = try digest(countingIn: &items) {
+    if let (event, digest, resultText) = try digest(countingIn: &items) {
       items.settle()
-      return state.apply(event, digest: digest)
+      return state.apply(event, digest: digest, resultText: resultText)
     }
     guard case .event(let event) = try line() else { return }
     items.passOver(try literalItemCount(of: event))
@@ -30,7 +30,7 @@ extension LineCursor {
 
   private func digest(
     countingIn items: inout FoldedItems
-  ) throws(LogError) -> (event: Event, digest: Digest)? {
+  ) throws(LogError) -> (event: Event, digest: Digest, resultText: String?)? {
     guard holes.isEmpty, isUTF8, var scanner = LineScanner(bytes),
       let envelope = Envelope(&scanner),
       var text = CanonicalText(bytes, at: scanner.position)
@@ -55,7 +55,12 @@ extension LineCursor {
     let end = output.count
     output.append(UInt8(ascii: "]"))
     guard let event = event(envelope, output[start..<end]) else { return nil }
-    return (event, Digest(of: output))
+    var resultText: String?
+    if envelope.type == .toolResult, let result = text.result {
+      resultText = output[result].beginningAsText
+      guard resultText != nil else { return nil }
+    }
+    return (event, Digest(of: output), resultText)
   }
 
   /// The event with as much of its data as the fold reads.
@@ -89,6 +94,20 @@ extension LineCursor {
   private var isUTF8: Bool {
     let bytes = bytes
     return bytes.isASCII || (try? UTF8Span(validating: bytes.span)) != nil
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// How a value begins whose canonical text this is: a string's own text, and the canonical form of
+  /// any other, as much as an observation takes of it. `nil` where it is no such text.
+  fileprivate var beginningAsText: String? {
+    guard first == UInt8(ascii: "\"") else {
+      var end = Swift.min(startIndex + Observation.summaryLimitBytes, endIndex)
+      // Not within a character.
+      while end < endIndex, end > startIndex, self[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
+      return String(decoding: self[..<end], as: UTF8.self)
+    }
+    return withUnsafeBufferPointer { try? JSONValue(parsing: $0).stringValue }
   }
 }
 

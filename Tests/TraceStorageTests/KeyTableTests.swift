@@ -19,7 +19,8 @@ struct KeyTableTests {
   }
 
   /// The polynomial one coefficient after the other, in numbers that are wide enough for anything.
-  private static func plainKey(_ bytes: [UInt8], after number: UInt64, points: [UInt64]) -> TextKey {
+  private static func plainKey(_ bytes: [UInt8], after number: UInt64, points: [UInt64]) -> TextKey
+  {
     let prime: UInt128 = 1 << 61 - 1
     var coefficients = [UInt128(number)]
     for start in stride(from: 0, to: bytes.count, by: 7) {
@@ -100,7 +101,7 @@ struct KeyTableTests {
   }
 
   @Test("a pointer comes back as it went in, and costs what its new parts cost")
-  func paths() {
+  func paths() throws {
     let tree = PathTree(keys: TextKeyMaker())
     func node(_ parts: [String]) throws -> PathTree.Node {
       try parts.reduce(PathTree.root) { parent, part in
@@ -117,12 +118,10 @@ struct KeyTableTests {
       [], ["a"], ["a", "b"], ["b", "a"], ["ab"], ["", ""], [""], ["a~1b", "0"],
       ["prompt", "messages", "12", "content", "0", "text"],
     ]
-    #expect(throws: Never.self) {
-      for parts in pointers + pointers.reversed() {
-        #expect(pointer(try node(parts)) == parts.map { "/" + $0 }.joined())
-      }
-      #expect(try node(["a", "b"]) == node(["a", "b"]))
+    for parts in pointers + pointers.reversed() {
+      #expect(try pointer(node(parts)) == parts.map { "/" + $0 }.joined())
     }
+    #expect(try node(["a", "b"]) == node(["a", "b"]))
   }
 
   @Test("a key of megabytes above thousands of long strings is not kept for each of them")

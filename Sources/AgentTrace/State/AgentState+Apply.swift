@@ -13,12 +13,14 @@ extension AgentState {
     apply(event, digest: Self.digest(of: event))
   }
 
-  /// What of an event's data the fold looks at; `nil` for all. Always `callId` as well.
+  /// What of an event's data the fold looks at; `nil` for all. Always `callId` as well. Of a result's
+  /// `data` it takes the beginning as text, at most ``Observation/summaryLimitBytes``.
   @_spi(Scanning) public static func keysRead(of type: EventType) -> [StaticString]? {
     switch type {
     case .contextBuilt, .toolsListed, .toolStarted: ["callId"]
     case .modelResult: ["callId", "cost", "error", "usage"]
     case .policyDecision: ["callId", "reason", "status", "tool"]
+    case .toolResult: ["callId", "reason", "status", "tool"]
     default: nil
     }
   }
@@ -38,17 +40,22 @@ extension AgentState {
 
   /// Folds one event in whose digest is known; of its data only those must be there that the fold
   /// reads.
-  @_spi(Scanning) public mutating func apply(_ event: Event, digest: Digest) {
+  ///
+  /// - Parameter resultText: how the `data` of a `tool_result` begin, as text; `nil` where they are in
+  ///   the event, or nowhere.
+  @_spi(Scanning) public mutating func apply(
+    _ event: Event, digest: Digest, resultText: String? = nil
+  ) {
     elapsedMicroseconds = max(elapsedMicroseconds, event.t)
     if event.type != .policyDecision, event.type != .approval,
       let callId = event.data["callId"]?.stringValue,
       let index = pendingCalls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
     {
       pendingCalls[index].history = Digest(of: pendingCalls[index].history.bytes + digest.bytes)
-      applyToCall(event, at: index)
+      applyToCall(event, at: index, resultText)
     } else {
       history = Digest(of: history.bytes + digest.bytes)
-      applyToRun(event)
+      applyToRun(event, resultText)
     }
   }
 
@@ -65,7 +72,7 @@ extension AgentState {
 
   // MARK: Events of the run
 
-  private mutating func applyToRun(_ event: Event) {
+  private mutating func applyToRun(_ event: Event, _ resultText: String?) {
     let data = event.data
     switch event.type {
     case .runStarted:
@@ -78,7 +85,7 @@ extension AgentState {
     case .policyDecision: apply(verdict: event)
     case .toolStarted, .toolResult:
       // A call that no pending decision holds: nothing waits for it.
-      if event.type == .toolResult { observe(Self.observation(ofResult: event)) }
+      if event.type == .toolResult { observe(Self.observation(ofResult: event, resultText)) }
     case .approval: apply(approval: event)
     case .humanReplied:
       question = nil
@@ -167,7 +174,7 @@ extension AgentState {
 
   // MARK: Events of a pending call
 
-  private mutating func applyToCall(_ event: Event, at index: Int) {
+  private mutating func applyToCall(_ event: Event, at index: Int, _ resultText: String?) {
     switch event.type {
     case .toolStarted:
       if !pendingCalls[index].isStarted { totals.toolCalls += 1 }
@@ -178,10 +185,10 @@ extension AgentState {
         totals.toolCalls += 1
       }
       pendingCalls[index].result = PendingCall.Result(
-        observation: Self.observation(ofResult: event), status: status)
+        observation: Self.observation(ofResult: event, resultText), status: status)
       settle(step: event.step)
     case .memoryWritten: apply(memoryWritten: event.data)
-    case .breakerChanged: applyToRun(event)
+    case .breakerChanged: applyToRun(event, nil)
     default: break
     }
   }
@@ -216,14 +223,14 @@ extension AgentState {
     observe(Observation(id: id, kind: kind, summary: summary, seq: event.seq))
   }
 
-  private static func observation(ofResult event: Event) -> Observation {
+  private static func observation(ofResult event: Event, _ resultText: String?) -> Observation {
     let data = event.data
     let status = data["status"]?.stringValue ?? ""
-    let content = data["data"] ?? data["reason"]
+    let content = resultText ?? (data["data"] ?? data["reason"]).map(text) ?? ""
     let tool = data["tool"].map(text) ?? ""
     return Observation(
       id: data["callId"]?.stringValue ?? "", kind: .tool,
-      summary: "\(tool) \(status): \(content.map(text) ?? "")", seq: event.seq)
+      summary: "\(tool) \(status): \(content)", seq: event.seq)
   }
 
   private static func name(ofNote data: JSONObject) -> String {

@@ -49,11 +49,14 @@ public struct CallOutline: Sendable, Hashable {
   public var startedSeq: Int?
   /// The number of its `tool_result`; `nil` where there is none.
   public var resultSeq: Int?
-  /// The status on the wire of its result.
-  private var resultStatus: String?
+  /// The status of its result, as far as it is one that is known.
+  private var resultStatus: ResultStatus?
   private var isEffectUnknown = false
   /// A summary says that it was started, and not always by which event.
   private var isStartUnnumbered = false
+
+  /// What a result may say; see ``ToolResult/status``.
+  private enum ResultStatus: String { case ok, refused, error }
 
   init(callId: String, caller: String, tool: String, seq: Int) {
     self.callId = callId
@@ -69,16 +72,16 @@ public struct CallOutline: Sendable, Hashable {
   /// What became of it; `nil` where it has neither start nor result.
   public var status: CallStatus? {
     switch resultStatus {
-    case "ok": .ok
-    case "refused": .refused
-    case "error": isEffectUnknown ? .unknown : .error
-    default: isStarted ? .unknown : nil
+    case .ok?: .ok
+    case .refused?: .refused
+    case .error?: isEffectUnknown ? .unknown : .error
+    case nil: isStarted ? .unknown : nil
     }
   }
 
   /// Whether it ran: it was started, or has a result that only a run tool has.
   public var isExecuted: Bool {
-    isStarted || resultStatus == "ok" || resultStatus == "error"
+    isStarted || resultStatus == .ok || resultStatus == .error
   }
 
   private var isStarted: Bool { startedSeq != nil || isStartUnnumbered }
@@ -99,7 +102,7 @@ public struct CallOutline: Sendable, Hashable {
     case .toolStarted: if startedSeq == nil { startedSeq = note.seq }
     case .toolResult:
       resultSeq = note.seq
-      resultStatus = note.status
+      resultStatus = note.status.flatMap(ResultStatus.init(rawValue:))
       isEffectUnknown = note.isEffectUnknown
     default: break
     }
@@ -132,7 +135,7 @@ public struct CallOutline: Sendable, Hashable {
     startedSeq = object["startedSeq"]?.intValue
     resultSeq = object["resultSeq"]?.intValue
     switch status {
-    case .ok, .error, .refused: resultStatus = status.rawValue
+    case .ok, .error, .refused: resultStatus = ResultStatus(rawValue: status.rawValue)
     case .unknown: isStartUnnumbered = true
     }
   }

@@ -5,8 +5,9 @@ public struct Trajectory: Sendable {
   public struct Call: Sendable, Hashable {
     /// Who called what, and what became of it.
     public var outline: CallOutline
-    /// `nil` where only the summary of a log was read. Where the log was read in a hurry, each look
-    /// parses the text again; what is no JSON then counts as lost.
+    /// `nil` where only the summary of a log was read, or more were read than was asked for
+    /// (``Trajectory/inputLimitBytes``). Where the log was read in a hurry, each look parses the text
+    /// again; what is no JSON then counts as lost.
     public var input: JSONValue? { inputSource.value }
     fileprivate var inputSource: InputSource
     /// The result, where there is one.
@@ -110,6 +111,11 @@ public struct Trajectory: Sendable {
   /// The number of the last event taken in; -1 before the first.
   public private(set) var lastSeq = -1
 
+  /// How many bytes of inputs are kept of decisions of which nothing was parsed: those of the first
+  /// calls. For readers that judge by nothing in them and only show them.
+  public var inputLimitBytes = Int.max
+  private var inputBytes = 0
+
   private var groups = 0
   private var indexByCallID: [String: Int] = [:]
   private var lastDecidedStep = 0
@@ -200,9 +206,12 @@ public struct Trajectory: Sendable {
       let outline = CallOutline(
         callId: call.callId, caller: decision.caller ?? "agent", tool: call.name, seq: decision.seq)
       indexByCallID[call.callId] = calls.count
+      inputBytes += call.input.count
       calls.append(
         Call(
-          outline: outline, inputSource: .text(call.input), result: nil, group: groups,
+          outline: outline,
+          inputSource: inputBytes <= inputLimitBytes ? .text(call.input) : .unknown, result: nil,
+          group: groups,
           step: decision.step, isInvalid: false))
     }
     if !decision.calls.isEmpty { groups += 1 }
