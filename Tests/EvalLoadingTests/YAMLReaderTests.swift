@@ -267,6 +267,18 @@ struct YAMLReaderTests {
     #expect(found == value)
   }
 
+  @Test("A number is one however many digits it has, as in JSON")
+  func longNumbers() {
+    for count in [4_096, 4_097, 100_000] {
+      let digits = "1" + String(repeating: "7", count: count - 1)
+      guard case .value(.number(let number)) = YAMLScalar.meaning(of: digits) else {
+        Issue.record("\(count) digits are no number")
+        continue
+      }
+      #expect(number.token == digits)
+    }
+  }
+
   @Test(
     "Numbers that JSON cannot say, or that would surprise, are errors",
     arguments: [

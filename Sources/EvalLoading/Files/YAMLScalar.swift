@@ -24,11 +24,12 @@ enum YAMLScalar {
       return .fault("the number \(text) has no place in JSON", hint: "quote it if it is text")
     default: break
     }
-    guard let first = text.utf8.first, first <= UInt8(ascii: "9"), text.utf8.count <= 4096 else {
+    guard let first = text.utf8.first, first <= UInt8(ascii: "9") else {
       return .value(.string(text))
     }
+    // However long, as in a JSON file.
     if let number = JSONNumber(token: text) { return .value(.number(number)) }
-    return number(text)
+    return text.utf8.count <= 4096 ? number(text) : .value(.string(text))
   }
 
   /// Numbers that YAML knows and JSON writes in another way.
