@@ -73,14 +73,15 @@ public struct EvalRunner: Sendable {
   ) async -> EvalResults {
     let open = cases.filter { !isSkipped($0) }
     let board = Board(count: open.count)
-    await withTaskGroup { group in
-      for _ in 0..<max(1, min(options.jobs, open.count)) {
-        group.addTask {
-          while cancellation.signal == nil, let index = board.take() {
-            board.put(await run(open[index]), at: index, progress)
-          }
-        }
+    let helpers = min(options.jobs, open.count) - 1
+    if helpers > 0 {
+      await withTaskGroup { group in
+        for _ in 0..<helpers { group.addTask { await work(on: open, board, progress) } }
+        await work(on: open, board, progress)
       }
+    } else {
+      // No other thread is started for one job.
+      await work(on: open, board, progress)
     }
     let judged = board.results
     return EvalResults(
@@ -89,6 +90,15 @@ public struct EvalRunner: Sendable {
         guard isSkipped(evalCase) else { return nil }
         return evalCase.skip.map { SkippedCase(caseId: evalCase.caseId, reason: $0.reason) }
       })
+  }
+
+  /// Judges cases until there are no more, or the run is cancelled.
+  private func work(
+    on cases: [EvalCase], _ board: Board, _ progress: @Sendable (CaseResult) -> Void
+  ) async {
+    while cancellation.signal == nil, let index = board.take() {
+      board.put(await run(cases[index]), at: index, progress)
+    }
   }
 
   /// Whether a case is left out, by the day that it is.
