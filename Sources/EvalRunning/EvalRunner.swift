@@ -109,8 +109,7 @@ public struct EvalRunner: Sendable {
   }
 
   private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
-    var result = CaseResult(
-      caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+    var result = CaseResult(evalCase)
     result.error = "not judged: the run was cancelled"
     return result
   }
@@ -118,8 +117,7 @@ public struct EvalRunner: Sendable {
   // MARK: One case
 
   private func run(_ evalCase: EvalCase) async -> CaseResult {
-    var result = CaseResult(
-      caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+    var result = CaseResult(evalCase)
     do {
       for log in try await logs(of: evalCase) {
         result.trials.append(try await judge(log, evalCase))
@@ -191,6 +189,14 @@ public struct EvalRunner: Sendable {
       goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
     request.tags = evalCase.tags
     return try await AgentRecording(of: agent, request, on: makeBoundary(agent, conditions)).log
+  }
+}
+
+extension CaseResult {
+  /// The result of a case that was not judged yet.
+  fileprivate init(_ evalCase: EvalCase) {
+    self.init(
+      caseId: evalCase.caseId, position: evalCase.path + ":" + String(evalCase.position.line))
   }
 }
 

@@ -19,10 +19,10 @@ struct RecordedRun {
   /// Reads the end of a log alone, where that tells all that a judge will ask; `nil` where the body
   /// has to be read, also to say what is wrong with the file.
   init?(endOf path: String, for expectations: Expectations) {
-    guard expectations.isAnsweredBySummary, let tail = try? LogTail(path: path),
-      let stop = tail.stop, let trajectory = Trajectory(summary: tail.summary, stop: stop)
-    else { return nil }
-    self.trajectory = trajectory
+    guard expectations.isAnsweredBySummary, let outline = try? LogTail.outline(path: path) else {
+      return nil
+    }
+    trajectory = Trajectory(outline)
     self.path = path
     source = "summary"
   }

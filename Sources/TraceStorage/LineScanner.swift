@@ -98,6 +98,32 @@ struct LineScanner {
     return false
   }
 
+  /// Steps over an object member by member; `body` gets each key and steps over its value.
+  ///
+  /// Keys of canonical data grow: one that stands twice, or is out of its place, is refused.
+  mutating func members(_ body: (inout LineScanner, _ key: Range<Int>) -> Bool) -> Bool {
+    guard skip(UInt8(ascii: "{")) else { return false }
+    if skip(UInt8(ascii: "}")) { return true }
+    var lastKey: Range<Int>?
+    repeat {
+      guard skip(UInt8(ascii: "\"")), let key = plainText(), skip(UInt8(ascii: ":")),
+        lastKey.map({ precedes($0, key) }) ?? true, body(&self, key)
+      else { return false }
+      lastKey = key
+    } while skip(UInt8(ascii: ","))
+    return skip(UInt8(ascii: "}"))
+  }
+
+  /// Steps over a list element by element; `body` steps over each.
+  mutating func elements(_ body: (inout LineScanner) -> Bool) -> Bool {
+    guard skip(UInt8(ascii: "[")) else { return false }
+    if skip(UInt8(ascii: "]")) { return true }
+    repeat {
+      guard body(&self) else { return false }
+    } while skip(UInt8(ascii: ","))
+    return skip(UInt8(ascii: "]"))
+  }
+
   /// Steps over a string, whose opening quote is here.
   private mutating func skipString() -> Bool {
     position += 1
@@ -125,6 +151,9 @@ struct LineScanner {
       start + left.lowerBound, start + right.lowerBound, min(left.count, right.count))
     return order != 0 ? order < 0 : left.count < right.count
   }
+
+  /// A text that ``name()`` stepped over.
+  func text(_ range: Range<Int>) -> String { String(decoding: bytes(range), as: UTF8.self) }
 
   func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(rebasing: line[range])

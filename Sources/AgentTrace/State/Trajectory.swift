@@ -64,6 +64,14 @@ public struct Trajectory: Sendable {
     public var isFinal: Bool
     /// The number of the `stop`.
     public var seq: Int
+
+    /// Nothing is checked.
+    public init(reason: StopReason, detail: String?, isFinal: Bool, seq: Int) {
+      self.reason = reason
+      self.detail = detail
+      self.isFinal = isFinal
+      self.seq = seq
+    }
   }
 
   /// A text the run gave as its answer.
@@ -287,28 +295,19 @@ extension Trajectory {
 }
 
 extension Trajectory {
-  /// What the end of a closed log tells of its run: its calls without inputs and results, and its
-  /// stop. Neither the answer, nor steps, nor the names of tools that were not called are known.
-  ///
-  /// `nil` where the summary leaves something open that only the events can tell.
-  public init?(summary: JSONValue, stop event: Event) {
-    guard summary["mayHideCalls"] == nil, let calls = summary["calls"]?.arrayValue,
-      let stop = try? Stop(decoding: event.data)
-    else { return nil }
-    runId = event.runId
-    for value in calls {
-      guard let outline = CallOutline(summary: value) else { return nil }
-      if let last = self.calls.last, last.outline.seq != outline.seq { groups += 1 }
-      self.calls.append(
+  /// The trajectory of a run of which only the end of its log was read.
+  public init(_ outline: RunOutline) {
+    runId = outline.runId
+    calls.reserveCapacity(outline.calls.count)
+    for call in outline.calls {
+      if let last = calls.last, last.outline.seq != call.seq { groups += 1 }
+      calls.append(
         Call(
-          outline: outline, inputSource: .unknown, result: nil, group: groups, step: 0,
+          outline: call, inputSource: .unknown, result: nil, group: groups, step: 0,
           isInvalid: false))
     }
-    for member in summary["recorded"]?.objectValue ?? [:] {
-      recorded[member.key] = member.value.stringValue ?? "partial"
-    }
-    self.stop = Ending(
-      reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
-    lastSeq = event.seq
+    recorded = outline.recorded
+    stop = outline.stop
+    lastSeq = outline.stop.seq
   }
 }
