@@ -166,7 +166,7 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "EvalLoading", "TestSupport",
-        subprocess, "agent-eval",
+        subprocess, argumentParser, "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

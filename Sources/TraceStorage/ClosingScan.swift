@@ -1,5 +1,4 @@
 @_spi(Scanning) import AgentTrace
-import Glibc
 
 /// Finds what a judge asks for in the text of a closing block, and steps over the rest.
 ///
@@ -44,7 +43,7 @@ struct ClosingScan {
 
 extension LineScanner {
   /// Reads a `stop` up to the end of its data, as far as ``Stop/init(decoding:)`` looks at it.
-  fileprivate mutating func stop() -> (runId: String, ending: Trajectory.Ending)? {
+  mutating func stop() -> (runId: String, ending: Trajectory.Ending)? {
     guard let envelope = Envelope(&self), envelope.type == .stop else { return nil }
     var reason: StopReason?
     var detail: String?
@@ -152,10 +151,6 @@ extension LineScanner {
 
   // MARK: Values
 
-  private mutating func quotedName() -> Range<Int>? {
-    skip(UInt8(ascii: "\"")) ? name() : nil
-  }
-
   /// One of the words of an enumeration.
   private mutating func word<Word: RawRepresentable<String>>() -> Word? {
     quotedName().flatMap { Word(rawValue: text($0)) }
@@ -176,10 +171,4 @@ extension UInt8 {
     (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(self)
       || (UInt8(ascii: "a")...UInt8(ascii: "f")).contains(self)
   }
-}
-
-/// Whether some bytes are a text, for `switch`.
-private func ~= (text: StaticString, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
-  text.utf8CodeUnitCount == bytes.count
-    && bytes.baseAddress.map { memcmp(text.utf8Start, $0, bytes.count) == 0 } ?? true
 }

@@ -72,6 +72,9 @@ struct LineScanner {
     return nil
   }
 
+  /// Steps over a string of printable ASCII without escapes, quotes and all; the range is within.
+  mutating func quotedName() -> Range<Int>? { skip(UInt8(ascii: "\"")) ? name() : nil }
+
   /// Steps over a value by its quotes and brackets alone.
   mutating func skipValue() -> Bool {
     var depth = 0
@@ -168,6 +171,12 @@ struct LineScanner {
     }
     return isSame ? known : String(validating: line[range], as: UTF8.self)
   }
+}
+
+/// Whether some bytes are a text, for `switch`.
+func ~= (text: StaticString, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  guard text.utf8CodeUnitCount == bytes.count, let start = bytes.baseAddress else { return false }
+  return memcmp(text.utf8Start, start, bytes.count) == 0
 }
 
 /// The envelope of an event's line, found without reading its data.

@@ -101,7 +101,9 @@ public struct LogTail: Sendable, Hashable {
     of member: UnsafeBufferPointer<UInt8>, _ trailer: MemberHeader, _ buffers: ReadingBuffers,
     path: String, offset: Int
   ) throws(LogError) -> UnsafeBufferPointer<UInt8>? {
-    guard buffers.crc32(of: member) == trailer.previousCRC, (try? MemberHeader(decoding: member)) != nil else {
+    guard buffers.crc32(of: member) == trailer.previousCRC,
+      (try? MemberHeader(decoding: member)) != nil
+    else {
       throw LogError(.badLink, path: path, offset: offset)
     }
     let body = UnsafeBufferPointer(rebasing: member[MemberHeader.length...])
@@ -125,7 +127,8 @@ public struct LogTail: Sendable, Hashable {
     return text
   }
 
-  private init(
+  /// Reads the lines of a closing block one by one.
+  init(
     of text: UnsafeBufferPointer<UInt8>, events: Int, path: String, offset: Int
   ) throws(LogError) {
     var stop: Event?

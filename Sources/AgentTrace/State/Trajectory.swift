@@ -206,7 +206,7 @@ public struct Trajectory: Sendable {
     if !payload.decision.calls.isEmpty { groups += 1 }
   }
 
-  /// Takes in a decision with calls of which nothing was parsed that nobody may ask for.
+  /// Takes in a decision of which nothing was parsed that nobody may ask for.
   public mutating func apply(_ decision: DecisionOutline) {
     passOver(decision.seq)
     count(step: decision.step)
@@ -223,6 +223,12 @@ public struct Trajectory: Sendable {
           step: decision.step, isInvalid: false))
     }
     if !decision.calls.isEmpty { groups += 1 }
+  }
+
+  /// Takes in a stop of which nothing else was read.
+  public mutating func apply(_ ending: Ending) {
+    passOver(ending.seq)
+    stop = ending
   }
 
   /// Takes in what an event says of its call, but not what the tool returned.
@@ -249,7 +255,8 @@ public struct Trajectory: Sendable {
   }
 }
 
-/// A `decision` of kind `tool`, its calls' inputs unparsed: for readers in a hurry.
+/// A `decision` of kind `tool`, its calls' inputs unparsed, or an answer that nobody asks for: for
+/// readers in a hurry.
 public struct DecisionOutline: Sendable {
   /// One of its calls.
   public struct Call: Sendable {

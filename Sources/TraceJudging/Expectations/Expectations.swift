@@ -93,6 +93,11 @@ public struct Expectations: Sendable, Hashable {
       || parts.contains(where: \.expectations.looksAtResults)
   }
 
+  /// Whether judging looks at what the run answered.
+  public var looksAtAnswer: Bool {
+    answer != nil || !facts.isEmpty || parts.contains(where: \.expectations.looksAtAnswer)
+  }
+
   /// What judging looks at beyond a trajectory; nothing where calls, stop and answer are enough.
   public var facts: Facts {
     var facts = Facts()
