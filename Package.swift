@@ -90,10 +90,14 @@ let package = Package(
         "TraceImporting", "TraceReporting", argumentParser,
       ],
       swiftSettings: strict,
-      // At a fixed address, so that starting costs no relocation of 100 MB.
+      // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names
+      // of its 20,000 functions; and what unwinds its stack need not be loaded.
       linkerSettings: [
         .unsafeFlags(
-          ["-Xclang-linker", "-no-pie"], .when(platforms: [.linux], configuration: .release))
+          [
+            "-Xclang-linker", "-no-pie", "-Xlinker", "--no-export-dynamic", "-Xclang-linker",
+            "-static-libgcc",
+          ], .when(platforms: [.linux], configuration: .release))
       ]),
 
     .target(
@@ -162,7 +166,7 @@ let package = Package(
       name: "CommandTests",
       dependencies: [
         "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "EvalLoading", "TestSupport",
-        subprocess, "agent-eval",
+        subprocess, argumentParser, "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

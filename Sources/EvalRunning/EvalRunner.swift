@@ -73,14 +73,15 @@ public struct EvalRunner: Sendable {
   ) async -> EvalResults {
     let open = cases.filter { !isSkipped($0) }
     let board = Board(count: open.count)
-    await withTaskGroup { group in
-      for _ in 0..<max(1, min(options.jobs, open.count)) {
-        group.addTask {
-          while cancellation.signal == nil, let index = board.take() {
-            board.put(await run(open[index]), at: index, progress)
-          }
-        }
+    let helpers = min(options.jobs, open.count) - 1
+    if helpers > 0 {
+      await withTaskGroup { group in
+        for _ in 0..<helpers { group.addTask { await work(on: open, board, progress) } }
+        await work(on: open, board, progress)
       }
+    } else {
+      // No other thread is started for one job.
+      await work(on: open, board, progress)
     }
     let judged = board.results
     return EvalResults(
@@ -91,6 +92,15 @@ public struct EvalRunner: Sendable {
       })
   }
 
+  /// Judges cases until there are no more, or the run is cancelled.
+  private func work(
+    on cases: [EvalCase], _ board: Board, _ progress: @Sendable (CaseResult) -> Void
+  ) async {
+    while cancellation.signal == nil, let index = board.take() {
+      board.put(await run(cases[index]), at: index, progress)
+    }
+  }
+
   /// Whether a case is left out, by the day that it is.
   private func isSkipped(_ evalCase: EvalCase) -> Bool {
     guard let skip = evalCase.skip else { return false }
@@ -99,8 +109,7 @@ public struct EvalRunner: Sendable {
   }
 
   private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
-    var result = CaseResult(
-      caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+    var result = CaseResult(evalCase)
     result.error = "not judged: the run was cancelled"
     return result
   }
@@ -108,8 +117,7 @@ public struct EvalRunner: Sendable {
   // MARK: One case
 
   private func run(_ evalCase: EvalCase) async -> CaseResult {
-    var result = CaseResult(
-      caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+    var result = CaseResult(evalCase)
     do {
       for log in try await logs(of: evalCase) {
         result.trials.append(try await judge(log, evalCase))
@@ -181,6 +189,14 @@ public struct EvalRunner: Sendable {
       goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
     request.tags = evalCase.tags
     return try await AgentRecording(of: agent, request, on: makeBoundary(agent, conditions)).log
+  }
+}
+
+extension CaseResult {
+  /// The result of a case that was not judged yet.
+  fileprivate init(_ evalCase: EvalCase) {
+    self.init(
+      caseId: evalCase.caseId, position: evalCase.path + ":" + String(evalCase.position.line))
   }
 }
 

@@ -19,10 +19,10 @@ struct RecordedRun {
   /// Reads the end of a log alone, where that tells all that a judge will ask; `nil` where the body
   /// has to be read, also to say what is wrong with the file.
   init?(endOf path: String, for expectations: Expectations) {
-    guard expectations.isAnsweredBySummary, let tail = try? LogTail(path: path),
-      let stop = tail.stop, let trajectory = Trajectory(summary: tail.summary, stop: stop)
-    else { return nil }
-    self.trajectory = trajectory
+    guard expectations.isAnsweredBySummary, let outline = try? LogTail.outline(path: path) else {
+      return nil
+    }
+    trajectory = Trajectory(outline)
     self.path = path
     source = "summary"
   }
@@ -46,6 +46,7 @@ struct RecordedRun {
       trajectory.inputLimitBytes = Self.shownInputLimitBytes
     }
     let readsResults = expectations?.looksAtResults ?? true
+    let readsAnswers = expectations?.looksAtAnswer ?? true
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
       switch type {
@@ -54,12 +55,18 @@ struct RecordedRun {
           withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: ["name"])
         if let event { trajectory.apply(event) }
       case .decision:
-        if let decision = reader.decisionOutline() {
+        if let decision = reader.decisionOutline(passesAnswers: !readsAnswers) {
           trajectory.apply(decision)
         } else if case .event(let event) = try reader.line() {
           trajectory.apply(event)
         }
-      case .toolResult where readsResults, .toolsListed, .runResumed, .stop:
+      case .stop:
+        if let ending = reader.stopOutline() {
+          trajectory.apply(ending)
+        } else if case .event(let event) = try reader.line() {
+          trajectory.apply(event)
+        }
+      case .toolResult where readsResults, .toolsListed, .runResumed:
         if case .event(let event) = try reader.line() { trajectory.apply(event) }
       case .policyDecision, .toolStarted, .toolResult:
         if let note = reader.callNote() {

@@ -7,9 +7,9 @@ extension EvalResults {
   public var encoded: [UInt8] {
     var output = ResultsText()
     output.raw("{\"cases\":[")
-    for (index, result) in cases.enumerated() {
+    for index in cases.indices {
       output.comma(before: index)
-      output.add(result)
+      output.add(cases[index])
     }
     output.raw("],\"schema\":\"agent-eval/results/1\",\"skipped\":[")
     for (index, skipped) in skipped.enumerated() {
@@ -22,13 +22,13 @@ extension EvalResults {
     }
     let tally = tally
     output.raw("],\"summary\":{\"error\":")
-    output.number(tally[.error] ?? 0)
+    output.number(tally.error)
     output.raw(",\"fail\":")
-    output.number(tally[.fail] ?? 0)
+    output.number(tally.fail)
     output.raw(",\"inconclusive\":")
-    output.number(tally[.inconclusive] ?? 0)
+    output.number(tally.inconclusive)
     output.raw(",\"pass\":")
-    output.number(tally[.pass] ?? 0)
+    output.number(tally.pass)
     output.raw("}}")
     return output.bytes
   }
@@ -47,7 +47,16 @@ private struct ResultsText {
 
   mutating func string(_ text: String) { CanonicalJSON.appendString(text, to: &bytes) }
 
-  mutating func number(_ value: Int) { CanonicalJSON.append(JSONValue(value), to: &bytes) }
+  mutating func number(_ value: Int) {
+    var (rest, scale) = (value.magnitude, UInt(1))
+    while rest / scale > 9 { scale *= 10 }
+    if value < 0 { bytes.append(UInt8(ascii: "-")) }
+    while scale > 0 {
+      bytes.append(UInt8(ascii: "0") + UInt8(rest / scale))
+      rest %= scale
+      scale /= 10
+    }
+  }
 
   mutating func add(_ result: CaseResult) {
     raw("{\"caseId\":")

@@ -55,8 +55,8 @@ public struct CaseResult: Sendable {
   public var outcome: CaseOutcome {
     guard error == nil else { return .error }
     var worst = trials.isEmpty ? CaseOutcome.error : .pass
-    for trial in trials {
-      switch trial.outcome {
+    for index in trials.indices {
+      switch trials[index].outcome {
       case .error: return .error
       case .fail: worst = .fail
       case .inconclusive: if worst == .pass { worst = .inconclusive }
@@ -109,20 +109,37 @@ public struct EvalResults: Sendable {
     cases.count { $0.outcome == outcome }
   }
 
-  /// How many cases had each outcome that any had: one look at each case.
-  var tally: [CaseOutcome: Int] {
-    var tally: [CaseOutcome: Int] = [:]
-    for result in cases { tally[result.outcome, default: 0] += 1 }
+  /// How many cases had each outcome: one look at each case.
+  var tally: Tally {
+    var tally = Tally()
+    for index in cases.indices { tally.count(cases[index].outcome) }
     return tally
+  }
+
+  /// How many cases had each outcome.
+  struct Tally {
+    private(set) var pass = 0
+    private(set) var fail = 0
+    private(set) var inconclusive = 0
+    private(set) var error = 0
+
+    mutating func count(_ outcome: CaseOutcome) {
+      switch outcome {
+      case .pass: pass += 1
+      case .fail: fail += 1
+      case .inconclusive: inconclusive += 1
+      case .error: error += 1
+      }
+    }
   }
 
   /// 0 all passed; 1 a case failed; 2 one could not be judged, or there was nothing to judge; 3
   /// inconclusive. 1 outranks 2, 2 outranks 3.
   public var exitCode: Int32 {
     let tally = tally
-    if tally[.fail] != nil { return 1 }
-    if tally[.error] != nil || cases.isEmpty { return 2 }
-    return tally[.inconclusive] != nil ? 3 : 0
+    if tally.fail > 0 { return 1 }
+    if tally.error > 0 || cases.isEmpty { return 2 }
+    return tally.inconclusive > 0 ? 3 : 0
   }
 
   /// The wire form, `agent-eval/results/1`.

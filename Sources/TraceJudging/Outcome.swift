@@ -109,10 +109,12 @@ public struct Judgement: Sendable, Hashable {
   /// The outcome of the whole. An expectation that only warns counts as met, unless it was not
   /// exercised or cannot be verified; then it counts for nothing.
   public var outcome: CaseOutcome {
+    // By index: copying an outcome costs more than looking at it.
     CaseOutcome(
-      of: outcomes.lazy.map { outcome in
-        guard outcome.severity == .warning else { return outcome.outcome }
-        return outcome.outcome == .pass || outcome.outcome == .fail ? .pass : .notExercised
+      of: outcomes.indices.lazy.map { index in
+        let outcome = outcomes[index].outcome
+        guard outcomes[index].severity == .warning else { return outcome }
+        return outcome == .pass || outcome == .fail ? .pass : .notExercised
       })
   }
 }

@@ -21,6 +21,8 @@ final class BlockReader {
   private var window: UnsafeMutableBufferPointer<UInt8> { buffers.window }
   private var windowStart = 0
   private var windowCount = 0
+  /// Whether the file had ended behind the window when that was read.
+  private var windowIsLast = false
   /// Where the file counts as ended, if that is before its last byte.
   private var end = Int.max
   /// The length of the member before, and with `checksLinks` its CRC-32; `nil` where it is unknown.
@@ -87,7 +89,7 @@ final class BlockReader {
   }
 
   /// Forgets what was seen of the file, which may have changed.
-  func forget() { (windowStart, windowCount, end) = (0, 0, .max) }
+  func forget() { (windowStart, windowCount, windowIsLast, end) = (0, 0, false, .max) }
 
   /// The next member, or `nil` at the end of the file.
   func next() throws(LogError) -> Block? {
@@ -267,10 +269,16 @@ final class BlockReader {
 
   /// Moves the window so that it begins at a position, unless `count` bytes from there are in it.
   private func show(_ position: Int, count: Int) throws(LogError) {
-    if position >= windowStart, position + count <= windowStart + windowCount { return }
+    let windowEnd = windowStart + windowCount
+    if position >= windowStart, position <= windowEnd,
+      position + count <= windowEnd || windowIsLast
+    {
+      return
+    }
     let count = try file.read(at: position, into: window)
     windowCount = max(0, min(count, end - position))
     windowStart = position
+    windowIsLast = count < window.count
   }
 
   /// Lets an unfinished log end before the zeros at its end, if it has any from `start` on: a machine
@@ -289,7 +297,7 @@ final class BlockReader {
       last = from
     }
     guard last < size else { return false }
-    (end, windowCount) = (last, 0)
+    (end, windowCount, windowIsLast) = (last, 0, false)
     return true
   }
 

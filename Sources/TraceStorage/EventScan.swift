@@ -41,47 +41,56 @@ struct EventScan {
       data: data)
   }
 
-  /// The decision of a line, if its kind is `tool` and nothing in it stands for something else.
-  static func decision(of line: UnsafeBufferPointer<UInt8>) -> DecisionOutline? {
+  /// The decision of a line, if it calls tools and nothing in it stands for something else.
+  ///
+  /// - Parameter passesAnswers: an answer is then a decision without calls, its text unread.
+  static func decision(
+    of line: UnsafeBufferPointer<UInt8>, passesAnswers: Bool = false
+  ) -> DecisionOutline? {
     guard !line.mayHoldForms, var scan = EventScan(line) else { return nil }
-    return scan.decision()
+    return scan.decision(passesAnswers)
   }
 
-  /// Keys in the order of canonical data; a decision with any other is the plain reader's.
-  private mutating func decision() -> DecisionOutline? {
-    guard let envelope = Envelope(&scanner), envelope.type == .decision,
-      scanner.skip(UInt8(ascii: "{"))
+  private mutating func decision(_ passesAnswers: Bool) -> DecisionOutline? {
+    guard let envelope = Envelope(&scanner), envelope.type == .decision else { return nil }
+    var (caller, kind): (Range<Int>?, Range<Int>?)
+    var calls: [DecisionOutline.Call]?
+    var hasText = false
+    let isWhole = scanner.members { scanner, key in
+      switch scanner.bytes(key) {
+      case "caller":
+        caller = scanner.quotedName()
+        return caller != nil
+      case "calls":
+        calls = scanner.calls()
+        return calls != nil
+      case "evidenceRefs": return scanner.elements { $0.quotedName() != nil }
+      case "kind":
+        kind = scanner.quotedName()
+        return kind != nil
+      case "modelResult": return scanner.number() != nil
+      case "text":
+        hasText = scanner.byte == UInt8(ascii: "\"") && scanner.skipValue()
+        return hasText
+      default: return scanner.skipValue()
+      }
+    }
+    guard isWhole, scanner.skip(UInt8(ascii: "}")), scanner.isAtEnd, let kind else { return nil }
+    if scanner.isText("answer", at: kind) {
+      guard passesAnswers, hasText, calls == nil else { return nil }
+    } else {
+      guard scanner.isText("tool", at: kind), calls != nil else { return nil }
+    }
+    return DecisionOutline(
+      seq: envelope.seq, step: envelope.step, caller: caller.map(scanner.text), calls: calls ?? [])
+  }
+
+  /// The stop of a line, if nothing in it stands for something else.
+  static func stop(of line: UnsafeBufferPointer<UInt8>) -> Trajectory.Ending? {
+    guard !line.mayHoldForms, var scanner = LineScanner(line), let stop = scanner.stop(),
+      scanner.skip(UInt8(ascii: "}")), scanner.isAtEnd
     else { return nil }
-    var caller: String?
-    if scanner.skip("\"caller\":\"") {
-      guard let name = scanner.name(), scanner.skip(UInt8(ascii: ",")) else { return nil }
-      caller = text(name)
-    }
-    guard scanner.skip("\"calls\":"), let calls = calls(), scanner.skip(",\"kind\":\"tool\"") else {
-      return nil
-    }
-    if scanner.skip(",\"modelResult\":"), scanner.number() == nil { return nil }
-    guard scanner.skip("}}"), scanner.isAtEnd else { return nil }
-    return DecisionOutline(seq: envelope.seq, step: envelope.step, caller: caller, calls: calls)
-  }
-
-  private mutating func calls() -> [DecisionOutline.Call]? {
-    guard scanner.skip("[{") else { return nil }
-    var calls: [DecisionOutline.Call] = []
-    repeat {
-      guard scanner.skip("\"callId\":\""), let callId = scanner.name(), scanner.skip(",\"input\":")
-      else { return nil }
-      let start = scanner.position
-      guard scanner.skipValue(), case let input = start..<scanner.position, !input.isEmpty,
-        scanner.skip(",\"name\":\""), let name = scanner.name()
-      else { return nil }
-      if scanner.skip(",\"providerCallId\":\""), scanner.plainText() == nil { return nil }
-      guard scanner.skip(UInt8(ascii: "}")) else { return nil }
-      calls.append(
-        DecisionOutline.Call(
-          callId: text(callId), name: text(name), input: Array(scanner.bytes(input))))
-    } while scanner.skip(",{")
-    return scanner.skip(UInt8(ascii: "]")) ? calls : nil
+    return stop.ending
   }
 
   /// What a line says of its call.
@@ -190,5 +199,26 @@ struct EventScan {
 
   private static func string(_ text: StaticString) -> String {
     text.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+  }
+}
+
+extension LineScanner {
+  /// Reads the calls of a decision; `nil` where there is none, or one is of another form.
+  fileprivate mutating func calls() -> [DecisionOutline.Call]? {
+    guard skip("[{") else { return nil }
+    var calls: [DecisionOutline.Call] = []
+    repeat {
+      guard skip("\"callId\":\""), let callId = name(), skip(",\"input\":") else { return nil }
+      let start = position
+      guard skipValue(), case let input = start..<position, !input.isEmpty,
+        skip(",\"name\":\""), let name = name()
+      else { return nil }
+      if skip(",\"providerCallId\":\""), plainText() == nil { return nil }
+      guard skip(UInt8(ascii: "}")) else { return nil }
+      calls.append(
+        DecisionOutline.Call(
+          callId: text(callId), name: text(name), input: Array(bytes(input))))
+    } while skip(",{")
+    return skip(UInt8(ascii: "]")) ? calls : nil
   }
 }

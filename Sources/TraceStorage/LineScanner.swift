@@ -72,6 +72,9 @@ struct LineScanner {
     return nil
   }
 
+  /// Steps over a string of printable ASCII without escapes, quotes and all; the range is within.
+  mutating func quotedName() -> Range<Int>? { skip(UInt8(ascii: "\"")) ? name() : nil }
+
   /// Steps over a value by its quotes and brackets alone.
   mutating func skipValue() -> Bool {
     var depth = 0
@@ -96,6 +99,32 @@ struct LineScanner {
       position += 1
     }
     return false
+  }
+
+  /// Steps over an object member by member; `body` gets each key and steps over its value.
+  ///
+  /// Keys of canonical data grow: one that stands twice, or is out of its place, is refused.
+  mutating func members(_ body: (inout LineScanner, _ key: Range<Int>) -> Bool) -> Bool {
+    guard skip(UInt8(ascii: "{")) else { return false }
+    if skip(UInt8(ascii: "}")) { return true }
+    var lastKey: Range<Int>?
+    repeat {
+      guard skip(UInt8(ascii: "\"")), let key = plainText(), skip(UInt8(ascii: ":")),
+        lastKey.map({ precedes($0, key) }) ?? true, body(&self, key)
+      else { return false }
+      lastKey = key
+    } while skip(UInt8(ascii: ","))
+    return skip(UInt8(ascii: "}"))
+  }
+
+  /// Steps over a list element by element; `body` steps over each.
+  mutating func elements(_ body: (inout LineScanner) -> Bool) -> Bool {
+    guard skip(UInt8(ascii: "[")) else { return false }
+    if skip(UInt8(ascii: "]")) { return true }
+    repeat {
+      guard body(&self) else { return false }
+    } while skip(UInt8(ascii: ","))
+    return skip(UInt8(ascii: "]"))
   }
 
   /// Steps over a string, whose opening quote is here.
@@ -126,6 +155,9 @@ struct LineScanner {
     return order != 0 ? order < 0 : left.count < right.count
   }
 
+  /// A text that ``name()`` stepped over.
+  func text(_ range: Range<Int>) -> String { String(decoding: bytes(range), as: UTF8.self) }
+
   func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(rebasing: line[range])
   }
@@ -139,6 +171,12 @@ struct LineScanner {
     }
     return isSame ? known : String(validating: line[range], as: UTF8.self)
   }
+}
+
+/// Whether some bytes are a text, for `switch`.
+func ~= (text: StaticString, bytes: UnsafeBufferPointer<UInt8>) -> Bool {
+  guard text.utf8CodeUnitCount == bytes.count, let start = bytes.baseAddress else { return false }
+  return memcmp(text.utf8Start, start, bytes.count) == 0
 }
 
 /// The envelope of an event's line, found without reading its data.

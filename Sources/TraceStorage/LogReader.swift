@@ -186,7 +186,15 @@ public struct LogReader: EventSource {
 
   /// The decision that ``advance()`` stepped to, if it is one with calls and nothing in it was said
   /// before; of any other this is `nil`, and ``line()`` reads it. Inputs are stepped over unread.
-  public func decisionOutline() -> DecisionOutline? { EventScan.decision(of: cursor.bytes) }
+  ///
+  /// - Parameter passesAnswers: an answer is then a decision without calls, its text unread.
+  public func decisionOutline(passesAnswers: Bool = false) -> DecisionOutline? {
+    EventScan.decision(of: cursor.bytes, passesAnswers: passesAnswers)
+  }
+
+  /// How the run ends by the `stop` that ``advance()`` stepped to; `nil` where that cannot be told from
+  /// its text alone, and ``line()`` reads it.
+  public func stopOutline() -> Trajectory.Ending? { EventScan.stop(of: cursor.bytes) }
 
   /// What the verdict, start or result that ``advance()`` stepped to says of its call; `nil` where that
   /// cannot be told from its text alone, and ``line()`` reads it.

@@ -17,6 +17,30 @@ public struct LogTail: Sendable, Hashable {
   ///
   /// - Throws: ``LogError``: `noTrailer` where the log is not closed, or what is damaged.
   public init(path: String) throws(LogError) {
+    self = try Self.reading(path) { text, events, offset throws(LogError) in
+      try Self(of: text, events: events, path: path, offset: offset)
+    }
+  }
+
+  /// Reads what the end of a log tells of its run, making nothing of what else stands there.
+  ///
+  /// - Returns: `nil` where the end leaves something open that only the events can tell.
+  /// - Throws: as ``init(path:)`` does; what is passed over is not checked beyond its checksum.
+  public static func outline(path: String) throws(LogError) -> RunOutline? {
+    try reading(path) { text, events, offset throws(LogError) in
+      if let outline = ClosingScan.outline(of: text) { return outline }
+      let tail = try Self(of: text, events: events, path: path, offset: offset)
+      return tail.stop.flatMap { RunOutline(summary: tail.summary, stop: $0) }
+    }
+  }
+
+  /// Finds the closing block of a log, and what it inflates to.
+  private static func reading<Found>(
+    _ path: String,
+    _ body: (
+      _ text: UnsafeBufferPointer<UInt8>, _ events: Int, _ offset: Int
+    ) throws(LogError) -> Found
+  ) throws(LogError) -> Found {
     let file = try LogFile.open(path, O_RDONLY)
     guard let buffers = ReadingBuffers.take() else {
       throw LogError(.system(operation: "inflate", errno: ENOMEM), path: path)
@@ -33,13 +57,12 @@ public struct LogTail: Sendable, Hashable {
       start = offset
       bytes = try Self.read(file, from: start, to: size - Trailer.length, buffers)
     }
-    events = Int(clamping: trailer.firstSeq)
+    let events = Int(clamping: trailer.firstSeq)
     if offset >= start {
       let member = UnsafeBufferPointer(
         rebasing: bytes[(offset - start)..<(offset - start + length)])
       if let text = try Self.text(of: member, trailer, buffers, path: path, offset: offset) {
-        (stop, summary, sealDigest) = try Self.lines(of: text, path: path, offset: offset)
-        return
+        return try body(text, events, offset)
       }
     }
     // A stop of many megabytes.
@@ -47,7 +70,7 @@ public struct LogTail: Sendable, Hashable {
     guard let block = try reader.next(), block.kind == .whole, block.length == length,
       CRC32.of(try file.read(at: offset, count: length)) == trailer.previousCRC
     else { throw LogError(.badLink, path: path, offset: offset) }
-    (stop, summary, sealDigest) = try Self.lines(of: reader.lines, path: path, offset: offset)
+    return try body(reader.lines, events, offset)
   }
 
   /// Enough for the trailer and nearly every closing block.
@@ -78,9 +101,9 @@ public struct LogTail: Sendable, Hashable {
     of member: UnsafeBufferPointer<UInt8>, _ trailer: MemberHeader, _ buffers: ReadingBuffers,
     path: String, offset: Int
   ) throws(LogError) -> UnsafeBufferPointer<UInt8>? {
-    var crc = CRC32()
-    crc.update(member)
-    guard crc.value == trailer.previousCRC, (try? MemberHeader(decoding: member)) != nil else {
+    guard buffers.crc32(of: member) == trailer.previousCRC,
+      (try? MemberHeader(decoding: member)) != nil
+    else {
       throw LogError(.badLink, path: path, offset: offset)
     }
     let body = UnsafeBufferPointer(rebasing: member[MemberHeader.length...])
@@ -97,17 +120,17 @@ public struct LogTail: Sendable, Hashable {
       (read, written) = (result.read, result.written)
     }
     let text = UnsafeBufferPointer(rebasing: buffers.text[..<written])
-    var check = CRC32()
-    check.update(text)
-    guard read + 8 == body.count, body.littleEndian(UInt32.self, at: read) == check.value,
+    guard read + 8 == body.count,
+      body.littleEndian(UInt32.self, at: read) == buffers.crc32(of: text),
       body.littleEndian(UInt32.self, at: read + 4) == UInt32(truncatingIfNeeded: written)
     else { throw LogError(.badChecksum, path: path, offset: offset) }
     return text
   }
 
-  private static func lines(
-    of text: UnsafeBufferPointer<UInt8>, path: String, offset: Int
-  ) throws(LogError) -> (stop: Event?, summary: JSONValue, seal: Digest) {
+  /// Reads the lines of a closing block one by one.
+  init(
+    of text: UnsafeBufferPointer<UInt8>, events: Int, path: String, offset: Int
+  ) throws(LogError) {
     var stop: Event?
     var summary: JSONValue?
     var digest: Digest?
@@ -139,6 +162,6 @@ public struct LogTail: Sendable, Hashable {
     guard let summary, let digest else {
       throw LogError(.badLine("the closing block lacks its summary"), path: path, offset: offset)
     }
-    return (stop, summary, digest)
+    (self.events, self.stop, self.summary, sealDigest) = (events, stop, summary, digest)
   }
 }

@@ -28,6 +28,14 @@ final class ReadingBuffers {
     window.deallocate()
   }
 
+  /// The CRC-32 of some bytes, the fast way where the machine has one.
+  func crc32(of bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    if let wholeInflater { return wholeInflater.crc32(bytes) }
+    var check = CRC32()
+    check.update(bytes)
+    return check.value
+  }
+
   /// Replaces the text's memory by a larger piece that holds the same.
   func growText(to capacity: Int) {
     let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: capacity)

@@ -27,6 +27,14 @@ struct AgentEval: AsyncParsableCommand {
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
     _ = mallopt(MallocOption.topPad, 1 << 20)
     _ = mallopt(MallocOption.trimThreshold, 64 << 20)
+    if let request = RunRequest(plain: CommandLine.arguments.dropFirst()) {
+      do {
+        try await request.perform()
+        end(0)
+      } catch {
+        end(Run.self, with: error)
+      }
+    }
     let command: any ParsableCommand
     do {
       command = try parseAsRoot()
@@ -45,21 +53,35 @@ struct AgentEval: AsyncParsableCommand {
         var command = command
         try command.run()
       }
-      if let lost = Output.lostResults { throw LostResults(reason: lost) }
-    } catch let code as ExitCode {
-      Glibc.exit(code.rawValue)
-    } catch  where exitCode(for: error) == .success {
-      exit(withError: error)  // Help.
-    } catch let mistake as ValidationError {
+      end(0)
+    } catch {
+      end(type(of: command), with: error)
+    }
+  }
+
+  /// Tells what stopped a verb, and ends the process.
+  private static func end(_ verb: any ParsableCommand.Type, with error: any Error) -> Never {
+    if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
+    if exitCode(for: error) == .success { exit(withError: error) }  // Help.
+    if let mistake = error as? ValidationError {
       // Found in the arguments only now, with a look at the files that they name.
       Output.error(
-        "Error: \(mistake)\n  See 'agent-eval \(type(of: command)._verb) --help' for more information."
-      )
+        "Error: \(mistake)\n  See 'agent-eval \(verb._verb) --help' for more information.")
       Glibc.exit(64)
-    } catch {
-      Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))
+    }
+    Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))
+    Glibc.exit(2)
+  }
+
+  /// Ends the process with a code, or with 2 where all went well but for results that were lost.
+  ///
+  /// Nothing that was made is taken apart first, which for thousands of results takes a while.
+  static func end(_ code: Int32) -> Never {
+    if code == 0, let lost = Output.lostResults {
+      Output.error(Visible.lines("agent-eval: \(lost)").joined(separator: "\n"))
       Glibc.exit(2)
     }
+    Glibc.exit(code)
   }
 
   /// ArgumentParser calls a misspelt verb an unexpected argument; we name the nearest one.
@@ -81,12 +103,6 @@ extension ParsableCommand {
   fileprivate static var _verb: String {
     configuration.commandName ?? String(describing: Self.self).lowercased()
   }
-}
-
-/// Results that were made and could not be written.
-private struct LostResults: Error, CustomStringConvertible {
-  var reason: String
-  var description: String { reason }
 }
 
 /// What `mallopt(3)` of glibc calls them; `malloc.h` is in no module of Swift's.

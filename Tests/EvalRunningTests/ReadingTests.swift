@@ -137,6 +137,18 @@ private struct RandomCalls {
       ]
       if oneIn(4) { stop["reason"] = "blocked" }
       if oneIn(20) { stop["reason"] = "of_tomorrow" }
+      if oneIn(2) { stop["answer"] = "Done. \"Really\"." }
+      if oneIn(3) { stop["source"] = ["pointers": ["/messages/7"]] }
+      if oneIn(3) {
+        stop["totals"] = [
+          "steps": 5, "toolCalls": 3, "modelCalls": 5, "inputTokens": 10, "outputTokens": 20,
+        ]
+        stop["stateFormat"] = 1
+        stop["stateDigest"] = .string(String(repeating: "a", count: 64))
+      }
+      if oneIn(30) { stop["totals"] = ["steps": "many"] }
+      if oneIn(30) { stop["answer"] = 7 }
+      if oneIn(20) { stop["evidenceRefs"] = oneIn(2) ? ["1.1.0"] : [1] }
       put(.stop, step: 6, stop)
     }
     return made
@@ -161,6 +173,13 @@ private struct RandomCalls {
     if oneIn(6) { decision = ["kind": "invalid", "reason": "no", "calls": .array(calls)] }
     if oneIn(6) { decision["caller"] = "user" }
     if oneIn(8) { decision = ["kind": "answer", "text": .string(reply)] }
+    if oneIn(20) {
+      decision = ["kind": "answer", "text": "as \"asked\"", "evidenceRefs": ["1.1.0"]]
+    }
+    if oneIn(30) { decision = ["kind": "answer", "text": 7] }
+    if oneIn(30) { decision = ["kind": "answer", "text": "é", "evidenceRefs": "1.1.0"] }
+    if oneIn(3) { decision["source"] = ["pointers": [.string("/messages/\(step)")]] }
+    if oneIn(3) { decision["modelResult"] = 3 }
     if oneIn(15) { decision["kind"] = "of_tomorrow" }
     put(.decision, step: step, decision)
     for index in 0..<count { fate(of: "\(step).1.\(index)", step: step) }

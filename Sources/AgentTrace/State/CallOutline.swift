@@ -127,13 +127,21 @@ public struct CallOutline: Sendable, Hashable {
       let status = object["status"]?.stringValue.flatMap(CallStatus.init(rawValue:)),
       let seq = object["seq"]?.intValue
     else { return nil }
-    self.callId = callId
-    self.caller = caller
-    self.tool = tool
-    self.seq = seq
-    verdict = object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:))
-    startedSeq = object["startedSeq"]?.intValue
-    resultSeq = object["resultSeq"]?.intValue
+    self.init(
+      callId: callId, caller: caller, tool: tool, seq: seq, status: status,
+      verdict: object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:)),
+      startedSeq: object["startedSeq"]?.intValue, resultSeq: object["resultSeq"]?.intValue)
+  }
+
+  /// What a summary says of a call; nothing is checked.
+  @_spi(Scanning) public init(
+    callId: String, caller: String, tool: String, seq: Int, status: CallStatus,
+    verdict: VerdictStatus?, startedSeq: Int?, resultSeq: Int?
+  ) {
+    self.init(callId: callId, caller: caller, tool: tool, seq: seq)
+    self.verdict = verdict
+    self.startedSeq = startedSeq
+    self.resultSeq = resultSeq
     switch status {
     case .ok, .error, .refused: resultStatus = ResultStatus(rawValue: status.rawValue)
     case .unknown: isStartUnnumbered = true

@@ -64,6 +64,14 @@ public struct Trajectory: Sendable {
     public var isFinal: Bool
     /// The number of the `stop`.
     public var seq: Int
+
+    /// Nothing is checked.
+    public init(reason: StopReason, detail: String?, isFinal: Bool, seq: Int) {
+      self.reason = reason
+      self.detail = detail
+      self.isFinal = isFinal
+      self.seq = seq
+    }
   }
 
   /// A text the run gave as its answer.
@@ -198,7 +206,7 @@ public struct Trajectory: Sendable {
     if !payload.decision.calls.isEmpty { groups += 1 }
   }
 
-  /// Takes in a decision with calls of which nothing was parsed that nobody may ask for.
+  /// Takes in a decision of which nothing was parsed that nobody may ask for.
   public mutating func apply(_ decision: DecisionOutline) {
     passOver(decision.seq)
     count(step: decision.step)
@@ -215,6 +223,12 @@ public struct Trajectory: Sendable {
           step: decision.step, isInvalid: false))
     }
     if !decision.calls.isEmpty { groups += 1 }
+  }
+
+  /// Takes in a stop of which nothing else was read.
+  public mutating func apply(_ ending: Ending) {
+    passOver(ending.seq)
+    stop = ending
   }
 
   /// Takes in what an event says of its call, but not what the tool returned.
@@ -241,7 +255,8 @@ public struct Trajectory: Sendable {
   }
 }
 
-/// A `decision` of kind `tool`, its calls' inputs unparsed: for readers in a hurry.
+/// A `decision` of kind `tool`, its calls' inputs unparsed, or an answer that nobody asks for: for
+/// readers in a hurry.
 public struct DecisionOutline: Sendable {
   /// One of its calls.
   public struct Call: Sendable {
@@ -287,28 +302,19 @@ extension Trajectory {
 }
 
 extension Trajectory {
-  /// What the end of a closed log tells of its run: its calls without inputs and results, and its
-  /// stop. Neither the answer, nor steps, nor the names of tools that were not called are known.
-  ///
-  /// `nil` where the summary leaves something open that only the events can tell.
-  public init?(summary: JSONValue, stop event: Event) {
-    guard summary["mayHideCalls"] == nil, let calls = summary["calls"]?.arrayValue,
-      let stop = try? Stop(decoding: event.data)
-    else { return nil }
-    runId = event.runId
-    for value in calls {
-      guard let outline = CallOutline(summary: value) else { return nil }
-      if let last = self.calls.last, last.outline.seq != outline.seq { groups += 1 }
-      self.calls.append(
+  /// The trajectory of a run of which only the end of its log was read.
+  public init(_ outline: RunOutline) {
+    runId = outline.runId
+    calls.reserveCapacity(outline.calls.count)
+    for call in outline.calls {
+      if let last = calls.last, last.outline.seq != call.seq { groups += 1 }
+      calls.append(
         Call(
-          outline: outline, inputSource: .unknown, result: nil, group: groups, step: 0,
+          outline: call, inputSource: .unknown, result: nil, group: groups, step: 0,
           isInvalid: false))
     }
-    for member in summary["recorded"]?.objectValue ?? [:] {
-      recorded[member.key] = member.value.stringValue ?? "partial"
-    }
-    self.stop = Ending(
-      reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
-    lastSeq = event.seq
+    recorded = outline.recorded
+    stop = outline.stop
+    lastSeq = outline.stop.seq
   }
 }

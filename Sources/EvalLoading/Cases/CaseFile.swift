@@ -17,12 +17,23 @@ enum CaseFile {
     var expected: Expectations?
   }
 
-  /// The keys of a case; where it includes sets, it may expect nothing by itself.
-  static func fields(mayLackExpected: Bool) -> [Field<Draft>] {
-    mayLackExpected ? otherFields + [expectedField(isRequired: false)] : fields
+  /// The keys of a case.
+  ///
+  /// - Parameters:
+  ///   - isRoot: whether it is the whole root of its file.
+  ///   - mayLackExpected: whether it includes sets, so that it may expect nothing by itself.
+  static func fields(isRoot: Bool, mayLackExpected: Bool) -> [Field<Draft>] {
+    switch (isRoot, mayLackExpected) {
+    case (true, false): rootFields
+    case (false, false): fields
+    case (true, true): [schemaField] + fieldsWithSets
+    case (false, true): fieldsWithSets
+    }
   }
 
   static let fields: [Field<Draft>] = otherFields + [expectedField(isRequired: true)]
+  private static let rootFields = [schemaField] + fields
+  private static let fieldsWithSets = otherFields + [expectedField(isRequired: false)]
 
   private static func expectedField(isRequired: Bool) -> Field<Draft> {
     Field(
@@ -77,9 +88,11 @@ enum CaseFile {
 
   /// Reads expectations; `nil` after reporting what is wrong with them.
   static func expectations(in value: JSONValue, _ reader: FieldReader) -> Expectations? {
+    if let known = reader.known[value] { return known }
     do throws(ExpectationErrors) {
       var expectations = try Expectations(parsing: value)
       expectations.startPrograms(in: reader.folder.path)
+      reader.known[value] = expectations
       return expectations
     } catch {
       for problem in error.problems {

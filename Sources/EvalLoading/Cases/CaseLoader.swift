@@ -60,8 +60,8 @@ struct CaseBatch {
   private var shared: SharedPartsFinder
   /// What is shared where the cases stand that are being taken in.
   private var parts = SharedParts()
-  /// Where each case id stands. Ids that are equal to Swift may differ in their bytes.
-  private var places: [String: [(id: String, path: String, line: Int)]] = [:]
+  /// Where each case id stands.
+  private var places: [CaseID: (path: String, line: Int)] = [:]
 
   init(areRunsElsewhere: Bool, limits: SourceLimits) {
     self.areRunsElsewhere = areRunsElsewhere
@@ -89,13 +89,15 @@ struct CaseBatch {
     diagnostics += document.diagnostics
     let folder = SourceFolder(ofFile: path)
     parts = shared.parts(of: folder.path)
-    for root in document.roots { take(root, path: path, folder: folder) }
+    let known = KnownExpectations()
+    for root in document.roots { take(root, path: path, FieldReader(folder: folder, known: known)) }
     return nil
   }
 
   private mutating func loadLines(_ path: String) -> SourceDocument? {
     let folder = SourceFolder(ofFile: path)
     parts = shared.parts(of: folder.path)
+    let known = KnownExpectations()
     let limit = diagnostics.count + FieldReader.findingLimit
     var holdsCases: Bool?
     do {
@@ -105,7 +107,7 @@ struct CaseBatch {
             json: line.bytes, path: path, firstLine: line.number, limits: limits)
           if holdsCases == nil { holdsCases = FileKind(of: root.value) == .case }
           guard holdsCases == true else { return false }
-          let reader = FieldReader(folder: folder)
+          let reader = FieldReader(folder: folder, known: known)
           take(root.value, TextPosition(line: line.number, column: 1), reader, path: path)
           diagnostics += reader.diagnostics(path: path, in: root)
         } catch {
@@ -127,8 +129,7 @@ struct CaseBatch {
   }
 
   /// Takes in the case or the cases of one root.
-  private mutating func take(_ root: SourceRoot, path: String, folder: SourceFolder) {
-    let reader = FieldReader(folder: folder)
+  private mutating func take(_ root: SourceRoot, path: String, _ reader: FieldReader) {
     switch root.value {
     case .object(let object) where object["cases"] != nil && object["caseId"] == nil:
       takeWrapped(object, root.tree(levels: 2), reader, path: path)
@@ -198,9 +199,9 @@ struct CaseBatch {
     let errorsBefore = reader.errorCount
     var draft = CaseFile.Draft()
     let includes = object["include"] != nil || !parts.defaults.include.isEmpty
-    let fields = CaseFile.fields(mayLackExpected: includes)
     reader.read(
-      object, into: &draft, reader.path.isEmpty ? [CaseFile.schemaField] + fields : fields)
+      object, into: &draft,
+      CaseFile.fields(isRoot: reader.path.isEmpty, mayLackExpected: includes))
     if object["input"] == nil, let input = parts.defaults.input { draft.input = input }
     draft.agent = draft.agent ?? parts.defaults.agent
     draft.human = draft.human ?? parts.defaults.human
@@ -254,17 +255,25 @@ struct CaseBatch {
     _ draft: CaseFile.Draft, _ reader: FieldReader, path: String, line: Int
   ) {
     if !draft.caseId.isEmpty {
-      let equivalent = places[draft.caseId] ?? []
-      if let first = equivalent.first(where: { $0.id.hasSameUTF8(as: draft.caseId) }) {
+      if let first = places.updateValue((path, line), forKey: CaseID(text: draft.caseId)) {
+        places[CaseID(text: draft.caseId)] = first
         reader.report(
           "the case id \(draft.caseId.quoted) is there already, at \(first.path):\(first.line)",
           deeper: [.key("caseId")])
-      } else {
-        places[draft.caseId] = equivalent + [(draft.caseId, path, line)]
       }
     }
     if draft.input.isEmpty, draft.recording == nil, draft.agent != nil || !areRunsElsewhere {
       reader.report("“input” is empty; it may be only where there is a “recording”")
     }
   }
+}
+
+/// The id of a case. Ids that are equal to Swift may differ in their bytes.
+private struct CaseID: Hashable {
+  var text: String
+
+  static func == (left: CaseID, right: CaseID) -> Bool { left.text.hasSameUTF8(as: right.text) }
+
+  // Texts of the same bytes have the same hash.
+  func hash(into hasher: inout Hasher) { hasher.combine(text) }
 }

@@ -1,4 +1,5 @@
 import AgentTrace
+import Glibc
 
 /// Reads a JSONL file line by line, so that a file of any length takes the memory of one line.
 struct JSONLines {
@@ -24,7 +25,7 @@ struct JSONLines {
         return
       }
       var start = 0
-      while let end = chunk[start...].firstIndex(of: 0x0a) {
+      while let end = Self.lineEnd(in: chunk, from: start) {
         rest.append(contentsOf: chunk[start..<end])
         if !isBlank(rest[...]), !body(Line(number: number, bytes: rest)) { return }
         rest.removeAll(keepingCapacity: true)
@@ -36,6 +37,15 @@ struct JSONLines {
         throw Diagnostic(
           .error, path: path, line: number, message: "a line of more than \(limits.bytes) bytes")
       }
+    }
+  }
+
+  private static func lineEnd(in bytes: [UInt8], from start: Int) -> Int? {
+    bytes.withUnsafeBytes { bytes in
+      guard start < bytes.count, let base = bytes.baseAddress,
+        let found = memchr(base + start, 0x0a, bytes.count - start)
+      else { return nil }
+      return base.distance(to: found)
     }
   }
 

@@ -44,8 +44,13 @@ final class FieldReader {
   var attached: [Diagnostic] = []
   /// The folder that relative paths in this file start from.
   let folder: SourceFolder
+  /// What was read before in files of this folder.
+  let known: KnownExpectations
 
-  init(folder: SourceFolder) { self.folder = folder }
+  init(folder: SourceFolder, known: KnownExpectations = KnownExpectations()) {
+    self.folder = folder
+    self.known = known
+  }
 
   /// How many errors were found, those that are no longer kept included.
   private(set) var errorCount = 0

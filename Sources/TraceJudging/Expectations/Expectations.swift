@@ -71,24 +71,31 @@ public struct Expectations: Sendable, Hashable {
       && words.isEmpty && parts.allSatisfy(\.expectations.isEmpty)
   }
 
-  /// The entries of all lists.
-  private var entries: [CallEntry] {
-    (toolsCalled ?? []) + (toolsNotCalled ?? []) + (toolsProposed ?? []) + (toolsNotProposed ?? [])
+  /// Whether an entry of any list is of a kind.
+  private func hasEntry(_ isSuch: (CallEntry) -> Bool) -> Bool {
+    toolsCalled?.contains(where: isSuch) == true || toolsNotCalled?.contains(where: isSuch) == true
+      || toolsProposed?.contains(where: isSuch) == true
+      || toolsNotProposed?.contains(where: isSuch) == true
   }
 
   /// Whether the summary of a log can tell all that these expectations ask: tools, their status,
   /// number and order, and the stop.
   public var isAnsweredBySummary: Bool {
     answer == nil && maxSteps == nil && words.allSatisfy { $0 == .noExtraCalls }
-      && entries.allSatisfy { $0.input == nil && $0.result == nil }
+      && !hasEntry { $0.input != nil || $0.result != nil }
       && parts.allSatisfy(\.expectations.isAnsweredBySummary)
   }
 
   /// Whether judging looks at what a tool returned.
   public var looksAtResults: Bool {
-    entries.contains { $0.result != nil || $0.input?.usesOrigins == true }
+    hasEntry { $0.result != nil || $0.input?.usesOrigins == true }
       || answer?.usesOrigins == true || !facts.isEmpty
       || parts.contains(where: \.expectations.looksAtResults)
+  }
+
+  /// Whether judging looks at what the run answered.
+  public var looksAtAnswer: Bool {
+    answer != nil || !facts.isEmpty || parts.contains(where: \.expectations.looksAtAnswer)
   }
 
   /// What judging looks at beyond a trajectory; nothing where calls, stop and answer are enough.

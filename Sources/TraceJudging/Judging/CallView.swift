@@ -35,16 +35,26 @@ struct CallView {
   let trajectory: Trajectory
   /// Holes in which something may be hidden. What would stand behind a final stop hides nothing.
   let gaps: [Trajectory.Gap]
-  private let indicesByTool: [(tool: String, indices: [Int])]
+  /// The calls of each tool; `nil` where there are so few that looking through all costs less.
+  private let indicesByTool: [(tool: String, indices: [Int])]?
+  private static let fewCalls = 16
 
   init(_ trajectory: Trajectory) {
     self.trajectory = trajectory
     let end = trajectory.stop.flatMap { $0.isFinal ? $0.seq : nil } ?? .max
     gaps = trajectory.gaps.filter { $0.first <= end }
-    // Most runs have few calls, of few tools: looking through those costs less than hashing.
+    indicesByTool =
+      trajectory.calls.count > Self.fewCalls ? Self.indicesByTool(trajectory.calls) : nil
+  }
+
+  /// The calls of each tool, in the order of the first calls.
+  private static func indicesByTool(
+    _ calls: [Trajectory.Call]
+  ) -> [(tool: String, indices: [Int])] {
+    // Most runs call few tools: looking through those costs less than hashing.
     var places: [String: Int] = [:]
     var byTool: [(tool: String, indices: [Int])] = []
-    for (index, call) in trajectory.calls.enumerated() {
+    for (index, call) in calls.enumerated() {
       let place =
         byTool.count <= 16
         ? byTool.firstIndex { $0.tool.hasSameUTF8(as: call.tool) } : places[call.tool]
@@ -59,7 +69,7 @@ struct CallView {
         places[call.tool] = byTool.count - 1
       }
     }
-    indicesByTool = byTool
+    return byTool
   }
 
   var calls: [Trajectory.Call] { trajectory.calls }
@@ -108,13 +118,19 @@ struct CallView {
     for entry: CallEntry, _ scope: Scope, unknownCounts: Bool = false
   ) -> [(index: Int, answer: Answer)] {
     var found: [(index: Int, answer: Answer)] = []
-    for (tool, indices) in indicesByTool where entry.tool.matches(tool) {
-      for index in indices {
-        let answer = matches(entry, calls[index], scope, unknownCounts: unknownCounts)
-        if answer != .no { found.append((index, answer)) }
-      }
+    for index in indices(of: entry.tool) {
+      let answer = matches(entry, calls[index], scope, unknownCounts: unknownCounts)
+      if answer != .no { found.append((index, answer)) }
     }
-    return found.sorted { $0.index < $1.index }
+    return found
+  }
+
+  /// The calls of the tools that a glob matches, in decision order.
+  private func indices(of tool: Glob) -> [Int] {
+    guard let indicesByTool else {
+      return calls.indices.filter { tool.matches(calls[$0].tool) }
+    }
+    return indicesByTool.flatMap { tool.matches($0.tool) ? $0.indices : [] }.sorted()
   }
 
   /// Whether a call is one that an entry speaks of.
@@ -167,7 +183,8 @@ struct CallView {
       known: [],
       mayBeMore: trajectory.recorded["model"] == "none" || trajectory.recorded["tools"] == "none"
         || gaps.contains { $0.first < seq })
-    for (tool, indices) in indicesByTool where origin.tool.matches(tool) {
+    for (tool, indices) in indicesByTool ?? Self.indicesByTool(calls)
+    where origin.tool.matches(tool) {
       for call in indices.lazy.map({ calls[$0] }) {
         guard let resultSeq = call.outline.resultSeq, resultSeq < seq, call.status == .ok else {
           continue

@@ -28,12 +28,15 @@ enum CallWording {
     }
   }
 
-  /// The names of some calls, in order.
-  static func names(_ calls: [Trajectory.Call]) -> String {
-    guard !calls.isEmpty else { return "no call" }
-    var parts = calls.prefix(12).map { short($0.tool) }
-    if calls.count > 12 { parts.append("… (\(calls.count) calls)") }
-    return parts.joined(separator: ", ")
+  /// The names of the tools of some calls, in order.
+  static func names(_ tools: some Collection<String>) -> String {
+    guard !tools.isEmpty else { return "no call" }
+    var text = ""
+    for (index, tool) in tools.prefix(12).enumerated() {
+      if index > 0 { text += ", " }
+      text += short(tool)
+    }
+    return tools.count > 12 ? "\(text), … (\(tools.count) calls)" : text
   }
 
   static func short(_ text: String) -> String {

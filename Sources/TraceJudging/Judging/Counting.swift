@@ -89,7 +89,7 @@ struct Counting {
       return ExpectationOutcome(
         expectation: name, outcome: .fail, events: evidence(of: certain[maximum]),
         message: said, expected: expected,
-        actual: "\(Self.count(certain.count)): \(CallWording.names(certain))")
+        actual: "\(Self.count(certain.count)): \(CallWording.names(certain.lazy.map(\.tool)))")
     }
     let near = NearMiss(entry, scope, view, excluding: certain)
     return ExpectationOutcome(

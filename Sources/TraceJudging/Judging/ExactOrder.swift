@@ -80,7 +80,7 @@ struct ExactOrder {
     ) -> ExpectationOutcome {
       ExpectationOutcome(
         expectation: name, outcome: outcome, events: events, message: message,
-        expected: CallWording.short(expected), actual: CallWording.names(executed))
+        expected: CallWording.short(expected), actual: CallWording.names(executed.lazy.map(\.tool)))
     }
     var work = Self.workLimit
     let certain = walk(unknownToo: false, &work)
@@ -120,7 +120,8 @@ struct ExactOrder {
         next < entries.count ? "entry \(next + 1), \(entries[next]), is due" : "no call is due"
       return outcome(
         .fail, calls.flatMap(\.events),
-        "\(CallWording.names(calls)) \(calls.count == 1 ? "was" : "were") executed where \(due).")
+        "\(CallWording.names(calls.lazy.map(\.tool))) \(calls.count == 1 ? "was" : "were") executed where \(due)."
+      )
     }
     let missing = min(walk.farthest.entry, entries.count - 1)
     let near = NearMiss(entries[missing], .executed, view, excluding: executed)

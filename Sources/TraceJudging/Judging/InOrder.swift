@@ -59,7 +59,8 @@ struct InOrder {
     ) -> ExpectationOutcome {
       ExpectationOutcome(
         expectation: name, outcome: outcome, events: evidence(of: calls), message: message,
-        expected: CallWording.short(expected), actual: actual ?? CallWording.names(seen))
+        expected: CallWording.short(expected),
+        actual: actual ?? CallWording.names(seen.lazy.map(\.tool)))
     }
     let certain = walk(unknownToo: false)
     if certain.isWhole { return outcome(.pass, certain.calls, "The calls stand in this order.") }

@@ -14,11 +14,13 @@ struct NearMiss {
     _ entry: CallEntry, _ scope: CallView.Scope, _ view: CallView,
     excluding taken: [Trajectory.Call] = []
   ) {
+    // By index: copying a call costs more than looking at it.
     let others = Set(taken.map(\.outline.callId))
-    let named = view.calls.filter {
-      entry.tool.matches($0.tool) && !others.contains($0.outline.callId)
+    let named = view.calls.indices.filter { index in
+      entry.tool.matches(view.calls[index].tool)
+        && !others.contains(view.calls[index].outline.callId)
     }
-    let reasons = named.map { ($0, Self.reason(entry, $0, scope, view)) }
+    let reasons = named.map { (view.calls[$0], Self.reason(entry, view.calls[$0], scope, view)) }
     if let (call, reason) = reasons.min(by: { $0.1.rank < $1.1.rank }) {
       events = scope == .executed ? call.events : [call.outline.seq]
       message = "Nearest is event \(call.outline.seq): \(reason.text)."
@@ -26,15 +28,16 @@ struct NearMiss {
       isNamed = true
       return
     }
-    let seen = view.calls.filter {
-      entry.speaks(of: $0.caller) && (scope == .proposed || view.executed($0) == .yes)
+    let seen = view.calls.indices.filter { index in
+      entry.speaks(of: view.calls[index].caller)
+        && (scope == .proposed || view.executed(view.calls[index]) == .yes)
     }
     events =
       taken.last.map { scope == .executed ? $0.events : [$0.outline.seq] }
       ?? view.trajectory.stop.map { [$0.seq] } ?? []
     message = ""
     isNamed = false
-    actual = CallWording.names(seen)
+    actual = CallWording.names(seen.lazy.map { view.calls[$0].tool })
   }
 
   /// Why a call of the right tool does not match; the lower the rank, the nearer it is.

@@ -6,35 +6,53 @@ import AgentTrace
 /// it), `{a,b}` one of several, and a backslash makes the next scalar plain. Nothing is special about
 /// dots or slashes.
 public struct Glob: Hashable, Sendable {
+  /// Shared by all copies, of which judging makes many.
+  private final class Compiled: Sendable {
+    let text: String
+    let literal: String?
+    /// What stands before a `*` that ends the glob, where that is its one wildcard: the most usual
+    /// glob is matched without the pattern.
+    let prefix: String?
+    let pattern: Pattern?
+
+    init(_ text: String, literal: String? = nil, prefix: String? = nil, pattern: Pattern? = nil) {
+      self.text = text
+      self.literal = literal
+      self.prefix = prefix
+      self.pattern = pattern
+    }
+  }
+
+  private let compiled: Compiled
+
   /// The glob as it was written.
-  public let text: String
+  public var text: String { compiled.text }
+
   /// The one name that the glob matches, where it has no wildcard.
-  public let literal: String?
-  /// What stands before a `*` that ends the glob, where that is its one wildcard: the most usual glob
-  /// is matched without the pattern.
-  private let prefix: String?
-  private let pattern: Pattern?
+  public var literal: String? { compiled.literal }
 
   /// Compiles a glob.
   ///
   /// - Throws: ``PatternError`` with its place; the limits are those of ``Pattern``.
   public init(_ text: String) throws(PatternError) {
-    self.text = text
     guard !Self.isLiteral(text) else {
-      literal = text
-      prefix = nil
-      pattern = nil
+      compiled = Compiled(text, literal: text)
       return
     }
-    literal = nil
-    prefix = text.utf8.last == UInt8(ascii: "*") ? Self.plainPrefix(of: text) : nil
     var parser = try GlobParser(text)
-    guard prefix == nil else {
-      pattern = nil
-      return
+    if text.utf8.last == UInt8(ascii: "*"), let prefix = Self.plainPrefix(of: text) {
+      compiled = Compiled(text, prefix: prefix)
+    } else {
+      compiled = Compiled(text, pattern: try Pattern(whole: parser.parse(), text: text))
     }
-    pattern = try Pattern(whole: parser.parse(), text: text)
   }
+
+  /// Two are equal where they were written alike, byte for byte.
+  public static func == (left: Glob, right: Glob) -> Bool {
+    left.compiled === right.compiled || left.text.hasSameUTF8(as: right.text)
+  }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(text) }
 
   private static func plainPrefix(of text: String) -> String? {
     let prefix = String(text.unicodeScalars.dropLast())
@@ -56,9 +74,9 @@ public struct Glob: Hashable, Sendable {
   /// Whether the glob matches the whole of a name; `false` also where that would take more than
   /// ``Pattern``'s budget of work, which no name of less than a megabyte can use up.
   public func matches(_ name: String) -> Bool {
-    if let literal { return literal.hasSameUTF8(as: name) }
-    if let prefix { return name.utf8.starts(with: prefix.utf8) }
-    return pattern?.isFound(in: name) ?? false
+    if let literal = compiled.literal { return literal.hasSameUTF8(as: name) }
+    if let prefix = compiled.prefix { return name.utf8.starts(with: prefix.utf8) }
+    return compiled.pattern?.isFound(in: name) ?? false
   }
 }
 

@@ -6,6 +6,7 @@ import TraceStorage
 /// Makes a new log of what is whole in a damaged one.
 struct Repair: ParsableCommand {
   static let configuration = CommandConfiguration(
+    commandName: "repair",
     abstract: "Write what is whole in a log to a new one.",
     discussion: """
       The old log stays as it is. Events keep their numbers; the new log says which are missing and \

@@ -1,0 +1,45 @@
+/// What the end of a closed log tells of its run: its calls without inputs and results, and its stop.
+/// Neither the answer, nor steps, nor the names of tools that were not called are known.
+public struct RunOutline: Sendable, Hashable {
+  /// The identifier of the run.
+  public var runId: String
+  /// How it ended.
+  public var stop: Trajectory.Ending
+  /// Every call that a decision proposed, in decision order.
+  public var calls: [CallOutline]
+  /// `none` or `partial` for each channel that an import lacks.
+  public var recorded: [String: String]
+
+  /// Nothing is checked.
+  public init(
+    runId: String, stop: Trajectory.Ending, calls: [CallOutline], recorded: [String: String] = [:]
+  ) {
+    self.runId = runId
+    self.stop = stop
+    self.calls = calls
+    self.recorded = recorded
+  }
+
+  /// Reads the data of a summary and the stop beside it; `nil` where they leave something open that
+  /// only the events can tell.
+  public init?(summary: JSONValue, stop event: Event) {
+    guard summary["mayHideCalls"] == nil, let values = summary["calls"]?.arrayValue,
+      let stop = try? Stop(decoding: event.data)
+    else { return nil }
+    var calls: [CallOutline] = []
+    calls.reserveCapacity(values.count)
+    for value in values {
+      guard let call = CallOutline(summary: value) else { return nil }
+      calls.append(call)
+    }
+    var recorded: [String: String] = [:]
+    for member in summary["recorded"]?.objectValue ?? [:] {
+      recorded[member.key] = member.value.stringValue ?? "partial"
+    }
+    self.init(
+      runId: event.runId,
+      stop: Trajectory.Ending(
+        reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq),
+      calls: calls, recorded: recorded)
+  }
+}

@@ -1,0 +1,54 @@
+import AgentTrace
+
+/// The way past ArgumentParser, which takes longer to look at the types of all verbs than it takes to
+/// judge dozens of cases.
+extension RunRequest {
+  /// Reads a command line that asks for `run` in plain words.
+  ///
+  /// `nil` says nothing against it: whatever is written in another way, given twice, missing, wrong or
+  /// a wish for help is ArgumentParser's to read and to explain. `RunRequestTests` holds both against
+  /// each other.
+  init?(plain arguments: some Sequence<String>) {
+    var rest = arguments.makeIterator()
+    guard rest.next()?.hasSameUTF8(as: "run") == true else { return nil }
+    var names: [String] = []
+    while let argument = rest.next() {
+      guard argument.utf8.first == UInt8(ascii: "-") else {
+        if argument.isEmpty { return nil }
+        paths.append(argument)
+        continue
+      }
+      guard !names.contains(argument), take(flag: argument) || take(argument, rest.next()) else {
+        return nil
+      }
+      names.append(argument)
+    }
+    guard !paths.isEmpty, (try? validate()) != nil else { return nil }
+  }
+
+  private mutating func take(flag name: String) -> Bool {
+    switch name {
+    case "--live": live = true
+    case "--no-summary": noSummary = true
+    case "--exec": exec = true
+    case "--json": json = true
+    default: return false
+    }
+    return true
+  }
+
+  private mutating func take(_ name: String, _ value: String?) -> Bool {
+    guard let value, let first = value.utf8.first, first != UInt8(ascii: "-") else { return false }
+    switch name {
+    case "--runs": runs = value
+    case "--jobs":
+      guard let number = Int(value) else { return false }
+      jobs = number
+    case "--filter": filter = value
+    case "--out": out = value
+    case "--report": report = [value]
+    default: return false
+    }
+    return true
+  }
+}
