@@ -11,7 +11,13 @@ extension EvalResults {
       output.comma(before: index)
       output.add(result)
     }
-    output.raw("],\"schema\":\"agent-eval/results/1\",\"skipped\":[")
+    output.raw("],\"schema\":")
+    output.string(Self.schema)
+    if let shard {
+      output.raw(",\"shard\":")
+      output.value(shard.json)
+    }
+    output.raw(",\"skipped\":[")
     for (index, skipped) in skipped.enumerated() {
       output.comma(before: index)
       output.raw("{\"caseId\":")
@@ -46,6 +52,8 @@ private struct ResultsText {
   mutating func comma(before index: Int) { if index > 0 { bytes.append(UInt8(ascii: ",")) } }
 
   mutating func string(_ text: String) { CanonicalJSON.appendString(text, to: &bytes) }
+
+  mutating func value(_ value: JSONValue) { CanonicalJSON.append(value, to: &bytes, form: .plain) }
 
   mutating func number(_ value: Int) { CanonicalJSON.append(JSONValue(value), to: &bytes) }
 

@@ -16,6 +16,9 @@ public struct CaseLoader: Sendable {
     public var cases: [EvalCase]
     /// Errors and warnings, sorted by file and line.
     public var diagnostics: [Diagnostic]
+    /// The files that the cases rest on, those with what they share among them: each path once, sorted
+    /// by its bytes.
+    public var files: [String]
   }
 
   /// Loads the cases that files and folders hold.
@@ -44,7 +47,8 @@ public struct CaseLoader: Sendable {
           hint: file.isNamed ? "a case has at least “caseId” and “expected”" : nil))
     }
     return Result(
-      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted())
+      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted(),
+      files: batch.files)
   }
 }
 
@@ -67,6 +71,14 @@ struct CaseBatch {
     self.areRunsElsewhere = areRunsElsewhere
     self.limits = limits
     shared = SharedPartsFinder(limits: limits)
+  }
+
+  /// The files that cases were taken from and that they share, each once, sorted by bytes.
+  var files: [String] {
+    let paths = Set((cases.map(\.path) + shared.files).map { Array($0.utf8) })
+    return paths.sorted { $0.lexicographicallyPrecedes($1) }.map {
+      String(decoding: $0, as: UTF8.self)
+    }
   }
 
   /// What is wrong with files that cases share.

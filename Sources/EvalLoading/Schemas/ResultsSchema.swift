@@ -15,6 +15,10 @@ enum ResultsSchema {
           "type": "array", "items": ["$ref": "#/$defs/case"],
           "description": "One for each case that was to be judged.",
         ],
+        "shard": [
+          "$ref": "#/$defs/shard",
+          "description": "Which part of a suite this is, with --shard; all of it without.",
+        ],
         "summary": [
           "type": "object", "description": "How many cases had each outcome.",
           "required": JSONValue(CaseOutcome.allCases.map(\.rawValue)),
@@ -31,7 +35,7 @@ enum ResultsSchema {
               })),
         ],
       ],
-      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation],
+      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation, "shard": shard],
     ]
   }
 
@@ -48,6 +52,37 @@ enum ResultsSchema {
       "trials": [
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",
+      ],
+    ],
+  ]
+
+  private static let shard: JSONValue = [
+    "type": "object",
+    "required": [
+      "index", "of", "suite", "suiteCases", "places", "skippedPlaces", "program", "isWhole",
+    ],
+    "properties": [
+      "index": ["type": "integer", "minimum": 1, "description": "Which shard it is."],
+      "of": ["type": "integer", "minimum": 1, "description": "How many shards there are."],
+      "suite": [
+        "type": "string",
+        "description":
+          "A digest of the cases, their files and the options: the same in shards that belong together.",
+      ],
+      "suiteCases": [
+        "type": "integer", "minimum": 0, "description": "How many cases all shards have together.",
+      ],
+      "places": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "Where each of cases stands in the suite, from 0.",
+      ],
+      "skippedPlaces": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "The same for each of skipped.",
+      ],
+      "program": ["type": "string", "description": "The version of agent-eval that judged."],
+      "isWhole": [
+        "type": "boolean", "description": "Whether every case was judged before the run ended.",
       ],
     ],
   ]

@@ -48,24 +48,20 @@ struct Run: AsyncParsableCommand {
   @Flag(help: "Start the programs by which cases are judged (exec).")
   var exec = false
 
-  @Flag(help: "Print the results as one JSON object.")
-  var json = false
-
   @Option(
     help: ArgumentHelp(
-      """
-      Write a report, to standard output where no file is named; may be given several times. \
-      Formats: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")).
-      """, valueName: "format[:file]"))
-  var report: [String] = []
+      "Judge one of so many parts of the cases; `merge` puts their results together.",
+      valueName: "i/n"))
+  var shard: String?
+
+  @OptionGroup var output: ResultsOutput
 
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
-    do {
-      _ = try ReportRequest.all(report, takesOutput: json)
-    } catch {
-      throw ValidationError("--report: \(error).")
+    if let shard, Shard(shard) == nil {
+      throw ValidationError(
+        Visible.line("--shard takes i/n: the i-th of n parts, as 2/4; not “\(shard)”."))
     }
     guard let filter else { return }
     do {
@@ -76,13 +72,20 @@ struct Run: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let cases = try load()
+    let loaded = try load()
+    let shard = shard.flatMap(Shard.init(_:))
+    let suite = try shard.map { _ in
+      try Suite(
+        loaded.cases, files: loaded.files, conditions: conditions,
+        program: AgentEval.configuration.version, runsAgents: live)
+    }
+    let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
-      usesSummaries: !noSummary && !Screen.isCI, files: RunFiles(output: out))
+      usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
     if exec {
       options.runProgram = { program, input in
@@ -116,70 +119,49 @@ struct Run: AsyncParsableCommand {
           cancellation: conditions.cancellation)
       })
     let done = Mutex(0)
-    let results = await runner.run(cases) { result in
+    var results = await runner.run(cases) { result in
       done.withLock { done in
         done += 1
         Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
       }
     }
     Output.progress("")
-    try report(results)
-    let code = results.exitCode
-    if code != 0 { throw ExitCode(code) }
+    if let shard, let suite {
+      results = suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
+    }
+    try output.finish(results)
   }
+
+  /// What shards that belong together have in common beside their cases.
+  private var conditions: JSONObject {
+    [
+      "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
+      "runs": runs.map(JSONValue.string) ?? .null,
+    ]
+  }
+
+  private var usesSummaries: Bool { !noSummary && !Screen.isCI }
 
   /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
-  private func load() throws -> [EvalCase] {
-    let loaded = CaseLoader.load(paths, areRunsElsewhere: runs != nil)
+  private func load() throws -> CaseLoader.Result {
+    var loaded = CaseLoader.load(paths, areRunsElsewhere: runs != nil)
     Diagnostics.print(loaded.diagnostics)
     if loaded.diagnostics.hasErrors { throw ExitCode(2) }
-    guard let filter else {
-      return try nonEmpty(loaded.cases, "no cases in \(paths.joined(separator: ", "))")
-    }
+    guard !loaded.cases.isEmpty else { throw none("no cases in \(paths.joined(separator: ", "))") }
+    guard let filter else { return loaded }
     let glob = try Glob(filter)
-    let chosen = loaded.cases.filter { evalCase in
-      glob.matches(evalCase.caseId) || evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
+    let count = loaded.cases.count
+    loaded.cases.removeAll { evalCase in
+      !glob.matches(evalCase.caseId) && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
     }
-    return try nonEmpty(
-      chosen, "none of \(loaded.cases.count) cases has an id or a tag like \(filter)")
+    guard !loaded.cases.isEmpty else {
+      throw none("none of \(count) cases has an id or a tag like \(filter)")
+    }
+    return loaded
   }
 
-  private func nonEmpty(_ cases: [EvalCase], _ message: String) throws -> [EvalCase] {
-    guard cases.isEmpty else { return cases }
+  private func none(_ message: String) -> ExitCode {
     Output.error(Visible.line("agent-eval: \(message)."))
-    throw ExitCode(2)
-  }
-
-  /// Files first, so that they are there even where nobody reads the output to its end. A case that
-  /// failed outranks a report that is lost.
-  private func report(_ results: EvalResults) throws {
-    let requests = try ReportRequest.all(report, takesOutput: json)
-    let context = ReportContext.here
-    var isLost = false
-    for request in requests {
-      guard let file = request.file else { continue }
-      do {
-        try ReportFiles.write(request.format.bytes(of: results, in: context), to: file)
-      } catch {
-        Output.error(Visible.line("agent-eval: \(error)"))
-        isLost = true
-      }
-    }
-    let requested = requests.first { $0.file == nil && $0.format != .github }
-    if json {
-      Output.jsonLine(results.encoded)
-    } else if let requested {
-      Output.bytes(requested.format.bytes(of: results, in: context))
-    } else {
-      let report = ResultsReport(painter: Screen.painter, width: Screen.width)
-      let lines = report.lines(for: results)
-      Output.lines(GitHubActions.isHere ? Workflow.quoting(lines) : lines)
-    }
-    if requests.contains(where: { $0.file == nil && $0.format == .github }) {
-      isLost =
-        !GitHubActions.tell(
-          results, in: context, besideResults: !json && requested == nil) || isLost
-    }
-    if isLost, results.exitCode != 1 { throw ExitCode(2) }
+    return ExitCode(2)
   }
 }
