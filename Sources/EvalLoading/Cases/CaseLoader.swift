@@ -52,6 +52,22 @@ public struct CaseLoader: Sendable {
   }
 }
 
+extension CaseLoader {
+  /// Loads the case that one line of JSONL holds. Relative paths in it start from the folder of
+  /// `path`, which need not be there.
+  ///
+  /// - Parameter number: Which line it is, for messages.
+  public static func load(
+    line bytes: [UInt8], number: Int, path: String, limits: SourceLimits = SourceLimits()
+  ) -> Result {
+    var batch = CaseBatch(areRunsElsewhere: false, limits: limits)
+    batch.load(line: bytes, number: number, path: path)
+    return Result(
+      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted(),
+      files: batch.files)
+  }
+}
+
 /// Cases of several files that are loaded together.
 struct CaseBatch {
   private(set) var cases: [EvalCase] = []
@@ -103,6 +119,20 @@ struct CaseBatch {
     parts = shared.parts(of: folder.path)
     for root in document.roots { take(root, path: path, folder: folder) }
     return nil
+  }
+
+  /// Takes in the case on a line that is no part of a file.
+  mutating func load(line bytes: [UInt8], number: Int, path: String) {
+    let folder = SourceFolder(ofFile: path)
+    parts = shared.parts(of: folder.path)
+    do {
+      let root = try SourceRoot(json: bytes, path: path, firstLine: number, limits: limits)
+      let reader = FieldReader(folder: folder)
+      take(root.value, TextPosition(line: number, column: 1), reader, path: path)
+      diagnostics += reader.diagnostics(path: path, in: root)
+    } catch {
+      diagnostics.append(error)
+    }
   }
 
   private mutating func loadLines(_ path: String) -> SourceDocument? {

@@ -1,7 +1,7 @@
 import AgentTrace
 import TraceJudging
 
-/// The schema of what `agent-eval run --json` prints.
+/// The schemas of what `agent-eval run` prints for programs.
 enum ResultsSchema {
   static var results: JSONObject {
     [
@@ -36,6 +36,32 @@ enum ResultsSchema {
         ],
       ],
       "$defs": ["case": evalCase, "trial": trial, "expectation": expectation, "shard": shard],
+    ]
+  }
+
+  /// A line that `agent-eval run --files-from` prints.
+  static var line: JSONObject {
+    [
+      "type": "object", "required": ["line", "input", "outcome", "cases"],
+      "properties": [
+        "line": [
+          "type": "integer", "minimum": 1, "description": "Which line of the input it answers.",
+        ],
+        "input": [
+          "type": "string",
+          "description":
+            "That line; what is no UTF-8 is replaced, and of one that is too long the beginning stands here.",
+        ],
+        "outcome": [
+          "enum": caseOutcome, "description": "What all its cases say together.",
+        ],
+        "cases": [
+          "type": "array", "items": ["$ref": "#/$defs/case"],
+          "description": "One for each case that the log was judged by.",
+        ],
+        "error": ["type": "string", "description": "Why the log was judged by none."],
+      ],
+      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation],
     ]
   }
 

@@ -21,7 +21,7 @@ struct Run: AsyncParsableCommand {
       """)
 
   @Argument(help: "Case files, or folders of them.")
-  var paths: [String]
+  var paths: [String] = []
 
   @Option(help: "A folder of recorded runs, for cases that name no recording.")
   var runs: String?
@@ -54,11 +54,32 @@ struct Run: AsyncParsableCommand {
       valueName: "i/n"))
   var shard: String?
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      Judge the logs whose paths stand in this file, one a line, or come on standard input (-); \
+      print one outcome a line, in their order, each at once. Ends with 0 whatever the outcomes.
+      """, valueName: "file"))
+  var filesFrom: String?
+
+  @Flag(
+    help: """
+      With --files-from: judge each log by the case that it was made for, rather than by every case.
+      """)
+  var byCaseId = false
+
   @OptionGroup var output: ResultsOutput
 
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
+    if filesFrom != nil {
+      try checkLineOptions()
+    } else if byCaseId {
+      throw ValidationError("--by-case-id goes with --files-from.")
+    } else if paths.isEmpty {
+      throw ValidationError("Missing expected argument '<paths> ...'")
+    }
     if let shard, Shard(shard) == nil {
       throw ValidationError(
         Visible.line("--shard takes i/n: the i-th of n parts, as 2/4; not “\(shard)”."))
@@ -72,7 +93,8 @@ struct Run: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let loaded = try load()
+    if let filesFrom { return try await judgeLines(of: filesFrom) }
+    let loaded = try load(areRunsElsewhere: runs != nil)
     let shard = shard.flatMap(Shard.init(_:))
     let suite = try shard.map { _ in
       try Suite(
@@ -83,6 +105,23 @@ struct Run: AsyncParsableCommand {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
+    let runner = try makeRunner(runnerOptions(cancellation), cancellation)
+    let done = Mutex(0)
+    var results = await runner.run(cases) { result in
+      done.withLock { done in
+        done += 1
+        Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
+      }
+    }
+    Output.progress("")
+    if let shard, let suite {
+      results = suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
+    }
+    try output.finish(results)
+  }
+
+  /// How cases are run, as the options say.
+  func runnerOptions(_ cancellation: Cancellation) -> EvalRunner.Options {
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
@@ -110,7 +149,14 @@ struct Run: AsyncParsableCommand {
         }
       }
     }
-    let runner = try EvalRunner(
+    return options
+  }
+
+  /// Who judges, with what reaches the outside world.
+  func makeRunner(
+    _ options: EvalRunner.Options, _ cancellation: Cancellation
+  ) throws -> EvalRunner {
+    try EvalRunner(
       options: options,
       cancellation: cancellation, makeClock: { SystemClock(cancellation: cancellation) },
       makeBoundary: { agent, conditions in
@@ -118,18 +164,6 @@ struct Run: AsyncParsableCommand {
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
           cancellation: conditions.cancellation)
       })
-    let done = Mutex(0)
-    var results = await runner.run(cases) { result in
-      done.withLock { done in
-        done += 1
-        Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
-      }
-    }
-    Output.progress("")
-    if let shard, let suite {
-      results = suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
-    }
-    try output.finish(results)
   }
 
   /// What shards that belong together have in common beside their cases.
@@ -143,8 +177,8 @@ struct Run: AsyncParsableCommand {
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }
 
   /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
-  private func load() throws -> CaseLoader.Result {
-    var loaded = CaseLoader.load(paths, areRunsElsewhere: runs != nil)
+  func load(areRunsElsewhere: Bool) throws -> CaseLoader.Result {
+    var loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere)
     Diagnostics.print(loaded.diagnostics)
     if loaded.diagnostics.hasErrors { throw ExitCode(2) }
     guard !loaded.cases.isEmpty else { throw none("no cases in \(paths.joined(separator: ", "))") }
