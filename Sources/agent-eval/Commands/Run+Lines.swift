@@ -27,7 +27,7 @@ extension Run {
   /// Judges the logs that the lines of `path` name. Each outcome is written before more is read than
   /// is there already, so that whoever waits for it before sending the next line gets it.
   func judgeLines(of path: String) async throws {
-    let cases = paths.isEmpty ? [] : try load(areRunsElsewhere: true).cases
+    let cases = paths.isEmpty ? [] : try chosen(loadCases(areRunsElsewhere: true)).cases
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }

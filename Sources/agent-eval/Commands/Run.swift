@@ -68,12 +68,19 @@ struct Run: AsyncParsableCommand {
       """)
   var byCaseId = false
 
+  @Flag(
+    help: """
+      Judge again whenever a case file, an agent file or a log changes, until a signal comes.
+      """)
+  var watch = false
+
   @OptionGroup var output: ResultsOutput
 
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
     if filesFrom != nil {
+      guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
       try checkLineOptions()
     } else if byCaseId {
       throw ValidationError("--by-case-id goes with --files-from.")
@@ -94,7 +101,18 @@ struct Run: AsyncParsableCommand {
 
   func run() async throws {
     if let filesFrom { return try await judgeLines(of: filesFrom) }
-    let loaded = try load(areRunsElsewhere: runs != nil)
+    if watch { return try await keepWatching() }
+    let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
+    let cancellation = Cancellation()
+    let listener = SignalListener(cancellation)
+    defer { listener.stop() }
+    try output.finish(try await results(of: loaded, cancellation))
+  }
+
+  /// Judges the cases, or those of the shard, and shows how far it is.
+  func results(
+    of loaded: CaseLoader.Result, _ cancellation: Cancellation
+  ) async throws -> EvalResults {
     let shard = shard.flatMap(Shard.init(_:))
     let suite = try shard.map { _ in
       try Suite(
@@ -102,22 +120,17 @@ struct Run: AsyncParsableCommand {
         program: AgentEval.configuration.version, runsAgents: live)
     }
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
-    let cancellation = Cancellation()
-    let listener = SignalListener(cancellation)
-    defer { listener.stop() }
     let runner = try makeRunner(runnerOptions(cancellation), cancellation)
     let done = Mutex(0)
-    var results = await runner.run(cases) { result in
+    let results = await runner.run(cases) { result in
       done.withLock { done in
         done += 1
         Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
       }
     }
     Output.progress("")
-    if let shard, let suite {
-      results = suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
-    }
-    try output.finish(results)
+    guard let shard, let suite else { return results }
+    return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
   }
 
   /// How cases are run, as the options say.
@@ -176,10 +189,16 @@ struct Run: AsyncParsableCommand {
 
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }
 
-  /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
-  func load(areRunsElsewhere: Bool) throws -> CaseLoader.Result {
-    var loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere)
+  /// The cases of the arguments; what is wrong with them is printed.
+  func loadCases(areRunsElsewhere: Bool) -> CaseLoader.Result {
+    let loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere)
     Diagnostics.print(loaded.diagnostics)
+    return loaded
+  }
+
+  /// The cases to judge; exits with 2 where a file has a mistake or none is left.
+  func chosen(_ loaded: CaseLoader.Result) throws -> CaseLoader.Result {
+    var loaded = loaded
     if loaded.diagnostics.hasErrors { throw ExitCode(2) }
     guard !loaded.cases.isEmpty else { throw none("no cases in \(paths.joined(separator: ", "))") }
     guard let filter else { return loaded }

@@ -34,7 +34,7 @@ struct ResultsOutput: ParsableArguments {
   }
 
   /// Writes every report; returns whether one was lost.
-  private func write(_ results: EvalResults) throws -> Bool {
+  func write(_ results: EvalResults) throws -> Bool {
     let requests = try ReportRequest.all(report, takesOutput: json)
     let context = ReportContext.here
     var isLost = false
