@@ -35,10 +35,10 @@ struct WatchTests {
     try folder.write("runs/one.jsonl.gz", log)
     try folder.write("policies/p.yaml", "rules: [{id: all, verdict: allow}]\n")
     try folder.write("agents/a.yaml", agentFile(extra: "policy: ../policies/p.yaml"))
-    try folder.write("shared/sets.yaml", "sets: {ends: {stopReason: success}}\n")
+    try folder.write("common/sets.yaml", "sets: {ends: {stopReason: success}}\n")
     try folder.write(
       "cases/recorded.yaml",
-      "caseId: one\nrecording: ../runs/one.jsonl.gz\ninclude: ../shared/sets.yaml#ends\n")
+      "caseId: one\nrecording: ../runs/one.jsonl.gz\ninclude: ../common/sets.yaml#ends\n")
     try folder.write(
       "cases/made.yaml",
       "caseId: two\ninput: x\nagent: ../agents/a.yaml\nexpected: {answer: Done.}\n")
@@ -53,7 +53,7 @@ struct WatchTests {
     let outcome = try await Self.watch(
       """
       sed -i 's/Done/Other/' agents/a.yaml; wait_for 2
-      sed -i 's/success/blocked/' shared/sets.yaml; wait_for 3
+      sed -i 's/success/blocked/' common/sets.yaml; wait_for 3
       sed -i 's/allow/deny/' policies/p.yaml; wait_for 4
       cp other.gz runs/one.jsonl.gz; wait_for 5
       echo '{caseId: three, recording: ../runs/one.jsonl.gz, expected: {maxSteps: 9}}' >cases/new.yaml; wait_for 6
@@ -67,7 +67,7 @@ struct WatchTests {
       .map { String($0.dropFirst("agent-eval: ".count).dropLast(" changed.".count)) }
     #expect(
       changes == [
-        "agents/a.yaml", "shared/sets.yaml", "policies/p.yaml", "runs/one.jsonl.gz",
+        "agents/a.yaml", "common/sets.yaml", "policies/p.yaml", "runs/one.jsonl.gz",
         "cases/new.yaml", "cases/new.yaml",
       ])
     let totals = try #require(folder.text("out")).split(separator: "\n")
