@@ -101,6 +101,27 @@ public struct EvalRunner: Sendable {
     }
   }
 
+  /// Judges one log by each of some cases, whatever recordings or agents they name; none is run.
+  public func judge(_ cases: [EvalCase], onLog log: String) async -> EvalResults {
+    var results = EvalResults(cases: [], skipped: [])
+    for var evalCase in cases {
+      if isSkipped(evalCase), let skip = evalCase.skip {
+        results.skipped.append(SkippedCase(caseId: evalCase.caseId, reason: skip.reason))
+        continue
+      }
+      var result = CaseResult(
+        caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+      evalCase.recording = log
+      do {
+        result.trials = [try await judge(log, evalCase)]
+      } catch {
+        result.error = "\(error)"
+      }
+      results.cases.append(result)
+    }
+    return results
+  }
+
   /// Whether a case is left out, by the day that it is.
   private func isSkipped(_ evalCase: EvalCase) -> Bool {
     guard let skip = evalCase.skip else { return false }

@@ -30,13 +30,23 @@ public struct RunCatalogue: Sendable {
         add(path, under: caseId)
         continue
       }
-      let parts = path.split(separator: "/")
-      let stem = LogFiles.stem(of: String(parts.last ?? ""))
-      add(path, under: stem)
-      guard parts.count > 1 else { continue }
-      let folder = String(parts[parts.count - 2])
-      if !folder.hasSameUTF8(as: stem) { add(path, under: folder) }
+      for name in Self.fileNames(of: path) { add(path, under: name) }
     }
+  }
+
+  /// The names that a log's case may have: the one that its first event says, else those of its file
+  /// and of its folder.
+  static func names(of path: String) -> [String] {
+    if case .caseId(let caseId) = look(at: path) { return [caseId] }
+    return fileNames(of: path)
+  }
+
+  private static func fileNames(of path: String) -> [String] {
+    let parts = path.split(separator: "/")
+    let stem = LogFiles.stem(of: String(parts.last ?? ""))
+    guard parts.count > 1 else { return [stem] }
+    let folder = String(parts[parts.count - 2])
+    return folder.hasSameUTF8(as: stem) ? [stem] : [stem, folder]
   }
 
   private static func look(at path: String) -> Answer {

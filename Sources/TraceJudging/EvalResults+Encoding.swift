@@ -11,7 +11,13 @@ extension EvalResults {
       output.comma(before: index)
       output.add(cases[index])
     }
-    output.raw("],\"schema\":\"agent-eval/results/1\",\"skipped\":[")
+    output.raw("],\"schema\":")
+    output.string(Self.schema)
+    if let shard {
+      output.raw(",\"shard\":")
+      output.value(shard.json)
+    }
+    output.raw(",\"skipped\":[")
     for (index, skipped) in skipped.enumerated() {
       output.comma(before: index)
       output.raw("{\"caseId\":")
@@ -57,6 +63,8 @@ private struct ResultsText {
       scale /= 10
     }
   }
+
+  mutating func value(_ value: JSONValue) { CanonicalJSON.append(value, to: &bytes, form: .plain) }
 
   mutating func add(_ result: CaseResult) {
     raw("{\"caseId\":")

@@ -97,12 +97,18 @@ public struct EvalResults: Sendable {
   public var cases: [CaseResult]
   /// The cases that were left out.
   public var skipped: [SkippedCase]
+  /// Which part of a suite this is; `nil` for all of it.
+  public var shard: ResultsShard?
 
   /// Nothing is checked.
-  public init(cases: [CaseResult], skipped: [SkippedCase]) {
+  public init(cases: [CaseResult], skipped: [SkippedCase], shard: ResultsShard? = nil) {
     self.cases = cases
     self.skipped = skipped
+    self.shard = shard
   }
+
+  /// The format's name; keys are added to it and never renamed.
+  static let schema = "agent-eval/results/1"
 
   /// How many cases had each outcome.
   public func count(_ outcome: CaseOutcome) -> Int {
@@ -134,18 +140,19 @@ public struct EvalResults: Sendable {
   }
 
   /// 0 all passed; 1 a case failed; 2 one could not be judged, or there was nothing to judge; 3
-  /// inconclusive. 1 outranks 2, 2 outranks 3.
+  /// inconclusive. 1 outranks 2, 2 outranks 3. A shard with nothing to judge is 0: small suites have
+  /// such.
   public var exitCode: Int32 {
     let tally = tally
     if tally.fail > 0 { return 1 }
-    if tally.error > 0 || cases.isEmpty { return 2 }
+    if tally.error > 0 || (cases.isEmpty && shard == nil) { return 2 }
     return tally.inconclusive > 0 ? 3 : 0
   }
 
   /// The wire form, `agent-eval/results/1`.
   public var json: JSONValue {
-    [
-      "schema": "agent-eval/results/1", "cases": .array(cases.map(\.json)),
+    var object: JSONObject = [
+      "schema": .string(Self.schema), "cases": .array(cases.map(\.json)),
       "skipped": .array(
         skipped.map { ["caseId": .string($0.caseId), "reason": .string($0.reason)] }),
       "summary": [
@@ -153,5 +160,7 @@ public struct EvalResults: Sendable {
         "inconclusive": JSONValue(count(.inconclusive)), "error": JSONValue(count(.error)),
       ],
     ]
+    if let shard { object["shard"] = shard.json }
+    return .object(object)
   }
 }

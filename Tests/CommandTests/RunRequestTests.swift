@@ -10,7 +10,8 @@ struct RunRequestTests {
   private static let words = [
     "a.yaml", "EvalCases", "b c.jsonl", "é.json", "", "--runs", "--live", "--jobs", "--filter",
     "--out", "--no-summary", "--exec", "--json", "--report", "junit:r.xml", "junit", "nonsense",
-    "3", "0", "-1", "+2", "1025", "three", "[", "refund_*", "--", "-", "-h", "--help", "--version",
+    "--shard", "1/2", "--files-from", "--by-case-id", "--watch", "3", "0", "-1", "+2", "1025",
+    "three", "[", "refund_*", "--", "-", "-h", "--help", "--version",
     "--jobs=2", "--runs=x", "--out=", "--Live", "--liv", "help", "run",
   ]
 
@@ -47,7 +48,8 @@ struct RunRequestTests {
       request
         == RunRequest(
           paths: ["cases", "more.yaml"], runs: "runs", live: true, jobs: 2, filter: "refund_*",
-          out: "there", noSummary: true, exec: true, json: true, report: ["junit:r.xml"]))
+          out: "there", noSummary: true, exec: true,
+          output: ResultsDestination(json: true, report: ["junit:r.xml"])))
     #expect(request == Self.parsed(arguments))
   }
 

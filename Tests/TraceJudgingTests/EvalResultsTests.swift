@@ -37,7 +37,12 @@ struct EvalResultsTests {
     let skipped = (0..<random.next(below: 3)).map { _ in
       SkippedCase(caseId: text(), reason: text())
     }
-    return EvalResults(cases: cases, skipped: skipped)
+    let shard = ResultsShard(
+      index: 1, count: 1 + random.next(below: 9), suite: text(), suiteCases: random.next(below: 90),
+      places: (0..<cases.count).map { _ in random.next(below: 3_000_000_000) },
+      skippedPlaces: [1], program: text(), isWhole: random.next(below: 2) == 0)
+    return EvalResults(
+      cases: cases, skipped: skipped, shard: random.next(below: 2) == 0 ? nil : shard)
   }
 
   private struct Numbers {
@@ -56,5 +61,59 @@ struct EvalResultsTests {
     let results = Self.results(seed)
     let plain = CanonicalJSON.string(results.json, form: .plain)
     #expect(String(decoding: results.encoded, as: UTF8.self) == plain)
+  }
+
+  @Test("What was written is read again, whatever it holds", arguments: 0..<200 as Range<UInt64>)
+  func roundTrip(seed: UInt64) throws {
+    let results = Self.results(seed)
+    let read = try EvalResults(decoding: try JSONValue(parsing: results.encoded))
+    #expect(read.encoded == results.encoded)
+    #expect(read.shard == results.shard)
+  }
+
+  /// What is wrong with a text that should be results.
+  private static func fault(_ text: String) -> String? {
+    do {
+      _ = try EvalResults(decoding: try JSONValue(parsing: text))
+      return nil
+    } catch {
+      return "\(error)"
+    }
+  }
+
+  @Test(
+    "What is no results is refused, and says where",
+    arguments: [
+      ("[]", "schema: missing"), (#"{"schema": 1}"#, "schema: no text"),
+      (#"{"schema": "agent-eval/results/2"}"#, "schema: not agent-eval/results/1"),
+      (#"{"schema": "agent-eval/results/1"}"#, "cases: missing"),
+      (#"{"schema": "agent-eval/results/1", "cases": {}}"#, "cases: no list"),
+      (#"{"schema": "agent-eval/results/1", "cases": [3]}"#, "cases[0].caseId: missing"),
+    ])
+  func mistakes(text: String, fault: String) { #expect(Self.fault(text) == fault) }
+
+  @Test(
+    "What does not agree with itself is refused",
+    arguments: [
+      (#""outcome":"fail""#, #""outcome":"pass""#, "outcome"),
+      (#""fail":1"#, #""fail":0"#, "summary.fail: not the number of cases with this outcome"),
+      (#""events":[3]"#, #""events":[-3]"#, "events[0]: no whole number from 0"),
+      (#""events":[3]"#, #""events":[3e99]"#, "events[0]: no whole number from 0"),
+      (#""outcome":"fail","runId""#, #""outcome":"failed","runId""#, "trials[0].outcome"),
+    ])
+  func disagreement(text: String, replacement: String, place: String) {
+    var result = CaseResult(caseId: "c", position: "c.yaml:1")
+    result.trials = [
+      TrialResult(
+        runId: "r", log: "l", judgedFrom: "body",
+        judgement: Judgement(outcomes: [
+          ExpectationOutcome(expectation: "e", outcome: .fail, events: [3], message: "m")
+        ]))
+    ]
+    let sound = String(
+      decoding: EvalResults(cases: [result], skipped: []).encoded, as: UTF8.self)
+    #expect(Self.fault(sound) == nil)
+    let altered = sound.replacing(text, with: replacement)
+    #expect(altered != sound && Self.fault(altered)?.contains(place) == true, "\(altered)")
   }
 }

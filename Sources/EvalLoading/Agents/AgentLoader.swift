@@ -8,9 +8,12 @@ public struct Loaded<Value: Sendable>: Sendable {
   public var value: Value?
   /// Errors and warnings, sorted by file and line.
   public var diagnostics: [Diagnostic]
+  /// The paths of the files that were read.
+  public var files: [String]
 
   /// What was loaded; a value that comes with an error is dropped.
-  init(_ value: Value?, _ diagnostics: [Diagnostic]) {
+  init(_ value: Value?, _ diagnostics: [Diagnostic], files: [String] = []) {
+    self.files = files
     self.diagnostics = diagnostics.sorted()
     self.value = diagnostics.hasErrors ? nil : value
   }
@@ -51,7 +54,8 @@ public enum AgentLoader {
     reader.checkMentions(tools: agent.tools.map(\.definition.name))
     return Loaded(
       agent,
-      document.diagnostics + reader.diagnostics(path: document.path, in: root) + reader.attached)
+      document.diagnostics + reader.diagnostics(path: document.path, in: root) + reader.attached,
+      files: [document.path] + reader.files)
   }
 }
 

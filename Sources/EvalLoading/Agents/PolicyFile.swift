@@ -27,6 +27,7 @@ enum PolicyFile {
     case .string:
       guard let path = Shape<String>.path.read(value, reader) else { return nil }
       let loaded = PolicyLoader.read(path)
+      reader.files.append(path)
       reader.attached += loaded.diagnostics
       reader.adopt(loaded.mentions)
       if loaded.diagnostics.hasErrors {

@@ -16,6 +16,9 @@ public struct CaseLoader: Sendable {
     public var cases: [EvalCase]
     /// Errors and warnings, sorted by file and line.
     public var diagnostics: [Diagnostic]
+    /// The files that the cases rest on, those with what they share among them: each path once, sorted
+    /// by its bytes.
+    public var files: [String]
   }
 
   /// Loads the cases that files and folders hold.
@@ -44,7 +47,24 @@ public struct CaseLoader: Sendable {
           hint: file.isNamed ? "a case has at least “caseId” and “expected”" : nil))
     }
     return Result(
-      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted())
+      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted(),
+      files: batch.files)
+  }
+}
+
+extension CaseLoader {
+  /// Loads the case that one line of JSONL holds. Relative paths in it start from the folder of
+  /// `path`, which need not be there.
+  ///
+  /// - Parameter number: Which line it is, for messages.
+  public static func load(
+    line bytes: [UInt8], number: Int, path: String, limits: SourceLimits = SourceLimits()
+  ) -> Result {
+    var batch = CaseBatch(areRunsElsewhere: false, limits: limits)
+    batch.load(line: bytes, number: number, path: path)
+    return Result(
+      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted(),
+      files: batch.files)
   }
 }
 
@@ -67,6 +87,14 @@ struct CaseBatch {
     self.areRunsElsewhere = areRunsElsewhere
     self.limits = limits
     shared = SharedPartsFinder(limits: limits)
+  }
+
+  /// The files that cases were taken from and that they share, each once, sorted by bytes.
+  var files: [String] {
+    let paths = Set((cases.map(\.path) + shared.files).map { Array($0.utf8) })
+    return paths.sorted { $0.lexicographicallyPrecedes($1) }.map {
+      String(decoding: $0, as: UTF8.self)
+    }
   }
 
   /// What is wrong with files that cases share.
@@ -92,6 +120,20 @@ struct CaseBatch {
     let known = KnownExpectations()
     for root in document.roots { take(root, path: path, FieldReader(folder: folder, known: known)) }
     return nil
+  }
+
+  /// Takes in the case on a line that is no part of a file.
+  mutating func load(line bytes: [UInt8], number: Int, path: String) {
+    let folder = SourceFolder(ofFile: path)
+    parts = shared.parts(of: folder.path)
+    do {
+      let root = try SourceRoot(json: bytes, path: path, firstLine: number, limits: limits)
+      let reader = FieldReader(folder: folder)
+      take(root.value, TextPosition(line: number, column: 1), reader, path: path)
+      diagnostics += reader.diagnostics(path: path, in: root)
+    } catch {
+      diagnostics.append(error)
+    }
   }
 
   private mutating func loadLines(_ path: String) -> SourceDocument? {

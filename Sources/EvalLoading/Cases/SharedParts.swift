@@ -158,6 +158,8 @@ struct SharedPartsFinder {
   private var byFolder: [String: SharedParts] = [:]
   private var byFile: [String: SharedParts] = [:]
   private(set) var diagnostics: [Diagnostic] = []
+  /// The files that were read.
+  private(set) var files: [String] = []
 
   init(limits: SourceLimits) { self.limits = limits }
 
@@ -201,6 +203,7 @@ struct SharedPartsFinder {
   /// Reads what a file shares; what is wrong with it is told once.
   mutating func read(_ file: String) -> SharedParts.Draft {
     var draft = SharedParts.Draft()
+    files.append(file)
     let document = SourceDocument(path: file, limits: limits)
     diagnostics += document.diagnostics
     let folder = SourceFolder(ofFile: file)

@@ -42,6 +42,8 @@ final class FieldReader {
   private(set) var adopted: [(mention: ToolMention, place: Diagnostic)] = []
   /// What is wrong with other files that this one leads to.
   var attached: [Diagnostic] = []
+  /// The paths of other files that were read on the way.
+  var files: [String] = []
   /// The folder that relative paths in this file start from.
   let folder: SourceFolder
   /// What was read before in files of this folder.

@@ -17,6 +17,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case event
   /// What `agent-eval run --json` prints.
   case results
+  /// A line that `agent-eval run --files-from` prints.
+  case outcome
 
   /// The schema. Made anew each time.
   public var json: JSONValue {
@@ -27,6 +29,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
       case .policy: Self.object(PolicyFile.fields)
       case .event: EventSchema.line
       case .results: ResultsSchema.results
+      case .outcome: ResultsSchema.line
       }
     var schema = body
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -54,6 +57,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .policy: "agent-eval policy file"
     case .event: "agent-eval run log line"
     case .results: "agent-eval results"
+    case .outcome: "agent-eval outcome line"
     }
   }
 
@@ -64,6 +68,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .policy: "Ordered rules about which calls may run. See Docs/agent-files.md."
     case .event: "One event or mark, references resolved. See Docs/log-format.md."
     case .results: "The outcomes of cases, their trials and their expectations."
+    case .outcome: "What became of one line of input. See Docs/continuous-integration.md."
     }
   }
 }

@@ -1,7 +1,7 @@
 import AgentTrace
 import TraceJudging
 
-/// The schema of what `agent-eval run --json` prints.
+/// The schemas of what `agent-eval run` prints for programs.
 enum ResultsSchema {
   static var results: JSONObject {
     [
@@ -14,6 +14,10 @@ enum ResultsSchema {
         "cases": [
           "type": "array", "items": ["$ref": "#/$defs/case"],
           "description": "One for each case that was to be judged.",
+        ],
+        "shard": [
+          "$ref": "#/$defs/shard",
+          "description": "Which part of a suite this is, with --shard; all of it without.",
         ],
         "summary": [
           "type": "object", "description": "How many cases had each outcome.",
@@ -30,6 +34,32 @@ enum ResultsSchema {
                 )
               })),
         ],
+      ],
+      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation, "shard": shard],
+    ]
+  }
+
+  /// A line that `agent-eval run --files-from` prints.
+  static var line: JSONObject {
+    [
+      "type": "object", "required": ["line", "input", "outcome", "cases"],
+      "properties": [
+        "line": [
+          "type": "integer", "minimum": 1, "description": "Which line of the input it answers.",
+        ],
+        "input": [
+          "type": "string",
+          "description":
+            "That line; what is no UTF-8 is replaced, and of one that is too long the beginning stands here.",
+        ],
+        "outcome": [
+          "enum": caseOutcome, "description": "What all its cases say together.",
+        ],
+        "cases": [
+          "type": "array", "items": ["$ref": "#/$defs/case"],
+          "description": "One for each case that the log was judged by.",
+        ],
+        "error": ["type": "string", "description": "Why the log was judged by none."],
       ],
       "$defs": ["case": evalCase, "trial": trial, "expectation": expectation],
     ]
@@ -48,6 +78,37 @@ enum ResultsSchema {
       "trials": [
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",
+      ],
+    ],
+  ]
+
+  private static let shard: JSONValue = [
+    "type": "object",
+    "required": [
+      "index", "of", "suite", "suiteCases", "places", "skippedPlaces", "program", "isWhole",
+    ],
+    "properties": [
+      "index": ["type": "integer", "minimum": 1, "description": "Which shard it is."],
+      "of": ["type": "integer", "minimum": 1, "description": "How many shards there are."],
+      "suite": [
+        "type": "string",
+        "description":
+          "A digest of the cases, their files and the options: the same in shards that belong together.",
+      ],
+      "suiteCases": [
+        "type": "integer", "minimum": 0, "description": "How many cases all shards have together.",
+      ],
+      "places": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "Where each of cases stands in the suite, from 0.",
+      ],
+      "skippedPlaces": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "The same for each of skipped.",
+      ],
+      "program": ["type": "string", "description": "The version of agent-eval that judged."],
+      "isWhole": [
+        "type": "boolean", "description": "Whether every case was judged before the run ended.",
       ],
     ],
   ]

@@ -84,6 +84,13 @@ public struct ResultsReport {
     }
     lines.append("")
     lines.append(tally(of: results))
+    if let shard = results.shard {
+      let cut = shard.isWhole ? "" : "; it was called off before its end"
+      lines.append(
+        painter.paint(
+          "shard \(shard.index) of \(shard.count), which have "
+            + "\(Figures.count(shard.suiteCases, "case"))\(cut)", .faint))
+    }
     return lines
   }
 

@@ -1,5 +1,4 @@
 import ArgumentParser
-import TraceReporting
 
 /// Judges cases.
 struct Run: AsyncParsableCommand {
@@ -12,7 +11,7 @@ struct Run: AsyncParsableCommand {
       """)
 
   @Argument(help: "Case files, or folders of them.")
-  var paths: [String]
+  var paths: [String] = []
 
   @Option(help: "A folder of recorded runs, for cases that name no recording.")
   var runs: String?
@@ -39,22 +38,40 @@ struct Run: AsyncParsableCommand {
   @Flag(help: "Start the programs by which cases are judged (exec).")
   var exec = false
 
-  @Flag(help: "Print the results as one JSON object.")
-  var json = false
+  @Option(
+    help: ArgumentHelp(
+      "Judge one of so many parts of the cases; `merge` puts their results together.",
+      valueName: "i/n"))
+  var shard: String?
 
   @Option(
     help: ArgumentHelp(
       """
-      Write a report, to standard output where no file is named; may be given several times. \
-      Formats: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")).
-      """, valueName: "format[:file]"))
-  var report: [String] = []
+      Judge the logs whose paths stand in this file, one a line, or come on standard input (-); \
+      print one outcome a line, in their order, each at once. Ends with 0 whatever the outcomes.
+      """, valueName: "file"))
+  var filesFrom: String?
+
+  @Flag(
+    help: """
+      With --files-from: judge each log by the case that it was made for, rather than by every case.
+      """)
+  var byCaseId = false
+
+  @Flag(
+    help: """
+      Judge again whenever a case file, an agent file or a log changes, until a signal comes.
+      """)
+  var watch = false
+
+  @OptionGroup var output: ResultsOutput
 
   /// What is asked for.
   var request: RunRequest {
     RunRequest(
       paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out,
-      noSummary: noSummary, exec: exec, json: json, report: report)
+      noSummary: noSummary, exec: exec, shard: shard, filesFrom: filesFrom, byCaseId: byCaseId,
+      watch: watch, output: output.destination)
   }
 
   func validate() throws { try request.validate() }

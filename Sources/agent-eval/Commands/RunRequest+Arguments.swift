@@ -23,7 +23,7 @@ extension RunRequest {
       }
       names.append(argument)
     }
-    guard !paths.isEmpty, (try? validate()) != nil else { return nil }
+    guard (try? validate()) != nil else { return nil }
   }
 
   private mutating func take(flag name: String) -> Bool {
@@ -31,7 +31,9 @@ extension RunRequest {
     case "--live": live = true
     case "--no-summary": noSummary = true
     case "--exec": exec = true
-    case "--json": json = true
+    case "--json": output.json = true
+    case "--by-case-id": byCaseId = true
+    case "--watch": watch = true
     default: return false
     }
     return true
@@ -46,7 +48,9 @@ extension RunRequest {
       jobs = number
     case "--filter": filter = value
     case "--out": out = value
-    case "--report": report = [value]
+    case "--report": output.report = [value]
+    case "--shard": shard = value
+    case "--files-from": filesFrom = value
     default: return false
     }
     return true

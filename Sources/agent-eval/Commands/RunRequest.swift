@@ -20,16 +20,27 @@ struct RunRequest: Hashable {
   var out: String?
   var noSummary = false
   var exec = false
-  var json = false
-  var report: [String] = []
+  var shard: String?
+  var filesFrom: String?
+  var byCaseId = false
+  var watch = false
+  var output = ResultsDestination()
 
   func validate() throws {
+    try output.validate()
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
-    do {
-      _ = try ReportRequest.all(report, takesOutput: json)
-    } catch {
-      throw ValidationError("--report: \(error).")
+    if filesFrom != nil {
+      guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
+      try checkLineOptions()
+    } else if byCaseId {
+      throw ValidationError("--by-case-id goes with --files-from.")
+    } else if paths.isEmpty {
+      throw ValidationError("Missing expected argument '<paths> ...'")
+    }
+    if let shard, Shard(shard) == nil {
+      throw ValidationError(
+        Visible.line("--shard takes i/n: the i-th of n parts, as 2/4; not “\(shard)”."))
     }
     guard let filter else { return }
     do {
@@ -39,15 +50,50 @@ struct RunRequest: Hashable {
     }
   }
 
-  /// Judges, tells of it, and ends the process; returns only by throwing.
+  /// Judges, tells of it, and ends the process where results say with what code; else it returns, or
+  /// throws what stopped it.
   func perform() async throws {
-    let cases = try load()
+    if let filesFrom { return try await judgeLines(of: filesFrom) }
+    if watch { return try await keepWatching() }
+    let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
+    let results = try await results(of: loaded, cancellation)
+    let code = try output.finish(results)
+    // Not taken apart first: of thousands of cases that takes a while.
+    withExtendedLifetime((loaded, results)) { AgentEval.end(code) }
+  }
+
+  /// Judges the cases, or those of the shard, and shows how far it is.
+  func results(
+    of loaded: CaseLoader.Result, _ cancellation: Cancellation
+  ) async throws -> EvalResults {
+    let shard = shard.flatMap(Shard.init(_:))
+    let suite = try shard.map { _ in
+      try Suite(
+        loaded.cases, files: loaded.files, conditions: conditions,
+        program: AgentEval.configuration.version, runsAgents: live)
+    }
+    let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
+    let runner = try makeRunner(runnerOptions(cancellation), cancellation)
+    let done = Mutex(0)
+    let results = await runner.run(cases) { result in
+      done.withLock { done in
+        done += 1
+        Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
+      }
+    }
+    Output.progress("")
+    guard let shard, let suite else { return results }
+    return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
+  }
+
+  /// How cases are run, as the options say.
+  func runnerOptions(_ cancellation: Cancellation) -> EvalRunner.Options {
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
-      usesSummaries: !noSummary && !Screen.isCI, files: RunFiles(output: out))
+      usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
     if exec {
       options.runProgram = { program, input in
@@ -72,7 +118,14 @@ struct RunRequest: Hashable {
         }
       }
     }
-    let runner = try EvalRunner(
+    return options
+  }
+
+  /// Who judges, with what reaches the outside world.
+  func makeRunner(
+    _ options: EvalRunner.Options, _ cancellation: Cancellation
+  ) throws -> EvalRunner {
+    try EvalRunner(
       options: options,
       cancellation: cancellation, makeClock: { SystemClock(cancellation: cancellation) },
       makeBoundary: { agent, conditions in
@@ -80,70 +133,44 @@ struct RunRequest: Hashable {
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
           cancellation: conditions.cancellation)
       })
-    let done = Mutex(0)
-    let results = await runner.run(cases) { result in
-      done.withLock { done in
-        done += 1
-        Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
-      }
-    }
-    Output.progress("")
-    try report(results)
-    withExtendedLifetime((cases, runner, results)) { AgentEval.end(results.exitCode) }
   }
 
-  /// The cases to judge; exits with 2 and everything that is wrong where a file has a mistake.
-  private func load() throws -> [EvalCase] {
-    let loaded = CaseLoader.load(paths, areRunsElsewhere: runs != nil)
+  /// What shards that belong together have in common beside their cases.
+  private var conditions: JSONObject {
+    [
+      "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
+      "runs": runs.map(JSONValue.string) ?? .null,
+    ]
+  }
+
+  private var usesSummaries: Bool { !noSummary && !Screen.isCI }
+
+  /// The cases of the arguments; what is wrong with them is printed.
+  func loadCases(areRunsElsewhere: Bool) -> CaseLoader.Result {
+    let loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere)
     Diagnostics.print(loaded.diagnostics)
+    return loaded
+  }
+
+  /// The cases to judge; exits with 2 where a file has a mistake or none is left.
+  func chosen(_ loaded: CaseLoader.Result) throws -> CaseLoader.Result {
+    var loaded = loaded
     if loaded.diagnostics.hasErrors { throw ExitCode(2) }
-    guard let filter else {
-      return try nonEmpty(loaded.cases, "no cases in \(paths.joined(separator: ", "))")
-    }
+    guard !loaded.cases.isEmpty else { throw none("no cases in \(paths.joined(separator: ", "))") }
+    guard let filter else { return loaded }
     let glob = try Glob(filter)
-    let chosen = loaded.cases.filter { evalCase in
-      glob.matches(evalCase.caseId) || evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
+    let count = loaded.cases.count
+    loaded.cases.removeAll { evalCase in
+      !glob.matches(evalCase.caseId) && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
     }
-    return try nonEmpty(
-      chosen, "none of \(loaded.cases.count) cases has an id or a tag like \(filter)")
+    guard !loaded.cases.isEmpty else {
+      throw none("none of \(count) cases has an id or a tag like \(filter)")
+    }
+    return loaded
   }
 
-  private func nonEmpty(_ cases: [EvalCase], _ message: String) throws -> [EvalCase] {
-    guard cases.isEmpty else { return cases }
+  private func none(_ message: String) -> ExitCode {
     Output.error(Visible.line("agent-eval: \(message)."))
-    throw ExitCode(2)
-  }
-
-  /// Files first, so that they are there even where nobody reads the output to its end. A case that
-  /// failed outranks a report that is lost.
-  private func report(_ results: EvalResults) throws {
-    let requests = try ReportRequest.all(report, takesOutput: json)
-    let context = ReportContext.here
-    var isLost = false
-    for request in requests {
-      guard let file = request.file else { continue }
-      do {
-        try ReportFiles.write(request.format.bytes(of: results, in: context), to: file)
-      } catch {
-        Output.error(Visible.line("agent-eval: \(error)"))
-        isLost = true
-      }
-    }
-    let requested = requests.first { $0.file == nil && $0.format != .github }
-    if json {
-      Output.jsonLine(results.encoded)
-    } else if let requested {
-      Output.bytes(requested.format.bytes(of: results, in: context))
-    } else {
-      let report = ResultsReport(painter: Screen.painter, width: Screen.width)
-      let lines = report.lines(for: results)
-      Output.lines(GitHubActions.isHere ? Workflow.quoting(lines) : lines)
-    }
-    if requests.contains(where: { $0.file == nil && $0.format == .github }) {
-      isLost =
-        !GitHubActions.tell(
-          results, in: context, besideResults: !json && requested == nil) || isLost
-    }
-    if isLost, results.exitCode != 1 { throw ExitCode(2) }
+    return ExitCode(2)
   }
 }

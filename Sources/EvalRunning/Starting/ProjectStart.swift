@@ -1,0 +1,126 @@
+import AgentTrace
+import Glibc
+
+/// The first files of a project that uses agent-eval: a case, an agent, its policy and a workflow.
+public struct ProjectStart: Sendable {
+  /// A system for continuous integration that a workflow is made for. Raw values are words of the
+  /// command line.
+  public enum Service: String, Sendable, CaseIterable {
+    /// GitHub Actions.
+    case github
+    /// GitLab CI.
+    case gitlab
+    /// No workflow.
+    case none
+  }
+
+  /// A file to be made.
+  public struct File: Sendable, Hashable {
+    /// From the project's folder.
+    public var path: String
+    /// What it holds.
+    public var text: String
+    /// Whether one that is there already is as good.
+    var mayBeThere = false
+  }
+
+  /// Why nothing was made.
+  public struct Refusal: Error, Hashable, Sendable, CustomStringConvertible {
+    /// In words for a person, without an end.
+    public var reason: String
+
+    public var description: String { reason }
+  }
+
+  /// The folder of the cases, from the project's folder.
+  public static let casesFolder = "EvalCases"
+
+  /// All files, in the order in which somebody new would read them.
+  public let files: [File]
+
+  /// - Parameter version: That of this program: a workflow asks for the same.
+  public init(for service: Service, version: String) {
+    var files = [
+      File(path: "\(Self.casesFolder)/refunds.yaml", text: StartingFiles.cases),
+      File(path: "agents/support.yaml", text: StartingFiles.agent),
+      File(path: "policies/support.yaml", text: StartingFiles.policy),
+    ]
+    switch service {
+    case .github:
+      files.append(
+        File(
+          path: ".github/workflows/evals.yml", text: StartingFiles.gitHubWorkflow(version: version))
+      )
+    case .gitlab:
+      files.append(
+        File(path: ".gitlab-ci.yml", text: StartingFiles.gitLabPipeline(version: version)))
+    case .none: break
+    }
+    // Runs that are recorded on the way are nobody's to commit; the folder says so itself.
+    files.append(File(path: ".agent-eval/.gitignore", text: "*\n", mayBeThere: true))
+    self.files = files
+  }
+
+  /// Makes all files in a folder, and the folders on their way; all of them or none.
+  ///
+  /// - Parameter folder: The project's folder; empty for the one that this process works in.
+  /// - Throws: ``Refusal`` where one is there already, whatever it holds, or cannot be made.
+  public func write(to folder: String) throws(Refusal) {
+    let taken = files.filter { !$0.mayBeThere }.map { Self.path($0, folder) }.filter(Self.isThere)
+    guard taken.isEmpty else {
+      throw Refusal(
+        reason: "nothing was made: \(taken.joined(separator: ", ")) "
+          + (taken.count == 1 ? "is there already" : "are there already"))
+    }
+    var made: [String] = []
+    for file in files {
+      let path = Self.path(file, folder)
+      if file.mayBeThere, Self.isThere(path) { continue }
+      do throws(Refusal) {
+        try Self.write(file.text, to: path) { made.append($0) }
+      } catch {
+        // Folders that were not there before hold nothing else.
+        for path in made.reversed() where unlink(path) != 0 { rmdir(path) }
+        throw error
+      }
+    }
+  }
+
+  private static func path(_ file: File, _ folder: String) -> String {
+    folder.isEmpty ? file.path : "\(folder)/\(file.path)"
+  }
+
+  private static func isThere(_ path: String) -> Bool {
+    var status = stat()
+    return lstat(path, &status) == 0
+  }
+
+  private static func write(
+    _ text: String, to path: String, _ note: (String) -> Void
+  ) throws(Refusal) {
+    for index in path.indices where path[index] == "/" && index != path.startIndex {
+      let folder = String(path[..<index])
+      if mkdir(folder, 0o777) == 0 { note(folder) }
+    }
+    // Never through a link, never over what came to be in the meantime.
+    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
+    guard file >= 0 else { throw failure(path) }
+    note(path)
+    var rest = Array(text.utf8)[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      guard count >= 0 || errno == EINTR else {
+        let error = failure(path)
+        close(file)
+        throw error
+      }
+      rest = rest.dropFirst(max(0, count))
+    }
+    guard close(file) == 0 else { throw failure(path) }
+  }
+
+  private static func failure(_ path: String) -> Refusal {
+    Refusal(
+      reason: "nothing was made: \(path) cannot be written: \(String(cString: strerror(errno)))")
+  }
+}

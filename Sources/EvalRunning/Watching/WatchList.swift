@@ -1,0 +1,105 @@
+import AgentRuntime
+import AgentTrace
+public import EvalLoading
+import Glibc
+import TraceJudging
+import TraceStorage
+
+/// The files that outcomes rest on: what they are is looked up anew each time, since files come and go.
+public struct WatchList: Sendable {
+  /// Files by themselves.
+  private var files: Set<[UInt8]> = []
+  /// Folders, and the endings of the names below them that count.
+  private var folders: [(path: String, endings: [String])] = []
+
+  private static let caseEndings = [".yaml", ".yml", ".json", ".jsonl"]
+  private static let logEndings = [LogFormat.suffix, LogFormat.suffix + LogFormat.openSuffix]
+  /// How deep folders are searched.
+  private static let depthLimit = 64
+
+  /// - Parameters:
+  ///   - paths: Case files and folders of them.
+  ///   - runsFolder: A folder of logs; `nil` where there is none.
+  public init(paths: [String], runsFolder: String?) {
+    for path in paths {
+      add(path)
+      folders.append((path, Self.caseEndings))
+    }
+    if let runsFolder { folders.append((runsFolder, Self.logEndings)) }
+  }
+
+  /// Adds what cases rest on: the files that they came from and may share, their recordings, their
+  /// agents with what these name, and the programs that judge along.
+  public mutating func add(_ loaded: CaseLoader.Result) {
+    for path in loaded.files {
+      add(path)
+      // A file that cases share may come to be.
+      add(Self.folder(of: path) + "defaults.yaml")
+    }
+    var agents: Set<[UInt8]> = []
+    for evalCase in loaded.cases {
+      if let recording = evalCase.recording {
+        add(recording)
+        add(recording + LogFormat.openSuffix)
+      }
+      for program in evalCase.expected.programs {
+        add(command: program.command, in: program.folder ?? ".")
+      }
+      if let agent = evalCase.agent, agents.insert(Array(agent.utf8)).inserted { add(agent: agent) }
+    }
+  }
+
+  private mutating func add(agent path: String) {
+    add(path)
+    let loaded = AgentLoader.load(path)
+    for file in loaded.files { add(file) }
+    for tool in loaded.value?.tools ?? [] {
+      guard case .command(let command) = tool.implementation else { continue }
+      add(command: command.arguments, in: loaded.value?.folder ?? ".")
+    }
+  }
+
+  /// Adds the program of a command and its script, where they are named by a path.
+  private mutating func add(command: [String], in folder: String) {
+    for word in command.prefix(2) where word.utf8.contains(UInt8(ascii: "/")) {
+      add(word.utf8.first == UInt8(ascii: "/") ? word : "\(folder)/\(word)")
+    }
+  }
+
+  private mutating func add(_ path: String) { files.insert(Array(path.utf8)) }
+
+  /// Every path to be looked at, in no order: files that are not there too.
+  var paths: Set<String> {
+    var paths = Set(files.map { String(decoding: $0, as: UTF8.self) })
+    for folder in folders {
+      Self.search(folder.path, depth: 0) { path in
+        if folder.endings.contains(where: path.hasSuffix) { paths.insert(path) }
+      }
+    }
+    return paths
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "" }
+    return String(path[...slash])
+  }
+
+  private static func search(_ folder: String, depth: Int, _ found: (String) -> Void) {
+    guard depth < depthLimit, let stream = opendir(folder) else { return }
+    defer { closedir(stream) }
+    while let entry = readdir(stream) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { raw in
+        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      guard name.utf8.first != UInt8(ascii: ".") else { continue }
+      let path = folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
+      var status = stat()
+      guard lstat(path, &status) == 0 else { continue }
+      if status.st_mode & S_IFMT == S_IFDIR {
+        search(path, depth: depth + 1, found)
+      } else {
+        found(path)
+      }
+    }
+  }
+}

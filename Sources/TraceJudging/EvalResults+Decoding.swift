@@ -1,0 +1,155 @@
+public import AgentTrace
+
+/// Why a value is no results of this program.
+public struct ResultsError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// Where in the value, such as `cases[3].outcome`; empty for all of it.
+  public var place: String
+  /// What is wrong there.
+  public var reason: String
+
+  public var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
+}
+
+extension EvalResults {
+  /// Reads the wire form, `agent-eval/results/1`; keys that are not known are passed over.
+  ///
+  /// What can be worked out from the rest has to agree with it: the outcomes of runs and cases, and
+  /// the summary.
+  ///
+  /// - Throws: ``ResultsError`` at the first thing that is not as it should be.
+  public init(decoding json: JSONValue) throws(ResultsError) {
+    let reader = ResultsReader(value: json, place: "")
+    let schema = try reader.text("schema")
+    guard schema.hasSameUTF8(as: Self.schema) else {
+      throw reader.error("schema", "not \(Self.schema)")
+    }
+    cases = try reader.list("cases").map { element throws(ResultsError) in
+      try CaseResult(reading: element)
+    }
+    skipped = try reader.list("skipped").map { element throws(ResultsError) in
+      SkippedCase(caseId: try element.text("caseId"), reason: try element.text("reason"))
+    }
+    shard = json["shard"] == nil ? nil : try ResultsShard(reading: reader.member("shard"))
+    let summary = try reader.member("summary")
+    for outcome in CaseOutcome.allCases {
+      guard try summary.number(outcome.rawValue) == count(outcome) else {
+        throw summary.error(outcome.rawValue, "not the number of cases with this outcome")
+      }
+    }
+  }
+}
+
+extension CaseResult {
+  fileprivate init(reading reader: ResultsReader) throws(ResultsError) {
+    self.init(caseId: try reader.text("caseId"), position: try reader.text("position"))
+    error = try reader.textIfThere("error")
+    trials = try reader.list("trials").map { element throws(ResultsError) in
+      try TrialResult(reading: element)
+    }
+    try reader.check(outcome)
+  }
+}
+
+extension TrialResult {
+  fileprivate init(reading reader: ResultsReader) throws(ResultsError) {
+    let outcomes = try reader.list("expectations").map { element throws(ResultsError) in
+      try ExpectationOutcome(reading: element)
+    }
+    let warnings = try reader.list("warnings").map { element throws(ResultsError) in
+      try element.text()
+    }
+    self.init(
+      runId: try reader.text("runId"), log: try reader.text("log"),
+      judgedFrom: try reader.text("judgedFrom"),
+      judgement: Judgement(outcomes: outcomes, warnings: warnings))
+    try reader.check(outcome)
+  }
+}
+
+extension ExpectationOutcome {
+  fileprivate init(reading reader: ResultsReader) throws(ResultsError) {
+    guard let outcome = Outcome(rawValue: try reader.text("outcome")) else {
+      throw reader.error("outcome", "no outcome of an expectation")
+    }
+    self.init(
+      expectation: try reader.text("expectation"), outcome: outcome,
+      events: try reader.numbers("events"), message: try reader.text("message"),
+      expected: try reader.textIfThere("expected"), actual: try reader.textIfThere("actual"))
+    guard let word = try reader.textIfThere("severity") else { return }
+    guard let severity = Severity(rawValue: word) else {
+      throw reader.error("severity", "no severity")
+    }
+    self.severity = severity
+  }
+}
+
+extension ResultsShard {
+  fileprivate init(reading reader: ResultsReader) throws(ResultsError) {
+    guard let isWhole = reader.value["isWhole"]?.boolValue else {
+      throw reader.error("isWhole", "not true or false")
+    }
+    self.init(
+      index: try reader.number("index"), count: try reader.number("of"),
+      suite: try reader.text("suite"), suiteCases: try reader.number("suiteCases"),
+      places: try reader.numbers("places"), skippedPlaces: try reader.numbers("skippedPlaces"),
+      program: try reader.text("program"), isWhole: isWhole)
+  }
+}
+
+/// A value within results, and the way that leads to it.
+private struct ResultsReader {
+  var value: JSONValue
+  var place: String
+
+  func error(_ key: String, _ reason: String) -> ResultsError {
+    ResultsError(place: place.isEmpty ? key : "\(place).\(key)", reason: reason)
+  }
+
+  func member(_ key: String) throws(ResultsError) -> ResultsReader {
+    guard let member = value[key] else { throw error(key, "missing") }
+    return ResultsReader(value: member, place: place.isEmpty ? key : "\(place).\(key)")
+  }
+
+  func text() throws(ResultsError) -> String {
+    guard let text = value.stringValue else {
+      throw ResultsError(place: place, reason: "no text")
+    }
+    return text
+  }
+
+  func text(_ key: String) throws(ResultsError) -> String { try member(key).text() }
+
+  func textIfThere(_ key: String) throws(ResultsError) -> String? {
+    value[key] == nil ? nil : try text(key)
+  }
+
+  func number() throws(ResultsError) -> Int {
+    guard let number = value.intValue, number >= 0 else {
+      throw ResultsError(place: place, reason: "no whole number from 0")
+    }
+    return number
+  }
+
+  func number(_ key: String) throws(ResultsError) -> Int { try member(key).number() }
+
+  func numbers(_ key: String) throws(ResultsError) -> [Int] {
+    try list(key).map { element throws(ResultsError) in try element.number() }
+  }
+
+  func list(_ key: String) throws(ResultsError) -> [ResultsReader] {
+    let member = try member(key)
+    guard let elements = member.value.arrayValue else {
+      throw ResultsError(place: member.place, reason: "no list")
+    }
+    return elements.enumerated().map {
+      ResultsReader(value: $1, place: "\(member.place)[\($0)]")
+    }
+  }
+
+  /// Sees to it that the outcome told is the one that the rest makes.
+  func check(_ outcome: CaseOutcome) throws(ResultsError) {
+    guard try text("outcome").hasSameUTF8(as: outcome.rawValue) else {
+      throw error("outcome", "the rest makes it “\(outcome.rawValue)”")
+    }
+  }
+}

@@ -1,0 +1,46 @@
+public import AgentTrace
+
+/// Which part of a suite some results tell of, and what has to be known to put the parts together.
+public struct ResultsShard: Sendable, Hashable {
+  /// Which shard it is, from 1.
+  public var index: Int
+  /// How many shards the suite was split into.
+  public var count: Int
+  /// The digest of the suite: shards with different ones do not belong together.
+  public var suite: String
+  /// How many cases all shards have together, those that are left out among them.
+  public var suiteCases: Int
+  /// Where each of the results' cases stands among those of the suite, from 0.
+  public var places: [Int]
+  /// The same for each case that was left out.
+  public var skippedPlaces: [Int]
+  /// The version of the program that judged.
+  public var program: String
+  /// Whether every case of the shard was judged; not where the run was called off.
+  public var isWhole: Bool
+
+  /// Nothing is checked.
+  public init(
+    index: Int, count: Int, suite: String, suiteCases: Int, places: [Int],
+    skippedPlaces: [Int] = [], program: String, isWhole: Bool = true
+  ) {
+    self.index = index
+    self.count = count
+    self.suite = suite
+    self.suiteCases = suiteCases
+    self.places = places
+    self.skippedPlaces = skippedPlaces
+    self.program = program
+    self.isWhole = isWhole
+  }
+
+  /// The wire form: the key `shard` of results.
+  public var json: JSONValue {
+    [
+      "index": JSONValue(index), "of": JSONValue(count), "suite": .string(suite),
+      "suiteCases": JSONValue(suiteCases), "places": .array(places.map { JSONValue($0) }),
+      "skippedPlaces": .array(skippedPlaces.map { JSONValue($0) }), "program": .string(program),
+      "isWhole": .bool(isWhole),
+    ]
+  }
+}

@@ -1,0 +1,33 @@
+import ArgumentParser
+import EvalRunning
+import TraceReporting
+
+/// Starts a project.
+struct Init: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "init",
+    abstract: "Make a project's first case, agent, policy and workflow.",
+    discussion: """
+      What is made passes. Nothing that is there is overwritten: where one of the files exists, none \
+      is made, and the exit code is 2.
+      """)
+
+  @Argument(help: "The project's folder; made where it is not there.")
+  var folder = "."
+
+  @Option(
+    help: "The workflow: \(ProjectStart.Service.allCases.map(\.rawValue).joined(separator: ", ")).")
+  var ci = ProjectStart.Service.github
+
+  func run() async throws {
+    let start = ProjectStart(for: ci, version: AgentEval.configuration.version)
+    try start.write(to: folder == "." ? "" : folder)
+    for file in start.files { Output.line(Visible.line("made   \(path(file.path))")) }
+    Output.line(Visible.line("next   agent-eval run \(path(ProjectStart.casesFolder))"))
+  }
+
+  /// A path of the project as seen from here.
+  private func path(_ name: String) -> String { folder == "." ? name : "\(folder)/\(name)" }
+}
+
+extension ProjectStart.Service: ExpressibleByArgument {}

@@ -1,0 +1,48 @@
+import AgentTrace
+import ArgumentParser
+import EvalRunning
+import TraceJudging
+import TraceReporting
+
+/// Puts the results of shards together.
+struct Merge: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "merge",
+    abstract: "Put the results of shards together, as if one run had judged all cases.",
+    discussion: """
+      Takes the JSON that `run --shard` printed, or wrote with `--report json:FILE`, of each shard, \
+      in any order. Exits as `run` does; with 2 where a shard is missing, is there twice with \
+      different results, or belongs to something else.
+      """)
+
+  @Argument(help: "The results of each shard, as JSON.")
+  var files: [String]
+
+  @OptionGroup var output: ResultsOutput
+
+  func run() throws {
+    let parts = try files.map { file in
+      do {
+        let json = try JSONValue(parsing: try InputFiles.all(of: file))
+        return ShardMerge.Part(name: file, results: try EvalResults(decoding: json))
+      } catch let error as InputFiles.Failure {
+        throw error
+      } catch {
+        throw NoResults(file: file, reason: "\(error)")
+      }
+    }
+    let merge = try ShardMerge(parts)
+    for note in merge.notes { Output.error(Visible.line("agent-eval: \(note).")) }
+    AgentEval.end(try output.destination.finish(merge.results))
+  }
+
+  /// A file that is something else, or half of one.
+  private struct NoResults: Error, CustomStringConvertible {
+    var file: String
+    var reason: String
+
+    var description: String {
+      "\(file) holds no results of a shard, or only a part of them: \(reason)"
+    }
+  }
+}

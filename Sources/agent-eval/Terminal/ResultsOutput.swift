@@ -1,0 +1,79 @@
+import ArgumentParser
+import TraceJudging
+import TraceReporting
+
+/// The options that say where results go.
+struct ResultsOutput: ParsableArguments {
+  @Flag(help: "Print the results as one JSON object.")
+  var json = false
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      Write a report, to standard output where no file is named; may be given several times. \
+      Formats: \(ReportFormat.allCases.map(\.rawValue).joined(separator: ", ")).
+      """, valueName: "format[:file]"))
+  var report: [String] = []
+
+  /// What they say.
+  var destination: ResultsDestination { ResultsDestination(json: json, report: report) }
+
+  func validate() throws { try destination.validate() }
+}
+
+/// Where results go: the terminal, standard output, files.
+struct ResultsDestination: Hashable {
+  /// Whether they are printed as JSON.
+  var json = false
+  /// Reports besides, as ``ReportRequest`` reads them.
+  var report: [String] = []
+
+  func validate() throws {
+    do {
+      _ = try ReportRequest.all(report, takesOutput: json)
+    } catch {
+      throw ValidationError("--report: \(error).")
+    }
+  }
+
+  /// Writes every report; returns the exit code to end with.
+  ///
+  /// Files first, so that they are there even where nobody reads the output to its end. A case that
+  /// failed outranks a report that is lost.
+  func finish(_ results: EvalResults) throws -> Int32 {
+    let isLost = try write(results)
+    return isLost && results.exitCode != 1 ? 2 : results.exitCode
+  }
+
+  /// Writes every report; returns whether one was lost.
+  func write(_ results: EvalResults) throws -> Bool {
+    let requests = try ReportRequest.all(report, takesOutput: json)
+    let context = ReportContext.here
+    var isLost = false
+    for request in requests {
+      guard let file = request.file else { continue }
+      do {
+        try ReportFiles.write(request.format.bytes(of: results, in: context), to: file)
+      } catch {
+        Output.error(Visible.line("agent-eval: \(error)"))
+        isLost = true
+      }
+    }
+    let requested = requests.first { $0.file == nil && $0.format != .github }
+    if json {
+      Output.jsonLine(results.encoded)
+    } else if let requested {
+      Output.bytes(requested.format.bytes(of: results, in: context))
+    } else {
+      let report = ResultsReport(painter: Screen.painter, width: Screen.width)
+      let lines = report.lines(for: results)
+      Output.lines(GitHubActions.isHere ? Workflow.quoting(lines) : lines)
+    }
+    if requests.contains(where: { $0.file == nil && $0.format == .github }) {
+      isLost =
+        !GitHubActions.tell(
+          results, in: context, besideResults: !json && requested == nil) || isLost
+    }
+    return isLost
+  }
+}
