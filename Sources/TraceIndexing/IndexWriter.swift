@@ -7,6 +7,7 @@ struct IndexWriter {
   private let insertCall: IndexStatement
   private let insertTag: IndexStatement
   private let deletions: [IndexStatement]
+  private let lookup: IndexStatement
 
   init(_ db: Database) throws {
     let marks = IndexSchema.runColumns.map { _ in "?" }.joined(separator: ",")
@@ -16,6 +17,7 @@ struct IndexWriter {
     deletions = try ["runs", "calls", "tags"].map { table in
       try IndexStatement(db, "DELETE FROM \(table) WHERE path = ?")
     }
+    lookup = try IndexStatement(db, "SELECT 1 FROM runs WHERE path = ?")
   }
 
   /// Removes what is known of a log.
@@ -25,7 +27,13 @@ struct IndexWriter {
 
   /// Puts in a run in place of what was known of its log.
   func put(_ run: IndexedRun) throws {
-    try remove(run.path)
+    // Mostly nothing is known of it, and one look costs less than three deletions.
+    var isKnown = false
+    try lookup.rows([.text(run.path)]) { _ in
+      isKnown = true
+      return false
+    }
+    if isKnown { try remove(run.path) }
     try insertRun.run(values(of: run))
     for (n, call) in run.calls.calls.enumerated() {
       try insertCall.run([

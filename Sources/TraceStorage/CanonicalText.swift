@@ -26,7 +26,7 @@ struct CanonicalText {
   private(set) var result: Range<Int>?
 
   /// What may stand in a line's place of all its references, and no more.
-  private static let outputLimitBytes = 8 * 1024 * 1024
+  static let outputLimitBytes = 8 * 1024 * 1024
   /// Deeper values are left to the plain way, which knows the limit.
   private static let depthLimit = 96
 

@@ -12,11 +12,11 @@ extension LineCursor {
     var items = foldedItems.take()
     defer { foldedItems = items }
     if let (event, digest, resultText) = try digest(countingIn: &items) {
-      items.settle()
+      items.settle(event: event.seq)
       return state.apply(event, digest: digest, resultText: resultText)
     }
     guard case .event(let event) = try line() else { return }
-    items.passOver(try literalItemCount(of: event))
+    items.passOver(try literalItemCount(of: event), event: event.seq)
     state.apply(event)
   }
 
@@ -111,7 +111,8 @@ extension ArraySlice<UInt8> {
   }
 }
 
-/// List items as canonical text, the latest of them: as many as find room.
+/// List items as canonical text, the latest of them: as many as find room. Of the others, where they
+/// stand.
 struct FoldedItems {
   private var text: [UInt8] = []
   /// Where each kept item stands in the text; empty where it is not kept.
@@ -120,16 +121,22 @@ struct FoldedItems {
   private var first: Int
   /// How many items had numbers before the event that is being read.
   private var settled: Int
+  /// The packets with new items that were read, and the number of the first of each.
+  private var origins: [(first: Int, seq: Int)] = []
 
-  private static let limitBytes = 2 * 1024 * 1024
+  /// How much text is kept.
+  private let limitBytes: Int
 
   /// How many items have numbers.
   var count: Int { first + places.count }
 
-  /// - Parameter first: how many items have numbers where reading begins; they are not kept.
-  init(first: Int = 0) {
+  /// - Parameters:
+  ///   - first: how many items have numbers where reading begins; they are not kept.
+  ///   - cacheBytes: the memory of all that earlier lines say, of which this takes half.
+  init(first: Int = 0, cacheBytes: Int = 0) {
     self.first = first
     settled = first
+    limitBytes = cacheBytes / 2
   }
 
   /// Leaves nothing behind, so that what is taken is changed in its place.
@@ -157,10 +164,27 @@ struct FoldedItems {
     return true
   }
 
-  /// Keeps what an event has added, and forgets the oldest half where there is too much.
-  mutating func settle() {
+  /// The packet that an item stands in, and which of its new items it is; `nil` where that packet was
+  /// not read.
+  func origin(of number: Int) -> (seq: Int, index: Int)? {
+    var (low, high) = (0, origins.count)
+    while low < high {
+      let middle = (low + high) / 2
+      if origins[middle].first <= number { low = middle + 1 } else { high = middle }
+    }
+    guard low > 0, number < settled else { return nil }
+    return (origins[low - 1].seq, number - origins[low - 1].first)
+  }
+
+  private mutating func settleNumbers(event seq: Int) {
+    if count > settled { origins.append((settled, seq)) }
     settled = count
-    guard text.count > Self.limitBytes else { return }
+  }
+
+  /// Keeps what an event has added, and forgets the oldest half where there is too much.
+  mutating func settle(event seq: Int) {
+    settleNumbers(event: seq)
+    guard text.count > limitBytes else { return }
     let dropped = places.count / 2
     let start = places[dropped...].first { !$0.isEmpty }?.lowerBound ?? text.count
     text.removeSubrange(..<start)
@@ -172,12 +196,12 @@ struct FoldedItems {
   }
 
   /// Numbers the items of an event that was read another way; their text is not kept.
-  mutating func passOver(_ itemCount: Int) {
+  mutating func passOver(_ itemCount: Int, event seq: Int) {
     while count > settled, let last = places.popLast() {
       if !last.isEmpty { text.removeSubrange(last.lowerBound...) }
     }
     for _ in 0..<itemCount { places.append(0..<0) }
-    settled = count
+    settleNumbers(event: seq)
   }
 }
 
@@ -200,8 +224,75 @@ private struct EarlierText: CanonicalText.Earlier {
   }
 
   mutating func append(items first: Int, count: Int, to output: inout [UInt8]) -> Bool {
-    count <= LogFormat.listItemLimit && items.append(first..<(first + count), to: &output)
+    guard count <= LogFormat.listItemLimit else { return false }
+    for number in first..<(first + count) {
+      if number > first { output.append(UInt8(ascii: ",")) }
+      if items.append(number..<(number + 1), to: &output) { continue }
+      guard let item = forgottenItem(number) else { return false }
+      output.append(contentsOf: item)
+      guard output.count <= CanonicalText.outputLimitBytes else { return false }
+    }
+    return true
+  }
+
+  /// An item that is no longer kept, from the packet that it stands in.
+  private mutating func forgottenItem(_ number: Int) -> [UInt8]? {
+    guard let (packet, index) = items.origin(of: number) else { return nil }
+    do {
+      guard let line = try cursor.earlierLine(ofEvent: packet) else { return nil }
+      return line.withUnsafeBufferPointer { line in
+        guard var scanner = LineScanner(line), let envelope = Envelope(&scanner),
+          envelope.seq == packet, envelope.type == .contextBuilt,
+          var text = CanonicalText(line, at: scanner.position)
+        else { return nil }
+        var finder = ItemFinder(index: index, packet: packet, cursor: cursor)
+        var passed: [UInt8] = []
+        let isRead = text.copyData(without: [], ofPacket: true, from: &finder, to: &passed)
+        if let error = finder.error { self.error = error }
+        return isRead ? finder.item : nil
+      }
+    } catch {
+      self.error = error
+      return nil
+    }
   }
 
   mutating func add(item: ArraySlice<UInt8>) { items.add(item) }
+}
+
+/// Looks for one of the new items of a packet; everything else in it is only stepped over.
+private struct ItemFinder: CanonicalText.Earlier {
+  let index: Int
+  let packet: Int
+  let cursor: LineCursor
+  var item: [UInt8]?
+  var error: LogError?
+  /// New items stepped over.
+  private var count = 0
+
+  init(index: Int, packet: Int, cursor: LineCursor) {
+    self.index = index
+    self.packet = packet
+    self.cursor = cursor
+  }
+
+  mutating func append(sameAs reference: String, to output: inout [UInt8]) -> Bool {
+    // What is no part of the item need not be there.
+    guard count == index else { return true }
+    do {
+      guard let text = try cursor.text(sameAs: reference, before: packet) else { return false }
+      CanonicalJSON.appendString(text, to: &output)
+      return true
+    } catch {
+      self.error = error
+      return false
+    }
+  }
+
+  mutating func append(items first: Int, count: Int, to output: inout [UInt8]) -> Bool { true }
+
+  mutating func add(item: ArraySlice<UInt8>) {
+    if count == index { self.item = Array(item) }
+    count += 1
+  }
 }

@@ -34,7 +34,7 @@ final class LineCursor {
   /// The text of the last `runId`: nearly always that of the next event too.
   var lastRunID = ""
   /// What folding from text keeps.
-  var foldedItems = FoldedItems()
+  var foldedItems: FoldedItems
   /// Memory for the resolved text of one event.
   var foldedText: [UInt8] = []
   /// The members up to here, those before the start too, to read one of them again.
@@ -52,6 +52,7 @@ final class LineCursor {
       file: file, checksLinks: options.checksLinks, limitBytes: options.blockLimitBytes)
     self.options = options
     resolver = Resolver(cacheBytes: options.cacheBytes)
+    foldedItems = FoldedItems(cacheBytes: options.cacheBytes)
     startState = AgentState()
   }
 
@@ -78,7 +79,7 @@ final class LineCursor {
     nextSeq = entry.firstSeq
     checkpoints = [(place, items)]
     resolver = Resolver(cacheBytes: options.cacheBytes, itemCount: items)
-    foldedItems = FoldedItems(first: items)
+    foldedItems = FoldedItems(first: items, cacheBytes: options.cacheBytes)
     startState = state
   }
 
@@ -343,6 +344,13 @@ final class LineCursor {
   func text(sameAs reference: String, before seq: Int) throws(LogError) -> String? {
     try catching { () throws(LineFault) in
       try self.resolver.text(sameAs: reference, before: seq, from: self)
+    }
+  }
+
+  /// The line of an event before this one, as it stands; `nil` where the log does not hold it.
+  func earlierLine(ofEvent seq: Int) throws(LogError) -> [UInt8]? {
+    try catching { () throws(LineFault) in
+      try self.resolver.line(ofEvent: seq, from: self)
     }
   }
 

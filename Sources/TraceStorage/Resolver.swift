@@ -322,10 +322,8 @@ struct Resolver {
     return .string(text)
   }
 
-  private mutating func rawEvent(_ seq: Int, from file: some EarlierLines) throws(LineFault)
-    -> Event?
-  {
-    if let event = parsed[seq] { return event }
+  /// The line of an earlier event, kept or read again; `nil` where the log does not hold it.
+  mutating func line(ofEvent seq: Int, from file: some EarlierLines) throws(LineFault) -> [UInt8]? {
     // What a few bytes may cause is bounded by what was read already.
     guard parsedBytes + store.rereadBytes <= notedBytes * 16 + 1 << 30 else {
       throw .expandsTooFar
@@ -334,8 +332,15 @@ struct Resolver {
     if line == nil {
       do { line = try file.line(ofEvent: seq, into: &store) } catch { throw .file(error) }
     }
-    guard let line else { return nil }
-    parsedBytes += line.count
+    parsedBytes += line?.count ?? 0
+    return line
+  }
+
+  private mutating func rawEvent(_ seq: Int, from file: some EarlierLines) throws(LineFault)
+    -> Event?
+  {
+    if let event = parsed[seq] { return event }
+    guard let line = try line(ofEvent: seq, from: file) else { return nil }
     let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
       try RawLine(parsing: bytes)
     }
