@@ -171,7 +171,10 @@ private struct Gathering {
           + "places of their suite, or two for one place; they were altered"
       ])
     }
-    return EvalResults(cases: cases.map(\.1), skipped: skipped.map(\.1))
+    var results = EvalResults(cases: cases.map(\.1), skipped: skipped.map(\.1))
+    // Each shard was compared with the whole of the baselines, by the same options.
+    results.comparison = model.results.comparison
+    return results
   }
 
   private mutating func tellMissing(of shard: ResultsShard) {

@@ -17,7 +17,8 @@ struct Run: AsyncParsableCommand {
     abstract: "Judge recorded runs by eval cases, or run the agents first.",
     discussion: """
       Exits with 0 where every case passed, 1 where one failed, 2 where one could not be judged or \
-      there was nothing to judge, 3 where one is inconclusive (1 outranks 2 outranks 3).
+      there was nothing to judge, 3 where one is inconclusive (1 outranks 2 outranks 3). With \
+      --against, 1 means that something regressed, and a case that fails as it was accepted is fine.
       """)
 
   @Argument(help: "Case files, or folders of them.")
@@ -76,6 +77,8 @@ struct Run: AsyncParsableCommand {
 
   @OptionGroup var output: ResultsOutput
 
+  @OptionGroup var baselines: AgainstOptions
+
   func validate() throws {
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
@@ -122,13 +125,15 @@ struct Run: AsyncParsableCommand {
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
     let runner = try makeRunner(runnerOptions(cancellation), cancellation)
     let done = Mutex(0)
-    let results = await runner.run(cases) { result in
+    var results = await runner.run(cases) { result in
       done.withLock { done in
         done += 1
         Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
       }
     }
     Output.progress("")
+    try baselines.compare(
+      &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths)
     guard let shard, let suite else { return results }
     return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
   }
@@ -139,6 +144,7 @@ struct Run: AsyncParsableCommand {
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
+    options.outlinesRuns = baselines.against != nil
     if exec {
       options.runProgram = { program, input in
         await CommandTool(
@@ -183,7 +189,7 @@ struct Run: AsyncParsableCommand {
   private var conditions: JSONObject {
     [
       "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
-      "runs": runs.map(JSONValue.string) ?? .null,
+      "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
   }
 
