@@ -150,8 +150,17 @@ private struct RunComparison {
     }
   }
 
+  /// The name that an accepted expectation has now. The judge tells of some that were asked as one
+  /// in parts: `context[1].offers[0]` moves with `context[1]`.
   private static func name(_ name: String, _ names: [ByteText: String]?) -> String {
-    names?[ByteText(name)] ?? name
+    guard let names else { return name }
+    var head = name[...]
+    while true {
+      if let now = names[ByteText(String(head))] { return now + name[head.endIndex...] }
+      guard let end = head.lastIndex(where: { $0 == "." || $0 == "[" }), end > head.startIndex
+      else { return name }
+      head = head[..<end]
+    }
   }
 
   private mutating func compare(_ old: AcceptedRun.Check, _ new: AcceptedRun.Check) {

@@ -95,6 +95,8 @@ struct Review {
       report.lines(
         forChange: item.caseId, place, outcome: item.outcome, item.comparison,
         isNew: old == nil))
+    // Nobody reads a new text that nobody is asked about.
+    guard asks || old != nil else { return }
     let diff = LineDiff(from: old.map(Self.lines) ?? [], to: Self.lines(new))
     Output.lines(diff.painted(painter, width: width))
   }
