@@ -178,7 +178,7 @@ public enum BaselineFiles {
       }
       rest = rest.dropFirst(max(0, count))
     }
-    guard fsync(file) == 0, close(file) == 0, rename(draft, path) == 0 else {
+    guard close(file) == 0, rename(draft, path) == 0 else {
       let error = fault()
       unlink(draft)
       throw error

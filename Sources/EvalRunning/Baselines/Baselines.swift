@@ -70,7 +70,9 @@ public struct Baselines: Sendable {
   /// The baseline of a case; `nil` where there is none.
   ///
   /// - Throws: ``BaselineError`` where there is one that cannot be used.
-  func accepted(of evalCase: EvalCase) throws(BaselineError) -> (accepted: AcceptedCase, path: String)? {
+  func accepted(of evalCase: EvalCase) throws(BaselineError) -> (
+    accepted: AcceptedCase, path: String
+  )? {
     switch source {
     case .beside:
       let path = BaselineFiles.path(of: evalCase)
@@ -150,7 +152,8 @@ extension Baselines {
       }
       if error != nil {
         return CaseComparison(
-          kind: .notCompared, reason: "the case could not be judged", isFault: true, path: found.path)
+          kind: .notCompared, reason: "the case could not be judged", isFault: true,
+          path: found.path)
       }
       var comparison = CaseComparison(
         of: current, with: found.accepted, tolerance: request.tolerance)
@@ -205,8 +208,9 @@ extension Baselines {
       if case .beside = source {
         // In `accepted` a file has the name of its case, and what is wrong with it is told there.
         guard !expected.contains(Self.plain(path)) else { continue }
-        guard path.hasSuffix("/" + BaselineFiles.folderName + "/" + Self.last(path))
-          || path.hasPrefix(BaselineFiles.folderName + "/")
+        guard
+          path.hasSuffix("/" + BaselineFiles.folderName + "/" + Self.last(path))
+            || path.hasPrefix(BaselineFiles.folderName + "/")
         else { continue }
       }
       do throws(BaselineError) {
@@ -214,7 +218,9 @@ extension Baselines {
         if case .files = source, ids.contains(Array(accepted.caseId.utf8)) { continue }
         orphans.gone.append(GoneCase(caseId: accepted.caseId, path: path))
       } catch {
-        let isOfCase = cases.contains { path.hasSuffix("/" + BaselineFiles.fileName(for: $0.caseId)) }
+        let isOfCase = cases.contains {
+          path.hasSuffix("/" + BaselineFiles.fileName(for: $0.caseId))
+        }
         if case .files = source, isOfCase { continue }
         orphans.unusable.append(error)
       }
@@ -223,7 +229,8 @@ extension Baselines {
   }
 
   private static func last(_ path: String) -> String {
-    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) } ?? path
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) }
+      ?? path
   }
 
   private static func isFolder(_ path: String) -> Bool {

@@ -165,8 +165,11 @@ extension AcceptedCall: Hashable {
 
   /// All that a baseline holds of it, as bytes: texts that only look alike are not the same.
   var key: [UInt8] {
-    var parts = [tool, caller, isInvalid ? "invalid" : "", verdict ?? "", status ?? ""]
+    var parts = [tool, caller]
     for argument in arguments { parts += [argument.pointer, argument.value] }
+    // Last, since calls of one decision are sorted by their keys: what became of a call does not
+    // change its place.
+    parts += [isInvalid ? "invalid" : "", verdict ?? "", status ?? ""]
     return Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8)
   }
 }

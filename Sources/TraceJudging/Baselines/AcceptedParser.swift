@@ -14,7 +14,7 @@ extension AcceptedText {
   /// Reads the text of a case.
   ///
   /// Only what ``bytes(of:)`` would have written is taken, byte for byte, so that an accepted case has
-  /// one text and a damaged one is never taken for another.
+  /// one text.
   ///
   /// - Throws: ``AcceptedTextError`` for the first line that is not as it should be.
   public static func parse(_ bytes: [UInt8]) throws(AcceptedTextError) -> AcceptedCase {
@@ -169,9 +169,12 @@ private struct AcceptedParser {
       else { throw error("a malformed digest") }
       return text
     }
-    do throws(JSONError) { _ = try JSONValue(parsing: text) } catch {
+    let json: JSONValue
+    do throws(JSONError) { json = try JSONValue(parsing: text) } catch {
       throw self.error("no JSON: \(error)")
     }
+    let form = AcceptedText.visible(CanonicalJSON.string(json, form: .plain))
+    guard form.hasSameUTF8(as: text) else { throw error("JSON, but not in its canonical form") }
     return text
   }
 

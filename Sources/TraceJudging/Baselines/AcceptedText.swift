@@ -181,7 +181,9 @@ extension AcceptedText {
   /// each run.
   private static func withoutTokens(_ text: String) -> String {
     guard text.utf8.contains(0xc2), text.contains("«redacted:") else { return text }
-    return text.replacing(/«redacted:([^:»]{1,80}):[0-9a-f]{1,128}»/) { "«redacted:\($0.output.1)»" }
+    return text.replacing(/«redacted:([^:»]{1,80}):[0-9a-f]{1,128}»/) {
+      "«redacted:\($0.output.1)»"
+    }
   }
 
   /// The text with what a reader or a terminal would not show as it stands written as `\uXXXX`: the

@@ -44,7 +44,8 @@ extension Expectations {
   public var asked: [AskedExpectation] {
     var asked = own(part: "", severity: .error)
     for part in parts {
-      asked += part.expectations.own(part: AcceptedText.name(for: part.name), severity: part.severity)
+      asked += part.expectations.own(
+        part: AcceptedText.name(for: part.name), severity: part.severity)
     }
     return asked
   }
@@ -64,7 +65,9 @@ extension Expectations {
   }
 
   /// What one key asks: one by one where it holds a list, or a mapping of lists and limits.
-  private static func entries(_ key: String, _ value: JSONValue) -> [(name: String, value: JSONValue)] {
+  private static func entries(_ key: String, _ value: JSONValue) -> [(
+    name: String, value: JSONValue
+  )] {
     switch (key, value) {
     case (_, .array(let elements)) where lists.contains(key): return listed(key, elements)
     case ("exec", .array(let elements)) where elements.allSatisfy({ $0.objectValue != nil }):

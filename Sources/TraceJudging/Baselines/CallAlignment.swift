@@ -27,7 +27,8 @@ struct CallAlignment {
     let right = actual.map { numbers.number(of: $0) }
     let head = zip(left, right).prefix { $0.call == $1.call }.count
     let room = min(left.count, right.count) - head
-    let tail = zip(left.reversed(), right.reversed()).prefix(room).prefix { $0.call == $1.call }.count
+    let tail = zip(left.reversed(), right.reversed()).prefix(room).prefix { $0.call == $1.call }
+      .count
     for index in 0..<head { pairs.append(.both(accepted: index, actual: index)) }
     align(left, head..<(left.count - tail), right, head..<(right.count - tail))
     for index in 0..<tail {
@@ -71,7 +72,9 @@ struct CallAlignment {
     // Of what is left behind each place, so that the way can be walked forwards.
     let stride = width + 1
     var table = [Int32](repeating: 0, count: (height + 1) * stride)
-    for column in descending(width) { table[height * stride + column] = Int32(width - column) * Self.gap }
+    for column in descending(width) {
+      table[height * stride + column] = Int32(width - column) * Self.gap
+    }
     for row in descending(height) {
       table[row * stride + width] = Int32(height - row) * Self.gap
       for column in descending(width) {

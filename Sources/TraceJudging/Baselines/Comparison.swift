@@ -15,10 +15,13 @@ public struct Tolerance: Sendable, Hashable {
   /// Per cent where nothing is said.
   public static let defaultPercent = 10.0
 
-  private var percents: [Measure: Double] = [:]
+  private var percents: [Measure: Double]
 
   /// ``defaultPercent`` for each measure.
-  public init() {}
+  public init() {
+    percents = Dictionary(
+      uniqueKeysWithValues: Measure.allCases.map { ($0, Self.defaultPercent) })
+  }
 
   /// Per cent that a measure may grow; at least 0.
   public subscript(measure: Measure) -> Double {
@@ -291,7 +294,8 @@ extension EvalResults {
       return 1
     }
     if cases.isEmpty && skipped.isEmpty || count(.error) > 0 || !suite.unusable.isEmpty
-      || comparisons.contains(where: { $0.kind == .notCompared && $0.isFault }) {
+      || comparisons.contains(where: { $0.kind == .notCompared && $0.isFault })
+    {
       return 2
     }
     return comparisons.contains { $0.kind == .notCompared } || isNew(.inconclusive) ? 3 : 0

@@ -9,8 +9,18 @@ struct PathComparison {
   /// Differences beyond ``limit``.
   private(set) var untold = 0
 
-  private let accepted: [AcceptedCall]
-  private let actual: [AcceptedCall]
+  /// A call, and where it stands in its run.
+  private struct Placed {
+    var call: AcceptedCall
+    /// Its number among all calls, from 1, in the order in which they were made.
+    var ordinal: Int
+    /// The decision that it belongs to, from 0, and how many calls that has.
+    var decision: Int
+    var size: Int
+  }
+
+  private let accepted: [Placed]
+  private let actual: [Placed]
 
   init(_ accepted: AcceptedRun, _ actual: AcceptedRun, isBetter: Bool) {
     self.accepted = Self.calls(of: accepted)
@@ -21,11 +31,18 @@ struct PathComparison {
   }
 
   /// The calls one after the other; those of one decision, which have no order, sorted.
-  private static func calls(of run: AcceptedRun) -> [AcceptedCall] {
-    run.decisions.flatMap { decision in
-      decision.count < 2
-        ? decision : decision.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+  private static func calls(of run: AcceptedRun) -> [Placed] {
+    var placed: [Placed] = []
+    for (index, decision) in run.decisions.enumerated() {
+      let calls = decision.enumerated().map { offset, call in
+        Placed(
+          call: call, ordinal: placed.count + offset + 1, decision: index, size: decision.count)
+      }
+      placed +=
+        calls.count < 2
+        ? calls : calls.sorted { $0.call.key.lexicographicallyPrecedes($1.call.key) }
     }
+    return placed
   }
 
   private mutating func add(_ difference: Difference) {
@@ -35,44 +52,84 @@ struct PathComparison {
   // MARK: Calls
 
   private mutating func compareCalls() {
-    let alignment = CallAlignment(accepted, actual)
-    var moved = Moves(alignment.pairs, accepted, actual)
-    for pair in alignment.pairs {
+    let alignment = CallAlignment(accepted.map(\.call), actual.map(\.call))
+    let pairs = pairingWithinDecisions(alignment.pairs)
+    var moved = Moves(pairs, accepted.map(\.call), actual.map(\.call))
+    for pair in pairs {
       switch pair {
       case .both(let old, let new):
-        if accepted[old] != actual[new] { compare(old, new) }
+        if accepted[old].call != actual[new].call { compare(old, new) }
       case .missing(let index):
         if let place = moved.take(accepted: index) {
           addMove(from: index, to: place)
         } else if !moved.isTold(accepted: index) {
           add(
             Difference(
-              kind: .callMissing, effect: .neutral, place: Self.place(index, accepted[index]),
-              accepted: Self.words(for: accepted[index])))
+              kind: .callMissing, effect: .neutral, place: Self.place(accepted[index]),
+              accepted: Self.words(for: accepted[index].call)))
         }
       case .added(let index):
         if let place = moved.take(actual: index) {
           addMove(from: place, to: index)
         } else if !moved.isTold(actual: index) {
           add(
-            difference(.callAdded, index, actual: Self.words(for: actual[index])))
+            difference(.callAdded, index, actual: Self.words(for: actual[index].call)))
         }
       }
     }
   }
 
+  /// Calls of one decision have no order, so that one of them is not beside the call that took its
+  /// place where that sorts elsewhere. Two of one tool that are left over in decisions that belong
+  /// together are one call that differs.
+  private func pairingWithinDecisions(_ pairs: [CallAlignment.Pair]) -> [CallAlignment.Pair] {
+    var partners: [Int: Int] = [:]
+    var hasPartner: Set<Int> = []
+    for case .both(let old, let new) in pairs {
+      partners[accepted[old].decision] = actual[new].decision
+      hasPartner.insert(actual[new].decision)
+    }
+    var added: [Int] = []
+    for case .added(let index) in pairs where actual[index].size > 1 { added.append(index) }
+    var paired: [Int: Int] = [:]
+    for case .missing(let old) in pairs where accepted[old].size > 1 {
+      let place = added.firstIndex { new in
+        let partner = partners[accepted[old].decision]
+        return isOfSameTool(accepted[old].call, actual[new].call)
+          && (partner == actual[new].decision
+            || (partner == nil && !hasPartner.contains(actual[new].decision)))
+      }
+      if let place { paired[old] = added.remove(at: place) }
+    }
+    guard !paired.isEmpty else { return pairs }
+    let taken = Set(paired.values)
+    return pairs.compactMap { pair in
+      switch pair {
+      case .missing(let old): paired[old].map { .both(accepted: old, actual: $0) } ?? pair
+      case .added(let new): taken.contains(new) ? nil : pair
+      case .both: pair
+      }
+    }
+  }
+
+  private func isOfSameTool(_ call: AcceptedCall, _ other: AcceptedCall) -> Bool {
+    call.tool.hasSameUTF8(as: other.tool) && call.caller.hasSameUTF8(as: other.caller)
+  }
+
   private mutating func addMove(from old: Int, to new: Int) {
-    let call = actual[new]
+    let call = actual[new].call
+    let (before, after) = (accepted[old].ordinal, actual[new].ordinal)
     add(
       Difference(
-        kind: .callMoved, effect: .neutral, place: Self.place(min(old, new), call),
-        accepted: "\(Self.words(for: call)) as call \(old + 1)", actual: "as call \(new + 1)",
+        kind: .callMoved, effect: .neutral,
+        place: "call \(min(before, after)) (\(call.tool))",
+        accepted: "\(Self.words(for: call)) as call \(before)", actual: "as call \(after)",
         step: call.step > 0 ? call.step : nil, events: call.events))
   }
 
   /// Two calls of one tool that differ, part by part.
   private mutating func compare(_ old: Int, _ new: Int) {
-    let (before, after) = (accepted[old], actual[new])
+    let (before, after) = (accepted[old].call, actual[new].call)
     for (pointer, value, other) in Self.fields(before, after) {
       add(difference(.argument, new, suffix: pointer, accepted: value, actual: other))
     }
@@ -110,10 +167,11 @@ struct PathComparison {
     _ kind: Difference.Kind, _ index: Int, suffix: String = "",
     effect: Difference.Effect = .neutral, accepted: String? = nil, actual: String? = nil
   ) -> Difference {
-    let call = self.actual[index]
+    let call = self.actual[index].call
     return Difference(
       kind: kind, effect: effect,
-      place: Self.place(index, call) + (suffix.isEmpty ? "" : " \(suffix)"), accepted: accepted,
+      place: Self.place(self.actual[index]) + (suffix.isEmpty ? "" : " \(suffix)"),
+      accepted: accepted,
       actual: actual, step: call.step > 0 ? call.step : nil, events: call.events)
   }
 
@@ -172,8 +230,8 @@ struct PathComparison {
 
   // MARK: Words
 
-  private static func place(_ index: Int, _ call: AcceptedCall) -> String {
-    "call \(index + 1) (\(call.tool))"
+  private static func place(_ placed: Placed) -> String {
+    "call \(placed.ordinal) (\(placed.call.tool))"
   }
 
   /// A call on one line.
@@ -197,7 +255,9 @@ private struct Moves {
 
   init(_ pairs: [CallAlignment.Pair], _ accepted: [AcceptedCall], _ actual: [AcceptedCall]) {
     var missing: [[UInt8]: [Int]] = [:]
-    for case .missing(let index) in pairs { missing[accepted[index].key, default: []].append(index) }
+    for case .missing(let index) in pairs {
+      missing[accepted[index].key, default: []].append(index)
+    }
     for case .added(let index) in pairs {
       let key = actual[index].key
       guard let first = missing[key]?.first else { continue }

@@ -184,7 +184,9 @@ extension Strictness {
       before.most == after.most ? .same : after.most > before.most ? .looser : .stricter
     let whole = all([lower, upper])
     // A call of its own asks for more than a count does.
-    if before.isOwn, !after.isOwn { return whole == .same ? .looser : whole == .looser ? .looser : .unknown }
+    if before.isOwn, !after.isOwn {
+      return whole == .same ? .looser : whole == .looser ? .looser : .unknown
+    }
     if after.isOwn, !before.isOwn { return whole == .same ? .stricter : whole }
     return whole
   }
@@ -267,7 +269,8 @@ extension Strictness {
     case "$contains":
       guard let before = old.stringValue, let after = new.stringValue else { return .unknown }
       if !after.isEmpty, Array(before.utf8).contains(Array(after.utf8)) { return .looser }
-      return !before.isEmpty && Array(after.utf8).contains(Array(before.utf8)) ? .stricter : .unknown
+      return !before.isEmpty && Array(after.utf8).contains(Array(before.utf8))
+        ? .stricter : .unknown
     case "$glob": return glob(old, new)
     default: return .unknown
     }
