@@ -20,6 +20,9 @@ public struct EvalRunner: Sendable {
     /// Whether the end of a log is enough, where it tells all that a case asks. Outcomes are the
     /// same; a message may show less of a call, and a misspelt tool is not warned of.
     public var usesSummaries: Bool
+    /// Whether each trial is told with its ``TrialResult/outline``, as baselines need it. Then the
+    /// bodies of logs are read.
+    public var outlinesRuns = false
     /// Where runs that are made now are recorded.
     public var files: RunFiles
     /// Starts the programs that judge along; `nil` where none may be started.
@@ -152,8 +155,12 @@ public struct EvalRunner: Sendable {
 
   private func judge(_ log: String, _ evalCase: EvalCase) async throws -> TrialResult {
     var run: RecordedRun?
-    if options.usesSummaries { run = RecordedRun(endOf: log, for: evalCase.expected) }
-    let read = try run ?? RecordedRun(path: log, for: evalCase.expected)
+    if options.usesSummaries, !options.outlinesRuns {
+      run = RecordedRun(endOf: log, for: evalCase.expected)
+    }
+    let read =
+      try run
+      ?? RecordedRun(path: log, for: evalCase.expected, countsUsage: options.outlinesRuns)
     var aids = Judge.Aids()
     if !evalCase.expected.facts.isEmpty {
       aids = try await Judge.Aids(
@@ -161,10 +168,14 @@ public struct EvalRunner: Sendable {
         folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 },
         options.runProgram)
     }
-    return TrialResult(
+    var trial = TrialResult(
       runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
       judgement: Judge.judge(
         read.trajectory, read.chronicle, against: evalCase.expected, aids: aids))
+    if options.outlinesRuns {
+      trial.outline = AcceptedRun(of: read.trajectory, read.usage, trial.judgement)
+    }
+    return trial
   }
 
   private static func folder(of path: String) -> String {

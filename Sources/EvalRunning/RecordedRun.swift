@@ -9,6 +9,8 @@ struct RecordedRun {
   var chronicle: Chronicle?
   /// The path of the file that was read.
   var path: String
+  /// What the model's calls used; nothing unless that was asked for.
+  var usage = RunUsage()
   /// `body` or `summary`: what of the log was read.
   var source = "body"
 
@@ -32,14 +34,17 @@ struct RecordedRun {
   ///
   /// - Parameter expectations: what the run will be judged by; `nil` where that is not known, and all
   ///   of each event is read.
+  /// - Parameter countsUsage: whether the model's replies are looked at for what they used.
   /// - Throws: `LogError` where the log is damaged or is none; a torn tail of an unfinished log and
   ///   declared gaps are not errors but gaps of the trajectory.
-  init(path: String, for expectations: Expectations? = nil) throws(LogError) {
+  init(
+    path: String, for expectations: Expectations? = nil, countsUsage: Bool = false
+  ) throws(LogError) {
     var reader = try LogReader(path: path, options: .init(keepsLines: false))
     trajectory = Trajectory()
     self.path = reader.path
     if let expectations, !expectations.facts.isEmpty {
-      try readWhole(&reader, for: expectations)
+      try readWhole(&reader, for: expectations, countsUsage: countsUsage)
       return
     }
     if expectations?.isAnsweredBySummary == true {
@@ -74,6 +79,10 @@ struct RecordedRun {
         } else if case .event(let event) = try reader.line() {
           trajectory.apply(event)
         }
+      case .modelResult where countsUsage:
+        trajectory.passOver(seq)
+        let event = try reader.event(withOnly: ["cost", "error", "usage"])
+        if let event { usage.count(modelResult: event.data) }
       default: trajectory.passOver(seq)
       }
     }
@@ -82,19 +91,21 @@ struct RecordedRun {
 
   /// Reads each event that the expectations need as it stands.
   private mutating func readWhole(
-    _ reader: inout LogReader, for expectations: Expectations
+    _ reader: inout LogReader, for expectations: Expectations, countsUsage: Bool
   ) throws(LogError) {
     var chronicle = Chronicle(for: expectations)
     let types = chronicle.facts.eventTypes
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
-      guard types?.contains(type) ?? true else {
+      let isUsage = countsUsage && type == .modelResult
+      guard isUsage || types?.contains(type) ?? true else {
         trajectory.passOver(seq)
         continue
       }
       guard case .event(let event) = try reader.line() else { continue }
       trajectory.apply(event)
-      chronicle.apply(event)
+      if isUsage { usage.count(modelResult: event.data) }
+      if types?.contains(type) ?? true { chronicle.apply(event) }
     }
     self.chronicle = chronicle
     markTorn(reader)

@@ -27,8 +27,12 @@ extension EvalResults {
       try CaseResult(reading: element)
     }
     skipped = try reader.list("skipped").map { element throws(ResultsError) in
-      SkippedCase(caseId: try element.text("caseId"), reason: try element.text("reason"))
+      var skipped = SkippedCase(
+        caseId: try element.text("caseId"), reason: try element.text("reason"))
+      skipped.comparison = try CaseComparison(ifThereIn: element)
+      return skipped
     }
+    comparison = json["comparison"] == nil ? nil : try SuiteComparison(reader.member("comparison"))
     shard = json["shard"] == nil ? nil : try ResultsShard(reading: reader.member("shard"))
     let summary = try reader.member("summary")
     for outcome in CaseOutcome.allCases {
@@ -46,6 +50,7 @@ extension CaseResult {
     trials = try reader.list("trials").map { element throws(ResultsError) in
       try TrialResult(reading: element)
     }
+    comparison = try CaseComparison(ifThereIn: reader)
     try reader.check(outcome)
   }
 }
@@ -80,6 +85,51 @@ extension ExpectationOutcome {
       throw reader.error("severity", "no severity")
     }
     self.severity = severity
+  }
+}
+
+extension CaseComparison {
+  fileprivate init?(ifThereIn reader: ResultsReader) throws(ResultsError) {
+    guard reader.value["comparison"] != nil else { return nil }
+    let reader = try reader.member("comparison")
+    self.init(
+      kind: try reader.word("kind"),
+      differences: try reader.list("differences").map { element throws(ResultsError) in
+        try Difference(reading: element)
+      }, untold: try reader.numberIfThere("untold") ?? 0, run: try reader.numberIfThere("run"),
+      reason: try reader.textIfThere("reason"),
+      isFault: reader.value["fault"]?.boolValue ?? false, path: try reader.textIfThere("path"))
+  }
+}
+
+extension Difference {
+  fileprivate init(reading reader: ResultsReader) throws(ResultsError) {
+    self.init(
+      kind: try reader.word("kind"), effect: try reader.word("effect"),
+      place: try reader.text("place"), accepted: try reader.textIfThere("accepted"),
+      actual: try reader.textIfThere("actual"), step: try reader.numberIfThere("step"),
+      events: try reader.numbers("events"))
+  }
+}
+
+extension SuiteComparison {
+  fileprivate init(_ reader: ResultsReader) throws(ResultsError) {
+    self.init(
+      against: try reader.text("against"),
+      needsBaselines: reader.value["needsBaselines"]?.boolValue ?? false,
+      gone: try reader.list("gone").map { element throws(ResultsError) in
+        GoneCase(caseId: try element.text("caseId"), path: try element.text("path"))
+      },
+      unusable: try reader.list("unusable").map { element throws(ResultsError) in
+        try element.text()
+      })
+    let percents = try reader.member("tolerance")
+    for measure in Tolerance.Measure.allCases {
+      guard let percent = percents.value[measure.rawValue]?.doubleValue, percent >= 0 else {
+        throw percents.error(measure.rawValue, "no number from 0")
+      }
+      tolerance[measure] = percent
+    }
   }
 }
 
@@ -131,6 +181,18 @@ private struct ResultsReader {
   }
 
   func number(_ key: String) throws(ResultsError) -> Int { try member(key).number() }
+
+  func numberIfThere(_ key: String) throws(ResultsError) -> Int? {
+    value[key] == nil ? nil : try number(key)
+  }
+
+  /// One of the words that a type has on the wire.
+  func word<Word: RawRepresentable>(
+    _ key: String
+  ) throws(ResultsError) -> Word where Word.RawValue == String {
+    guard let word = Word(rawValue: try text(key)) else { throw error(key, "no word known here") }
+    return word
+  }
 
   func numbers(_ key: String) throws(ResultsError) -> [Int] {
     try list(key).map { element throws(ResultsError) in try element.number() }

@@ -11,7 +11,12 @@ extension EvalResults {
       output.comma(before: index)
       output.add(cases[index])
     }
-    output.raw("],\"schema\":")
+    output.raw("]")
+    if let comparison {
+      output.raw(",\"comparison\":")
+      output.value(json(of: comparison))
+    }
+    output.raw(",\"schema\":")
     output.string(Self.schema)
     if let shard {
       output.raw(",\"shard\":")
@@ -22,6 +27,10 @@ extension EvalResults {
       output.comma(before: index)
       output.raw("{\"caseId\":")
       output.string(skipped.caseId)
+      if let comparison = skipped.comparison {
+        output.raw(",\"comparison\":")
+        output.value(comparison.json)
+      }
       output.raw(",\"reason\":")
       output.string(skipped.reason)
       output.raw("}")
@@ -69,6 +78,10 @@ private struct ResultsText {
   mutating func add(_ result: CaseResult) {
     raw("{\"caseId\":")
     string(result.caseId)
+    if let comparison = result.comparison {
+      raw(",\"comparison\":")
+      value(comparison.json)
+    }
     if let error = result.error {
       raw(",\"error\":")
       string(error)

@@ -10,6 +10,8 @@ public struct TrialResult: Sendable {
   public var judgedFrom: String
   /// All that the judge said of it.
   public var judgement: Judgement
+  /// What a baseline would hold of it; `nil` where nobody asked for that. Not part of the wire form.
+  public var outline: AcceptedRun?
 
   /// Nothing is checked.
   public init(runId: String, log: String, judgedFrom: String, judgement: Judgement) {
@@ -44,6 +46,8 @@ public struct CaseResult: Sendable {
   public var trials: [TrialResult] = []
   /// Why the case could not be judged; then its outcome is `error`.
   public var error: String?
+  /// The case beside what was accepted of it; `nil` where nobody asked for that.
+  public var comparison: CaseComparison?
 
   /// A case without trials, which counts as `error` until it has one.
   public init(caseId: String, position: String) {
@@ -73,7 +77,8 @@ public struct CaseResult: Sendable {
         [
           ("caseId", .string(caseId)), ("position", .string(position)),
           ("outcome", .string(outcome.rawValue)), ("trials", .array(trials.map(\.json))),
-        ] + (error.map { [("error", .string($0))] } ?? [])))
+        ] + (error.map { [("error", .string($0))] } ?? [])
+          + (comparison.map { [("comparison", $0.json)] } ?? [])))
   }
 }
 
@@ -83,11 +88,20 @@ public struct SkippedCase: Sendable {
   public var caseId: String
   /// Why, in the author's words.
   public var reason: String
+  /// The case beside what was accepted of it; `nil` where nobody asked for that.
+  public var comparison: CaseComparison?
 
   /// Nothing is checked.
   public init(caseId: String, reason: String) {
     self.caseId = caseId
     self.reason = reason
+  }
+
+  /// The wire form.
+  public var json: JSONValue {
+    var object: JSONObject = ["caseId": .string(caseId), "reason": .string(reason)]
+    object["comparison"] = comparison?.json
+    return .object(object)
   }
 }
 
@@ -99,6 +113,8 @@ public struct EvalResults: Sendable {
   public var skipped: [SkippedCase]
   /// Which part of a suite this is; `nil` for all of it.
   public var shard: ResultsShard?
+  /// What the results were compared with; `nil` where nobody asked for that.
+  public var comparison: SuiteComparison?
 
   /// Nothing is checked.
   public init(cases: [CaseResult], skipped: [SkippedCase], shard: ResultsShard? = nil) {
@@ -141,8 +157,10 @@ public struct EvalResults: Sendable {
 
   /// 0 all passed; 1 a case failed; 2 one could not be judged, or there was nothing to judge; 3
   /// inconclusive. 1 outranks 2, 2 outranks 3. A shard with nothing to judge is 0: small suites have
-  /// such.
+  /// such. Where they were compared with what was accepted, only what has become worse fails, see
+  /// ``SuiteComparison``.
   public var exitCode: Int32 {
+    if let comparison { return exitCode(comparedWith: comparison) }
     let tally = tally
     if tally.fail > 0 { return 1 }
     if tally.error > 0 || (cases.isEmpty && shard == nil) { return 2 }
@@ -153,14 +171,14 @@ public struct EvalResults: Sendable {
   public var json: JSONValue {
     var object: JSONObject = [
       "schema": .string(Self.schema), "cases": .array(cases.map(\.json)),
-      "skipped": .array(
-        skipped.map { ["caseId": .string($0.caseId), "reason": .string($0.reason)] }),
+      "skipped": .array(skipped.map(\.json)),
       "summary": [
         "pass": JSONValue(count(.pass)), "fail": JSONValue(count(.fail)),
         "inconclusive": JSONValue(count(.inconclusive)), "error": JSONValue(count(.error)),
       ],
     ]
     if let shard { object["shard"] = shard.json }
+    object["comparison"] = comparison.map(json(of:))
     return .object(object)
   }
 }

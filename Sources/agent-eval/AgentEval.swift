@@ -15,8 +15,8 @@ struct AgentEval: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Init.self, Run.self, Merge.self, Check.self, Record.self, Show.self, Replay.self, Verify.self,
-      Repair.self,
+      Init.self, Run.self, Accept.self, Merge.self, Check.self, Record.self, Show.self, Replay.self,
+      Verify.self, Repair.self,
       Import.self, Index.self, List.self, Query.self, Schema.self, ConformanceVerb.self,
     ])
 

@@ -9,7 +9,9 @@ import Testing
 struct InitVerbTests {
   private static let files = [
     ".agent-eval/.gitignore", ".github/workflows/evals.yml", "EvalCases/refunds.yaml",
-    "agents/support.yaml", "policies/support.yaml",
+    "EvalCases/accepted/refund-is-issued-when-approved.txt",
+    "EvalCases/accepted/refund-waits-for-approval.txt", "agents/support.yaml",
+    "policies/support.yaml",
   ]
 
   /// The files in a folder, without the folders.
@@ -26,7 +28,9 @@ struct InitVerbTests {
     let outcome = try await Binary.run(["init"], in: folder.path, status: isIgnoreFile ? 0 : 2)
     #expect(folder.text(name) == "mine\n")
     guard !isIgnoreFile else { return }
-    #expect(outcome.errors.contains("\(name) is there already"), "\(outcome)")
+    // Of baselines the whole folder has to be free.
+    let told = name.hasPrefix("EvalCases/accepted/") ? "EvalCases/accepted" : name
+    #expect(outcome.errors.contains("\(told) is there already"), "\(outcome)")
     #expect(Self.files(in: folder) == [name])
   }
 
@@ -61,11 +65,74 @@ struct InitVerbTests {
       let run = try await Binary.run(["run", "EvalCases"], in: place, environment: environment)
       #expect(run.output.hasSuffix("\n2 cases: 2 passed\n"), "\(run)")
       #expect(!run.output.contains("warning"))
+      let compared = try await Binary.run(
+        ["run", "EvalCases", "--against", "accepted"], in: place, environment: environment)
+      #expect(compared.output.hasSuffix(": 0 regressed, 2 same\n"), "\(compared)")
     }
     // No file that a run leaves behind is one to commit.
     try await shell(
       "git init -q . && git add -A && ! git status --porcelain | grep -q jsonl", in: place)
     try await Binary.run(["init"], in: place, status: 2)
+  }
+
+  @Test("from an empty folder: green, broken, told by its first difference, accepted, green again")
+  func flow() async throws {
+    let folder = try TemporaryFolder()
+    @discardableResult
+    func run(_ arguments: String..., status: Int32) async throws -> Command.Outcome {
+      try await Binary.run(
+        ["run", "EvalCases"] + arguments, in: folder.path, environment: ["CI": "true"],
+        status: status)
+    }
+    func change(_ file: String, _ text: String, to other: String) throws {
+      let old = try #require(folder.text(file))
+      #expect(old.contains(text))
+      try folder.write(file, old.replacing(text, with: other))
+    }
+    try await Binary.run(["init"], in: folder.path)
+    let first = try await run(status: 0)
+    #expect(first.output.hasSuffix("\n2 cases: 2 passed\n"))
+
+    // Policy lets refunds go by themselves.
+    try change("policies/support.yaml", "verdict: approval_required", to: "verdict: allow")
+    let broken = try await run("--against", "accepted", "--json", status: 1).json()
+    let worst = broken["cases"]?[0]
+    #expect(worst?["caseId"] == "refund-waits-for-approval")
+    let difference = worst?["comparison"]?["differences"]?[0]
+    #expect(difference?["kind"] == "verdict" && difference?["step"] == 2, "\(difference ?? .null)")
+    #expect(difference?["accepted"]?.stringValue?.contains("approval_required") == true)
+    #expect(difference?["actual"]?.stringValue?.contains("allow") == true)
+    let told = try await run("--against", "accepted", status: 1)
+    #expect(
+      told.output.contains(
+        "first difference, step 2\n"
+          + "               ✗ call 2 (issue_refund) verdict: approval_required → allow\n"),
+      "\(told)")
+    try change("policies/support.yaml", "verdict: allow", to: "verdict: approval_required")
+    try await run("--against", "accepted", status: 0)
+
+    // The agent takes another look, on purpose: no case fails, but it costs more.
+    try change(
+      "agents/support.yaml", "    - call: {tool: issue_refund",
+      to: "    - call: {tool: lookup_order, input: {orderId: \"1234\"}}\n"
+        + "      usage: {inputTokens: 260, outputTokens: 20, cost: 0.0005}\n"
+        + "    - call: {tool: issue_refund")
+    try await run(status: 0)
+    let another = try await run("--against", "accepted", "--json", status: 1).json()
+    #expect(another["cases"]?[0]?["outcome"] == "pass")
+    #expect(another["cases"]?[0]?["comparison"]?["kind"] == "regressed", "\(another)")
+
+    // Not by the build itself.
+    try await Binary.run(
+      ["accept", "EvalCases"], in: folder.path, environment: ["CI": "true"], status: 2)
+    try await Binary.run(["accept", "EvalCases"], in: folder.path)
+    let again = try await run("--against", "accepted", status: 0)
+    #expect(again.output.hasSuffix(": 0 regressed, 2 same\n"), "\(again)")
+    // What was accepted is small enough to be read in a change.
+    let baseline = try #require(
+      folder.text("EvalCases/accepted/refund-waits-for-approval.txt"))
+    #expect(baseline.split(separator: "\n").filter { $0 == "  call lookup_order" }.count == 2)
+    #expect(baseline.split(separator: "\n").count < 40)
   }
 
   @Test("each service gets its own workflow, which asks for the action and the jobs that there are")

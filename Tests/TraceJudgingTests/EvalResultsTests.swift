@@ -22,8 +22,25 @@ struct EvalResultsTests {
       if random.next(below: 2) == 0 { outcome.severity = .warning }
       return outcome
     }
+    func maybe() -> String? { random.next(below: 2) == 0 ? nil : text() }
+    func comparison() -> CaseComparison? {
+      guard random.next(below: 2) == 0 else { return nil }
+      let differences = (0..<random.next(below: 3)).map { _ in
+        Difference(
+          kind: Difference.Kind.allCases[random.next(below: Difference.Kind.allCases.count)],
+          effect: Difference.Effect.allCases[random.next(below: 3)], place: text(),
+          accepted: maybe(), actual: maybe(),
+          step: random.next(below: 2) == 0 ? nil : 1 + random.next(below: 9),
+          events: (0..<random.next(below: 3)).map { $0 })
+      }
+      return CaseComparison(
+        kind: CaseComparison.Kind.allCases[random.next(below: 6)], differences: differences,
+        untold: random.next(below: 3), run: random.next(below: 2) == 0 ? nil : 2, reason: maybe(),
+        isFault: random.next(below: 2) == 0, path: maybe())
+    }
     let cases = (0..<random.next(below: 5)).map { _ in
       var result = CaseResult(caseId: text(), position: text())
+      result.comparison = comparison()
       if random.next(below: 3) == 0 { result.error = text() }
       result.trials = (0..<random.next(below: 3)).map { _ in
         TrialResult(
@@ -35,14 +52,24 @@ struct EvalResultsTests {
       return result
     }
     let skipped = (0..<random.next(below: 3)).map { _ in
-      SkippedCase(caseId: text(), reason: text())
+      var skipped = SkippedCase(caseId: text(), reason: text())
+      skipped.comparison = comparison()
+      return skipped
     }
     let shard = ResultsShard(
       index: 1, count: 1 + random.next(below: 9), suite: text(), suiteCases: random.next(below: 90),
       places: (0..<cases.count).map { _ in random.next(below: 3_000_000_000) },
       skippedPlaces: [1], program: text(), isWhole: random.next(below: 2) == 0)
-    return EvalResults(
+    var results = EvalResults(
       cases: cases, skipped: skipped, shard: random.next(below: 2) == 0 ? nil : shard)
+    guard random.next(below: 2) == 0 else { return results }
+    var tolerance = Tolerance()
+    tolerance[.cost] = Double(random.next(below: 50)) / 4
+    results.comparison = SuiteComparison(
+      against: text(), tolerance: tolerance, needsBaselines: random.next(below: 2) == 0,
+      gone: (0..<random.next(below: 3)).map { _ in GoneCase(caseId: text(), path: text()) },
+      unusable: (0..<random.next(below: 3)).map { _ in text() })
+    return results
   }
 
   private struct Numbers {
@@ -69,6 +96,9 @@ struct EvalResultsTests {
     let read = try EvalResults(decoding: try JSONValue(parsing: results.encoded))
     #expect(read.encoded == results.encoded)
     #expect(read.shard == results.shard)
+    #expect(read.comparison == results.comparison)
+    #expect(read.cases.map(\.comparison) == results.cases.map(\.comparison))
+    #expect(read.exitCode == results.exitCode)
   }
 
   /// What is wrong with a text that should be results.

@@ -19,6 +19,10 @@ enum ResultsSchema {
           "$ref": "#/$defs/shard",
           "description": "Which part of a suite this is, with --shard; all of it without.",
         ],
+        "comparison": [
+          "$ref": "#/$defs/suiteComparison",
+          "description": "What the results were compared with; left out where they were not.",
+        ],
         "summary": [
           "type": "object", "description": "How many cases had each outcome.",
           "required": JSONValue(CaseOutcome.allCases.map(\.rawValue)),
@@ -35,7 +39,10 @@ enum ResultsSchema {
               })),
         ],
       ],
-      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation, "shard": shard],
+      "$defs": [
+        "case": evalCase, "trial": trial, "expectation": expectation, "shard": shard,
+        "suiteComparison": suiteComparison, "comparison": comparison, "difference": difference,
+      ],
     ]
   }
 
@@ -61,7 +68,10 @@ enum ResultsSchema {
         ],
         "error": ["type": "string", "description": "Why the log was judged by none."],
       ],
-      "$defs": ["case": evalCase, "trial": trial, "expectation": expectation],
+      "$defs": [
+        "case": evalCase, "trial": trial, "expectation": expectation, "comparison": comparison,
+        "difference": difference,
+      ],
     ]
   }
 
@@ -78,6 +88,127 @@ enum ResultsSchema {
       "trials": [
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",
+      ],
+      "comparison": [
+        "$ref": "#/$defs/comparison",
+        "description":
+          "The case beside what was accepted of it; left out where it was not compared.",
+      ],
+    ],
+  ]
+
+  private static let suiteComparison: JSONValue = [
+    "type": "object",
+    "required": ["against", "tolerance", "needsBaselines", "gone", "unusable", "summary"],
+    "properties": [
+      "against": ["type": "string", "description": "What was asked for: accepted, or a path."],
+      "tolerance": [
+        "type": "object", "description": "How much more a run may use, in per cent.",
+        "properties": .object(
+          JSONObject(
+            Tolerance.Measure.allCases.map {
+              (
+                $0.rawValue,
+                [
+                  "type": "number", "minimum": 0,
+                  "description": .string("Per cent that \($0.rawValue) may grow."),
+                ]
+              )
+            })),
+      ],
+      "needsBaselines": [
+        "type": "boolean", "description": "Whether a case without baseline fails.",
+      ],
+      "gone": [
+        "type": "array", "description": "Baselines without a case.",
+        "items": [
+          "type": "object", "required": ["caseId", "path"],
+          "properties": [
+            "caseId": ["type": "string", "description": "The case's name."],
+            "path": ["type": "string", "description": "The path of the baseline."],
+          ],
+        ],
+      ],
+      "unusable": [
+        "type": "array", "items": ["type": "string"],
+        "description": "What is wrong with baselines of which nobody knows whose they are.",
+      ],
+      "summary": [
+        "type": "object", "description": "How many cases compare in some way.",
+        "properties": .object(
+          JSONObject(
+            (CaseComparison.Kind.allCases.map(\.rawValue) + ["gone"]).map {
+              (
+                $0,
+                [
+                  "type": "integer", "minimum": 0,
+                  "description": .string("Cases that are \($0)."),
+                ]
+              )
+            })),
+      ],
+    ],
+  ]
+
+  private static let comparison: JSONValue = [
+    "type": "object", "required": ["kind", "differences"],
+    "properties": [
+      "kind": [
+        "enum": JSONValue(CaseComparison.Kind.allCases.map(\.rawValue)),
+        "description": "The word on the whole.",
+      ],
+      "differences": [
+        "type": "array", "items": ["$ref": "#/$defs/difference"],
+        "description": .string(
+          "What the agent did otherwise, in its order; then what the judge said, what was used and "
+            + "what is asked."),
+      ],
+      "untold": [
+        "type": "integer", "minimum": 1, "description": "Differences beyond those that are told.",
+      ],
+      "run": [
+        "type": "integer", "minimum": 1,
+        "description": "Which of several trials the differences are of, from 1.",
+      ],
+      "reason": [
+        "type": "string",
+        "description": "Why it could not be compared, or is no good as a new case.",
+      ],
+      "fault": [
+        "const": true,
+        "description": .string(
+          "The baseline or the case is at fault that it could not be compared; a new case should "
+            + "have a baseline."),
+      ],
+      "path": ["type": "string", "description": "The path of the baseline."],
+    ],
+  ]
+
+  private static let difference: JSONValue = [
+    "type": "object", "required": ["kind", "effect", "place", "events"],
+    "properties": [
+      "kind": [
+        "enum": JSONValue(Difference.Kind.allCases.map(\.rawValue)),
+        "description": "What differs.",
+      ],
+      "effect": [
+        "enum": JSONValue(Difference.Effect.allCases.map(\.rawValue)),
+        "description": "What it means for the case.",
+      ],
+      "place": [
+        "type": "string",
+        "description": "Where, such as call 2 (lookup) /orderId or toolsCalled[1].",
+      ],
+      "accepted": [
+        "type": "string", "description": "What was accepted; left out where there was nothing.",
+      ],
+      "actual": [
+        "type": "string", "description": "What is there now; left out where there is nothing.",
+      ],
+      "step": ["type": "integer", "minimum": 1, "description": "The step of the run."],
+      "events": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "The numbers of the events that show it.",
       ],
     ],
   ]

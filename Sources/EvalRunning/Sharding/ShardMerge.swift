@@ -138,7 +138,11 @@ private struct Gathering {
 
   /// Why a shard does not belong to the others.
   private func foreign(_ arrived: Arrived) -> String? {
-    guard let first = model, Family(first.shard) != Family(arrived.shard) else { return nil }
+    guard let first = model else { return nil }
+    if Family(first.shard) == Family(arrived.shard) {
+      let isSame = first.results.comparison == arrived.results.comparison
+      return isSame ? nil : "was compared with other baselines than \(first.name)"
+    }
     let (shard, other) = (arrived.shard, first.shard)
     if shard.count != other.count {
       return "is a shard of \(shard.count), \(first.name) one of \(other.count)"
@@ -171,7 +175,10 @@ private struct Gathering {
           + "places of their suite, or two for one place; they were altered"
       ])
     }
-    return EvalResults(cases: cases.map(\.1), skipped: skipped.map(\.1))
+    var results = EvalResults(cases: cases.map(\.1), skipped: skipped.map(\.1))
+    // Each shard was compared with the whole of the baselines, by the same options.
+    results.comparison = model.results.comparison
+    return results
   }
 
   private mutating func tellMissing(of shard: ResultsShard) {

@@ -37,6 +37,8 @@ public struct ProjectStart: Sendable {
 
   /// All files, in the order in which somebody new would read them.
   public let files: [File]
+  /// Where the baselines of the cases go, which are made by judging them.
+  static let baselinesFolder = "\(casesFolder)/\(BaselineFiles.folderName)"
 
   /// - Parameter version: That of this program: a workflow asks for the same.
   public init(for service: Service, version: String) {
@@ -66,7 +68,8 @@ public struct ProjectStart: Sendable {
   /// - Parameter folder: The project's folder; empty for the one that this process works in.
   /// - Throws: ``Refusal`` where one is there already, whatever it holds, or cannot be made.
   public func write(to folder: String) throws(Refusal) {
-    let taken = files.filter { !$0.mayBeThere }.map { Self.path($0, folder) }.filter(Self.isThere)
+    let paths = files.filter { !$0.mayBeThere }.map(\.path) + [Self.baselinesFolder]
+    let taken = paths.map { Self.path($0, folder) }.filter(Self.isThere)
     guard taken.isEmpty else {
       throw Refusal(
         reason: "nothing was made: \(taken.joined(separator: ", ")) "
@@ -74,7 +77,7 @@ public struct ProjectStart: Sendable {
     }
     var made: [String] = []
     for file in files {
-      let path = Self.path(file, folder)
+      let path = Self.path(file.path, folder)
       if file.mayBeThere, Self.isThere(path) { continue }
       do throws(Refusal) {
         try Self.write(file.text, to: path) { made.append($0) }
@@ -86,8 +89,8 @@ public struct ProjectStart: Sendable {
     }
   }
 
-  private static func path(_ file: File, _ folder: String) -> String {
-    folder.isEmpty ? file.path : "\(folder)/\(file.path)"
+  private static func path(_ name: String, _ folder: String) -> String {
+    folder.isEmpty ? name : "\(folder)/\(name)"
   }
 
   private static func isThere(_ path: String) -> Bool {

@@ -49,6 +49,18 @@ public struct WatchList: Sendable {
     }
   }
 
+  /// Adds the baselines that cases are compared with.
+  ///
+  /// - Parameter word: `accepted` for those beside the case files, or the path of a folder.
+  public mutating func add(baselines word: String, of cases: [EvalCase]) {
+    guard word.hasSameUTF8(as: BaselineFiles.folderName) else {
+      add(word)
+      folders.append((word, [".txt"]))
+      return
+    }
+    for evalCase in cases { add(BaselineFiles.path(of: evalCase)) }
+  }
+
   private mutating func add(agent path: String) {
     add(path)
     let loaded = AgentLoader.load(path)

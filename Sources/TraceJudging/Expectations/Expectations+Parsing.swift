@@ -85,6 +85,7 @@ struct ExpectationReader {
       read(name, value, at: root.appending(name), into: &expectations)
     }
     checkTogether(expectations, object, at: root, problemsBefore: problemsBefore)
+    expectations.written.source = value
     return expectations
   }
 

@@ -35,6 +35,8 @@ public struct Expectations: Sendable, Hashable {
   public var words: [Word] = []
   /// Further expectations that are told apart: shared sets, and those that only warn.
   public var parts: [Part] = []
+  /// What these were read from, without their parts.
+  public var written = WrittenExpectations()
 
   /// Expects nothing.
   public init() {}

@@ -94,7 +94,7 @@ extension CaseOutcome {
 extension EvalResults {
   /// The cases, those that failed first; in their own order otherwise.
   var worstFirst: [CaseResult] {
-    (0...3).flatMap { rank in cases.filter { $0.outcome.rank == rank } }
+    (0...3).flatMap { rank in cases.filter { $0.standing.rank == rank } }
   }
 
   /// `3 cases: 1 passed, 2 failed`.

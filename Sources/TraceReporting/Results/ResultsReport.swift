@@ -3,8 +3,8 @@ public import TraceJudging
 
 /// Results of cases for a terminal: a line a case, the evidence of what failed, a summary.
 public struct ResultsReport {
-  private let painter: Painter
-  private let width: Int
+  let painter: Painter
+  let width: Int
   /// Characters of any text from a trace at most.
   private static let longest = 2_000
 
@@ -19,11 +19,13 @@ public struct ResultsReport {
   /// summary last. Cases that passed are counted beyond ``mostPassed``.
   public func lines(for results: EvalResults) -> [String] {
     var lines: [String] = []
-    let passed = results.count(.pass)
-    for result in results.worstFirst where result.outcome != .pass {
+    let passed = results.cases.count { $0.standing == .pass && !needsLook($0) }
+    for result in results.worstFirst where result.standing != .pass || needsLook(result) {
       lines += self.lines(for: result) + [""]
     }
-    for result in results.cases.lazy.filter({ $0.outcome == .pass }).prefix(Self.mostPassed) {
+    lines += self.lines(forGone: results)
+    let quiet = results.cases.lazy.filter { $0.standing == .pass && !needsLook($0) }
+    for result in quiet.prefix(Self.mostPassed) {
       lines += self.lines(for: result)
     }
     if passed > Self.mostPassed {
@@ -34,13 +36,61 @@ public struct ResultsReport {
     return lines + summary(of: results)
   }
 
+  /// Whether there is something to see in a case that is no failure: it was compared, and differs.
+  private func needsLook(_ result: CaseResult) -> Bool {
+    result.comparison.map { !$0.differences.isEmpty } ?? false
+  }
+
+  /// Cases that are left out though they were judged, baselines without a case, and those that nobody
+  /// can read.
+  private func lines(forGone results: EvalResults) -> [String] {
+    var lines: [String] = []
+    for skipped in results.skipped {
+      guard let comparison = skipped.comparison, comparison.kind != .same || needsLook(comparison)
+      else { continue }
+      lines.append(
+        word(comparison.kind.word, comparison.kind.role)
+          + painter.paint(Visible.line(skipped.caseId, width: width - 30), .heading))
+      lines += comparisonLines(comparison).map { Self.indent(true) + $0 } + [""]
+    }
+    guard let suite = results.comparison else { return lines }
+    for gone in suite.gone {
+      lines.append(
+        word("GONE", .bad) + painter.paint(Visible.line(gone.caseId, width: width - 30), .heading)
+          + painter.paint("  " + Visible.line(gone.path, width: 500), .faint))
+      lines.append(Self.indent(true) + "its baseline is there, and the case is not")
+      lines.append("")
+    }
+    for unusable in suite.unusable {
+      lines.append(word("UNUSABLE", .bad) + Visible.line(unusable, width: Self.longest))
+      lines.append("")
+    }
+    return lines
+  }
+
+  private func needsLook(_ comparison: CaseComparison) -> Bool { !comparison.differences.isEmpty }
+
+  private func comparisonLines(_ comparison: CaseComparison) -> [String] {
+    ComparisonLines(painter: painter, longest: Self.longest).lines(for: comparison)
+  }
+
+  private func word(_ text: String, _ role: Painter.Role) -> String {
+    painter.paint(text, role) + String(repeating: " ", count: max(1, 13 - text.count))
+  }
+
+  private static func indent(_ isCompared: Bool) -> String {
+    String(repeating: " ", count: isCompared ? 13 : 7)
+  }
+
   /// Cases that passed and are named on a terminal.
   private static let mostPassed = 200
 
   /// What is told of one case: one line where it passed, its evidence where it did not.
   public func lines(for result: CaseResult) -> [String] {
     [headline(result)]
-      + evidence(of: result, mostOutcomes: .max, mostTrials: .max).map { "       " + $0 }
+      + evidence(of: result, mostOutcomes: .max, mostTrials: .max).map {
+        Self.indent(result.comparison != nil) + $0
+      }
   }
 
   /// What is told of a case below its headline.
@@ -50,6 +100,11 @@ public struct ResultsReport {
   ///   - mostTrials: trials that are told, of those that have something to tell.
   func evidence(of result: CaseResult, mostOutcomes: Int, mostTrials: Int) -> [String] {
     var lines: [String] = []
+    if let comparison = result.comparison {
+      lines += comparisonLines(comparison)
+      // What fails as it was accepted is nobody's business today.
+      if comparison.kind == .same || comparison.kind == .otherPath { return lines }
+    }
     if let error = result.error {
       lines += Self.told(error).map { Visible.line($0, width: Self.longest) }
     }
@@ -104,8 +159,26 @@ public struct ResultsReport {
       parts.append(painter.paint("\(results.count(outcome)) \(outcome.words)", role))
     }
     if !results.skipped.isEmpty { parts.append("\(results.skipped.count) skipped") }
+    if let suite = results.comparison { parts += compared(results, suite) }
     return painter.paint(Figures.count(results.cases.count, "case"), .heading) + ": "
       + parts.joined(separator: ", ")
+  }
+
+  /// How the cases compare, as parts of the last line.
+  private func compared(_ results: EvalResults, _ suite: SuiteComparison) -> [String] {
+    var parts: [String] = []
+    for kind in CaseComparison.Kind.allCases {
+      let count = results.count(kind)
+      guard count > 0 || kind == .regressed else { continue }
+      let role = count == 0 ? .good : kind.role
+      parts.append(painter.paint("\(count) \(kind.word.lowercased())", role))
+    }
+    if !suite.gone.isEmpty { parts.append(painter.paint("\(suite.gone.count) gone", .bad)) }
+    if !suite.unusable.isEmpty {
+      parts.append(painter.paint("\(suite.unusable.count) unusable", .bad))
+    }
+    parts[0] = "against \(Visible.line(suite.against, width: 200)): " + parts[0]
+    return parts
   }
 
   private func headline(_ result: CaseResult) -> String {
@@ -119,12 +192,29 @@ public struct ResultsReport {
     let outcomes = result.trials.flatMap(\.judgement.outcomes)
     let passed = outcomes.count { $0.outcome == .pass }
     let checks = outcomes.isEmpty ? "" : "  \(passed) of \(Figures.count(outcomes.count, "check"))"
+    if let comparison = result.comparison { return headline(result, comparison, checks) }
     let pad = String(repeating: " ", count: 7 - word.count)
     let name = Visible.line(result.caseId, width: width - 30)
     // Where to look, for what needs a look.
     let place = result.outcome == .pass ? "" : "  " + Visible.line(result.position, width: 500)
     return painter.paint(word, role) + pad
       + (place.isEmpty ? name : painter.paint(name, .heading))
+      + painter.paint(checks + place, .faint)
+  }
+
+  /// The first line of a case that was compared.
+  private func headline(
+    _ result: CaseResult, _ comparison: CaseComparison, _ checks: String
+  ) -> String {
+    let name = Visible.line(result.caseId, width: width - 36)
+    let needsLook = result.standing != .pass || self.needsLook(result)
+    let place = needsLook ? "  " + Visible.line(result.position, width: 500) : ""
+    let outcome =
+      result.outcome == .pass
+      ? "" : "  \(result.outcome.words)" + (comparison.kind == .same ? " as accepted" : "")
+    return word(comparison.kind.word, comparison.kind.role)
+      + (needsLook ? painter.paint(name, .heading) : name)
+      + painter.paint(outcome, result.standing == .pass ? .warning : .bad)
       + painter.paint(checks + place, .faint)
   }
 

@@ -1,4 +1,6 @@
+import AgentRuntime
 import ArgumentParser
+import EvalLoading
 import EvalRunning
 import TraceReporting
 
@@ -23,7 +25,23 @@ struct Init: AsyncParsableCommand {
     let start = ProjectStart(for: ci, version: AgentEval.configuration.version)
     try start.write(to: folder == "." ? "" : folder)
     for file in start.files { Output.line(Visible.line("made   \(path(file.path))")) }
+    for baseline in try await accept() { Output.line(Visible.line("made   \(baseline)")) }
     Output.line(Visible.line("next   agent-eval run \(path(ProjectStart.casesFolder))"))
+  }
+
+  /// Judges the cases that were made and writes down what they do; returns the paths of that.
+  private func accept() async throws -> [String] {
+    let judging = try Run.parse([
+      "--against=\(BaselineFiles.folderName)", "--out=\(path(RunFiles.defaultFolder))", "--",
+      path(ProjectStart.casesFolder),
+    ]).request
+    let loaded = try judging.chosen(judging.loadCases(areRunsElsewhere: false))
+    let results = try await judging.results(of: loaded, Cancellation())
+    return try Acceptance(of: results, loaded.cases).items.compactMap { item in
+      guard case .new(let bytes) = item.change else { return nil }
+      try BaselineFiles.write(bytes, to: item.path)
+      return item.path
+    }
   }
 
   /// A path of the project as seen from here.

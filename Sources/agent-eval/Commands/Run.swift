@@ -7,7 +7,8 @@ struct Run: AsyncParsableCommand {
     abstract: "Judge recorded runs by eval cases, or run the agents first.",
     discussion: """
       Exits with 0 where every case passed, 1 where one failed, 2 where one could not be judged or \
-      there was nothing to judge, 3 where one is inconclusive (1 outranks 2 outranks 3).
+      there was nothing to judge, 3 where one is inconclusive (1 outranks 2 outranks 3). With \
+      --against, 1 means that something regressed, and a case that fails as it was accepted is fine.
       """)
 
   @Argument(help: "Case files, or folders of them.")
@@ -66,12 +67,14 @@ struct Run: AsyncParsableCommand {
 
   @OptionGroup var output: ResultsOutput
 
+  @OptionGroup var baselines: AgainstOptions
+
   /// What is asked for.
   var request: RunRequest {
     RunRequest(
       paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out,
       noSummary: noSummary, exec: exec, shard: shard, filesFrom: filesFrom, byCaseId: byCaseId,
-      watch: watch, output: output.destination)
+      watch: watch, output: output.destination, baselines: baselines.request)
   }
 
   func validate() throws { try request.validate() }

@@ -51,6 +51,8 @@ extension RunRequest {
     case "--report": output.report = [value]
     case "--shard": shard = value
     case "--files-from": filesFrom = value
+    case "--against": baselines.against = value
+    case "--tolerance": baselines.tolerance = [value]
     default: return false
     }
     return true

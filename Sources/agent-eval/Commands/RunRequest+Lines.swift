@@ -15,6 +15,7 @@ extension RunRequest {
   func checkLineOptions() throws {
     let others: [(String, Bool)] = [
       ("--live", live), ("--runs", runs != nil), ("--shard", shard != nil), ("--out", out != nil),
+      ("--against", baselines.against != nil),
       ("--json", output.json), ("--report", !output.report.isEmpty),
     ]
     if let other = others.first(where: \.1)?.0 {

@@ -28,6 +28,7 @@ extension RunRequest {
       // With mistakes in a file the cases in it are gone; what they rest on is watched on.
       if !loaded.diagnostics.hasErrors { list = WatchList(paths: paths, runsFolder: runs) }
       list.add(loaded)
+      if let against = baselines.against { list.add(baselines: against, of: loaded.cases) }
       stamps = FileStamps(of: list)
       stamps.goBack(to: before)
       try await judgeOnce(loaded, list, cancellation, &stamps)

@@ -25,9 +25,11 @@ struct RunRequest: Hashable {
   var byCaseId = false
   var watch = false
   var output = ResultsDestination()
+  var baselines = AgainstRequest()
 
   func validate() throws {
     try output.validate()
+    try baselines.validate()
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
     if filesFrom != nil {
@@ -78,13 +80,15 @@ struct RunRequest: Hashable {
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
     let runner = try makeRunner(runnerOptions(cancellation), cancellation)
     let done = Mutex(0)
-    let results = await runner.run(cases) { result in
+    var results = await runner.run(cases) { result in
       done.withLock { done in
         done += 1
         Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
       }
     }
     Output.progress("")
+    try baselines.compare(
+      &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths)
     guard let shard, let suite else { return results }
     return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
   }
@@ -95,6 +99,7 @@ struct RunRequest: Hashable {
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
+    options.outlinesRuns = baselines.against != nil
     if exec {
       options.runProgram = { program, input in
         await CommandTool(
@@ -139,7 +144,7 @@ struct RunRequest: Hashable {
   private var conditions: JSONObject {
     [
       "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
-      "runs": runs.map(JSONValue.string) ?? .null,
+      "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
   }
 

@@ -1,0 +1,195 @@
+import AgentTrace
+public import EvalLoading
+import Glibc
+public import TraceJudging
+
+/// A baseline that cannot be used: it is neither as it was nor worse.
+public struct BaselineError: Error, Hashable, Sendable, CustomStringConvertible {
+  /// The file, or the folder, as a person finds it.
+  public var path: String
+  /// The line at fault, from 1; `nil` where it has none.
+  public var line: Int?
+  /// What is wrong, and what to do.
+  public var message: String
+
+  public var description: String {
+    path + (line.map { ":\($0)" } ?? "") + ": \(message)"
+  }
+}
+
+/// The files that accepted cases are kept in: `accepted/<case>.txt` beside the case file.
+public enum BaselineFiles {
+  /// The name of the folder beside a case file.
+  public static let folderName = "accepted"
+  private static let suffix = ".txt"
+
+  /// The path of the baseline of a case.
+  public static func path(of evalCase: EvalCase) -> String {
+    folder(besideFile: evalCase.path) + "/" + fileName(for: evalCase.caseId)
+  }
+
+  /// The folder of baselines for the cases of a file.
+  static func folder(besideFile path: String) -> String {
+    let folder = self.folder(of: path)
+    return folder == "." ? folderName : folder == "/" ? "/\(folderName)" : "\(folder)/\(folderName)"
+  }
+
+  /// The folder that a file stands in; `.` for the one where this process works.
+  static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
+  /// The name of a case's file: case ids are data, so that it never leaves its folder, and two ids
+  /// never have one name.
+  static func fileName(for caseId: String) -> String { RunFiles.fileName(for: caseId) + suffix }
+
+  // MARK: Reading
+
+  /// Reads one baseline; `nil` where there is none.
+  ///
+  /// - Throws: ``BaselineError`` where there is something else than a whole baseline.
+  public static func read(_ path: String) throws(BaselineError) -> AcceptedCase? {
+    guard let bytes = try bytes(of: path, limit: AcceptedText.limitBytes) else { return nil }
+    do throws(AcceptedTextError) { return try AcceptedText.parse(bytes) } catch {
+      throw BaselineError(path: path, line: error.line, message: error.message)
+    }
+  }
+
+  /// The baseline of a case from a file that should hold it; `nil` where there is none.
+  static func read(_ path: String, for caseId: String) throws(BaselineError) -> AcceptedCase? {
+    guard let accepted = try read(path) else { return nil }
+    guard accepted.caseId.hasSameUTF8(as: caseId) else {
+      throw BaselineError(
+        path: path, line: 2,
+        message: "the baseline of another case, “\(accepted.caseId.prefix(utf8Bytes: 200))”; "
+          + "its name says it is of “\(caseId.prefix(utf8Bytes: 200))”")
+    }
+    return accepted
+  }
+
+  /// The bytes of a regular file; `nil` where there is none.
+  static func bytes(of path: String, limit: Int) throws(BaselineError) -> [UInt8]? {
+    func fault(_ number: Int32) -> BaselineError {
+      BaselineError(path: path, message: "cannot be read: \(String(cString: strerror(number)))")
+    }
+    guard !path.utf8.contains(0) else { return nil }
+    // Without O_NONBLOCK a named pipe would wait here for a writer.
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else {
+      if errno == ENOENT || errno == ENOTDIR { return nil }
+      throw fault(errno)
+    }
+    defer { close(file) }
+    var status = stat()
+    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
+      throw BaselineError(path: path, message: "no regular file")
+    }
+    var bytes: [UInt8] = []
+    var chunk = [UInt8](repeating: 0, count: 1 << 16)
+    while bytes.count <= limit {
+      let count = Glibc.read(file, &chunk, chunk.count)
+      if count == 0 { return bytes }
+      if count < 0, errno == EINTR { continue }
+      guard count > 0 else { throw fault(errno) }
+      bytes += chunk[..<count]
+    }
+    throw BaselineError(path: path, line: 1, message: "larger than \(limit) bytes")
+  }
+
+  // MARK: Folders
+
+  /// How deep folders are searched, and how many files of baselines are looked at.
+  private static let depthLimit = 64
+  private static let fileLimit = 1_000_000
+
+  /// The paths of all baselines in folders named `accepted` below a folder, and in the folder itself if
+  /// it holds some; sorted by their bytes. Hidden folders and symbolic links are passed over.
+  static func all(below folder: String) throws(BaselineError) -> [String] {
+    var found: [String] = []
+    var pending = [(folder: folder, depth: 0, isBaselines: true)]
+    while let (folder, depth, isBaselines) = pending.popLast() {
+      guard let names = names(in: folder) else {
+        if depth == 0 {
+          throw BaselineError(
+            path: folder, message: "cannot be read: \(String(cString: strerror(errno)))")
+        }
+        continue
+      }
+      for name in names where !name.hasPrefix(".") {
+        let path = folder.hasSuffix("/") ? folder + name : "\(folder)/\(name)"
+        var status = stat()
+        guard lstat(path, &status) == 0 else { continue }
+        if status.st_mode & S_IFMT == S_IFDIR, depth < depthLimit {
+          pending.append((path, depth + 1, name == folderName))
+        } else if isBaselines, name.hasSuffix(suffix), status.st_mode & S_IFMT != S_IFDIR {
+          found.append(path)
+        }
+      }
+      guard found.count <= fileLimit else {
+        throw BaselineError(path: folder, message: "more than \(fileLimit) baselines")
+      }
+    }
+    return found.sorted { $0.precedesByUTF8($1) }
+  }
+
+  /// The names of the baselines in one folder; none where there is no such folder.
+  static func files(in folder: String) -> [String] {
+    (names(in: folder) ?? []).filter { $0.hasSuffix(suffix) && !$0.hasPrefix(".") }
+      .sorted { $0.precedesByUTF8($1) }
+  }
+
+  private static func names(in folder: String) -> [String]? {
+    guard let stream = opendir(folder) else { return nil }
+    defer { closedir(stream) }
+    var names: [String] = []
+    while let entry = readdir(stream) {
+      names.append(
+        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
+          pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
+        })
+    }
+    return names
+  }
+
+  // MARK: Writing
+
+  /// Writes the baseline of a case, so that nobody ever reads half of it; makes its folder.
+  ///
+  /// - Throws: ``BaselineError`` where it cannot be written; what was there is there still.
+  public static func write(_ bytes: [UInt8], to path: String) throws(BaselineError) {
+    func fault() -> BaselineError {
+      BaselineError(
+        path: path, message: "cannot be written: \(String(cString: strerror(errno)))")
+    }
+    mkdir(folder(of: path), 0o777)
+    let draft = "\(folder(of: path))/.\(getpid()).part"
+    unlink(draft)
+    let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
+    guard file >= 0 else { throw fault() }
+    var rest = bytes[...]
+    while !rest.isEmpty {
+      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
+      guard count >= 0 || errno == EINTR else {
+        let error = fault()
+        close(file)
+        unlink(draft)
+        throw error
+      }
+      rest = rest.dropFirst(max(0, count))
+    }
+    guard close(file) == 0, rename(draft, path) == 0 else {
+      let error = fault()
+      unlink(draft)
+      throw error
+    }
+  }
+
+  /// Removes the baseline of a case that is gone.
+  public static func remove(_ path: String) throws(BaselineError) {
+    guard unlink(path) == 0 else {
+      throw BaselineError(
+        path: path, message: "cannot be removed: \(String(cString: strerror(errno)))")
+    }
+  }
+}

@@ -1,0 +1,266 @@
+import AgentTrace
+public import EvalLoading
+import Glibc
+public import TraceJudging
+
+/// What was accepted of a set of cases, wherever that is kept.
+public struct Baselines: Sendable {
+  /// Where one case's baseline is found.
+  private enum Source {
+    /// Beside the case files.
+    case beside
+    /// By the bytes of the case id: a file, or why none of several can be taken.
+    case files([[UInt8]: Result<String, BaselineError>])
+    /// In results that were saved.
+    case results([[UInt8]: AcceptedCase])
+  }
+
+  /// What was asked for: `accepted`, or a path.
+  public let name: String
+  private let source: Source
+  private let files: [String]
+  /// Baselines that are there and cannot be read.
+  private let unreadable: [BaselineError]
+
+  private init(
+    name: String, source: Source, files: [String] = [], unreadable: [BaselineError] = []
+  ) {
+    self.name = name
+    self.source = source
+    self.files = files
+    self.unreadable = unreadable
+  }
+
+  /// The baselines beside the case files: `accepted/<case>.txt`.
+  public init() { self.init(name: BaselineFiles.folderName, source: .beside) }
+
+  /// Finds the baselines that a word leads to: `accepted` for those beside the case files, else a
+  /// folder that holds some.
+  ///
+  /// - Throws: ``BaselineError`` where there is nothing to compare with.
+  public init(_ word: String) throws(BaselineError) {
+    guard !word.hasSameUTF8(as: BaselineFiles.folderName) else {
+      self.init()
+      return
+    }
+    let files = try BaselineFiles.all(below: word)
+    guard !files.isEmpty else {
+      throw BaselineError(
+        path: word, message: "holds no baselines; those are made by `agent-eval accept`")
+    }
+    var found: [[UInt8]: Result<String, BaselineError>] = [:]
+    var unreadable: [BaselineError] = []
+    for path in files {
+      do throws(BaselineError) {
+        guard let accepted = try BaselineFiles.read(path) else { continue }
+        let key = Array(accepted.caseId.utf8)
+        if case .success(let first)? = found[key] {
+          found[key] = .failure(
+            BaselineError(path: path, line: 2, message: "the same case stands in \(first)"))
+        } else {
+          found[key] = .success(path)
+        }
+      } catch {
+        unreadable.append(error)
+      }
+    }
+    self.init(name: word, source: .files(found), files: files, unreadable: unreadable)
+  }
+
+  /// The baseline of a case; `nil` where there is none.
+  ///
+  /// - Throws: ``BaselineError`` where there is one that cannot be used.
+  func accepted(of evalCase: EvalCase) throws(BaselineError) -> (
+    accepted: AcceptedCase, path: String
+  )? {
+    switch source {
+    case .beside:
+      let path = BaselineFiles.path(of: evalCase)
+      return try BaselineFiles.read(path, for: evalCase.caseId).map { ($0, path) }
+    case .files(let found):
+      guard let path = try found[Array(evalCase.caseId.utf8)]?.get() else {
+        // It may be one of those that nobody can read; by its name it would be.
+        let name = "/" + BaselineFiles.fileName(for: evalCase.caseId)
+        if let error = unreadable.first(where: { $0.path.hasSuffix(name) }) { throw error }
+        return nil
+      }
+      return try BaselineFiles.read(path, for: evalCase.caseId).map { ($0, path) }
+    case .results(let found):
+      return found[Array(evalCase.caseId.utf8)].map { ($0, name) }
+    }
+  }
+}
+
+// MARK: - Comparing
+
+extension Baselines {
+  /// What a comparison of a whole set of cases is asked for.
+  public struct Request: Sendable {
+    /// How much more a run may use.
+    public var tolerance: Tolerance
+    /// Whether a case without baseline fails.
+    public var needsBaselines: Bool
+    /// The files and folders that were named as cases.
+    public var paths: [String]
+
+    /// Nothing is checked.
+    public init(paths: [String], tolerance: Tolerance = Tolerance(), needsBaselines: Bool = false) {
+      self.paths = paths
+      self.tolerance = tolerance
+      self.needsBaselines = needsBaselines
+    }
+  }
+
+  /// Compares results with what was accepted.
+  ///
+  /// - Parameters:
+  ///   - results: What ``EvalRunner`` made with ``EvalRunner/Options/outlinesRuns``.
+  ///   - judged: The cases that they are of.
+  ///   - loaded: All cases of the paths; `nil` where those that were not chosen are not known, and are
+  ///     looked for.
+  public func compare(
+    _ results: inout EvalResults, of judged: [EvalCase], among loaded: [EvalCase]?,
+    _ request: Request
+  ) {
+    var cases: [[UInt8]: EvalCase] = [:]
+    for evalCase in judged { cases[Array(evalCase.caseId.utf8)] = evalCase }
+    for index in results.cases.indices {
+      guard let evalCase = cases[Array(results.cases[index].caseId.utf8)] else { continue }
+      results.cases[index].comparison = compare(
+        results.cases[index].accepted(of: evalCase), evalCase, request,
+        error: results.cases[index].error)
+    }
+    for index in results.skipped.indices {
+      guard let evalCase = cases[Array(results.skipped[index].caseId.utf8)] else { continue }
+      results.skipped[index].comparison = compare(
+        evalCase.acceptedAsSkipped, evalCase, request, error: nil)
+    }
+    let orphans = orphans(among: loaded, paths: request.paths)
+    results.comparison = SuiteComparison(
+      against: name, tolerance: request.tolerance, needsBaselines: request.needsBaselines,
+      gone: orphans.gone, unusable: orphans.unusable.map(\.description))
+  }
+
+  private func compare(
+    _ current: AcceptedCase, _ evalCase: EvalCase, _ request: Request, error: String?
+  ) -> CaseComparison {
+    do throws(BaselineError) {
+      guard let found = try accepted(of: evalCase) else {
+        return CaseComparison(
+          kind: .new, reason: request.needsBaselines ? "nothing was accepted of it yet" : nil,
+          isFault: request.needsBaselines)
+      }
+      if error != nil {
+        return CaseComparison(
+          kind: .notCompared, reason: "the case could not be judged", isFault: true,
+          path: found.path)
+      }
+      var comparison = CaseComparison(
+        of: current, with: found.accepted, tolerance: request.tolerance)
+      comparison.path = found.path
+      return comparison
+    } catch {
+      return CaseComparison(
+        kind: .notCompared, reason: error.description, isFault: true, path: error.path)
+    }
+  }
+
+  // MARK: Orphans
+
+  /// Baselines whose case is gone.
+  private struct Orphans {
+    /// Those that say of which case they were.
+    var gone: [GoneCase] = []
+    /// Those that cannot be read, and are of none of the cases.
+    var unusable: [BaselineError] = []
+  }
+
+  /// Finds baselines of which there is no case any more.
+  ///
+  /// Where a file was named, the cases of the other files in its folder are looked at as well.
+  ///
+  /// - Parameters:
+  ///   - loaded: All cases of the paths; `nil` where they are not known.
+  ///   - paths: The files and folders that were named.
+  private func orphans(among loaded: [EvalCase]?, paths: [String]) -> Orphans {
+    if case .results = source { return Orphans() }
+    var orphans = Orphans()
+    var files = self.files
+    var cases = loaded ?? CaseLoader.load(paths, areRunsElsewhere: true).cases
+    var seen: Set<String> = []
+    for path in paths {
+      let isFolder = Self.isFolder(path)
+      let folder = isFolder ? path : BaselineFiles.folder(of: path)
+      if case .beside = source {
+        let found =
+          isFolder
+          ? (try? BaselineFiles.all(below: folder)) ?? []
+          : BaselineFiles.files(in: BaselineFiles.folder(besideFile: path)).map {
+            "\(BaselineFiles.folder(besideFile: path))/\($0)"
+          }
+        files += found.filter { seen.insert(Self.plain($0)).inserted }
+      }
+      if !isFolder { cases += CaseLoader.load([folder], areRunsElsewhere: true).cases }
+    }
+    let expected = Set(cases.map { Self.plain(BaselineFiles.path(of: $0)) })
+    let ids = Set(cases.map { Array($0.caseId.utf8) })
+    for path in files {
+      if case .beside = source {
+        // In `accepted` a file has the name of its case, and what is wrong with it is told there.
+        guard !expected.contains(Self.plain(path)) else { continue }
+        guard
+          path.hasSuffix("/" + BaselineFiles.folderName + "/" + Self.last(path))
+            || path.hasPrefix(BaselineFiles.folderName + "/")
+        else { continue }
+      }
+      do throws(BaselineError) {
+        guard let accepted = try BaselineFiles.read(path) else { continue }
+        if case .files = source, ids.contains(Array(accepted.caseId.utf8)) { continue }
+        orphans.gone.append(GoneCase(caseId: accepted.caseId, path: path))
+      } catch {
+        let isOfCase = cases.contains {
+          path.hasSuffix("/" + BaselineFiles.fileName(for: $0.caseId))
+        }
+        if case .files = source, isOfCase { continue }
+        orphans.unusable.append(error)
+      }
+    }
+    return orphans
+  }
+
+  private static func last(_ path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[path.index(after: $0)...]) }
+      ?? path
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// A path without what changes nothing, so that two that lead to one place are the same.
+  private static func plain(_ path: String) -> String {
+    guard let real = realpath(path, nil) else { return path }
+    defer { free(real) }
+    return String(cString: real)
+  }
+}
+
+// MARK: - What would be accepted
+
+extension CaseResult {
+  /// What a baseline would hold of this result. Runs stand in the order in which they were judged.
+  public func accepted(of evalCase: EvalCase) -> AcceptedCase {
+    AcceptedCase(
+      caseId: evalCase.caseId, asked: evalCase.expected.asked, runs: trials.compactMap(\.outline))
+  }
+}
+
+extension EvalCase {
+  /// What a baseline would hold of this case where it is left out.
+  public var acceptedAsSkipped: AcceptedCase {
+    AcceptedCase(
+      caseId: caseId, skip: skip.map { .init(reason: $0.reason, until: $0.until) },
+      asked: expected.asked)
+  }
+}

@@ -1,0 +1,90 @@
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import TraceJudging
+import TraceReporting
+
+/// The options that say what results are compared with.
+struct AgainstOptions: ParsableArguments {
+  @Option(
+    help: ArgumentHelp(
+      """
+      Compare with what was accepted, and fail on regressions only: “accepted” for the folders beside \
+      the case files, or a folder.
+      """, valueName: "accepted|path"))
+  var against: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      How much more a run may use than the accepted one, in per cent: a number, or steps=, tokens= or \
+      cost= and a number; may be given several times. Default: 10.
+      """, valueName: "percent"))
+  var tolerance: [String] = []
+
+  /// What they say.
+  var request: AgainstRequest { AgainstRequest(against: against, tolerance: tolerance) }
+
+  func validate() throws { try request.validate() }
+}
+
+/// What results are compared with.
+struct AgainstRequest: Hashable {
+  /// `accepted`, or a path; `nil` where nothing is compared.
+  var against: String?
+  /// The words of `--tolerance`.
+  var tolerance: [String] = []
+
+  func validate() throws {
+    guard tolerance.isEmpty || against != nil else {
+      throw ValidationError("--tolerance needs --against.")
+    }
+    _ = try parsedTolerance()
+  }
+
+  /// What the words of `--tolerance` say together, the later ones over the earlier.
+  private func parsedTolerance() throws -> Tolerance {
+    var parsed = Tolerance()
+    for text in tolerance {
+      let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      let measures =
+        parts.count == 1
+        ? Tolerance.Measure.allCases
+        : Tolerance.Measure(rawValue: String(parts[0])).map { [$0] } ?? []
+      guard let percent = parts.last.flatMap({ Double($0) }), percent >= 0, percent <= 1e6,
+        !measures.isEmpty
+      else {
+        throw ValidationError(
+          Visible.line(
+            "--tolerance takes a number of per cent, or steps=, tokens= or cost= and a number; not "
+              + "“\(text)”."))
+      }
+      for measure in measures { parsed[measure] = percent }
+    }
+    return parsed
+  }
+
+  /// What shards that belong together have in common.
+  var conditions: JSONValue {
+    guard let against else { return .null }
+    return [
+      "against": .string(against), "tolerance": (try? parsedTolerance().json) ?? .null,
+      "needsBaselines": .bool(Screen.isCI),
+    ]
+  }
+
+  /// Compares results, where that was asked for. In continuous integration each case needs a
+  /// baseline.
+  ///
+  /// - Parameter loaded: all cases of the paths; `nil` where those that were not chosen are not known.
+  func compare(
+    _ results: inout EvalResults, of judged: [EvalCase], among loaded: [EvalCase]?, paths: [String]
+  ) throws {
+    guard let against else { return }
+    try Baselines(against).compare(
+      &results, of: judged, among: loaded,
+      Baselines.Request(
+        paths: paths, tolerance: parsedTolerance(), needsBaselines: Screen.isCI))
+  }
+}
