@@ -31,7 +31,7 @@ struct Example: Sendable {
   /// needs a program that is not here.
   var isRun: Bool {
     guard let command = steps.first?.command else { return false }
-    if command.hasPrefix("bin/agent-eval") { return true }
+    if command.hasPrefix("bin/agent-eval") || command.hasPrefix("sed -i ") { return true }
     return command.hasPrefix("zcat ") && (!command.contains("jq ") || Self.hasJQ)
   }
 

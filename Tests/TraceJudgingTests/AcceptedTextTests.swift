@@ -7,7 +7,7 @@ import Testing
 struct AcceptedTextTests {
   /// Every fact that a baseline can hold.
   private static let sample = """
-    agent-eval accepted 1
+    agent-eval/accepted/1
     case "a case"
     skip "not now: é" until 2026-12-31
 
@@ -97,8 +97,8 @@ struct AcceptedTextTests {
   @Test(
     "what is wrong is told with its line",
     arguments: [
-      ("agent-eval accepted 1", "agent-eval accepted 2", 1, "format version 2"),
-      ("agent-eval accepted 1", "<html>", 1, "no accepted case"),
+      ("agent-eval/accepted/1", "agent-eval/accepted/2", 1, "format version 2"),
+      ("agent-eval/accepted/1", "<html>", 1, "no accepted case"),
       ("case \"a case\"\n", "", 2, "the second line names the case"),
       ("case \"a case\"", "case a case", 2, "“case” is too much"),
       ("case \"a case\"", "case \"a\\q\"", 2, "the case's name is missing or malformed"),
@@ -144,7 +144,7 @@ struct AcceptedTextTests {
 
   @Test("what is too large is refused before it is looked at")
   func limits() throws {
-    let head = "agent-eval accepted 1\ncase a\n"
+    let head = "agent-eval/accepted/1\ncase a\n"
     let long = head + "expect answer \"" + String(repeating: "a", count: 70_000) + "\"\n"
     #expect(Self.fault(long)?.message.contains("64 KiB") == true)
     let runs = head + String(repeating: "\nrun pass\n  steps 0\n", count: 101)

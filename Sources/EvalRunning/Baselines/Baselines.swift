@@ -35,12 +35,16 @@ public struct Baselines: Sendable {
   public init() { self.init(name: BaselineFiles.folderName, source: .beside) }
 
   /// Finds the baselines that a word leads to: `accepted` for those beside the case files, else a
-  /// folder that holds some.
+  /// folder that holds some, or a file with the results of an earlier run, as `run --json` prints them.
   ///
   /// - Throws: ``BaselineError`` where there is nothing to compare with.
   public init(_ word: String) throws(BaselineError) {
     guard !word.hasSameUTF8(as: BaselineFiles.folderName) else {
       self.init()
+      return
+    }
+    guard Self.isFolder(word) else {
+      self = try Baselines(resultsIn: word)
       return
     }
     let files = try BaselineFiles.all(below: word)
@@ -65,6 +69,32 @@ public struct Baselines: Sendable {
       }
     }
     self.init(name: word, source: .files(found), files: files, unreadable: unreadable)
+  }
+
+  /// Bytes of saved results at most.
+  private static let resultsLimitBytes = 256 << 20
+
+  /// Results hold what the judge said and nothing of what the agent did.
+  private init(resultsIn path: String) throws(BaselineError) {
+    guard let bytes = try BaselineFiles.bytes(of: path, limit: Self.resultsLimitBytes) else {
+      throw BaselineError(
+        path: path,
+        message: "no such file or folder; `--against accepted` takes the folders beside the cases")
+    }
+    let results: EvalResults
+    do {
+      results = try EvalResults(decoding: try JSONValue(parsing: bytes))
+    } catch {
+      throw BaselineError(path: path, message: "no results of `agent-eval run --json`: \(error)")
+    }
+    var found: [[UInt8]: AcceptedCase] = [:]
+    for result in results.cases { found[Array(result.caseId.utf8)] = AcceptedCase(of: result) }
+    for skipped in results.skipped {
+      var accepted = AcceptedCase(caseId: skipped.caseId, skip: .init(reason: skipped.reason))
+      accepted.holdsOutcomesAlone = true
+      found[Array(skipped.caseId.utf8)] = accepted
+    }
+    self.init(name: path, source: .results(found))
   }
 
   /// The baseline of a case; `nil` where there is none.
@@ -116,8 +146,8 @@ extension Baselines {
   /// - Parameters:
   ///   - results: What ``EvalRunner`` made with ``EvalRunner/Options/outlinesRuns``.
   ///   - judged: The cases that they are of.
-  ///   - loaded: All cases of the paths; `nil` where those that were not chosen are not known, and are
-  ///     looked for.
+  ///   - loaded: All cases of the paths; `nil` where only some were chosen, and nobody asks for cases
+  ///     that are gone.
   public func compare(
     _ results: inout EvalResults, of judged: [EvalCase], among loaded: [EvalCase]?,
     _ request: Request
@@ -135,7 +165,7 @@ extension Baselines {
       results.skipped[index].comparison = compare(
         evalCase.acceptedAsSkipped, evalCase, request, error: nil)
     }
-    let orphans = orphans(among: loaded, paths: request.paths)
+    let orphans = loaded.map { self.orphans(among: $0, paths: request.paths) } ?? Orphans()
     results.comparison = SuiteComparison(
       against: name, tolerance: request.tolerance, needsBaselines: request.needsBaselines,
       gone: orphans.gone, unusable: orphans.unusable.map(\.description))
@@ -180,13 +210,19 @@ extension Baselines {
   /// Where a file was named, the cases of the other files in its folder are looked at as well.
   ///
   /// - Parameters:
-  ///   - loaded: All cases of the paths; `nil` where they are not known.
+  ///   - loaded: All cases of the paths.
   ///   - paths: The files and folders that were named.
-  private func orphans(among loaded: [EvalCase]?, paths: [String]) -> Orphans {
-    if case .results = source { return Orphans() }
+  private func orphans(among loaded: [EvalCase], paths: [String]) -> Orphans {
     var orphans = Orphans()
+    if case .results(let found) = source {
+      let ids = Set(loaded.map { Array($0.caseId.utf8) })
+      orphans.gone = found.keys.filter { !ids.contains($0) }
+        .sorted { $0.lexicographicallyPrecedes($1) }
+        .map { GoneCase(caseId: String(decoding: $0, as: UTF8.self), path: name) }
+      return orphans
+    }
     var files = self.files
-    var cases = loaded ?? CaseLoader.load(paths, areRunsElsewhere: true).cases
+    var cases = loaded
     var seen: Set<String> = []
     for path in paths {
       let isFolder = Self.isFolder(path)
@@ -247,6 +283,23 @@ extension Baselines {
 }
 
 // MARK: - What would be accepted
+
+extension AcceptedCase {
+  /// What saved results tell of a case. One that could not be judged then has no runs, so that it counts
+  /// as new.
+  fileprivate init(of result: CaseResult) {
+    self.init(caseId: result.caseId)
+    holdsOutcomesAlone = true
+    runs =
+      result.error != nil
+      ? []
+      : result.trials.map { trial in
+        var run = AcceptedRun(outcome: trial.outcome)
+        run.checks = trial.judgement.outcomes.map(AcceptedRun.Check.init)
+        return run
+      }
+  }
+}
 
 extension CaseResult {
   /// What a baseline would hold of this result. Runs stand in the order in which they were judged.

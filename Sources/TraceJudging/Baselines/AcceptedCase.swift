@@ -92,6 +92,13 @@ public struct AcceptedRun: Sendable, Hashable {
     /// asked.
     public var severity = Severity.error
 
+    /// What a baseline holds of an expectation's outcome.
+    public init(_ outcome: ExpectationOutcome) {
+      self.init(
+        name: AcceptedText.name(for: outcome.expectation), outcome: outcome.outcome,
+        severity: outcome.severity)
+    }
+
     /// Nothing is checked.
     public init(name: String, outcome: Outcome, severity: Severity = .error) {
       self.name = name
@@ -230,10 +237,7 @@ extension AcceptedRun {
       tokens = usage.tokens
       cost = usage.cost
     }
-    checks = judgement.outcomes.map {
-      Check(
-        name: AcceptedText.name(for: $0.expectation), outcome: $0.outcome, severity: $0.severity)
-    }
+    checks = judgement.outcomes.map(Check.init)
   }
 }
 

@@ -102,7 +102,7 @@ private struct AcceptedParser {
 
   private mutating func readFirst(_ line: ArraySlice<UInt8>) throws(AcceptedTextError) {
     if line.elementsEqual(AcceptedText.firstLine.utf8) { return }
-    let format = Array("agent-eval accepted ".utf8)
+    let format = Array("agent-eval/accepted/".utf8)
     if line.starts(with: format) {
       let version = String(decoding: line.dropFirst(format.count).prefix(20), as: UTF8.self)
       throw error(

@@ -4,7 +4,7 @@ import AgentTrace
 /// Docs/baselines.md specifies it.
 public enum AcceptedText {
   /// The first line: the format and its version.
-  static let firstLine = "agent-eval accepted 1"
+  static let firstLine = "agent-eval/accepted/1"
   /// How large the text of one case may be.
   public static let limitBytes = 4 << 20
   /// How long one of its lines may be.

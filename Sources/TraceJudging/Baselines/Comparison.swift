@@ -52,6 +52,8 @@ public struct Difference: Sendable, Hashable {
     case callMissing = "call_missing"
     /// A call was made that was not accepted.
     case callAdded = "call_added"
+    /// Another call was made in place of an accepted one.
+    case callReplaced = "call_replaced"
     /// The same call stands at another place.
     case callMoved = "call_moved"
     /// Calls were made together that were made one after the other, or the other way round.
@@ -132,7 +134,8 @@ public struct Difference: Sendable, Hashable {
   /// Whether it is of what the agent did, rather than of how that is judged.
   public var isOfPath: Bool {
     switch kind {
-    case .callMissing, .callAdded, .callMoved, .decision, .argument, .verdict, .status, .validity,
+    case .callMissing, .callAdded, .callReplaced, .callMoved, .decision, .argument, .verdict,
+      .status, .validity,
       .stop:
       true
     default: false

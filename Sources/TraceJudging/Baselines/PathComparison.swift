@@ -55,13 +55,22 @@ struct PathComparison {
     let alignment = CallAlignment(accepted.map(\.call), actual.map(\.call))
     let pairs = pairingWithinDecisions(alignment.pairs)
     var moved = Moves(pairs, accepted.map(\.call), actual.map(\.call))
-    for pair in pairs {
+    var replaced: Set<Int> = []
+    for (place, pair) in pairs.enumerated() {
       switch pair {
       case .both(let old, let new):
         if accepted[old].call != actual[new].call { compare(old, new) }
       case .missing(let index):
         if let place = moved.take(accepted: index) {
           addMove(from: index, to: place)
+        } else if !moved.isTold(accepted: index),
+          let other = Self.replacement(in: pairs, behind: place, moved, replaced)
+        {
+          replaced.insert(other)
+          add(
+            difference(
+              .callReplaced, other, accepted: Self.words(for: accepted[index].call),
+              actual: Self.words(for: actual[other].call)))
         } else if !moved.isTold(accepted: index) {
           add(
             Difference(
@@ -71,7 +80,7 @@ struct PathComparison {
       case .added(let index):
         if let place = moved.take(actual: index) {
           addMove(from: place, to: index)
-        } else if !moved.isTold(actual: index) {
+        } else if !moved.isTold(actual: index), !replaced.contains(index) {
           add(
             difference(.callAdded, index, actual: Self.words(for: actual[index].call)))
         }
@@ -114,6 +123,21 @@ struct PathComparison {
 
   private func isOfSameTool(_ call: AcceptedCall, _ other: AcceptedCall) -> Bool {
     call.tool.hasSameUTF8(as: other.tool) && call.caller.hasSameUTF8(as: other.caller)
+  }
+
+  /// The call that was made where an accepted one stood, if nothing that is the same stands between.
+  private static func replacement(
+    in pairs: [CallAlignment.Pair], behind place: Int, _ moved: Moves, _ replaced: Set<Int>
+  ) -> Int? {
+    for pair in pairs[(place + 1)...].prefix(64) {
+      switch pair {
+      case .both: return nil
+      case .missing: continue
+      case .added(let index):
+        if !replaced.contains(index), !moved.isMove(actual: index) { return index }
+      }
+    }
+    return nil
   }
 
   private mutating func addMove(from old: Int, to new: Int) {
@@ -280,6 +304,7 @@ private struct Moves {
     return place
   }
 
+  func isMove(actual index: Int) -> Bool { toAccepted[index] != nil }
   func isTold(accepted index: Int) -> Bool { toldAccepted.contains(index) }
   func isTold(actual index: Int) -> Bool { toldActual.contains(index) }
 }

@@ -30,6 +30,9 @@ struct Account {
 
   /// What happened in one line: the first thing to know, and how much more there is.
   var headline: String {
+    if let comparison = result.comparison, comparison.kind != .new || comparison.isFault {
+      return headline(of: comparison)
+    }
     if let error = result.error {
       return Visible.lines(Self.cut(error, 2_000)).first { !$0.isEmpty } ?? "could not be judged"
     }
@@ -40,6 +43,17 @@ struct Account {
     let more = decisive.count > 1 ? " (and \(decisive.count - 1) more)" : ""
     return "\(Visible.line(first.expectation, width: 200)): "
       + Visible.line(first.message, width: 1_000) + more
+  }
+
+  /// The first thing to know of a comparison.
+  private func headline(of comparison: CaseComparison) -> String {
+    if let reason = comparison.reason { return Visible.line(reason, width: 1_000) }
+    let regressions = comparison.differences.filter { $0.effect == .regression }
+    guard let first = regressions.first ?? comparison.differences.first else {
+      return result.words
+    }
+    let more = regressions.count > 1 ? " (and \(regressions.count - 1) more)" : ""
+    return Visible.line(first.sentence, width: 1_000) + more
   }
 
   /// Whether an expectation's outcome is why the case is what it is.
@@ -91,7 +105,54 @@ extension CaseOutcome {
   }
 }
 
+extension CaseResult {
+  /// What became of it as people read it.
+  var words: String {
+    guard let comparison else { return outcome.words }
+    let said = outcome == .pass ? "" : ", \(outcome.words)"
+    return switch comparison.kind {
+    case .regressed: "regressed" + said
+    case .notCompared: "not compared" + said
+    case .new: "new, \(outcome.words)"
+    case .fixed: "fixed" + said
+    case .otherPath: "took another path" + said
+    case .same: outcome == .pass ? "passed as accepted" : "\(outcome.words) as accepted"
+    }
+  }
+
+  /// Whether it was compared, and something is not as it was accepted.
+  var differs: Bool { comparison.map { !$0.differences.isEmpty } ?? false }
+}
+
 extension EvalResults {
+  /// The results with what only a comparison shows as cases of their own: baselines whose case is gone,
+  /// those that nobody can read, and cases that are left out now.
+  var told: EvalResults {
+    guard let suite = comparison else { return self }
+    func lone(_ caseId: String, _ position: String, _ comparison: CaseComparison) -> CaseResult {
+      var result = CaseResult(caseId: caseId, position: position)
+      result.comparison = comparison
+      return result
+    }
+    var told = self
+    for skipped in skipped {
+      guard let comparison = skipped.comparison, comparison.kind != .same else { continue }
+      told.cases.append(lone(skipped.caseId, comparison.path.map { "\($0):1" } ?? "", comparison))
+    }
+    for gone in suite.gone {
+      told.cases.append(
+        lone(
+          gone.caseId, "\(gone.path):1",
+          CaseComparison(
+            kind: .regressed, reason: "the case is gone; its baseline is there", path: gone.path)))
+    }
+    for unusable in suite.unusable {
+      told.cases.append(
+        lone("(unknown)", "", CaseComparison(kind: .notCompared, reason: unusable, isFault: true)))
+    }
+    return told
+  }
+
   /// The cases, those that failed first; in their own order otherwise.
   var worstFirst: [CaseResult] {
     (0...3).flatMap { rank in cases.filter { $0.standing.rank == rank } }

@@ -29,6 +29,10 @@ struct Finding {
 
   /// The rule of a case that could not be judged.
   static let unjudged = "could-not-be-judged"
+  /// The rule of what was accepted otherwise, and is worse now.
+  static let regression = "regression"
+  /// The rule of a case that could not be compared with what was accepted, or has nothing accepted.
+  static let uncompared = "not-compared"
   /// The rule of a case in which nothing was checked.
   static let unexercised = "nothing-exercised"
   /// The rule of what looks like a mistake in the case.
@@ -46,6 +50,9 @@ struct Finding {
 
   /// All findings of a case, each once, in the order of the first trial that has it.
   static func all(in result: CaseResult) -> [Finding] {
+    if let comparison = result.comparison, comparison.kind != .new || comparison.isFault {
+      return found(in: comparison, log: result.trials.first?.log)
+    }
     if let error = result.error {
       return [
         Finding(
@@ -85,6 +92,32 @@ struct Finding {
       rule = Array(finding.rule.utf8)
       expectation = Array(finding.expectation.utf8)
     }
+  }
+
+  /// What is worse than it was accepted, each thing once; a case that fails as it was accepted has
+  /// nothing to tell.
+  private static func found(in comparison: CaseComparison, log: String?) -> [Finding] {
+    var findings: [Finding] = []
+    if let reason = comparison.reason {
+      let isOpen = comparison.kind == .notCompared && !comparison.isFault
+      findings.append(
+        Finding(
+          rule: comparison.kind == .regressed ? regression : uncompared, expectation: "",
+          level: isOpen ? .warning : .error, message: reason, outcome: comparison.kind.rawValue,
+          events: [], log: log, trials: 1))
+    }
+    let first = comparison.differences.first(where: \.isOfPath)
+    for difference in comparison.differences where difference.effect == .regression {
+      var message = difference.sentence
+      if let first, first != difference { message += "; first difference: \(first.sentence)" }
+      findings.append(
+        Finding(
+          rule: regression, expectation: "\(difference.kind.rawValue) \(difference.place)",
+          level: .error, message: message, outcome: comparison.kind.rawValue,
+          expected: difference.accepted, actual: difference.actual, events: difference.events,
+          log: log, trials: 1))
+    }
+    return findings
   }
 
   private static func found(in trial: TrialResult) -> [Finding] {

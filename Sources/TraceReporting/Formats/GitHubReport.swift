@@ -11,10 +11,10 @@ struct GitHubReport {
   let context: ReportContext
 
   func text(of results: EvalResults) -> String {
-    let failed = results.worstFirst.filter { $0.outcome == .fail || $0.outcome == .error }
+    let failed = results.worstFirst.filter { $0.standing == .fail || $0.standing == .error }
     let doubtful = results.worstFirst.filter { result in
-      result.outcome == .inconclusive
-        || (result.outcome == .pass && !Finding.all(in: result).isEmpty)
+      result.standing == .inconclusive
+        || (result.standing == .pass && !Finding.all(in: result).isEmpty)
     }
     let lines = annotations("error", failed) + annotations("warning", doubtful)
     return lines.map { $0 + "\n" }.joined()
@@ -33,7 +33,7 @@ struct GitHubReport {
     let result = account.result
     var text = Account.cut(account.lines().joined(separator: "\n"), 4_000)
     if text.isEmpty { text = account.headline }
-    let title = "\(Visible.line(result.caseId, width: 150)) \(result.outcome.words)"
+    let title = "\(Visible.line(result.caseId, width: 150)) \(result.words)"
     return "::\(kind) file=\(Workflow.property(Visible.line(account.place.path)))"
       + ",line=\(account.place.line),title=\(Workflow.property(title))::\(Workflow.data(text))"
   }
@@ -68,7 +68,7 @@ public enum Workflow {
     of results: EvalResults, in context: ReportContext, limitBytes: Int
   ) -> String {
     let report = MarkdownReport(context: context, limitBytes: limitBytes)
-    let text = report.text(of: results)
+    let text = report.text(of: results.told)
     return text.utf8.count <= limitBytes ? text : ""
   }
 }

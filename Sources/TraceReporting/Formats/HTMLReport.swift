@@ -60,7 +60,10 @@ struct HTMLReport {
     var (inputs, labels) = ("", "")
     let counts =
       CaseOutcome.allCases.sorted { $0.rank < $1.rank }.map {
-        ($0.rawValue, $0.words, results.count($0))
+        (outcome: CaseOutcome) in
+        (
+          outcome.rawValue, outcome.words, results.cases.count { $0.standing == outcome }
+        )
       } + [("skipped", "skipped", results.skipped.count)]
     for (name, words, count) in counts where count > 0 {
       inputs += "<input type=\"checkbox\" class=\"filter\" id=\"show-\(name)\" checked>\n"
@@ -82,12 +85,18 @@ struct HTMLReport {
 
   private func section(_ result: CaseResult, id: String, timelines: inout Int) -> String {
     let account = Account(of: result, in: context)
-    let isOpen = result.outcome != .pass
+    let isOpen = result.standing != .pass || result.differs
     let checks =
       account.checks == 0
       ? "" : "<span class=\"checks\">\(account.passed) of \(account.checks) checks</span>"
     var body = ""
     if let error = result.error { body += "<pre class=\"error\">\(HTML.text(error))</pre>\n" }
+    if let comparison = result.comparison {
+      let lines = ComparisonLines(painter: Painter(isColoured: false)).lines(for: comparison)
+      if !lines.isEmpty {
+        body += "<pre class=\"comparison\">\(HTML.text(lines.joined(separator: "\n")))</pre>\n"
+      }
+    }
     for (index, trial) in result.trials.prefix(Account.mostTrials).enumerated() {
       if result.trials.count > 1 {
         body += "<h3>Run \(index + 1) of \(result.trials.count): \(trial.outcome.words)</h3>\n"
@@ -98,8 +107,8 @@ struct HTMLReport {
       body += "<p>and \(result.trials.count - Account.mostTrials) more runs</p>\n"
     }
     return """
-      <details class="case \(result.outcome.rawValue)"\(isOpen ? " open" : "")>
-      <summary><span class="badge">\(result.outcome.words)</span>
+      <details class="case \(result.standing.rawValue)"\(isOpen ? " open" : "")>
+      <summary><span class="badge">\(result.words)</span>
       <span class="name">\(HTML.line(account.name))</span> \(checks)
       <span class="place">\(HTML.line(account.place.path)):\(account.place.line)</span></summary>
       \(body)</details>

@@ -65,9 +65,11 @@ struct JUnitReport {
       + " name=\"\(XML.attribute(account.result.caseId))\""
       + " file=\"\(XML.attribute(account.place.path))\" line=\"\(account.place.line)\""
     var body: [String] = []
-    switch account.result.outcome {
+    switch account.result.standing {
     case .pass: break
-    case .fail: body.append(element("failure", type: "fail", account))
+    case .fail:
+      let type = account.result.comparison == nil ? "fail" : "regression"
+      body.append(element("failure", type: type, account))
     case .error: body.append(element("error", type: "error", account))
     case .inconclusive: body.append(element("error", type: "inconclusive", account))
     }
@@ -87,8 +89,8 @@ struct JUnitReport {
   }
 
   private static func counts(_ results: [CaseResult], skipped: Int) -> String {
-    let failures = results.count { $0.outcome == .fail }
-    let errors = results.count { $0.outcome == .error || $0.outcome == .inconclusive }
+    let failures = results.count { $0.standing == .fail }
+    let errors = results.count { $0.standing == .error || $0.standing == .inconclusive }
     return " tests=\"\(results.count + skipped)\" failures=\"\(failures)\" errors=\"\(errors)\""
       + " skipped=\"\(skipped)\""
   }

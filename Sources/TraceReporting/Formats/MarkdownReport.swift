@@ -15,7 +15,7 @@ struct MarkdownReport {
 
   func text(of results: EvalResults) -> String {
     var text = "# agent-eval\n\n\(symbol(results.exitCode)) **\(results.sentence)**\n"
-    let open = results.worstFirst.filter { $0.outcome != .pass }
+    let open = results.worstFirst.filter { $0.standing != .pass || $0.differs }
     var told = 0
     for result in open {
       let section = section(Account(of: result, in: context))
@@ -36,10 +36,10 @@ struct MarkdownReport {
     let checks = account.checks == 0 ? "" : ", \(account.passed) of \(account.checks) checks passed"
     return """
 
-      ## \(symbol(account.result.outcome)) \(Markdown.code(account.name))
+      ## \(symbol(account.result.standing)) \(Markdown.code(account.name))
 
       \(Markdown.code("\(account.place.path):\(account.place.line)")): \
-      \(account.result.outcome.words)\(checks)
+      \(account.result.words)\(checks)
 
       \(Markdown.block(account.lines()))
 
@@ -49,7 +49,7 @@ struct MarkdownReport {
   /// The cases that passed and those that were skipped, folded away; nothing where there is no room.
   private func rest(of results: EvalResults, room: Int) -> String {
     var text = ""
-    let passed = results.cases.filter { $0.outcome == .pass }
+    let passed = results.cases.filter { $0.standing == .pass && !$0.differs }
     if !passed.isEmpty {
       let rows = passed.map { result in
         let account = Account(of: result, in: context)

@@ -41,14 +41,15 @@ public struct ReportContext: Sendable {
 extension ReportFormat {
   /// The bytes of a report; the same for the same results.
   public func bytes(of results: EvalResults, in context: ReportContext) -> [UInt8] {
-    switch self {
+    let told = results.told
+    return switch self {
     case .json: JSONReport.bytes(of: results.json)
-    case .junit: Array(JUnitReport(context: context).text(of: results).utf8)
-    case .markdown: Array(MarkdownReport(context: context).text(of: results).utf8)
-    case .github: Array(GitHubReport(context: context).text(of: results).utf8)
-    case .gitlab: JSONReport.bytes(of: GitLabReport(context: context).json(of: results))
-    case .html: Array(HTMLReport(context: context).text(of: results).utf8)
-    case .sarif: JSONReport.bytes(of: SARIFReport(context: context).json(of: results))
+    case .junit: Array(JUnitReport(context: context).text(of: told).utf8)
+    case .markdown: Array(MarkdownReport(context: context).text(of: told).utf8)
+    case .github: Array(GitHubReport(context: context).text(of: told).utf8)
+    case .gitlab: JSONReport.bytes(of: GitLabReport(context: context).json(of: told))
+    case .html: Array(HTMLReport(context: context).text(of: told).utf8)
+    case .sarif: JSONReport.bytes(of: SARIFReport(context: context).json(of: told))
     }
   }
 }

@@ -8,6 +8,7 @@ extension Difference {
     switch kind {
     case .callMissing: return "\(place) was not made: \(old)"
     case .callAdded: return "\(place) was not accepted: \(new)"
+    case .callReplaced: return "\(place): \(old) → \(new)"
     case .callMoved: return "\(place) moved: \(old) → \(new)"
     case .check where accepted == nil: return "\(place) is new, and fails"
     case .check: return "\(place): \(Self.words(old)) → \(Self.words(new))"
@@ -78,16 +79,15 @@ struct ComparisonLines {
     if let run = comparison.run, !differences.isEmpty {
       lines.append(painter.paint("run \(run)", .heading))
     }
-    if let first = differences.first(where: \.isOfPath) {
+    if let first = differences.first(where: \.isOfPath), differences.count > 1 {
       let step = first.step.map { ", step \($0)" } ?? ""
       lines.append(painter.paint("first difference\(step)", .heading))
       lines += self.lines(for: first)
     }
     let rest = self.rest(of: differences)
     let shown = rest.prefix(most)
-    if !shown.isEmpty, lines.count > 1 {
-      let word = shown.contains(where: \.isOfPath) ? "further differences" : "and so"
-      lines.append(painter.paint(word, .heading))
+    if !shown.isEmpty, rest.count < differences.count {
+      lines.append(painter.paint("further differences", .heading))
     }
     for difference in shown { lines += self.lines(for: difference) }
     let untold = rest.count - shown.count + comparison.untold
@@ -98,7 +98,7 @@ struct ComparisonLines {
   /// All but the first difference of the path: regressions first, in their order otherwise.
   private func rest(of differences: [Difference]) -> [Difference] {
     var rest = differences
-    if let first = rest.firstIndex(where: \.isOfPath) { rest.remove(at: first) }
+    if rest.count > 1, let first = rest.firstIndex(where: \.isOfPath) { rest.remove(at: first) }
     return rest.filter { $0.effect == .regression } + rest.filter { $0.effect != .regression }
   }
 

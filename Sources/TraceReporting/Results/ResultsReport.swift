@@ -19,12 +19,12 @@ public struct ResultsReport {
   /// summary last. Cases that passed are counted beyond ``mostPassed``.
   public func lines(for results: EvalResults) -> [String] {
     var lines: [String] = []
-    let passed = results.cases.count { $0.standing == .pass && !needsLook($0) }
-    for result in results.worstFirst where result.standing != .pass || needsLook(result) {
+    let passed = results.cases.count { $0.standing == .pass && !$0.differs }
+    for result in results.worstFirst where result.standing != .pass || result.differs {
       lines += self.lines(for: result) + [""]
     }
     lines += self.lines(forGone: results)
-    let quiet = results.cases.lazy.filter { $0.standing == .pass && !needsLook($0) }
+    let quiet = results.cases.lazy.filter { $0.standing == .pass && !$0.differs }
     for result in quiet.prefix(Self.mostPassed) {
       lines += self.lines(for: result)
     }
@@ -34,11 +34,6 @@ public struct ResultsReport {
     }
     if passed == 0, results.skipped.isEmpty, lines.last == "" { lines.removeLast() }
     return lines + summary(of: results)
-  }
-
-  /// Whether there is something to see in a case that is no failure: it was compared, and differs.
-  private func needsLook(_ result: CaseResult) -> Bool {
-    result.comparison.map { !$0.differences.isEmpty } ?? false
   }
 
   /// Cases that are left out though they were judged, baselines without a case, and those that nobody
@@ -104,6 +99,9 @@ public struct ResultsReport {
       lines += comparisonLines(comparison)
       // What fails as it was accepted is nobody's business today.
       if comparison.kind == .same || comparison.kind == .otherPath { return lines }
+      if !lines.isEmpty, result.outcome != .pass {
+        lines.append(painter.paint("what the judge says", .heading))
+      }
     }
     if let error = result.error {
       lines += Self.told(error).map { Visible.line($0, width: Self.longest) }
@@ -207,7 +205,7 @@ public struct ResultsReport {
     _ result: CaseResult, _ comparison: CaseComparison, _ checks: String
   ) -> String {
     let name = Visible.line(result.caseId, width: width - 36)
-    let needsLook = result.standing != .pass || self.needsLook(result)
+    let needsLook = result.standing != .pass || result.differs
     let place = needsLook ? "  " + Visible.line(result.position, width: 500) : ""
     let outcome =
       result.outcome == .pass

@@ -11,7 +11,7 @@ struct AgainstOptions: ParsableArguments {
     help: ArgumentHelp(
       """
       Compare with what was accepted, and fail on regressions only: “accepted” for the folders beside \
-      the case files, or a folder.
+      the case files, a folder, or a file with the results of an earlier run (--json).
       """, valueName: "accepted|path"))
   var against: String?
 
@@ -77,7 +77,8 @@ struct AgainstRequest: Hashable {
   /// Compares results, where that was asked for. In continuous integration each case needs a
   /// baseline.
   ///
-  /// - Parameter loaded: all cases of the paths; `nil` where those that were not chosen are not known.
+  /// - Parameter loaded: all cases of the paths; `nil` where only some were chosen, and
+  ///   nobody asks for cases that are gone.
   func compare(
     _ results: inout EvalResults, of judged: [EvalCase], among loaded: [EvalCase]?, paths: [String]
   ) throws {

@@ -59,6 +59,7 @@ struct Review {
     _ item: Acceptance.Item, from old: [UInt8]?, _ bytes: [UInt8], _ place: String
   ) {
     guard !hasQuit else { return count(.skipped) }
+    guard asks || old != nil else { return takeUnasked(item, bytes) }
     show(item, from: old, to: bytes, place)
     guard writes else { return count(.open) }
     if asks, !takesAll {
@@ -74,13 +75,31 @@ struct Review {
         return count(.skipped)
       }
     }
+    if write(item, bytes) {
+      Output.line("  " + painter.paint("accepted", .good) + "  " + Visible.line(item.path))
+    }
+  }
+
+  /// Takes a new case of which nobody is asked: a line, since nobody reads more.
+  private mutating func takeUnasked(_ item: Acceptance.Item, _ bytes: [UInt8]) {
+    guard writes else {
+      count(.open)
+      return Output.line("new       " + Visible.line(item.path))
+    }
+    guard write(item, bytes) else { return }
+    let outcome = item.outcome == .pass ? "" : "  " + painter.paint(item.words, .warning)
+    Output.line(painter.paint("accepted", .good) + "  " + Visible.line(item.path) + outcome)
+  }
+
+  private mutating func write(_ item: Acceptance.Item, _ bytes: [UInt8]) -> Bool {
     do {
       try BaselineFiles.write(bytes, to: item.path)
-      Output.line("  " + painter.paint("accepted", .good) + "  " + Visible.line(item.path))
       count(.accepted)
+      return true
     } catch {
       Output.error(Visible.line("agent-eval: \(error)"))
       count(.failed)
+      return false
     }
   }
 
@@ -95,8 +114,6 @@ struct Review {
       report.lines(
         forChange: item.caseId, place, outcome: item.outcome, item.comparison,
         isNew: old == nil))
-    // Nobody reads a new text that nobody is asked about.
-    guard asks || old != nil else { return }
     let diff = LineDiff(from: old.map(Self.lines) ?? [], to: Self.lines(new))
     Output.lines(diff.painted(painter, width: width))
   }
@@ -179,4 +196,16 @@ extension Output {
 extension Screen {
   /// Whether there is somebody to ask: standard input and standard output are terminals.
   static var canAsk: Bool { isatty(STDIN_FILENO) == 1 && isatty(STDOUT_FILENO) == 1 }
+}
+
+extension Acceptance.Item {
+  /// What the judge says of it.
+  fileprivate var words: String {
+    switch outcome {
+    case .fail: "it fails"
+    case .inconclusive: "it is inconclusive"
+    case nil: "it is left out"
+    default: ""
+    }
+  }
 }
