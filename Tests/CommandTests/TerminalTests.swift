@@ -47,6 +47,78 @@ struct TerminalTests {
     #expect(Self.plain(without) == piped)
   }
 
+  /// Types an answer each time that it is asked, and returns what was shown in all.
+  private static let type = """
+    import os, pty, sys
+    answers = [answer + "\\n" for answer in sys.argv[1].split(",")]
+    seen = [b""]
+    def read(fd):
+        data = os.read(fd, 65536)
+        seen[0] += data
+        while answers and seen[0].count(b"[q]uit") > typed[0]:
+            typed[0] += 1
+            os.write(fd, answers.pop(0).encode())
+        return data
+    typed = [0]
+    sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[2:], read, lambda fd: b"")))
+    """
+
+  private static func review(_ answers: String, in folder: TemporaryFolder) async throws -> String {
+    plain(
+      try await Command(
+        program: "/usr/bin/env",
+        arguments: ["python3", "-c", type, answers, Binary.path, "accept", "cases.yaml"],
+        folder: folder.path, environment: ["NO_COLOR": ""]
+      ).run(status: 0))
+  }
+
+  private static func reviewed(_ names: [String]) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", agentFile(result: #""\u001b[2J""#))
+    try folder.write(
+      "cases.yaml",
+      names.map {
+        "- {caseId: \"\($0)\", input: go, agent: agent.yaml, expected: {toolsCalled: [draft]}}\n"
+      }.joined())
+    return folder
+  }
+
+  @Test("a review asks change by change: accept, reject, skip, quit, and all that follow")
+  func review() async throws {
+    let folder = try Self.reviewed(["a", "b", "c", "d"])
+    func files() -> [String] {
+      folder.listing.filter { $0.hasPrefix("accepted/") }.map { String($0.dropFirst(9)) }
+    }
+    let first = try await Self.review("a,r,huh,s,q", in: folder)
+    #expect(files() == ["a.txt"], "\(first)")
+    #expect(first.contains("1 of 4  new  a  passed\n  + agent-eval/accepted/1\n"), "\(first)")
+    #expect(first.contains("rejected; its baseline stays as it is"))
+    #expect(first.hasSuffix("\n1 accepted, 1 rejected, 2 skipped\n"), "\(first)")
+    let second = try await Self.review("l", in: folder)
+    #expect(files() == ["a.txt", "b.txt", "c.txt", "d.txt"], "\(second)")
+    #expect(second.hasSuffix("\n3 accepted, 1 unchanged\n"), "\(second)")
+    try folder.write(
+      "agent.yaml",
+      agentFile(result: "{done: 2}", answer: "Done.").replacing("letter", with: "note"))
+    let third = try await Self.review("a,q", in: folder)
+    #expect(
+      third.contains("  -     input /what \"letter\"\n  +     input /what \"note\"\n"), "\(third)")
+    #expect(third.contains("· call 1 (draft) /what: \"letter\" → \"note\""), "\(third)")
+    #expect(third.hasSuffix("\n1 accepted, 3 skipped\n"), "\(third)")
+  }
+
+  @Test("what stands in a case or a damaged baseline does nothing to the terminal of a review")
+  func hostileReview() async throws {
+    let folder = try Self.reviewed(["a\u{202e}b"])
+    _ = try await Self.review("a", in: folder)
+    let file = try #require(folder.listing.first { $0.hasSuffix(".txt") })
+    try folder.write(file, "\u{1b}[2J\u{9b}31m\u{7}\n\u{202e}x\n")
+    let shown = try await Self.review("a", in: folder)
+    #expect(controlBytes(in: Array(shown.utf8)).isEmpty, "\(shown.debugDescription)")
+    #expect(!shown.unicodeScalars.contains("\u{202e}") && !shown.unicodeScalars.contains("\u{9b}"))
+    #expect(shown.contains("  - \\u{1b}[2J\\u{9b}31m\\u{7}\n  - \\u{202e}x\n"), "\(shown)")
+  }
+
   @Test("what a trace says does nothing to a terminal, as JSON neither, and stays the same JSON")
   func hostile() async throws {
     let folder = try TemporaryFolder()

@@ -123,7 +123,8 @@ private struct RunComparison {
     }
     compareChecks(run, accepted, names)
     compareOutcome(run, accepted)
-    if reason == nil, !outcomes { compareUsage(run, accepted, tolerance) }
+    // What a run used that did less than it should is no measure for one that does it.
+    if reason == nil, !outcomes, !isBetter { compareUsage(run, accepted, tolerance) }
   }
 
   // MARK: What the judge said

@@ -67,10 +67,11 @@ struct PathComparison {
           let other = Self.replacement(in: pairs, behind: place, moved, replaced)
         {
           replaced.insert(other)
-          add(
-            difference(
-              .callReplaced, other, accepted: Self.words(for: accepted[index].call),
-              actual: Self.words(for: actual[other].call)))
+          var difference = difference(
+            .callReplaced, other, accepted: Self.words(for: accepted[index].call),
+            actual: Self.words(for: actual[other].call))
+          difference.place = "call \(actual[other].ordinal)"
+          add(difference)
         } else if !moved.isTold(accepted: index) {
           add(
             Difference(

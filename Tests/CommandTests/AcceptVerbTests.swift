@@ -1,0 +1,393 @@
+import AgentTrace
+import Foundation
+import TestSupport
+import Testing
+import TraceMatching
+
+@Suite("accept, and run --against")
+struct AcceptVerbTests {
+  /// An agent whose calls are these, with a policy that lets everything run.
+  private static func agent(_ calls: [String], answer: String = "Done.", cost: Double = 0.001)
+    -> String
+  {
+    """
+    name: clerk
+    tools:
+      - {name: look, sideEffect: read, scripted: [{ok: {found: 1}}]}
+      - {name: file, sideEffect: draft, scripted: [{ok: {filed: true}}]}
+    model:
+      script:
+    \(calls.map { "    - call: \($0)\n      usage: {inputTokens: 90, outputTokens: 10, cost: \(cost)}\n" }.joined())
+        - answer: \(answer)
+          usage: {inputTokens: 90, outputTokens: 10, cost: \(cost)}
+    """
+  }
+
+  private static let calls = ["{tool: look, input: {id: 1}}", "{tool: file, input: {id: 1}}"]
+
+  private static func cases(_ ids: [String], expected: String = "{toolsCalled: [look]}") -> String {
+    ids.map {
+      "- {caseId: \"\($0)\", input: go, agent: clerk.yaml, expected: \(expected)}\n"
+    }.joined()
+  }
+
+  /// A folder with an agent and cases whose baselines are there.
+  private static func accepted(_ ids: [String] = ["one"]) async throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", agent(calls))
+    try folder.write("cases.yaml", cases(ids))
+    try await Binary.run(["accept", "."], in: folder.path)
+    return folder
+  }
+
+  private static func run(
+    _ folder: TemporaryFolder, _ arguments: [String] = [], ci: Bool = false, status: Int32?
+  ) async throws -> Command.Outcome {
+    try await Binary.run(
+      ["run", ".", "--against", "accepted"] + arguments, in: folder.path,
+      environment: ci ? ["CI": "true"] : [:], status: status)
+  }
+
+  // MARK: Damage
+
+  @Test("a damaged baseline is neither a regression nor green, and is told with its line")
+  func damaged() async throws {
+    let folder = try await Self.accepted()
+    let text = try #require(folder.text("accepted/one.txt"))
+    for (damage, place) in [
+      (String(text.dropLast(9)), "accepted/one.txt:"), ("", "accepted/one.txt:1: "),
+      (text + "\u{1b}[2J\n", "accepted/one.txt:20: "),
+      (text.replacing("case one", with: "case two"), "accepted/one.txt:2: "),
+      (text.replacing("accepted/1", with: "accepted/7"), "accepted/one.txt:1: format version 7"),
+    ] {
+      try folder.write("accepted/one.txt", damage)
+      for ci in [false, true] {
+        let outcome = try await Self.run(folder, ci: ci, status: 2)
+        #expect(outcome.output.contains("NOT COMPARED one"), "\(outcome)")
+        #expect(outcome.output.contains(place), "\(outcome)")
+        #expect(!outcome.output.contains("REGRESSED") && !outcome.output.contains("\u{1b}"))
+      }
+    }
+    // What is there and no file is no baseline either, and nothing waits for it.
+    try FileManager.default.removeItem(atPath: folder.path("accepted/one.txt"))
+    try await shell("mkfifo accepted/one.txt", in: folder.path)
+    _ = try await Self.run(folder, status: 2)
+  }
+
+  @Test("accepting anew mends a damaged baseline")
+  func mended() async throws {
+    let folder = try await Self.accepted()
+    let text = folder.text("accepted/one.txt")
+    try folder.write("accepted/one.txt", "nonsense\n")
+    try await Binary.run(["accept", "."], in: folder.path)
+    #expect(folder.text("accepted/one.txt") == text)
+    #expect(folder.listing.filter { $0.hasPrefix("accepted") } == ["accepted", "accepted/one.txt"])
+  }
+
+  @Test("what cannot be judged is not accepted; the others are")
+  func unjudged() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    try folder.write(
+      "cases.yaml",
+      Self.cases(["good"])
+        + "- {caseId: bad, recording: none.jsonl.gz, expected: {stopReason: success}}\n")
+    let outcome = try await Binary.run(["accept", "."], in: folder.path, status: 2)
+    #expect(outcome.errors.contains("bad was not accepted"))
+    #expect(folder.listing.contains("accepted/good.txt"))
+    #expect(!folder.listing.contains("accepted/bad.txt"))
+  }
+
+  @Test(
+    "case ids never leave the folder, and two never share a file",
+    arguments: [["../../out", "a/b", "a_b", "..", "é", "e\u{301}", "-x", ".hidden", "a b"]])
+  func names(ids: [String]) async throws {
+    let folder = try await Self.accepted(ids)
+    let files = folder.listing.filter { $0.hasPrefix("accepted/") }
+    #expect(files.count == ids.count, "\(files)")
+    #expect(files.allSatisfy { $0.split(separator: "/").count == 2 && $0.hasSuffix(".txt") })
+    #expect(!FileManager.default.fileExists(atPath: folder.path + "/../out.txt"))
+    let outcome = try await Self.run(folder, ci: true, status: 0)
+    #expect(outcome.output.contains("\(ids.count) same"), "\(outcome)")
+  }
+
+  @Test("a file that cannot be written is an error, and nothing is lost")
+  func unwritable() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    try folder.write("cases.yaml", Self.cases(["one"]))
+    try folder.write("accepted", "a file in the way\n")
+    let outcome = try await Binary.run(["accept", "."], in: folder.path, status: 2)
+    #expect(outcome.errors.contains("accepted/one.txt: "), "\(outcome)")
+    #expect(folder.text("accepted") == "a file in the way\n")
+  }
+
+  // MARK: Where CI is set
+
+  @Test("nothing is accepted where CI is set, unless that is asked for")
+  func refused() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    try folder.write("cases.yaml", Self.cases(["one"]))
+    let outcome = try await Binary.run(
+      ["accept", "."], in: folder.path, environment: ["CI": "true"], status: 2)
+    #expect(outcome.errors.contains("--ci") && !folder.listing.contains("accepted"))
+    try await Binary.run(["accept", ".", "--ci"], in: folder.path, environment: ["CI": "true"])
+    #expect(folder.listing.contains("accepted/one.txt"))
+  }
+
+  @Test("a case without baseline is new, and fails where CI is set")
+  func missing() async throws {
+    let folder = try await Self.accepted()
+    try folder.write("more.yaml", Self.cases(["two"]))
+    let outcome = try await Self.run(folder, status: 0)
+    #expect(outcome.output.contains("new          two"), "\(outcome)")
+    let failed = try await Self.run(folder, ci: true, status: 1)
+    #expect(failed.output.contains("nothing was accepted of it yet"), "\(failed)")
+    // Outside of CI a new case counts by its own outcome.
+    try folder.write("more.yaml", Self.cases(["two"], expected: "{toolsNotCalled: [look]}"))
+    _ = try await Self.run(folder, status: 1)
+  }
+
+  // MARK: Comparing
+
+  @Test("what was accepted is the same again, byte for byte, also elsewhere")
+  func stable() async throws {
+    let folder = try await Self.accepted(["one", "two"])
+    let again = try await Self.accepted(["one", "two"])
+    for file in ["accepted/one.txt", "accepted/two.txt"] {
+      #expect(folder.text(file) == again.text(file))
+      #expect(folder.text(file)?.contains(folder.path) == false)
+    }
+    let outcome = try await Binary.run(["accept", "."], in: folder.path)
+    #expect(outcome.output == "\n2 unchanged\n")
+    let compared = try await Self.run(folder, ci: true, status: 0)
+    #expect(compared.output.hasSuffix("2 cases: 2 passed, against accepted: 0 regressed, 2 same\n"))
+  }
+
+  @Test("another path to the same outcome is told, and breaks nothing")
+  func otherPath() async throws {
+    let folder = try await Self.accepted()
+    try folder.write(
+      "clerk.yaml", Self.agent([Self.calls[0], "{tool: file, input: {id: 2, note: new}}"]))
+    let outcome = try await Self.run(folder, ci: true, status: 0)
+    #expect(
+      outcome.output.hasPrefix(
+        """
+        other path   one  1 of 1 check  ./cases.yaml:1
+                     first difference, step 2
+                       · call 2 (file) /id: 1 → 2
+                     further differences
+                       · call 2 (file) /note: nothing → "new"
+        """), "\(outcome)")
+  }
+
+  @Test("growth beyond the tolerance is a regression, and the tolerance can be said")
+  func tolerance() async throws {
+    let folder = try await Self.accepted()
+    try folder.write("clerk.yaml", Self.agent(Self.calls, cost: 0.0011))
+    _ = try await Self.run(folder, status: 0)
+    _ = try await Self.run(folder, ["--tolerance", "0"], status: 1)
+    let outcome = try await Self.run(folder, ["--tolerance=cost=9"], status: 1)
+    #expect(outcome.output.contains("✗ cost: 0.003 → 0.0033 (+10%)"), "\(outcome)")
+    _ = try await Self.run(folder, ["--tolerance=0", "--tolerance=cost=10"], status: 0)
+    for wrong in ["-1", "x", "speed=3", "cost=", "=3", "nan"] {
+      _ = try await Self.run(folder, ["--tolerance=\(wrong)"], status: 64)
+    }
+    try await Binary.run(["run", ".", "--tolerance=3"], in: folder.path, status: 64)
+  }
+
+  @Test("a case that fails as it was accepted breaks no build; one that fails otherwise does")
+  func failing() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    let asked = "{toolsNotCalled: [look], answer: {$contains: Done}}"
+    try folder.write("cases.yaml", Self.cases(["one"], expected: asked))
+    try await Binary.run(["run", "."], in: folder.path, status: 1)
+    try await Binary.run(["accept", "."], in: folder.path)
+    let outcome = try await Self.run(folder, ci: true, status: 0)
+    #expect(outcome.output.contains("same         one  failed as accepted"), "\(outcome)")
+    try folder.write("clerk.yaml", Self.agent(Self.calls, answer: "Gone."))
+    let worse = try await Self.run(folder, status: 1)
+    #expect(worse.output.contains("✗ answer: pass → fail"), "\(worse)")
+    try folder.write("clerk.yaml", Self.agent([Self.calls[1]]))
+    let better = try await Self.run(folder, status: 0)
+    #expect(better.output.contains("fixed        one"), "\(better)")
+  }
+
+  @Test("deleted and weakened expectations are told as such, and so is a case that is left out")
+  func weakened() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    let asked =
+      "{toolsCalled: [{tool: look, input: {id: 1}}, file], maxSteps: 5, stopReason: success}"
+    try folder.write("cases.yaml", Self.cases(["one", "two"], expected: asked))
+    try await Binary.run(["accept", "."], in: folder.path)
+    let looser = "{toolsCalled: [look], maxSteps: 9, stopReason: [success, blocked]}"
+    try folder.write("cases.yaml", Self.cases(["one", "two"], expected: looser))
+    let outcome = try await Self.run(folder, ["--filter", "one"], status: 1)
+    for line in [
+      "✗ expectation weakened: stopReason \"success\" → [\"success\",\"blocked\"]",
+      "✗ expectation weakened: toolsCalled[0] {\"input\":{\"id\":1},\"tool\":\"look\"} → \"look\"",
+      "✗ expectation deleted: toolsCalled[1] \"file\"",
+      "✗ expectation weakened: maxSteps 5 → 9",
+    ] {
+      #expect(outcome.output.contains(line), "\(outcome)")
+    }
+    try folder.write(
+      "cases.yaml",
+      Self.cases(["one", "two"], expected: asked).replacing(
+        "input: go", with: "skip: later, input: go"))
+    let skipped = try await Self.run(folder, status: 1)
+    #expect(skipped.output.contains("✗ the case is left out: judged → left out: later"))
+    try await Binary.run(["accept", "."], in: folder.path)
+    // It keeps what was accepted of its runs, and is as it was accepted once it is judged again.
+    #expect(folder.text("accepted/one.txt")?.contains("skip \"later\"") == true)
+    #expect(folder.text("accepted/one.txt")?.contains("call look") == true)
+    try folder.write("cases.yaml", Self.cases(["one", "two"], expected: asked))
+    _ = try await Self.run(folder, status: 0)
+  }
+
+  @Test("a baseline whose case is gone is named, and removed when that is asked for")
+  func orphans() async throws {
+    let folder = try await Self.accepted(["one", "two"])
+    try folder.write("cases.yaml", Self.cases(["one"]))
+    let outcome = try await Self.run(folder, status: 1)
+    #expect(outcome.output.contains("GONE         two  ./accepted/two.txt"), "\(outcome)")
+    _ = try await Self.run(folder, ["--filter", "one"], status: 0)
+    let named = try await Binary.run(["accept", "."], in: folder.path)
+    #expect(named.output.contains("orphan: ./accepted/two.txt"), "\(named)")
+    #expect(folder.listing.contains("accepted/two.txt"))
+    try await Binary.run(["accept", ".", "--delete-orphans"], in: folder.path)
+    #expect(!folder.listing.contains("accepted/two.txt"))
+    _ = try await Self.run(folder, status: 0)
+    // A file that is named knows nothing of the other files beside it; their cases are not gone.
+    try folder.write("more.yaml", Self.cases(["three"]))
+    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["run", "cases.yaml", "--against", "accepted"], in: folder.path)
+  }
+
+  @Test("a folder elsewhere and saved results are compared with as well")
+  func elsewhere() async throws {
+    let folder = try await Self.accepted(["one", "two"])
+    let results = try await Binary.run(["run", ".", "--json"], in: folder.path)
+    let saved = try TemporaryFolder()
+    let old = try saved.write("old.json", results.outputBytes)
+    try await shell(
+      "mkdir base && mv accepted base/ && cp -r base flat && mv flat/accepted/* flat/",
+      in: folder.path)
+    for path in ["base", "base/accepted", "flat", old] {
+      let same = try await Binary.run(
+        ["run", ".", "--against", path], in: folder.path, environment: ["CI": "1"])
+      #expect(same.output.contains("against \(path): 0 regressed, 2 same"), "\(same)")
+    }
+    try folder.write("clerk.yaml", Self.agent([Self.calls[1]]))
+    for path in ["base", old] {
+      let worse = try await Binary.run(
+        ["run", ".", "--against", path], in: folder.path, status: 1)
+      #expect(worse.output.contains("✗ toolsCalled[0]: pass → fail"), "\(worse)")
+    }
+    for (path, text) in [
+      ("none", "no such file or folder"), ("clerk.yaml", "no results of"),
+      ("base/empty", "no such"),
+    ] {
+      let outcome = try await Binary.run(
+        ["run", ".", "--against", path], in: folder.path, status: 2)
+      #expect(outcome.errors.contains(text), "\(outcome)")
+    }
+  }
+
+  @Test("of several runs each is held against the accepted one that it is most like")
+  func severalRuns() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("cases.yaml", Self.cases(["one"], expected: "{stopReason: success}"))
+    func record(_ calls: [String], _ seed: Int) async throws {
+      try folder.write("clerk.yaml", Self.agent(calls))
+      try await Binary.run(
+        ["record", "clerk.yaml", "go", "--seed", "\(seed)", "--out", "runs/one/\(seed).jsonl.gz"],
+        in: folder.path)
+    }
+    for seed in 1...3 { try await record(seed == 2 ? Self.calls.reversed() : Self.calls, seed) }
+    let arguments = [".", "--runs", "runs"]
+    try await Binary.run(["accept"] + arguments, in: folder.path)
+    #expect(folder.text("accepted/one.txt")?.split(separator: "run pass").count == 3)
+    let same = try await Binary.run(
+      ["run", "--against", "accepted"] + arguments, in: folder.path)
+    #expect(same.output.contains("same         one"), "\(same)")
+    try await record(["{tool: look, input: {id: 9}}", Self.calls[1]], 4)
+    let other = try await Binary.run(
+      ["run", "--against", "accepted"] + arguments, in: folder.path)
+    #expect(other.output.contains("run 4\n"), "\(other)")
+    #expect(other.output.contains("· call 1 (look) /id: 1 → 9"), "\(other)")
+  }
+
+  // MARK: Reports
+
+  @Test("every report tells a regression, and the results fit their schema")
+  func reports() async throws {
+    let folder = try await Self.accepted(["one", "two", "three"])
+    try folder.write("clerk.yaml", Self.agent([Self.calls[1]]))
+    try folder.write("cases.yaml", Self.cases(["one", "new"]))
+    try folder.write("accepted/one.txt", "damaged\n")
+    let formats = ["junit", "markdown", "github", "gitlab", "sarif", "html", "json"]
+    let outcome = try await Self.run(
+      folder, formats.flatMap { ["--report", "\($0):out/\($0)"] } + ["--json"], status: 1)
+    let json = try outcome.json()
+    let schema = try JSONSchema(compiling: try await Binary.run(["schema", "results"]).json())
+    #expect(schema.validate(json).isEmpty)
+    #expect(json["comparison"]?["gone"]?.arrayValue?.count == 2)
+    #expect(json["cases"]?[0]?["comparison"]?["fault"] == true)
+    for format in formats {
+      let text = try #require(folder.text("out/\(format)"))
+      #expect(text.contains("accepted/one.txt:1: no accepted case"), "\(format): \(text)")
+      #expect(text.contains("the case is gone") || format == "json", "\(format): \(text)")
+    }
+    try await Binary.run(["accept", ".", "--delete-orphans"], in: folder.path)
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    let healed = try await Self.run(
+      folder, formats.flatMap { ["--report", "\($0):out/\($0)"] }, status: 0)
+    #expect(healed.output.contains("2 fixed"), "\(healed)")
+    #expect(folder.text("out/junit")?.contains("failures=\"0\" errors=\"0\"") == true)
+    #expect(folder.text("out/github") == "" && folder.text("out/gitlab") == "[]\n")
+    try await Binary.run(["accept", "."], in: folder.path)
+    try folder.write(
+      "clerk.yaml", Self.agent([Self.calls[0], Self.calls[0]], answer: "x", cost: 1))
+    _ = try await Self.run(folder, formats.flatMap { ["--report", "\($0):out/\($0)"] }, status: 1)
+    for format in formats where format != "json" {
+      let text = try #require(folder.text("out/\(format)"))
+      #expect(text.contains("cost: 0.003 → 3") && text.contains("one"), "\(format): \(text)")
+    }
+  }
+
+  @Test("shards are compared each for itself, and merge to the bytes of one run")
+  func shards() async throws {
+    let folder = try await Self.accepted(["one", "two", "three", "four"])
+    try folder.write("cases.yaml", Self.cases(["one", "two", "three", "five"]))
+    try folder.write(
+      "cases.yaml",
+      folder.text("cases.yaml")!.replacing("agent: clerk.yaml", with: "recording: r.jsonl.gz"))
+    try await Binary.run(
+      ["record", "clerk.yaml", "go", "--seed", "1", "--out", "r.jsonl.gz"], in: folder.path)
+    let whole = try await Self.run(folder, ["--json"], status: 1)
+    let parts = try TemporaryFolder()
+    var files: [String] = []
+    for index in 1...3 {
+      let part = try await Self.run(folder, ["--json", "--shard", "\(index)/3"], status: nil)
+      files.append(try parts.write("\(index).json", part.outputBytes))
+    }
+    let merged = try await Binary.run(["merge", "--json"] + files, in: folder.path, status: 1)
+    #expect(merged.outputBytes == whole.outputBytes)
+  }
+
+  @Test("--dry-run writes nothing, and says whether something would change")
+  func dryRun() async throws {
+    let folder = try await Self.accepted()
+    try await Binary.run(["accept", ".", "--dry-run"], in: folder.path, environment: ["CI": "1"])
+    try folder.write("clerk.yaml", Self.agent([Self.calls[1]]))
+    let text = folder.text("accepted/one.txt")
+    let outcome = try await Binary.run(["accept", ".", "--dry-run"], in: folder.path, status: 1)
+    #expect(
+      outcome.output.contains("  -   call look") && outcome.output.hasSuffix("1 would change\n"))
+    #expect(folder.text("accepted/one.txt") == text)
+  }
+}
