@@ -183,11 +183,8 @@ extension Strictness {
     let upper: Strictness =
       before.most == after.most ? .same : after.most > before.most ? .looser : .stricter
     let whole = all([lower, upper])
-    // A call of its own asks for more than a count does.
-    if before.isOwn, !after.isOwn {
-      return whole == .same ? .looser : whole == .looser ? .looser : .unknown
-    }
-    if after.isOwn, !before.isOwn { return whole == .same ? .stricter : whole }
+    // A call of its own asks for more than a count does; that entries share calls is rare beside that.
+    if whole == .same, before.isOwn != after.isOwn { return before.isOwn ? .looser : .stricter }
     return whole
   }
 
@@ -220,8 +217,9 @@ extension Strictness {
   private static func matcher(_ old: JSONValue, _ new: JSONValue, depth: Int) -> Strictness {
     if old == new { return .same }
     guard depth < 32 else { return .unknown }
-    if isAny(new) { return .looser }
-    if isAny(old) { return .stricter }
+    // Any value, but one that is there.
+    if isAny(new) { return takesAbsence(old) ? .unknown : .looser }
+    if isAny(old) { return takesAbsence(new) ? .unknown : .stricter }
     // What asks for one value alone is within all that this value meets.
     let (before, after) = (onlyValue(of: old), onlyValue(of: new))
     let isWider = before.map { accepts(new, $0) } ?? false
@@ -231,13 +229,15 @@ extension Strictness {
     }
     guard let left = old.objectValue, let right = new.objectValue else { return .unknown }
     let keys = Set((left.keys + right.keys).map(ByteText.init))
-    if !keys.contains(where: { $0.text.hasPrefix("$") }) {
+    // `{}` is any object, not an operator without words.
+    let isPlain = [left, right].map { object in !object.contains { $0.key.hasPrefix("$") } }
+    if isPlain == [true, true] {
       return all(
         keys.map { key in
           optional(left[key.text], right[key.text]) { matcher($0, $1, depth: depth + 1) }
         })
     }
-    if keys.allSatisfy({ $0.text.hasPrefix("$") }) {
+    if isPlain == [false, false], keys.allSatisfy({ $0.text.hasPrefix("$") }) {
       return all(
         keys.map { key in
           optional(left[key.text], right[key.text]) { operand(key.text, $0, $1, depth: depth) }
@@ -290,6 +290,11 @@ extension Strictness {
     }
   }
 
+  /// Whether a matcher may take a value that is not there.
+  private static func takesAbsence(_ matcher: JSONValue) -> Bool {
+    (try? Matcher(compiling: matcher, allowsOrigins: true))?.matches(nil) != false
+  }
+
   private static func accepts(_ matcher: JSONValue, _ value: JSONValue) -> Bool {
     (try? Matcher(compiling: matcher, allowsOrigins: false))?.matches(value) ?? false
   }
@@ -297,7 +302,10 @@ extension Strictness {
 
 extension JSONValue {
   fileprivate var isListOfPlainValues: Bool {
-    arrayValue?.allSatisfy { $0.stringValue != nil || $0.intValue != nil } ?? false
+    guard let elements = arrayValue, Set(elements).count == elements.count else { return false }
+    return elements.allSatisfy { element in
+      element.stringValue != nil || element.intValue.map { JSONValue($0) == element } ?? false
+    }
   }
 
   fileprivate var scalar: JSONValue? {
