@@ -10,7 +10,8 @@ struct RunRequestTests {
   private static let words = [
     "a.yaml", "EvalCases", "b c.jsonl", "é.json", "", "--runs", "--live", "--jobs", "--filter",
     "--out", "--no-summary", "--exec", "--json", "--report", "junit:r.xml", "junit", "nonsense",
-    "--shard", "1/2", "--files-from", "--by-case-id", "--watch", "--against", "--tolerance", "steps=5", "3", "0", "-1", "+2", "1025",
+    "--shard", "1/2", "--files-from", "--by-case-id", "--watch", "--against", "--tolerance",
+    "steps=5", "3", "0", "-1", "+2", "1025",
     "three", "[", "refund_*", "--", "-", "-h", "--help", "--version",
     "--jobs=2", "--runs=x", "--out=", "--Live", "--liv", "help", "run",
   ]

@@ -84,7 +84,8 @@ struct Accept: AsyncParsableCommand {
   }
 
   /// Judges the cases; signals are listened for no longer than that takes, so that they end a review.
-  private func judge(_ loaded: CaseLoader.Result, _ judging: RunRequest) async throws -> EvalResults {
+  private func judge(_ loaded: CaseLoader.Result, _ judging: RunRequest) async throws -> EvalResults
+  {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
