@@ -226,6 +226,57 @@ struct GitHubActionTests {
     #expect(merged.status == 2 && merged.output.contains("shard 1 of 2 is missing"), "\(merged)")
   }
 
+  @Test("the workflow that init makes passes, and fails on a regression and on a lost baseline")
+  func ownWorkflow() async throws {
+    let gitHub = try GitHubStandIn()
+    let workspace = try TemporaryFolder()
+    try await Binary.run(["init"], in: workspace.path)
+    let workflow = try yaml(workspace.path(".github/workflows/evals.yml"))
+    let step = try #require(workflow["jobs"]?["evals"]?["steps"]?.arrayValue?.last)
+    let inputs = (step["with"]?.objectValue ?? [:]).reduce(into: [String: String]()) {
+      $0[$1.key] = $1.value.stringValue
+    }
+    #expect(inputs["against"] == "accepted")
+    let passed = try await gitHub.run(inputs, in: workspace)
+    #expect(passed.status == 0 && passed.outputs["outcome"] == "passed", "\(passed)")
+    let policy = try #require(workspace.text("policies/support.yaml"))
+    try workspace.write(
+      "policies/support.yaml", policy.replacing("approval_required", with: "allow"))
+    let regressed = try await gitHub.run(inputs, in: workspace)
+    #expect(regressed.status == 1 && regressed.outputs["outcome"] == "failed", "\(regressed)")
+    #expect(regressed.summary.contains("regressed"), "\(regressed.summary)")
+    try workspace.write("policies/support.yaml", policy)
+    try FileManager.default.removeItem(
+      atPath: workspace.path("EvalCases/accepted/refund-waits-for-approval.txt"))
+    let lost = try await gitHub.run(inputs, in: workspace)
+    #expect(lost.status != 0, "\(lost)")
+  }
+
+  @Test("shards that are compared with baselines come to the results of one job")
+  func shardsAgainst() async throws {
+    let gitHub = try GitHubStandIn()
+    let accepted = try gitHub.makeWorkspace()
+    try await Binary.run(["accept", "EvalCases"], in: accepted.path)
+    func workspace() throws -> TemporaryFolder {
+      let folder = try gitHub.makeWorkspace()
+      try FileManager.default.copyItem(
+        atPath: accepted.path("EvalCases/accepted"), toPath: folder.path("EvalCases/accepted"))
+      return folder
+    }
+    let inputs = ["paths": "EvalCases", "against": "accepted"]
+    let whole = try await gitHub.run(inputs, in: try workspace())
+    #expect(whole.status == 0, "\(whole)")
+    for index in 1...2 {
+      let shard = try await gitHub.run(
+        inputs.merging(["shard": "\(index)/2"]) { $1 }, in: try workspace())
+      #expect(shard.status == 0, "\(shard)")
+    }
+    let merged = try await gitHub.run(["merge": "true"], in: try workspace())
+    #expect(merged.status == 0, "\(merged)")
+    let path = ".agent-eval/results/results.json"
+    #expect(try merged.workspace.read(path) == (try whole.workspace.read(path)))
+  }
+
   @Test(
     "inputs are never a part of a command",
     arguments: [
@@ -364,6 +415,24 @@ struct GitLabTemplateTests {
     #expect(shard.status == 2)
     let merged = try await run(".agent-eval-merge", in: workspace)
     #expect(merged.status == 2 && merged.errors.contains("no shard has left results"))
+  }
+
+  @Test("the pipeline that init makes passes, and fails on a regression")
+  func ownPipeline() async throws {
+    let workspace = try TemporaryFolder()
+    try await Binary.run(["init", "--ci", "gitlab"], in: workspace.path)
+    let job = try #require(try yaml(workspace.path(".gitlab-ci.yml"))["evals"])
+    let variables = (job["variables"]?.objectValue ?? [:]).reduce(into: [String: String]()) {
+      $0[$1.key] = $1.value.stringValue
+    }
+    let name = try #require(job["extends"]?.stringValue)
+    let passed = try await run(name, in: workspace, variables)
+    #expect(passed.status == 0, "\(passed)")
+    let policy = try #require(workspace.text("policies/support.yaml"))
+    try workspace.write(
+      "policies/support.yaml", policy.replacing("approval_required", with: "allow"))
+    let regressed = try await run(name, in: workspace, variables)
+    #expect(regressed.status == 1 && regressed.output.contains("regressed"), "\(regressed)")
   }
 
   @Test("without a program in the image one is built from its repository, once")
