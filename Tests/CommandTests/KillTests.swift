@@ -173,7 +173,8 @@ struct KillTests {
     var generator = Seeded(seed: 7)
     var (unborn, cut, ended, events) = (0, 0, 0, 0)
     let kills = TestRun.count(20, long: 1000)
-    for number in 0..<kills {
+    // On a busy machine many a kill comes when all is over; then others are tried.
+    for number in 0..<(5 * kills) where number < kills || cut <= kills / 4 {
       let size = Int.random(in: 0..<sizes.count, using: &generator)
       let log = "killed/\(number).jsonl.gz"
       let part = Double.random(in: 0...1, using: &generator)
@@ -195,7 +196,7 @@ struct KillTests {
     #expect(cut > kills / 4, "\(unborn) before there was a log, \(ended) too late; \(durations)")
     if TestRun.isLong {
       print(
-        "proof: \(kills) kills: \(cut) while recording, \(unborn) before there was a log, "
+        "proof: \(unborn + cut + ended) kills: \(cut) while recording, \(unborn) before there was a log, "
           + "\(ended) after its end; \(events) events read, none lost")
     }
   }
