@@ -69,7 +69,7 @@ extension Diagnostic: Comparable {
   private var text: String { "\(severity.rawValue) \(key) \(message) \(hint ?? "")" }
 }
 
-extension Sequence where Element == Diagnostic {
+extension [Diagnostic] {
   /// Whether one of them is an error.
   public var hasErrors: Bool { contains { $0.severity == .error } }
 }

@@ -74,34 +74,45 @@ public struct EvalRunner: Sendable {
   public func run(
     _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
   ) async -> EvalResults {
-    let open = cases.filter { !isSkipped($0) }
-    let board = Board(count: open.count)
-    let helpers = min(options.jobs, open.count) - 1
-    if helpers > 0 {
-      await withTaskGroup { group in
-        for _ in 0..<helpers { group.addTask { await work(on: open, board, progress) } }
-        await work(on: open, board, progress)
-      }
-    } else {
-      // No other thread is started for one job.
-      await work(on: open, board, progress)
-    }
-    let judged = board.results
-    return EvalResults(
-      cases: zip(open, judged).map { $1 ?? Self.cancelled($0) },
-      skipped: cases.compactMap { evalCase in
-        guard isSkipped(evalCase) else { return nil }
-        return evalCase.skip.map { SkippedCase(caseId: evalCase.caseId, reason: $0.reason) }
-      })
+    let (cases, skipped) = await results(cases, progress) { $0 }
+    return EvalResults(cases: cases, skipped: skipped)
   }
 
-  /// Judges cases until there are no more, or the run is cancelled.
-  private func work(
-    on cases: [EvalCase], _ board: Board, _ progress: @Sendable (CaseResult) -> Void
-  ) async {
-    while cancellation.signal == nil, let index = board.take() {
-      board.put(await run(cases[index]), at: index, progress)
+  /// Judges every case and keeps of each result its text alone, which each job writes for itself.
+  ///
+  /// - Parameter progress: told each result as it comes, from any task, one at a time.
+  public func encodedResults(
+    _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
+  ) async -> EncodedResults {
+    let (cases, skipped) = await results(cases, progress) { EncodedResult($0) }
+    return EncodedResults(cases: cases, skipped: skipped)
+  }
+
+  private func results<Kept: Sendable>(
+    _ cases: [EvalCase], _ progress: @escaping @Sendable (CaseResult) -> Void,
+    _ keep: @escaping @Sendable (CaseResult) -> Kept
+  ) async -> (cases: [Kept], skipped: [SkippedCase]) {
+    let skipped = cases.indices.filter { cases[$0].skip != nil && isSkipped(cases[$0]) }
+    let open = skipped.isEmpty ? cases : cases.filter { !isSkipped($0) }
+    let board = Board<Kept>(count: open.count)
+    @Sendable func work() async {
+      while cancellation.signal == nil, let index = board.take() {
+        let result = await run(open[index])
+        board.put(keep(result), at: index) { progress(result) }
+      }
     }
+    // The first job is this task's: a task group would take it off the thread that it runs on, and one
+    // job needs no other thread.
+    let others = (1..<max(1, min(options.jobs, open.count))).map { _ in Task { await work() } }
+    await work()
+    for other in others { await other.value }
+    let judged = board.results
+    return (
+      judged.indices.map { judged[$0] ?? keep(Self.cancelled(open[$0])) },
+      skipped.map {
+        SkippedCase(caseId: cases[$0].caseId, reason: cases[$0].skip?.reason ?? "")
+      }
+    )
   }
 
   /// Judges one log by each of some cases, whatever recordings or agents they name; none is run.
@@ -232,11 +243,11 @@ extension CaseResult {
   }
 }
 
-/// Hands out the places of a list of work and takes in what became of each.
-private final class Board: Sendable {
+/// Hands out the places of a list of work and takes in what is kept of each.
+private final class Board<Kept: Sendable>: Sendable {
   private struct State {
     var next = 0
-    var results: [CaseResult?]
+    var results: [Kept?]
   }
 
   private let state: Mutex<State>
@@ -252,16 +263,16 @@ private final class Board: Sendable {
     }
   }
 
-  /// Takes in a result and tells of it, one at a time.
-  func put(_ result: CaseResult, at index: Int, _ tell: (CaseResult) -> Void) {
+  /// Takes in what is kept of a result and tells of it, one at a time.
+  func put(_ kept: Kept, at index: Int, _ tell: () -> Void) {
     state.withLock { state in
-      state.results[index] = result
-      tell(result)
+      state.results[index] = kept
+      tell()
     }
   }
 
   /// What has come in, in the order of the places.
-  var results: [CaseResult?] { state.withLock { $0.results } }
+  var results: [Kept?] { state.withLock { $0.results } }
 }
 
 /// Why a case could not be judged.

@@ -5,22 +5,71 @@ import AgentTrace
 extension EvalResults {
   /// The canonical bytes of ``json``, for other programs: keys as they are.
   public var encoded: [UInt8] {
+    var text = EncodedResults(cases: cases.map { EncodedResult($0) }, skipped: skipped)
+    text.comparison = comparison.map(json(of:))
+    text.shard = shard?.json
+    return text.bytes
+  }
+}
+
+/// The wire form of one case's result, for callers that need no more of it.
+public struct EncodedResult: Sendable {
+  /// The outcome of the case.
+  public var outcome: CaseOutcome
+  /// The canonical bytes of ``CaseResult/json``.
+  public var bytes: [UInt8]
+
+  /// Writes a result as text.
+  public init(_ result: CaseResult) {
+    outcome = result.outcome
     var output = ResultsText()
+    output.bytes.reserveCapacity(1024)
+    output.add(result, outcome)
+    bytes = output.bytes
+  }
+}
+
+/// The wire form of a whole set of results, kept as text alone.
+public struct EncodedResults: Sendable {
+  /// The cases that were to be judged.
+  public var cases: [EncodedResult]
+  /// The cases that were left out.
+  public var skipped: [SkippedCase]
+  /// The wire form of what they were compared with.
+  fileprivate var comparison: JSONValue?
+  /// The wire form of the part of a suite that they are.
+  fileprivate var shard: JSONValue?
+
+  /// Nothing is checked.
+  public init(cases: [EncodedResult], skipped: [SkippedCase]) {
+    self.cases = cases
+    self.skipped = skipped
+  }
+
+  private var tally: CaseTally { CaseTally(of: cases.lazy.map(\.outcome)) }
+
+  /// As ``EvalResults/exitCode`` of a whole suite that was compared with nothing.
+  public var exitCode: Int32 { tally.exitCode(isShard: false) }
+
+  /// The canonical bytes of ``EvalResults/json``, for other programs: keys as they are.
+  public var bytes: [UInt8] {
+    var output = ResultsText()
+    output.bytes.reserveCapacity(cases.reduce(1024) { $0 + $1.bytes.count + 1 })
     output.raw("{\"cases\":[")
     for index in cases.indices {
       output.comma(before: index)
-      output.add(cases[index])
+      output.bytes += cases[index].bytes
     }
     output.raw("]")
     if let comparison {
       output.raw(",\"comparison\":")
-      output.value(json(of: comparison))
+      output.value(comparison)
     }
     output.raw(",\"schema\":")
-    output.string(Self.schema)
+    output.string(EvalResults.schema)
     if let shard {
       output.raw(",\"shard\":")
-      output.value(shard.json)
+      output.value(shard)
     }
     output.raw(",\"skipped\":[")
     for (index, skipped) in skipped.enumerated() {
@@ -75,7 +124,7 @@ private struct ResultsText {
 
   mutating func value(_ value: JSONValue) { CanonicalJSON.append(value, to: &bytes, form: .plain) }
 
-  mutating func add(_ result: CaseResult) {
+  mutating func add(_ result: CaseResult, _ outcome: CaseOutcome) {
     raw("{\"caseId\":")
     string(result.caseId)
     if let comparison = result.comparison {
@@ -87,22 +136,22 @@ private struct ResultsText {
       string(error)
     }
     raw(",\"outcome\":")
-    string(result.outcome.rawValue)
+    string(outcome.rawValue)
     raw(",\"position\":")
     string(result.position)
     raw(",\"trials\":[")
-    for (index, trial) in result.trials.enumerated() {
+    for index in result.trials.indices {
       comma(before: index)
-      add(trial)
+      add(result.trials[index])
     }
     raw("]}")
   }
 
   private mutating func add(_ trial: TrialResult) {
     raw("{\"expectations\":[")
-    for (index, outcome) in trial.judgement.outcomes.enumerated() {
+    for index in trial.judgement.outcomes.indices {
       comma(before: index)
-      add(outcome)
+      add(trial.judgement.outcomes[index])
     }
     raw("],\"judgedFrom\":")
     string(trial.judgedFrom)

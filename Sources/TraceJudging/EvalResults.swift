@@ -131,40 +131,14 @@ public struct EvalResults: Sendable {
     cases.count { $0.outcome == outcome }
   }
 
-  /// How many cases had each outcome: one look at each case.
-  var tally: Tally {
-    var tally = Tally()
-    for index in cases.indices { tally.count(cases[index].outcome) }
-    return tally
-  }
-
-  /// How many cases had each outcome.
-  struct Tally {
-    private(set) var pass = 0
-    private(set) var fail = 0
-    private(set) var inconclusive = 0
-    private(set) var error = 0
-
-    mutating func count(_ outcome: CaseOutcome) {
-      switch outcome {
-      case .pass: pass += 1
-      case .fail: fail += 1
-      case .inconclusive: inconclusive += 1
-      case .error: error += 1
-      }
-    }
-  }
-
   /// 0 all passed; 1 a case failed; 2 one could not be judged, or there was nothing to judge; 3
   /// inconclusive. 1 outranks 2, 2 outranks 3. A shard with nothing to judge is 0: small suites have
   /// such. Where they were compared with what was accepted, only what has become worse fails, see
   /// ``SuiteComparison``.
   public var exitCode: Int32 {
     if let comparison { return exitCode(comparedWith: comparison) }
-    let tally = tally
-    if tally.fail > 0 { return 1 }
-    if tally.error > 0 || (cases.isEmpty && shard == nil) { return 2 }
-    return tally.inconclusive > 0 ? 3 : 0
+    return CaseTally(of: cases.indices.lazy.map { cases[$0].outcome })
+      .exitCode(isShard: shard != nil)
   }
 
   /// The wire form, `agent-eval/results/1`.
@@ -180,5 +154,32 @@ public struct EvalResults: Sendable {
     if let shard { object["shard"] = shard.json }
     object["comparison"] = comparison.map(json(of:))
     return .object(object)
+  }
+}
+
+/// How many cases had each outcome.
+struct CaseTally {
+  private(set) var pass = 0
+  private(set) var fail = 0
+  private(set) var inconclusive = 0
+  private(set) var error = 0
+
+  init(of outcomes: some Sequence<CaseOutcome>) {
+    for outcome in outcomes {
+      switch outcome {
+      case .pass: pass += 1
+      case .fail: fail += 1
+      case .inconclusive: inconclusive += 1
+      case .error: error += 1
+      }
+    }
+  }
+
+  /// See ``EvalResults/exitCode``.
+  func exitCode(isShard: Bool) -> Int32 {
+    if fail > 0 { return 1 }
+    if error > 0 { return 2 }
+    if inconclusive > 0 { return 3 }
+    return pass > 0 || isShard ? 0 : 2
   }
 }

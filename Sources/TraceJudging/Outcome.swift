@@ -74,7 +74,8 @@ public struct ExpectationOutcome: Sendable, Hashable {
   ) {
     self.expectation = expectation
     self.outcome = outcome
-    self.events = zip(events, events.dropFirst()).allSatisfy(<) ? events : Set(events).sorted()
+    let isSorted = events.indices.dropFirst().allSatisfy { events[$0 - 1] < events[$0] }
+    self.events = isSorted ? events : Set(events).sorted()
     self.message = message
     self.expected = expected
     self.actual = actual

@@ -143,7 +143,7 @@ extension LineScanner {
     let isWhole = members { scanner, key in
       guard scanner.isText("digest", at: key) else { return scanner.skipValue() }
       guard let name = scanner.quotedName() else { return false }
-      isSeal = name.count == 64 && scanner.bytes(name).allSatisfy(\.isLowercaseHexDigit)
+      isSeal = name.count == 64 && scanner.bytes(name).allSatisfy { $0.isLowercaseHexDigit }
       return isSeal
     }
     return isWhole && isSeal

@@ -41,14 +41,17 @@ struct EventScan {
       data: data)
   }
 
-  /// The decision of a line, if it calls tools and nothing in it stands for something else.
+  /// The decision of a line, if it calls tools and nothing in that stands for something else.
   ///
   /// - Parameter passesAnswers: an answer is then a decision without calls, its text unread.
   static func decision(
     of line: UnsafeBufferPointer<UInt8>, passesAnswers: Bool = false
   ) -> DecisionOutline? {
-    guard !line.mayHoldForms, var scan = EventScan(line) else { return nil }
-    return scan.decision(passesAnswers)
+    guard var scan = EventScan(line), let decision = scan.decision(passesAnswers) else {
+      return nil
+    }
+    // What stands for something else may do so in an answer, which nobody reads.
+    return decision.calls.isEmpty || !line.mayHoldForms ? decision : nil
   }
 
   private mutating func decision(_ passesAnswers: Bool) -> DecisionOutline? {
@@ -70,8 +73,8 @@ struct EventScan {
         return kind != nil
       case "modelResult": return scanner.number() != nil
       case "text":
-        hasText = scanner.byte == UInt8(ascii: "\"") && scanner.skipValue()
-        return hasText
+        hasText = scanner.byte == UInt8(ascii: "\"") || scanner.isAtForm
+        return hasText && scanner.skipValue()
       default: return scanner.skipValue()
       }
     }

@@ -29,9 +29,7 @@ extension LineHead {
       guard let seq = scanner.number(), scanner.skip(",\"step\":"), let step = scanner.number(),
         scanner.skip(",\"type\":\""), let type = scanner.name()
       else { return nil }
-      self = .event(
-        seq: seq, step: step,
-        type: EventType(rawValue: String(decoding: scanner.bytes(type), as: UTF8.self)))
+      self = .event(seq: seq, step: step, type: scanner.eventType(type))
       return
     }
     guard scanner.skip("{\"mark\":\""), let name = scanner.name() else { return nil }

@@ -21,6 +21,12 @@ struct LineScanner {
   /// The byte that comes next; 0 behind the last, which stands in no line as this project writes it.
   var byte: UInt8 { position < line.count ? start[position] : 0 }
 
+  /// Whether an object is next that may stand for something else.
+  var isAtForm: Bool {
+    var next = self
+    return next.skip("{\"$")
+  }
+
   mutating func skip(_ text: StaticString) -> Bool {
     let count = text.utf8CodeUnitCount
     guard line.count - position >= count, memcmp(start + position, text.utf8Start, count) == 0
@@ -158,6 +164,20 @@ struct LineScanner {
   /// A text that ``name()`` stepped over.
   func text(_ range: Range<Int>) -> String { String(decoding: bytes(range), as: UTF8.self) }
 
+  /// The type of an event, made anew only where it is none of the usual ones.
+  func eventType(_ range: Range<Int>) -> EventType {
+    switch bytes(range) {
+    case "context_built": .contextBuilt
+    case "model_result": .modelResult
+    case "decision": .decision
+    case "policy_decision": .policyDecision
+    case "tool_started": .toolStarted
+    case "tool_result": .toolResult
+    case "stop": .stop
+    default: EventType(rawValue: text(range))
+    }
+  }
+
   func bytes(_ range: Range<Int>) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(rebasing: line[range])
   }
@@ -203,6 +223,6 @@ struct Envelope {
       return nil
     }
     (self.seq, self.step, self.runId, self.t) = (seq, step, runId, t)
-    self.type = EventType(rawValue: String(decoding: scanner.bytes(type), as: UTF8.self))
+    self.type = scanner.eventType(type)
   }
 }

@@ -67,4 +67,25 @@ struct RunRequestTests {
   func unusual(_ arguments: [String]) {
     #expect(RunRequest(plain: arguments) == nil)
   }
+
+  @Test("Results as JSON are the same bytes, whether or not they are all that is asked for")
+  func sameResults() async throws {
+    let folder = try TemporaryFolder()
+    let cases = Fixture.runs.enumerated().map { number, path in
+      let expected = #"{"stopReason": "success", "toolsNotCalled": ["delete_*"]}"#
+      return
+        #"{"caseId": "c\#(number)", "recording": "\#(Project.path(path))", "expected": \#(expected)}"#
+    }
+    try folder.write("cases.jsonl", cases.joined(separator: "\n"))
+    let path = folder.path("cases.jsonl")
+    for options in [["--jobs", "1"], ["--jobs", "2", "--no-summary"]] {
+      let alone = try await Binary.run(["run", path, "--json"] + options, status: nil)
+      let beside = try await Binary.run(
+        ["run", path, "--json", "--report", "junit:\(folder.path("r.xml"))"] + options,
+        status: nil)
+      #expect(alone.outputBytes == beside.outputBytes)
+      #expect(alone.outputBytes.count > 1000)
+      #expect(alone.status == beside.status)
+    }
+  }
 }

@@ -60,6 +60,25 @@ struct BuildScriptTests {
     #expect(project.calls.first?.contains("-c release --product agent-eval") == true)
   }
 
+  @Test("leads the build to the libraries that the machine has as archives")
+  func archives() async throws {
+    let project = try FakeProject()
+    try project.folder.script(
+      "tools/clang",
+      "case $1 in *=libz.a) echo /there/libz.a ;; *) echo \"${1#*=}\" ;; esac")
+    #expect(try await project.run().status == 5)
+    let archives = project.folder.path("project/.build/archives")
+    #expect(
+      try FileManager.default.contentsOfDirectory(atPath: archives).sorted() == [
+        "libz.a", "zlib.pc",
+      ])
+    #expect(
+      try FileManager.default.destinationOfSymbolicLink(atPath: "\(archives)/libz.a")
+        == "/there/libz.a")
+    #expect(
+      project.folder.text("project/.build/archives/zlib.pc")?.contains("-L\(archives) -lz") == true)
+  }
+
   @Test("build output goes to standard error, and nothing is said when nothing is built")
   func output() async throws {
     let project = try FakeProject()

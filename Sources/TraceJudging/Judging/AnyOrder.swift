@@ -17,6 +17,7 @@ struct AnyOrder {
   }
 
   func outcomes() -> [ExpectationOutcome] {
+    if entries.count == 1, entries[0].times == nil { return [onlyOutcome()] }
     let single = entries.indices.filter { entries[$0].times == nil }
     let certain = Assignment(single.map { self.candidates(of: $0, unknownToo: false) })
     let possible =
@@ -30,9 +31,17 @@ struct AnyOrder {
         continue
       }
       outcomes.append(
-        outcome(entry, place, certain.call(of: position), possible.call(of: position), certain))
+        outcome(entry, place, certain.call(of: position), possible.call(of: position)))
     }
     return outcomes
+  }
+
+  /// The outcome of an entry that shares no call with another.
+  private func onlyOutcome() -> ExpectationOutcome {
+    let candidates = view.candidates(for: entries[0], scope)
+    return outcome(
+      entries[0], "\(name)[0]", candidates.first { $0.answer == .yes }?.index,
+      candidates.first?.index)
   }
 
   private func candidates(of index: Int, unknownToo: Bool) -> [Int] {
@@ -42,11 +51,10 @@ struct AnyOrder {
   }
 
   private func outcome(
-    _ entry: CallEntry, _ place: String, _ certain: Int?, _ possible: Int?,
-    _ assignment: Assignment
+    _ entry: CallEntry, _ place: String, _ certain: Int?, _ possible: Int?
   ) -> ExpectationOutcome {
     let verb = scope == .executed ? "called" : "proposed"
-    let expected = "\(verb): \(entry)"
+    let expected = verb + ": " + entry.description
     let tool = CallWording.short(entry.tool.text)
     if let certain {
       let call = view.calls[certain]
@@ -71,9 +79,9 @@ struct AnyOrder {
     let near = NearMiss(entry, scope, view)
     return ExpectationOutcome(
       expectation: place, outcome: .fail, events: near.events,
-      message: ["\(tool) was not \(verb)\(near.isNamed ? " as expected" : "").", near.message]
-        .filter { !$0.isEmpty }
-        .joined(separator: " "), expected: expected, actual: near.actual)
+      message: near.told(
+        behind: tool + " was not " + verb + (near.isNamed ? " as expected." : ".")),
+      expected: expected, actual: near.actual)
   }
 
   private func evidence(of call: Trajectory.Call) -> [Int] {

@@ -48,7 +48,7 @@ struct Counting {
   }
 
   private var expected: String {
-    isForbidden ? "not \(verb): \(entry)" : "\(verb): \(entry)"
+    (isForbidden ? "not " : "") + verb + ": " + entry.description
   }
 
   private var tool: String { CallWording.short(entry.tool.text) }
@@ -56,8 +56,8 @@ struct Counting {
   /// How often it was called, as a sentence.
   private var said: String {
     certain.isEmpty
-      ? "\(tool) was never \(verb)\(qualified)."
-      : "\(tool) was \(verb) \(Self.count(certain.count))\(qualified)."
+      ? tool + " was never " + verb + qualified + "."
+      : tool + " was " + verb + " " + Self.count(certain.count) + qualified + "."
   }
 
   /// Says that the entry asks for more than a tool.
@@ -94,9 +94,7 @@ struct Counting {
     let near = NearMiss(entry, scope, view, excluding: certain)
     return ExpectationOutcome(
       expectation: name, outcome: .fail, events: near.events,
-      message: [said, near.message].filter { !$0.isEmpty }.joined(separator: " "),
-      expected: expected,
-      actual: near.actual)
+      message: near.told(behind: said), expected: expected, actual: near.actual)
   }
 
   private func forbidden() -> ExpectationOutcome {

@@ -15,13 +15,18 @@ struct NearMiss {
     excluding taken: [Trajectory.Call] = []
   ) {
     // By index: copying a call costs more than looking at it.
-    let others = Set(taken.map(\.outline.callId))
-    let named = view.calls.indices.filter { index in
-      entry.tool.matches(view.calls[index].tool)
-        && !others.contains(view.calls[index].outline.callId)
+    let others = taken.isEmpty ? [] : Set(taken.map(\.outline.callId))
+    var nearest: (call: Trajectory.Call, reason: (rank: Int, text: String))?
+    for index in view.calls.indices
+    where entry.tool.matches(view.calls[index].tool)
+      && (others.isEmpty || !others.contains(view.calls[index].outline.callId))
+    {
+      let reason = Self.reason(entry, view.calls[index], scope, view)
+      if nearest.map({ reason.rank < $0.reason.rank }) ?? true {
+        nearest = (view.calls[index], reason)
+      }
     }
-    let reasons = named.map { (view.calls[$0], Self.reason(entry, view.calls[$0], scope, view)) }
-    if let (call, reason) = reasons.min(by: { $0.1.rank < $1.1.rank }) {
+    if let (call, reason) = nearest {
       events = scope == .executed ? call.events : [call.outline.seq]
       message = "Nearest is event \(call.outline.seq): \(reason.text)."
       actual = CallWording.of(call)
@@ -38,6 +43,11 @@ struct NearMiss {
     message = ""
     isNamed = false
     actual = CallWording.names(seen.lazy.map { view.calls[$0].tool })
+  }
+
+  /// A sentence, and behind it what there is to say of the call.
+  func told(behind sentence: String) -> String {
+    message.isEmpty ? sentence : sentence + " " + message
   }
 
   /// Why a call of the right tool does not match; the lower the rank, the nearer it is.

@@ -61,10 +61,33 @@ struct RunRequest: Hashable {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
+    if asksForTextAlone {
+      let results = try await makeRunner(runnerOptions(cancellation), cancellation)
+        .encodedResults(loaded.cases, progress: progress(of: loaded.cases.count))
+      Output.progress("")
+      Output.jsonLine(results.bytes)
+      withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
+    }
     let results = try await results(of: loaded, cancellation)
     let code = try output.finish(results)
     // Not taken apart first: of thousands of cases that takes a while.
     withExtendedLifetime((loaded, results)) { AgentEval.end(code) }
+  }
+
+  /// Whether results are printed as JSON, and nothing else becomes of them.
+  private var asksForTextAlone: Bool {
+    output.json && output.report.isEmpty && shard == nil && baselines.against == nil
+  }
+
+  /// Shows how far it is.
+  private func progress(of count: Int) -> @Sendable (CaseResult) -> Void {
+    let done = Mutex(0)
+    return { result in
+      done.withLock { done in
+        done += 1
+        Output.progress("\(done) of \(count)  \(Visible.line(result.caseId, width: 60))")
+      }
+    }
   }
 
   /// Judges the cases, or those of the shard, and shows how far it is.
@@ -79,13 +102,7 @@ struct RunRequest: Hashable {
     }
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
     let runner = try makeRunner(runnerOptions(cancellation), cancellation)
-    let done = Mutex(0)
-    var results = await runner.run(cases) { result in
-      done.withLock { done in
-        done += 1
-        Output.progress("\(done) of \(cases.count)  \(Visible.line(result.caseId, width: 60))")
-      }
-    }
+    var results = await runner.run(cases, progress: progress(of: cases.count))
     Output.progress("")
     try baselines.compare(
       &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths)
