@@ -54,7 +54,8 @@ enum HTMLPage {
     .pair b { font-size: .8rem; }
     .expected b { color: var(--good); }
     .actual b { color: var(--bad); }
-    .command, .error > pre { padding: .4rem .7rem; background: var(--soft); border-radius: .3rem; }
+    .command, .comparison, .error > pre { padding: .4rem .7rem; background: var(--soft);
+      border-radius: .3rem; }
     .timeline { margin: .6rem 0; }
     .timeline > summary { cursor: pointer; color: var(--faint); }
     table { border-collapse: collapse; width: 100%; }
