@@ -6,7 +6,7 @@ public struct Digest: Hashable, Sendable {
   public let bytes: [UInt8]
 
   /// The digest of some bytes.
-  public init(of bytes: [UInt8]) { self.bytes = Array(SHA256.hash(data: bytes)) }
+  public init(of bytes: [UInt8]) { self.init(SHA256.hash(data: bytes)) }
 
   /// The digest of a value's canonical bytes.
   public init(of value: JSONValue) { self.init(of: CanonicalJSON.encode(value)) }
@@ -24,17 +24,25 @@ public struct Digest: Hashable, Sendable {
     self.bytes = bytes
   }
 
-  init(_ hash: SHA256.Digest) { bytes = Array(hash) }
+  init(_ hash: SHA256.Digest) { bytes = hash.withUnsafeBytes { Array($0) } }
 
   /// 64 lower-case hex characters.
   public var hex: String {
-    let digits = Array("0123456789abcdef".utf8)
-    return String(
-      decoding: bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+      for (index, byte) in bytes.enumerated() {
+        text[2 * index] = Self.digit(byte >> 4)
+        text[2 * index + 1] = Self.digit(byte & 15)
+      }
+      return 2 * bytes.count
+    }
   }
 
   /// 32 zero bytes: what stands before the first link of a chain.
   public static let zero = Digest(hex: String(repeating: "0", count: 64)) ?? Digest(of: [])
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
+  }
 
   private static func value(of digit: UInt8) -> UInt8? {
     switch digit {

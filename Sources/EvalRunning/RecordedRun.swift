@@ -16,7 +16,7 @@ struct RecordedRun {
 
   /// How much of inputs that nothing is asked of is kept, to show the calls of a failure: a run of a
   /// hundred thousand calls must not fill the memory.
-  private static let shownInputLimitBytes = 2 * 1024 * 1024
+  private static let shownInputLimitBytes = 256 * 1024
 
   /// Reads the end of a log alone, where that tells all that a judge will ask; `nil` where the body
   /// has to be read, also to say what is wrong with the file.

@@ -26,15 +26,15 @@ extension IndexedRun {
   private static func summary(
     _ path: String, at fullPath: String, _ stamp: FileStamp
   ) -> IndexedRun? {
-    guard !fullPath.hasSuffix(LogFormat.openSuffix), let tail = try? LogTail(path: fullPath),
+    guard !fullPath.hasSuffix(LogFormat.openSuffix),
+      let ends = try? LogEnds(path: fullPath, withOnly: Start.keys), case let tail = ends.tail,
       let stop = tail.stop, stop.seq == tail.events - 1,
       let entries = tail.summary["calls"]?.arrayValue, let calls = CallList(summary: entries),
       let object = tail.summary["totals"]?.objectValue,
-      let totals = try? Totals(decoding: object),
-      let head = try? LogHead(path: fullPath, withOnly: Start.keys)
+      let totals = try? Totals(decoding: object)
     else { return nil }
     var run = IndexedRun(path: path, stamp: stamp, status: .closed, readFrom: .summary)
-    run.start = Start(head.started)
+    run.start = Start(ends.head.started)
     run.ending = Ending(stop)
     run.totals = totals
     run.calls = calls

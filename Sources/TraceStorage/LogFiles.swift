@@ -32,6 +32,13 @@ public enum LogFiles {
     return info.st_mode & S_IFMT == S_IFDIR
   }
 
+  /// Whether an entry of a folder is one, by its type where the file system tells it.
+  private static func isFolder(_ path: String, _ type: Int) -> Bool {
+    guard type == Int(DT_UNKNOWN) else { return type == Int(DT_DIR) }
+    var info = stat()
+    return lstat(path, &info) == 0 && info.st_mode & S_IFMT == S_IFDIR
+  }
+
   private static func collect(
     below folder: String, depth: Int, into found: inout [String]
   ) throws(FolderError) {
@@ -44,9 +51,7 @@ public enum LogFiles {
       }
       guard !name.hasPrefix(".") else { continue }
       let path = "\(folder)/\(name)"
-      var info = stat()
-      guard lstat(path, &info) == 0 else { continue }
-      if info.st_mode & S_IFMT == S_IFDIR {
+      if isFolder(path, Int(entry.pointee.d_type)) {
         try collect(below: path, depth: depth + 1, into: &found)
       } else if name.hasSuffix(LogFormat.suffix)
         || name.hasSuffix(LogFormat.suffix + LogFormat.openSuffix)

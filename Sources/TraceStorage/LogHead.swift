@@ -13,7 +13,11 @@ public struct LogHead: Sendable, Hashable {
   /// - Throws: ``LogError`` where the file does not begin with a whole line of a `run_started`.
   /// - Complexity: O(*n*) in the bytes of that line, 8 MiB at most.
   public init(path: String, withOnly keys: [StaticString]) throws(LogError) {
-    let file = try LogFile.open(path, O_RDONLY)
+    try self.init(of: try LogFile.open(path, O_RDONLY), withOnly: keys)
+  }
+
+  init(of file: LogFile, withOnly keys: [StaticString]) throws(LogError) {
+    let path = file.path
     guard let buffers = ReadingBuffers.take() else {
       throw LogError(.system(operation: "inflate", errno: ENOMEM), path: path)
     }
@@ -65,10 +69,10 @@ public struct LogHead: Sendable, Hashable {
       let searched = text.count
       var (read, progress) = (0, Inflater.Progress.needsInput)
       input.withUnsafeBufferPointer { input in
-        // Little at first: the rest of the block is inflated in vain.
-        text.append(addingCapacity: max(2048, text.count)) { space in
+        text.append(addingCapacity: max(8 * 1024, text.count)) { space in
+          // The writer ends a deflate block with the line: what follows is not inflated in vain.
           let result = inflater.inflate(
-            UnsafeBufferPointer(rebasing: input[start...]), into: space)
+            UnsafeBufferPointer(rebasing: input[start...]), into: space, stopsAtBlocks: true)
           (read, progress) = (result.read, result.progress)
           return result.written
         }
@@ -83,7 +87,7 @@ public struct LogHead: Sendable, Hashable {
       }
       start += read
       switch progress {
-      case .needsRoom: continue
+      case .needsRoom, .blockEnd: continue
       case .needsInput:
         input = try file.read(at: offset, count: 64 * 1024)
         (start, offset) = (0, offset + input.count)

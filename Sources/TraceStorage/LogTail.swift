@@ -17,8 +17,12 @@ public struct LogTail: Sendable, Hashable {
   ///
   /// - Throws: ``LogError``: `noTrailer` where the log is not closed, or what is damaged.
   public init(path: String) throws(LogError) {
-    self = try Self.reading(path) { text, events, offset throws(LogError) in
-      try Self(of: text, events: events, path: path, offset: offset)
+    self = try Self(of: try LogFile.open(path, O_RDONLY))
+  }
+
+  init(of file: LogFile) throws(LogError) {
+    self = try Self.reading(file) { text, events, offset throws(LogError) in
+      try Self(of: text, events: events, path: file.path, offset: offset)
     }
   }
 
@@ -27,7 +31,7 @@ public struct LogTail: Sendable, Hashable {
   /// - Returns: `nil` where the end leaves something open that only the events can tell.
   /// - Throws: as ``init(path:)`` does; what is passed over is not checked beyond its checksum.
   public static func outline(path: String) throws(LogError) -> RunOutline? {
-    try reading(path) { text, events, offset throws(LogError) in
+    try reading(try LogFile.open(path, O_RDONLY)) { text, events, offset throws(LogError) in
       if let outline = ClosingScan.outline(of: text) { return outline }
       let tail = try Self(of: text, events: events, path: path, offset: offset)
       return tail.stop.flatMap { RunOutline(summary: tail.summary, stop: $0) }
@@ -36,12 +40,12 @@ public struct LogTail: Sendable, Hashable {
 
   /// Finds the closing block of a log, and what it inflates to.
   private static func reading<Found>(
-    _ path: String,
+    _ file: LogFile,
     _ body: (
       _ text: UnsafeBufferPointer<UInt8>, _ events: Int, _ offset: Int
     ) throws(LogError) -> Found
   ) throws(LogError) -> Found {
-    let file = try LogFile.open(path, O_RDONLY)
+    let path = file.path
     guard let buffers = ReadingBuffers.take() else {
       throw LogError(.system(operation: "inflate", errno: ENOMEM), path: path)
     }
@@ -128,7 +132,7 @@ public struct LogTail: Sendable, Hashable {
   }
 
   /// Reads the lines of a closing block one by one.
-  init(
+  private init(
     of text: UnsafeBufferPointer<UInt8>, events: Int, path: String, offset: Int
   ) throws(LogError) {
     var stop: Event?

@@ -1,0 +1,19 @@
+import Glibc
+
+/// Both ends of a closed log, for readers that need no more of it: one look at the file for both.
+public struct LogEnds: Sendable, Hashable {
+  /// What its first event says.
+  public var head: LogHead
+  /// What its closing block says.
+  public var tail: LogTail
+
+  /// Reads both ends.
+  ///
+  /// - Parameter keys: the data of the first event that are wanted; the others may be missing.
+  /// - Throws: what ``LogHead/init(path:withOnly:)`` and ``LogTail/init(path:)`` throw.
+  public init(path: String, withOnly keys: [StaticString]) throws(LogError) {
+    let file = try LogFile.open(path, O_RDONLY)
+    tail = try LogTail(of: file)
+    head = try LogHead(of: file, withOnly: keys)
+  }
+}
