@@ -132,7 +132,7 @@ public struct LogTail: Sendable, Hashable {
   }
 
   /// Reads the lines of a closing block one by one.
-  private init(
+  init(
     of text: UnsafeBufferPointer<UInt8>, events: Int, path: String, offset: Int
   ) throws(LogError) {
     var stop: Event?
