@@ -223,16 +223,14 @@ public final class LogWriter: EventSink {
   }
 
   private func addCheckpoint() {
-    let encoded = state.encoded
-    let mark = Mark(
-      name: LogFormat.checkpointMark,
-      data: [
-        "stateFormat": JSONValue(AgentState.format), "state": encoded,
-        "digest": .string(state.digest.hex), "items": JSONValue(saidOnce.itemCount),
-      ])
-    let line = mark.encodedLine()
+    // As a mark's canonical line, without making a value of the state.
+    var line = Array("{\"mark\":\"\(LogFormat.checkpointMark)\",\"data\":{\"digest\":".utf8)
+    CanonicalJSON.appendString(state.digest.hex, to: &line)
+    line.append(contentsOf: ",\"items\":\(saidOnce.itemCount),\"state\":".utf8)
+    let depth = state.append(to: &line)
+    line.append(contentsOf: ",\"stateFormat\":\(AgentState.format)}}".utf8)
     // A state too large for a line would be unreadable; without it a reader folds from further back.
-    if line.count < LogFormat.lineLimitBytes, mark.data.depth < LogFormat.depthLimit {
+    if line.count < LogFormat.lineLimitBytes, depth + 1 < LogFormat.depthLimit {
       blocks.add(line)
     }
     bytesSinceCheckpoint = 0

@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 import TestSupport
 import Testing
 
@@ -41,6 +41,22 @@ struct FoldingTests {
     }
     #expect(try reader.foldNext(into: &state) == nil)
     #expect(reader.ending == .closed)
+  }
+
+  @Test(
+    "The text of a state is that of its value, and nests as deep",
+    arguments: 0..<12 as Range<UInt64>)
+  func stateText(seed: UInt64) throws {
+    var state = AgentState()
+    for event in RandomRun.events(seed: seed, count: 200) {
+      var text: [UInt8] = []
+      let depth = state.append(to: &text)
+      #expect(text == CanonicalJSON.encode(state.encoded), "before event \(event.seq)")
+      #expect(depth == state.encoded.depth)
+      let again = try AgentState(decoding: #require(state.encoded.objectValue))
+      #expect(again.digest == state.digest)
+      state.apply(event)
+    }
   }
 
   @Test(

@@ -72,12 +72,47 @@ public struct AgentState: Sendable, Hashable {
 
 extension AgentState {
   /// SHA-256 of the canonical state without event numbers and times.
-  public var digest: Digest { Digest(of: encoded(withEventNumbers: false)) }
+  public var digest: Digest {
+    var bytes: [UInt8] = []
+    append(to: &bytes, withEventNumbers: false)
+    return Digest(of: bytes)
+  }
 
   /// The wire form, as a checkpoint holds it.
-  public var encoded: JSONValue { encoded(withEventNumbers: true) }
+  public var encoded: JSONValue {
+    encoded(
+      observations: observations.encoded(withEventNumbers: true), withEventNumbers: true)
+  }
 
-  private func encoded(withEventNumbers: Bool) -> JSONValue {
+  /// Appends the canonical bytes of ``encoded``; returns how deep they nest. A thousand observations
+  /// are most of a state, and no values are made of them.
+  @_spi(Scanning) public func append(to bytes: inout [UInt8]) -> Int {
+    append(to: &bytes, withEventNumbers: true)
+  }
+
+  @discardableResult
+  private func append(to bytes: inout [UInt8], withEventNumbers: Bool) -> Int {
+    // No key of a state has a meaning of its own in a log, so that their order stays.
+    bytes.append(UInt8(ascii: "{"))
+    var isFirst = true
+    let object = encoded(observations: nil, withEventNumbers: withEventNumbers).objectValue ?? [:]
+    for member in object {
+      if !isFirst { bytes.append(UInt8(ascii: ",")) }
+      isFirst = false
+      CanonicalJSON.appendString(member.key, to: &bytes)
+      bytes.append(UInt8(ascii: ":"))
+      if member.key.hasSameUTF8(as: "observations") {
+        observations.append(to: &bytes, withEventNumbers: withEventNumbers)
+      } else {
+        CanonicalJSON.append(member.value, to: &bytes)
+      }
+    }
+    bytes.append(UInt8(ascii: "}"))
+    return max(JSONValue.object(object).depth, observations.recent.isEmpty ? 3 : 4)
+  }
+
+  /// - Parameter observations: their wire form; `nil` leaves a null in their place.
+  private func encoded(observations: JSONValue?, withEventNumbers: Bool) -> JSONValue {
     let stop = stop.map { stop in
       JSONObject(present: [
         ("reason", .string(stop.reason)), ("detail", stop.detail.map(JSONValue.string)),
@@ -89,7 +124,7 @@ extension AgentState {
         ("runId", .string(runId)), ("goal", goal), ("policyContext", .object(policyContext)),
         ("steps", JSONValue(steps)), ("maxSteps", maxSteps.map { JSONValue($0) }),
         ("totals", .object(totals.encoded)),
-        ("observations", observations.encoded(withEventNumbers: withEventNumbers)),
+        ("observations", observations ?? .null),
         (
           "pendingCalls",
           .array(pendingCalls.map { $0.encoded(withEventNumbers: withEventNumbers) })

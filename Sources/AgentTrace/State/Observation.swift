@@ -42,14 +42,26 @@ public struct Observation: Sendable, Hashable {
   }
 
   func encoded(withEventNumbers: Bool) -> JSONValue {
-    // In the order of keys: a checkpoint holds a thousand of these.
-    var members: [JSONObject.Member] = []
-    members.reserveCapacity(4)
-    members.append(.init(key: "id", value: .string(id)))
-    members.append(.init(key: "kind", value: .string(kind.rawValue)))
-    if withEventNumbers { members.append(.init(key: "seq", value: JSONValue(seq))) }
-    members.append(.init(key: "summary", value: .string(summary)))
-    return .object(JSONObject(growing: members))
+    var object: JSONObject = [
+      "id": .string(id), "kind": .string(kind.rawValue), "summary": .string(summary),
+    ]
+    if withEventNumbers { object["seq"] = JSONValue(seq) }
+    return .object(object)
+  }
+
+  /// Appends the canonical bytes of what ``encoded(withEventNumbers:)`` says.
+  func append(to bytes: inout [UInt8], withEventNumbers: Bool) {
+    bytes.append(contentsOf: "{\"id\":".utf8)
+    CanonicalJSON.appendString(id, to: &bytes)
+    bytes.append(contentsOf: ",\"kind\":".utf8)
+    CanonicalJSON.appendString(kind.rawValue, to: &bytes)
+    if withEventNumbers {
+      bytes.append(contentsOf: ",\"seq\":".utf8)
+      JSONNumber(seq).append(to: &bytes)
+    }
+    bytes.append(contentsOf: ",\"summary\":".utf8)
+    CanonicalJSON.appendString(summary, to: &bytes)
+    bytes.append(UInt8(ascii: "}"))
   }
 }
 
@@ -110,6 +122,22 @@ public struct RecentObservations: Sendable, Hashable {
       "olderCount": JSONValue(olderCount), "olderDigest": .string(olderDigest.hex),
       "recent": .array(recent.map { $0.encoded(withEventNumbers: withEventNumbers) }),
     ]
+  }
+
+  /// Appends the canonical bytes of what ``encoded(withEventNumbers:)`` says.
+  func append(to bytes: inout [UInt8], withEventNumbers: Bool) {
+    bytes.append(contentsOf: "{\"olderCount\":".utf8)
+    JSONNumber(olderCount).append(to: &bytes)
+    bytes.append(contentsOf: ",\"olderDigest\":".utf8)
+    CanonicalJSON.appendString(olderDigest.hex, to: &bytes)
+    bytes.append(contentsOf: ",\"recent\":[".utf8)
+    var isFirst = true
+    for observation in recent {
+      if !isFirst { bytes.append(UInt8(ascii: ",")) }
+      isFirst = false
+      observation.append(to: &bytes, withEventNumbers: withEventNumbers)
+    }
+    bytes.append(contentsOf: "]}".utf8)
   }
 
   public static func == (left: Self, right: Self) -> Bool {
