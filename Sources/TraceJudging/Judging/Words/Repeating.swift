@@ -100,11 +100,13 @@ extension WordJudge {
       let calls = view.calls[start..<end]
       start = end
       guard !first.isInvalid else { continue }
-      // A hole on the way here, or in this decision, may hide something new.
-      let last = calls.compactMap(\.outline.resultSeq).max() ?? first.outline.seq
+      let isOpen = calls.contains { $0.outline.resultSeq == nil }
+      // A hole on the way here, or in this decision, may hide something new. A result that is not seen
+      // may stand in any hole behind.
+      let last =
+        isOpen ? .max : calls.compactMap(\.outline.resultSeq).max() ?? first.outline.seq
       let mayBeNew = view.gaps.contains { $0.first <= last && $0.last ?? .max >= before }
       before = first.outline.seq
-      let isOpen = calls.contains { $0.outline.resultSeq == nil }
       if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
         return nil
       }
