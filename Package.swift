@@ -102,7 +102,7 @@ let package = Package(
 
     .target(
       name: "TestSupport",
-      dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime"],
+      dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime", subprocess, systemPackage],
       path: "Tests/TestSupport", swiftSettings: strict),
     .testTarget(
       name: "AgentTraceTests", dependencies: ["AgentTrace", "TestSupport"], swiftSettings: strict),

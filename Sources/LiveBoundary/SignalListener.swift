@@ -128,6 +128,18 @@ final class SignalHub: Sendable {
 
   // MARK: The pipe
 
+  /// Makes the calling thread one that signals are delivered to.
+  ///
+  /// A process inherits the signals that its parent's thread had blocked, and a thread those of the one
+  /// that made it; threads of a pool block them all. Were none left to take a signal, it would wait
+  /// for ever.
+  fileprivate static func takeSignals() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in Self.signals { sigaddset(&signals, signal) }
+    pthread_sigmask(Int32(SIG_UNBLOCK), &signals, nil)
+  }
+
   private static func install(_ state: inout State) {
     guard startReading(&state) else { return }
     for signal in signals {
@@ -162,6 +174,7 @@ final class SignalHub: Sendable {
       &thread, nil,
       { context in
         guard let readEnd = context?.assumingMemoryBound(to: Int32.self).pointee else { return nil }
+        SignalHub.takeSignals()
         while true {
           var byte: UInt8 = 0
           let count = read(readEnd, &byte, 1)

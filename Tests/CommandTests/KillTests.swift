@@ -1,6 +1,7 @@
 import AgentRuntime
 import AgentTrace
 import Foundation
+import Subprocess
 import Synchronization
 import TestSupport
 import Testing
@@ -50,35 +51,27 @@ struct KillTests {
   private static func record(
     _ agent: String, to log: String, in folder: String, killed moment: Moment
   ) async throws -> Remains {
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: Binary.path)
-    process.arguments = ["record", agent, "Draft letters", "--out", log]
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    let output = Pipe()
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    process.standardInput = FileHandle.nullDevice
-    try process.run()
-    let killer = Killer(pid: process.processIdentifier)
-    if case .afterStart(let seconds) = moment { killer.kill(after: seconds) }
-    let (text, seconds) = await withCheckedContinuation { continuation in
-      // A thread of its own: reading a pipe waits.
-      Thread.detachNewThread {
-        var text = Data()
-        var first: ContinuousClock.Instant?
-        while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
-          if first == nil, case .afterFirstEvent(let seconds) = moment {
-            killer.kill(after: seconds)
-          }
-          first = first ?? .now
-          text += piece
+    let command = Command(
+      program: Binary.path, arguments: ["record", agent, "Draft letters", "--out", log],
+      folder: folder)
+    let ended = try await Subprocess.run(
+      command.configuration, input: .none, output: .sequence, error: .discarded
+    ) { running in
+      let killer = Killer(pid: running.processIdentifier.value)
+      if case .afterStart(let seconds) = moment { killer.kill(after: seconds) }
+      var text: [UInt8] = []
+      var first: ContinuousClock.Instant?
+      for try await piece in running.standardOutput {
+        if first == nil, case .afterFirstEvent(let seconds) = moment {
+          killer.kill(after: seconds)
         }
-        killer.stop()
-        process.waitUntilExit()
-        let seconds = first.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0
-        continuation.resume(returning: (text, seconds))
+        first = first ?? .now
+        piece.withUnsafeBytes { text.append(contentsOf: $0) }
       }
+      killer.stop()
+      return (text, first.map { (ContinuousClock.now - $0) / .seconds(1) } ?? 0)
     }
+    let (text, seconds) = ended.closureResult
     // An event's number is the first word of its line; a line cut short by the kill has no end.
     let lines = text.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
     let numbers = lines.dropLast().compactMap { line -> Int? in
@@ -88,7 +81,7 @@ struct KillTests {
       return Int(String(decoding: word, as: UTF8.self))
     }
     return Remains(
-      printed: numbers.max() ?? -1, wasKilled: process.terminationReason == .uncaughtSignal,
+      printed: numbers.max() ?? -1, wasKilled: ended.terminationStatus == .signaled(SIGKILL),
       seconds: seconds)
   }
 

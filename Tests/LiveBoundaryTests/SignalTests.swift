@@ -1,6 +1,6 @@
 import AgentRuntime
 import AgentTrace
-import Glibc
+import Foundation
 import LiveBoundary
 import TestSupport
 import Testing
@@ -53,6 +53,33 @@ struct SignalTests {
       listener.stop()
       kill(getpid(), SIGTERM)
       try await Task.sleep(for: .seconds(20))
+    }
+  }
+
+  @Test("signals arrive though whoever began to listen, and every thread there was, blocked them")
+  func blocked() async throws {
+    await #expect(processExitsWith: .success) {
+      var all = sigset_t()
+      sigfillset(&all)
+      pthread_sigmask(Int32(SIG_BLOCK), &all, nil)
+      let listener = SignalListener(Cancellation())
+      // Every thread but the first, which takes signals when it has nothing to do: `/proc` tells the
+      // signals that it blocks, bit by bit.
+      let wanted: UInt64 = 1 << (SIGINT - 1) | 1 << (SIGTERM - 1)
+      let isListening = await eventually {
+        let threads =
+          (try? FileManager.default.contentsOfDirectory(atPath: "/proc/self/task")) ?? []
+        return threads.contains { thread in
+          let path = "/proc/self/task/\(thread)/status"
+          let text = (try? String(contentsOfFile: path, encoding: .utf8)) ?? ""
+          guard thread != "\(getpid())", let start = text.range(of: "\nSigBlk:\t")?.upperBound,
+            let blocked = UInt64(text[start...].prefix { $0.isHexDigit }, radix: 16)
+          else { return false }
+          return blocked & wanted == 0
+        }
+      }
+      #expect(isListening)
+      withExtendedLifetime(listener) {}
     }
   }
 

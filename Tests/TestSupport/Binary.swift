@@ -1,5 +1,6 @@
 import Foundation
-import Synchronization
+import Subprocess
+import SystemPackage
 
 /// The built `agent-eval`: the one beside the tests, or the one that `AGENT_EVAL_BINARY` names.
 public enum Binary {
@@ -87,20 +88,31 @@ public struct Command: Sendable {
   public func run(status expected: Int32? = 0) async throws -> Outcome {
     // Files instead of pipes: nothing blocks, however much is written, and nobody gets SIGPIPE.
     let files = try TemporaryFolder()
-    let process = Process()
-    process.executableURL = URL(fileURLWithPath: program)
-    process.arguments = arguments
-    process.currentDirectoryURL = URL(fileURLWithPath: folder)
-    process.environment = Self.baseEnvironment.merging(environment) { $1 }
-    process.standardInput = FileHandle(forReadingAtPath: try files.write("input", input))
-    process.standardOutput = FileHandle(forWritingAtPath: try files.write("output", []))
-    process.standardError = FileHandle(forWritingAtPath: try files.write("errors", []))
-    let isTimedOut = try await Self.end(of: process, within: timeoutSeconds)
+    let given = try FileDescriptor.open(FilePath(try files.write("input", input)), .readOnly)
+    let printed = try FileDescriptor.open(FilePath(try files.write("output", [])), .writeOnly)
+    let told = try FileDescriptor.open(FilePath(try files.write("errors", [])), .writeOnly)
+    let ended = try await Subprocess.run(
+      configuration, input: .fileDescriptor(given, closeAfterSpawningProcess: true),
+      output: .fileDescriptor(printed, closeAfterSpawningProcess: true),
+      error: .fileDescriptor(told, closeAfterSpawningProcess: true)
+    ) { running in
+      // A child of its own could hold up the end of a process that is killed alone.
+      let session = running.processIdentifier.value
+      return Task {
+        guard (try? await Task.sleep(for: .seconds(timeoutSeconds))) != nil else { return false }
+        Processes.killSession(session)
+        return true
+      }
+    }
+    ended.closureResult.cancel()
+    let isTimedOut = await ended.closureResult.value
+    let status =
+      switch ended.terminationStatus {
+      case .exited(let code): code
+      case .signaled(let signal): -signal
+      }
     let outcome = Outcome(
-      command: self,
-      status: process.terminationReason == .exit
-        ? process.terminationStatus : -process.terminationStatus,
-      isTimedOut: isTimedOut, outputBytes: try files.read("output"),
+      command: self, status: status, isTimedOut: isTimedOut, outputBytes: try files.read("output"),
       errorBytes: try files.read("errors"))
     if let expected, outcome.status != expected || isTimedOut {
       throw UnexpectedExit(outcome: outcome, expected: expected)
@@ -121,23 +133,16 @@ public struct Command: Sendable {
     return environment
   }()
 
-  /// Starts a process and waits for its end; returns whether it had to be killed.
-  private static func end(of process: Process, within seconds: Double) async throws -> Bool {
-    let isTimedOut = Mutex(false)
-    let (ends, end) = AsyncStream<Void>.makeStream()
-    process.terminationHandler = { _ in end.finish() }
-    try process.run()
-    let pid = process.processIdentifier
-    let timer = Task {
-      try await Task.sleep(for: .seconds(seconds))
-      isTimedOut.withLock { $0 = true }
-      kill(pid, SIGKILL)
-    }
-    for await _ in ends {}
-    timer.cancel()
-    // The handler may run a little before the process counts as ended.
-    process.waitUntilExit()
-    return isTimedOut.withLock { $0 }
+  /// How the program is started: in a session of its own, with no signal blocked or ignored.
+  public var configuration: Configuration {
+    let variables = Self.baseEnvironment.merging(environment) { $1 }
+      .map { (Environment.Key(stringLiteral: $0.key), $0.value) }
+    var options = PlatformOptions()
+    options.createSession = true
+    return Configuration(
+      executable: .path(FilePath(program)), arguments: Arguments(arguments),
+      environment: .custom(Dictionary(uniqueKeysWithValues: variables)),
+      workingDirectory: FilePath(folder), platformOptions: options)
   }
 }
 

@@ -14,13 +14,31 @@ public enum Processes {
 
   /// The zombies whose parent is this process.
   public static var ownZombies: [Int32] {
+    all { $0.first == "Z" && $0.dropFirst().first.flatMap { Int32($0) } == getpid() }
+  }
+
+  /// Ends every process of a session, also those of other process groups in it, and those that these
+  /// start meanwhile.
+  public static func killSession(_ session: Int32) {
+    for _ in 0..<100 {
+      let members = all { fields in
+        fields.dropFirst(3).first.flatMap { Int32($0) } == session
+          && !["Z", "X"].contains(fields.first)
+      }
+      if members.isEmpty { return }
+      for pid in members { kill(pid, SIGKILL) }
+    }
+  }
+
+  /// The processes whose fields in `/proc/PID/stat` behind the name (state, parent, group, session, …)
+  /// are such.
+  private static func all(where isSuch: ([Substring]) -> Bool) -> [Int32] {
     let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
     return names.compactMap { Int32($0) }.filter { pid in
       guard let stat = try? String(contentsOfFile: "/proc/\(pid)/stat", encoding: .utf8),
         let end = stat.lastIndex(of: ")")
       else { return false }
-      let fields = stat[end...].dropFirst(2).split(separator: " ")
-      return fields.first == "Z" && fields.dropFirst().first.flatMap { Int32($0) } == getpid()
+      return isSuch(stat[end...].dropFirst(2).split(separator: " "))
     }
   }
 }

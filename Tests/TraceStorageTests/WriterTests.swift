@@ -1,5 +1,6 @@
 import AgentTrace
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -158,24 +159,16 @@ struct WriterTests {
   }
 
   @Test("gzip reads a log, and every line is JSON")
-  func zcat() throws {
+  func zcat() async throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.jsonl.gz")
     let events = RandomRun.events(seed: 5, count: 40)
     try writeLog(events, to: path, options: .init(blockBytes: 5000, durability: .none))
-    let process = Process()
-    process.executableURL = URL(filePath: "/bin/zcat")
-    process.arguments = [path]
-    let output = Pipe()
-    process.standardOutput = output
-    try process.run()
-    let text = output.fileHandleForReading.readDataToEndOfFile()
-    process.waitUntilExit()
-    #expect(process.terminationStatus == 0)
-    let lines = text.split(separator: 0x0a)
+    let outcome = try await Command(program: "/bin/zcat", arguments: [path]).run()
     var seqs: [Int] = []
-    for line in lines {
-      let object = try #require(try JSONSerialization.jsonObject(with: line) as? [String: Any])
+    for line in outcome.lines {
+      let object = try #require(
+        try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
       if let seq = object["seq"] as? Int {
         seqs.append(seq)
       } else {

@@ -47,7 +47,6 @@ struct Show: ParsableCommand {
     var follower = try LogFollower(path: log)
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     var isFirstWait = true
-    Output.letSignalsEnd()
     while !Output.hasEnded {
       switch try follower.next() {
       case .line(let line): print(line, &timeline)
