@@ -278,7 +278,7 @@ struct CaseLoaderTests {
     #expect(found.agent?.hasSuffix("/agents/support.yaml") == true)
     #expect(found.human?.approvals.first?.by == "ann")
     #expect(found.tags == ["smoke", "refunds"])
-    #expect(found.skip == EvalCase.Skip(reason: "flaky", until: "2026-12-31"))
+    #expect(found.skip == CaseSkip(reason: "flaky", until: "2026-12-31"))
     #expect(found.expected.stopReasons == [.success])
     #expect(found.expected.toolsNotCalled?.map(\.tool.text) == ["delete_*"])
     #expect(found.position == TextPosition(line: 2, column: 1))

@@ -402,7 +402,7 @@ extension ScriptedCase {
       planted.kind = .new
       return (nil, new, planted)
     case .skipped:
-      new.skip = EvalCase.Skip(reason: "later", until: "2099-01-01")
+      new.skip = CaseSkip(reason: "later", until: "2099-01-01")
       planted.kind = .regressed
       planted.signs = [
         .init(

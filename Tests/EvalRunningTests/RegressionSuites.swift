@@ -94,7 +94,7 @@ struct ScriptedCase {
   var caseId: String
   var script: Script
   var expected: JSONValue
-  var skip: EvalCase.Skip?
+  var skip: CaseSkip?
   /// The calls that it requires, by their place in the script, in the order of `toolsCalled`.
   var required: [Int] = []
 

@@ -9,11 +9,7 @@ enum GuardFile {
     do throws(ExpectationErrors) {
       return WatchingGuard(watch: try ExpectationGuard(expectations))
     } catch {
-      for problem in error.problems {
-        reader.report(
-          problem.message, hint: problem.hint, at: problem.isKey ? .key : .value,
-          deeper: Array(problem.pointer, in: value))
-      }
+      reader.report(error, in: value)
       return nil
     }
   }

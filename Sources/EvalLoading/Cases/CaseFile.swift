@@ -12,7 +12,7 @@ enum CaseFile {
     var agent: String?
     var human: ScriptedPerson?
     var tags: [String] = []
-    var skip: EvalCase.Skip?
+    var skip: CaseSkip?
     var include: [SetReference] = []
     var expected: Expectations?
   }
@@ -99,29 +99,25 @@ enum CaseFile {
       reader.known.add(expectations, for: value)
       return expectations
     } catch {
-      for problem in error.problems {
-        reader.report(
-          problem.message, hint: problem.hint, at: problem.isKey ? .key : .value,
-          deeper: Array(problem.pointer, in: value))
-      }
+      reader.report(error, in: value)
       return nil
     }
   }
 
-  private static let detailedSkip = Shape<EvalCase.Skip>.record(
-    EvalCase.Skip(reason: ""),
+  private static let detailedSkip = Shape<CaseSkip>.record(
+    CaseSkip(reason: ""),
     [
       Field("reason", .name, \.reason, required: true, "Why the case is left out."),
       Field(
         "until", .day, \.until, "The last day on which it is left out, for example 2026-12-31."),
     ])
 
-  static let skip = Shape<EvalCase.Skip>([
+  static let skip = Shape<CaseSkip>([
     "anyOf": [Shape<String>.name.schema(), detailedSkip.schema()]
   ]) { value, reader in
     switch value {
     case .object: return detailedSkip.read(value, reader)
-    case .string(let text) where !text.isEmpty: return EvalCase.Skip(reason: text)
+    case .string(let text) where !text.isEmpty: return CaseSkip(reason: text)
     default:
       reader.reportKind(of: value, expected: "a reason, or a mapping with “reason” and “until”")
       return nil

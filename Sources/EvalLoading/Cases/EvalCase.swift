@@ -3,20 +3,6 @@ public import TraceJudging
 
 /// A run that is wanted: what goes in, and what must be seen to have happened.
 public struct EvalCase: Sendable {
-  /// Why and until when a case is left out.
-  public struct Skip: Hashable, Sendable {
-    /// Why, in the author's words.
-    public var reason: String
-    /// The last day on which it is left out, as `2026-12-31`; `nil` for every day.
-    public var until: String?
-
-    /// Nothing is checked, not even that the day exists.
-    public init(reason: String, until: String? = nil) {
-      self.reason = reason
-      self.until = until
-    }
-  }
-
   /// Unique among all cases that are loaded together.
   public var caseId: String
   /// What the agent is asked to do; may be empty where there is a recording.
@@ -30,7 +16,7 @@ public struct EvalCase: Sendable {
   /// Words to choose cases by.
   public var tags: [String]
   /// Why it is left out; `nil` for a case that is run.
-  public var skip: Skip?
+  public var skip: CaseSkip?
   /// What must be seen to have happened.
   public var expected: Expectations
   /// The file that it stands in, as the caller named it, and where it begins there.
@@ -41,7 +27,8 @@ public struct EvalCase: Sendable {
   /// Nothing is checked, not even that something is there to be judged.
   public init(
     caseId: String, input: String = "", recording: String? = nil, agent: String? = nil,
-    human: ScriptedPerson? = nil, tags: [String] = [], skip: Skip? = nil, expected: Expectations,
+    human: ScriptedPerson? = nil, tags: [String] = [], skip: CaseSkip? = nil,
+    expected: Expectations,
     path: String = "", position: TextPosition = TextPosition(line: 1, column: 1)
   ) {
     self.caseId = caseId

@@ -11,7 +11,7 @@ struct SharedParts: Sendable {
     var agent: String?
     var human: ScriptedPerson?
     var tags: [String] = []
-    var skip: EvalCase.Skip?
+    var skip: CaseSkip?
     var include: [SetReference] = []
   }
 

@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceJudging
 import TraceMatching
 
 /// Walks over one root of a file and collects what is wrong with it.
@@ -104,6 +105,15 @@ final class FieldReader {
     case .unknownOperator, .misplaced, .mixedKeys:
       report(error.code.phrase, at: .key, deeper: deeper)
     default: report(error.code.phrase, deeper: deeper)
+    }
+  }
+
+  /// Notes what is wrong with expectations.
+  func report(_ errors: ExpectationErrors, in value: JSONValue) {
+    for problem in errors.problems {
+      report(
+        problem.message, hint: problem.hint, at: problem.isKey ? .key : .value,
+        deeper: Array(problem.pointer, in: value))
     }
   }
 

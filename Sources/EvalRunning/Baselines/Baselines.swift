@@ -313,7 +313,7 @@ extension EvalCase {
   /// What a baseline would hold of this case where it is left out.
   public var acceptedAsSkipped: AcceptedCase {
     AcceptedCase(
-      caseId: caseId, skip: skip.map { .init(reason: $0.reason, until: $0.until) },
+      caseId: caseId, skip: skip,
       asked: expected.asked)
   }
 }

@@ -3,24 +3,10 @@ public import AgentTrace
 /// What was accepted of a case: what was asked of it, and what its runs did. Docs/baselines.md specifies
 /// the text that it is kept as.
 public struct AcceptedCase: Sendable, Hashable {
-  /// Why and until when the case was left out.
-  public struct Skip: Sendable, Hashable {
-    /// In the author's words.
-    public var reason: String
-    /// The last day, as `2026-12-31`; `nil` for every day.
-    public var until: String?
-
-    /// Nothing is checked.
-    public init(reason: String, until: String? = nil) {
-      self.reason = reason
-      self.until = until
-    }
-  }
-
   /// The case's name.
   public var caseId: String
   /// Why it was left out; `nil` for a case that was judged.
-  public var skip: Skip?
+  public var skip: CaseSkip?
   /// What was asked, in the order of the case.
   public var asked: [AskedExpectation]
   /// What its runs did, sorted by their text; empty where it was never judged.
@@ -30,7 +16,7 @@ public struct AcceptedCase: Sendable, Hashable {
 
   /// Nothing is checked.
   public init(
-    caseId: String, skip: Skip? = nil, asked: [AskedExpectation] = [], runs: [AcceptedRun] = []
+    caseId: String, skip: CaseSkip? = nil, asked: [AskedExpectation] = [], runs: [AcceptedRun] = []
   ) {
     self.caseId = caseId
     self.skip = skip

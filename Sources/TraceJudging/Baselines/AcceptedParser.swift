@@ -92,11 +92,11 @@ private struct AcceptedParser {
       default: try readCall(key, &words)
       }
     guard isKnown else {
-      throw error("“\(AcceptedText.visible(key.prefix(utf8Bytes: 40)))” is nothing known here")
+      throw error("“\(key.prefix(utf8Bytes: 40).escapingHiddenScalars)” is nothing known here")
     }
     guard words.rest.isEmpty else {
       throw error(
-        "“\(AcceptedText.visible(String(words.rest).prefix(utf8Bytes: 40)))” is too much here")
+        "“\(String(words.rest).prefix(utf8Bytes: 40).escapingHiddenScalars)” is too much here")
     }
   }
 
@@ -106,7 +106,7 @@ private struct AcceptedParser {
     if line.starts(with: format) {
       let version = String(decoding: line.dropFirst(format.count).prefix(20), as: UTF8.self)
       throw error(
-        "format version \(AcceptedText.visible(version)); this program reads version 1")
+        "format version \(version.escapingHiddenScalars); this program reads version 1")
     }
     throw error(
       "no accepted case: the first line of one is “\(AcceptedText.firstLine)”")
@@ -126,7 +126,7 @@ private struct AcceptedParser {
     switch key {
     case "case" where index == 1: accepted.caseId = try need(words.next(), "the case's name")
     case "skip" where index == 2:
-      var skip = AcceptedCase.Skip(reason: try need(words.next(), "the reason"))
+      var skip = CaseSkip(reason: try need(words.next(), "the reason"))
       if !words.rest.isEmpty {
         guard words.next() == "until" else { throw error("“until” and a day, or nothing") }
         skip.until = try need(words.next(), "the day")
@@ -173,7 +173,7 @@ private struct AcceptedParser {
     do throws(JSONError) { json = try JSONValue(parsing: text) } catch {
       throw self.error("no JSON: \(error)")
     }
-    let form = AcceptedText.visible(CanonicalJSON.string(json, form: .plain))
+    let form = CanonicalJSON.string(json, form: .plain).escapingHiddenScalars
     guard form.hasSameUTF8(as: text) else { throw error("JSON, but not in its canonical form") }
     return text
   }

@@ -112,7 +112,7 @@ extension AcceptedText {
   static func quoted(_ text: String) -> String {
     var bytes: [UInt8] = []
     CanonicalJSON.appendString(text, to: &bytes)
-    return visible(String(decoding: bytes, as: UTF8.self))
+    return String(decoding: bytes, as: UTF8.self).escapingHiddenScalars
   }
 
   /// Bytes of a name that stand in a baseline; a longer one is cut and carries its digest.
@@ -135,14 +135,14 @@ extension AcceptedText {
   /// A value as a baseline holds it: canonical JSON, or, of a long one, the first 32 digits of the
   /// SHA-256 of that, its length and its beginning.
   static func value(_ value: JSONValue) -> String {
-    let text = visible(canonical(value))
+    let text = canonical(value).escapingHiddenScalars
     guard text.utf8.count > valueLimitBytes else { return text }
     return digest(of: text)
   }
 
   /// What is expected as a baseline holds it: as it was asked, unless that is very long.
   static func expectation(_ value: JSONValue) -> String {
-    let text = visible(CanonicalJSON.string(value, form: .plain))
+    let text = CanonicalJSON.string(value, form: .plain).escapingHiddenScalars
     guard text.utf8.count > expectationLimitBytes else { return text }
     return digest(of: text)
   }
@@ -183,34 +183,6 @@ extension AcceptedText {
     guard text.utf8.contains(0xc2), text.contains("«redacted:") else { return text }
     return text.replacing(/«redacted:([^:»]{1,80}):[0-9a-f]{1,128}»/) {
       "«redacted:\($0.output.1)»"
-    }
-  }
-
-  /// The text with what a reader or a terminal would not show as it stands written as `\uXXXX`: the
-  /// same JSON. Such a character stands only inside of strings.
-  static func visible(_ json: String) -> String {
-    guard json.unicodeScalars.contains(where: isHidden) else { return json }
-    var visible = ""
-    for scalar in json.unicodeScalars {
-      guard isHidden(scalar) else {
-        visible.unicodeScalars.append(scalar)
-        continue
-      }
-      for unit in String(scalar).utf16 {
-        let digits = String(unit, radix: 16)
-        visible += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      }
-    }
-    return visible
-  }
-
-  /// Controls, marks that turn the direction of text, and what has no look of its own.
-  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0, 0xad, 0x061c, 0x180e, 0x200b...0x200f, 0x2028...0x202e,
-      0x2060...0x206f, 0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f:
-      true
-    default: false
     }
   }
 }

@@ -47,9 +47,9 @@ extension CaseComparison {
 
   /// A case that is left out: as it was accepted only where it was left out then.
   private static func skipped(
-    _ skip: AcceptedCase.Skip, _ accepted: AcceptedCase, _ ofAsked: [Difference]
+    _ skip: CaseSkip, _ accepted: AcceptedCase, _ ofAsked: [Difference]
   ) -> CaseComparison {
-    func words(_ skip: AcceptedCase.Skip) -> String {
+    func words(_ skip: CaseSkip) -> String {
       skip.reason + (skip.until.map { " (until \($0))" } ?? "")
     }
     var differences = ofAsked

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Text from a trace, made safe for a terminal.
 ///
 /// What came from a model or a tool may hold escape sequences, line breaks or marks that turn the
@@ -6,14 +8,14 @@ public enum Visible {
   /// The text on one line: control characters, line breaks, direction and invisible marks stand as
   /// `\n`, `\t` or `\u{1b}`.
   public static func line(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: isHidden) else { return text }
+    guard text.unicodeScalars.contains(where: \.isHidden) else { return text }
     var visible = ""
     for scalar in text.unicodeScalars {
       switch scalar {
       case "\n": visible += "\\n"
       case "\t": visible += "\\t"
       case "\r": visible += "\\r"
-      case _ where isHidden(scalar): visible += "\\u{\(String(scalar.value, radix: 16))}"
+      case _ where scalar.isHidden: visible += "\\u{\(String(scalar.value, radix: 16))}"
       default: visible.unicodeScalars.append(scalar)
       }
     }
@@ -39,36 +41,6 @@ public enum Visible {
   }
 
   /// A line of JSON in which every hidden character is written as `\uXXXX`: the same value, harmless
-  /// to a terminal. Outside strings JSON holds none but white space, which is left as it is.
-  public static func json(_ line: String) -> String {
-    guard line.unicodeScalars.contains(where: isHiddenInJSON) else { return line }
-    var visible = ""
-    for scalar in line.unicodeScalars {
-      guard isHiddenInJSON(scalar) else {
-        visible.unicodeScalars.append(scalar)
-        continue
-      }
-      for unit in String(scalar).utf16 {
-        let digits = String(unit, radix: 16)
-        visible += "\\u" + String(repeating: "0", count: 4 - digits.count) + digits
-      }
-    }
-    return visible
-  }
-
-  private static func isHiddenInJSON(_ scalar: Unicode.Scalar) -> Bool {
-    scalar != "\n" && isHidden(scalar)
-  }
-
-  /// Controls (C0, DEL, C1), line and paragraph separators, bidirectional and zero-width marks,
-  /// variation tags: what changes the look of other text or has none of its own.
-  private static func isHidden(_ scalar: Unicode.Scalar) -> Bool {
-    switch scalar.value {
-    case 0..<0x20, 0x7f..<0xa0, 0xad, 0x061c, 0x180e, 0x200b...0x200f, 0x2028...0x202e,
-      0x2060...0x206f,
-      0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f:
-      true
-    default: false
-    }
-  }
+  /// to a terminal.
+  public static func json(_ line: String) -> String { line.escapingHiddenScalars }
 }
