@@ -299,12 +299,12 @@ extension HTMLTimeline {
 enum HTML {
   /// A text on one line.
   static func line(_ text: String, width: Int = 4_096) -> String {
-    escape(Visible.line(text, width: width))
+    Markup.escape(Visible.line(text, width: width))
   }
 
   /// A text on the lines it has, of 4,000 scalars at most.
   static func text(_ text: String) -> String {
-    escape(Visible.lines(Account.cut(text, 4_000)).joined(separator: "\n"))
+    Markup.escape(Visible.lines(Account.cut(text, 4_000)).joined(separator: "\n"))
   }
 
   static func role(_ role: Painter.Role) -> String {
@@ -315,21 +315,5 @@ enum HTML {
     case .bad: "bad"
     case .warning: "warning"
     }
-  }
-
-  private static func escape(_ text: String) -> String {
-    var escaped = ""
-    escaped.reserveCapacity(text.utf8.count)
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "'": escaped += "&#39;"
-      default: escaped.unicodeScalars.append(scalar)
-      }
-    }
-    return escaped
   }
 }

@@ -109,16 +109,15 @@ enum XML {
   /// Marks as references. What XML cannot hold at all stands as `\u{fffe}`; controls are visible
   /// before. GitLab takes `[[ATTACHMENT|path]]` for a file to show; that is kept from being one.
   private static func escape(_ text: String) -> String {
-    var escaped = ""
-    escaped.reserveCapacity(text.utf8.count)
-    for scalar in text.unicodeScalars {
-      switch scalar {
-      case "&": escaped += "&amp;"
-      case "<": escaped += "&lt;"
-      case ">": escaped += "&gt;"
-      case "\"": escaped += "&quot;"
-      case "\u{fffe}", "\u{ffff}": escaped += "\\u{\(String(scalar.value, radix: 16))}"
-      default: escaped.unicodeScalars.append(scalar)
+    var escaped = Markup.escape(text, quotes: ["\""])
+    func isForeign(_ scalar: Unicode.Scalar) -> Bool { scalar.value | 1 == 0xffff }
+    if escaped.unicodeScalars.contains(where: isForeign) {
+      escaped = escaped.unicodeScalars.reduce(into: "") { text, scalar in
+        if isForeign(scalar) {
+          text += "\\u{\(String(scalar.value, radix: 16))}"
+        } else {
+          text.unicodeScalars.append(scalar)
+        }
       }
     }
     return escaped.replacing("[[ATTACHMENT", with: "[ [ATTACHMENT")
