@@ -34,36 +34,15 @@ struct Accept: AsyncParsableCommand {
   @Flag(help: "Remove the baselines of cases that are gone.")
   var deleteOrphans = false
 
-  @Option(help: "A folder of recorded runs, for cases that name no recording.")
-  var runs: String?
+  @OptionGroup var judging: JudgingOptions
 
-  @Flag(help: "Run the agents that the cases name, and accept those runs.")
-  var live = false
+  func validate() throws { try request.validate() }
 
-  @Option(help: "Cases to work on side by side; 0 for one a core.")
-  var jobs = 0
-
-  @Option(help: "Only cases whose id matches this glob, or that have this tag.")
-  var filter: String?
-
-  @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
-  var out: String?
-
-  @Flag(help: "Start the programs by which cases are judged (exec).")
-  var exec = false
-
-  func validate() throws {
-    do { _ = try judging() } catch { throw ValidationError(Run.message(for: error)) }
-  }
-
-  /// The verb that judges, with what was asked of this one.
-  private func judging() throws -> RunRequest {
-    var words = ["--jobs=\(jobs)", "--against=\(BaselineFiles.folderName)"]
-    for (name, value) in [("runs", runs), ("filter", filter), ("out", out)] {
-      if let value { words.append("--\(name)=\(value)") }
-    }
-    for (name, isSet) in [("live", live), ("exec", exec)] where isSet { words.append("--\(name)") }
-    return try Run.parse(words + ["--"] + paths).request
+  /// What the verb that judges is asked to do.
+  private var request: RunRequest {
+    var request = judging.request(of: paths)
+    request.baselines.against = BaselineFiles.folderName
+    return request
   }
 
   func run() async throws {
@@ -73,9 +52,9 @@ struct Accept: AsyncParsableCommand {
           + "files, or give --ci.")
       throw ExitCode(2)
     }
-    let judging = try judging()
-    let loaded = try judging.chosen(judging.loadCases(areRunsElsewhere: runs != nil))
-    let results = try await judge(loaded, judging)
+    let request = request
+    let loaded = try request.chosen(request.loadCases(areRunsElsewhere: request.runs != nil))
+    let results = try await judge(loaded, request)
     var review = Review(asks: Screen.canAsk && !all && !dryRun, writes: !dryRun)
     review.go(through: Acceptance(of: results, loaded.cases))
     if let suite = results.comparison { review.tell(ofOrphans: suite, deletes: deleteOrphans) }
@@ -84,12 +63,12 @@ struct Accept: AsyncParsableCommand {
   }
 
   /// Judges the cases; signals are listened for no longer than that takes, so that they end a review.
-  private func judge(_ loaded: CaseLoader.Result, _ judging: RunRequest) async throws -> EvalResults
+  private func judge(_ loaded: CaseLoader.Result, _ request: RunRequest) async throws -> EvalResults
   {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
-    let results = try await judging.results(of: loaded, cancellation)
+    let results = try await request.results(of: loaded, cancellation)
     if let signal = cancellation.signal {
       Output.error("agent-eval: nothing was accepted: \(signal) came.")
       throw ExitCode(128 + (signal == "SIGINT" ? SIGINT : SIGTERM))

@@ -14,20 +14,7 @@ struct Run: AsyncParsableCommand {
   @Argument(help: "Case files, or folders of them.")
   var paths: [String] = []
 
-  @Option(help: "A folder of recorded runs, for cases that name no recording.")
-  var runs: String?
-
-  @Flag(help: "Run the agents that the cases name, and judge those runs.")
-  var live = false
-
-  @Option(help: "Cases to work on side by side; 0 for one a core.")
-  var jobs = 0
-
-  @Option(help: "Only cases whose id matches this glob, or that have this tag.")
-  var filter: String?
-
-  @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
-  var out: String?
+  @OptionGroup var judging: JudgingOptions
 
   @Flag(
     help: """
@@ -35,9 +22,6 @@ struct Run: AsyncParsableCommand {
       asks, except where CI is set.
       """)
   var noSummary = false
-
-  @Flag(help: "Start the programs by which cases are judged (exec).")
-  var exec = false
 
   @Option(
     help: ArgumentHelp(
@@ -71,13 +55,45 @@ struct Run: AsyncParsableCommand {
 
   /// What is asked for.
   var request: RunRequest {
-    RunRequest(
-      paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out,
-      noSummary: noSummary, exec: exec, shard: shard, filesFrom: filesFrom, byCaseId: byCaseId,
-      watch: watch, output: output.destination, baselines: baselines.request)
+    var request = judging.request(of: paths)
+    request.noSummary = noSummary
+    request.shard = shard
+    request.filesFrom = filesFrom
+    request.byCaseId = byCaseId
+    request.watch = watch
+    request.output = output.destination
+    request.baselines = baselines.request
+    return request
   }
 
   func validate() throws { try request.validate() }
 
   func run() async throws { try await request.perform() }
+}
+
+/// What verbs that judge cases have in common.
+struct JudgingOptions: ParsableArguments {
+  @Option(help: "A folder of recorded runs, for cases that name no recording.")
+  var runs: String?
+
+  @Flag(help: "Run the agents that the cases name, and judge those runs.")
+  var live = false
+
+  @Option(help: "Cases to work on side by side; 0 for one a core.")
+  var jobs = 0
+
+  @Option(help: "Only cases whose id matches this glob, or that have this tag.")
+  var filter: String?
+
+  @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
+  var out: String?
+
+  @Flag(help: "Start the programs by which cases are judged (exec).")
+  var exec = false
+
+  /// What is asked for, of these case files and folders.
+  func request(of paths: [String]) -> RunRequest {
+    RunRequest(
+      paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out, exec: exec)
+  }
 }
