@@ -1,5 +1,6 @@
 import AgentTrace
 import Glibc
+import TraceStorage
 
 /// The foreign files that a path names, and their bytes.
 struct SourceFiles {
@@ -58,29 +59,15 @@ struct SourceFiles {
   ///
   /// - Throws: ``ImportError`` where it cannot be read, is no file, or is larger than ``limitBytes``.
   static func read(_ path: String) throws(ImportError) -> [UInt8] {
-    // Not blocking, so that a pipe with a trace's name is refused below instead of waited for.
-    let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw ImportError(.unreadable(systemError())) }
-    defer { close(descriptor) }
-    var status = stat()
-    guard fstat(descriptor, &status) == 0 else { throw ImportError(.unreadable(systemError())) }
-    guard status.st_mode & S_IFMT == S_IFREG else { throw ImportError(.unreadable("not a file")) }
-    guard status.st_size <= limitBytes else {
-      throw ImportError(.tooLarge(limitBytes: limitBytes))
-    }
-    var bytes = [UInt8](repeating: 0, count: Int(status.st_size))
-    var count = 0
-    while count < bytes.count {
-      let got = bytes.withUnsafeMutableBytes { buffer in
-        Glibc.read(descriptor, buffer.baseAddress.map { $0 + count }, buffer.count - count)
+    do {
+      return try WholeFile.read(path, limitBytes: limitBytes)
+    } catch {
+      switch error {
+      case .system: throw ImportError(.unreadable("\(error)"))
+      case .noRegularFile: throw ImportError(.unreadable("not a file"))
+      case .tooLarge: throw ImportError(.tooLarge(limitBytes: limitBytes))
       }
-      if got < 0, errno == EINTR { continue }
-      guard got >= 0 else { throw ImportError(.unreadable(systemError())) }
-      if got == 0 { break }
-      count += got
     }
-    bytes.removeSubrange(count...)
-    return bytes
   }
 
   private static func names(inFolder path: String) throws(ImportError) -> [String] {

@@ -2,6 +2,7 @@ import AgentTrace
 public import EvalLoading
 import Glibc
 public import TraceJudging
+import TraceStorage
 
 /// A baseline that cannot be used: it is neither as it was nor worse.
 public struct BaselineError: Error, Hashable, Sendable, CustomStringConvertible {
@@ -70,31 +71,17 @@ public enum BaselineFiles {
 
   /// The bytes of a regular file; `nil` where there is none.
   static func bytes(of path: String, limit: Int) throws(BaselineError) -> [UInt8]? {
-    func fault(_ number: Int32) -> BaselineError {
-      BaselineError(path: path, message: "cannot be read: \(String(cString: strerror(number)))")
+    do {
+      return try WholeFile.read(path, limitBytes: limit)
+    } catch {
+      switch error {
+      case .system(ENOENT), .system(ENOTDIR): return nil
+      case .system: throw BaselineError(path: path, message: "cannot be read: \(error)")
+      case .noRegularFile: throw BaselineError(path: path, message: "\(error)")
+      case .tooLarge:
+        throw BaselineError(path: path, line: 1, message: "larger than \(limit) bytes")
+      }
     }
-    guard !path.utf8.contains(0) else { return nil }
-    // Without O_NONBLOCK a named pipe would wait here for a writer.
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else {
-      if errno == ENOENT || errno == ENOTDIR { return nil }
-      throw fault(errno)
-    }
-    defer { close(file) }
-    var status = stat()
-    guard fstat(file, &status) == 0, status.st_mode & S_IFMT == S_IFREG else {
-      throw BaselineError(path: path, message: "no regular file")
-    }
-    var bytes: [UInt8] = []
-    var chunk = [UInt8](repeating: 0, count: 1 << 16)
-    while bytes.count <= limit {
-      let count = Glibc.read(file, &chunk, chunk.count)
-      if count == 0 { return bytes }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else { throw fault(errno) }
-      bytes += chunk[..<count]
-    }
-    throw BaselineError(path: path, line: 1, message: "larger than \(limit) bytes")
   }
 
   // MARK: Folders
@@ -158,30 +145,11 @@ public enum BaselineFiles {
   ///
   /// - Throws: ``BaselineError`` where it cannot be written; what was there is there still.
   public static func write(_ bytes: [UInt8], to path: String) throws(BaselineError) {
-    func fault() -> BaselineError {
-      BaselineError(
-        path: path, message: "cannot be written: \(String(cString: strerror(errno)))")
-    }
     mkdir(folder(of: path), 0o777)
-    let draft = "\(folder(of: path))/.\(getpid()).part"
-    unlink(draft)
-    let file = open(draft, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw fault() }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      guard count >= 0 || errno == EINTR else {
-        let error = fault()
-        close(file)
-        unlink(draft)
-        throw error
-      }
-      rest = rest.dropFirst(max(0, count))
-    }
-    guard close(file) == 0, rename(draft, path) == 0 else {
-      let error = fault()
-      unlink(draft)
-      throw error
+    do {
+      try WholeFile.replace(path, with: bytes)
+    } catch {
+      throw BaselineError(path: path, message: "cannot be written: \(error)")
     }
   }
 

@@ -2,6 +2,7 @@ public import AgentTrace
 public import EvalLoading
 import Glibc
 public import TraceJudging
+import TraceStorage
 
 /// All cases that are judged together, and what tells them from those of another suite.
 public struct Suite: Sendable {
@@ -78,19 +79,10 @@ public struct Suite: Sendable {
   }
 
   private static func digest(of path: String) throws -> Digest {
-    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard file >= 0 else { throw Unreadable(path: path, reason: String(cString: strerror(errno))) }
-    defer { close(file) }
-    var builder = DigestBuilder()
-    var buffer = [UInt8](repeating: 0, count: 1 << 16)
-    while true {
-      let count = buffer.withUnsafeMutableBytes { read(file, $0.baseAddress, $0.count) }
-      if count == 0 { return builder.digest() }
-      guard count > 0 else {
-        if errno == EINTR { continue }
-        throw Unreadable(path: path, reason: String(cString: strerror(errno)))
-      }
-      buffer.withUnsafeBytes { builder.update(UnsafeRawBufferPointer(rebasing: $0[..<count])) }
+    do {
+      return Digest(of: try WholeFile.read(path, limitBytes: .max))
+    } catch {
+      throw Unreadable(path: path, reason: "\(error)")
     }
   }
 }

@@ -1,5 +1,6 @@
 import AgentTrace
 import Glibc
+import TraceStorage
 
 /// The first files of a project that uses agent-eval: a case, an agent, its policy and a workflow.
 public struct ProjectStart: Sendable {
@@ -101,29 +102,12 @@ public struct ProjectStart: Sendable {
   private static func write(
     _ text: String, to path: String, _ note: (String) -> Void
   ) throws(Refusal) {
-    for index in path.indices where path[index] == "/" && index != path.startIndex {
-      let folder = String(path[..<index])
-      if mkdir(folder, 0o777) == 0 { note(folder) }
+    WholeFile.makeFolders(for: path, made: note)
+    do {
+      try WholeFile.create(path, holding: Array(text.utf8))
+    } catch {
+      throw Refusal(reason: "nothing was made: \(path) cannot be written: \(error)")
     }
-    // Never through a link, never over what came to be in the meantime.
-    let file = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0o666)
-    guard file >= 0 else { throw failure(path) }
     note(path)
-    var rest = Array(text.utf8)[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(file, $0.baseAddress, $0.count) }
-      guard count >= 0 || errno == EINTR else {
-        let error = failure(path)
-        close(file)
-        throw error
-      }
-      rest = rest.dropFirst(max(0, count))
-    }
-    guard close(file) == 0 else { throw failure(path) }
-  }
-
-  private static func failure(_ path: String) -> Refusal {
-    Refusal(
-      reason: "nothing was made: \(path) cannot be written: \(String(cString: strerror(errno)))")
   }
 }

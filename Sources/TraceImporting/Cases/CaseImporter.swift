@@ -1,5 +1,6 @@
 public import AgentTrace
 import Glibc
+import TraceStorage
 
 /// Turns other tools' eval sets into case files.
 public struct CaseImporter: Sendable {
@@ -105,27 +106,14 @@ public struct CaseImporter: Sendable {
   }
 
   private func write(_ bytes: [UInt8], to path: String) throws(ImportError) {
-    let descriptor = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0o666)
-    guard descriptor >= 0 else {
-      guard errno == EEXIST else {
-        throw ImportError(.unwritable(log: path, SourceFiles.systemError()))
-      }
+    do {
+      try WholeFile.create(path, holding: bytes)
+    } catch .system(EEXIST) {
       guard try SourceFiles.read(path) == bytes else {
         throw ImportError(.outputDiffers(log: path))
       }
-      return
-    }
-    defer { close(descriptor) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
-      if count < 0, errno == EINTR { continue }
-      guard count > 0 else {
-        let reason = SourceFiles.systemError()
-        unlink(path)
-        throw ImportError(.unwritable(log: path, reason))
-      }
-      rest = rest.dropFirst(count)
+    } catch {
+      throw ImportError(.unwritable(log: path, "\(error)"))
     }
   }
 }
