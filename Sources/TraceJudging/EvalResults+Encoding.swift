@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 
 /// The wire form as text, written at once: the same bytes as the canonical form of ``EvalResults/json``
 /// in a fraction of its time, which counts where thousands of cases are judged.
@@ -112,14 +112,7 @@ private struct ResultsText {
   mutating func string(_ text: String) { CanonicalJSON.appendString(text, to: &bytes) }
 
   mutating func number(_ value: Int) {
-    var (rest, scale) = (value.magnitude, UInt(1))
-    while rest / scale > 9 { scale *= 10 }
-    if value < 0 { bytes.append(UInt8(ascii: "-")) }
-    while scale > 0 {
-      bytes.append(UInt8(ascii: "0") + UInt8(rest / scale))
-      rest %= scale
-      scale /= 10
-    }
+    JSONNumber(value).append(to: &bytes)
   }
 
   mutating func value(_ value: JSONValue) { CanonicalJSON.append(value, to: &bytes, form: .plain) }

@@ -151,16 +151,12 @@ struct FoldedItems {
     places.append(start..<text.count)
   }
 
-  /// Appends kept items; false where one is not.
-  func append(_ range: Range<Int>, to output: inout [UInt8]) -> Bool {
-    guard range.lowerBound >= first, range.upperBound <= count else { return false }
-    var isFirst = true
-    for place in places[(range.lowerBound - first)..<(range.upperBound - first)] {
-      guard !place.isEmpty else { return false }
-      if !isFirst { output.append(UInt8(ascii: ",")) }
-      isFirst = false
-      output.append(contentsOf: text[place])
-    }
+  /// Appends a kept item; false where it is not.
+  func append(_ number: Int, to output: inout [UInt8]) -> Bool {
+    guard (first..<count).contains(number) else { return false }
+    let place = places[number - first]
+    guard !place.isEmpty else { return false }
+    output.append(contentsOf: text[place])
     return true
   }
 
@@ -205,6 +201,23 @@ struct FoldedItems {
   }
 }
 
+extension LineCursor {
+  /// Appends a text that was said before an event, as JSON; false where it is not there, with the error
+  /// where it could not be read.
+  fileprivate func append(
+    textSameAs reference: String, before seq: Int, to output: inout [UInt8], error: inout LogError?
+  ) -> Bool {
+    do throws(LogError) {
+      guard let text = try text(sameAs: reference, before: seq) else { return false }
+      CanonicalJSON.appendString(text, to: &output)
+      return true
+    } catch let fault {
+      error = fault
+      return false
+    }
+  }
+}
+
 /// What an event may refer to, as text.
 private struct EarlierText: CanonicalText.Earlier {
   let seq: Int
@@ -213,21 +226,14 @@ private struct EarlierText: CanonicalText.Earlier {
   var error: LogError?
 
   mutating func append(sameAs reference: String, to output: inout [UInt8]) -> Bool {
-    do {
-      guard let text = try cursor.text(sameAs: reference, before: seq) else { return false }
-      CanonicalJSON.appendString(text, to: &output)
-      return true
-    } catch {
-      self.error = error
-      return false
-    }
+    cursor.append(textSameAs: reference, before: seq, to: &output, error: &error)
   }
 
   mutating func append(items first: Int, count: Int, to output: inout [UInt8]) -> Bool {
     guard count <= LogFormat.listItemLimit else { return false }
     for number in first..<(first + count) {
       if number > first { output.append(UInt8(ascii: ",")) }
-      if items.append(number..<(number + 1), to: &output) { continue }
+      if items.append(number, to: &output) { continue }
       guard let item = forgottenItem(number) else { return false }
       output.append(contentsOf: item)
       guard output.count <= CanonicalText.outputLimitBytes else { return false }
@@ -279,14 +285,7 @@ private struct ItemFinder: CanonicalText.Earlier {
   mutating func append(sameAs reference: String, to output: inout [UInt8]) -> Bool {
     // What is no part of the item need not be there.
     guard count == index else { return true }
-    do {
-      guard let text = try cursor.text(sameAs: reference, before: packet) else { return false }
-      CanonicalJSON.appendString(text, to: &output)
-      return true
-    } catch {
-      self.error = error
-      return false
-    }
+    return cursor.append(textSameAs: reference, before: packet, to: &output, error: &error)
   }
 
   mutating func append(items first: Int, count: Int, to output: inout [UInt8]) -> Bool { true }

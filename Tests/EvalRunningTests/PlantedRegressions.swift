@@ -1,5 +1,6 @@
 import AgentTrace
 import EvalLoading
+import TestSupport
 import TraceJudging
 
 /// A change that was made to one case on purpose, and all that a comparison must say of it.
@@ -55,7 +56,7 @@ struct Planted {
 
 extension ScriptedCase {
   /// A case that passes: some decisions with one call, some with several, half of the calls required.
-  init(_ number: Int, using random: inout Numbers) {
+  init(_ number: Int, using random: inout Seeded) {
     var count = 0
     var decisions: [[Script.Call]] = []
     for _ in 0..<Int.random(in: 4...9, using: &random) {
@@ -133,7 +134,7 @@ extension ScriptedCase {
   /// Makes a change. The first of the two is what was accepted, the second what is there now; `nil`
   /// is a case that is not there.
   static func plant(
-    _ change: Planted.Change, _ original: ScriptedCase, using random: inout Numbers
+    _ change: Planted.Change, _ original: ScriptedCase, using random: inout Seeded
   ) -> (accepted: ScriptedCase?, now: ScriptedCase?, planted: Planted) {
     var (old, new) = (original, original)
     var planted = Planted(change: change)

@@ -24,7 +24,7 @@ struct RegressionProofTests {
 
   /// Makes a suite, accepts it, plants changes into some of its cases and compares.
   private static func check(_ seed: Int) throws -> [Planted] {
-    var random = Numbers(UInt64(seed) + 1)
+    var random = Seeded(seed: UInt64(seed) + 1)
     let folder = try TemporaryFolder()
     var (before, after) = (ScriptedSuite(cases: []), ScriptedSuite(cases: []))
     var expected: [(id: String, planted: Planted)] = []

@@ -56,7 +56,13 @@ public enum TestRun {
 }
 
 /// Random numbers that are the same in every run of a test.
-public typealias Seeded = SeededGenerator
+public struct Seeded: RandomNumberGenerator, Sendable {
+  private var generator: SeededGenerator
+
+  public init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+
+  public mutating func next() -> UInt64 { generator.next() }
+}
 
 /// Waits until something holds, looking every 5 milliseconds; returns whether it came to hold.
 public func eventually(

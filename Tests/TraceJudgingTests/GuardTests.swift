@@ -77,7 +77,7 @@ struct GuardTests {
     arguments: [false, true])
   func soundness(inTheMiddle: Bool) throws {
     let all = try (Self.rules + Self.others).map { try Expectations(parsing: $0) }
-    var generator = SystemSeed(inTheMiddle ? 5 : 6)
+    var generator = Seeded(seed: inTheMiddle ? 5 : 6)
     var sure = 0
     for number in 0..<TestRun.count(all.count * 6, long: all.count * 300) {
       let events = Self.trace(&generator)
@@ -150,7 +150,7 @@ struct GuardTests {
 
   /// The events of a run made at random: decisions with up to three calls, verdicts, approvals,
   /// starts, retries and results in an order of their own, invalid decisions, a stop.
-  private static func trace(_ generator: inout SystemSeed) -> [Event] {
+  private static func trace(_ generator: inout Seeded) -> [Event] {
     var events: [Event] = []
     var step = 0
     func roll(_ sides: UInt64) -> Int { Int(generator.next() % sides) }
@@ -233,7 +233,7 @@ struct GuardTests {
     arguments: 0..<10)
   func agreement(seed: Int) throws {
     let all = try Self.rules.map { try Expectations(parsing: $0) }
-    var generator = SystemSeed(UInt64(seed) + 77)
+    var generator = Seeded(seed: UInt64(seed) + 77)
     var broken = 0
     // 100,000 traces in all; each against one of the rules in turn, so that every rule meets
     // thousands.

@@ -125,7 +125,7 @@ struct OracleTests {
 
   @Test("numbers of times in all orders", arguments: 0..<60)
   func times(seed: Int) throws {
-    var generator = SystemSeed(UInt64(seed))
+    var generator = Seeded(seed: UInt64(seed))
     for _ in 0..<20 {
       let count = Int(generator.next() % 6)
       var group = 0
@@ -167,20 +167,5 @@ struct OracleTests {
         #expect(outcome != .inconclusive)
       }
     }
-  }
-}
-
-/// Numbers that follow from a seed (SplitMix64).
-struct SystemSeed: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(_ seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -90,7 +90,7 @@ struct TimeOracleTests {
   @Test("longer traces, with calls that were refused", arguments: 0..<20)
   func samples(seed: Int) throws {
     let expectations = try Self.expectations()
-    var generator = SystemSeed(UInt64(seed))
+    var generator = Seeded(seed: UInt64(seed))
     for _ in 0..<TestRun.count(4, long: 200) {
       var group = 0
       let calls = (0..<Int(generator.next() % 10)).map { index in

@@ -1,4 +1,5 @@
 import AgentTrace
+import TestSupport
 import Testing
 import TraceMatching
 
@@ -6,7 +7,7 @@ import TraceMatching
 struct MatcherOracleTests {
   @Test("literals, objects, arrays and combinations agree with the oracle", arguments: 0..<300)
   func agrees(seed: Int) throws {
-    var generator = SplitMix(seed: UInt64(seed))
+    var generator = Seeded(seed: UInt64(seed))
     for _ in 0..<40 {
       let source = Self.matcher(depth: 3, using: &generator)
       let value = Self.value(depth: 3, using: &generator)
@@ -86,13 +87,13 @@ struct MatcherOracleTests {
 
   private static let keys = ["a", "b", "c"]
 
-  private static func leaf(using generator: inout SplitMix) -> JSONValue {
+  private static func leaf(using generator: inout Seeded) -> JSONValue {
     let tokens = ["1", "1.0", "10e-1", "2", "-0", "0", "true", "null", #""a""#, #""ab""#]
     let token = tokens[Int(generator.next() % UInt64(tokens.count))]
     return (try? JSONValue(parsing: token)) ?? .null
   }
 
-  private static func value(depth: Int, using generator: inout SplitMix) -> JSONValue {
+  private static func value(depth: Int, using generator: inout Seeded) -> JSONValue {
     switch generator.next() % (depth > 0 ? 8 : 5) {
     case 0: return .lost("0/x")
     case 1...4: return leaf(using: &generator)
@@ -108,7 +109,7 @@ struct MatcherOracleTests {
     }
   }
 
-  private static func matcher(depth: Int, using generator: inout SplitMix) -> JSONValue {
+  private static func matcher(depth: Int, using generator: inout Seeded) -> JSONValue {
     guard depth > 0 else { return leaf(using: &generator) }
     func list() -> JSONValue {
       .array(
@@ -133,7 +134,7 @@ struct MatcherOracleTests {
     }
   }
 
-  private static func exact(depth: Int, using generator: inout SplitMix) -> JSONValue {
+  private static func exact(depth: Int, using generator: inout Seeded) -> JSONValue {
     let value = value(depth: depth, using: &generator)
     if case .lost = value { return 1 }
     return value.containsLost ? 2 : value

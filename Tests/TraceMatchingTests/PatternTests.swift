@@ -1,3 +1,4 @@
+import TestSupport
 import Testing
 import TraceMatching
 
@@ -108,7 +109,7 @@ struct PatternTests {
 
   @Test("a pattern with exponentially many states answers, or says that it will not")
   func manyStates() throws {
-    var generator = SplitMix(seed: 7)
+    var generator = Seeded(seed: 7)
     let text = String((0..<3_000).map { _ in generator.next() % 2 == 0 ? "a" : "b" })
     let elapsed = ContinuousClock().measure {
       for pattern in ["(a|b)*a(a|b){30}c", "a.{100}c", "(?:a.{20}|b.{30}){3}c"] {
@@ -123,7 +124,7 @@ struct PatternTests {
 
   @Test("beyond the states that are remembered the answer is still right", arguments: ["a", "b"])
   func withoutTable(letter: String) throws {
-    var generator = SplitMix(seed: 11)
+    var generator = Seeded(seed: 11)
     let random = String((0..<60_000).map { _ in generator.next() % 2 == 0 ? "a" : "b" })
     // Which of the last letters were “a” takes 2^13 states to know.
     let text = random + letter + "bbbbbbbbbbbbb" + "c"
@@ -174,7 +175,7 @@ struct PatternTests {
 
   @Test("patterns agree with a plain backtracking oracle", arguments: 0..<400)
   func oracle(seed: Int) throws {
-    var generator = SplitMix(seed: UInt64(seed))
+    var generator = Seeded(seed: UInt64(seed))
     let node = PlainPattern.random(depth: 3, using: &generator)
     let compiled = try Pattern(node.text)
     for _ in 0..<25 {
@@ -248,7 +249,7 @@ indirect enum PlainPattern {
     return all
   }
 
-  static func random(depth: Int, using generator: inout SplitMix) -> PlainPattern {
+  static func random(depth: Int, using generator: inout Seeded) -> PlainPattern {
     if depth == 0 {
       switch generator.next() % 7 {
       case 0: return .any
@@ -272,20 +273,5 @@ indirect enum PlainPattern {
       return .both(
         random(depth: depth - 1, using: &generator), random(depth: depth - 1, using: &generator))
     }
-  }
-}
-
-/// A small generator whose numbers follow from its seed (SplitMix64).
-struct SplitMix: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

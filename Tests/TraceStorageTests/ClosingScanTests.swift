@@ -85,7 +85,7 @@ struct ClosingScanTests {
 
   @Test("is the same where bytes are exchanged, as far as the block can be read", arguments: 1...20)
   func exchanged(seed: Int) throws {
-    var numbers = SeededGenerator(seed: UInt64(seed))
+    var numbers = Seeded(seed: UInt64(seed))
     let letters = Array("{}[]\":,0123456789.eaé\\ntrue$".utf8)
     var compared = 0
     for _ in 0..<TestRun.count(300, long: 5000) {

@@ -1,6 +1,7 @@
 import AgentTrace
 import CZlib
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -238,7 +239,7 @@ struct DamageTests {
     let bytes = Array(try Data(contentsOf: URL(filePath: whole)))
     let starts = try Self.memberStarts(whole)
     let flipped = folder.file("flipped.jsonl.gz")
-    var generator = SeededGenerator(seed: 11)
+    var generator = Seeded(seed: 11)
     for index in Swift.stride(from: 0, to: bytes.count, by: isLongRun ? 1 : 5) {
       let block = starts.lastIndex { $0 <= index } ?? 0
       let bits = isLongRun ? Array(0..<8) : [UInt8.random(in: 0..<8, using: &generator)]

@@ -146,7 +146,7 @@ struct WrittenDigestTests {
     let folder = try TemporaryFolder()
     let writer = try LogWriter(
       creating: folder.file("run.jsonl.gz"), options: .init(blockBytes: 9_000, durability: .none))
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed: seed)
     var state = AgentState()
     for var event in RandomRun.events(seed: seed, count: 50) {
       // Data that no digest holds, in every place that they may have among the others.

@@ -1,5 +1,6 @@
 import AgentTrace
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -36,7 +37,7 @@ struct FollowTests {
   func eachEvent(seed: UInt64) throws {
     let folder = try TemporaryFolder()
     let path = folder.file("a.jsonl.gz")
-    var generator = SeededGenerator(seed: seed)
+    var generator = Seeded(seed: seed)
     let writer = try LogWriter(
       creating: path,
       options: .init(
@@ -98,7 +99,7 @@ struct FollowTests {
     let folder = try TemporaryFolder()
     let path = folder.file("a.jsonl.gz")
     let options = LogWriter.Options(blockBytes: 2000, checkpointBytes: 6000, durability: .none)
-    var generator = SeededGenerator(seed: 40)
+    var generator = Seeded(seed: 40)
     var events = lawfulRun(seed: 40, count: 30, endsWithStop: false)
     do {
       let writer = try LogWriter(creating: path, options: options)

@@ -1,5 +1,6 @@
 import AgentTrace
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -8,7 +9,7 @@ import Testing
 struct ProofOfBitsTests {
   /// A closed log of at least 64 KiB on disk: text that hardly compresses, in blocks of about 6 KiB.
   private static func makeLog(at path: String) throws -> [Event] {
-    var generator = SeededGenerator(seed: 60)
+    var generator = Seeded(seed: 60)
     let letters = Array("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789+/".utf8)
     func noise(_ count: Int) -> String {
       String(
@@ -76,7 +77,7 @@ struct ProofOfBitsTests {
       Int(try MemberHeader(decoding: bytes[start...]).firstSeq)
     }
     let file = try #require(FileHandle(forUpdatingAtPath: path))
-    var generator = SeededGenerator(seed: 61)
+    var generator = Seeded(seed: 61)
     // Every bit, or a sample with all bits of all headers in it.
     var places = Array(0..<(bytes.count * 8))
     if !isLongRun {

@@ -1,5 +1,6 @@
 import AgentTrace
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -230,7 +231,7 @@ struct ProofOfCutsTests {
     let inflater = try #require(Inflater())
     let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 20)
     defer { room.deallocate() }
-    var generator = SeededGenerator(seed: 50)
+    var generator = Seeded(seed: 50)
     let cuts =
       isLongRun
       ? Array(0...log.bytes.count)

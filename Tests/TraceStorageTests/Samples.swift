@@ -1,5 +1,6 @@
 import AgentTrace
 import Foundation
+import TestSupport
 import TraceStorage
 
 /// A folder that goes away with the test.
@@ -21,28 +22,13 @@ final class TemporaryFolder {
 /// Whether proofs run whole (`bin/test --long`) rather than as samples.
 let isLongRun = ProcessInfo.processInfo.environment["AGENT_EVAL_LONG"] != nil
 
-/// SplitMix64 (Steele, Lea and Flood 2014): the same numbers for the same seed, everywhere.
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var z = state
-    z = (z ^ (z >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    z = (z ^ (z >> 27)) &* 0x94d0_49bb_1331_11eb
-    return z ^ (z >> 31)
-  }
-}
-
 /// Makes runs of random events that try every corner of the line format.
 struct RandomRun {
-  var generator: SeededGenerator
+  var generator: Seeded
   private var phrases: [String] = []
   private var messages: [JSONValue] = []
 
-  init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+  init(seed: UInt64) { generator = Seeded(seed: seed) }
 
   static func events(seed: UInt64, count: Int, endsWithStop: Bool = true) -> [Event] {
     var run = RandomRun(seed: seed)

@@ -8,14 +8,14 @@ import Testing
 struct WholeInflaterTests {
   /// Text that deflates to streams of many kinds of blocks.
   private static func text(_ seed: UInt64) -> [UInt8] {
-    var random = SeededGenerator(seed: seed)
+    var random = Seeded(seed: seed)
     let count = Int.random(in: 0...60_000, using: &random)
     let spread = UInt8.random(in: 1...255, using: &random)
     return (0..<count).map { _ in UInt8.random(in: 0...spread, using: &random) }
   }
 
   private static func stream(of text: [UInt8], level: Int, seed: UInt64) throws -> [UInt8] {
-    var random = SeededGenerator(seed: seed)
+    var random = Seeded(seed: seed)
     let deflater = try #require(Deflater(level: level))
     var stream: [UInt8] = []
     var rest = text[...]
