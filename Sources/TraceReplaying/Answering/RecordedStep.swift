@@ -1,0 +1,168 @@
+public import AgentRuntime
+public import AgentTrace
+
+/// One step of a recorded run: what its boundary was asked, and what it answered.
+public struct RecordedStep: Sendable {
+  /// Which step; 0 holds what came before the first.
+  public let step: Int
+  /// How many events stand before it in the log.
+  public let start: Int
+  /// Its events, in log order, up to the run's stop.
+  public let events: [Event]
+  /// How the recording ends behind these events; `nil` where it goes on.
+  public let ending: RecordingEnd?
+
+  private var replies: [Try: Int] = [:]
+  private var proposals: [String: ProposedCall] = [:]
+  private var attempts: [String: [Int]] = [:]
+  private var results: [String: Int] = [:]
+  private var approvals: [String: Int] = [:]
+  private var words: Int?
+
+  private struct Try: Hashable {
+    var number: Int
+    var attempt: Int
+  }
+
+  /// Finds what of the events answers a request. The first of two answers to one request counts.
+  init(step: Int, start: Int, events: [Event], ending: RecordingEnd?) {
+    self.step = step
+    self.start = start
+    self.events = events
+    self.ending = ending
+    var number = 0
+    for (index, event) in events.enumerated() {
+      let callId = event.data["callId"]?.stringValue ?? ""
+      switch event.type {
+      case .contextBuilt: number += 1
+      case .modelResult:
+        guard event.data["purpose"] == "decide", let attempt = event.data["attempt"]?.intValue
+        else { continue }
+        let key = Try(number: number, attempt: attempt)
+        replies[key] = replies[key] ?? index
+      case .decision:
+        for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
+          proposals[call.callId] = call
+        }
+      case .toolStarted: attempts[callId, default: []].append(index)
+      case .toolResult: results[callId] = results[callId] ?? index
+      case .approval: approvals[callId] = approvals[callId] ?? index
+      case .humanReplied: words = words ?? index
+      default: break
+      }
+    }
+  }
+}
+
+/// How a recording ends.
+public enum RecordingEnd: Sendable, Hashable {
+  /// With the run's stop.
+  case stop
+  /// With no stop: its writer died, or is still writing. From this byte of the file on nothing whole
+  /// stands, where anything does.
+  case unfinished(tornAt: Int?)
+  /// With events that the log says are missing, or that damage took: from this number on.
+  case missing(from: Int)
+  /// With a run that was opened again: its `run_resumed` has this number.
+  case resumed(Int)
+}
+
+extension RecordedStep {
+  /// The model's reply, or why there was none, at one try of this step and one attempt of that try,
+  /// both from 1; `nil` where none is recorded.
+  ///
+  /// - Parameter digest: of the request; a reply to another question is none. `nil` takes any.
+  public func reply(
+    toTry number: Int, attempt: Int, withDigest digest: String? = nil
+  ) -> ModelAnswer? {
+    guard let index = replies[Try(number: number, attempt: attempt)],
+      let result = try? ModelResult(decoding: events[index].data)
+    else { return nil }
+    if let digest {
+      guard let recorded = result.requestDigest, recorded.hasSameUTF8(as: digest) else {
+        return nil
+      }
+    }
+    var answer =
+      result.reply.map { ModelAnswer(reply: $0) }
+      ?? ModelAnswer(error: result.error ?? "the log holds neither a reply nor an error")
+    answer.error = result.error ?? answer.error
+    answer.inputTokens = result.inputTokens
+    answer.outputTokens = result.outputTokens
+    answer.cost = result.cost
+    answer.finishReason = result.finishReason
+    answer.elapsedMicroseconds = max(0, result.elapsedMicroseconds ?? 0)
+    return answer
+  }
+
+  /// The call that the step's decision proposed under an id; `nil` where it proposed none.
+  public func call(_ callId: String) -> ProposedCall? { proposals[callId] }
+
+  /// What one attempt of a call came to; `nil` where that is not recorded.
+  ///
+  /// Of an attempt that was followed by another one the log holds no result: it failed, or it would
+  /// not have been. The time that an answer took is that from its start to its end in the log.
+  public func answer(toCall callId: String, attempt: Int) -> ToolAnswer? {
+    guard attempt >= 1, let starts = attempts[callId],
+      let position = starts.firstIndex(where: { events[$0].data["attempt"]?.intValue == attempt })
+    else { return nil }
+    let began = RecordedTime.clamped(events[starts[position]].t)
+    func elapsed(to event: Event) -> Int { max(0, RecordedTime.clamped(event.t) - began) }
+    if starts.indices.contains(position + 1) {
+      return ToolAnswer(
+        result: .error("an earlier attempt failed; the log does not hold why"),
+        elapsedMicroseconds: elapsed(to: events[starts[position + 1]]))
+    }
+    guard let index = results[callId],
+      let payload = try? ToolResultPayload(decoding: events[index].data)
+    else { return nil }
+    if case .refused = payload.result { return nil }
+    return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
+  }
+
+  /// What a person said to a call that waited; `nil` where nobody answered, or that is not recorded.
+  public func approval(ofCall callId: String) -> ApprovalAnswer? {
+    guard let index = approvals[callId], let approval = try? Approval(decoding: events[index].data)
+    else { return nil }
+    return ApprovalAnswer(granted: approval.granted, by: approval.by, reason: approval.reason)
+  }
+
+  /// What a person said to the step's question; `nil` where nobody answered, that is not recorded, or
+  /// what was said is lost.
+  public var personAnswer: PersonAnswer? {
+    guard let words, let reply = try? HumanReplied(decoding: events[words].data),
+      let text = reply.text.stringValue
+    else { return nil }
+    return PersonAnswer(text: text, by: reply.by ?? "")
+  }
+
+  /// The signal that ended the run in this step, and the position among its events of the last one
+  /// that the run would not have made after it; -1 where it made none such. `nil` for any other end.
+  ///
+  /// A run looks for a signal before each step and each approval, after the calls of a decision, and
+  /// before anything is tried again. Whatever it made from that event on, it made also with the signal
+  /// there, so the signal may come in as soon as that event is made.
+  var cancellation: (signal: String, after: Int)? {
+    guard case .stop? = ending, let last = events.last, last.type == .stop,
+      let stop = try? Stop(decoding: last.data), stop.reason == .cancelled
+    else { return nil }
+    let prefix = StopDetail.signal("")
+    let detail = stop.detail ?? ""
+    let signal = detail.hasPrefix(prefix) ? String(detail.dropFirst(prefix.count)) : detail
+    let after = events.lastIndex { event in
+      switch event.type {
+      case .contextBuilt, .approval: true
+      case .toolStarted, .modelResult: event.data["attempt"]?.intValue ?? 1 > 1
+      default: false
+      }
+    }
+    return (signal, after ?? -1)
+  }
+}
+
+/// Times as a log may claim them, within what can be added without a thought.
+enum RecordedTime {
+  static let limit = 1 << 60
+
+  static func clamped(_ t: Int) -> Int { min(max(0, t), limit) }
+}

@@ -1,0 +1,163 @@
+public import AgentRuntime
+public import AgentTrace
+import Synchronization
+
+/// A boundary that answers from a recorded run, and from nothing else.
+///
+/// The run that is made on it has to say each event that it makes (``follow(_:)``): the clock gives
+/// the recorded time of the next one, and a signal comes in where it came in then. What the log cannot
+/// answer is noted and answered with an error; whoever runs the loop has to end it then.
+public final class ReplayingBoundary: Boundary {
+  /// Something that the log does not answer.
+  public struct Unanswered: Sendable, Hashable {
+    /// Who was asked.
+    public enum Kind: String, Sendable, Hashable {
+      case model
+      case tool
+    }
+
+    /// Who was asked.
+    public var kind: Kind
+    /// The step of the request, from 1.
+    public var step: Int
+    /// Of a model's request, from 1; `nil` for a call.
+    public var tryNumber: Int?
+    /// From 1.
+    public var attempt: Int
+    /// Of a call; `nil` for a model's request.
+    public var callId: String?
+    /// The tool that was called; `nil` for a model's request.
+    public var tool: String?
+  }
+
+  public let cancellation = Cancellation()
+  /// The recording, at the step that is being made again.
+  public let steps: RecordedSteps
+
+  private struct State {
+    /// How many events were made.
+    var made = 0
+    var unanswered: [Unanswered] = []
+    var failure: (any Error)?
+  }
+
+  private let state = Mutex(State())
+
+  /// Answers from a log.
+  ///
+  /// - Throws: as ``RecordedSteps/init(path:)``.
+  public convenience init(path: String) throws { self.init(try RecordedSteps(path: path)) }
+
+  /// Answers from a recording at its beginning.
+  public init(_ steps: RecordedSteps) {
+    self.steps = steps
+    cancelWhereItWas(before: 0)
+  }
+
+  /// What the run is to be started with, so that it is the recorded one again.
+  public var start: Runtime.Start {
+    var start = Runtime.Start(
+      goal: steps.started.goal, runId: steps.runId, seed: steps.started.seed)
+    start.caseId = steps.started.caseId
+    start.trial = steps.started.trial
+    start.tags = steps.started.tags
+    return start
+  }
+
+  /// Says that an event was made. Pass it to `Runtime.run(_:into:observe:)` as `observe`.
+  public func follow(_ event: Event) {
+    let made = state.withLock { state in
+      state.made += 1
+      return state.made
+    }
+    cancelWhereItWas(before: made)
+  }
+
+  /// What the log could not answer, in the order of asking.
+  public var unanswered: [Unanswered] { state.withLock { $0.unanswered } }
+
+  /// Why the log could not be read any further; `nil` where it could.
+  public var failure: (any Error)? { state.withLock { $0.failure } }
+
+  // MARK: Answers
+
+  public var clock: any RunClock { RecordedClock(boundary: self) }
+
+  /// The recorded run's.
+  public func makeRunID() -> String { steps.runId }
+
+  public func reply(to request: ModelRequest) async -> ModelAnswer {
+    if let answer = recorded({ try steps.step(request.step) })?.reply(
+      toTry: request.tryNumber, attempt: request.attempt)
+    {
+      return answer
+    }
+    note(
+      Unanswered(
+        kind: .model, step: request.step, tryNumber: request.tryNumber, attempt: request.attempt))
+    return ModelAnswer(error: "the log holds no reply to this request")
+  }
+
+  public func run(_ request: ToolRequest) async -> ToolAnswer {
+    if let answer = recorded({ try steps.step(request.step) })?.answer(
+      toCall: request.callId, attempt: request.attempt)
+    {
+      return answer
+    }
+    note(
+      Unanswered(
+        kind: .tool, step: request.step, attempt: request.attempt, callId: request.callId,
+        tool: request.tool.name))
+    // Later than anything that the log does answer.
+    return ToolAnswer(
+      result: .error("the log holds no result of this call"),
+      elapsedMicroseconds: RecordedTime.limit)
+  }
+
+  /// `nil` where the log holds no answer, as when nobody was there.
+  public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
+    steps.current?.approval(ofCall: request.call.callId)
+  }
+
+  /// `nil` where the log holds no answer, as when nobody was there.
+  public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
+    steps.current?.personAnswer
+  }
+
+  private func note(_ request: Unanswered) { state.withLock { $0.unanswered.append(request) } }
+
+  private func recorded(_ read: () throws -> RecordedStep?) -> RecordedStep? {
+    do { return try read() } catch {
+      state.withLock { $0.failure = $0.failure ?? error }
+      return nil
+    }
+  }
+
+  private func cancelWhereItWas(before made: Int) {
+    guard cancellation.signal == nil, let step = steps.current, let end = step.cancellation,
+      made == step.start + end.after + 1
+    else { return }
+    cancellation.cancel(signal: end.signal)
+  }
+
+  /// The recorded moment of the event that is made next; behind the end that of the last one.
+  fileprivate func moment() -> Moment {
+    let made = state.withLock { $0.made }
+    guard let step = recorded({ try steps.step(holding: made) }) else {
+      return Moment(t: RecordedTime.limit, time: "")
+    }
+    let event = step.events[made - step.start]
+    return Moment(t: RecordedTime.clamped(event.t), time: event.time ?? "")
+  }
+}
+
+/// The times of a recorded run.
+private struct RecordedClock: RunClock {
+  let boundary: ReplayingBoundary
+
+  var isFixed: Bool { true }
+  func moment() -> Moment { boundary.moment() }
+  /// The time has passed already.
+  func wait(microseconds: Int) async {}
+  func advance(to t: Int) {}
+}
