@@ -14,6 +14,16 @@ public enum LogVerifier {
   ///   - expectedDigest: the digest that the last seal must have. Only it shows that a log was cut back
   ///     to an earlier pause, or written anew.
   public static func verify(path: String, expectedDigest: Digest? = nil) -> VerifyReport {
+    verify(path: path, expectedDigest: expectedDigest, keys: KeySet(), searchLimit: 4)
+  }
+
+  /// - Parameters:
+  ///   - keys: An empty set like those that what was said is taken into.
+  ///   - searchLimit: How often a log is read again to see whether a text is there twice; where keys are
+  ///     what they should be, more than one text that only seems so is next to impossible.
+  static func verify(
+    path: String, expectedDigest: Digest?, keys: KeySet, searchLimit: Int
+  ) -> VerifyReport {
     // Less than other readers keep: the tables of what was said take the room.
     let cacheBytes = 1024 * 1024
     var report = VerifyReport(
@@ -24,7 +34,8 @@ public enum LogVerifier {
         options: LogReader.Options(
           skipsDamaged: true, checksLinks: true, cacheBytes: cacheBytes))
       report.path = reader.path
-      var verification = Verification(cursor: reader.cursor, report: report)
+      var verification = Verification(
+        cursor: reader.cursor, report: report, keys: keys, searchesLeft: searchLimit)
       verification.run(expectedDigest: expectedDigest)
       return verification.report
     } catch {
@@ -42,7 +53,8 @@ private struct Verification {
   // The fold.
   private var state = AgentState()
   private var summary = RunSummary()
-  private var saidOnce = SaidOnce()
+  private var saidOnce: SaidOnce
+  private var searchesLeft: Int
   /// Whether everything before was read, so that what follows from it can be compared.
   private var isComplete: Bool { cursor.damage.isEmpty && !hasUnreadable }
   private var hasUnreadable = false
@@ -60,9 +72,11 @@ private struct Verification {
   private var lastSealLine: [UInt8] = []
   private var damageSeen = 0
 
-  init(cursor: LineCursor, report: VerifyReport) {
+  init(cursor: LineCursor, report: VerifyReport, keys: KeySet, searchesLeft: Int) {
     self.cursor = cursor
     self.report = report
+    saidOnce = SaidOnce(.given(keys: keys))
+    self.searchesLeft = searchesLeft
   }
 
   mutating func run(expectedDigest: Digest?) {
@@ -157,8 +171,10 @@ private struct Verification {
     /// Known where the line is what it should be.
     var digest: Digest?
     if isComplete {
-      let line = saidOnce.encode(event)
-      if line.bytes.elementsEqual(cursor.bytes) {
+      let line = saidOnce.encode(event, given: cursor.bytes)
+      if line.bytes.elementsEqual(cursor.bytes),
+        !line.doubts.contains(where: { isSaid($0, before: event.seq) })
+      {
         digest = line.digest
       } else {
         find("the line is not in canonical form", seq: event.seq)
@@ -179,6 +195,17 @@ private struct Verification {
     }
     if let digest { state.apply(event, digest: digest) } else { state.apply(event) }
     summary.apply(event)
+  }
+
+  /// Whether an earlier event says what may not be said again, as its key makes one think.
+  private mutating func isSaid(_ doubt: SaidOnce.Doubt, before seq: Int) -> Bool {
+    guard searchesLeft > 0 else { return true }
+    searchesLeft -= 1
+    guard var reader = try? LogReader(path: report.path) else { return true }
+    while let event = try? reader.next(), event.seq < seq {
+      if saidOnce.said(doubt, in: event) { return true }
+    }
+    return false
   }
 
   private mutating func check(_ mark: Mark) {

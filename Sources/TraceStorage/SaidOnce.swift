@@ -4,8 +4,19 @@
 /// for the arrays of context packets. Docs/log-format.md, "Said once".
 ///
 /// Remembers a key and a place of each long string and a key of each list item, never the text: about
-/// 25 bytes each.
+/// 25 bytes each. Who checks lines that are there needs 8 bytes each, since where something was said
+/// stands in the lines themselves: see ``Lines``.
 struct SaidOnce {
+  /// Which lines are encoded.
+  enum Lines {
+    /// New ones: every reference is made.
+    case new
+    /// Those of a log, to hold them against what is there: references are taken from there, which is
+    /// right where each of them leads to a text that stands there literally (``Resolver`` sees to that)
+    /// and no text stands literally twice.
+    case given(keys: KeySet = KeySet())
+  }
+
   /// Where a long string stands literally for the first time, as `$same` names it.
   fileprivate struct Place: BitwiseCopyable {
     var seq: UInt32
@@ -14,17 +25,21 @@ struct SaidOnce {
 
   private let keys: TextKeyMaker
   private let paths: PathTree
+  /// Of lines that are given only of texts that an event holds more than once.
   private var places = KeyTable<Place>(filler: Place(seq: 0, path: 0))
-  /// The number of each list item.
+  /// The number of each list item; of lines that are given, none.
   private var items = KeyTable<UInt32>(filler: 0)
+  /// What lines that are given have said; `nil` where lines are new.
+  private var said: (texts: KeySet, items: KeySet)?
   /// How many items the log's one table has.
   private(set) var itemCount = 0
   /// Room for the next line: that of the last one.
   private var room: [UInt8] = []
 
-  init() {
+  init(_ lines: Lines = .new) {
     keys = TextKeyMaker()
     paths = PathTree(keys: keys)
+    if case .given(let keys) = lines { said = (keys, keys) }
   }
 
   /// An event's line, and what it adds to the tables once it is written.
@@ -37,30 +52,81 @@ struct SaidOnce {
     var expandedBytes: Int
     /// The event's digest, as `AgentState` takes it.
     var digest: Digest
+    /// What stands literally in a given line and has a key like something that was said: with a
+    /// probability next to nothing something else; see ``said(_:in:)``.
+    fileprivate(set) var doubts: [Doubt]
     fileprivate var newPlaces: [(TextKey, Place)]
     fileprivate var newItems: [TextKey: UInt32]
   }
 
+  /// A long string or an item that may have been said before.
+  enum Doubt {
+    case text(TextKey)
+    case item(TextKey)
+  }
+
   /// Encodes an event. What was written is taken in by ``commit(_:)``; without, nothing has changed.
-  mutating func encode(_ event: Event) -> Line {
+  ///
+  /// - Parameter given: the line that is there, where lines are given.
+  mutating func encode(_ event: Event, given: UnsafeBufferPointer<UInt8>? = nil) -> Line {
     var room: [UInt8] = []
     swap(&room, &self.room)
     room.removeAll(keepingCapacity: true)
-    var walk = Walk(tables: self, event: event, room: room)
+    var walk = Walk(tables: self, event: event, given: given, room: room)
     // The walk alone holds the room, so that it is written to where it is.
     room = []
     walk.writeEvent()
     return Line(
       bytes: walk.line, depth: walk.deepest, expandedBytes: walk.line.count + walk.savedBytes,
-      digest: walk.digest, newPlaces: walk.newPlaces, newItems: walk.newItems)
+      digest: walk.digest, doubts: walk.doubts, newPlaces: walk.newPlaces, newItems: walk.newItems)
   }
 
   /// Takes in what a line says for the first time.
   mutating func commit(_ line: consuming Line) {
-    for (key, place) in line.newPlaces { places.insert(place, for: key) }
-    for (key, number) in line.newItems { items.insert(number, for: key) }
+    if said == nil {
+      for (key, place) in line.newPlaces { places.insert(place, for: key) }
+      for (key, number) in line.newItems { items.insert(number, for: key) }
+    } else {
+      takeIn(line.newPlaces)
+      for key in line.newItems.keys { said?.items.insert(key) }
+    }
     itemCount += line.newItems.count
     room = line.bytes
+  }
+
+  /// Takes in the texts that a given line says for the first time. Where one stands there twice, which
+  /// is the first can no longer be seen from references to it.
+  private mutating func takeIn(_ newPlaces: [(TextKey, Place)]) {
+    for (index, (key, _)) in newPlaces.enumerated() where said?.texts.insert(key) == false {
+      guard let first = newPlaces[..<index].first(where: { $0.0 == key }) else { continue }
+      places.insert(first.1, for: key)
+    }
+  }
+
+  /// Whether an earlier event says what a line may not say again.
+  func said(_ doubt: Doubt, in event: Event) -> Bool {
+    switch doubt {
+    case .text(let key):
+      event.type != .stop && says(key, .object(event.data))
+    case .item(let key):
+      event.type == .contextBuilt
+        && ContextPacket.listPointers.contains { pointer in
+          (JSONValue.object(event.data)[pointer]?.arrayValue ?? []).contains { item in
+            CanonicalJSON.encode(item).withUnsafeBytes { keys.key(of: $0) } == key
+          }
+        }
+    }
+  }
+
+  private func says(_ key: TextKey, _ value: JSONValue) -> Bool {
+    switch value {
+    case .string(var text):
+      text.utf8.count >= LogFormat.sameMinimumBytes
+        && text.withUTF8 { keys.key(of: UnsafeRawBufferPointer($0)) } == key
+    case .array(let elements): elements.contains { says(key, $0) }
+    case .object(let object): object.contains { says(key, $0.value) }
+    default: false
+    }
   }
 }
 
@@ -69,6 +135,8 @@ extension SaidOnce {
   private struct Walk {
     let tables: SaidOnce
     let event: Event
+    /// The line that is there, where lines are given.
+    let given: UnsafeBufferPointer<UInt8>?
     var line: [UInt8]
     /// The pointer to the value being written, escaped, as far as a long string may stand there.
     var path: [UInt8] = []
@@ -80,6 +148,10 @@ extension SaidOnce {
     var newPlaces: [(TextKey, Place)] = []
     /// The numbers of items that no event before has.
     var newItems: [TextKey: UInt32] = [:]
+    var doubts: [Doubt] = []
+    /// The run of earlier items in the given line that the item being written may belong to: the next
+    /// of its items, how many are left of it, and where it ends there.
+    var givenRun: (next: Int, left: Int, end: Int)?
     /// The data with nothing left out, up to ``resolvedEnd`` in the line: what the digest is taken of.
     /// Stays empty where the line has all of it.
     var resolved: [UInt8] = []
@@ -94,9 +166,12 @@ extension SaidOnce {
     /// Where lists stand, if this event has any.
     let lists: [[UInt8]]
 
-    init(tables: SaidOnce, event: Event, room: [UInt8]) {
+    init(
+      tables: SaidOnce, event: Event, given: UnsafeBufferPointer<UInt8>?, room: [UInt8]
+    ) {
       self.tables = tables
       self.event = event
+      self.given = given
       line = room
       sharesText = event.type != .stop
       lists = event.type == .contextBuilt ? SaidOnce.listPaths : []
@@ -296,17 +371,14 @@ extension SaidOnce {
       guard !isTooLong else { return }
       var text = text
       let key = text.withUTF8 { tables.keys.key(of: UnsafeRawBufferPointer($0)) }
-      if let place = tables.places[key] {
+      if let reference = reference(to: key) {
         deepest = max(deepest, depth + 1)
         if !isInItem {
           resolve()
           CanonicalJSON.appendString(text, to: &resolved)
         }
         line.append(contentsOf: "{\"$same\":".utf8)
-        var reference: [UInt8] = []
-        JSONNumber(Int(place.seq)).append(to: &reference)
-        tables.paths.append(place.path, to: &reference)
-        CanonicalJSON.appendString(String(decoding: reference, as: UTF8.self), to: &line)
+        CanonicalJSON.appendString(reference, to: &line)
         line.append(UInt8(ascii: "}"))
         resolvedEnd = line.count
         savedBytes += text.utf8.count
@@ -317,6 +389,36 @@ extension SaidOnce {
         newPlaces.append((key, Place(seq: seq, path: node)))
       }
     }
+
+    /// Where a text was said first, as `$same` names it; `nil` where it stands literally.
+    mutating func reference(to key: TextKey) -> String? {
+      if let place = tables.places[key] {
+        var reference: [UInt8] = []
+        JSONNumber(Int(place.seq)).append(to: &reference)
+        tables.paths.append(place.path, to: &reference)
+        return String(decoding: reference, as: UTF8.self)
+      }
+      guard tables.said?.texts.contains(key) == true else { return nil }
+      if let reference = givenReference() { return reference }
+      doubts.append(.text(key))
+      return nil
+    }
+
+    /// The reference that stands in the given line where the next value does.
+    func givenReference() -> String? {
+      guard let given, line.count < given.count else { return nil }
+      let rest = given[line.count...]
+      guard rest.starts(with: Self.referenceStart) else { return nil }
+      let start = rest.startIndex + Self.referenceStart.count
+      var end = start + 1
+      while end < given.count, given[end] != UInt8(ascii: "\"") {
+        end += given[end] == UInt8(ascii: "\\") ? 2 : 1
+      }
+      guard end < given.count else { return nil }
+      return (try? JSONValue(parsing: Array(given[start...end])))?.stringValue
+    }
+
+    static let referenceStart = Array("{\"$same\":".utf8)
 
     // MARK: Lists
 
@@ -337,7 +439,7 @@ extension SaidOnce {
         let key = resolved.withUnsafeBytes {
           tables.keys.key(of: UnsafeRawBufferPointer(rebasing: $0[start...]))
         }
-        if let number = number(ofItem: key) {
+        if let number = number(ofItem: key, isFirst: isFirst) {
           savedBytes += resolved.count - start
           if let current = run, current.first + current.count == number {
             run = (current.first, current.count + 1)
@@ -350,6 +452,7 @@ extension SaidOnce {
         }
         write(run, &isFirst)
         run = nil
+        givenRun = nil
         newItems[key] = UInt32(clamping: tables.itemCount + newItems.count)
         if !isFirst { line.append(UInt8(ascii: ",")) }
         isFirst = false
@@ -358,6 +461,7 @@ extension SaidOnce {
         isInItem = false
       }
       write(run, &isFirst)
+      givenRun = nil
       line.append(contentsOf: "]}".utf8)
       resolved.append(UInt8(ascii: "]"))
       resolvedEnd = line.count
@@ -365,9 +469,34 @@ extension SaidOnce {
       leave()
     }
 
-    /// The number of an item that an event before has, or this one already.
-    func number(ofItem key: TextKey) -> Int? {
-      (tables.items[key] ?? newItems[key]).map(Int.init)
+    /// The number of an item that an event before has, or this one already; `nil` where it stands
+    /// literally.
+    mutating func number(ofItem key: TextKey, isFirst: Bool) -> Int? {
+      let known = (tables.items[key] ?? newItems[key]).map(Int.init)
+      guard let said = tables.said, known != nil || said.items.contains(key) else { return known }
+      let given = givenNumber(isFirst: isFirst)
+      if let number = known ?? given { return number }
+      doubts.append(.item(key))
+      return nil
+    }
+
+    /// The number of the earlier item that stands in the given line where the next item does.
+    mutating func givenNumber(isFirst: Bool) -> Int? {
+      if let run = givenRun, run.left > 0 {
+        givenRun = (run.next + 1, run.left - 1, run.end)
+        return run.next
+      }
+      // A run that was taken from there is not written yet.
+      var reader = GivenReader(given: given, position: givenRun?.end ?? line.count)
+      let needsComma = !isFirst || givenRun != nil
+      givenRun = nil
+      guard !needsComma || reader.skip(UInt8(ascii: ",")), reader.skip(UInt8(ascii: "[")),
+        let first = reader.number(),
+        reader.skip(UInt8(ascii: ",")), let count = reader.number(), count > 0,
+        reader.skip(UInt8(ascii: "]"))
+      else { return nil }
+      givenRun = (first + 1, count - 1, reader.position)
+      return first
     }
 
     mutating func write(_ run: (first: Int, count: Int)?, _ isFirst: inout Bool) {
@@ -384,6 +513,29 @@ extension SaidOnce {
 
   /// ``ContextPacket/listPointers`` as escaped bytes.
   static let listPaths = ContextPacket.listPointers.map { Array($0.description.utf8) }
+}
+
+/// Reads a little of a line that is there.
+private struct GivenReader {
+  let given: UnsafeBufferPointer<UInt8>?
+  var position: Int
+
+  mutating func skip(_ byte: UInt8) -> Bool {
+    guard let given, position < given.count, given[position] == byte else { return false }
+    position += 1
+    return true
+  }
+
+  /// At most nine digits.
+  mutating func number() -> Int? {
+    guard let given else { return nil }
+    let digits = given[min(position, given.count)...].prefix(9).prefix {
+      (0x30...0x39).contains($0)
+    }
+    guard !digits.isEmpty else { return nil }
+    position += digits.count
+    return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+  }
 }
 
 extension [UInt8] {

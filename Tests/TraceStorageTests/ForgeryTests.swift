@@ -16,6 +16,8 @@ struct Workshop {
   var blocks: [Block] = []
   var nextSeq = 0
 
+  init() {}
+
   init(_ path: String) throws {
     let reader = try BlockReader(file: LogFile.open(path, O_RDONLY))
     while let block = try reader.next() {
