@@ -11,7 +11,7 @@ struct GoingOnTests {
   func everyEvent() async throws {
     var seen: Set<String> = []
     var boundaries = 0
-    for seed in 0..<UInt64(TestRun.count(400, long: 10_000)) {
+    for seed in 0..<UInt64(TestRun.count(120, long: 10_000)) {
       let agent = try RandomAgent.make(seed: seed)
       let whole = try await agent.run().events
       for event in whole { seen.insert(event.type.rawValue) }

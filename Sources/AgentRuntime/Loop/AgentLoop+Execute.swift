@@ -29,9 +29,10 @@ extension AgentLoop {
     var waiting: [ProposedCall] = []
     for ((call, ruling), doubt) in zip(rulings, doubts) {
       switch (ruling.verdict.status, doubt) {
-      case (.allow, nil): free.append(call)
-      case (.allow, .askAgain), (.approvalRequired, _): waiting.append(call)
-      default: break
+      case (.allow, nil) where progress[call.callId].approval == nil: free.append(call)
+      case (.deny, _), (_, .block): break
+      // A person holds it, or held it when it had been started once before.
+      default: waiting.append(call)
       }
     }
     // A person who has spoken was asked behind the free calls: what their end made due is past.
