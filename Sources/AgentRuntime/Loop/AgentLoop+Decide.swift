@@ -7,34 +7,57 @@ extension AgentLoop {
   }
 
   /// Asks the model for a decision, again after an invalid one as often as the agent allows.
-  mutating func decide(step: Int) async throws -> Decided {
+  mutating func decide(step: Int, from progress: StepProgress) async throws -> Decided {
     let tries = max(0, agent.failures.invalidDecisionRetries) + 1
-    var decision = Decision.invalid(reason: "", calls: [])
-    for tryNumber in 1...tries {
-      let packet = assembler.assemble(state: state, lookup: recorder.event(at:))
-      try recorder.append(.contextBuilt(packet), step: step)
-      if let halt = haltByGuard() { return .halt(halt) }
-      guard let reply = try await reply(to: packet, step: step, tryNumber: tryNumber) else {
-        return .halt(haltWithoutReply())
+    var progress = progress
+    var tryNumber = max(1, progress.tryNumber)
+    while true {
+      let decision: Decision
+      switch try await decideOnce(step: step, tryNumber: tryNumber, from: progress) {
+      case .halt(let halt): return .halt(halt)
+      case .decision(let made): decision = made
       }
-      decision = ModelReply(reply).decision(step: step, tryNumber: tryNumber) { call in
-        registry.fault(in: call, disclosed: packet.toolsDisclosed)
-      }
-      try recorder.append(
-        .decision(DecisionPayload(decision, modelResult: recorder.lastSeq)), step: step)
-      guard case .invalid = decision else { break }
-      if let halt = haltByGuard() { return .halt(halt) }
-      if let halt = haltBetweenTries() { return .halt(halt) }
+      guard case .invalid = decision else { return .decision(decision) }
+      if let halt = haltByGuard() ?? haltBetweenTries() { return .halt(halt) }
+      guard tryNumber < tries else { return .decision(decision) }
+      tryNumber += 1
+      progress = StepProgress()
     }
+  }
+
+  /// One try: a packet, a reply, and what it is read as.
+  private mutating func decideOnce(
+    step: Int, tryNumber: Int, from progress: StepProgress
+  ) async throws -> Decided {
+    if let decision = progress.decision { return .decision(decision) }
+    let packet: ContextPacket
+    if let recorded = progress.packet {
+      packet = recorded
+    } else {
+      packet = assembler.assemble(state: state, lookup: recorder.event(at:))
+      try recorder.append(.contextBuilt(packet), step: step)
+    }
+    if progress.attempt == 0, let halt = haltByGuard() { return .halt(halt) }
+    guard let reply = try await reply(to: packet, step: step, tryNumber: tryNumber, from: progress)
+    else { return .halt(haltWithoutReply()) }
+    let decision = ModelReply(reply).decision(step: step, tryNumber: tryNumber) { call in
+      registry.fault(in: call, disclosed: packet.toolsDisclosed)
+    }
+    let payload = DecisionPayload(decision, modelResult: progress.replySeq ?? recorder.lastSeq)
+    try recorder.append(.decision(payload), step: step)
     return .decision(decision)
   }
 
   /// One reply, asked for again while the model is out of reach; `nil` when it stays so.
   private mutating func reply(
-    to packet: ContextPacket, step: Int, tryNumber: Int
+    to packet: ContextPacket, step: Int, tryNumber: Int, from progress: StepProgress
   ) async throws -> JSONValue? {
+    if let reply = progress.reply { return reply }
     let tools = assembler.disclosedTools(route: agent.policyContext.route)
-    for attempt in 1...(max(0, agent.failures.modelRetries) + 1) {
+    var attempt = progress.attempt
+    while attempt <= max(0, agent.failures.modelRetries) {
+      if attempt > 0, haltBetweenTries() != nil { return nil }
+      attempt += 1
       let request = ModelRequest(
         step: step, tryNumber: tryNumber, attempt: attempt, number: state.totals.modelCalls + 1,
         packet: packet, tools: tools)
@@ -49,7 +72,6 @@ extension AgentLoop {
       result.elapsedMicroseconds = answer.elapsedMicroseconds
       try recorder.append(.modelResult(result), step: step)
       if let reply = result.reply { return reply }
-      if haltBetweenTries() != nil { return nil }
     }
     return nil
   }

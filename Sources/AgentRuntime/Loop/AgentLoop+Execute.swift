@@ -2,25 +2,63 @@ import AgentTrace
 
 extension AgentLoop {
   /// Gives every call its verdict, then runs the allowed ones, then asks about those that wait.
-  mutating func execute(_ calls: [ProposedCall], step: Int) async throws -> Halt? {
+  mutating func execute(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) async throws -> Halt? {
     var rulings: [(call: ProposedCall, ruling: PolicyGate.Ruling)] = []
     var allowed: [String] = []
     for call in calls {
-      let ruling = try rule(on: call, behind: allowed, step: step)
+      let recorded = progress[call.callId].verdict.map(gate.ruling(recorded:))
+      let ruling = try recorded ?? rule(on: call, behind: allowed, step: step)
       if ruling.verdict.status == .allow { allowed.append(call.callId) }
       rulings.append((call, ruling))
     }
-    if let halt = haltByDenial(rulings.map(\.ruling)) {
-      for call in calls { try refuse(call, "the run stops: policy denied a call", step: step) }
+    let hasBegun = calls.contains { progress[$0.callId].hasBegun }
+    if !hasBegun, let halt = haltByDenial(rulings.map(\.ruling)) {
+      for call in calls where !progress[call.callId].isOver {
+        try refuse(call, "the run stops: policy denied a call", step: step)
+      }
       return halt
     }
-    for (call, ruling) in rulings where ruling.verdict.status == .deny {
+    for (call, ruling) in rulings
+    where ruling.verdict.status == .deny && !progress[call.callId].isOver {
       try refuse(call, ruling.verdict.reason, step: step)
     }
-    let free = rulings.filter { $0.ruling.verdict.status == .allow }.map(\.call)
-    if let halt = try await runWithinBudget(free, step: step) { return halt }
-    let waiting = rulings.filter { $0.ruling.verdict.status == .approvalRequired }.map(\.call)
-    return try await askForApproval(of: waiting, step: step)
+    let doubts = rulings.map(\.call).map { doubt(about: $0, progress[$0.callId]) }
+    var free: [ProposedCall] = []
+    var waiting: [ProposedCall] = []
+    for ((call, ruling), doubt) in zip(rulings, doubts) {
+      switch (ruling.verdict.status, doubt) {
+      case (.allow, nil) where progress[call.callId].approval == nil: free.append(call)
+      case (.deny, _), (_, .block): break
+      // A person holds it, or held it when it had been started once before.
+      default: waiting.append(call)
+      }
+    }
+    // A person who has spoken was asked behind the free calls: what their end made due is past.
+    let isPast = calls.contains { progress[$0.callId].approval != nil }
+    if !isPast || free.contains(where: { !progress[$0.callId].isOver }),
+      let halt = try await runWithinBudget(free, step: step, from: progress)
+    {
+      return halt
+    }
+    if let blocked = zip(calls, doubts).first(where: { $0.1 == .block })?.0 {
+      return Halt(
+        reason: .blocked, detail: StopDetail.unknownEffect(of: blocked.name), isFinal: false)
+    }
+    return try await askForApproval(of: waiting, step: step, from: progress)
+  }
+
+  /// What is to be done about a call that was started and has no result; `nil` where there is no such
+  /// doubt, or it may simply run again.
+  private func doubt(about call: ProposedCall, _ progress: CallProgress) -> UnfinishedCall? {
+    guard progress.started != nil, !progress.isOver else { return nil }
+    let choice = continuation.unfinished(call, definition(of: call))
+    return choice == .runAgain ? nil : choice
+  }
+
+  private func definition(of call: ProposedCall) -> ToolDefinition {
+    registry[call.name]?.definition ?? ToolDefinition(name: call.name)
   }
 
   // MARK: Policy
@@ -29,12 +67,18 @@ extension AgentLoop {
   private mutating func rule(
     on call: ProposedCall, behind earlier: [String] = [], step: Int
   ) throws -> PolicyGate.Ruling {
-    let tool = registry[call.name]?.definition ?? ToolDefinition(name: call.name)
+    let tool = definition(of: call)
     let moment = PolicyGate.Moment(
       run: agent.policyContext, approvedActionIds: state.approvedActionIds,
       remainingSteps: agent.limits.maxSteps.map { max(0, $0 - state.steps) },
       remainingToolCalls: remainingToolCalls)
     var ruling = gate.ruling(on: call, tool: tool, at: moment)
+    if ruling.verdict.status == .allow, !approvedSince.contains(call.actionId),
+      let reason = continuation.asksAgain(call, tool)
+    {
+      ruling.verdict.status = .approvalRequired
+      ruling.verdict.reason = reason
+    }
     // Asked only where the call would run now: a guard may wait for the approval itself.
     if ruling.verdict.status == .allow,
       let breach = recorder.runGuard?.breach(ifStarted: earlier + [call.callId])
@@ -69,22 +113,30 @@ extension AgentLoop {
 
   // MARK: Running
 
+  private static let limitReason = "limit: \(StopDetail.maxToolCalls)"
+
   /// Runs as many calls as the limit leaves, refuses the rest, and says whether the run goes on.
-  private mutating func runWithinBudget(_ calls: [ProposedCall], step: Int) async throws -> Halt? {
-    let remaining = min(remainingToolCalls ?? calls.count, calls.count)
-    let beyond = calls.dropFirst(remaining)
-    for call in beyond {
-      try refuse(call, "limit: \(StopDetail.maxToolCalls)", step: step)
+  private mutating func runWithinBudget(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) async throws -> Halt? {
+    let open = calls.filter { progress[$0.callId].isOpen }
+    let beyond = open.dropFirst(remainingToolCalls ?? open.count)
+    for call in beyond { try refuse(call, Self.limitReason, step: step) }
+    let isCut =
+      !beyond.isEmpty
+      || calls.contains { progress[$0.callId].wasRefused(because: Self.limitReason) }
+    let left = calls.filter { call in
+      !progress[call.callId].isOver && !beyond.contains { $0.callId == call.callId }
     }
-    let errors = try await run(Array(calls.prefix(remaining)), step: step)
+    let failed = try await run(left, step: step, from: progress)
+    let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
-    if let halt = haltByErrors(errors, of: calls) { return halt }
-    return beyond.isEmpty
-      ? nil : Halt(reason: .budgetExhausted, detail: StopDetail.maxToolCalls)
+    if let halt = haltByErrors(errors.map(\.name)) { return halt }
+    return isCut ? Halt(reason: .budgetExhausted, detail: StopDetail.maxToolCalls) : nil
   }
 
   /// - Parameter errors: names of the tools that failed, in call order.
-  private func haltByErrors(_ errors: [String], of calls: [ProposedCall]) -> Halt? {
+  private func haltByErrors(_ errors: [String]) -> Halt? {
     if let tool = errors.first(where: { registry[$0]?.onError == .stop }) {
       return Halt(reason: .toolFailure, detail: StopDetail.tool(tool))
     }
@@ -93,12 +145,23 @@ extension AgentLoop {
     return Halt(reason: .toolFailure, detail: StopDetail.tool(last))
   }
 
-  /// Runs calls side by side up to the agent's limit; returns the tools that failed, in call order.
-  private mutating func run(_ calls: [ProposedCall], step: Int) async throws -> [String] {
+  /// Runs calls side by side up to the agent's limit; returns the ids of those that failed.
+  private mutating func run(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) async throws -> [String] {
+    let underWay = calls.indices.filter { progress[calls[$0].callId].started != nil }
     var batch = CallBatch(
-      calls: calls, limit: max(1, agent.parallelCalls), isFixed: boundary.clock.isFixed)
+      waiting: calls.indices.filter { !underWay.contains($0) }, limit: max(1, agent.parallelCalls),
+      isFixed: boundary.clock.isFixed)
+    for index in underWay {
+      guard let start = progress[calls[index].callId].started else { continue }
+      let request = request(
+        for: calls[index], attempt: start.attempt, key: start.idempotencyKey, step: step,
+        startedAt: start.t)
+      batch.begin(index, at: start.t, work(request))
+    }
     do {
-      return try await run(calls, in: &batch, step: step)
+      return try await run(calls, in: &batch, step: step, from: progress)
     } catch {
       await batch.cancel()
       throw error
@@ -106,13 +169,14 @@ extension AgentLoop {
   }
 
   private mutating func run(
-    _ calls: [ProposedCall], in batch: inout CallBatch, step: Int
+    _ calls: [ProposedCall], in batch: inout CallBatch, step: Int, from progress: StepProgress
   ) async throws -> [String] {
-    var results: [Int: ToolResult] = [:]
+    var failed: [String] = []
     while let turn = await batch.next() {
       switch turn {
       case .start(let index):
-        let request = try start(calls[index], attempt: 1, step: step)
+        let attempt = progress[calls[index].callId].attempts + 1
+        let request = try start(calls[index], attempt: attempt, step: step)
         batch.begin(index, at: recorder.state.elapsedMicroseconds, work(request))
       case .finish(let index, let answer, let endedAt):
         boundary.clock.advance(to: endedAt)
@@ -121,32 +185,38 @@ extension AgentLoop {
           batch.begin(index, at: recorder.state.elapsedMicroseconds, work(request))
         } else {
           try finish(calls[index], answer, step: step)
-          results[index] = answer.answer.result
+          if case .error = answer.answer.result { failed.append(calls[index].callId) }
         }
       }
     }
-    return calls.indices.filter { index in
-      if case .error = results[index] { true } else { false }
-    }.map { calls[$0].name }
+    return failed
   }
 
   private mutating func start(
     _ call: ProposedCall, attempt: Int, step: Int
   ) throws -> ToolRequest {
-    let tool = registry[call.name]?.definition ?? ToolDefinition(name: call.name)
     let key = "\(state.runId)/\(call.callId)"
     let started = ToolStartedPayload(
       callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key)
-    try recorder.append(.toolStarted(started), step: step, isEffectAhead: tool.sideEffect != .read)
+    try recorder.append(
+      .toolStarted(started), step: step, isEffectAhead: definition(of: call).sideEffect != .read)
+    return request(
+      for: call, attempt: attempt, key: key, step: step, startedAt: state.elapsedMicroseconds)
+  }
+
+  private func request(
+    for call: ProposedCall, attempt: Int, key: String, step: Int, startedAt: Int
+  ) -> ToolRequest {
+    let tool = definition(of: call)
     return ToolRequest(
       callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
-      idempotencyKey: key, timeoutMicroseconds: timeout(of: tool))
+      idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
   }
 
   /// The tool's own time limit, or what is left of the run's, whichever is less.
-  private func timeout(of tool: ToolDefinition) -> Int? {
+  private func timeout(of tool: ToolDefinition, startedAt: Int) -> Int? {
     let own = tool.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
-    let left = timeoutMicroseconds.map { max(0, $0 - state.elapsedMicroseconds) }
+    let left = timeoutMicroseconds.map { max(0, $0 - startedAt) }
     return [own, left].compactMap { $0 }.min()
   }
 
@@ -176,11 +246,27 @@ extension AgentLoop {
   // MARK: Approval
 
   /// Asks about each waiting call, in call order. Where nobody answers the run pauses.
-  private mutating func askForApproval(of calls: [ProposedCall], step: Int) async throws -> Halt? {
+  private mutating func askForApproval(
+    of calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) async throws -> Halt? {
+    let lastApproved = progress.lastApproved.flatMap { last in
+      calls.firstIndex { $0.callId.hasSameUTF8(as: last) }
+    }
     var unanswered: ProposedCall?
-    for call in calls {
-      let request = ApprovalRequest(call: call, reason: "policy asks for approval")
-      guard let answer = await boundary.approve(request) else {
+    for (index, call) in calls.enumerated() {
+      let recorded = progress[call.callId]
+      let isPast = lastApproved.map { index < $0 } ?? false
+      if let approval = recorded.approval, doubt(about: call, recorded) == nil {
+        if recorded.isOver, isPast || progress.isResumed { continue }
+        if let halt = try await act(on: approval, call: call, step: step, from: progress) {
+          return halt
+        }
+        continue
+      }
+      // Whoever answered for a later call was asked about this one before.
+      let wasAsked = isPast && recorded.started == nil
+      let request = ApprovalRequest(call: call, reason: reason(toAskAbout: recorded))
+      guard !wasAsked, let answer = await boundary.approve(request) else {
         unanswered = unanswered ?? call
         continue
       }
@@ -188,27 +274,40 @@ extension AgentLoop {
         callId: call.callId, actionId: call.actionId, granted: answer.granted, by: answer.by,
         reason: answer.reason)
       try recorder.append(.approval(approval), step: step)
-      if let halt = try await act(on: approval, call: call, step: step) { return halt }
+      if approval.granted { approvedSince.append(call.actionId) }
+      let halt = try await act(
+        on: approval, call: call, step: step, from: progress.forgetting(call.callId))
+      if let halt { return halt }
     }
     return unanswered.map {
       Halt(reason: .approvalRequired, detail: StopDetail.tool($0.name), isFinal: false)
     }
   }
 
+  private func reason(toAskAbout progress: CallProgress) -> String {
+    progress.started == nil
+      ? "policy asks for approval"
+      : "the call was started before, and nobody knows whether it had its effect"
+  }
+
   /// An answer only opens the gate again: the gate is asked with it in its context.
   private mutating func act(
-    on approval: Approval, call: ProposedCall, step: Int
+    on approval: Approval, call: ProposedCall, step: Int, from progress: StepProgress
   ) async throws -> Halt? {
+    let recorded = progress[call.callId]
     guard approval.granted else {
-      try refuse(call, approval.reason ?? "denied by \(approval.by)", step: step)
+      if !recorded.isOver {
+        try refuse(call, approval.reason ?? "denied by \(approval.by)", step: step)
+      }
       return nil
     }
-    let ruling = try rule(on: call, step: step)
+    let ruling =
+      try recorded.verdictAfterApproval.map(gate.ruling(recorded:)) ?? rule(on: call, step: step)
     guard ruling.verdict.status == .allow else {
-      try refuse(call, ruling.verdict.reason, step: step)
+      if !recorded.isOver { try refuse(call, ruling.verdict.reason, step: step) }
       return haltByDenial([ruling])
     }
-    return try await runWithinBudget([call], step: step)
+    return try await runWithinBudget([call], step: step, from: progress)
   }
 }
 

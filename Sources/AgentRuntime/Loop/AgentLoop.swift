@@ -8,14 +8,23 @@ struct AgentLoop {
   var recorder: Recorder
   let gate: PolicyGate
   let assembler: ContextAssembler
+  /// How calls are treated that the log leaves open; without meaning for a run from its start.
+  let continuation: Continuation
+  /// What the guard found at the decision that the run goes on from.
+  let breachAtDecision: GuardBreach?
+  /// Actions that people granted since the run goes on.
+  var approvedSince: [String] = []
 
   init(
-    agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder
+    agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder,
+    continuation: Continuation = Continuation(), breachAtDecision: GuardBreach? = nil
   ) {
     self.agent = agent
     self.registry = registry
     self.boundary = boundary
     self.recorder = recorder
+    self.continuation = continuation
+    self.breachAtDecision = breachAtDecision
     gate = PolicyGate(agent.policy)
     assembler = ContextAssembler(agent: agent)
   }
@@ -33,33 +42,65 @@ struct AgentLoop {
 
   mutating func run(from started: RunStarted) async throws {
     try recorder.append(.runStarted(started), step: 0)
-    for note in agent.memory { try recorder.append(.memoryRead(note), step: 0) }
+    try await goOn(from: StepProgress())
+  }
+
+  /// Goes on behind the last event, wherever in a step it stands.
+  ///
+  /// Within a step every part of the loop first looks at `progress`: what it holds is not made again,
+  /// and what had to hold for it to be there is not asked again.
+  mutating func goOn(from progress: StepProgress) async throws {
+    if progress.isStopped { return }
+    if progress.step == 0 {
+      for note in agent.memory.dropFirst(progress.notesRead) {
+        try recorder.append(.memoryRead(note), step: 0)
+      }
+    } else if let halt = try await runStep(progress.step, from: progress) {
+      return try stop(halt, step: progress.step)
+    }
     while true {
       let step = state.steps + 1
       if let halt = haltBeforeStep() { return try stop(halt, step: state.steps) }
-      if let halt = try await runStep(step) { return try stop(halt, step: step) }
+      if let halt = try await runStep(step, from: StepProgress()) {
+        return try stop(halt, step: step)
+      }
     }
   }
 
-  private mutating func runStep(_ step: Int) async throws -> Halt? {
-    let decided = try await decide(step: step)
-    if case .decision(let decision) = decided, let halt = haltByGuard() {
-      for call in decision.calls {
+  private mutating func runStep(_ step: Int, from progress: StepProgress) async throws -> Halt? {
+    let decision: Decision
+    switch try await decide(step: step, from: progress) {
+    case .halt(let halt): return halt
+    case .decision(let made): decision = made
+    }
+    // An invalid decision was followed by another try, or is the last: nothing came of it.
+    let progress = progress.hasValidDecision ? progress : StepProgress()
+    if let halt = haltAtDecision(progress) {
+      for call in decision.calls where !progress[call.callId].isOver {
         try refuse(call, "the run stops: a guard does not let it go on", step: step)
       }
       return halt
     }
-    switch decided {
-    case .halt(let halt): return halt
-    case .decision(.answer(let text, let refs)):
+    switch decision {
+    case .answer(let text, let refs):
       return Halt(
         reason: .success, detail: StopDetail.finalAnswer, answer: text, evidenceRefs: refs)
-    case .decision(.stop(let reason)): return Halt(reason: reason, detail: StopDetail.model)
-    case .decision(.askHuman(let question)): return try await ask(question, step: step)
-    case .decision(.tool(let calls)): return try await execute(calls, step: step)
-    case .decision(.invalid):
-      return Halt(reason: .invalidDecision, detail: StopDetail.error)
+    case .stop(let reason): return Halt(reason: reason, detail: StopDetail.model)
+    case .askHuman(let question):
+      return progress.isAnswered
+        ? nil : try await ask(question, asked: progress.decisionSeq, step: step)
+    case .tool(let calls): return try await execute(calls, step: step, from: progress)
+    case .invalid: return Halt(reason: .invalidDecision, detail: StopDetail.error)
     }
+  }
+
+  /// The end of a run whose decision broke what a guard watches. Once a verdict or an answer followed
+  /// on the decision, the guard had nothing against it.
+  private func haltAtDecision(_ progress: StepProgress) -> Halt? {
+    guard let decision = progress.decision else { return haltByGuard() }
+    if progress.isAnswered { return nil }
+    if decision.calls.contains(where: { progress[$0.callId].verdict != nil }) { return nil }
+    return breachAtDecision.map(Self.stopped)
   }
 
   private mutating func stop(_ halt: Halt, step: Int) throws {
@@ -114,8 +155,10 @@ struct AgentLoop {
 
   // MARK: People
 
-  private mutating func ask(_ question: String, step: Int) async throws -> Halt? {
-    let asked = recorder.lastSeq
+  private mutating func ask(
+    _ question: String, asked: Int?, step: Int
+  ) async throws -> Halt? {
+    let asked = asked ?? recorder.lastSeq
     guard let answer = await boundary.answer(QuestionRequest(question: question)) else {
       return Halt(reason: .blocked, detail: StopDetail.human, isFinal: false)
     }

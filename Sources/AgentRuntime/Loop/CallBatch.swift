@@ -27,15 +27,17 @@ struct CallBatch {
 
   private let limit: Int
   private let isFixed: Bool
-  private let count: Int
-  private var nextIndex = 0
+  /// Indices of the calls that have yet to start, in call order.
+  private var waiting: ArraySlice<Int>
   private var running: [Running] = []
   /// Indices of calls as they end.
   private let ended: AsyncStream<Int>
   private let announce: AsyncStream<Int>.Continuation
 
-  init(calls: [ProposedCall], limit: Int, isFixed: Bool) {
-    count = calls.count
+  /// - Parameter waiting: indices of the calls that have yet to start. Others may be under way already;
+  ///   see ``begin(_:at:_:)``.
+  init(waiting: [Int], limit: Int, isFixed: Bool) {
+    self.waiting = waiting[...]
     self.limit = limit
     self.isFixed = isFixed
     (ended, announce) = AsyncStream.makeStream()
@@ -43,10 +45,7 @@ struct CallBatch {
 
   /// What to do next; `nil` when every call has ended.
   mutating func next() async -> Turn? {
-    if nextIndex < count, running.count < limit {
-      defer { nextIndex += 1 }
-      return .start(nextIndex)
-    }
+    if running.count < limit, let next = waiting.popFirst() { return .start(next) }
     guard !running.isEmpty else { return nil }
     return await isFixed ? nextByTime() : nextByArrival()
   }

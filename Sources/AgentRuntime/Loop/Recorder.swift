@@ -7,24 +7,21 @@ struct Recorder {
   private let sink: any EventSink
   private let clock: any RunClock
   private let observe: (Event) -> Void
-  /// Sees what is recorded; `nil` where nobody watches.
-  private(set) var runGuard: (any RunGuard)?
+  private var record: RunRecord
   private var nextSeq: Int
-  /// Events whose data a later context may show; dropped once the state no longer names them.
-  private var events: [Int: Event] = [:]
-  private var keptSeqs: [Int] = []
 
+  /// - Parameter past: What has happened so far; its events are not appended again.
   init(
-    runId: String, sink: any EventSink, clock: any RunClock, runGuard: (any RunGuard)? = nil,
+    runId: String, after past: RunPast, sink: any EventSink, clock: any RunClock,
     observe: @escaping (Event) -> Void
   ) {
-    self.runGuard = runGuard
-    state = AgentState()
+    state = past.state
+    record = past.record
+    nextSeq = past.nextSeq
     self.runId = runId
     self.sink = sink
     self.clock = clock
     self.observe = observe
-    nextSeq = 0
   }
 
   /// Appends one event; returns its number.
@@ -42,8 +39,7 @@ struct Recorder {
     try sink.append(event, isEffectAhead: isEffectAhead)
     nextSeq += 1
     state.apply(event)
-    runGuard?.observe(event)
-    keep(event)
+    record.take(event, leaving: state)
     observe(event)
     return event.seq
   }
@@ -51,33 +47,9 @@ struct Recorder {
   /// The number of the last event.
   var lastSeq: Int { nextSeq - 1 }
 
-  /// An earlier event that the state's observations name.
-  func event(at seq: Int) -> Event? { events[seq] }
+  /// Sees what is recorded; `nil` where nobody watches.
+  var runGuard: (any RunGuard)? { record.runGuard }
 
-  private mutating func keep(_ event: Event) {
-    switch event.type {
-    case .modelResult, .decision, .toolResult, .humanReplied, .memoryRead, .policyDecision,
-      .approval,
-      .runResumed:
-      events[event.seq] = event
-      keptSeqs.append(event.seq)
-    default: return
-    }
-    // An observation that fell out of the state is never looked up again. Observations stand in fold
-    // order, so a margin keeps those that a slow call let overtake.
-    guard keptSeqs.count > 3 * RecentObservations.limit else { return }
-    var needed = Set(state.observations.recent.map(\.seq))
-      .union(state.pendingCalls.compactMap { $0.result?.observation.seq })
-    // A decision is shown with what was said beside its calls, which stands in its reply; the
-    // decision of the newest reply is still to come.
-    needed.insert(event.seq)
-    for seq in needed {
-      if let reply = events[seq]?.data["modelResult"]?.intValue { needed.insert(reply) }
-    }
-    keptSeqs.removeAll { seq in
-      guard !needed.contains(seq) else { return false }
-      events[seq] = nil
-      return true
-    }
-  }
+  /// An earlier event that the state's observations name.
+  func event(at seq: Int) -> Event? { record.event(at: seq) }
 }

@@ -51,11 +51,37 @@ public struct Runtime {
     _ start: Start, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
     let recorder = Recorder(
-      runId: start.runId, sink: sink, clock: boundary.clock, runGuard: agent.runGuard,
+      runId: start.runId, after: RunPast(for: agent), sink: sink, clock: boundary.clock,
       observe: observe)
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder)
     try await loop.run(from: started(start))
+    return loop.state
+  }
+
+  /// Goes on with a run behind its last event, to its end or to a pause.
+  ///
+  /// What is recorded is never made again: replies are not asked for twice, verdicts stand, calls with
+  /// a result are not run. A run whose last event is a `stop` stays as it is.
+  ///
+  /// - Parameters:
+  ///   - past: Every event of the run so far, taken in by ``RunPast/take(_:)``; the boundary's clock
+  ///     must not be behind its `elapsedMicroseconds`.
+  ///   - continuation: What becomes of calls that the events leave open.
+  ///   - sink: Gets each new event before what follows from it.
+  ///   - observe: Called with each new event once it is kept.
+  /// - Returns: the last state.
+  /// - Throws: only what the sink throws.
+  public func goOn(
+    from past: RunPast, _ continuation: Continuation = Continuation(), into sink: any EventSink,
+    observe: @escaping (Event) -> Void = { _ in }
+  ) async throws -> AgentState {
+    let recorder = Recorder(
+      runId: past.state.runId, after: past, sink: sink, clock: boundary.clock, observe: observe)
+    var loop = AgentLoop(
+      agent: agent, registry: registry, boundary: boundary, recorder: recorder,
+      continuation: continuation, breachAtDecision: past.breachAtDecision)
+    try await loop.goOn(from: past.progress)
     return loop.state
   }
 

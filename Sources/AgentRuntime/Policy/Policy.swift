@@ -120,6 +120,15 @@ public struct PolicyGate: Sendable {
       context: moment.encoded(for: call))
     return Ruling(verdict: verdict, stopsRun: status == .deny && rule?.onDeny == .stop)
   }
+
+  /// A verdict that was given before, with what its rule says about the run today.
+  func ruling(recorded verdict: Verdict) -> Ruling {
+    let rule = policy.rules.first { rule in
+      verdict.ruleId.map { rule.id.hasSameUTF8(as: $0) } ?? false
+    }
+    return Ruling(
+      verdict: verdict, stopsRun: verdict.status == .deny && rule?.onDeny == .stop)
+  }
 }
 
 extension Policy.Rule {

@@ -49,6 +49,8 @@ public enum StopDetail {
   public static func rule(_ id: String) -> String { "rule:\(id)" }
   /// A tool, by its name.
   public static func tool(_ name: String) -> String { "tool:\(name)" }
+  /// With ``StopReason/blocked``: a tool was started, and nobody knows whether it had its effect.
+  public static func unknownEffect(of tool: String) -> String { "unknown_effect:\(tool)" }
   /// A signal, by its name.
   public static func signal(_ name: String) -> String { "signal:\(name)" }
 }

@@ -1,0 +1,84 @@
+public import AgentTrace
+
+/// What a run is at some event: everything that going on from there needs, folded from its events.
+///
+/// The loop that lives a run folds its events into the same thing as it appends them, so a run that
+/// goes on from its log knows what it would have known without the break.
+public struct RunPast: Sendable {
+  /// The state after the last event.
+  public private(set) var state = AgentState()
+  /// Where in its step the run stands.
+  public private(set) var progress = StepProgress()
+  /// The number of the next event.
+  public private(set) var nextSeq = 0
+  /// What the guard found at the last decision, before anything came of it.
+  private(set) var breachAtDecision: GuardBreach?
+  private(set) var record: RunRecord
+
+  /// Nothing has happened yet.
+  ///
+  /// - Parameter agent: the agent that is to go on. Its guard watches what is taken in here too.
+  public init(for agent: AgentDefinition) { record = RunRecord(runGuard: agent.runGuard) }
+
+  /// Takes in the next event of the run, in log order.
+  ///
+  /// - Throws: `PayloadError` where the event's data are not what its type promises.
+  /// - Complexity: as living it. Memory is bounded by what the state retains.
+  public mutating func take(_ event: Event) throws(PayloadError) {
+    try progress.observe(event)
+    state.apply(event)
+    record.take(event, leaving: state)
+    nextSeq = event.seq + 1
+    if event.type == .decision { breachAtDecision = record.runGuard?.breach() }
+  }
+
+  /// Whether nothing more can come of the run without a resume.
+  public var isStopped: Bool { progress.isStopped }
+}
+
+/// What a run keeps of its events beside its state.
+struct RunRecord: Sendable {
+  /// Sees what is recorded; `nil` where nobody watches.
+  private(set) var runGuard: (any RunGuard)?
+  /// Events whose data a later context may show; dropped once the state no longer names them.
+  private var events: [Int: Event] = [:]
+  private var keptSeqs: [Int] = []
+
+  init(runGuard: (any RunGuard)?) { self.runGuard = runGuard }
+
+  /// An earlier event that the state's observations name.
+  func event(at seq: Int) -> Event? { events[seq] }
+
+  /// Takes in an event that was applied to the state.
+  mutating func take(_ event: Event, leaving state: AgentState) {
+    runGuard?.observe(event)
+    keep(event, state)
+  }
+
+  private mutating func keep(_ event: Event, _ state: AgentState) {
+    switch event.type {
+    case .modelResult, .decision, .toolResult, .humanReplied, .memoryRead, .policyDecision,
+      .approval,
+      .runResumed:
+      events[event.seq] = event
+      keptSeqs.append(event.seq)
+    default: return
+    }
+    // An observation that fell out of the state is never looked up again. Observations stand in fold
+    // order, so a margin keeps those that a slow call let overtake.
+    guard keptSeqs.count > 3 * RecentObservations.limit else { return }
+    var needed = Set(state.observations.recent.map(\.seq))
+      .union(state.pendingCalls.compactMap { $0.result?.observation.seq })
+    // A decision is shown with what was said beside its calls, which stands in its reply; the
+    // decision of the newest reply is still to come.
+    needed.insert(event.seq)
+    for seq in needed {
+      if let reply = events[seq]?.data["modelResult"]?.intValue { needed.insert(reply) }
+    }
+    keptSeqs.removeAll { seq in
+      guard !needed.contains(seq) else { return false }
+      events[seq] = nil
+      return true
+    }
+  }
+}

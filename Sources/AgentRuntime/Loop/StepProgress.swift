@@ -1,0 +1,247 @@
+public import AgentTrace
+
+/// How far a run has come in its current step, by the events of that step alone.
+///
+/// A run that goes on from its log, resumed or forked, needs to know what is recorded already: that is
+/// never made again. State says what the run is; this says where in the loop it stands. It is a fold
+/// like state, and keeps one packet, one reply and the calls of one decision.
+public struct StepProgress: Sendable, Hashable {
+  /// The step of the last event; 0 before the first.
+  public private(set) var step = 0
+  /// Notes that were read before the first step.
+  public private(set) var notesRead = 0
+  /// Context packets of the step: one for each try.
+  public private(set) var tryNumber = 0
+  /// The packet of the current try.
+  public private(set) var packet: ContextPacket?
+  /// How often the model was asked with that packet.
+  public private(set) var attempt = 0
+  /// What it replied, if it did.
+  public private(set) var reply: JSONValue?
+  /// The number of the event that holds the reply.
+  public private(set) var replySeq: Int?
+  /// What the reply was read as.
+  public private(set) var decision: Decision?
+  /// The number of the decision's event.
+  public private(set) var decisionSeq: Int?
+  /// Whether a person has answered the question that the decision asked.
+  public private(set) var isAnswered = false
+  /// Whether the last event is a `stop`.
+  public private(set) var isStopped = false
+  /// The call that a person was last asked about and answered; `nil` again once the run was resumed,
+  /// because whoever was silent then may speak now.
+  public private(set) var lastApproved: String?
+  /// Whether the run was resumed since the decision.
+  public private(set) var isResumed = false
+
+  private var calls: [CallProgress] = []
+
+  /// Before the first event.
+  public init() {}
+
+  /// What is recorded of a call of the current decision.
+  public subscript(callId: String) -> CallProgress {
+    calls.first { $0.callId.hasSameUTF8(as: callId) } ?? CallProgress(callId: callId)
+  }
+
+  var hasValidDecision: Bool {
+    switch decision {
+    case nil, .invalid: false
+    default: true
+    }
+  }
+
+  /// The same with nothing but the number of starts known of one call, because a person has spoken
+  /// about it anew.
+  func forgetting(_ callId: String) -> StepProgress {
+    var copy = self
+    for index in copy.calls.indices where copy.calls[index].callId.hasSameUTF8(as: callId) {
+      var call = CallProgress(callId: callId)
+      call.attempts = copy.calls[index].attempts
+      copy.calls[index] = call
+    }
+    return copy
+  }
+
+  /// What the run does next, in a word: for reports and tests. The loop looks at the parts.
+  public var next: Next {
+    if isStopped { return .nothing }
+    if step == 0 { return .notes }
+    guard packet != nil else { return .context }
+    guard let decision else { return reply == nil ? .model : .decision }
+    switch decision {
+    case .invalid: return .context
+    case .askHuman: return isAnswered ? .step : .person
+    case .answer, .stop: return .stop
+    case .tool(let proposed):
+      if proposed.contains(where: { self[$0.callId].verdict == nil && !self[$0.callId].isOver }) {
+        return .verdicts
+      }
+      let open = proposed.filter { !self[$0.callId].isOver }
+      if open.contains(where: { self[$0.callId].lastVerdict?.status != .approvalRequired }) {
+        return .results
+      }
+      return open.isEmpty ? .step : .approval
+    }
+  }
+
+  /// What a run does next.
+  public enum Next: String, Sendable, Hashable, CaseIterable {
+    /// It reads its notes and begins with the first step.
+    case notes
+    /// A packet for the model, or a stop where another try is not allowed.
+    case context
+    /// The model is asked.
+    case model
+    /// The reply is read.
+    case decision
+    /// Calls wait for their verdicts.
+    case verdicts
+    /// Calls wait for their results.
+    case results
+    /// Calls wait for a person.
+    case approval
+    /// A question waits for its answer.
+    case person
+    /// The next step, or a stop that the end of this one makes due.
+    case step
+    /// The stop that the decision asks for.
+    case stop
+    /// The run stands still.
+    case nothing
+  }
+}
+
+/// What is recorded of one call.
+public struct CallProgress: Sendable, Hashable {
+  /// See ``ProposedCall/callId``.
+  public var callId: String
+  /// The verdict that every call gets before any of its decision runs.
+  public internal(set) var verdict: Verdict?
+  /// What a person said last.
+  public internal(set) var approval: Approval?
+  /// The verdict that followed on what the person said.
+  public internal(set) var verdictAfterApproval: Verdict?
+  /// How often the tool was started.
+  public internal(set) var attempts = 0
+  /// The last start, while it has no result and no person was asked since.
+  public internal(set) var started: Start?
+  /// What became of the call.
+  public internal(set) var result: ToolResult?
+
+  /// When a tool was started, and how.
+  public struct Start: Sendable, Hashable {
+    /// From 1.
+    public var attempt: Int
+    /// Microseconds of active run time.
+    public var t: Int
+    /// What the tool was given to tell a second start from the first.
+    public var idempotencyKey: String
+  }
+
+  init(callId: String) { self.callId = callId }
+
+  /// The verdict that counts.
+  public var lastVerdict: Verdict? { approval == nil ? verdict : verdictAfterApproval ?? verdict }
+
+  /// Whether the call has its result.
+  public var isOver: Bool { result != nil }
+
+  /// Whether something of it shows that its decision was allowed to begin.
+  var hasBegun: Bool { attempts > 0 || approval != nil }
+
+  /// Whether it was never started and has no result.
+  var isOpen: Bool { started == nil && result == nil }
+
+  /// Whether the call was not begun for want of budget.
+  func wasRefused(because reason: String) -> Bool {
+    guard case .refused(let found) = result else { return false }
+    return found.hasSameUTF8(as: reason)
+  }
+
+  var hasFailed: Bool {
+    if case .error = result { true } else { false }
+  }
+}
+
+// MARK: - Fold
+
+extension StepProgress {
+  /// Takes in the next event. An event that says nothing about the loop changes nothing.
+  ///
+  /// - Throws: `PayloadError` where the event's data are not what its type promises: a run cannot go
+  ///   on from what cannot be read.
+  public mutating func observe(_ event: Event) throws(PayloadError) {
+    if event.type == .stop {
+      isStopped = true
+      return
+    }
+    if event.step > step { self = StepProgress(step: event.step) }
+    switch event.type {
+    case .memoryRead: if step == 0 { notesRead += 1 }
+    case .contextBuilt:
+      let packet = try ContextPacket(decoding: event.data)
+      self = StepProgress(step: step, tryNumber: tryNumber + 1)
+      self.packet = packet
+    case .modelResult: try observe(ModelResult(decoding: event.data), event.seq)
+    case .decision:
+      decision = try DecisionPayload(decoding: event.data).decision
+      decisionSeq = event.seq
+      calls = decision?.calls.map { CallProgress(callId: $0.callId) } ?? []
+    case .humanReplied: if case .askHuman = decision { isAnswered = true }
+    case .runResumed:
+      isStopped = false
+      isResumed = true
+      lastApproved = nil
+    case .policyDecision, .approval, .toolStarted, .toolResult: try observeCall(event)
+    default: break
+    }
+  }
+
+  private init(step: Int, tryNumber: Int = 0) {
+    self.step = step
+    self.tryNumber = tryNumber
+  }
+
+  private mutating func observe(_ result: ModelResult, _ seq: Int) {
+    guard result.purpose.hasSameUTF8(as: "decide") else { return }
+    attempt = max(attempt, result.attempt)
+    reply = result.reply
+    replySeq = result.reply == nil ? nil : seq
+  }
+
+  private mutating func observeCall(_ event: Event) throws(PayloadError) {
+    guard let callId = event.data["callId"]?.stringValue,
+      let index = calls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
+    else { return }
+    switch event.type {
+    case .policyDecision: calls[index].take(try Verdict(decoding: event.data))
+    case .approval:
+      calls[index].take(try Approval(decoding: event.data))
+      lastApproved = callId
+    case .toolStarted:
+      calls[index].take(try ToolStartedPayload(decoding: event.data), t: event.t)
+    default:
+      calls[index].result = try ToolResultPayload(decoding: event.data).result
+      calls[index].started = nil
+    }
+  }
+}
+
+extension CallProgress {
+  fileprivate mutating func take(_ verdict: Verdict) {
+    if approval == nil { self.verdict = verdict } else { verdictAfterApproval = verdict }
+  }
+
+  /// What a person says about a call that was started without a result is about starting it again.
+  fileprivate mutating func take(_ approval: Approval) {
+    self.approval = approval
+    verdictAfterApproval = nil
+    started = nil
+  }
+
+  fileprivate mutating func take(_ start: ToolStartedPayload, t: Int) {
+    attempts = max(attempts, start.attempt)
+    started = Start(attempt: start.attempt, t: t, idempotencyKey: start.idempotencyKey)
+  }
+}
