@@ -82,12 +82,19 @@ let package = Package(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
     .target(
       name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
+    .target(
+      name: "TraceDebugging",
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "TraceReplaying",
+        "TraceReporting",
+      ],
+      swiftSettings: library),
     .executableTarget(
       name: "agent-eval",
       dependencies: [
         "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
         "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning", "TraceIndexing",
-        "TraceImporting", "TraceReporting", argumentParser,
+        "TraceImporting", "TraceReporting", "TraceDebugging", argumentParser,
       ],
       swiftSettings: strict,
       // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names
@@ -160,6 +167,13 @@ let package = Package(
       name: "TraceReportingTests",
       dependencies: [
         "AgentTrace", "TraceStorage", "TraceJudging", "TraceReporting", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceDebuggingTests",
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "TraceReplaying",
+        "TraceReporting", "TraceDebugging", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

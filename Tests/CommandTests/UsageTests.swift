@@ -54,7 +54,9 @@ struct UsageTests {
       Mistake("show", says: "log"),
       Mistake("show", "a", "b", says: "b"),
       Mistake("replay", says: "log"),
-      Mistake("replay", "x", says: "--step"),
+      Mistake("replay", "x", "--json", says: "--step"),
+      Mistake("replay", "x", "--step", "1", "-c", "next", says: "goto"),
+      Mistake("replay", "x", "--commands", "a", "-c", "next", says: "either"),
       Mistake("replay", "x", "--step", "1", "--event", "1", says: "either"),
       Mistake("replay", "x", "--step", "one", says: "one"),
       Mistake("replay", "x", "--step=-1", says: "numbered from 0"),
@@ -160,6 +162,10 @@ struct UsageTests {
       Row("show", "Fixtures", status: 2, says: "Is a directory"),
       Row("show", "Package.swift", status: 2, says: "Package.swift"),
       Row("replay", "nowhere.jsonl.gz", "--step", "1", status: 2, says: "there is no such log"),
+      Row("replay", "nowhere.jsonl.gz", "-c", "next", status: 2, says: "there is no such log"),
+      Row(
+        "replay", "Fixtures/runs/tool-failure.jsonl.gz", "-c", "nxet", status: 2,
+        says: "did you mean “next”?"),
       Row(
         "replay", "Fixtures/runs/tool-failure.jsonl.gz", "--step", "1", status: 0, says: "step 1"),
       Row(

@@ -35,15 +35,19 @@ public struct Timeline {
     return lines
   }
 
-  /// What one line says.
-  struct Entry {
-    var label: String
-    var role: Painter.Role
-    var text: String
+  /// What one line says. The texts are as the trace has them: nothing is made visible yet.
+  public struct Entry: Sendable {
+    /// What happened, in one word of ours.
+    public var label: String
+    /// What the label is.
+    public var role: Painter.Role
+    /// What it was about.
+    public var text: String
     /// Stands at the end, however long the text.
-    var tail = ""
+    public var tail = ""
 
-    init(_ label: String, _ role: Painter.Role, _ text: String, tail: String = "") {
+    /// Nothing is checked.
+    public init(_ label: String, _ role: Painter.Role, _ text: String, tail: String = "") {
       self.label = label
       self.role = role
       self.text = text
@@ -71,6 +75,11 @@ public struct Timeline {
   }
 
   // MARK: What each event says
+
+  /// What an event says, line by line; nothing where other lines tell of it.
+  public static func entries(for event: Event) -> [Entry] {
+    Timeline(painter: Painter(isColoured: false)).tell(event)
+  }
 
   /// Nothing where other lines tell of the event. The texts are as the trace has them.
   func tell(_ event: Event) -> [Entry] {

@@ -3,14 +3,17 @@ import ArgumentParser
 import TraceReplaying
 import TraceReporting
 
-/// Prints one step of a run and the state it left.
+/// Steps through a run, or prints one of its steps and the state it left.
 struct Replay: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",
-    abstract: "Replay a recorded run to one of its steps.",
+    abstract: "Replay a recorded run, step by step or to one of its steps.",
     discussion: """
-      Prints what the model saw at that step, what it decided, the verdicts and results, and the \
-      state after it, folded from the log's events alone.
+      Opens a debugger on a terminal; elsewhere, or with --commands or -c, it takes commands line by \
+      line ("help" lists them) and ends with 2 at the first that cannot be followed.
+
+      With --step or --event it prints what the model saw at that step, what it decided, the verdicts \
+      and results, and the state after it, folded from the log's events alone.
       """)
 
   @Argument(help: "A run log.")
@@ -25,16 +28,29 @@ struct Replay: ParsableCommand {
   @Flag(help: "Print the step as one JSON object.")
   var json = false
 
+  @OptionGroup var debugging: DebugOptions
+
   func validate() throws {
-    guard (step == nil) != (event == nil) else {
+    guard step == nil || event == nil else {
       throw ValidationError("Give either --step N or --event SEQ.")
+    }
+    if printsStep {
+      if debugging.isGiven {
+        throw ValidationError("Commands do not go with --step and --event; say “goto” instead.")
+      }
+    } else if json {
+      throw ValidationError("--json goes with --step N or --event SEQ.")
     }
     guard step ?? event ?? 0 >= 0 else {
       throw ValidationError("Steps and events are numbered from 0.")
     }
   }
 
+  /// Whether one step is printed, rather than the run stepped through.
+  private var printsStep: Bool { step != nil || event != nil }
+
   func run() throws {
+    guard printsStep else { return try Debugging(log: log).start(debugging) }
     let replay =
       if let event {
         try StepReplay(ofEvent: event, in: log)

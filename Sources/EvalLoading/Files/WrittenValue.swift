@@ -1,0 +1,27 @@
+public import AgentTrace
+
+/// A single value as a person writes it: YAML, and so also JSON.
+public enum WrittenValue {
+  /// Reads a value from a text.
+  ///
+  /// - Parameter name: what the text is called in diagnostics.
+  public static func read(_ text: String, named name: String) -> Loaded<JSONValue> {
+    loaded(SourceDocument(Array(text.utf8), path: name))
+  }
+
+  /// Reads the value that a file holds.
+  public static func load(_ path: String) -> Loaded<JSONValue> {
+    loaded(SourceDocument(path: path))
+  }
+
+  private static func loaded(_ document: SourceDocument) -> Loaded<JSONValue> {
+    var diagnostics = document.diagnostics
+    if !diagnostics.hasErrors, document.roots.count != 1 {
+      diagnostics.append(
+        Diagnostic(
+          .error, path: document.path,
+          message: "one value is expected, not \(document.roots.count)"))
+    }
+    return Loaded(document.roots.first?.value, diagnostics)
+  }
+}

@@ -1,0 +1,424 @@
+public import AgentTrace
+import Glibc
+import TraceReplaying
+public import TraceStorage
+
+/// A place in a recorded run: one event is selected, and one can go on from there in either direction.
+///
+/// Holds a window of events around the selected one and a few states within it. What is outside is
+/// read again from the checkpoint before it, so that memory does not grow with the log. Follows a log
+/// that is still being written. Where a log is damaged or torn, the run ends before that place, and
+/// ``note`` says so.
+///
+/// Not for several threads at once.
+public final class RunCursor {
+  /// One event of the window.
+  struct Slot {
+    var seq: Int
+    var step: Int
+    var type: EventType
+    /// What of the event fits into one row; kept when the event itself is not.
+    var row: EventRow
+    /// Bytes of the event in memory, roughly.
+    var bytes: Int
+    var event: Event?
+  }
+
+  /// The log, as it was asked for.
+  public let path: String
+  /// How many events around the selected one are wanted in the window, for a screen to show.
+  public var margin = 0
+  /// Events of a window in memory take about so much together; the selected one is kept in any case.
+  private let budgetBytes = 3 << 20
+  private let slotLimit = 512
+  /// A state is kept after every so many events of the window.
+  private let stateInterval = 16
+
+  private var reader: LogReader?
+  private(set) var slots: [Slot] = []
+  private var index = 0
+  /// States after some events of the window, in the order of their numbers.
+  private var states: [(seq: Int, state: AgentState)] = []
+  /// The state behind the last slot.
+  private var readState = AgentState()
+  /// What keeps the reader from going on; `nil` where nothing did.
+  private var fault: LogError?
+  /// How the log ends, once that was seen.
+  public private(set) var ending: LogReader.Ending?
+  private var stamp: FileStamp?
+  private var end: (seq: Int, step: Int)?
+
+  /// Opens a log at its first event.
+  ///
+  /// - Throws: `LogError` where the file is not there or holds no event that can be read.
+  public init(path: String) throws(LogError) {
+    self.path = path
+    stamp = FileStamp(path: path)
+    try load(around: 0)
+    guard !slots.isEmpty else {
+      throw fault
+        ?? LogError(.badLine("the log holds no event"), path: path, offset: 0, intactEvents: 0)
+    }
+  }
+
+  // MARK: What is selected
+
+  private var slot: Slot { slots[index] }
+
+  /// The number of the selected event.
+  public var seq: Int { slot.seq }
+
+  /// The step of the selected event.
+  public var step: Int { slot.step }
+
+  /// The selected event.
+  public var event: Event {
+    if let event = slot.event { return event }
+    // The window gave it up for larger ones.
+    try? load(around: seq)
+    return slot.event
+      ?? Event(seq: slot.seq, step: slot.step, type: slot.type, runId: "", data: [:])
+  }
+
+  /// The state after the selected event.
+  ///
+  /// - Complexity: a few events to fold, or what stands between it and the checkpoint before it.
+  public var state: AgentState {
+    if let state = stateInWindow() { return state }
+    try? load(around: seq)
+    return stateInWindow() ?? readState
+  }
+
+  private func stateInWindow() -> AgentState? {
+    guard let place = states.lastIndex(where: { $0.seq <= seq }) else { return nil }
+    var state = states[place].state
+    let known = states[place].seq
+    guard known != seq else { return state }
+    for slot in slots[...index] where slot.seq > known {
+      guard let event = slot.event else { return nil }
+      state.apply(event)
+    }
+    states.insert((seq, state), at: place + 1)
+    return state
+  }
+
+  /// What there is to be said of the log's end; `nil` for a log that is whole, as far as is known.
+  public var note: String? {
+    if let fault { return "\(fault)" }
+    switch ending {
+    case .unfinished: return "the log is unfinished: a writer holds it or left it behind"
+    case .torn(let offset): return "the log is unfinished and its end is torn at byte \(offset)"
+    case .closed, nil: return nil
+    }
+  }
+
+  /// Whether damage ends the run before the log does.
+  public var isDamaged: Bool { fault != nil }
+
+  /// Whether the selected event is the last that could be read when the end was last seen.
+  public var isAtEnd: Bool { index == slots.count - 1 && (ending != nil || fault != nil) }
+
+  // MARK: Going
+
+  /// Goes to the next event; false at the last.
+  public func next() throws -> Bool {
+    if index + 1 >= slots.count { try readOn() }
+    guard index + 1 < slots.count else { return false }
+    index += 1
+    if slots.count - index <= margin { try readOn(margin) }
+    trim()
+    return true
+  }
+
+  /// Goes to the event before; false at the first.
+  public func back() throws -> Bool {
+    if index == 0, slots[0].seq > 0 { try load(around: slots[0].seq) }
+    guard index > 0 else { return false }
+    index -= 1
+    if index < margin, slots[0].seq > 0 { try load(around: seq) }
+    return true
+  }
+
+  /// Goes to an event. Where the log has a hole there, to the first event behind it.
+  ///
+  /// - Throws: `ReplayError` where the log does not hold it; the selected event stays then.
+  public func go(to seq: Int) throws {
+    if let place = slots.firstIndex(where: { $0.seq >= seq }), slots[0].seq <= seq || place > 0,
+      slots[place].event != nil,
+      place >= margin || slots[0].seq == 0
+    {
+      index = place
+      if slots.count - index <= margin { try readOn(margin) }
+      return
+    }
+    let here = self.seq
+    try load(around: seq)
+    guard let last = slots.last, last.seq >= seq, seq >= 0 else {
+      let last = try self.last().seq
+      try load(around: here)
+      throw ReplayError(code: .noSuchEvent(seq, last: last), path: path)
+    }
+  }
+
+  /// Goes to the first event of a step.
+  ///
+  /// - Throws: `ReplayError` where the log does not hold the step; the selected event stays then.
+  public func go(toStep step: Int) throws {
+    guard let seq = try firstSeq(ofStep: step) else {
+      throw ReplayError(code: .noSuchStep(step, last: try last().step), path: path)
+    }
+    try go(to: seq)
+  }
+
+  /// Goes to the last event that can be read.
+  public func goToEnd() throws { try go(to: last().seq) }
+
+  /// Goes to the first event of the next step that has any; false where there is none.
+  public func nextStep() throws -> Bool {
+    let (seq, step) = (self.seq, self.step)
+    // A step is rarely longer than the window; beyond that its end is searched for.
+    for _ in 0..<slotLimit {
+      guard try next() else {
+        try go(to: seq)
+        return false
+      }
+      if self.step > step { return true }
+    }
+    var reader = try self.reader(before: self.seq)
+    while let head = try head(of: &reader) {
+      guard case .event(let found, let number, _) = head, number > step, found > seq else {
+        continue
+      }
+      try go(to: found)
+      return true
+    }
+    try go(to: seq)
+    return false
+  }
+
+  /// Goes to the first event of this step, or from there to that of the step before; false at the
+  /// first event of all.
+  public func previousStep() throws -> Bool {
+    let (here, step) = (seq, step)
+    if let first = try firstSeq(ofStep: step), first < here {
+      try go(to: first)
+      return true
+    }
+    guard try back() else { return false }
+    if let first = try firstSeq(ofStep: self.step), first < seq { try go(to: first) }
+    return true
+  }
+
+  /// The number and the step of the last event that can be read.
+  ///
+  /// - Complexity: for a closed log a small read for each of its blocks, and what stands behind the
+  ///   last checkpoint; known from then on.
+  public func last() throws -> (seq: Int, step: Int) {
+    if let end { return end }
+    var found = (seq: seq, step: step)
+    var reader = try self.reader(before: .max)
+    while let head = try head(of: &reader) {
+      if case .event(let seq, let step, _) = head { found = (seq, step) }
+    }
+    end = found
+    return found
+  }
+
+  /// The first event of a step; `nil` where there is none.
+  func firstSeq(ofStep step: Int) throws -> Int? {
+    if slots[0].step < step || slots[0].seq == 0,
+      let slot = slots.first(where: { $0.step >= step })
+    {
+      return slot.step == step ? slot.seq : nil
+    }
+    var reader = try LogReader(path: path)
+    if let near = try? LogReader(path: path, startingAtCheckpointBeforeStep: step) { reader = near }
+    while let head = try head(of: &reader) {
+      guard case .event(let seq, let number, _) = head, number >= step else { continue }
+      return number == step ? seq : nil
+    }
+    return nil
+  }
+
+  // MARK: A log that is being written
+
+  /// Looks whether the log has changed, and takes up what came; true where it has.
+  ///
+  /// - Complexity: nothing but a look at the file where it has not changed.
+  public func refresh() -> Bool {
+    let now = FileStamp(path: path)
+    guard now != stamp else { return false }
+    let before = (slots, index, states, readState, ending, fault)
+    stamp = now
+    end = nil
+    let here = seq
+    do {
+      try load(around: here)
+      if slots.contains(where: { $0.seq == here }) { return true }
+    } catch {}
+    // A writer is between two names, or cuts a torn end: what was seen stays until it has settled.
+    (slots, index, states, readState, ending, fault) = before
+    reader = nil
+    stamp = nil
+    return false
+  }
+
+  /// Whether the log may still grow: it was not closed when its end was last seen.
+  public var mayGrow: Bool { ending.map { $0 != .closed } ?? path.hasSuffix(".open") }
+
+  // MARK: The window
+
+  /// Reads a window around an event. Where the log ends before it, the last event is selected.
+  private func load(around seq: Int) throws(LogError) {
+    let before = max(margin, 64)
+    let first = max(0, seq - before)
+    var reader = try self.reader(before: first)
+    slots = []
+    states = []
+    index = 0
+    readState = reader.startState
+    fault = nil
+    ending = nil
+    while let head = try step(&reader) {
+      guard case .event(let number, _, _) = head else { continue }
+      guard number >= first else {
+        guard read({ () throws(LogError) in try reader.fold(into: &readState) }) else { break }
+        continue
+      }
+      // The state before the window is the one to begin with.
+      if slots.isEmpty { states.append((number - 1, readState)) }
+      guard take(&reader) else { break }
+      if number < seq { index = slots.count } else { keepState() }
+      shrink()
+      if number >= seq + margin { break }
+    }
+    index = max(0, min(index, slots.count - 1))
+    self.reader = ending == nil && fault == nil ? reader : nil
+  }
+
+  /// Reads further events behind the window; at most so many.
+  private func readOn(_ count: Int = 1) throws(LogError) {
+    guard ending == nil, fault == nil, let last = slots.last else { return }
+    guard var reader else { return try load(around: last.seq) }
+    var left = count
+    while left > 0, let head = try step(&reader) {
+      guard case .event = head else { continue }
+      guard take(&reader) else { break }
+      left -= 1
+      shrink()
+    }
+    self.reader = ending == nil && fault == nil ? reader : nil
+  }
+
+  /// Steps a reader on; `nil` at the end of what can be read, of which it takes note.
+  private func step(_ reader: inout LogReader) throws(LogError) -> LineHead? {
+    do {
+      let head = try reader.advance()
+      if head == nil { ending = reader.ending }
+      return head
+    } catch {
+      guard error.isDamage else { throw error }
+      fault = error
+      return nil
+    }
+  }
+
+  /// Whether reading a line went well; takes note of what is wrong with it.
+  private func read(_ body: () throws(LogError) -> Void) -> Bool {
+    do {
+      try body()
+      return true
+    } catch {
+      fault = error
+      return false
+    }
+  }
+
+  /// Takes in the event that the reader stands on; false where it cannot be read.
+  private func take(_ reader: inout LogReader) -> Bool {
+    var event: Event?
+    guard
+      read({ () throws(LogError) in
+        guard case .event(let found) = try reader.line() else { return }
+        try reader.fold(into: &readState)
+        event = found
+      }), let event
+    else { return false }
+    slots.append(
+      Slot(
+        seq: event.seq, step: event.step, type: event.type, row: EventRow(event),
+        bytes: event.approximateBytes, event: event))
+    if event.seq.isMultiple(of: stateInterval) { keepState() }
+    return true
+  }
+
+  private func keepState() {
+    guard let seq = slots.last?.seq, states.last.map({ $0.seq < seq }) ?? true else { return }
+    states.append((seq, readState))
+  }
+
+  /// Gives up events beyond the budget, those first that are farthest from the selected one.
+  private func shrink() {
+    var bytes = slots.reduce(0) { $0 + ($1.event == nil ? 0 : $1.bytes) }
+    guard bytes > budgetBytes else { return }
+    for place in slots.indices where bytes > budgetBytes && place != index {
+      guard place < index || place > index + 1, place < slots.count - 1,
+        slots[place].event != nil
+      else { continue }
+      slots[place].event = nil
+      bytes -= slots[place].bytes
+    }
+  }
+
+  /// Forgets what stands far before the selected event.
+  private func trim() {
+    guard slots.count > slotLimit else { return }
+    let count = min(slots.count - slotLimit / 2, max(0, index - slotLimit / 4))
+    guard count > 0, let place = states.lastIndex(where: { $0.seq < slots[count].seq }) else {
+      return
+    }
+    // The states that stay begin with one that stands before the first event that stays.
+    let kept = slots.firstIndex { $0.seq > states[place].seq } ?? 0
+    guard kept > 0 else { return }
+    slots.removeFirst(kept)
+    index -= kept
+    states.removeFirst(place)
+  }
+
+  // MARK: Reading beside the window
+
+  /// A reader at the checkpoint before an event; where that cannot be had, at the beginning.
+  func reader(before seq: Int) throws(LogError) -> LogReader {
+    do { return try LogReader(path: path, startingAtCheckpointBefore: max(0, seq)) } catch {
+      guard error.isDamage else { throw error }
+      return try LogReader(path: path)
+    }
+  }
+
+  /// The next line's head; damage ends the reading like the end of the log.
+  func head(of reader: inout LogReader) throws(LogError) -> LineHead? {
+    do { return try reader.advance() } catch {
+      guard error.isDamage else { throw error }
+      return nil
+    }
+  }
+}
+
+/// What changes when a log does: also its name, from `.open` to the plain one.
+struct FileStamp: Equatable {
+  var device, inode: UInt64
+  var size, seconds, nanoseconds: Int
+
+  init?(path: String) {
+    var status = stat()
+    if stat(path, &status) != 0 {
+      guard path.hasSuffix(LogFormat.suffix), stat(path + LogFormat.openSuffix, &status) == 0
+      else { return nil }
+    }
+    device = UInt64(status.st_dev)
+    inode = UInt64(status.st_ino)
+    size = Int(status.st_size)
+    seconds = status.st_mtim.tv_sec
+    nanoseconds = status.st_mtim.tv_nsec
+  }
+}

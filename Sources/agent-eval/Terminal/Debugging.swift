@@ -1,0 +1,108 @@
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import Glibc
+import TraceDebugging
+import TraceReporting
+
+/// Steps through a run: on a terminal with the whole screen, else by commands.
+struct Debugging {
+  let log: String
+  /// The event to begin at; `nil` for the first.
+  var firstEvent: Int?
+
+  /// Steps through the run as the options say, or with whoever sits at the terminal.
+  func start(_ options: DebugOptions) throws {
+    let session = try open()
+    if !options.text.isEmpty {
+      let commands = options.text.flatMap(DebugSession.commands(in:))
+      try follow(commands.filter { !$0.isEmpty }, session)
+    } else if let file = options.commands {
+      greet(session)
+      try follow(linesOf: file, session, repeatsEmpty: false)
+    } else if Screen.canAsk, Screen.canBeDrawnOn {
+      try FullScreenLoop(session).run()
+    } else {
+      greet(session)
+      try follow(linesOf: "-", session, repeatsEmpty: true)
+    }
+  }
+
+  /// Opens the log at the event to begin at.
+  func open() throws -> DebugSession {
+    let cursor = try RunCursor(path: log)
+    if let firstEvent { try cursor.go(to: firstEvent) }
+    return DebugSession(cursor, readValue: Self.readValue)
+  }
+
+  /// A value as it stands in a command: YAML on one line, or a file behind `@`. Of a case file it is
+  /// what the case expects.
+  private static func readValue(_ text: String) throws -> JSONValue {
+    struct Mistake: Error, CustomStringConvertible { var description: String }
+    let isFile = text.hasPrefix("@")
+    let loaded =
+      isFile
+      ? WrittenValue.load(String(text.dropFirst())) : WrittenValue.read(text, named: "break when")
+    guard let value = loaded.value else {
+      throw Mistake(description: loaded.diagnostics.map(\.description).joined(separator: "\n"))
+    }
+    return isFile ? value["expected"] ?? value : value
+  }
+
+  // MARK: Commands
+
+  private func greet(_ session: DebugSession) { tell(session.greeting()) }
+
+  private func tell(_ lines: [TextLine]) {
+    let (painter, width) = (Screen.painter, Screen.width)
+    Output.lines(lines.flatMap { $0.wrapped(columns: width) }.map { $0.painted(by: painter) })
+  }
+
+  /// Follows commands that were given; a wrong one is the end, with 2.
+  func follow(_ commands: [String], _ session: DebugSession) throws {
+    for command in commands where !session.hasQuit && !Output.hasEnded {
+      Output.line("> " + Visible.line(command))
+      tell(try session.execute(command))
+    }
+  }
+
+  /// Follows the lines of a file or of standard input.
+  ///
+  /// - Parameter repeatsEmpty: whether an empty line says the command before it again.
+  private func follow(
+    linesOf path: String, _ session: DebugSession, repeatsEmpty: Bool
+  ) throws {
+    var input = try LineInput(path: path)
+    let asks = path == "-" && Screen.canAsk
+    while !session.hasQuit {
+      if asks { Output.prompt("> ") }
+      let lines = try input.next { Output.hasEnded }
+      if lines.isEmpty { return }
+      for line in lines where !session.hasQuit {
+        let text = String(decoding: line.bytes, as: UTF8.self)
+        if text.hasPrefix("#") { continue }
+        var commands = DebugSession.commands(in: text)
+        if commands.count > 1 || !repeatsEmpty { commands.removeAll(where: \.isEmpty) }
+        guard asks else {
+          try follow(commands, session)
+          continue
+        }
+        do {
+          for command in commands { tell(try session.execute(command)) }
+        } catch {
+          // Whoever sits there reads it and says something else.
+          Output.error(Visible.lines("\(error)").joined(separator: "\n"))
+        }
+      }
+    }
+  }
+}
+
+extension Screen {
+  /// Whether the terminal knows more than lines.
+  fileprivate static var canBeDrawnOn: Bool {
+    guard let name = getenv("TERM") else { return false }
+    return !["", "dumb"].contains(String(cString: name))
+  }
+}
