@@ -116,8 +116,15 @@ extension RecordedStep {
     guard let index = results[callId],
       let payload = try? ToolResultPayload(decoding: events[index].data)
     else { return nil }
-    if case .refused = payload.result { return nil }
-    return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
+    switch payload.result {
+    case .refused: return nil
+    case .error where signal != nil:
+      // Not tried again for the signal, perhaps: so it comes behind all that were before the signal.
+      let elapsed = RecordedTime.limit / 2 + elapsed(to: events[index])
+      return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed)
+    default:
+      return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
+    }
   }
 
   /// What a person said to a call that waited; `nil` where nobody answered, or that is not recorded.
@@ -136,27 +143,33 @@ extension RecordedStep {
     return PersonAnswer(text: text, by: reply.by ?? "")
   }
 
-  /// The signal that ended the run in this step, and the position among its events of the last one
-  /// that the run would not have made after it; -1 where it made none such. `nil` for any other end.
-  ///
-  /// A run looks for a signal before each step and each approval, after the calls of a decision, and
-  /// before anything is tried again. Whatever it made from that event on, it made also with the signal
-  /// there, so the signal may come in as soon as that event is made.
-  var cancellation: (signal: String, after: Int)? {
+  /// Whether a person spoke, whatever is left of it.
+  var holdsWords: Bool { words != nil }
+
+  /// The signal that ended the run in this step; `nil` for any other end.
+  var signal: String? {
     guard case .stop? = ending, let last = events.last, last.type == .stop,
       let stop = try? Stop(decoding: last.data), stop.reason == .cancelled
     else { return nil }
     let prefix = StopDetail.signal("")
     let detail = stop.detail ?? ""
-    let signal = detail.hasPrefix(prefix) ? String(detail.dropFirst(prefix.count)) : detail
-    let after = events.lastIndex { event in
-      switch event.type {
-      case .contextBuilt, .approval: true
-      case .toolStarted, .modelResult: event.data["attempt"]?.intValue ?? 1 > 1
-      default: false
-      }
+    return detail.hasPrefix(prefix) ? String(detail.dropFirst(prefix.count)) : detail
+  }
+
+  /// How many events of the step no run makes any more once it has seen a signal.
+  var eventsBeforeSignal: Int { events.count(where: Self.isBeforeSignal) }
+
+  /// Whether a run that makes this event has seen no signal so far.
+  ///
+  /// It looks for one before each step and each approval, after the calls of a decision, and before
+  /// anything is tried again. So a signal may come in as soon as the last such event is made: whatever
+  /// the recorded run made from there on, it makes also with the signal there.
+  static func isBeforeSignal(_ event: Event) -> Bool {
+    switch event.type {
+    case .contextBuilt, .approval: true
+    case .toolStarted, .modelResult: event.data["attempt"]?.intValue ?? 1 > 1
+    default: false
     }
-    return (signal, after ?? -1)
   }
 }
 

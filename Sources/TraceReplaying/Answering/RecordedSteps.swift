@@ -71,6 +71,16 @@ public final class RecordedSteps: Sendable {
     }
   }
 
+  /// The event behind the run's stop, read only now; `nil` where the log ends there.
+  ///
+  /// - Throws: `LogError` where the log is damaged there.
+  func eventBehindStop() throws -> Event? {
+    try state.withLock { state in
+      guard state.ending == .stop else { return nil }
+      return try state.reader.next()
+    }
+  }
+
   /// The step that reading has come to; `nil` behind the end.
   public var current: RecordedStep? { state.withLock { $0.current } }
 
@@ -147,6 +157,8 @@ public struct RecordingError: Error, Hashable, Sendable {
     case imported(format: String?)
     /// A step that holds more than is kept in memory.
     case stepTooLarge(Int)
+    /// What a person said in this step is cut or lost, so that nobody can say it again.
+    case wordsLost(step: Int)
   }
 
   /// What is wrong.
@@ -165,6 +177,9 @@ extension RecordingError: CustomStringConvertible {
       "\(path): the log was imported\(format.map { " from \($0)" } ?? ""): it holds no context "
         + "packets and replies of this runtime, so it cannot be run again. "
         + "Look at it with replay --step or show."
+    case .wordsLost(let step):
+      "\(path): step \(step): what a person said there is not whole in the log, so the run cannot be "
+        + "made again from there on."
     case .stepTooLarge(let step):
       "\(path): step \(step) holds more than \(RecordedSteps.stepLimitBytes >> 20) MiB or "
         + "\(RecordedSteps.stepLimitEvents) events; a step is kept in memory while it is run again."

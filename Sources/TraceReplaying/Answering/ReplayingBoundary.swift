@@ -37,6 +37,8 @@ public final class ReplayingBoundary: Boundary {
   private struct State {
     /// How many events were made.
     var made = 0
+    /// Of those of the last step, how many a run does not make once it has seen a signal.
+    var beforeSignal = (step: 0, count: 0)
     var unanswered: [Unanswered] = []
     var failure: (any Error)?
   }
@@ -51,7 +53,7 @@ public final class ReplayingBoundary: Boundary {
   /// Answers from a recording at its beginning.
   public init(_ steps: RecordedSteps) {
     self.steps = steps
-    cancelWhereItWas(before: 0)
+    cancelWhereItWas(step: 0, count: 0)
   }
 
   /// What the run is to be started with, so that it is the recorded one again.
@@ -66,11 +68,13 @@ public final class ReplayingBoundary: Boundary {
 
   /// Says that an event was made. Pass it to `Runtime.run(_:into:observe:)` as `observe`.
   public func follow(_ event: Event) {
-    let made = state.withLock { state in
+    let before = state.withLock { state in
       state.made += 1
-      return state.made
+      if state.beforeSignal.step != event.step { state.beforeSignal = (event.step, 0) }
+      if RecordedStep.isBeforeSignal(event) { state.beforeSignal.count += 1 }
+      return state.beforeSignal
     }
-    cancelWhereItWas(before: made)
+    cancelWhereItWas(step: before.step, count: before.count)
   }
 
   /// What the log could not answer, in the order of asking.
@@ -121,7 +125,15 @@ public final class ReplayingBoundary: Boundary {
 
   /// `nil` where the log holds no answer, as when nobody was there.
   public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
-    steps.current?.personAnswer
+    guard let step = steps.current else { return nil }
+    if let answer = step.personAnswer { return answer }
+    if step.holdsWords {
+      state.withLock {
+        $0.failure =
+          $0.failure ?? RecordingError(code: .wordsLost(step: step.step), path: steps.path)
+      }
+    }
+    return nil
   }
 
   private func note(_ request: Unanswered) { state.withLock { $0.unanswered.append(request) } }
@@ -133,11 +145,11 @@ public final class ReplayingBoundary: Boundary {
     }
   }
 
-  private func cancelWhereItWas(before made: Int) {
-    guard cancellation.signal == nil, let step = steps.current, let end = step.cancellation,
-      made == step.start + end.after + 1
+  private func cancelWhereItWas(step number: Int, count: Int) {
+    guard cancellation.signal == nil, let step = steps.current, step.step == number,
+      let signal = step.signal, step.eventsBeforeSignal == count
     else { return }
-    cancellation.cancel(signal: end.signal)
+    cancellation.cancel(signal: signal)
   }
 
   /// The recorded moment of the event that is made next; behind the end that of the last one.

@@ -1,0 +1,162 @@
+import AgentRuntime
+import AgentTrace
+
+/// Compares each event with the recorded one as it is made, and ends the run at the first difference.
+///
+/// Calls and results have no order among those between two other events: each is compared with the
+/// next recorded event of its call.
+final class ComparingSink: EventSink {
+  /// What ends a run before its stop.
+  enum Interruption: Error {
+    case diverged(Difference)
+    /// The recording holds nothing more, and has no stop.
+    case endOfRecording
+  }
+
+  /// Two things that should be the same.
+  struct Difference {
+    /// `nil` where the recording holds nothing more.
+    var recorded: Event?
+    /// `nil` where nothing more is made, or only asked for.
+    var now: Event?
+    var asked: ReplayingBoundary.Unanswered?
+    /// The recorded step it stands in.
+    var step: RecordedStep?
+    /// How many events were made again before.
+    var made: Int
+  }
+
+  private let boundary: ReplayingBoundary
+  /// How many events were made again.
+  private(set) var made = 0
+  private var step: RecordedStep?
+  /// The position in the step of the next event that has its place.
+  private var next = 0
+  /// Positions of the events of calls that stand before that one and were not made yet, by call.
+  private var open: [String: [Int]] = [:]
+  private var openCount = 0
+
+  init(_ boundary: ReplayingBoundary) { self.boundary = boundary }
+
+  func append(_ event: Event, isEffectAhead: Bool) throws {
+    if let failure = boundary.failure { throw failure }
+    try load()
+    for request in boundary.unanswered {
+      switch request.kind {
+      case .model: try end(with: request)
+      case .tool where event.data["callId"]?.stringValue == request.callId:
+        guard isAtTornEnd else { try end(with: request) }
+        return  // What came of the call was not recorded any more.
+      case .tool: break
+      }
+    }
+    if event.isOfCall {
+      try compareCall(event)
+    } else {
+      try compareInPlace(event)
+    }
+  }
+
+  /// What the recording holds that was not made; to be asked for when the run has ended.
+  func rest() throws -> Difference? {
+    if let failure = boundary.failure { throw failure }
+    try load()
+    return nextRecorded.map {
+      Difference(recorded: $0, now: nil, asked: nil, step: step, made: made)
+    }
+  }
+
+  // MARK: Comparing
+
+  private func compareCall(_ event: Event) throws {
+    let callId = event.data["callId"]?.stringValue ?? ""
+    guard let step, let position = open[callId]?.first else {
+      if isAtTornEnd { return }
+      throw difference(now: event)
+    }
+    let recorded = step.events[position]
+    guard ComparedData.areSame(recorded, event) else {
+      throw difference(recorded: recorded, now: event)
+    }
+    open[callId]?.removeFirst()
+    openCount -= 1
+    made += 1
+  }
+
+  private func compareInPlace(_ event: Event) throws {
+    guard openCount == 0, let step, next < step.events.count else {
+      if nextRecorded == nil, boundary.steps.ending != .stop { throw Interruption.endOfRecording }
+      throw difference(now: event)
+    }
+    let recorded = step.events[next]
+    guard ComparedData.areSame(recorded, event) else {
+      throw difference(recorded: recorded, now: event)
+    }
+    made += 1
+    next += 1
+    gather()
+  }
+
+  private func end(with request: ReplayingBoundary.Unanswered) throws -> Never {
+    var recorded = nextRecorded
+    if request.kind == .tool {
+      recorded =
+        step?.events.last {
+          $0.type == .toolStarted && $0.data["callId"]?.stringValue == request.callId
+        } ?? recorded
+    } else if recorded == nil, boundary.steps.ending != .stop {
+      throw Interruption.endOfRecording
+    }
+    throw Interruption.diverged(
+      Difference(recorded: recorded, now: nil, asked: request, step: step, made: made))
+  }
+
+  private func difference(recorded: Event? = nil, now: Event) -> Interruption {
+    .diverged(
+      Difference(
+        recorded: recorded ?? nextRecorded, now: now, asked: nil, step: step, made: made))
+  }
+
+  // MARK: The place in the recording
+
+  /// The first recorded event that was not made yet; `nil` behind the end.
+  private var nextRecorded: Event? {
+    guard let step else { return nil }
+    let waiting = open.values.lazy.compactMap(\.first).min()
+    guard let position = waiting ?? (next < step.events.count ? next : nil) else { return nil }
+    return step.events[position]
+  }
+
+  /// Whether the recording breaks off here, so that what calls came to may be missing from it.
+  private var isAtTornEnd: Bool {
+    guard let step else { return boundary.steps.ending != .stop }
+    guard next == step.events.count, let ending = step.ending else { return false }
+    return ending != .stop
+  }
+
+  /// Takes in the next step once all of this one was made; stays where there is none.
+  private func load() throws {
+    guard openCount == 0, next >= step?.events.count ?? 0,
+      let following = try boundary.steps.step(holding: made), following.start == made
+    else { return }
+    step = following
+    next = 0
+    gather()
+  }
+
+  /// Gathers the events of calls up to the next one that has its place.
+  private func gather() {
+    guard let step else { return }
+    open = [:]
+    while next < step.events.count, step.events[next].isOfCall {
+      open[step.events[next].data["callId"]?.stringValue ?? "", default: []].append(next)
+      openCount += 1
+      next += 1
+    }
+  }
+}
+
+extension Event {
+  /// Whether it tells of a call that runs beside others.
+  fileprivate var isOfCall: Bool { type == .toolStarted || type == .toolResult }
+}
