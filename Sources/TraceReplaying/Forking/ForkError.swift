@@ -32,6 +32,12 @@ public struct ForkError: Error, Hashable, Sendable {
   public var code: Code
   /// The log, as the caller named it.
   public var path: String
+
+  /// Nothing is checked.
+  public init(code: Code, path: String) {
+    self.code = code
+    self.path = path
+  }
 }
 
 extension ForkError: CustomStringConvertible {
