@@ -164,6 +164,9 @@ public struct ContextSettings: Sendable, Hashable {
   public var tokenBudget: Int
   /// How many observations a packet lists at most.
   public var observationLimit: Int
+  /// What is not put before the model though it could be, and why: for runs that ask what one item
+  /// changes. No agent file says it.
+  public var leftOut: [ContextItem] = []
 
   /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
   public init(tokenBudget: Int = 32_000, observationLimit: Int = 50) {

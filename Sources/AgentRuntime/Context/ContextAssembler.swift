@@ -22,7 +22,8 @@ public struct ContextAssembler: Sendable {
 
   /// The tools that the model is told of on a route.
   public func disclosedTools(route: String?) -> [ToolDefinition] {
-    tools.filter { $0.isDisclosed(on: route) }.map(\.definition)
+    tools.filter { $0.isDisclosed(on: route) && settings.reasonToLeaveOut($0.ref) == nil }
+      .map(\.definition)
   }
 
   /// The packet for the decision that follows `state`.
@@ -31,7 +32,7 @@ public struct ContextAssembler: Sendable {
   public func assemble(state: AgentState, lookup: EventLookup) -> ContextPacket {
     let route = state.policyContext["route"]?.stringValue
     let disclosed = disclosedTools(route: route)
-    var draft = Draft()
+    var draft = Draft(leavingOut: settings)
     draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
     draft.addTools(tools, route: route)
     draft.addTurns(Self.turns(of: state), budget: budget(beside: disclosed), lookup: lookup)
@@ -79,11 +80,21 @@ public struct ContextAssembler: Sendable {
 }
 
 extension ToolRegistration {
+  /// What a packet calls the tool.
+  var ref: String { "tool:\(definition.name)" }
+
   /// Whether the model is told of this tool on a route.
   func isDisclosed(on route: String?) -> Bool {
     guard let routes else { return true }
     guard let route else { return false }
     return routes.contains { $0.hasSameUTF8(as: route) }
+  }
+}
+
+extension ContextSettings {
+  /// Why an item is left out of every packet; `nil` where it is not.
+  func reasonToLeaveOut(_ ref: String) -> String? {
+    leftOut.first { $0.ref.hasSameUTF8(as: ref) }?.reason
   }
 }
 

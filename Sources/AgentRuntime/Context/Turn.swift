@@ -8,9 +8,12 @@ struct Turn {
     var event: Event?
     /// The reply that a decision was read from.
     var reply: Event?
+    /// Whether the model is not to see what it says.
+    let isLeftOut: Bool
 
-    init(observation: Observation, lookup: EventLookup) {
+    init(observation: Observation, isLeftOut: Bool, lookup: EventLookup) {
       self.observation = observation
+      self.isLeftOut = isLeftOut
       event = lookup(observation.seq)
       if event?.type == .decision, let seq = event?.data["modelResult"]?.intValue {
         reply = lookup(seq)
@@ -23,21 +26,26 @@ struct Turn {
   let messages: [JSONValue]
 
   /// Looks up what was observed.
-  init(_ observations: [Observation], lookup: EventLookup) {
-    parts = observations.map { Part(observation: $0, lookup: lookup) }
+  init(_ observations: [Observation], leavingOut settings: ContextSettings, lookup: EventLookup) {
+    parts = observations.map {
+      Part(
+        observation: $0, isLeftOut: settings.reasonToLeaveOut($0.id) != nil, lookup: lookup)
+    }
     messages = parts.compactMap(\.message)
   }
 
   /// Ids of results that an answer may cite.
   var evidenceRefs: [String] {
-    parts.filter { $0.event?.type == .toolResult && $0.event?.data["status"] == "ok" }
-      .map(\.observation.id)
+    parts.filter {
+      !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
+    }
+    .map(\.observation.id)
   }
 
   /// Notes that were read, as `scope/key`.
   var memoryRefs: [String] {
     parts.compactMap { part in
-      guard part.event?.type == .memoryRead, let data = part.event?.data,
+      guard !part.isLeftOut, part.event?.type == .memoryRead, let data = part.event?.data,
         let note = try? MemoryNote(decoding: data)
       else { return nil }
       return "\(note.scope)/\(note.key)"
@@ -48,6 +56,8 @@ struct Turn {
 extension Turn.Part {
   /// How the model is shown this; `nil` for what is told in another way.
   var message: JSONValue? {
+    // A call must have its result, so that of a result the place stays.
+    if isLeftOut { return event?.type == .toolResult ? placeOfResult : nil }
     guard let event else {
       return Self.text("user", "[\(observation.id) is no longer in the log] \(observation.summary)")
     }
@@ -62,6 +72,12 @@ extension Turn.Part {
       return Self.text("system", "Memory \(note.scope)/\(note.key): \(value ?? "nothing")")
     default: return nil  // A refused result tells of its verdict; a resume is no news to a model.
     }
+  }
+
+  private var placeOfResult: JSONValue {
+    Self.message(
+      "tool",
+      [["type": "tool_result", "callId": .string(observation.id), "data": "[left out]"]])
   }
 
   private func message(ofDecision event: Event) -> JSONValue? {

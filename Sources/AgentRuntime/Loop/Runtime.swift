@@ -55,7 +55,7 @@ public struct Runtime {
       observe: observe)
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder)
-    try await loop.run(from: started(start))
+    try await loop.run(from: agent.started(start))
     return loop.state
   }
 
@@ -84,17 +84,19 @@ public struct Runtime {
     try await loop.goOn(from: past.progress)
     return loop.state
   }
+}
 
-  private func started(_ start: Start) -> RunStarted {
+extension AgentDefinition {
+  /// What a run of the agent records of its start.
+  public func started(_ start: Runtime.Start) -> RunStarted {
     var started = RunStarted(
-      agentName: agent.name, goal: start.goal.admitted, input: start.goal.admitted,
-      limits: agent.limits, policyContext: agent.policyContext, tools: agent.tools.map(\.definition)
-    )
-    started.agentVersion = agent.version
-    started.agentDigest = agent.digest
-    started.policyDigest = agent.policy.digest
-    started.modelProvider = agent.model.provider
-    started.modelName = agent.model.name
+      agentName: name, goal: start.goal.admitted, input: start.goal.admitted, limits: limits,
+      policyContext: policyContext, tools: tools.map(\.definition))
+    started.agentVersion = version
+    started.agentDigest = digest
+    started.policyDigest = policy.digest
+    started.modelProvider = model.provider
+    started.modelName = model.name
     started.seed = start.seed
     started.caseId = start.caseId
     started.trial = start.trial

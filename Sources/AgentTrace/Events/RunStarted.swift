@@ -26,12 +26,25 @@ public struct ParentRun: Sendable, Hashable {
   public var seq: Int
   /// `fork`, `task` or `subagent`.
   public var relation: String
+  /// What a fork was made to have otherwise: `decision` or `result` with the number of the event that
+  /// was put in its place, and `dropContext` with the refs that its packets leave out. Empty for one
+  /// that goes on as it is.
+  public var edit: JSONObject
 
   /// Nothing is checked.
-  public init(runId: String, seq: Int, relation: String) {
+  public init(runId: String, seq: Int, relation: String, edit: JSONObject = [:]) {
     self.runId = runId
     self.seq = seq
     self.relation = relation
+    self.edit = edit
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("runId", .string(runId)), ("seq", JSONValue(seq)), ("relation", .string(relation)),
+      ("edit", edit.isEmpty ? nil : .object(edit)),
+    ])
   }
 }
 
@@ -145,7 +158,7 @@ public struct RunStarted: Sendable, Hashable {
     let parent = PayloadReader(object, path: "parent")
     return ParentRun(
       runId: try parent.string("runId"), seq: try parent.int("seq"),
-      relation: try parent.string("relation"))
+      relation: try parent.string("relation"), edit: try parent.optionalObject("edit") ?? [:])
   }
 
   private static func source(in reader: PayloadReader) throws(PayloadError) -> RunSource? {
@@ -177,15 +190,7 @@ public struct RunStarted: Sendable, Hashable {
       ("tools", .array(tools.map { .object($0.encoded) })),
       ("model", model.isEmpty ? nil : .object(model)), ("seed", seed.map { JSONValue($0) }),
       ("case", evalCase.map(JSONValue.object)),
-      (
-        "parent",
-        parent.map {
-          [
-            "runId": .string($0.runId), "seq": JSONValue($0.seq),
-            "relation": .string($0.relation),
-          ]
-        }
-      ),
+      ("parent", parent.map { .object($0.encoded) }),
       ("pipelineId", pipelineId.map(JSONValue.string)), ("taskId", taskId.map(JSONValue.string)),
       ("recorded", recorded.isEmpty ? nil : .object(recordedObject)),
       ("source", source.map { .object($0.encoded) }),

@@ -150,6 +150,10 @@ enum EventSchema {
             Key("runId!", string, "The other run."),
             Key("seq!", ref("count"), "The last event that both share."),
             Key("relation!", string, "fork, task or subagent."),
+            Key(
+              "edit", mapping,
+              "Forks: decision or result with the number of the event put in its place; dropContext."
+            ),
           ]), "The run that this one came from."
       ),
       Key("pipelineId", string, "The pipeline it is part of."),

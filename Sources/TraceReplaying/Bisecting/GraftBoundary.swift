@@ -1,0 +1,90 @@
+import AgentRuntime
+import AgentTrace
+import Synchronization
+
+/// Answers a run by the places of another one: whatever the model is asked in a step, it replies what
+/// it replied in that step then.
+final class GraftBoundary: Boundary {
+  let clock: any RunClock
+  let cancellation = Cancellation()
+  private let steps: RecordedSteps
+  private let state: Mutex<State>
+
+  private struct State {
+    var step: Int
+    var t: Int
+    var isUnanswered = false
+    var failure: (any Error)?
+  }
+
+  /// - Parameter past: what the run has come to; the other one answers from its next step on.
+  init(path: String, after past: RunPast) throws {
+    steps = try RecordedSteps(path: path)
+    let t = RecordedTime.clamped(past.state.elapsedMicroseconds)
+    clock = FixedClock(elapsedMicroseconds: t + 1)
+    state = Mutex(State(step: past.progress.step, t: t))
+  }
+
+  /// Whether something was asked that the other run was not.
+  var isUnanswered: Bool { state.withLock { $0.isUnanswered || $0.failure != nil } }
+
+  /// Why the other run could not be read any further.
+  var failure: (any Error)? { state.withLock { $0.failure } }
+
+  func makeRunID() -> String { steps.runId }
+
+  func follow(_ event: Event) {
+    state.withLock { state in
+      state.step = max(state.step, event.step)
+      state.t = max(state.t, event.t)
+    }
+  }
+
+  func reply(to request: ModelRequest) async -> ModelAnswer {
+    let answer = recorded {
+      try steps.step(request.step)?.reply(toTry: request.tryNumber, attempt: request.attempt)
+    }
+    guard let answer else {
+      leave()
+      return ModelAnswer(error: "no recorded answer")
+    }
+    let t = state.withLock { $0.t }
+    clock.advance(to: RecordedTime.clamped(t) + RecordedTime.clamped(answer.elapsedMicroseconds))
+    return answer
+  }
+
+  func run(_ request: ToolRequest) async -> ToolAnswer {
+    let answer = recorded { () throws -> ToolAnswer? in
+      guard let step = try steps.step(request.step), let call = step.call(request.callId),
+        call.name.hasSameUTF8(as: request.tool.name), call.input == request.input
+      else { return nil }
+      return step.answer(toCall: request.callId, attempt: request.attempt)
+    }
+    if let answer { return answer }
+    leave()
+    return ToolAnswer(result: .error("no recorded answer"))
+  }
+
+  /// `nil` where nobody answered then: the run pauses.
+  func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
+    recorded { try current()?.approval(ofCall: request.call.callId) }
+  }
+
+  /// `nil` where nobody answered then: the run pauses.
+  func answer(_ request: QuestionRequest) async -> PersonAnswer? {
+    recorded { try current()?.personAnswer }
+  }
+
+  private func current() throws -> RecordedStep? {
+    try steps.step(state.withLock { $0.step })
+  }
+
+  private func leave() { state.withLock { $0.isUnanswered = true } }
+
+  private func recorded<Answer>(_ read: () throws -> Answer?) -> Answer? {
+    do { return try read() } catch {
+      state.withLock { $0.failure = $0.failure ?? error }
+      return nil
+    }
+  }
+}

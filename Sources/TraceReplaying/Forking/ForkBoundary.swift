@@ -1,0 +1,225 @@
+import AgentRuntime
+import AgentTrace
+import Synchronization
+
+/// Answers a fork from its parent's log while it asks the same questions; from the first new one on
+/// from a live boundary, if there is one.
+///
+/// A new reply or a new word of a person leaves the recording at once. A new call leaves it with the
+/// step: calls of one decision have no order, so that those beside it are answered as they were.
+final class ForkBoundary: Boundary {
+  let clock: any RunClock
+  let cancellation: Cancellation
+  private let steps: RecordedSteps
+  private let answers: RecordedAnswers
+  private let live: (any Boundary)?
+  /// The last event that the fork shares with its parent.
+  private let shared: Int
+  private let state: Mutex<State>
+
+  private struct State {
+    /// Given to the next question to the model, in place of what anybody would answer.
+    var editedReply: JSONValue?
+    /// What the calls of the current decision are, by their ids.
+    var calls: [String: ProposedCall] = [:]
+    var step: Int
+    var t: Int
+    /// The step whose question was new; from the next one on nothing recorded counts.
+    var leftAt: Int?
+    var hasLeft = false
+    var unanswered: String?
+    var failure: (any Error)?
+  }
+
+  /// - Parameter live: nobody where only the recording may answer.
+  init(
+    _ steps: RecordedSteps, after past: RunPast, live: (any Boundary)?, clock: any RunClock,
+    editedReply: JSONValue?
+  ) {
+    self.steps = steps
+    answers = RecordedAnswers(steps)
+    self.live = live
+    self.clock = live == nil ? OrderedClock(base: clock) : clock
+    cancellation = live?.cancellation ?? Cancellation()
+    shared = past.nextSeq - 1
+    var start = State(
+      editedReply: editedReply, step: max(1, past.progress.step), t: past.state.elapsedMicroseconds)
+    for call in past.progress.decision?.calls ?? [] { start.calls[call.callId] = call }
+    state = Mutex(start)
+    cancelWhereItWas(before: past.nextSeq)
+  }
+
+  /// What the recording could not answer; `nil` while it could.
+  var unanswered: String? { state.withLock { $0.unanswered } }
+
+  /// Why the parent's log could not be read any further.
+  var failure: (any Error)? { state.withLock { $0.failure } }
+
+  func makeRunID() -> String { live?.makeRunID() ?? steps.runId }
+
+  /// Takes note of an event that the fork has made.
+  func follow(_ event: Event) {
+    state.withLock { state in
+      state.step = max(state.step, event.step)
+      state.t = max(state.t, event.t)
+      guard event.type == .decision else { return }
+      state.calls = [:]
+      for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
+        state.calls[call.callId] = call
+      }
+    }
+    cancelWhereItWas(before: event.seq + 1)
+  }
+
+  /// Whether the tool that is about to start will have an answer; where not, says so in `unanswered`.
+  func mayStart(_ event: Event) -> Bool {
+    guard live == nil, let start = try? ToolStartedPayload(decoding: event.data),
+      let call = state.withLock({ $0.calls[start.callId] })
+    else { return true }
+    if recordedAnswer(to: call, attempt: start.attempt, step: event.step) != nil { return true }
+    leave(call: call, step: event.step)
+    return false
+  }
+
+  /// Whether the next attempt of a call is answered by the recording, so that it has no effect.
+  func isRecorded(_ call: ProposedCall, attempt: Int = 1) -> Bool {
+    recordedAnswer(to: call, attempt: attempt, step: state.withLock { $0.step }) != nil
+  }
+
+  // MARK: Questions
+
+  func reply(to request: ModelRequest) async -> ModelAnswer {
+    if let edited = takeEditedReply() { return ModelAnswer(reply: edited) }
+    if serves(step: request.step),
+      let answer = recorded({ try answers.answer(to: request) })
+    {
+      advance(by: answer.elapsedMicroseconds)
+      return answer
+    }
+    leave(
+      "the model was asked something new in step \(request.step)"
+        + (request.tryNumber > 1 ? ", try \(request.tryNumber)" : "")
+        + (request.attempt > 1 ? ", attempt \(request.attempt)" : ""),
+      step: 0)
+    return await live?.reply(to: request) ?? ModelAnswer(error: "no recorded answer")
+  }
+
+  func run(_ request: ToolRequest) async -> ToolAnswer {
+    let call = ProposedCall(
+      callId: request.callId, name: request.tool.name, input: request.input)
+    if let answer = recordedAnswer(to: call, attempt: request.attempt, step: request.step) {
+      return answer
+    }
+    leave(call: call, step: request.step)
+    return await live?.run(request) ?? ToolAnswer(result: .error("no recorded answer"))
+  }
+
+  func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
+    let step = state.withLock { $0.step }
+    if serves(step: step),
+      let answer = recorded({ try approval(of: request.call, in: steps.step(step)) })
+    {
+      return answer
+    }
+    guard let live else { return nil }
+    leave("", step: 0)
+    return await live.approve(request)
+  }
+
+  func answer(_ request: QuestionRequest) async -> PersonAnswer? {
+    let step = state.withLock { $0.step }
+    if serves(step: step),
+      let answer = recorded({
+        _ = try steps.step(step)
+        return answers.answer(to: request)
+      })
+    {
+      return answer
+    }
+    guard let live else { return nil }
+    leave("", step: 0)
+    return await live.answer(request)
+  }
+
+  // MARK: What is recorded
+
+  private func takeEditedReply() -> JSONValue? {
+    state.withLock { state in
+      defer { state.editedReply = nil }
+      return state.editedReply
+    }
+  }
+
+  /// Whether the recording may answer in a step.
+  private func serves(step: Int) -> Bool {
+    state.withLock { !$0.hasLeft && ($0.leftAt.map { $0 == step } ?? true) }
+  }
+
+  private func leave(call: ProposedCall, step: Int) {
+    leave("call \(call.callId) of \(call.name) is new: its input was never recorded", step: step)
+  }
+
+  /// - Parameter step: up to whose end other answers still serve; 0 for none.
+  private func leave(_ question: String, step: Int) {
+    state.withLock { state in
+      if step == 0 { state.hasLeft = true } else { state.leftAt = state.leftAt ?? step }
+      if live == nil { state.unanswered = state.unanswered ?? question }
+    }
+  }
+
+  private func recordedAnswer(to call: ProposedCall, attempt: Int, step: Int) -> ToolAnswer? {
+    guard serves(step: step) else { return nil }
+    let request = ToolRequest(
+      callId: call.callId, tool: ToolDefinition(name: call.name), input: call.input,
+      attempt: attempt, step: step, idempotencyKey: "")
+    return recorded { try answers.answer(to: request) }
+  }
+
+  /// What a person said to the same call behind the fork: what was said before stands already, and
+  /// was not enough.
+  private func approval(of call: ProposedCall, in step: RecordedStep?) throws -> ApprovalAnswer? {
+    guard let step, let recorded = step.call(call.callId),
+      recorded.name.hasSameUTF8(as: call.name), recorded.input == call.input
+    else { return nil }
+    for event in step.events where event.type == .approval && event.seq > shared {
+      guard let approval = try? Approval(decoding: event.data),
+        approval.callId.hasSameUTF8(as: call.callId)
+      else { continue }
+      return ApprovalAnswer(granted: approval.granted, by: approval.by, reason: approval.reason)
+    }
+    return nil
+  }
+
+  private func recorded<Answer>(_ read: () throws -> Answer?) -> Answer? {
+    do { return try read() } catch {
+      state.withLock { $0.failure = $0.failure ?? error }
+      return nil
+    }
+  }
+
+  /// A reply that took its time then takes it again: limits on time count it.
+  private func advance(by elapsed: Int) {
+    let t = state.withLock { $0.t }
+    clock.advance(to: RecordedTime.clamped(t) + RecordedTime.clamped(elapsed))
+  }
+
+  /// Only where nobody but the recording answers: a live fork may go on where its parent was stopped.
+  private func cancelWhereItWas(before made: Int) {
+    guard live == nil, cancellation.signal == nil,
+      let step = recorded({ try steps.step(state.withLock { $0.step }) }),
+      let end = step.cancellation, made >= step.start + end.after + 1, serves(step: step.step)
+    else { return }
+    cancellation.cancel(signal: end.signal)
+  }
+}
+
+/// A clock on which results of one decision are taken in by the time that they took, whatever order
+/// they are handed out in.
+private struct OrderedClock: RunClock {
+  let base: any RunClock
+
+  var isFixed: Bool { true }
+  func moment() -> Moment { base.moment() }
+  func wait(microseconds: Int) async {}
+  func advance(to t: Int) { base.advance(to: t) }
+}

@@ -1,0 +1,198 @@
+import AgentRuntime
+import AgentTrace
+import TraceStorage
+
+/// Which events a fork shares with its parent, and what comes in place of the next one.
+struct ForkPlan {
+  /// The last event that both share.
+  var shared: Int
+  /// How the parent was started.
+  var started: RunStarted
+  /// The result that takes the place of the call's own; `nil` without such an edit.
+  var editedResult: EditedResult?
+  /// The packet that the edited decision answers, where it stands in the log already.
+  var packet: ContextPacket?
+  /// Refs of what the packets up to there hold or leave out.
+  var refs: [String]
+  /// What the parent did behind the fork: the event by the action's id.
+  var laterActions: [String: Int]
+  /// The parent's times: of the last shared event, and of the one that an edited result replaces.
+  var t: Int
+
+  /// A result of the parent, with another in its place.
+  struct EditedResult {
+    var event: Event
+  }
+}
+
+extension ForkPlan {
+  /// Reads the parent and finds the place.
+  ///
+  /// - Parameter findsLaterActions: whether the rest of the log is read too.
+  /// - Throws: ``ForkError``, or `LogError` where the log is damaged before the place.
+  init(
+    of path: String, at point: ForkPoint, _ edits: ForkEdits, started: RunStarted,
+    findsLaterActions: Bool
+  ) throws {
+    if case .step(let number) = point {
+      if number < 1 { throw ForkError(code: .nothingBefore, path: path) }
+      if edits.result != nil { throw ForkError(code: .resultNeedsEvent, path: path) }
+    }
+    var scan = Scan(path: path, point: point, edits: edits)
+    var reader = try LogReader(path: path)
+    while !scan.isDone, let event = try reader.next() { try scan.take(event) }
+    if !scan.isDone { try scan.end(reader.ending) }
+    shared = scan.shared
+    packet = scan.sharedPacket
+    refs = scan.refs
+    editedResult = scan.editedResult
+    t = scan.t
+    self.started = started
+    laterActions = [:]
+    guard findsLaterActions else { return }
+    laterActions = try Self.laterActions(in: path, behind: shared)
+  }
+
+  /// What was executed behind an event, by action id. What cannot be read is not known to be done.
+  private static func laterActions(in path: String, behind shared: Int) throws -> [String: Int] {
+    var reader = try LogReader(path: path)
+    var actions: [String: String] = [:]
+    var done: [String: Int] = [:]
+    while let event = try? reader.next() {
+      switch event.type {
+      case .decision:
+        actions = [:]
+        for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
+          actions[call.callId] = call.actionId
+        }
+      case .toolStarted where event.seq > shared:
+        guard let action = event.data["callId"]?.stringValue.flatMap({ actions[$0] }) else {
+          continue
+        }
+        done[action] = done[action] ?? event.seq
+      default: continue
+      }
+    }
+    return done
+  }
+}
+
+/// Looks for the place of a fork, event by event.
+private struct Scan {
+  let path: String
+  let point: ForkPoint
+  let edits: ForkEdits
+  var isDone = false
+  var shared = -1
+  var sharedPacket: ContextPacket?
+  var editedResult: ForkPlan.EditedResult?
+  var refs: [String] = ["system", "goal"]
+  var t = 0
+
+  private var nextSeq = 0
+  private var lastStep = 0
+  private var packet: (seq: Int, packet: ContextPacket)?
+  private var startedCalls: [String] = []
+  /// The call whose result is awaited, where the event named its start.
+  private var awaited: String?
+  private var state = AgentState()
+
+  init(path: String, point: ForkPoint, edits: ForkEdits) {
+    self.path = path
+    self.point = point
+    self.edits = edits
+  }
+
+  mutating func take(_ event: Event) throws {
+    guard event.seq == nextSeq else { throw error(.missing(from: nextSeq)) }
+    nextSeq += 1
+    if case .step(let number) = point, event.step >= number, event.type != .stop {
+      guard event.step == number else {
+        throw error(.noSuchStep(number, last: lastStep))
+      }
+      return finish(sharing: event.seq - 1)
+    }
+    lastStep = max(lastStep, event.step)
+    if edits.result != nil, try takeForResult(event) { return }
+    try note(event)
+    t = max(t, event.t)
+    guard case .event(event.seq) = point, edits.result == nil else { return }
+    if edits.reply == nil {
+      if event.type == .stop { throw error(.stopped(event.seq)) }
+      return finish(sharing: event.seq)
+    }
+    guard let packet,
+      event.type == .contextBuilt || event.type == .modelResult
+        || event.type == .decision
+    else { throw error(.noDecision(event.seq)) }
+    sharedPacket = packet.packet
+    finish(sharing: packet.seq)
+  }
+
+  /// - Returns: whether the event is the result that is replaced.
+  private mutating func takeForResult(_ event: Event) throws -> Bool {
+    guard case .event(let seq) = point else { return false }
+    let callId = event.data["callId"]?.stringValue ?? ""
+    if event.type == .toolResult, event.seq == seq || awaited.map(callId.hasSameUTF8) ?? false {
+      guard startedCalls.contains(callId), let edited = edits.result else {
+        throw error(.noResult(seq, type: event.type.rawValue))
+      }
+      var payload = try read(event, ToolResultPayload.init(decoding:))
+      payload.result = edited
+      var event = event
+      event.data = payload.encoded
+      editedResult = ForkPlan.EditedResult(event: event)
+      finish(sharing: event.seq - 1)
+      return true
+    }
+    if event.type == .toolStarted {
+      startedCalls.append(callId)
+      if event.seq == seq { awaited = callId }
+    } else if event.type == .decision {
+      startedCalls = []
+    }
+    if event.seq == seq, event.type != .toolStarted {
+      throw error(.noResult(seq, type: event.type.rawValue))
+    }
+    return false
+  }
+
+  private mutating func note(_ event: Event) throws {
+    if event.type == .contextBuilt {
+      let packet = try read(event, ContextPacket.init(decoding:))
+      self.packet = (event.seq, packet)
+    }
+    if !edits.droppedRefs.isEmpty { state.apply(event) }
+  }
+
+  private func read<Payload>(
+    _ event: Event, _ decode: (JSONObject) throws(PayloadError) -> Payload
+  ) throws -> Payload {
+    do { return try decode(event.data) } catch {
+      throw self.error(.unreadable(seq: event.seq, type: event.type.rawValue, error))
+    }
+  }
+
+  private mutating func finish(sharing seq: Int) {
+    shared = seq
+    isDone = true
+    if let packet {
+      refs += (packet.packet.included + packet.packet.omittedRefs).map(\.ref)
+    }
+    refs += state.observations.recent.map(\.id)
+  }
+
+  /// The log ended before the place was found.
+  func end(_ ending: LogReader.Ending?) throws {
+    var tornAt: Int?
+    if case .torn(let offset)? = ending { tornAt = offset }
+    switch point {
+    case .step(let number): throw error(.noSuchStep(number, last: lastStep))
+    case .event(let seq):
+      guard seq >= nextSeq else { throw error(.noResult(seq, type: "tool_started")) }
+      throw error(.noSuchEvent(seq, last: nextSeq - 1, tornAt: tornAt))
+    }
+  }
+
+  private func error(_ code: ForkError.Code) -> ForkError { ForkError(code: code, path: path) }
+}
