@@ -62,7 +62,8 @@ let package = Package(
       dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage],
       swiftSettings: library),
     .target(
-      name: "TraceReplaying", dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime"],
+      name: "TraceReplaying",
+      dependencies: ["AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime"],
       swiftSettings: library),
     .target(
       name: "EvalLoading",
@@ -81,7 +82,9 @@ let package = Package(
     .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
     .target(
-      name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
+      name: "TraceReporting",
+      dependencies: ["AgentTrace", "TraceJudging", "TraceReplaying"],
+      swiftSettings: library),
     .target(
       name: "TraceDebugging",
       dependencies: [

@@ -19,9 +19,13 @@ private struct CommandLineTable {
     }
   }
 
+  /// Its own, and those of what stands below it.
   private static func options(of command: JSONValue) -> Set<String> {
+    let below = (command["commandName"] == "agent-eval" ? nil : command["subcommands"]?.arrayValue)
+    let deeper = (below ?? []).reduce(into: Set<String>()) { $0.formUnion(options(of: $1)) }
     let names = (command["arguments"]?.arrayValue ?? []).flatMap { $0["names"]?.arrayValue ?? [] }
-    return Set(names.filter { $0["kind"] == "long" }.compactMap { $0["name"]?.stringValue })
+    return deeper.union(
+      names.filter { $0["kind"] == "long" }.compactMap { $0["name"]?.stringValue })
   }
 
   /// What is wrong with a command as a document shows it.

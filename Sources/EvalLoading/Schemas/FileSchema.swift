@@ -19,6 +19,10 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case results
   /// A line that `agent-eval run --files-from` prints.
   case outcome
+  /// What `agent-eval diff --json` prints.
+  case diff
+  /// What `agent-eval policy backtest --json` prints.
+  case backtest
 
   /// The schema. Made anew each time.
   public var json: JSONValue {
@@ -30,6 +34,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
       case .event: EventSchema.line
       case .results: ResultsSchema.results
       case .outcome: ResultsSchema.line
+      case .diff: ReplaySchema.diff
+      case .backtest: ReplaySchema.backtest
       }
     var schema = body
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -58,6 +64,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .event: "agent-eval run log line"
     case .results: "agent-eval results"
     case .outcome: "agent-eval outcome line"
+    case .diff: "agent-eval diff"
+    case .backtest: "agent-eval policy backtest"
     }
   }
 
@@ -69,6 +77,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .event: "One event or mark, references resolved. See Docs/log-format.md."
     case .results: "The outcomes of cases, their trials and their expectations."
     case .outcome: "What became of one line of input. See Docs/continuous-integration.md."
+    case .diff: "In what two runs differ. See Docs/comparing-runs.md."
+    case .backtest: "What another policy says of recorded calls. See Docs/policy-backtest.md."
     }
   }
 }

@@ -1,0 +1,203 @@
+import AgentTrace
+
+/// The schemas of what is said of runs beside each other, and of a policy beside runs.
+enum ReplaySchema {
+  private static func text(_ description: String) -> JSONValue {
+    ["type": "string", "description": .string(description)]
+  }
+
+  private static func count(_ description: String) -> JSONValue {
+    ["type": "integer", "minimum": 0, "description": .string(description)]
+  }
+
+  private static func anything(_ description: String) -> JSONValue {
+    ["description": .string(description)]
+  }
+
+  private static func format(_ name: String) -> JSONValue {
+    [
+      "const": .string("agent-eval/\(name)/1"),
+      "description": "The format; keys are added to it and never renamed.",
+    ]
+  }
+
+  // MARK: diff
+
+  /// What `agent-eval diff --json` prints.
+  static var diff: JSONObject {
+    let row: JSONValue = ["anyOf": [["$ref": "#/$defs/row"], ["type": "null"]]]
+    func first(_ description: String) -> JSONValue {
+      var object = row.objectValue ?? [:]
+      object["description"] = .string(description)
+      return .object(object)
+    }
+    return [
+      "type": "object",
+      "required": [
+        "schema", "same", "left", "right", "first", "firstAct", "differences", "untold", "sameActs",
+        "notes",
+      ],
+      "properties": [
+        "schema": format("diff"),
+        "same": ["type": "boolean", "description": "Whether nothing that counts differs."],
+        "left": ["$ref": "#/$defs/run", "description": "The run on the left, A."],
+        "right": ["$ref": "#/$defs/run", "description": "The run on the right, B."],
+        "first": first("What differs first; null where nothing does."),
+        "firstAct": first("The first act that differs; null where none does."),
+        "differences": [
+          "type": "array", "items": ["$ref": "#/$defs/row"],
+          "description": "All that differs, in order.",
+        ],
+        "untold": count("Differences beyond those."),
+        "sameActs": count("Acts that are the same."),
+        "notes": [
+          "type": "array", "items": ["type": "string"],
+          "description": "What could not be compared, in sentences.",
+        ],
+      ],
+      "$defs": ["run": run, "row": rowSchema, "act": act, "field": field],
+    ]
+  }
+
+  private static let run: JSONValue = [
+    "type": "object", "required": ["log", "runId", "steps", "calls", "stop", "usage"],
+    "properties": [
+      "log": text("The log that was read."), "runId": text("The run's identifier."),
+      "steps": count("Steps that hold a decision."), "calls": count("Proposed calls."),
+      "stop": anything("How it ended: reason, detail, final; null where it has no stop."),
+      "usage": anything("Tokens and cost, each where it is known."),
+      "labels": anything("Versions and digests of files; never compared."),
+    ],
+  ]
+
+  private static let rowSchema: JSONValue = [
+    "type": "object", "required": ["kind", "standing"],
+    "properties": [
+      "kind": [
+        "enum": [
+          "start", "call", "answer", "question", "reply", "invalid", "end", "memory", "stop",
+          "usage",
+        ],
+        "description": "What it is about.",
+      ],
+      "standing": [
+        "enum": ["same", "changed", "replaced", "left", "right", "moved_left", "moved_right"],
+        "description": "How its two sides are to each other.",
+      ],
+      "left": ["$ref": "#/$defs/act", "description": "The act of the left run."],
+      "right": ["$ref": "#/$defs/act", "description": "The act of the right run."],
+      "fields": [
+        "type": "array", "items": ["$ref": "#/$defs/field"],
+        "description": "What differs in what both have.",
+      ],
+      "untoldFields": count("Fields beyond those."),
+      "together": [
+        "enum": ["left", "right"],
+        "description":
+          "The side on which the call was made together with the one before; on the other, after it.",
+      ],
+    ],
+  ]
+
+  private static let act: JSONValue = [
+    "type": "object", "required": ["step", "events"],
+    "properties": [
+      "step": count("The step that it belongs to."),
+      "events": [
+        "type": "array", "items": ["type": "integer", "minimum": 0],
+        "description": "The events that show it.",
+      ],
+      "tool": text("The tool of a call."), "caller": text("Who made the call."),
+    ],
+  ]
+
+  private static let field: JSONValue = [
+    "type": "object", "required": ["path"],
+    "properties": [
+      "path": text("Where it stands: a JSON Pointer from the act on."),
+      "left": anything("What the left has there; left out where it has nothing."),
+      "right": anything("What the right has there; left out where it has nothing."),
+      "from": count("Bytes of both texts that were left out at their beginning."),
+    ],
+  ]
+
+  // MARK: policy backtest
+
+  private static let verdict: JSONValue = ["allow", "deny", "approval_required"]
+
+  private static func counts(_ description: String) -> JSONValue {
+    let names = verdict.arrayValue ?? []
+    return [
+      "type": "object", "required": verdict, "description": .string(description),
+      "properties": .object(
+        JSONObject(
+          names.compactMap(\.stringValue).map { ($0, count("How many of them: \($0).")) })),
+    ]
+  }
+
+  /// What `agent-eval policy backtest --json` prints.
+  static var backtest: JSONObject {
+    let kind: [(String, JSONValue)] = [
+      ("tool", text("The tool that was called.")),
+      ("from", ["enum": verdict, "description": "The recorded verdict."]),
+      ("to", ["enum": verdict, "description": "The verdict of the policy that is asked."]),
+      ("oldRule", text("The rule of the recorded verdict; left out for the default.")),
+      ("newRule", text("The rule that decides now; left out for the default.")),
+    ]
+    let required: JSONValue = ["tool", "from", "to"]
+    let counted: JSONObject = [
+      "type": "object", "required": required,
+      "properties": .object(JSONObject(kind + [("count", count("How many there are."))])),
+    ]
+    let example: JSONObject = [
+      "type": "object", "required": required,
+      "properties": .object(
+        JSONObject(
+          kind + [
+            ("log", text("The log.")), ("seq", count("The event of the recorded verdict.")),
+            ("step", count("Its step.")), ("callId", text("The call that it is about.")),
+          ])),
+    ]
+    return [
+      "type": "object",
+      "required": [
+        "schema", "logs", "verdicts", "changed", "widens", "kinds", "examples", "unjudged",
+        "failures",
+      ],
+      "properties": [
+        "schema": format("backtest"), "policyDigest": text("SHA-256 of the policy file's bytes."),
+        "logs": count("Logs that were read."),
+        "verdicts": count("Verdicts that were asked for again."),
+        "changed": counts("Verdicts that are another now, by what they are now."),
+        "widens": [
+          "type": "boolean",
+          "description": "Whether something is allowed now that was denied or asked about.",
+        ],
+        "byOtherRule": count("Verdicts that are as they were, by another rule."),
+        "guarded": count("Verdicts of a guard of the run, compared with allow."),
+        "unclear": count("Verdicts and calls that the log does not show whole."),
+        "unjudged": counts("Calls without a recorded verdict, by what the policy says of them."),
+        "kinds": [
+          "type": "array", "items": .object(counted),
+          "description": "Changes by tool, verdicts and rules, the most frequent first.",
+        ],
+        "examples": [
+          "type": "array", "items": .object(example),
+          "description": "The first changes to each verdict.",
+        ],
+        "undefinedTools": [
+          "type": "array", "items": ["type": "string"],
+          "description": "Tools without a definition, which count as writing.",
+        ],
+        "failures": [
+          "type": "array",
+          "items": [
+            "type": "object", "required": ["log", "message"],
+            "properties": ["log": text("The log."), "message": text("Why it was not read.")],
+          ],
+          "description": "Logs that could not be read.",
+        ],
+      ],
+    ]
+  }
+}

@@ -1,0 +1,249 @@
+public import AgentRuntime
+public import AgentTrace
+import TraceStorage
+
+/// Asks a policy about calls that were recorded.
+public struct PolicyBacktester: Sendable {
+  private let gate: PolicyGate
+  private let tools: [String: ToolDefinition]
+  private let exampleLimit: Int
+
+  /// - Parameters:
+  ///   - policy: what is asked.
+  ///   - tools: definitions that stand in for those of the logs, by name.
+  ///   - examples: changes to each verdict that are kept as examples.
+  public init(policy: Policy, tools: [ToolDefinition] = [], examples: Int = 5) {
+    gate = PolicyGate(policy)
+    self.tools = Dictionary(tools.map { ($0.name, $0) }) { first, _ in first }
+    exampleLimit = max(0, examples)
+  }
+
+  /// A log that could not be read.
+  public struct Failure: Sendable {
+    /// The log, as the caller named it.
+    public var log: String
+    /// Why, in words.
+    public var message: String
+  }
+
+  /// Backtests many logs; what is found stands in the order of the paths.
+  ///
+  /// - Parameter progress: told how many logs are done.
+  /// - Complexity: memory for what was found and, for each job, one log's reader and state.
+  public func run(
+    _ paths: [String], jobs: Int = 1, progress: (Int) -> Void = { _ in }
+  ) async -> (found: PolicyBacktest, failures: [Failure]) {
+    var found = PolicyBacktest()
+    var failures: [Failure] = []
+    // What came before the logs in front of it were done.
+    var waiting: [Int: Result<PolicyBacktest, Problem>] = [:]
+    var done = 0
+    await withTaskGroup(of: (Int, Result<PolicyBacktest, Problem>).self) { group in
+      var next = 0
+      func start() {
+        guard next < paths.count else { return }
+        let (index, path) = (next, paths[next])
+        next += 1
+        group.addTask { (index, Self.attempt { try run(path) }) }
+      }
+      for _ in 0..<max(1, min(jobs, paths.count)) { start() }
+      for await (index, result) in group {
+        waiting[index] = result
+        while let result = waiting.removeValue(forKey: done) {
+          switch result {
+          case .success(let one): found.merge(one, examples: exampleLimit)
+          case .failure(let problem):
+            failures.append(Failure(log: paths[done], message: problem.message))
+          }
+          done += 1
+          progress(done)
+        }
+        start()
+      }
+    }
+    return (found, failures)
+  }
+
+  private struct Problem: Error { var message: String }
+
+  private static func attempt(
+    _ work: () throws -> PolicyBacktest
+  ) -> Result<PolicyBacktest, Problem> {
+    do { return .success(try work()) } catch { return .failure(Problem(message: "\(error)")) }
+  }
+
+  /// Backtests one log, as far as it is whole.
+  ///
+  /// - Throws: `LogError` where it is damaged or cannot be read.
+  public func run(_ path: String) throws -> PolicyBacktest {
+    var reader = try LogReader(path: path)
+    var pass = BacktestPass(gate: gate, tools: tools, log: path, exampleLimit: exampleLimit)
+    while let head = try reader.advance() {
+      guard case .event(_, _, let type) = head else { continue }
+      if BacktestPass.types.contains(type), case .event(let event) = try reader.line() {
+        pass.take(event)
+      }
+      try reader.fold(into: &pass.state)
+    }
+    return pass.finished()
+  }
+
+  /// Backtests the events of one log.
+  public func run(on events: some Sequence<Event>, log: String) -> PolicyBacktest {
+    var pass = BacktestPass(gate: gate, tools: tools, log: log, exampleLimit: exampleLimit)
+    for event in events {
+      pass.take(event)
+      pass.state.apply(event)
+    }
+    return pass.finished()
+  }
+}
+
+/// One way through a log.
+private struct BacktestPass {
+  /// The events that it looks into; the rest is folded into the state alone.
+  static let types: Set<EventType> = [.runStarted, .toolsListed, .decision, .policyDecision]
+  /// What the rule of a verdict that a guard gave begins with.
+  private static let guardPrefix = "guard:"
+
+  let gate: PolicyGate
+  /// Definitions that stand in for those of the log.
+  let givenTools: [String: ToolDefinition]
+  let log: String
+  let exampleLimit: Int
+
+  /// The state before the event that comes next.
+  var state = AgentState()
+  private var found = PolicyBacktest()
+  private var tools: [String: ToolDefinition] = [:]
+  private var context = PolicyContext()
+  private var limits = Limits()
+  /// The calls of the last decision that reaches policy, by their ids.
+  private var proposed: [String: Proposal] = [:]
+  private var order: [String] = []
+
+  private struct Proposal {
+    var call: ProposedCall
+    /// What the policy says where nobody asked it; `nil` once a verdict was found.
+    var unasked: VerdictStatus?
+  }
+
+  init(gate: PolicyGate, tools: [String: ToolDefinition], log: String, exampleLimit: Int) {
+    self.gate = gate
+    givenTools = tools
+    self.log = log
+    self.exampleLimit = exampleLimit
+    found.logs = 1
+  }
+
+  mutating func take(_ event: Event) {
+    switch event.type {
+    case .runStarted: start(event)
+    case .toolsListed:
+      if let listed = try? ToolsListed(decoding: event.data) { define(listed.tools) }
+    case .decision: propose(event)
+    case .policyDecision: compare(event)
+    default: break
+    }
+  }
+
+  mutating func finished() -> PolicyBacktest {
+    settle()
+    return found
+  }
+
+  private mutating func start(_ event: Event) {
+    // Key by key: an import may hold only some, and one that is wrong says nothing about the others.
+    let data = event.data
+    context = (try? PolicyContext(decoding: data["policyContext"]?.objectValue ?? [:])) ?? context
+    limits = (try? Limits(decoding: data["limits"]?.objectValue ?? [:])) ?? limits
+    define(
+      (data["tools"]?.arrayValue ?? []).compactMap { tool in
+        tool.objectValue.flatMap { try? ToolDefinition(decoding: $0) }
+      })
+  }
+
+  private mutating func define(_ definitions: [ToolDefinition]) {
+    for tool in definitions { tools[tool.name] = tool }
+  }
+
+  private mutating func propose(_ event: Event) {
+    settle()
+    guard let payload = try? DecisionPayload(decoding: event.data),
+      // What a simulated user calls is no matter of the agent's policy.
+      payload.caller != "user", case .tool(let calls) = payload.decision
+    else { return }
+    for call in calls {
+      let status = call.isUnclear ? nil : ruling(on: call).status
+      proposed[call.callId] = Proposal(call: call, unasked: status)
+      order.append(call.callId)
+      if call.isUnclear { found.unclear += 1 }
+    }
+  }
+
+  /// Nobody is asked any more about the calls of the last decision.
+  private mutating func settle() {
+    for callId in order {
+      if let status = proposed[callId]?.unasked { found.unjudged[status, default: 0] += 1 }
+    }
+    proposed = [:]
+    order = []
+  }
+
+  private mutating func compare(_ event: Event) {
+    guard let old = try? Verdict(decoding: event.data), let proposal = proposed[old.callId] else {
+      found.unclear += 1
+      return
+    }
+    guard !proposal.call.isUnclear else { return }
+    proposed[old.callId]?.unasked = nil
+    found.verdicts += 1
+    let new = ruling(on: proposal.call)
+    var from = old.status
+    if from == .deny, old.ruleId?.hasPrefix(Self.guardPrefix) == true {
+      // A guard is asked only about what policy has allowed.
+      found.guarded += 1
+      from = .allow
+    }
+    guard from != new.status else {
+      if from == old.status, old.ruleId != new.ruleId { found.byOtherRule += 1 }
+      return
+    }
+    let kind = PolicyBacktest.Kind(
+      tool: proposal.call.name, from: from, oldRule: old.ruleId, to: new.status, newRule: new.ruleId
+    )
+    found.add(kind)
+    found.add(
+      PolicyBacktest.Change(
+        log: log, seq: event.seq, step: event.step, callId: old.callId, kind: kind),
+      limit: exampleLimit)
+  }
+
+  /// What the policy says of a call at this moment: the one at which its verdict was recorded.
+  private mutating func ruling(on call: ProposedCall) -> Verdict {
+    let known = givenTools[call.name] ?? tools[call.name]
+    if known == nil { found.add(undefinedTool: call.name) }
+    let moment = PolicyGate.Moment(
+      run: context, approvedActionIds: state.approvedActionIds,
+      remainingSteps: limits.maxSteps.map { max(0, $0 - state.steps) },
+      remainingToolCalls: limits.maxToolCalls.map { max(0, $0 - state.totals.toolCalls) })
+    return gate.ruling(on: call, tool: known ?? ToolDefinition(name: call.name), at: moment).verdict
+  }
+}
+
+extension ProposedCall {
+  /// Whether a part of the input is lost, so that nobody knows which action it was.
+  fileprivate var isUnclear: Bool { input.isLostInPart }
+}
+
+extension JSONValue {
+  /// Nests as deep as a value does, which a log bounds.
+  fileprivate var isLostInPart: Bool {
+    switch self {
+    case .lost: true
+    case .array(let elements): elements.contains(where: \.isLostInPart)
+    case .object(let object): object.contains { $0.value.isLostInPart }
+    default: false
+    }
+  }
+}

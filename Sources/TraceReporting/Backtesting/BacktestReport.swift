@@ -1,0 +1,115 @@
+import AgentTrace
+public import TraceReplaying
+
+/// What another policy says of recorded calls, for a terminal.
+public struct BacktestReport {
+  private let painter: Painter
+  private let width: Int
+
+  /// Kinds of changes that are told at most.
+  private static let kindLimit = 40
+
+  /// - Parameter width: characters of a line at most, no less than 60.
+  public init(painter: Painter, width: Int) {
+    self.painter = painter
+    self.width = max(60, width)
+  }
+
+  /// The lines of the report.
+  public func lines(for found: PolicyBacktest) -> [String] {
+    var lines = [
+      "\(Figures.count(found.verdicts, "recorded verdict")) of \(Figures.count(found.logs, "run")): "
+        + painter.paint(
+          "\(found.verdicts - found.changed) as before", found.changed == 0 ? .good : .faint)
+    ]
+    for (status, words, role) in Self.headings where found.count(to: status) > 0 {
+      lines.append(painter.paint("  \(found.count(to: status)) \(words)", role))
+    }
+    if found.byOtherRule > 0 { lines.append("  \(found.byOtherRule) as before, by another rule") }
+    if found.guarded > 0 {
+      lines.append("  \(found.guarded) denied by a guard of the run, where policy had allowed")
+    }
+    if found.unclear > 0 {
+      lines.append("  \(found.unclear) whose call the log does not show whole")
+    }
+    return lines + unjudged(found) + kinds(found) + examples(found) + undefined(found)
+  }
+
+  private static let headings: [(VerdictStatus, String, Painter.Role)] = [
+    (.allow, "newly allowed", .bad), (.deny, "newly denied", .warning),
+    (.approvalRequired, "newly asked about", .warning),
+  ]
+
+  private func unjudged(_ found: PolicyBacktest) -> [String] {
+    let counts = VerdictStatus.allCases.compactMap { status in
+      found.unjudged[status].map { "\($0) \(Self.word(status))" }
+    }
+    guard !counts.isEmpty else { return [] }
+    let calls = found.unjudged.values.reduce(0, +)
+    return [
+      "\(Figures.count(calls, "call")) without a recorded verdict, under this policy: "
+        + counts.joined(separator: ", ")
+    ]
+  }
+
+  private func kinds(_ found: PolicyBacktest) -> [String] {
+    let kinds = found.kinds
+    guard !kinds.isEmpty else { return [] }
+    var table = TextTable(
+      headings: ["COUNT", "TOOL", "THEN", "RULE", "NOW", "RULE"], rightAligned: [0])
+    for (kind, count) in kinds.prefix(Self.kindLimit) {
+      table.append([
+        "\(count)", kind.tool, Self.word(kind.from), kind.oldRule ?? "–", Self.word(kind.to),
+        kind.newRule ?? "–",
+      ])
+    }
+    var lines = [""] + table.lines(painter: painter, width: width)
+    if kinds.count > Self.kindLimit {
+      lines.append("and \(Figures.count(kinds.count - Self.kindLimit, "kind")) more")
+    }
+    return lines
+  }
+
+  private func examples(_ found: PolicyBacktest) -> [String] {
+    var lines: [String] = []
+    for (status, words, _) in Self.headings {
+      let examples = found.examples.filter { $0.kind.to == status }
+      guard !examples.isEmpty else { continue }
+      lines += ["", painter.paint(words, .heading)]
+      for example in examples {
+        let call = Visible.line(
+          "\(example.kind.tool) (\(example.callId)): \(Self.word(example.kind.from)) by "
+            + "\(example.kind.oldRule ?? "default") → \(Self.word(status)) by "
+            + (example.kind.newRule ?? "default"), width: width - 2)
+        lines.append("  " + call)
+        // To be copied: never cut.
+        lines.append(
+          painter.paint(
+            Visible.line(
+              "    agent-eval replay \(ShellWord.quote(example.log)) --event \(example.seq)"),
+            .faint))
+      }
+    }
+    return lines
+  }
+
+  private func undefined(_ found: PolicyBacktest) -> [String] {
+    let names = found.undefinedToolNames
+    guard !names.isEmpty else { return [] }
+    let shown = names.prefix(5).joined(separator: ", ") + (names.count > 5 ? ", …" : "")
+    return [
+      "",
+      painter.paint("note", .warning)
+        + Visible.line(
+          ": no definition of \(shown) is known, so they count as writing; --agent FILE gives them"),
+    ]
+  }
+
+  private static func word(_ status: VerdictStatus) -> String {
+    switch status {
+    case .allow: "allow"
+    case .deny: "deny"
+    case .approvalRequired: "ask"
+    }
+  }
+}

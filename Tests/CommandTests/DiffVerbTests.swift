@@ -1,0 +1,126 @@
+import AgentTrace
+import EvalLoading
+import TestSupport
+import Testing
+import TraceMatching
+
+@Suite("agent-eval diff and agent-eval policy backtest")
+struct DiffVerbTests {
+  private static let approved = Fixture.run("refund-approved")
+  private static let refused = Fixture.run("refund-refused-by-person")
+
+  @Test("every recorded run is the same as itself")
+  func identity() async throws {
+    for run in Fixture.runs {
+      let outcome = try await Binary.run(["diff", run, run, "--json"])
+      #expect(try outcome.json()["same"] == true)
+      #expect(try await Binary.run(["diff", run, run]).output.contains("the same: "))
+    }
+  }
+
+  @Test("what differs is told within the width, as JSON by its schema, and ends in 1")
+  func different() async throws {
+    let schema = try JSONSchema(compiling: FileSchema.diff.json)
+    for run in Fixture.runs {
+      let outcome = try await Binary.run(["diff", Self.approved, run], status: nil)
+      #expect(outcome.lines.allSatisfy { $0.count <= 120 }, "\(outcome)")
+      let json = try await Binary.run(["diff", Self.approved, run, "--json"], status: nil)
+      #expect(outcome.status == json.status)
+      #expect(outcome.status == (run.hasSuffix("/refund-approved.jsonl.gz") ? 0 : 1))
+      #expect(schema.validate(try json.json()).isEmpty, "\(json)")
+    }
+  }
+
+  @Test("the first act that differs is named, and --ignore takes it out")
+  func first() async throws {
+    let json = try await Binary.run(["diff", Self.approved, Self.refused, "--json"], status: 1)
+      .json()
+    #expect(json["first"]?["kind"] == "start")
+    #expect(json["firstAct"]?["left"]?["tool"] == "issue_refund")
+    let fields = ["start", "/verdict", "approval", "result"].flatMap { ["--ignore", $0] }
+    let rest = try await Binary.run(
+      ["diff", Self.approved, Self.refused, "--json"] + fields, status: 1
+    ).json()
+    #expect(rest["first"]?["standing"] == "right")
+    #expect(rest["first"]?["right"]?["tool"] == "draft_refund_request")
+  }
+
+  @Test("torn logs are compared with a note; damaged, missing and no logs end in 2")
+  func unreadable() async throws {
+    let torn = try await Binary.run(["diff", Fixture.torn[0], Fixture.torn[0]])
+    #expect(torn.output.contains("note: "))
+    for path in [Fixture.damaged[0], "/nowhere.jsonl.gz", "Package.swift"] {
+      let outcome = try await Binary.run(["diff", Self.approved, path], status: 2)
+      #expect(outcome.errors.contains(path))
+    }
+    try await Binary.run(["diff", Self.approved], status: 64)
+    try await Binary.run(["diff", Self.approved, Self.refused, "--ignore", "/~"], status: 64)
+  }
+
+  @Test("what a trace says does not act on the terminal")
+  func hostile() async throws {
+    let folder = try TemporaryFolder()
+    let escape = "\u{1b}[2J\u{9b}31m\r\u{8}\u{202e}</script>"
+    func log(_ name: String, _ text: String) throws -> String {
+      let word = String(repeating: "w", count: 1 << 20)
+      let call: JSONValue = [
+        "callId": "1.1.0", "name": .string("t" + text),
+        "input": [text: .string(word + text)],
+      ]
+      return try writeLog(
+        [
+          Event(
+            seq: 0, step: 0, type: .runStarted, runId: "r" + text,
+            data: ["formatVersion": 1, "goal": .string(text), "agent": ["name": .string(text)]]),
+          Event(
+            seq: 1, step: 1, type: .decision, runId: "r", data: ["kind": "tool", "calls": [call]]),
+          Event(
+            seq: 2, step: 1, type: .decision, runId: "r",
+            data: ["kind": "answer", "text": .string(text + word)]),
+        ], to: folder.path(name))
+    }
+    let (a, b) = (try log("a.jsonl.gz", escape), try log("b.jsonl.gz", escape + "2"))
+    let outcome = try await Binary.run(["diff", a, b], status: 1)
+    #expect(controlBytes(in: outcome.outputBytes).isEmpty)
+    #expect(outcome.outputBytes.count < 20_000)
+    #expect(try await Binary.run(["diff", a, b, "--json"], status: 1).outputBytes.count < 60_000)
+    let backtest = try await Binary.run(
+      ["policy", "backtest", a, b, "--policy", Project.path("Fixtures/policies/refunds.yaml")])
+    #expect(controlBytes(in: backtest.outputBytes).isEmpty)
+  }
+
+  @Test("a policy that allows more ends in 1, unless that is wanted; a stricter one in 0")
+  func backtest() async throws {
+    let folder = try TemporaryFolder()
+    let open = try folder.write(
+      "open.yaml", "rules:\n  - {id: all, verdict: allow, reason: trust}\n")
+    let strict = try folder.write("strict.yaml", "rules:\n  - {id: none, verdict: deny}\n")
+    let runs = Project.path("Fixtures/runs")
+    let schema = try JSONSchema(compiling: FileSchema.backtest.json)
+    for (policy, extra, status) in [
+      (open, [], 1), (open, ["--allow-widening"], 0), (strict, [], 0),
+    ] as [(String, [String], Int32)] {
+      let outcome = try await Binary.run(
+        ["policy", "backtest", runs, "--policy", policy, "--json"] + extra, status: status)
+      let json = try outcome.json()
+      #expect(schema.validate(json).isEmpty, "\(outcome)")
+      #expect(json["widens"] == .bool(policy == open))
+      #expect(json["logs"]?.intValue == Fixture.runs.count)
+    }
+    let text = try await Binary.run(
+      ["policy", "backtest", runs, "--policy", open, "--examples", "1", "--jobs", "1"], status: 1)
+    #expect(text.output.contains("newly allowed"))
+    #expect(text.output.contains("agent-eval replay "))
+    let many = try await Binary.run(
+      ["policy", "backtest", runs, "--policy", open, "--examples", "1", "--jobs", "3"], status: 1)
+    #expect(many.output == text.output)
+    // A log that cannot be read does not hide what the others show.
+    let damaged = Project.path(Fixture.damaged[0])
+    try await Binary.run(["policy", "backtest", damaged, runs, "--policy", open], status: 1)
+    try await Binary.run(["policy", "backtest", damaged, "--policy", strict], status: 2)
+    try await Binary.run(["policy", "backtest", runs, "--policy", "/none.yaml"], status: 2)
+    try await Binary.run(["policy", "backtest", runs], status: 64)
+    try await Binary.run(
+      ["policy", "backtest", runs, "--policy", open, "--jobs", "0"], status: 64)
+  }
+}
