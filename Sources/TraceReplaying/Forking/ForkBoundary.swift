@@ -207,9 +207,10 @@ final class ForkBoundary: Boundary {
   private func cancelWhereItWas(before made: Int) {
     guard live == nil, cancellation.signal == nil,
       let step = recorded({ try steps.step(state.withLock { $0.step }) }),
-      let end = step.cancellation, made >= step.start + end.after + 1, serves(step: step.step)
+      let signal = step.signal, serves(step: step.step),
+      made > step.start + (step.events.lastIndex(where: RecordedStep.isBeforeSignal) ?? -1)
     else { return }
-    cancellation.cancel(signal: end.signal)
+    cancellation.cancel(signal: signal)
   }
 }
 
