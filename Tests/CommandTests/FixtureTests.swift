@@ -13,7 +13,7 @@ struct FixtureTests {
       environment: ["AGENT_EVAL": Binary.path], timeoutSeconds: 150
     ).run()
     var made: [String] = []
-    for kind in ["runs", "torn", "damaged", "goldens"] {
+    for kind in ["runs", "torn", "damaged", "changed", "goldens"] {
       for file in Project.files(below: "Fixtures/\(kind)") {
         let name = "out/" + file.dropFirst("Fixtures/".count)
         made.append(name)

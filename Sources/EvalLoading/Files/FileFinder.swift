@@ -89,7 +89,7 @@ struct FileFinder {
   }
 
   /// The names in a folder, without order; `nil` where it cannot be read.
-  private static func names(in folder: String) -> [String]? {
+  static func names(in folder: String) -> [String]? {
     guard let stream = opendir(folder) else { return nil }
     defer { closedir(stream) }
     var names: [String] = []

@@ -161,7 +161,7 @@ struct Explanation {
     if let name = after ?? before {
       explain(
         .policy, .rule, name,
-        "\(Self.said(recorded, "decided")) on \(tool); \(Self.said(now, "decides")) now.")
+        "\(tool): \(Self.said(recorded)) then, \(Self.said(now)) now.")
     }
   }
 
@@ -170,13 +170,10 @@ struct Explanation {
     return event.data["ruleId"]?.stringValue
   }
 
-  private static func said(_ event: Event?, _ verb: String) -> String {
-    guard let event, event.type == .policyDecision else { return "No verdict" }
+  private static func said(_ event: Event?) -> String {
+    guard let event, event.type == .policyDecision else { return "no verdict" }
     let status = event.data["status"]?.stringValue ?? "?"
-    guard let rule = event.data["ruleId"]?.stringValue else {
-      return "No rule, so \(status),"
-    }
-    return "Rule \(rule) \(verb) \(status)"
+    return status + (rule(of: event).map { " by rule \($0)" } ?? " by no rule")
   }
 
   /// A run that ended by a denial, and does not now, or the other way round: by a rule that stops it,

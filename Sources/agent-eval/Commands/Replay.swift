@@ -3,8 +3,8 @@ import ArgumentParser
 import TraceReplaying
 import TraceReporting
 
-/// Steps through a run, or prints one of its steps and the state it left.
-struct Replay: ParsableCommand {
+/// Steps through a run, prints one of its steps and the state it left, or makes whole runs again.
+struct Replay: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "replay",
     abstract: "Replay a recorded run, step by step or to one of its steps.",
@@ -14,10 +14,16 @@ struct Replay: ParsableCommand {
 
       With --step or --event it prints what the model saw at that step, what it decided, the verdicts \
       and results, and the state after it, folded from the log's events alone.
+
+      With --reexecute it makes runs again with the agent and the policy of today, on recorded answers \
+      alone: no model is asked and no tool is started. It exits with 0 where every run is faithful, \
+      with 1 where one diverged, with 2 where one could not be made again.
       """)
 
-  @Argument(help: "A run log.")
-  var log: String
+  @Argument(help: "A run log; with --reexecute any number of logs, and folders of them.")
+  var logs: [String]
+
+  private var log: String { logs.first ?? "" }
 
   @Option(help: "The step to replay to, from 1; 0 is what came before the first.")
   var step: Int?
@@ -30,7 +36,18 @@ struct Replay: ParsableCommand {
 
   @OptionGroup var debugging: DebugOptions
 
+  @OptionGroup var reexecution: ReexecutionOptions
+
   func validate() throws {
+    if reexecution.reexecute {
+      guard !printsStep, !debugging.isGiven else {
+        throw ValidationError("--step, --event and commands do not go with --reexecute.")
+      }
+      return
+    }
+    guard logs.count == 1 else {
+      throw ValidationError("Give one log; only --reexecute takes more.")
+    }
     guard step == nil || event == nil else {
       throw ValidationError("Give either --step N or --event SEQ.")
     }
@@ -49,7 +66,10 @@ struct Replay: ParsableCommand {
   /// Whether one step is printed, rather than the run stepped through.
   private var printsStep: Bool { step != nil || event != nil }
 
-  func run() throws {
+  func run() async throws {
+    if reexecution.reexecute {
+      return try await ReexecutionCommand(options: reexecution, json: json).run(logs)
+    }
     guard printsStep else { return try Debugging(log: log).start(debugging) }
     let replay =
       if let event {

@@ -1,0 +1,152 @@
+public import AgentRuntime
+public import AgentTrace
+public import EvalLoading
+import Synchronization
+public import TraceReplaying
+
+/// Makes many recorded runs again, each with the agent it was recorded with as it is today.
+public struct ReexecutionSuite: Sendable {
+  /// Which agent a run is made again with.
+  public enum Agents: Sendable {
+    /// One for all.
+    case given(AgentDefinition)
+    /// The one whose file is found by the recorded name.
+    case found(AgentSearch)
+  }
+
+  /// What became of one log.
+  public struct Item: Sendable {
+    /// The log, as the caller named it.
+    public var log: String
+    /// The agent file that was found; `nil` where one was given.
+    public var agentPath: String?
+    /// The run made again; `nil` where it could not be.
+    public var reexecution: Reexecution?
+    /// Why it could not be; `nil` where it could.
+    public var failure: String?
+  }
+
+  private let agents: Agents
+  private let policy: Policy?
+  private let jobs: Int
+  private let loaded = LoadedAgents()
+
+  /// - Parameters:
+  ///   - policy: takes the place of each agent's own.
+  ///   - jobs: how many logs are worked on side by side; fewer than one count as one.
+  public init(agents: Agents, policy: Policy? = nil, jobs: Int = 1) {
+    self.agents = agents
+    self.policy = policy
+    self.jobs = max(1, jobs)
+  }
+
+  /// Makes each run again; what became of them stands in the order of the logs.
+  ///
+  /// - Parameter progress: told of each as it is done, from any task, one at a time.
+  public func run(
+    _ logs: [String], progress: @escaping @Sendable (Item) -> Void = { _ in }
+  ) async -> [Item] {
+    let board = Board<Item>(count: logs.count)
+    @Sendable func work() async {
+      while let index = board.take() {
+        let item = await item(logs[index])
+        board.put(item, at: index) { progress(item) }
+      }
+    }
+    let others = (1..<max(1, min(jobs, logs.count))).map { _ in Task { await work() } }
+    await work()
+    for other in others { await other.value }
+    return board.results.compactMap { $0 }
+  }
+
+  private func item(_ log: String) async -> Item {
+    var item = Item(log: log)
+    do {
+      let agent = try agent(for: log, &item)
+      item.reexecution = try await Reexecution(of: log, with: agent)
+    } catch {
+      item.failure = "\(error)"
+    }
+    return item
+  }
+
+  private func agent(for log: String, _ item: inout Item) throws -> AgentDefinition {
+    var agent: AgentDefinition
+    switch agents {
+    case .given(let given): agent = given
+    case .found(let search):
+      let started = try RecordedSteps(path: log).started
+      do {
+        item.agentPath = try search.path(ofAgent: started.agentName, digest: started.agentDigest)
+      } catch {
+        throw Failure(description: "\(log): \(error)")
+      }
+      agent = try loaded.agent(item.agentPath ?? "")
+    }
+    if let policy { agent.policy = policy }
+    return agent
+  }
+
+  /// A failure in words.
+  struct Failure: Error, CustomStringConvertible {
+    var description: String
+  }
+}
+
+/// Agent files that were read, each once.
+private final class LoadedAgents: Sendable {
+  private let agents = Mutex<[String: Loaded<AgentDefinition>]>([:])
+
+  func agent(_ path: String) throws -> AgentDefinition {
+    let loaded = agents.withLock { agents in
+      let loaded = agents[path] ?? AgentLoader.load(path)
+      agents[path] = loaded
+      return loaded
+    }
+    guard let agent = loaded.value else {
+      throw ReexecutionSuite.Failure(
+        description: loaded.diagnostics.filter { $0.severity == .error }.map(\.description)
+          .joined(separator: "\n"))
+    }
+    return agent
+  }
+}
+
+extension ReexecutionSuite.Item {
+  /// `faithful`, `diverged` or `failed`.
+  public var result: String {
+    guard let reexecution else { return "failed" }
+    return reexecution.isFaithful ? "faithful" : "diverged"
+  }
+
+  /// What is to be said of a run that was not made again to its end, in one sentence.
+  public var note: String? {
+    guard let reexecution, reexecution.isFaithful else { return nil }
+    switch reexecution.ending {
+    case .stop: return nil
+    case .unfinished(let offset):
+      return "The log "
+        + (offset.map { "is torn at byte \($0)" } ?? "has no stop, its run is unfinished")
+        + "; the run was made again as far as it goes."
+    case .missing(let seq):
+      return "Events are missing from event \(seq) on; the run was made again up to there."
+    case .resumed(let seq):
+      return "The run was resumed at event \(seq); it was not made again beyond that."
+    }
+  }
+
+  /// The item as one JSON object: what a program may read.
+  public var json: JSONValue {
+    var object: JSONObject = ["log": .string(log), "result": .string(result)]
+    object["agentFile"] = agentPath.map(JSONValue.string)
+    object["failure"] = failure.map(JSONValue.string)
+    object["note"] = note.map(JSONValue.string)
+    if let reexecution {
+      object["runId"] = .string(reexecution.runId)
+      object["agent"] = .string(reexecution.agentName)
+      object["eventsMade"] = JSONValue(reexecution.made)
+      object["divergence"] = reexecution.divergence?.json
+    }
+    return .object(object)
+  }
+}

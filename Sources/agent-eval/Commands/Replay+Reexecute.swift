@@ -1,0 +1,163 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import TraceReplaying
+import TraceReporting
+import TraceStorage
+
+/// The options of `replay --reexecute`.
+struct ReexecutionOptions: ParsableArguments {
+  @Flag(
+    help: """
+      Make recorded runs again with the agent and the policy of today, on recorded answers alone, and \
+      report the first difference of each. Takes many logs, and folders of them.
+      """)
+  var reexecute = false
+
+  @Option(
+    help: "The agent file; else the one below the current folder that has the recorded name.")
+  var agent: String?
+
+  @Option(help: "A policy file in place of the agent's own policy.")
+  var policy: String?
+
+  @Option(help: "How many runs are made again side by side. Default: one for each processor.")
+  var jobs: Int?
+
+  @Flag(help: "Exit with 125 instead of 2 where it could not be done, as git bisect run asks.")
+  var bisect = false
+
+  func validate() throws {
+    guard reexecute || (agent == nil && policy == nil && jobs == nil && !bisect) else {
+      throw ValidationError("--agent, --policy, --jobs and --bisect go with --reexecute.")
+    }
+    if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1 on.") }
+  }
+}
+
+/// Makes recorded runs again and prints what became of them.
+struct ReexecutionCommand {
+  var options: ReexecutionOptions
+  var json: Bool
+
+  func run(_ logs: [String]) async throws {
+    do {
+      let code = try await report(logs)
+      if code != 0 { throw ExitCode(code) }
+    } catch let code as ExitCode {
+      throw code.rawValue == 2 && options.bisect ? ExitCode(125) : code
+    } catch  where options.bisect {
+      Output.error(Visible.lines("agent-eval: \(error)").joined(separator: "\n"))
+      throw ExitCode(125)
+    }
+  }
+
+  /// Returns the exit code: a difference outranks what could not be done.
+  private func report(_ arguments: [String]) async throws -> Int32 {
+    let logs = arguments.flatMap { path in
+      // A log that is missing is told of with the others.
+      (try? LogFiles.all(below: path)) ?? [path]
+    }
+    guard !logs.isEmpty else {
+      let places = arguments.map { Visible.line($0) }.joined(separator: ", ")
+      Output.error("agent-eval: no logs below \(places).")
+      return 2
+    }
+    let items = try await suite().run(logs) { item in
+      if logs.count > 1 { Output.progress("made again: \(Visible.line(item.log, width: 60))") }
+    }
+    if logs.count > 1 { Output.progress("") }
+    if json {
+      for item in items { Output.json(item.json) }
+      if items.count > 1 { Output.json(Self.summary(of: items)) }
+    } else if items.count == 1 {
+      tell(items[0])
+    } else {
+      tell(items)
+    }
+    if items.contains(where: { $0.reexecution?.isFaithful == false }) { return 1 }
+    return items.contains { $0.failure != nil } ? 2 : 0
+  }
+
+  private func agents() throws -> ReexecutionSuite.Agents {
+    guard let agent = options.agent else { return .found(AgentSearch()) }
+    return .given(try Diagnostics.unwrap(AgentLoader.load(agent)))
+  }
+
+  private func suite() throws -> ReexecutionSuite {
+    let policy = try options.policy.map { try Diagnostics.unwrap(PolicyLoader.load($0)) }
+    return ReexecutionSuite(
+      agents: try agents(), policy: policy, jobs: options.jobs ?? Screen.processorCount)
+  }
+
+  // MARK: Telling
+
+  private func tell(_ item: ReexecutionSuite.Item) {
+    if let failure = item.failure {
+      return Output.error(Visible.lines("agent-eval: \(failure)").joined(separator: "\n"))
+    }
+    if let path = item.agentPath { Output.error("agent  \(Visible.line(path))") }
+    let report = DivergenceReport(painter: Screen.painter, width: Screen.width)
+    if let finding = Self.finding(of: item) { return Output.lines(report.lines(finding)) }
+    let made = item.reexecution?.made ?? 0
+    Output.line(
+      Screen.painter.paint("faithful", .good)
+        + "  \(Visible.line(item.log)): \(made) events made again")
+    if let note = item.note { Output.line("  " + Visible.line(note)) }
+  }
+
+  private func tell(_ items: [ReexecutionSuite.Item]) {
+    let report = DivergenceReport(painter: Screen.painter, width: Screen.width)
+    let findings = items.compactMap(Self.finding)
+    for item in items {
+      if let failure = item.failure {
+        Output.error(Visible.lines("agent-eval: \(failure)").joined(separator: "\n"))
+      } else if let finding = Self.finding(of: item) {
+        Output.line(report.line(finding))
+      } else if let note = item.note {
+        Output.line("note      \(Visible.line(item.log))  " + Visible.line(note))
+      }
+    }
+    if !findings.isEmpty { Output.line("") }
+    Output.lines(report.table(findings, causes: Divergence.Cause.allCases.map(\.rawValue)))
+    if !findings.isEmpty { Output.line("") }
+    let failed = items.count { $0.failure != nil }
+    Output.line(
+      "\(items.count) runs: \(items.count - findings.count - failed) faithful, "
+        + "\(findings.count) diverged, \(failed) could not be made again")
+  }
+
+  private static func finding(of item: ReexecutionSuite.Item) -> DivergenceReport.Finding? {
+    guard let divergence = item.reexecution?.divergence else { return nil }
+    return DivergenceReport.Finding(
+      log: item.log, cause: divergence.cause.rawValue, step: divergence.step, seq: divergence.seq,
+      recorded: divergence.recorded?.words, now: divergence.now?.words,
+      explanation: divergence.input?.message,
+      fields: divergence.fields.map { ($0.pointer.description, $0.recorded, $0.now) },
+      fieldCount: divergence.fieldCount)
+  }
+
+  private static func summary(of items: [ReexecutionSuite.Item]) -> JSONValue {
+    let causes = items.compactMap { $0.reexecution?.divergence?.cause }
+    let counts = Divergence.Cause.allCases.map { cause in
+      (cause.rawValue, JSONValue(causes.count { $0 == cause }))
+    }
+    return [
+      "summary": [
+        "runs": JSONValue(items.count),
+        "faithful": JSONValue(items.count { $0.reexecution?.isFaithful == true }),
+        "diverged": .object(JSONObject(counts)),
+        "failed": JSONValue(items.count { $0.failure != nil }),
+      ]
+    ]
+  }
+}
+
+extension Divergence.Happening {
+  /// The event in a few words.
+  fileprivate var words: String {
+    [type.rawValue, callId, tool, word].compactMap { $0 }.joined(separator: " ")
+  }
+}
