@@ -116,15 +116,8 @@ extension RecordedStep {
     guard let index = results[callId],
       let payload = try? ToolResultPayload(decoding: events[index].data)
     else { return nil }
-    switch payload.result {
-    case .refused: return nil
-    case .error where signal != nil:
-      // Not tried again for the signal, perhaps: so it comes behind all that were before the signal.
-      let elapsed = RecordedTime.limit / 2 + elapsed(to: events[index])
-      return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed)
-    default:
-      return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
-    }
+    if case .refused = payload.result { return nil }
+    return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
   }
 
   /// What a person said to a call that waited; `nil` where nobody answered, or that is not recorded.
@@ -154,6 +147,12 @@ extension RecordedStep {
     let prefix = StopDetail.signal("")
     let detail = stop.detail ?? ""
     return detail.hasPrefix(prefix) ? String(detail.dropFirst(prefix.count)) : detail
+  }
+
+  /// The signal that ended the run in this step, and the position among its events of the last one
+  /// that the run would not have made after it; -1 where it made none such. `nil` for any other end.
+  var cancellation: (signal: String, after: Int)? {
+    signal.map { ($0, events.lastIndex(where: Self.isBeforeSignal) ?? -1) }
   }
 
   /// How many events of the step no run makes any more once it has seen a signal.

@@ -103,9 +103,15 @@ public final class ReplayingBoundary: Boundary {
   }
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
-    if let answer = recorded({ try steps.step(request.step) })?.answer(
-      toCall: request.callId, attempt: request.attempt)
+    if let step = recorded({ try steps.step(request.step) }),
+      var answer = step.answer(toCall: request.callId, attempt: request.attempt)
     {
+      if step.signal != nil, case .error = answer.result,
+        step.answer(toCall: request.callId, attempt: request.attempt + 1) == nil
+      {
+        // Not tried again for the signal, perhaps: so it comes behind all that were before it.
+        answer.elapsedMicroseconds += RecordedTime.limit / 2
+      }
       return answer
     }
     note(
