@@ -47,7 +47,7 @@ private func nextIntact(_ reader: inout LogReader) throws -> Event? {
 
 /// A run of random events, long enough for checkpoints, with steps of any length.
 func writeRandomLog(
-  to path: String, events count: Int, using generator: inout SeededGenerator, closes: Bool = true,
+  to path: String, events count: Int, using generator: inout Seeded, closes: Bool = true,
   textBytes: Int = 1_500
 ) throws {
   let writer = try LogWriter(creating: path, options: .init(blockBytes: 16 << 10))
@@ -59,7 +59,7 @@ func writeRandomLog(
 
 /// Events as a run might hold them, with contexts that repeat themselves.
 func randomEvents(
-  _ count: Int, using generator: inout SeededGenerator, textBytes: Int = 1_500
+  _ count: Int, using generator: inout Seeded, textBytes: Int = 1_500
 ) -> [Event] {
   var run = RandomRun(textBytes: textBytes)
   while run.events.count < count { run.addSome(using: &generator) }
@@ -89,7 +89,7 @@ private struct RandomRun {
         data: data))
   }
 
-  mutating func addSome(using generator: inout SeededGenerator) {
+  mutating func addSome(using generator: inout Seeded) {
     switch Int.random(in: 0..<10, using: &generator) {
     case 0, 1: addContext(using: &generator)
     case 2, 3:
@@ -122,7 +122,7 @@ private struct RandomRun {
     }
   }
 
-  private mutating func addContext(using generator: inout SeededGenerator) {
+  private mutating func addContext(using generator: inout Seeded) {
     step += Int.random(in: 1...2, using: &generator)
     let number = UInt32.random(in: 0...(.max), using: &generator)
     let text = String(repeating: "word \(number) ", count: textBytes / 16)
@@ -134,20 +134,5 @@ private struct RandomRun {
       included: [ContextItem(ref: "goal", reason: "the goal")], omittedRefs: [],
       messages: messages, tokenEstimate: 1, tokenBudget: nil)
     add(.contextBuilt, packet.encoded)
-  }
-}
-
-/// Random numbers that are the same each time (SplitMix64).
-struct SeededGenerator: RandomNumberGenerator {
-  private var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

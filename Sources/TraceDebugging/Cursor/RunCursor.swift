@@ -27,7 +27,7 @@ public final class RunCursor {
   /// The log, as it was asked for.
   public let path: String
   /// How many events around the selected one are wanted in the window, for a screen to show.
-  public var margin = 0
+  public private(set) var margin = 0
   /// Events of a window in memory take about so much together; the selected one is kept in any case.
   private let budgetBytes = 3 << 20
   private let slotLimit = 512
@@ -47,14 +47,17 @@ public final class RunCursor {
   public private(set) var ending: LogReader.Ending?
   private var stamp: FileStamp?
   private var end: (seq: Int, step: Int)?
+  /// The path of the file that is read: the one asked for, or with `.open`.
+  private var filePath: String
 
   /// Opens a log at its first event.
   ///
   /// - Throws: `LogError` where the file is not there or holds no event that can be read.
   public init(path: String) throws(LogError) {
     self.path = path
+    filePath = path
     stamp = FileStamp(path: path)
-    try load(around: 0)
+    try fill(around: 0)
     guard !slots.isEmpty else {
       throw fault
         ?? LogError(.badLine("the log holds no event"), path: path, offset: 0, intactEvents: 0)
@@ -75,7 +78,7 @@ public final class RunCursor {
   public var event: Event {
     if let event = slot.event { return event }
     // The window gave it up for larger ones.
-    try? load(around: seq)
+    _ = try? load(around: seq)
     return slot.event
       ?? Event(seq: slot.seq, step: slot.step, type: slot.type, runId: "", data: [:])
   }
@@ -85,7 +88,7 @@ public final class RunCursor {
   /// - Complexity: a few events to fold, or what stands between it and the checkpoint before it.
   public var state: AgentState {
     if let state = stateInWindow() { return state }
-    try? load(around: seq)
+    _ = try? load(around: seq)
     return stateInWindow() ?? readState
   }
 
@@ -152,12 +155,17 @@ public final class RunCursor {
       return
     }
     let here = self.seq
-    try load(around: seq)
-    guard let last = slots.last, last.seq >= seq, seq >= 0 else {
-      let last = try self.last().seq
-      try load(around: here)
-      throw ReplayError(code: .noSuchEvent(seq, last: last), path: path)
+    guard seq >= 0, try load(around: seq), let last = slots.last, last.seq >= seq else {
+      if self.seq != here { try load(around: here) }
+      throw ReplayError(code: .noSuchEvent(seq, last: try last().seq), path: path)
     }
+  }
+
+  /// Has so many events around the selected one in the window from now on, where the log holds them.
+  public func widen(to margin: Int) {
+    let grows = margin > self.margin
+    self.margin = margin
+    if grows { _ = try? load(around: seq) }
   }
 
   /// Goes to the first event of a step.
@@ -248,31 +256,60 @@ public final class RunCursor {
   public func refresh() -> Bool {
     let now = FileStamp(path: path)
     guard now != stamp else { return false }
-    let before = (slots, index, states, readState, ending, fault)
     stamp = now
-    end = nil
     let here = seq
-    do {
-      try load(around: here)
-      if slots.contains(where: { $0.seq == here }) { return true }
-    } catch {}
+    let before = window
+    if (try? load(around: here)) == true, seq == here {
+      end = nil
+      return true
+    }
     // A writer is between two names, or cuts a torn end: what was seen stays until it has settled.
-    (slots, index, states, readState, ending, fault) = before
-    reader = nil
+    window = before
     stamp = nil
     return false
   }
 
   /// Whether the log may still grow: it was not closed when its end was last seen.
-  public var mayGrow: Bool { ending.map { $0 != .closed } ?? path.hasSuffix(".open") }
+  public var mayGrow: Bool {
+    ending.map { $0 != .closed } ?? filePath.hasSuffix(LogFormat.openSuffix)
+  }
 
   // MARK: The window
 
-  /// Reads a window around an event. Where the log ends before it, the last event is selected.
-  private func load(around seq: Int) throws(LogError) {
+  /// All that belongs to a window.
+  private var window:
+    (
+      slots: [Slot], index: Int, states: [(seq: Int, state: AgentState)], readState: AgentState,
+      ending: LogReader.Ending?, fault: LogError?, reader: LogReader?
+    )
+  {
+    get { (slots, index, states, readState, ending, fault, reader) }
+    set { (slots, index, states, readState, ending, fault, reader) = newValue }
+  }
+
+  /// Reads another window. Where the log ends before the event, the last one is selected; where nothing
+  /// near it can be read, the window stays as it was.
+  ///
+  /// - Returns: Whether there is another window now.
+  @discardableResult
+  private func load(around seq: Int) throws(LogError) -> Bool {
+    let before = window
+    do { try fill(around: seq) } catch {
+      window = before
+      throw error
+    }
+    guard slots.isEmpty else { return true }
+    window = before
+    // A reader may have been moved.
+    reader = nil
+    return false
+  }
+
+  private func fill(around seq: Int) throws(LogError) {
     let before = max(margin, 64)
     let first = max(0, seq - before)
     var reader = try self.reader(before: first)
+    filePath = reader.path
     slots = []
     states = []
     index = 0
@@ -299,7 +336,10 @@ public final class RunCursor {
   /// Reads further events behind the window; at most so many.
   private func readOn(_ count: Int = 1) throws(LogError) {
     guard ending == nil, fault == nil, let last = slots.last else { return }
-    guard var reader else { return try load(around: last.seq) }
+    guard var reader else {
+      try load(around: last.seq)
+      return
+    }
     var left = count
     while left > 0, let head = try step(&reader) {
       guard case .event = head else { continue }

@@ -316,7 +316,7 @@ public final class FullScreen {
   /// The next frame for a terminal of some size.
   public func frame(columns: Int, rows: Int) -> Frame {
     size = (max(1, columns), max(1, rows))
-    cursor.margin = foldsAll ? 240 : min(200, rows)
+    cursor.widen(to: foldsAll ? 240 : min(200, rows))
     let left = isNarrow ? columns : min(64, max(36, columns * 2 / 5))
     var frame = Frame(columns: columns, leftColumns: left)
     guard rows >= 3, columns >= 16 else {

@@ -41,7 +41,7 @@ struct TimelinePane {
       }
       if slot.seq == cursor.seq { selected = rows.count }
       let mark = Self.mark(slot, slot.event.map(isBreakpoint) ?? false)
-      for (index, line) in slot.row.lines(numberColumns: digits).enumerated() {
+      for (index, line) in slot.row.lines(numberColumns: digits, gap: 1).enumerated() {
         let sign = index == 0 ? mark : TextLine.Span(" ")
         rows.append(
           Row(line: TextLine([sign] + line.spans), seq: slot.seq, isFirst: index == 0))

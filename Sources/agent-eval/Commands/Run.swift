@@ -49,6 +49,13 @@ struct Run: AsyncParsableCommand {
       """)
   var watch = false
 
+  @Flag(
+    help: """
+      Step through the run of the first case that failed, from the first event that shows why; where \
+      there is no terminal, print why that event came about.
+      """)
+  var debug = false
+
   @OptionGroup var output: ResultsOutput
 
   @OptionGroup var baselines: AgainstOptions
@@ -61,6 +68,7 @@ struct Run: AsyncParsableCommand {
     request.filesFrom = filesFrom
     request.byCaseId = byCaseId
     request.watch = watch
+    request.debug = debug
     request.output = output.destination
     request.baselines = baselines.request
     return request

@@ -24,6 +24,7 @@ struct RunRequest: Hashable {
   var filesFrom: String?
   var byCaseId = false
   var watch = false
+  var debug = false
   var output = ResultsDestination()
   var baselines = AgainstRequest()
 
@@ -32,6 +33,11 @@ struct RunRequest: Hashable {
     try baselines.validate()
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
+    if debug {
+      guard !output.json, !watch, filesFrom == nil else {
+        throw ValidationError("--debug does not go with --json, --watch and --files-from.")
+      }
+    }
     if filesFrom != nil {
       guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
       try checkLineOptions()
@@ -70,6 +76,7 @@ struct RunRequest: Hashable {
     }
     let results = try await results(of: loaded, cancellation)
     let code = try output.finish(results)
+    if debug, let debugging = Debugging(firstFailureOf: results) { try debugging.explain() }
     // Not taken apart first: of thousands of cases that takes a while.
     withExtendedLifetime((loaded, results)) { AgentEval.end(code) }
   }

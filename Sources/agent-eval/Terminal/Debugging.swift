@@ -4,13 +4,19 @@ import EvalLoading
 import EvalRunning
 import Glibc
 import TraceDebugging
+import TraceJudging
 import TraceReporting
 
 /// Steps through a run: on a terminal with the whole screen, else by commands.
 struct Debugging {
   let log: String
-  /// The event to begin at; `nil` for the first.
+  /// The event to begin at; `nil` for the first, the largest number for the last.
   var firstEvent: Int?
+
+  init(log: String, firstEvent: Int? = nil) {
+    self.log = log
+    self.firstEvent = firstEvent
+  }
 
   /// Steps through the run as the options say, or with whoever sits at the terminal.
   func start(_ options: DebugOptions) throws {
@@ -32,7 +38,9 @@ struct Debugging {
   /// Opens the log at the event to begin at.
   func open() throws -> DebugSession {
     let cursor = try RunCursor(path: log)
-    if let firstEvent { try cursor.go(to: firstEvent) }
+    if let firstEvent {
+      if firstEvent == .max { try cursor.goToEnd() } else { try cursor.go(to: firstEvent) }
+    }
     return DebugSession(cursor, readValue: Self.readValue)
   }
 
@@ -48,6 +56,33 @@ struct Debugging {
       throw Mistake(description: loaded.diagnostics.map(\.description).joined(separator: "\n"))
     }
     return isFile ? value["expected"] ?? value : value
+  }
+
+  // MARK: A failure
+
+  /// The run of the first case that failed, from the first event that shows why; its end, where
+  /// something is missing that no event shows. `nil` where no case failed.
+  init?(firstFailureOf results: EvalResults) {
+    for result in results.cases where result.outcome == .fail {
+      for trial in result.trials where trial.outcome == .fail {
+        let failed = trial.judgement.outcomes.first {
+          $0.outcome == .fail && $0.severity == .error
+        }
+        self.init(log: trial.log, firstEvent: failed?.events.first ?? .max)
+        return
+      }
+    }
+    return nil
+  }
+
+  /// Opens the screen at the event to begin at; where there is none, tells why the event came about.
+  func explain() throws {
+    if Screen.canAsk, Screen.canBeDrawnOn { return try FullScreenLoop(try open()).run() }
+    let session = try open()
+    let place = session.cursor.seq
+    try session.cursor.go(to: 0)
+    Output.line("")
+    try follow(["goto \(place)", "why"], session)
   }
 
   // MARK: Commands
