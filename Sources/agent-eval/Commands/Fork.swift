@@ -146,6 +146,7 @@ struct Fork: AsyncParsableCommand {
 }
 
 extension ForkPoint: ExpressibleByArgument {
+  /// Reads the word of the command line.
   public init?(argument: String) { self.init(argument) }
 }
 
