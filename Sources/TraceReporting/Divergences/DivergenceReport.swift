@@ -16,7 +16,9 @@ public struct DivergenceReport: Sendable {
     public var recorded: String?
     /// What happens now in a few words; `nil` where nothing more does.
     public var now: String?
-    /// The smallest input that explains it, in a sentence; `nil` where none does.
+    /// The smallest input that explains it, in a word or two; `nil` where none does.
+    public var input: String?
+    /// The same in a sentence.
     public var explanation: String?
     /// What differs: where, as recorded, and now.
     public var fields: [(pointer: String, recorded: JSONValue?, now: JSONValue?)]
@@ -26,7 +28,8 @@ public struct DivergenceReport: Sendable {
     /// Nothing is checked.
     public init(
       log: String, cause: String, step: Int, seq: Int, recorded: String?, now: String?,
-      explanation: String?, fields: [(pointer: String, recorded: JSONValue?, now: JSONValue?)],
+      input: String?, explanation: String?,
+      fields: [(pointer: String, recorded: JSONValue?, now: JSONValue?)],
       fieldCount: Int
     ) {
       self.log = log
@@ -35,6 +38,7 @@ public struct DivergenceReport: Sendable {
       self.seq = seq
       self.recorded = recorded
       self.now = now
+      self.input = input
       self.explanation = explanation
       self.fields = fields
       self.fieldCount = fieldCount
@@ -90,14 +94,13 @@ public struct DivergenceReport: Sendable {
   /// How often each cause was found, with an example of each.
   public func table(_ findings: [Finding], causes: [String]) -> [String] {
     var table = TextTable(
-      headings: ["cause", "runs", "what explains it in the first", "log"], rightAligned: [1],
+      headings: ["cause", "runs", "the first", "by", "log"], rightAligned: [1],
       keepsLast: true)
     for cause in causes {
       let those = findings.filter { $0.cause.hasSameUTF8(as: cause) }
       guard let first = those.first else { continue }
       table.append([
-        cause, "\(those.count)",
-        first.explanation ?? "\(first.recorded ?? "nothing") → \(first.now ?? "nothing")",
+        cause, "\(those.count)", "step \(first.step), event \(first.seq)", first.input ?? "–",
         first.log,
       ])
     }

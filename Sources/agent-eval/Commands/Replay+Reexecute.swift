@@ -134,6 +134,7 @@ struct ReexecutionCommand {
     return DivergenceReport.Finding(
       log: item.log, cause: divergence.cause.rawValue, step: divergence.step, seq: divergence.seq,
       recorded: divergence.recorded?.words, now: divergence.now?.words,
+      input: divergence.input.map { "\($0.kind.rawValue) \($0.name)" },
       explanation: divergence.input?.message,
       fields: divergence.fields.map { ($0.pointer.description, $0.recorded, $0.now) },
       fieldCount: divergence.fieldCount)
