@@ -146,7 +146,7 @@ struct ForkTests {
     let folder = try TemporaryFolder()
     let sample = try ForkSample(fixture.name)
     let events = try fixture.events()
-    let step = TestRun.isLong ? 1 : max(1, events.count / 12)
+    let step = TestRun.isLong ? 1 : max(1, events.count / 5)
     for seq in stride(from: 0, to: events.count - 1, by: step) {
       let fork = try await sample.fork(at: .event(seq), in: folder, named: "fork-\(seq)")
       #expect(fork.unanswered == nil, "event \(seq)")
