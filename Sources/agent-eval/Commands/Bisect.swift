@@ -99,7 +99,7 @@ extension Bisection {
     [
       "agent-eval replay \(ShellWord.quote(good)) --step \(step)",
       "agent-eval replay \(ShellWord.quote(bad)) --step \(step)",
-      "agent-eval fork \(ShellWord.quote(bad)) --at step:\(step)",
+      "agent-eval diff \(ShellWord.quote(good)) \(ShellWord.quote(bad))",
     ]
   }
 
