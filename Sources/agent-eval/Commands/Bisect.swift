@@ -1,4 +1,3 @@
-import AgentRuntime
 import AgentTrace
 import ArgumentParser
 import EvalLoading
@@ -24,8 +23,11 @@ struct Bisect: AsyncParsableCommand {
   @Argument(help: "The log of the run that did not.")
   var bad: String
 
-  @Option(help: "The agent file that both were recorded with.")
-  var agent: String
+  @Option(
+    help:
+      "The agent file that both were recorded with. Default: the one below this folder that the log of the bad run names."
+  )
+  var agent: String?
 
   @Option(help: "A policy file in place of the agent's own policy.")
   var policy: String?
@@ -39,8 +41,7 @@ struct Bisect: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    var definition = try Diagnostics.unwrap(AgentLoader.load(agent))
-    if let policy { definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy)) }
+    let definition = try RecordedAgent.load(of: bad, agent: agent, policy: policy)
     let evalCase = try caseFile.map(loadCase)
     let bisection = try await Bisection(good: good, bad: bad, agent: definition) {
       evalCase.map { CaseOutcomeFold($0) } ?? StopOutcome() as any OutcomeFold
