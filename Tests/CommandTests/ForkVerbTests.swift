@@ -39,7 +39,7 @@ struct ForkVerbTests {
       (["--at", "step:2", "--set", "decision=other.yaml"], "unknown tool “pay_back”"),
       (["--at", "step:2", "--set", "result=good.yaml"], "a result is replaced at its event"),
       (["--at", "event:9", "--set", "result=good.yaml"], "event 9 (decision) is no result"),
-      (["--at", "event:6", "--set", "result=other.yaml"], "other.yaml: this is no result: status"),
+      (["--at", "event:6", "--set", "result=other.yaml"], "other.yaml: this is no result: “status” should be"),
       (
         ["--at", "step:2", "--drop-context", "7.1.0"],
         "no packet up to there knows the item “7.1.0”"
@@ -62,7 +62,7 @@ struct ForkVerbTests {
     let folder = try TemporaryFolder()
     try await Binary.run(
       [
-        "import", "openai", Project.path("Fixtures/traces/weather.openai.json"), "--out",
+        "import", "openai-messages", Project.path("Fixtures/traces/weather.openai.json"), "--out",
         "imported",
       ],
       in: folder.path)
@@ -70,7 +70,7 @@ struct ForkVerbTests {
     let weather = ["--agent", Fixture.agent("weather"), "--at", "step:1"]
     let refused = try await Binary.run(
       ["fork", imported] + weather, in: folder.path, status: 2)
-    #expect(refused.errors.contains("imported from openai"))
+    #expect(refused.errors.contains("was imported from openai-messages"))
     let damaged = Project.path(try #require(Fixture.damaged.first))
     let fetcher = ["--agent", Fixture.agent("fetcher")]
     let broken = try await Binary.run(
@@ -114,7 +114,7 @@ struct ForkVerbTests {
       ["fork", Self.parent, "--at", "step:3", "--seed", "1", "--fixed-clock"], in: folder.path)
     #expect(outcome.errors == "agent  agents/a.yaml\n")
     #expect(outcome.lines.first == "step 3")
-    #expect(outcome.lines.count == 5)
+    #expect(outcome.lines.count == 6)
     let log = try #require(outcome.lines.last?.split(separator: " ").last)
     #expect(log.hasPrefix(".agent-eval/runs/support-with-ana/"))
     let shown = try await Binary.run(["show", String(log), "--json"], in: folder.path).jsonLines()
