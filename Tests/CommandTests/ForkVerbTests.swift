@@ -88,7 +88,7 @@ struct ForkVerbTests {
   @Test("a question that the recording does not answer ends with 2, and the log is kept and whole")
   func unanswered() async throws {
     let folder = try TemporaryFolder()
-    let edit = Project.path("Fixtures/edits/draft-instead.yaml")
+    let edit = Project.path("Fixtures/edits/draft-instead.json")
     let arguments =
       ["fork", Self.parent, "--at", "step:2", "--set", "decision=\(edit)", "--out", "one.jsonl.gz"]
       + Self.ana
@@ -161,7 +161,7 @@ struct ForkVerbTests {
       "two.yaml",
       "- {caseId: a, input: x, expected: {stopReason: success}}\n"
         + "- {caseId: b, input: x, expected: {stopReason: success}}\n")
-    let edit = Project.path("Fixtures/edits/draft-instead.yaml")
+    let edit = Project.path("Fixtures/edits/draft-instead.json")
     try await Binary.run(
       ["fork", Self.parent, "--at", "step:2", "--set", "decision=\(edit)", "--live"] + Self.ana
         + ["--out", "good.jsonl.gz"], in: folder.path)
