@@ -13,7 +13,7 @@ struct FixtureTests {
       environment: ["AGENT_EVAL": Binary.path], timeoutSeconds: 150
     ).run()
     var made: [String] = []
-    for kind in ["runs", "torn", "damaged", "changed", "goldens"] {
+    for kind in ["runs", "forks", "torn", "damaged", "changed", "goldens"] {
       for file in Project.files(below: "Fixtures/\(kind)") {
         let name = "out/" + file.dropFirst("Fixtures/".count)
         made.append(name)
@@ -33,6 +33,8 @@ struct FixtureTests {
     let whole = try await Binary.run(["verify", "Fixtures/runs", "--json"]).jsonLines()
     #expect(whole.count == Fixture.runs.count)
     #expect(whole.allSatisfy { $0["status"] == "whole" && $0["notes"] == [] })
+    let forks = try await Binary.run(["verify", "Fixtures/forks", "--json"]).jsonLines()
+    #expect(forks.count == 5 && forks.allSatisfy { $0["status"] == "whole" })
     let torn = try await Binary.run(["verify", "Fixtures/torn", "--json"]).json()
     #expect(torn["status"] == "torn" && torn["notes"]?.arrayValue?.count == 1)
     let damaged = try await Binary.run(["verify", "Fixtures/damaged", "--json"], status: 1).json()

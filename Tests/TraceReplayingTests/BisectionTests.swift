@@ -57,9 +57,9 @@ struct BisectionTests {
   @Test("a planted turning step is found in every pair, within ⌈log2 n⌉ + 1 probes")
   func planted() async throws {
     var generator = Seeded(seed: 5)
-    for pair in 0..<TestRun.count(60, long: 2_000) {
+    for pair in 0..<TestRun.count(24, long: 2_000) {
       let folder = try TemporaryFolder()
-      let steps = pair < 8 ? pair + 1 : Int.random(in: 1...70, using: &generator)
+      let steps = pair < 6 ? pair + 1 : Int.random(in: 1...40, using: &generator)
       let turning = Int.random(in: 1...steps, using: &generator)
       let kind = PlantedRun.Kind.allCases[pair % PlantedRun.Kind.allCases.count]
       let good = try await PlantedRun(steps: steps, turning: nil, kind: kind)

@@ -146,7 +146,7 @@ struct ForkTests {
     let folder = try TemporaryFolder()
     let sample = try ForkSample(fixture.name)
     let events = try fixture.events()
-    let step = TestRun.isLong ? 1 : max(1, events.count / 12)
+    let step = TestRun.isLong ? 1 : max(1, events.count / 5)
     for seq in stride(from: 0, to: events.count - 1, by: step) {
       let fork = try await sample.fork(at: .event(seq), in: folder, named: "fork-\(seq)")
       #expect(fork.unanswered == nil, "event \(seq)")
@@ -251,7 +251,8 @@ struct ForkTests {
       let calls = found.parts("tool_call")
       let results = found.parts("tool_result")
       #expect(calls.sorted() == results.sorted(), "\(ref)")
-      #expect(fork.parent.edit == ["dropContext": [.string(ref)]])
+      #expect(fork.parent.edit == ["dropContext": [["ref": .string(ref), "seq": 12]]])
+      #expect(try await Reexecution(of: fork.log, with: sample.agent).isFaithful, "\(ref)")
     }
   }
 
@@ -264,7 +265,7 @@ struct ForkTests {
     sample.path = first.log
     let second = try await sample.fork(at: .step(1), in: folder, named: "second")
     #expect(second.unanswered == nil)
-    #expect(second.parent.edit == ["dropContext": ["goal"]])
+    #expect(second.parent.edit == ["dropContext": [["ref": "goal", "seq": 0]]])
     #expect(second.parent.runId == first.state.runId)
   }
 

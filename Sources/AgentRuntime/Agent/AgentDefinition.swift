@@ -164,9 +164,26 @@ public struct ContextSettings: Sendable, Hashable {
   public var tokenBudget: Int
   /// How many observations a packet lists at most.
   public var observationLimit: Int
-  /// What is not put before the model though it could be, and why: for runs that ask what one item
-  /// changes. No agent file says it.
-  public var leftOut: [ContextItem] = []
+  /// What is not put before the model though it could be: for runs that ask what one item changes. No
+  /// agent file says it.
+  public var leftOut: [LeftOut] = []
+
+  /// An item that is kept from the model.
+  public struct LeftOut: Sendable, Hashable {
+    /// See ``ContextItem/ref``.
+    public var ref: String
+    /// Recorded with each packet that leaves it out.
+    public var reason: String
+    /// Packets behind this event do without it; those before it may hold it.
+    public var behind: Int
+
+    /// Nothing is checked.
+    public init(ref: String, reason: String, behind: Int) {
+      self.ref = ref
+      self.reason = reason
+      self.behind = behind
+    }
+  }
 
   /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
   public init(tokenBudget: Int = 32_000, observationLimit: Int = 50) {

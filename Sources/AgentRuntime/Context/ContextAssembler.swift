@@ -21,17 +21,24 @@ public struct ContextAssembler: Sendable {
   }
 
   /// The tools that the model is told of on a route.
-  public func disclosedTools(route: String?) -> [ToolDefinition] {
-    tools.filter { $0.isDisclosed(on: route) && settings.reasonToLeaveOut($0.ref) == nil }
+  ///
+  /// - Parameter seq: the number of the packet's event.
+  public func disclosedTools(route: String?, at seq: Int = .max) -> [ToolDefinition] {
+    let settings = settings.at(seq)
+    return tools.filter { $0.isDisclosed(on: route) && settings.reasonToLeaveOut($0.ref) == nil }
       .map(\.definition)
   }
 
   /// The packet for the decision that follows `state`.
   ///
+  /// - Parameter seq: the number of the packet's own event; only ``ContextSettings/leftOut`` looks at it.
   /// - Complexity: linear in the observations that the state retains and the events they name.
-  public func assemble(state: AgentState, lookup: EventLookup) -> ContextPacket {
+  public func assemble(
+    state: AgentState, at seq: Int = .max, lookup: EventLookup
+  ) -> ContextPacket {
+    let settings = settings.at(seq)
     let route = state.policyContext["route"]?.stringValue
-    let disclosed = disclosedTools(route: route)
+    let disclosed = disclosedTools(route: route, at: seq)
     var draft = Draft(leavingOut: settings)
     draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
     draft.addTools(tools, route: route)
@@ -92,6 +99,14 @@ extension ToolRegistration {
 }
 
 extension ContextSettings {
+  /// The settings for a packet whose event has this number.
+  func at(_ seq: Int) -> ContextSettings {
+    guard !leftOut.isEmpty else { return self }
+    var settings = self
+    settings.leftOut.removeAll { $0.behind >= seq }
+    return settings
+  }
+
   /// Why an item is left out of every packet; `nil` where it is not.
   func reasonToLeaveOut(_ ref: String) -> String? {
     leftOut.first { $0.ref.hasSameUTF8(as: ref) }?.reason

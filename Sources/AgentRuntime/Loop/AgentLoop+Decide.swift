@@ -34,7 +34,8 @@ extension AgentLoop {
     if let recorded = progress.packet {
       packet = recorded
     } else {
-      packet = assembler.assemble(state: state, lookup: recorder.event(at:))
+      packet = assembler.assemble(
+        state: state, at: recorder.lastSeq + 1, lookup: recorder.event(at:))
       try recorder.append(.contextBuilt(packet), step: step)
     }
     if progress.attempt == 0, let halt = haltByGuard() { return .halt(halt) }
@@ -53,7 +54,8 @@ extension AgentLoop {
     to packet: ContextPacket, step: Int, tryNumber: Int, from progress: StepProgress
   ) async throws -> JSONValue? {
     if let reply = progress.reply { return reply }
-    let tools = assembler.disclosedTools(route: agent.policyContext.route)
+    let tools = assembler.disclosedTools(
+      route: agent.policyContext.route, at: progress.packetSeq ?? recorder.lastSeq)
     var attempt = progress.attempt
     while attempt <= max(0, agent.failures.modelRetries) {
       if attempt > 0, haltBetweenTries() != nil { return nil }

@@ -14,6 +14,8 @@ public struct StepProgress: Sendable, Hashable {
   public private(set) var tryNumber = 0
   /// The packet of the current try.
   public private(set) var packet: ContextPacket?
+  /// The number of the packet's event.
+  public private(set) var packetSeq: Int?
   /// How often the model was asked with that packet.
   public private(set) var attempt = 0
   /// What it replied, if it did.
@@ -183,6 +185,7 @@ extension StepProgress {
       let packet = try ContextPacket(decoding: event.data)
       self = StepProgress(step: step, tryNumber: tryNumber + 1)
       self.packet = packet
+      packetSeq = event.seq
     case .modelResult: try observe(ModelResult(decoding: event.data), event.seq)
     case .decision:
       decision = try DecisionPayload(decoding: event.data).decision

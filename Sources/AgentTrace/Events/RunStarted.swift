@@ -27,7 +27,8 @@ public struct ParentRun: Sendable, Hashable {
   /// `fork`, `task` or `subagent`.
   public var relation: String
   /// What a fork was made to have otherwise: `decision` or `result` with the number of the event that
-  /// was put in its place, and `dropContext` with the refs that its packets leave out. Empty for one
+  /// was put in its place, and `dropContext` with each `ref` that its packets leave out behind event
+  /// `seq`. Empty for one
   /// that goes on as it is.
   public var edit: JSONObject
 

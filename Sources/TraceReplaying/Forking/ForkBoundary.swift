@@ -27,6 +27,8 @@ final class ForkBoundary: Boundary {
     /// The step whose question was new; from the next one on nothing recorded counts.
     var leftAt: Int?
     var hasLeft = false
+    /// Events of the step that show that no signal had come yet.
+    var beforeSignal = 0
     var unanswered: String?
     var failure: (any Error)?
   }
@@ -46,7 +48,11 @@ final class ForkBoundary: Boundary {
       editedReply: editedReply, step: max(1, past.progress.step), t: past.state.elapsedMicroseconds)
     for call in past.progress.decision?.calls ?? [] { start.calls[call.callId] = call }
     state = Mutex(start)
-    cancelWhereItWas(before: past.nextSeq)
+    let shared = shared
+    let step = recorded { try steps.step(start.step) }
+    let count = step?.events.count { $0.seq <= shared && RecordedStep.isBeforeSignal($0) } ?? 0
+    state.withLock { $0.beforeSignal = count }
+    cancelWhereItWas()
   }
 
   /// What the recording could not answer; `nil` while it could.
@@ -60,15 +66,17 @@ final class ForkBoundary: Boundary {
   /// Takes note of an event that the fork has made.
   func follow(_ event: Event) {
     state.withLock { state in
+      if event.step > state.step { state.beforeSignal = 0 }
       state.step = max(state.step, event.step)
       state.t = max(state.t, event.t)
+      if RecordedStep.isBeforeSignal(event) { state.beforeSignal += 1 }
       guard event.type == .decision else { return }
       state.calls = [:]
       for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
         state.calls[call.callId] = call
       }
     }
-    cancelWhereItWas(before: event.seq + 1)
+    cancelWhereItWas()
   }
 
   /// Whether the tool that is about to start will have an answer; where not, says so in `unanswered`.
@@ -204,11 +212,11 @@ final class ForkBoundary: Boundary {
   }
 
   /// Only where nobody but the recording answers: a live fork may go on where its parent was stopped.
-  private func cancelWhereItWas(before made: Int) {
-    guard live == nil, cancellation.signal == nil,
-      let step = recorded({ try steps.step(state.withLock { $0.step }) }),
-      let signal = step.signal, serves(step: step.step),
-      made > step.start + (step.events.lastIndex(where: RecordedStep.isBeforeSignal) ?? -1)
+  private func cancelWhereItWas() {
+    guard live == nil, cancellation.signal == nil else { return }
+    let (number, count) = state.withLock { ($0.step, $0.beforeSignal) }
+    guard serves(step: number), let step = recorded({ try steps.step(number) }),
+      let signal = step.signal, step.eventsBeforeSignal <= count
     else { return }
     cancellation.cancel(signal: signal)
   }

@@ -176,10 +176,11 @@ private struct Scan {
   private mutating func finish(sharing seq: Int) {
     shared = seq
     isDone = true
-    if let packet {
-      refs += (packet.packet.included + packet.packet.omittedRefs).map(\.ref)
+    let items = packet.map { $0.packet.included + $0.packet.omittedRefs } ?? []
+    for ref in items.map(\.ref) + state.observations.recent.map(\.id)
+    where !refs.contains(where: { $0.hasSameUTF8(as: ref) }) {
+      refs.append(ref)
     }
-    refs += state.observations.recent.map(\.id)
   }
 
   /// The log ended before the place was found.

@@ -127,17 +127,18 @@ private struct ForkInProgress {
     parentId = steps.runId
     agent = request.agent
     agent.policyContext = plan.started.policyContext
-    let inherited = plan.started.parent?.edit["dropContext"]?.arrayValue?.compactMap(\.stringValue)
-    let dropped = (inherited ?? []) + request.edits.droppedRefs
-    agent.context.leftOut += dropped.map { ContextItem(ref: $0, reason: "left out by the fork") }
+    let dropped =
+      DroppedItem.all(in: plan.started.parent)
+      + request.edits.droppedRefs.map { DroppedItem(ref: $0, behind: plan.shared) }
     var edit: JSONObject = [:]
-    if !dropped.isEmpty { edit["dropContext"] = JSONValue(dropped) }
+    if !dropped.isEmpty { edit["dropContext"] = .array(dropped.map(\.encoded)) }
     if request.edits.reply != nil {
       // Behind the packet, which the fork makes itself where it begins before it.
       edit["decision"] = JSONValue(plan.shared + (plan.packet == nil ? 2 : 1))
     }
     if plan.editedResult != nil { edit["result"] = JSONValue(plan.shared + 1) }
     parent = ParentRun(runId: parentId, seq: plan.shared, relation: "fork", edit: edit)
+    agent.leaveOut(asForkedFrom: parent)
   }
 
   /// Checks everything that can be checked before something is written.

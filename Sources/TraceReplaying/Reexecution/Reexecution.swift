@@ -41,6 +41,7 @@ extension Reexecution {
     let files = RecordedFiles(started: started, agent: agent)
     var agent = agent
     if files.isAgentSame { agent.policyContext = started.policyContext }
+    agent.leaveOut(asForkedFrom: started.parent)
     let sink = ComparingSink(boundary)
     var difference: ComparingSink.Difference?
     var ending: RecordingEnd?

@@ -292,8 +292,9 @@ public struct ResultsReport {
 }
 
 /// A text as one word of a POSIX shell, to be copied from a terminal.
-enum ShellWord {
-  static func quote(_ text: String) -> String {
+public enum ShellWord {
+  /// The word: as it stands where no shell reads anything into it, else between quotes.
+  public static func quote(_ text: String) -> String {
     let visible = Visible.line(text)
     let isPlain = visible.unicodeScalars.allSatisfy { scalar in
       switch scalar {

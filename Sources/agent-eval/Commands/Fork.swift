@@ -37,8 +37,9 @@ struct Fork: AsyncParsableCommand {
   @Option(help: "Leave this item out of every packet from there on, by its ref. May be repeated.")
   var dropContext: [String] = []
 
-  @Option(help: "The agent file that goes on.")
-  var agent: String
+  @Option(
+    help: "The agent file that goes on. Default: the one below this folder that the log names.")
+  var agent: String?
 
   @Option(help: "A policy file in place of the agent's own policy.")
   var policy: String?
@@ -79,8 +80,7 @@ struct Fork: AsyncParsableCommand {
 
   func run() async throws {
     let edits = try edits()
-    var definition = try Diagnostics.unwrap(AgentLoader.load(agent))
-    if let policy { definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy)) }
+    let definition = try RecordedAgent.load(of: log, agent: agent, policy: policy)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }

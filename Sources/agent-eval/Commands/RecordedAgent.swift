@@ -1,0 +1,30 @@
+import AgentRuntime
+import AgentTrace
+import EvalLoading
+import TraceReplaying
+import TraceReporting
+
+/// The agent that goes on from a recorded run.
+enum RecordedAgent {
+  /// Loads the agent file that is given, or the one below this folder that the log names; a policy file
+  /// takes the place of its policy.
+  ///
+  /// - Throws: `RecordingError` and `LogError` of the log, `AgentSearchError`; exits with 2 and what is
+  ///   wrong with a file.
+  static func load(of log: String, agent: String?, policy: String?) throws -> AgentDefinition {
+    let started = try RecordedSteps(path: log).started
+    let path =
+      try agent
+      ?? AgentSearch().path(ofAgent: started.agentName, digest: started.agentDigest)
+    if agent == nil { Output.error("agent  \(Visible.line(path))") }
+    var definition = try Diagnostics.unwrap(AgentLoader.load(path))
+    if let policy {
+      definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy))
+    } else if let recorded = started.policyDigest, recorded != definition.policy.digest {
+      Output.error(
+        "note: \(Visible.line(log)) was recorded with a policy file of its own; "
+          + "give it with --policy, or the agent's policy rules.")
+    }
+    return definition
+  }
+}
