@@ -330,6 +330,48 @@ struct ViewerBrowserTests {
     }
   }
 
+  @Test("keys lead through the run")
+  func keys() async throws {
+    let path = Project.path("Fixtures/runs/refund-approved.jsonl.gz")
+    let given = String(decoding: try Self.page(of: path), as: UTF8.self)
+    // The policy would not let this test's own script run.
+    let policy = try #require(
+      given.range(of: "<meta http-equiv[^>]*>", options: .regularExpression))
+    let keys = [
+      "j", "j", "k", "J", "J", "K", "G", "g", "c", "c", "r", "z", "j", "z", "f", "m", "?",
+    ]
+    let script = """
+      <script>
+      const led = [];
+      const press = (key) => {
+        document.dispatchEvent(new KeyboardEvent("keydown", { key, bubbles: true }));
+        led.push(document.body.dataset.seq);
+      };
+      const wait = setInterval(() => {
+        if (document.body.dataset.state !== "ready") return;
+        clearInterval(wait);
+        for (const key of \(JSONValue(keys).description)) press(key);
+        document.body.dataset.led = led.join(" ");
+        document.body.dataset.theme = document.documentElement.dataset.theme;
+        document.body.dataset.help = document.getElementById("help").open;
+        document.getElementById("help").close();
+        const search = document.getElementById("search");
+        search.value = "GOODS came";
+        search.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+        setTimeout(() => { document.body.dataset.found = document.body.dataset.seq; }, 100);
+      }, 10);
+      </script></body>
+      """
+    let page = given.replacingCharacters(in: policy, with: "")
+      .replacingOccurrences(of: "</body>", with: script)
+    let document = try await Chromium.document(of: Array(page.utf8))
+    #expect(
+      document.bodyAttribute("data-led") == "1 2 1 7 15 7 18 0 10 18 10 10 15 15 15 15 15")
+    #expect(document.bodyAttribute("data-help") == "true")
+    #expect(["light", "dark"].contains(document.bodyAttribute("data-theme") ?? ""))
+    #expect(document.bodyAttribute("data-found") == "11")
+  }
+
   @Test("a run of 10,000 events opens with no more rows than are seen")
   func many() async throws {
     let folder = try TemporaryFolder()

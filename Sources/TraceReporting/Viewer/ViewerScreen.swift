@@ -281,7 +281,7 @@ enum ViewerScreen {
           + (tokens.budget === undefined ? "" : " of " + plain(tokens.budget)))));
       }
       if (Array.isArray(data.toolsDisclosed) && data.toolsDisclosed.length > 0) {
-        sections.push(section("tools", make("p", "", cut(data.toolsDisclosed.map(plain).join("  "), 4000))));
+        sections.push(section("tools", make("p", "names", cut(data.toolsDisclosed.map(plain).join("  "), 4000))));
       }
       return sections;
     };
@@ -637,7 +637,12 @@ enum ViewerScreen {
       lines.push("Not checked here: checkpoints, summaries and digests of the state, which agent-eval verify "
         + "compares with the events; and who wrote the log. The chain has no key: it shows that nothing was "
         + "changed since, to one who knows the last seal from elsewhere.");
-      byId("findings").replaceChildren(...lines.map((line) => make("p", "", line)));
+      const findings = () => lines.map((line) => make("p", "", line));
+      byId("findings").replaceChildren(...findings());
+      // Where there is nothing to choose, this is what there is to say.
+      if (events.length === 0) {
+        byId("event").replaceChildren(make("h2", "bad", "nothing can be shown"), ...findings());
+      }
     };
 
     const start = async () => {

@@ -14,7 +14,7 @@ enum ViewerStyle {
     :root[data-theme="dark"] { \(dark) }
     * { box-sizing: border-box; }
     html, body { height: 100%; margin: 0; }
-    body { display: grid; grid-template-rows: auto auto minmax(0, 1fr) auto; background: var(--back);
+    body { display: grid; grid-template: auto auto minmax(0, 1fr) auto / minmax(0, 1fr); background: var(--back);
       color: var(--ink); font: 14px/1.45 system-ui, sans-serif; }
     header { display: flex; gap: .5rem .8rem; align-items: center; padding: .5rem .8rem;
       border-bottom: 1px solid var(--line); }
@@ -38,7 +38,7 @@ enum ViewerStyle {
     main { display: grid; grid-template-columns: minmax(0, 11fr) minmax(0, 10fr); min-height: 0; }
     #list { overflow: auto; border-right: 1px solid var(--line); outline: none; contain: strict; }
     #space { position: relative; }
-    .row, pre, .fact, .jump, h1, #findings { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
+    .row, pre, .fact, .jump, .names, h1, #findings { font-family: ui-monospace, "DejaVu Sans Mono", monospace;
       font-size: 12.5px; }
     .row { position: absolute; inset: 0 0 auto; height: 22px; line-height: 22px; display: flex;
       gap: .7rem; padding: 0 .6rem; white-space: pre; cursor: default; }
@@ -57,7 +57,7 @@ enum ViewerStyle {
       outline-offset: -1px; }
     #event { overflow: auto; padding: .6rem 1rem 2rem; }
     #event h2 { margin: 0; font-size: 1rem; overflow-wrap: anywhere; }
-    #event > p { margin: 0 0 .6rem; }
+    #event p { margin: 0 0 .6rem; }
     h3 { margin: .9rem 0 .3rem; font-size: .85rem; color: var(--faint); font-weight: 600;
       overflow-wrap: anywhere; }
     pre { margin: .2rem 0; padding: .3rem .5rem; background: var(--soft); border-radius: .3rem;
