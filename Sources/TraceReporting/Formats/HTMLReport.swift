@@ -45,14 +45,8 @@ struct HTMLReport {
 
   /// Only what the page itself brings along; no address of any kind.
   static var policy: String {
-    "default-src 'none'; style-src '\(source(HTMLPage.style))'; "
-      + "script-src '\(source(HTMLPage.script))'; base-uri 'none'; form-action 'none'"
-  }
-
-  private static func source(_ text: String) -> String {
-    var bytes: [UInt8] = []
-    Base64.append(Digest(of: Array(text.utf8)).bytes, to: &bytes)
-    return "sha256-" + String(decoding: bytes, as: UTF8.self)
+    "default-src 'none'; style-src '\(HTML.source(HTMLPage.style))'; "
+      + "script-src '\(HTML.source(HTMLPage.script))'; base-uri 'none'; form-action 'none'"
   }
 
   /// The counts of the outcomes, each a switch that hides its cases; without a line of script.
@@ -305,6 +299,13 @@ enum HTML {
   /// A text on the lines it has, of 4,000 scalars at most.
   static func text(_ text: String) -> String {
     Markup.escape(Visible.lines(Account.cut(text, 4_000)).joined(separator: "\n"))
+  }
+
+  /// What a page's policy allows its own style or script by (Content Security Policy, hash-source).
+  static func source(_ text: String) -> String {
+    var bytes: [UInt8] = []
+    Base64.append(Digest(of: Array(text.utf8)).bytes, to: &bytes)
+    return "sha256-" + String(decoding: bytes, as: UTF8.self)
   }
 
   static func role(_ role: Painter.Role) -> String {

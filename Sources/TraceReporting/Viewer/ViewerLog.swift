@@ -30,8 +30,10 @@ enum ViewerLog {
     };
 
     class Log {
-      constructor(bytes) {
+      // An open log may end anywhere; one that is closed ends in a trailer.
+      constructor(bytes, isOpen) {
         this.bytes = bytes;
+        this.isOpen = isOpen;
         this.blocks = [];
         // Of each event: its block, and where its line begins and ends in it.
         this.lines = [];
@@ -53,8 +55,13 @@ enum ViewerLog {
         const fail = (reason) => {
           this.check.problem = { block: number, byte: at, reason };
         };
+        const end = () => {
+          if (this.check.ending === "torn" && !this.isOpen) fail("the end is missing");
+        };
         while (at < bytes.length) {
-          if (bytes.length - at < 36) return;
+          // A machine that lost power may leave zeros behind what was written.
+          if (this.isOpen && bytes[at] === 0 && bytes.subarray(at).every((byte) => byte === 0)) return;
+          if (bytes.length - at < 36) return end();
           if (!is(bytes, at, FIXED)) return fail("the header of the member is not that of a log");
           const view = new DataView(bytes.buffer, bytes.byteOffset + at, 36);
           if (crc32(bytes, at + 16, at + 32) !== view.getUint32(32, true)) {
@@ -79,9 +86,9 @@ enum ViewerLog {
           }
           const isCut = part.isCut || part.end + 8 > bytes.length;
           if (!isCut) {
-            const end = new DataView(bytes.buffer, bytes.byteOffset + part.end, 8);
-            if (end.getUint32(0, true) !== crc32(part.text, 0, part.text.length)
-              || end.getUint32(4, true) !== part.text.length) {
+            const tail = new DataView(bytes.buffer, bytes.byteOffset + part.end, 8);
+            if (tail.getUint32(0, true) !== crc32(part.text, 0, part.text.length)
+              || tail.getUint32(4, true) !== part.text.length) {
               return fail("the lines are not those that were written");
             }
           }
@@ -107,6 +114,7 @@ enum ViewerLog {
           number += 1;
           await pause();
         }
+        end();
       }
 
       // The lines of one block, and its seal.
@@ -122,7 +130,7 @@ enum ViewerLog {
           }
           if (sealed !== null) return { reason: "a line stands behind its seal" };
           const head = decoder.decode(text.subarray(start, Math.min(end, start + 240)));
-          const match = /^\{"seq":(\d+),"step":(\d+),"type":"([^"\\]*)"/.exec(head);
+          const match = /^\{"seq":(\d+),"step":(\d+),"type":"/.exec(head);
           if (match !== null) {
             const seq = Number(match[1]);
             if (seq !== next) return { reason: "event " + seq + " stands where " + next + " is next" };
@@ -131,7 +139,7 @@ enum ViewerLog {
             this.lines.push([block, start, end]);
             this.check.events += 1;
             try {
-              onEvent(this.lines.length - 1, seq, Number(match[2]), match[3]);
+              onEvent(this.lines.length - 1, seq, Number(match[2]));
             } catch (error) {
               if (!(error instanceof SyntaxError)) throw error;
               return { reason: "the line of event " + seq + " is no JSON" };

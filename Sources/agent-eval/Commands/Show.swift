@@ -22,13 +22,27 @@ struct Show: ParsableCommand {
   @Flag(help: "Go on as the log is written, until it is closed.")
   var follow = false
 
+  @Option(
+    help: """
+      Write the run as one HTML page that needs nothing else to this file; one that is there is \
+      replaced.
+      """)
+  var html: String?
+
   func validate() throws {
+    if html != nil, json || follow || skipDamaged {
+      throw ValidationError("--html writes a page; it goes with no other option.")
+    }
+    if let html, html.isEmpty || html.contains(LogFormat.suffix) {
+      throw ValidationError("--html takes the path of the page, which is no log.")
+    }
     if follow, skipDamaged {
       throw ValidationError("--follow shows what is whole; it cannot go with --skip-damaged.")
     }
   }
 
   func run() throws {
+    if let html { return try writePage(to: html) }
     if follow { return try runFollowing() }
     var reader = try LogReader(path: log, options: .init(skipsDamaged: skipDamaged))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
@@ -70,6 +84,46 @@ struct Show: ParsableCommand {
       if mark.name == "gap" {
         Output.line("       gap    \(Visible.line(mark.data.description))")
       }
+    }
+  }
+
+  /// The page says itself what is damaged; the exit code does as well.
+  private func writePage(to path: String) throws {
+    var reader = try LogReader(path: log)
+    let bytes: [UInt8]
+    do {
+      bytes = try InputFiles.all(of: reader.path, limitBytes: ViewerPage.limitBytes)
+    } catch let failure as InputFiles.Failure where failure.reason.hasPrefix("it is larger") {
+      throw TooLarge(path: log, reason: "the log is larger than \(ViewerPage.limitBytes >> 20) MiB")
+    }
+    var damage: (any Error)?
+    var events = 0
+    do {
+      while let head = try reader.advance() { if case .event = head { events += 1 } }
+    } catch {
+      damage = error
+    }
+    guard events <= ViewerPage.limitEvents else {
+      throw TooLarge(
+        path: log, reason: "the run has more than \(ViewerPage.limitEvents) events")
+    }
+    let name = reader.path.split(separator: "/").last.map(String.init) ?? reader.path
+    let page = ViewerPage(
+      name: name, version: AgentEval.configuration.version,
+      isOpen: reader.path.hasSuffix(LogFormat.openSuffix))
+    try ReportFiles.write(page.bytes(ofLog: bytes), to: path)
+    Output.line(Visible.line(path))
+    guard let damage else { return note(reader.ending) }
+    Output.error("agent-eval: \(Visible.line("\(damage)"))")
+    throw ExitCode(2)
+  }
+
+  /// A run that no page can hold.
+  private struct TooLarge: Error, CustomStringConvertible {
+    var path: String
+    var reason: String
+    var description: String {
+      "\(path): \(reason), too much for a page; look at it with agent-eval replay."
     }
   }
 
