@@ -89,4 +89,200 @@ struct ReexecutionTests {
     }
     #expect(reordered > Self.pairs / 4)
   }
+
+  // MARK: What agent files say that no event holds
+
+  /// A fixture's agent with a change that only shows in what becomes of its run.
+  struct Setting: CustomTestStringConvertible, Sendable {
+    var fixture: String
+    var cause: Divergence.Cause
+    var input: String
+    var change: @Sendable (inout AgentDefinition) -> Void
+    var testDescription: String { "\(input) on \(fixture)" }
+  }
+
+  @Test(
+    "a setting of the agent file is named where it changes what becomes of a run",
+    arguments: [
+      Setting(fixture: "tool-failure", cause: .context, input: "failures.maxToolErrors") {
+        $0.failures.maxToolErrors = 2
+      },
+      Setting(fixture: "tool-failure", cause: .context, input: "failures.maxToolErrors") {
+        $0.failures.maxToolErrors = 4
+      },
+      Setting(fixture: "tool-failure", cause: .tool, input: "fetch_page") {
+        for index in $0.tools.indices { $0.tools[index].onError = .stop }
+      },
+      Setting(fixture: "retry-helps", cause: .tool, input: "fetch_mirror") {
+        for index in $0.tools.indices { $0.tools[index].onError = .continue }
+      },
+      Setting(fixture: "guest-insists", cause: .context, input: "failures.maxDenials") {
+        $0.failures.maxDenials = 2
+      },
+      Setting(fixture: "guest-insists", cause: .context, input: "failures.maxDenials") {
+        $0.failures.maxDenials = 9
+      },
+      Setting(fixture: "delete-stops-run", cause: .policy, input: "never-delete") {
+        for index in $0.policy.rules.indices { $0.policy.rules[index].onDeny = .continue }
+      },
+      Setting(fixture: "guest-insists", cause: .policy, input: "no-refunds-for-guests") {
+        for index in $0.policy.rules.indices { $0.policy.rules[index].onDeny = .stop }
+      },
+      Setting(
+        fixture: "invalid-decision", cause: .context, input: "failures.invalidDecisionRetries"
+      ) {
+        $0.failures.invalidDecisionRetries = 1
+      },
+      Setting(
+        fixture: "invalid-decision", cause: .context, input: "failures.invalidDecisionRetries"
+      ) {
+        $0.failures.invalidDecisionRetries = 3
+      },
+      Setting(fixture: "model-failure", cause: .context, input: "failures.modelRetries") {
+        $0.failures.modelRetries = 1
+      },
+      Setting(fixture: "model-failure", cause: .context, input: "failures.modelRetries") {
+        $0.failures.modelRetries = 3
+      },
+      Setting(fixture: "memory-allergies", cause: .context, input: "actor/language") {
+        $0.memory[0].value = "none"
+      },
+      Setting(fixture: "memory-allergies", cause: .context, input: "actor/language") {
+        $0.memory.removeFirst()
+      },
+      Setting(fixture: "hundred-steps", cause: .context, input: "context.tokenBudget") {
+        $0.context.tokenBudget += 1
+      },
+      Setting(fixture: "hundred-steps", cause: .context, input: "context.observationLimit") {
+        $0.context.observationLimit = 3
+      },
+      Setting(fixture: "route-billing", cause: .context, input: "find_product") {
+        $0.tools[1].routes = nil
+      },
+      Setting(fixture: "route-billing", cause: .context, input: "policyContext.route") {
+        $0.policyContext.route = "sales"
+      },
+    ])
+  func settings(setting: Setting) async throws {
+    let fixture = try #require(Fixture.all.first { $0.name == setting.fixture })
+    var agent = try fixture.agent()
+    setting.change(&agent)
+    agent.digest = "another file"
+    let found = try await Reexecution(of: fixture.path, with: agent).divergence
+    #expect(found?.cause == setting.cause, "\(String(describing: found))")
+    #expect(found?.input?.name == setting.input, "\(String(describing: found))")
+    #expect(found?.input?.message.isEmpty == false)
+  }
+
+  @Test("the same agent with another policy differs by policy alone")
+  func policyAlone() async throws {
+    let fixture = try #require(Fixture.all.first { $0.name == "refund-drafted" })
+    var agent = try fixture.agent()
+    agent.policy = Policy(
+      rules: [.init(id: "nothing", verdict: .deny, onDeny: .stop)], digest: "a policy file")
+    let found = try #require(try await Reexecution(of: fixture.path, with: agent).divergence)
+    #expect(found.cause == .policy && found.input?.name == "nothing" && found.step == 1)
+  }
+
+  // MARK: Damage
+
+  @Test(
+    "a log that was tampered with, whatever its events say, is told of without a crash",
+    arguments: Fixture.all.filter { $0.name != "hundred-steps" })
+  func tampered(fixture: Fixture) async throws {
+    let folder = try TemporaryFolder()
+    let (events, agent) = (try fixture.events(), try fixture.agent())
+    var generator = Seeded(seed: UInt64(fixture.name.utf8.count))
+    for round in 0..<TestRun.count(6, long: 200) {
+      var changed = events
+      for _ in 0..<Int.random(in: 1...3, using: &generator) {
+        let index = Int.random(in: 1..<changed.count, using: &generator)
+        switch Int.random(in: 0..<6, using: &generator) {
+        case 0: changed.remove(at: index)
+        case 1: changed.insert(changed[index], at: index)
+        case 2: changed[index].step = Int.random(in: 0...9, using: &generator)
+        case 3: changed[index].t = Int.random(in: 0...(1 << 53), using: &generator)
+        case 4:
+          let keys = changed[index].data.keys
+          changed[index].data[keys.randomElement(using: &generator) ?? ""] = .array([])
+        default: changed.swapAt(index, Int.random(in: 1..<changed.count, using: &generator))
+        }
+        if changed.count < 2 { break }
+      }
+      let name = "tampered-\(round)"
+      do {
+        let found = try await Self.reexecute(
+          changed.renumbered, with: agent, in: folder, named: name)
+        #expect(found.made <= changed.count)
+        if let divergence = found.divergence {
+          #expect([.code, .tool].contains(divergence.cause))
+          #expect(divergence.seq <= changed.count)
+        }
+      } catch let error as RecordingError {
+        #expect("\(error)".contains("what a person said"))
+      }
+    }
+  }
+
+  @Test("texts that differ far behind their beginning are shown where they differ")
+  func longTexts() async throws {
+    let folder = try TemporaryFolder()
+    let fixture = try #require(Fixture.all.first { $0.name == "refund-drafted" })
+    var agent = try fixture.agent()
+    let long = String(repeating: "é long ", count: 40_000)
+    var events = try fixture.events()
+    let index = try #require(events.firstIndex { $0.type == .contextBuilt })
+    events[index].data["prompt"] = [
+      "messages": [
+        ["role": "system", "content": [["type": "text", "text": .string(long + "then")]]]
+      ]
+    ]
+    agent.systemPrompt = long + "now"
+    agent.digest = "another file"
+    let found = try #require(
+      try await Self.reexecute(events, with: agent, in: folder, named: "long").divergence)
+    let field = try #require(
+      found.fields.first { "\($0.pointer)" == "/prompt/messages/0/content/0/text" })
+    guard case .cut(_, let then)? = field.recorded, case .cut(_, let now)? = field.now else {
+      Issue.record("not cut")
+      return
+    }
+    #expect(then.hasSuffix("then") && now.hasSuffix("now") && then.utf8.count < 1_025)
+    #expect(CanonicalJSON.encode(found.json).count < 200_000)
+  }
+
+  @Test("a person's words that are cut in the log cannot be said again, which is an error")
+  func lostWords() async throws {
+    let folder = try TemporaryFolder()
+    let fixture = try #require(Fixture.all.first { $0.name == "question-answered" })
+    var events = try fixture.events()
+    let index = try #require(events.firstIndex { $0.type == .humanReplied })
+    events[index].data["text"] = .cut(bytes: 5, head: "x")
+    do {
+      _ = try await Self.reexecute(
+        events, with: try fixture.agent(), in: folder, named: "words")
+      Issue.record("no error")
+    } catch {
+      #expect("\(error)".contains("what a person said there is not whole"))
+    }
+  }
+
+  @Test("a run that was opened again is made again up to there, and that is said")
+  func resumed() async throws {
+    let folder = try TemporaryFolder()
+    let fixture = try #require(Fixture.all.first { $0.name == "refund-needs-approval" })
+    let events = try fixture.events()
+    let resumed = Event(
+      seq: 0, step: 2, type: .runResumed, runId: events[0].runId, data: ["why": "again"])
+    for count in [events.count, 5] {
+      let log = (events.prefix(count) + [resumed] + events.dropFirst(count)).renumbered
+      let found = try await Self.reexecute(
+        log, with: try fixture.agent(), in: folder, named: "resumed-\(count)")
+      #expect(found.isFaithful && found.made == count && found.ending == .resumed(count))
+    }
+    let more = (events + [events[1]]).renumbered
+    let found = try await Self.reexecute(
+      more, with: try fixture.agent(), in: folder, named: "more")
+    #expect(found.divergence?.cause == .code && found.divergence?.seq == events.count)
+  }
 }

@@ -24,9 +24,12 @@ final class ComparingSink: EventSink {
     var step: RecordedStep?
     /// How many events were made again before.
     var made: Int
+    /// Results in error since the last one that was not.
+    var errorsInARow = 0
   }
 
   private let boundary: ReplayingBoundary
+  private var errorsInARow = 0
   /// How many events were made again.
   private(set) var made = 0
   private var step: RecordedStep?
@@ -81,6 +84,11 @@ final class ComparingSink: EventSink {
     open[callId]?.removeFirst()
     openCount -= 1
     made += 1
+    switch event.data["status"]?.stringValue {
+    case "error": errorsInARow += 1
+    case "ok": errorsInARow = 0
+    default: break
+    }
   }
 
   private func compareInPlace(_ event: Event) throws {
@@ -108,13 +116,16 @@ final class ComparingSink: EventSink {
       throw Interruption.endOfRecording
     }
     throw Interruption.diverged(
-      Difference(recorded: recorded, now: nil, asked: request, step: step, made: made))
+      Difference(
+        recorded: recorded, now: nil, asked: request, step: step, made: made,
+        errorsInARow: errorsInARow))
   }
 
   private func difference(recorded: Event? = nil, now: Event) -> Interruption {
     .diverged(
       Difference(
-        recorded: recorded ?? nextRecorded, now: now, asked: nil, step: step, made: made))
+        recorded: recorded ?? nextRecorded, now: now, asked: nil, step: step, made: made,
+        errorsInARow: errorsInARow))
   }
 
   // MARK: The place in the recording

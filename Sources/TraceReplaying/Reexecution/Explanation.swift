@@ -12,6 +12,7 @@ struct Explanation {
   private let recorded: Event?
   private let now: Event?
   private let step: RecordedStep?
+  private let errorsInARow: Int
   private let started: RunStarted
   private let agent: AgentDefinition
   private let files: RecordedFiles
@@ -23,6 +24,7 @@ struct Explanation {
     recorded = difference.recorded
     now = difference.now
     step = difference.step
+    errorsInARow = difference.errorsInARow
     self.started = started
     self.agent = agent
     self.files = files
@@ -78,7 +80,7 @@ struct Explanation {
       explain(
         .tool, .tool, tool,
         "What happens when a call of \(tool) fails (onError, maxAttempts) is not as it was.")
-    } else if holds(.modelResult) {
+    } else if holds(.modelResult) || holdsStop(.modelFailure) {
       explainModelResult()
     } else if holds(.memoryRead) {
       explainMemory()
@@ -227,14 +229,11 @@ struct Explanation {
     let detail = both.lazy.compactMap { $0.data["detail"]?.stringValue }
       .first { $0.hasPrefix(prefix) }
     let name = detail.map { String($0.dropFirst(prefix.count)) } ?? ""
-    let errors = errorsOfStep
     let stopsNow = agent.tools.contains {
       $0.definition.name.hasSameUTF8(as: name) && $0.onError == .stop
     }
-    // Fewer errors than any default would end a run: the tool itself did.
-    let stoppedThen =
-      recorded?.type == .stop && !stopsNow && errors < FailureSettings().maxToolErrors
-      && errors < agent.failures.maxToolErrors && isFirstFailure
+    // No run is meant to end at the first error, whatever the tool: so that tool said it.
+    let stoppedThen = recorded?.type == .stop && errorsInARow <= 1
     if stopsNow || stoppedThen {
       explain(
         .tool, .tool, name, "Whether a failure of \(name) ends the run (onError) is not as it was.")
@@ -246,16 +245,10 @@ struct Explanation {
     }
   }
 
-  private var errorsOfStep: Int {
-    (step?.events ?? []).count { $0.type == .toolResult && $0.data["status"] == "error" }
-  }
-
-  private var isFirstFailure: Bool { errorsOfStep == 1 }
-
   private mutating func explainModelResult() {
-    if recorded?.type == now?.type {
-      guard recorded?.data["model"] != now?.data["model"] else { return }
-      let name = now?.data["model"]?.stringValue ?? ""
+    if let recorded, let now, recorded.type == now.type {
+      guard recorded.data["model"] != now.data["model"] else { return }
+      let name = now.data["model"]?.stringValue ?? ""
       return explain(.model, .model, name, "Another model is asked: \(name).")
     }
     explain(
