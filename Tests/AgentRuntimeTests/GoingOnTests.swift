@@ -94,6 +94,45 @@ struct GoingOnTests {
     }
   }
 
+  @Test("a run that paused goes on once it was resumed, and asks again whoever was silent")
+  func resumed() async throws {
+    var agent = AgentDefinition.replying(
+      calls("pay 1", "look 2", "pay 3"), ["question": "Shall I?"], answer("x"))
+    var events = try await agent.run().events
+    #expect(events.last?.data["reason"] == "approval_required")
+    func resume() {
+      events.append(
+        Event(
+          seq: events.count, step: events.last?.step ?? 0, type: .runResumed,
+          runId: events[0].runId, t: events.last?.t ?? 0,
+          data: RunResumed(why: "a person came").encoded))
+    }
+    #expect(try await agent.goOn(from: events).events == [])
+    resume()
+    agent.human = ScriptedPerson(
+      approvals: [.init(input: try Matcher(compiling: ["n": 3]), granted: true, by: "Ana")])
+    let half = try await agent.goOn(from: events)
+    let outline = SampleRun(events: half.events, state: half.state).outline
+    #expect(
+      outline == [
+        "approval 1.1.2", "policy_decision 1.1.2 allow", "tool_started 1.1.2",
+        "tool_result 1.1.2 ok", "stop",
+      ])
+    events += half.events
+    resume()
+    agent.human?.approvals.append(.init(granted: true, by: "Bo"))
+    let asked = try await agent.goOn(from: events)
+    #expect(asked.asked.prefix(2) == ["approval 1.1.0", "tool 1.1.0"])
+    #expect(asked.events.last?.data["reason"] == "blocked")
+    events += asked.events
+    resume()
+    agent.human?.answers.append(.init(text: "yes", by: "Ana"))
+    let rest = try await agent.goOn(from: events)
+    #expect(rest.asked == ["answer", "model 3"])
+    #expect(rest.events.last?.data["reason"] == "success")
+    #expect(rest.state.totals.toolCalls == 3)
+  }
+
   @Test(
     "a call left open runs again, waits for a person, or blocks the run, as the caller decides",
     arguments: [

@@ -109,6 +109,64 @@ struct ForkTests {
     #expect(try folder.names() == ["imported.jsonl.gz"])
   }
 
+  @Test("a log that claims numbers beyond reason is refused or forked, and never more than that")
+  func beyondReason() async throws {
+    let folder = try TemporaryFolder()
+    var sample = try ForkSample("refund-approved")
+    let fixture = try readLog(sample.path)
+    var tried = 0
+    for number in [Int.max, Int.min, -1, 1 << 41] {
+      let value = JSONValue(number)
+      for change in 0..<9 {
+        var events = fixture
+        for index in events.indices {
+          switch (change, events[index].type) {
+          case (0, _): events[index].t = max(0, number)
+          case (1, _) where index > 5: events[index].step = max(0, number)
+          case (2, .modelResult), (2, .toolStarted): events[index].data["attempt"] = value
+          case (3, .runStarted):
+            events[index].data["limits"] = [
+              "maxSteps": value, "maxToolCalls": value, "maxTokens": value,
+            ]
+          case (4, .modelResult):
+            events[index].data["usage"] = ["inputTokens": value, "outputTokens": value]
+          case (5, .modelResult), (5, .toolResult):
+            events[index].data["elapsedMicroseconds"] = value
+            events[index].data["attempts"] = value
+          case (6, .decision): events[index].data["modelResult"] = value
+          case (7, .runStarted):
+            events[index].data["parent"] = [
+              "runId": "x", "seq": value, "relation": "fork",
+              "edit": ["dropContext": [["ref": "goal", "seq": value], 1]],
+            ]
+          case (8, .toolStarted): events[index].data["callId"] = "7.7.7"
+          default: break
+          }
+        }
+        let name = "p\(number)-\(change)"
+        guard let path = try? writeLog(events, in: folder, named: name) else { continue }
+        sample.path = path
+        for seq in [3, 5, 6, 11, 13] {
+          tried += 1
+          _ = try? await sample.fork(at: .event(seq), in: folder, named: "\(name)-\(seq)")
+          _ = try? await sample.fork(
+            at: .event(seq), in: folder, named: "\(name)-\(seq)-live", isLive: true)
+        }
+        _ = try? await Bisection(good: path, bad: fixturePath(sample), agent: sample.agent) {
+          StopOutcome()
+        }
+        _ = try? await Bisection(good: fixturePath(sample), bad: path, agent: sample.agent) {
+          StepOutcome()
+        }
+      }
+    }
+    #expect(tried > 100)
+  }
+
+  private func fixturePath(_ sample: ForkSample) -> String {
+    Fixture.all.first { $0.name == "refund-refused-by-person" }?.path ?? sample.path
+  }
+
   @Test("a torn parent is forked where it is whole, and says where it ends")
   func torn() async throws {
     let folder = try TemporaryFolder()
@@ -313,6 +371,13 @@ extension TemporaryFolder {
   fileprivate func names() throws -> [String] {
     try FileManager.default.contentsOfDirectory(atPath: path).sorted()
   }
+}
+
+/// Tells any two runs apart.
+private struct StepOutcome: OutcomeFold {
+  private var digests: [Digest] = []
+  mutating func apply(_ event: Event) { digests.append(Digest(of: .object(event.data))) }
+  func outcome() -> String { digests.last?.hex ?? "" }
 }
 
 /// A fixture, its agent, and how it is forked.

@@ -66,7 +66,7 @@ public struct ContextAssembler: Sendable {
       "step": JSONValue(state.steps + 1), "toolCalls": JSONValue(state.totals.toolCalls),
       "denials": JSONValue(state.counters.denials),
     ]
-    summary["remainingSteps"] = state.maxSteps.map { JSONValue(max(0, $0 - state.steps)) }
+    summary["remainingSteps"] = state.maxSteps.map { JSONValue(max(0, max(0, $0) - state.steps)) }
     summary["route"] = state.policyContext["route"]
     return summary
   }

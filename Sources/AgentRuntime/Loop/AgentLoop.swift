@@ -123,7 +123,10 @@ struct AgentLoop {
     if let limit = limits.maxSteps, totals.steps >= limit {
       return Halt(reason: .budgetExhausted, detail: StopDetail.maxSteps)
     }
-    if let limit = limits.maxTokens, totals.inputTokens + totals.outputTokens >= limit {
+    if let limit = limits.maxTokens,
+      // What a log claims may be more than can be added.
+      totals.outputTokens >= limit || totals.inputTokens >= limit - totals.outputTokens
+    {
       return Halt(reason: .budgetExhausted, detail: StopDetail.maxTokens)
     }
     if let limit = limits.maxCost, let cost = totals.cost, cost >= limit {

@@ -178,6 +178,9 @@ extension StepProgress {
       isStopped = true
       return
     }
+    guard (0...Self.stepLimit).contains(event.step) else {
+      throw PayloadError(key: "step", expected: "a number from 0 to \(Self.stepLimit)")
+    }
     if event.step > step { self = StepProgress(step: event.step) }
     switch event.type {
     case .memoryRead: if step == 0 { notesRead += 1 }
@@ -200,6 +203,9 @@ extension StepProgress {
     default: break
     }
   }
+
+  /// What a log may claim within reason, so that whatever is counted on from there can be.
+  private static let stepLimit = 1 << 40
 
   private init(step: Int, tryNumber: Int = 0) {
     self.step = step
@@ -244,7 +250,9 @@ extension CallProgress {
   }
 
   fileprivate mutating func take(_ start: ToolStartedPayload, t: Int) {
-    attempts = max(attempts, start.attempt)
-    started = Start(attempt: start.attempt, t: t, idempotencyKey: start.idempotencyKey)
+    let attempt = min(max(1, start.attempt), 1 << 40)
+    attempts = max(attempts, attempt)
+    started = Start(
+      attempt: attempt, t: min(max(0, t), 1 << 60), idempotencyKey: start.idempotencyKey)
   }
 }

@@ -36,13 +36,13 @@ final class ForkBoundary: Boundary {
   /// - Parameter live: nobody where only the recording may answer.
   init(
     _ steps: RecordedSteps, after past: RunPast, live: (any Boundary)?, clock: any RunClock,
-    editedReply: JSONValue?
+    cancellation: Cancellation, editedReply: JSONValue?
   ) {
     self.steps = steps
     answers = RecordedAnswers(steps)
     self.live = live
     self.clock = live == nil ? OrderedClock(base: clock) : clock
-    cancellation = live?.cancellation ?? Cancellation()
+    self.cancellation = cancellation
     shared = past.nextSeq - 1
     var start = State(
       editedReply: editedReply, step: max(1, past.progress.step), t: past.state.elapsedMicroseconds)

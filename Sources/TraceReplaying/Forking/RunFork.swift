@@ -38,14 +38,16 @@ public struct RunFork: Sendable {
     public var logOptions: LogWriter.Options
     /// Makes the clock, from the microseconds of active run time that have passed.
     public var clock: @Sendable (Int) -> any RunClock
+    /// What ends the fork early.
+    public var cancellation: Cancellation
     /// Makes whoever answers what the recording does not; `nil` where nobody may.
     public var live: (@Sendable (AgentDefinition, any RunClock) -> any Boundary)?
 
-    /// Nothing is checked, and no file is touched.
+    /// Nothing is checked, and no file is touched. A live boundary must listen to the cancellation.
     public init(
       parent: String, at point: ForkPoint, edits: ForkEdits = ForkEdits(), agent: AgentDefinition,
       runId: String, seed: Int? = nil, log: String, logOptions: LogWriter.Options = .init(),
-      clock: @escaping @Sendable (Int) -> any RunClock,
+      cancellation: Cancellation = Cancellation(), clock: @escaping @Sendable (Int) -> any RunClock,
       live: (@Sendable (AgentDefinition, any RunClock) -> any Boundary)? = nil
     ) {
       self.parent = parent
@@ -56,6 +58,7 @@ public struct RunFork: Sendable {
       self.seed = seed
       self.log = log
       self.logOptions = logOptions
+      self.cancellation = cancellation
       self.clock = clock
       self.live = live
     }
@@ -84,9 +87,11 @@ extension RunFork {
     try fork.check()
     let writer = try LogWriter(creating: request.log, options: request.logOptions)
     let past = try fork.copy(into: writer, observeShared: observeShared, observe: observe)
-    let clock = request.clock(past.state.elapsedMicroseconds + ForkInProgress.tick)
+    let clock = request.clock(
+      RecordedTime.clamped(past.state.elapsedMicroseconds) + ForkInProgress.tick)
     let boundary = ForkBoundary(
       steps, after: past, live: request.live?(fork.agent, clock), clock: clock,
+      cancellation: request.cancellation,
       editedReply: request.edits.reply)
     let sink = ForkSink(writer: writer, boundary: boundary)
     var made = past.nextSeq - plan.shared - 1

@@ -90,6 +90,7 @@ struct Fork: AsyncParsableCommand {
     var request = RunFork.Request(
       parent: log, at: at, edits: edits, agent: definition, runId: runId, seed: seed,
       log: RunFiles(output: out).path(of: definition.name, runId: runId),
+      cancellation: cancellation,
       clock: { elapsed -> any RunClock in
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
