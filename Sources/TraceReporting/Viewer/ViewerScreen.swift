@@ -547,8 +547,9 @@ enum ViewerScreen {
     };
     const openDialog = (id) => {
       const dialog = byId(id);
-      if (dialog.open) dialog.close();
-      else dialog.showModal();
+      const wasOpen = dialog.open;
+      for (const other of ["help", "checked"]) byId(other).close();
+      if (!wasOpen) dialog.showModal();
     };
 
     const keys = {
