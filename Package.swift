@@ -82,9 +82,7 @@ let package = Package(
     .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
     .target(
-      name: "TraceReporting",
-      dependencies: ["AgentTrace", "TraceJudging", "TraceReplaying"],
-      swiftSettings: library),
+      name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
     .target(
       name: "TraceDebugging",
       dependencies: [

@@ -1,5 +1,6 @@
 import AgentTrace
 import ArgumentParser
+import TraceDebugging
 import TraceReplaying
 import TraceReporting
 

@@ -2,6 +2,7 @@ import AgentRuntime
 import AgentTrace
 import ArgumentParser
 import EvalLoading
+import TraceDebugging
 import TraceReplaying
 import TraceReporting
 import TraceStorage

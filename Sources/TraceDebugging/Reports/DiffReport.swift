@@ -1,5 +1,6 @@
 import AgentTrace
 public import TraceReplaying
+public import TraceReporting
 
 /// Two runs beside each other, for a terminal: what differs first, then all that differs in two columns.
 public struct DiffReport {

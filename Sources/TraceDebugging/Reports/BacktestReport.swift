@@ -1,5 +1,6 @@
 import AgentTrace
 public import TraceReplaying
+public import TraceReporting
 
 /// What another policy says of recorded calls, for a terminal.
 public struct BacktestReport {
