@@ -132,6 +132,28 @@ struct ReexecuteVerbTests {
   }
 
   @Test(
+    "a fork is made again like any other run, whatever was set or left out in it",
+    arguments: [
+      ["event:8"], ["step:2"], ["event:7", "--drop-context", "1.1.0", "--live"],
+      ["event:5", "--set", "result=r.json", "--live"],
+      ["event:2", "--set", "decision=d.json", "--live"],
+    ])
+  func forks(arguments: [String]) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("r.json", #"{"status":"ok","data":{"orderId":"1234","total":1}}"#)
+    try folder.write(
+      "d.json",
+      #"{"kind":"tool","calls":[{"name":"lookup_order_summary","input":{"orderId":"5678"}}]}"#)
+    let agent = ["--agent", Project.path("Fixtures/agents/support.yaml")]
+    try await Binary.run(
+      ["fork", Project.path(Self.drafted), "--out", "fork.jsonl.gz", "--at"] + arguments + agent,
+      in: folder.path, status: nil)
+    let outcome = try await Binary.run(
+      ["replay", "fork.jsonl.gz", "--reexecute"] + agent, in: folder.path)
+    #expect(outcome.output.hasPrefix("faithful"))
+  }
+
+  @Test(
     "a changed agent diverges by the cause its name says",
     arguments: Project.files(below: "Fixtures/changed", ending: ".yaml"))
   func changed(path: String) async throws {
