@@ -68,7 +68,8 @@ extension AgentLoop {
       switch (ruling.verdict.status, doubt(about: call, recorded)) {
       case (.deny, _): break
       case (_, .block): blocked = blocked ?? call
-      case (.allow, nil) where recorded.approval == nil: free.append(call)
+      case (.allow, nil) where recorded.approval == nil && reasonToAskAgain(call, recorded) == nil:
+        free.append(call)
       // A person holds it, or held it when it had been started once before.
       default: waiting.append(call)
       }
@@ -82,6 +83,14 @@ extension AgentLoop {
     guard progress.started != nil, !progress.isOver else { return nil }
     let choice = continuation.unfinished(call, definition(of: call))
     return choice == .runAgain ? nil : choice
+  }
+
+  /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.
+  private func reasonToAskAgain(_ call: ProposedCall, _ progress: CallProgress) -> String? {
+    guard progress.attempts == 0, !progress.isOver, !approvedSince.contains(call.actionId) else {
+      return nil
+    }
+    return continuation.asksAgain(call, definition(of: call))
   }
 
   private func definition(of call: ProposedCall) -> ToolDefinition {
@@ -283,7 +292,8 @@ extension AgentLoop {
     for (index, call) in calls.enumerated() {
       let recorded = progress[call.callId]
       let isPast = lastApproved.map { index < $0 } ?? false
-      if let approval = recorded.approval, doubt(about: call, recorded) == nil {
+      let reasonToAsk = reasonToAskAgain(call, recorded)
+      if let approval = recorded.approval, doubt(about: call, recorded) == nil, reasonToAsk == nil {
         if recorded.isOver, isPast || progress.isResumed { continue }
         if let halt = try await act(on: approval, call: call, step: step, from: progress) {
           return halt
@@ -292,7 +302,8 @@ extension AgentLoop {
       }
       // Whoever answered for a later call was asked about this one before.
       let wasAsked = isPast && recorded.started == nil
-      let request = ApprovalRequest(call: call, reason: reason(toAskAbout: recorded))
+      let request = ApprovalRequest(
+        call: call, reason: reasonToAsk ?? reason(toAskAbout: recorded))
       guard !wasAsked, let answer = await boundary.approve(request) else {
         unanswered = unanswered ?? call
         continue
