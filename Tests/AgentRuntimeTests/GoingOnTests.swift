@@ -192,10 +192,16 @@ struct GoingOnTests {
   func asksAgain() async throws {
     var agent = AgentDefinition.replying(calls("pay 1"), calls("pay 1"), answer("x"))
     agent.policy = Policy(rules: [.init(id: "free", verdict: .allow)])
-    let first = try await agent.run().events.prefix(1)
+    let whole = try await agent.run().events
+    let first = whole.prefix(1)
     let continuation = Continuation(asksAgain: {
       $0.name == "pay" && $1.sideEffect == .write ? "done before" : nil
     })
+    // A verdict that was given is no approval.
+    let ruled = try #require(whole.firstIndex { $0.type == .policyDecision })
+    let held = try await agent.goOn(from: whole[...ruled], continuation)
+    #expect(held.events.map(\.type) == [.stop])
+    #expect(held.events.last?.data["reason"] == "approval_required")
     let paused = try await agent.goOn(from: first, continuation)
     #expect(paused.events.last?.data["reason"] == "approval_required")
     let verdict = try #require(paused.events.first { $0.type == .policyDecision })

@@ -253,7 +253,9 @@ struct ForkTests {
       reply: ["calls": [["name": "draft_refund_request", "input": ["orderId": "1234"]]]])
     for (index, point) in [ForkPoint.step(2), .event(7), .event(9)].enumerated() {
       let fork = try await sample.fork(at: point, edits, in: folder, named: "recorded-\(index)")
-      #expect(fork.unanswered?.contains("call 2.1.0 of draft_refund_request is new") == true)
+      #expect(
+        fork.unanswered?.contains("call 2.1.0 of draft_refund_request has no recorded result")
+          == true)
       let events = try readLog(fork.log)
       #expect(events.last?.type == .policyDecision)
       #expect(!events.contains { $0.type == .stop })
@@ -350,6 +352,31 @@ struct ForkTests {
       reply: ["calls": [["name": "issue_refund", "input": ["orderId": "77"]]]])
     let free = try await sample.fork(at: .step(1), other, in: folder, named: "free", isLive: true)
     #expect(try readLog(free.log).contains { $0.type == .toolStarted })
+  }
+
+  @Test("a write that the parent had begun when it died is not made by a fork without a person")
+  func begunInParent() async throws {
+    let folder = try TemporaryFolder()
+    var sample = try ForkSample("refund-approved")
+    var events = try readLog(sample.path)
+    let start = try #require(events.last { $0.type == .toolStarted }?.seq)
+    // It says no more whether a second call does harm.
+    for index in sample.agent.tools.indices {
+      sample.agent.tools[index].definition.idempotent = false
+    }
+    events = Array(events[...start])
+    sample.path = try writeLog(events, in: folder, named: "died", closes: false)
+    for (human, reason) in [(nil, "approval_required"), (sample.agent.human, "success")] {
+      sample.agent.human = human
+      for seq in (start - 4)...start {
+        let fork = try await sample.fork(
+          at: .event(seq), in: folder, named: "fork-\(seq)-\(reason)", isLive: true)
+        #expect(fork.state.stop?.reason == reason, "event \(seq)")
+        let made = try readLog(fork.log).filter { $0.seq > seq }
+        #expect(made.contains { $0.type == .approval } == (human != nil), "event \(seq)")
+        #expect(made.count { $0.type == .toolStarted } == (human == nil ? 0 : 1), "event \(seq)")
+      }
+    }
   }
 
   @Test("another policy rules on what is to come, and what was ruled stands")

@@ -1,40 +1,16 @@
 import AgentTrace
 
 extension AgentLoop {
+  /// A call, and what policy says about it.
+  private typealias Ruled = (call: ProposedCall, ruling: PolicyGate.Ruling)
+
   /// Gives every call its verdict, then runs the allowed ones, then asks about those that wait.
   mutating func execute(
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
-    var rulings: [(call: ProposedCall, ruling: PolicyGate.Ruling)] = []
-    var allowed: [String] = []
-    for call in calls {
-      let recorded = progress[call.callId].verdict.map(gate.ruling(recorded:))
-      let ruling = try recorded ?? rule(on: call, behind: allowed, step: step)
-      if ruling.verdict.status == .allow { allowed.append(call.callId) }
-      rulings.append((call, ruling))
-    }
-    let hasBegun = calls.contains { progress[$0.callId].hasBegun }
-    if !hasBegun, let halt = haltByDenial(rulings.map(\.ruling)) {
-      for call in calls where !progress[call.callId].isOver {
-        try refuse(call, "the run stops: policy denied a call", step: step)
-      }
-      return halt
-    }
-    for (call, ruling) in rulings
-    where ruling.verdict.status == .deny && !progress[call.callId].isOver {
-      try refuse(call, ruling.verdict.reason, step: step)
-    }
-    let doubts = rulings.map(\.call).map { doubt(about: $0, progress[$0.callId]) }
-    var free: [ProposedCall] = []
-    var waiting: [ProposedCall] = []
-    for ((call, ruling), doubt) in zip(rulings, doubts) {
-      switch (ruling.verdict.status, doubt) {
-      case (.allow, nil) where progress[call.callId].approval == nil: free.append(call)
-      case (.deny, _), (_, .block): break
-      // A person holds it, or held it when it had been started once before.
-      default: waiting.append(call)
-      }
-    }
+    let ruled = try rule(on: calls, step: step, from: progress)
+    if let halt = try refuseDenied(ruled, step: step, from: progress) { return halt }
+    let (free, waiting, blocked) = sorted(ruled, progress)
     // A person who has spoken was asked behind the free calls: what their end made due is past.
     let isPast = calls.contains { progress[$0.callId].approval != nil }
     if !isPast || free.contains(where: { !progress[$0.callId].isOver }),
@@ -42,11 +18,63 @@ extension AgentLoop {
     {
       return halt
     }
-    if let blocked = zip(calls, doubts).first(where: { $0.1 == .block })?.0 {
+    if let blocked {
       return Halt(
         reason: .blocked, detail: StopDetail.unknownEffect(of: blocked.name), isFinal: false)
     }
     return try await askForApproval(of: waiting, step: step, from: progress)
+  }
+
+  /// The verdicts on all calls of a decision; those that were given stand.
+  private mutating func rule(
+    on calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) throws -> [Ruled] {
+    var ruled: [Ruled] = []
+    var allowed: [String] = []
+    for call in calls {
+      let recorded = progress[call.callId].verdict.map(gate.ruling(recorded:))
+      let ruling = try recorded ?? rule(on: call, behind: allowed, step: step)
+      if ruling.verdict.status == .allow { allowed.append(call.callId) }
+      ruled.append((call, ruling))
+    }
+    return ruled
+  }
+
+  /// Refuses what is denied, and everything where a denial ends the run.
+  private mutating func refuseDenied(
+    _ ruled: [Ruled], step: Int, from progress: StepProgress
+  ) throws -> Halt? {
+    let hasBegun = ruled.contains { progress[$0.call.callId].hasBegun }
+    let halt = hasBegun ? nil : haltByDenial(ruled.map(\.ruling))
+    for (call, ruling) in ruled where !progress[call.callId].isOver {
+      if halt != nil {
+        try refuse(call, "the run stops: policy denied a call", step: step)
+      } else if ruling.verdict.status == .deny {
+        try refuse(call, ruling.verdict.reason, step: step)
+      }
+    }
+    return halt
+  }
+
+  /// Calls that may run, calls that wait for a person, and one that nobody may run again.
+  private func sorted(
+    _ ruled: [Ruled], _ progress: StepProgress
+  ) -> (free: [ProposedCall], waiting: [ProposedCall], blocked: ProposedCall?) {
+    var free: [ProposedCall] = []
+    var waiting: [ProposedCall] = []
+    var blocked: ProposedCall?
+    for (call, ruling) in ruled {
+      let recorded = progress[call.callId]
+      switch (ruling.verdict.status, doubt(about: call, recorded)) {
+      case (.deny, _): break
+      case (_, .block): blocked = blocked ?? call
+      case (.allow, nil) where recorded.approval == nil && reasonToAskAgain(call, recorded) == nil:
+        free.append(call)
+      // A person holds it, or held it when it had been started once before.
+      default: waiting.append(call)
+      }
+    }
+    return (free, waiting, blocked)
   }
 
   /// What is to be done about a call that was started and has no result; `nil` where there is no such
@@ -55,6 +83,14 @@ extension AgentLoop {
     guard progress.started != nil, !progress.isOver else { return nil }
     let choice = continuation.unfinished(call, definition(of: call))
     return choice == .runAgain ? nil : choice
+  }
+
+  /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.
+  private func reasonToAskAgain(_ call: ProposedCall, _ progress: CallProgress) -> String? {
+    guard progress.attempts == 0, !progress.isOver, !approvedSince.contains(call.actionId) else {
+      return nil
+    }
+    return continuation.asksAgain(call, definition(of: call))
   }
 
   private func definition(of call: ProposedCall) -> ToolDefinition {
@@ -256,7 +292,8 @@ extension AgentLoop {
     for (index, call) in calls.enumerated() {
       let recorded = progress[call.callId]
       let isPast = lastApproved.map { index < $0 } ?? false
-      if let approval = recorded.approval, doubt(about: call, recorded) == nil {
+      let reasonToAsk = reasonToAskAgain(call, recorded)
+      if let approval = recorded.approval, doubt(about: call, recorded) == nil, reasonToAsk == nil {
         if recorded.isOver, isPast || progress.isResumed { continue }
         if let halt = try await act(on: approval, call: call, step: step, from: progress) {
           return halt
@@ -265,7 +302,8 @@ extension AgentLoop {
       }
       // Whoever answered for a later call was asked about this one before.
       let wasAsked = isPast && recorded.started == nil
-      let request = ApprovalRequest(call: call, reason: reason(toAskAbout: recorded))
+      let request = ApprovalRequest(
+        call: call, reason: reasonToAsk ?? reason(toAskAbout: recorded))
       guard !wasAsked, let answer = await boundary.approve(request) else {
         unanswered = unanswered ?? call
         continue

@@ -125,7 +125,9 @@ final class ForkBoundary: Boundary {
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     let step = state.withLock { $0.step }
     if serves(step: step),
-      let answer = recorded({ try approval(of: request.call, in: steps.step(step)) })
+      let answer = recorded({ try approval(of: request.call, in: steps.step(step)) }),
+      // What was granted then lets nothing happen now that has not happened then.
+      !answer.granted || live == nil || isRecorded(request.call)
     {
       return answer
     }
@@ -164,7 +166,7 @@ final class ForkBoundary: Boundary {
   }
 
   private func leave(call: ProposedCall, step: Int) {
-    leave("call \(call.callId) of \(call.name) is new: its input was never recorded", step: step)
+    leave("call \(call.callId) of \(call.name) has no recorded result for its input", step: step)
   }
 
   /// - Parameter step: up to whose end other answers still serve; 0 for none.
