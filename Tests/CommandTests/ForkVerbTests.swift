@@ -39,7 +39,10 @@ struct ForkVerbTests {
       (["--at", "step:2", "--set", "decision=other.yaml"], "unknown tool “pay_back”"),
       (["--at", "step:2", "--set", "result=good.yaml"], "a result is replaced at its event"),
       (["--at", "event:9", "--set", "result=good.yaml"], "event 9 (decision) is no result"),
-      (["--at", "event:6", "--set", "result=other.yaml"], "other.yaml: this is no result: “status” should be"),
+      (
+        ["--at", "event:6", "--set", "result=other.yaml"],
+        "other.yaml: this is no result: “status” should be"
+      ),
       (
         ["--at", "step:2", "--drop-context", "7.1.0"],
         "no packet up to there knows the item “7.1.0”"
