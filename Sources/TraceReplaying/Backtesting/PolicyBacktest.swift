@@ -49,6 +49,7 @@ public struct PolicyBacktest: Sendable {
   public internal(set) var otherChanges: [VerdictStatus: Int] = [:]
   /// The first changes to each verdict, in the order of logs and events.
   public internal(set) var examples: [Change] = []
+  private var exampleCounts: [VerdictStatus: Int] = [:]
   /// Calls without a recorded verdict, by what the policy says of them.
   public internal(set) var unjudged: [VerdictStatus: Int] = [:]
   /// Tools of which no definition was known, so that they count as writing; the first of them.
@@ -112,7 +113,8 @@ public struct PolicyBacktest: Sendable {
   }
 
   mutating func add(_ example: Change, limit: Int) {
-    guard examples.count(where: { $0.kind.to == example.kind.to }) < limit else { return }
+    guard exampleCounts[example.kind.to, default: 0] < limit else { return }
+    exampleCounts[example.kind.to, default: 0] += 1
     examples.append(example)
   }
 

@@ -8,6 +8,11 @@ public struct PolicyBacktester: Sendable {
   private let tools: [String: ToolDefinition]
   private let exampleLimit: Int
 
+  /// A pass through one log that has seen nothing yet.
+  func pass(log: String) -> BacktestPass {
+    BacktestPass(gate: gate, tools: tools, log: log, exampleLimit: exampleLimit)
+  }
+
   /// - Parameters:
   ///   - policy: what is asked.
   ///   - tools: definitions that stand in for those of the logs, by name.
@@ -77,7 +82,7 @@ public struct PolicyBacktester: Sendable {
   /// - Throws: `LogError` where it is damaged or cannot be read.
   public func run(_ path: String) throws -> PolicyBacktest {
     var reader = try LogReader(path: path)
-    var pass = BacktestPass(gate: gate, tools: tools, log: path, exampleLimit: exampleLimit)
+    var pass = pass(log: path)
     while let head = try reader.advance() {
       guard case .event(_, _, let type) = head else { continue }
       if BacktestPass.types.contains(type), case .event(let event) = try reader.line() {
@@ -90,7 +95,7 @@ public struct PolicyBacktester: Sendable {
 
   /// Backtests the events of one log.
   public func run(on events: some Sequence<Event>, log: String) -> PolicyBacktest {
-    var pass = BacktestPass(gate: gate, tools: tools, log: log, exampleLimit: exampleLimit)
+    var pass = pass(log: log)
     for event in events {
       pass.take(event)
       pass.state.apply(event)
@@ -100,7 +105,7 @@ public struct PolicyBacktester: Sendable {
 }
 
 /// One way through a log.
-private struct BacktestPass {
+struct BacktestPass {
   /// The events that it looks into; the rest is folded into the state alone.
   static let types: Set<EventType> = [.runStarted, .toolsListed, .decision, .policyDecision]
   /// What the rule of a verdict that a guard gave begins with.
