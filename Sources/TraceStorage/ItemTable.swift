@@ -3,6 +3,9 @@ import AgentTrace
 /// The one table of list items of a log: which packet each item stood in first, and a bounded cache
 /// of the items themselves.
 struct ItemTable {
+  /// An item, and about how many bytes it has.
+  typealias Item = (item: JSONValue, bytes: Int)
+
   /// A packet that said something new.
   private struct Origin {
     var firstItem: Int
@@ -17,16 +20,18 @@ struct ItemTable {
   /// Whether packets are missing, so that nobody knows the numbers of later items.
   var isUncertain = false
 
-  private var cache: [Int: (item: JSONValue, bytes: Int)] = [:]
-  private var cachedBytes = 0
-  private let cacheLimitBytes: Int
+  private var items: RecentCache<Int, Item>
+  /// Small ones, such as what packets leave out, have room of their own: a packet names hundreds of
+  /// them, and each that was forgotten costs the reading of another packet.
+  private var smallItems: RecentCache<Int, Item>
   /// How many items had numbers where reading began.
   private let countAtStart: Int
 
   init(count: Int, cacheLimitBytes: Int) {
     self.count = count
     countAtStart = count
-    self.cacheLimitBytes = cacheLimitBytes
+    items = RecentCache(limitBytes: cacheLimitBytes)
+    smallItems = RecentCache(limitBytes: min(cacheLimitBytes, Self.smallCacheLimitBytes))
   }
 
   /// Whether an item stands before the place where reading began.
@@ -76,14 +81,19 @@ struct ItemTable {
   }
 
   mutating func keep(_ item: JSONValue, number: Int, bytes: Int) {
-    if cachedBytes > cacheLimitBytes {
-      cache = [:]
-      cachedBytes = 0
+    if bytes <= Self.smallItemBytes {
+      smallItems.keep((item, bytes), for: number, bytes: bytes + Self.itemOverheadBytes)
+    } else {
+      items.keep((item, bytes), for: number, bytes: bytes + Self.itemOverheadBytes)
     }
-    if cache.updateValue((item, bytes), forKey: number) == nil { cachedBytes += bytes + 64 }
   }
 
-  func kept(_ number: Int) -> (item: JSONValue, bytes: Int)? { cache[number] }
+  mutating func kept(_ number: Int) -> Item? { smallItems[number] ?? items[number] }
+
+  static let smallItemBytes = 512
+  private static let smallCacheLimitBytes = 1 << 20
+  /// What a value takes beside its text, about.
+  private static let itemOverheadBytes = 192
 }
 
 extension JSONValue {

@@ -111,32 +111,27 @@ extension ArraySlice<UInt8> {
   }
 }
 
-/// List items as canonical text, the latest of them: as many as find room. Of the others, where they
-/// stand.
+/// List items as canonical text, the latest of them: as many as find room, and of small ones more. Of
+/// the others, where they stand.
 struct FoldedItems {
-  private var text: [UInt8] = []
-  /// Where each kept item stands in the text; empty where it is not kept.
-  private var places: [Range<Int>] = []
-  /// The number of the first of ``places``.
-  private var first: Int
+  private var texts: ItemTexts
+  /// Small items alone; see ``ItemTable``.
+  private var smallTexts: ItemTexts
   /// How many items had numbers before the event that is being read.
   private var settled: Int
   /// The packets with new items that were read, and the number of the first of each.
   private var origins: [(first: Int, seq: Int)] = []
 
-  /// How much text is kept.
-  private let limitBytes: Int
-
   /// How many items have numbers.
-  var count: Int { first + places.count }
+  var count: Int { texts.count }
 
   /// - Parameters:
   ///   - first: how many items have numbers where reading begins; they are not kept.
   ///   - cacheBytes: the memory of all that earlier lines say, of which this takes half.
   init(first: Int = 0, cacheBytes: Int = 0) {
-    self.first = first
     settled = first
-    limitBytes = cacheBytes / 2
+    texts = ItemTexts(first: first, limitBytes: cacheBytes / 2)
+    smallTexts = ItemTexts(first: first, limitBytes: min(cacheBytes / 4, 1 << 19))
   }
 
   /// Leaves nothing behind, so that what is taken is changed in its place.
@@ -146,18 +141,13 @@ struct FoldedItems {
   }
 
   mutating func add(_ item: ArraySlice<UInt8>) {
-    let start = text.count
-    text.append(contentsOf: item)
-    places.append(start..<text.count)
+    texts.add(item)
+    smallTexts.add(item.count <= ItemTable.smallItemBytes ? item : [])
   }
 
   /// Appends a kept item; false where it is not.
   func append(_ number: Int, to output: inout [UInt8]) -> Bool {
-    guard (first..<count).contains(number) else { return false }
-    let place = places[number - first]
-    guard !place.isEmpty else { return false }
-    output.append(contentsOf: text[place])
-    return true
+    texts.append(number, to: &output) || smallTexts.append(number, to: &output)
   }
 
   /// The packet that an item stands in, and which of its new items it is; `nil` where that packet was
@@ -180,7 +170,64 @@ struct FoldedItems {
   /// Keeps what an event has added, and forgets the oldest half where there is too much.
   mutating func settle(event seq: Int) {
     settleNumbers(event: seq)
-    guard text.count > limitBytes else { return }
+    texts.forgetBeyondLimit()
+    smallTexts.forgetBeyondLimit()
+  }
+
+  /// Numbers the items of an event that was read another way; their text is not kept.
+  mutating func passOver(_ itemCount: Int, event seq: Int) {
+    texts.drop(from: settled)
+    smallTexts.drop(from: settled)
+    for _ in 0..<itemCount {
+      texts.add([])
+      smallTexts.add([])
+    }
+    settleNumbers(event: seq)
+  }
+}
+
+/// The texts of items whose numbers follow on one another.
+private struct ItemTexts {
+  private var text: [UInt8] = []
+  /// Where each kept item stands in the text; empty where it is not kept.
+  private var places: [Range<Int>] = []
+  /// The number of the first of ``places``.
+  private var first: Int
+  /// How much text is kept.
+  private let limitBytes: Int
+
+  init(first: Int, limitBytes: Int) {
+    self.first = first
+    self.limitBytes = limitBytes
+  }
+
+  var count: Int { first + places.count }
+
+  mutating func add(_ item: ArraySlice<UInt8>) {
+    let start = text.count
+    text.append(contentsOf: item)
+    places.append(start..<text.count)
+  }
+
+  func append(_ number: Int, to output: inout [UInt8]) -> Bool {
+    guard (first..<count).contains(number) else { return false }
+    let place = places[number - first]
+    guard !place.isEmpty else { return false }
+    output.append(contentsOf: text[place])
+    return true
+  }
+
+  /// Takes back the items from a number on.
+  mutating func drop(from number: Int) {
+    while count > number, let last = places.popLast() {
+      if !last.isEmpty { text.removeSubrange(last.lowerBound...) }
+    }
+  }
+
+  /// Forgets the oldest half where there is too much, of text or of places.
+  mutating func forgetBeyondLimit() {
+    guard text.count > limitBytes || places.count * MemoryLayout<Range<Int>>.stride > 2 * limitBytes
+    else { return }
     let dropped = places.count / 2
     let start = places[dropped...].first { !$0.isEmpty }?.lowerBound ?? text.count
     text.removeSubrange(..<start)
@@ -189,15 +236,6 @@ struct FoldedItems {
     for index in places.indices where !places[index].isEmpty {
       places[index] = (places[index].lowerBound - start)..<(places[index].upperBound - start)
     }
-  }
-
-  /// Numbers the items of an event that was read another way; their text is not kept.
-  mutating func passOver(_ itemCount: Int, event seq: Int) {
-    while count > settled, let last = places.popLast() {
-      if !last.isEmpty { text.removeSubrange(last.lowerBound...) }
-    }
-    for _ in 0..<itemCount { places.append(0..<0) }
-    settleNumbers(event: seq)
   }
 }
 

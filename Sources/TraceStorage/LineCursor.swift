@@ -86,6 +86,9 @@ final class LineCursor {
   var path: String { blocks.file.path }
   var holes: [ClosedRange<Int>] { resolver.holes }
 
+  /// Bytes that were parsed or inflated again for what lines refer to.
+  var repeatedBytes: Int { resolver.repeatedBytes }
+
   /// The text of the current block.
   var text: UnsafeBufferPointer<UInt8> { blocks.lines }
 

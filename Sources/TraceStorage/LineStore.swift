@@ -78,23 +78,3 @@ struct ParsedLines {
     }
   }
 }
-
-/// Texts that references led to, by reference. Forgets all at its limit.
-struct TextCache {
-  private var texts: [String: String] = [:]
-  private var bytes = 0
-  let limitBytes: Int
-
-  init(limitBytes: Int) { self.limitBytes = limitBytes }
-
-  subscript(reference: String) -> String? { texts[reference] }
-
-  mutating func keep(_ text: String, reference: String) {
-    if bytes > limitBytes {
-      texts = [:]
-      bytes = 0
-    }
-    texts[reference] = text
-    bytes += text.utf8.count
-  }
-}

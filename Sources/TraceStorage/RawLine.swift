@@ -8,6 +8,8 @@ enum LineFault: Error {
   case line(String)
   case reference(String)
   case expandsTooFar
+  /// What lines refer to had to be read again too often.
+  case rereadsTooMuch
   case newerFormat(Int)
   /// A line that a reference leads to could not be read.
   case file(LogError)
@@ -19,6 +21,10 @@ enum LineFault: Error {
     case .reference(let reference): LogError(.badReference(reference), path: path)
     case .expandsTooFar:
       LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
+    case .rereadsTooMuch:
+      LogError(
+        .badLine("what it refers to was read again too often: no writer makes such a log"),
+        path: path)
     case .newerFormat(let version): LogError(.newerFormat(version), path: path)
     case .file(let error): error
     }

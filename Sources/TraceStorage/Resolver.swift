@@ -7,7 +7,8 @@ import AgentTrace
 struct Resolver {
   private var store: LineStore
   private var items: ItemTable
-  private var texts: TextCache
+  /// Texts that references led to, by reference.
+  private var texts: RecentCache<String, String>
   private var parsed = ParsedLines()
   /// Bytes of lines taken note of, and bytes parsed again for what they hold.
   private var notedBytes = 0
@@ -22,7 +23,7 @@ struct Resolver {
   ///   - itemCount: the size of the item table, where reading begins at a checkpoint.
   init(cacheBytes: Int, itemCount: Int = 0) {
     store = LineStore(limitBytes: cacheBytes)
-    texts = TextCache(limitBytes: cacheBytes / 2)
+    texts = RecentCache(limitBytes: cacheBytes / 2)
     items = ItemTable(count: itemCount, cacheLimitBytes: cacheBytes)
   }
 
@@ -38,6 +39,9 @@ struct Resolver {
   mutating func keep(_ text: UnsafeBufferPointer<UInt8>, places: [LineStore.Place]) {
     store.keep(text, places: places)
   }
+
+  /// Bytes that were parsed or inflated again for what lines refer to.
+  var repeatedBytes: Int { parsedBytes + store.rereadBytes }
 
   /// Takes note of events that are not there.
   mutating func noteHole(_ range: ClosedRange<Int>, from file: some EarlierLines) throws(LineFault)
@@ -318,15 +322,15 @@ struct Resolver {
     }
     guard raw.type != .stop, let text = target.literal(in: raw) else { throw .reference(reference) }
     try expansion.add(bytes: text.utf8.count)
-    texts.keep(text, reference: reference)
+    texts.keep(text, for: reference, bytes: text.utf8.count + reference.utf8.count)
     return .string(text)
   }
 
   /// The line of an earlier event, kept or read again; `nil` where the log does not hold it.
   mutating func line(ofEvent seq: Int, from file: some EarlierLines) throws(LineFault) -> [UInt8]? {
     // What a few bytes may cause is bounded by what was read already.
-    guard parsedBytes + store.rereadBytes <= notedBytes * 16 + 1 << 30 else {
-      throw .expandsTooFar
+    guard repeatedBytes <= notedBytes * 16 + 1 << 30 else {
+      throw .rereadsTooMuch
     }
     var line = store.line(seq: seq)
     if line == nil {
