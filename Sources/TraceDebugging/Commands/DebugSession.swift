@@ -197,9 +197,12 @@ public final class DebugSession {
   private func events(_ rest: String) throws -> [TextLine] {
     var rows: [EventRow]
     if rest.isEmpty {
-      rows = try cursor.events(ofStep: cursor.step).map(EventRow.init)
-      if let place = rows.firstIndex(where: { $0.seq == cursor.seq }), rows.count > 200 {
-        rows = Array(rows[max(0, place - 100)..<min(rows.count, place + 100)])
+      // Of a very long step, what stands around the selected event.
+      rows = []
+      try cursor.visit(step: cursor.step) { event in
+        rows.append(EventRow(event))
+        if rows.count > 200, rows[rows.count - 101].seq < cursor.seq { rows.removeFirst() }
+        return rows.count <= 200 ? .goOn : .enough
       }
     } else {
       let count = min(try Self.count(rest), 10_000)
@@ -279,11 +282,10 @@ public final class DebugSession {
     var page = Page()
     let event = cursor.event
     if !rest.isEmpty {
-      let step = try cursor.events(ofStep: cursor.step)
-      let decision = step.last { event in
+      let decisions = try cursor.events(ofStep: cursor.step) { event in
         event.type == .decision && (CallReasons.callIds(of: event) ?? []).contains(rest)
       }
-      guard let decision else {
+      guard let decision = decisions.last else {
         throw CommandError(
           "no decision of step \(cursor.step) holds a call “\(rest.prefix(utf8Bytes: 80))”")
       }

@@ -72,16 +72,25 @@ extension RunCursor {
     return found
   }
 
-  /// Every event of a step, but no more than a few thousand.
-  func events(ofStep step: Int) throws -> [Event] {
-    guard let first = try firstSeq(ofStep: step) else { return [] }
+  /// The events of a step that are as asked, but no more than a few thousand, and of few MiB.
+  func events(ofStep step: Int, where isSuch: (Event) -> Bool) throws -> [Event] {
     var events: [Event] = []
-    try scanForward(from: first, isWanted: { _, _, _ in true }) { event in
-      guard event.step == step, events.count < 5_000 else { return .enough }
+    var bytes = 0
+    try visit(step: step) { event in
+      guard isSuch(event) else { return .goOn }
       events.append(event)
-      return .goOn
+      bytes += event.approximateBytes
+      return events.count < 5_000 && bytes < 8 << 20 ? .goOn : .enough
     }
     return events
+  }
+
+  /// Visits the events of a step.
+  func visit(step: Int, _ visit: (Event) throws -> Look) throws {
+    guard let first = try firstSeq(ofStep: step) else { return }
+    try scanForward(from: first, isWanted: { _, _, _ in true }) { event in
+      event.step == step ? try visit(event) : .enough
+    }
   }
 
   /// The state after an event, folded beside the window.

@@ -39,6 +39,8 @@ public final class RunCursor {
   private var index = 0
   /// States after some events of the window, in the order of their numbers.
   private var states: [(seq: Int, state: AgentState)] = []
+  /// The state that was asked for last: the next one asked for is often not far behind it.
+  private var recent: (seq: Int, state: AgentState)?
   /// The state behind the last slot.
   private var readState = AgentState()
   /// What keeps the reader from going on; `nil` where nothing did.
@@ -47,6 +49,8 @@ public final class RunCursor {
   public private(set) var ending: LogReader.Ending?
   private var stamp: FileStamp?
   private var end: (seq: Int, step: Int)?
+  /// First events of steps that had to be looked for.
+  private var stepStarts: [Int: Int] = [:]
   /// The path of the file that is read: the one asked for, or with `.open`.
   private var filePath: String
 
@@ -93,16 +97,15 @@ public final class RunCursor {
   }
 
   private func stateInWindow() -> AgentState? {
-    guard let place = states.lastIndex(where: { $0.seq <= seq }) else { return nil }
-    var state = states[place].state
-    let known = states[place].seq
-    guard known != seq else { return state }
-    for slot in slots[...index] where slot.seq > known {
+    var known = states.last { $0.seq <= seq }
+    if let recent, recent.seq <= seq, recent.seq > known?.seq ?? -2 { known = recent }
+    guard var known else { return nil }
+    for slot in slots[...index] where slot.seq > known.seq {
       guard let event = slot.event else { return nil }
-      state.apply(event)
+      known.state.apply(event)
     }
-    states.insert((seq, state), at: place + 1)
-    return state
+    recent = (seq, known.state)
+    return known.state
   }
 
   /// What there is to be said of the log's end; `nil` for a log that is whole, as far as is known.
@@ -239,11 +242,14 @@ public final class RunCursor {
     {
       return slot.step == step ? slot.seq : nil
     }
-    var reader = try LogReader(path: path)
-    if let near = try? LogReader(path: path, startingAtCheckpointBeforeStep: step) { reader = near }
+    if let known = stepStarts[step] { return known }
+    var reader = try self.reader(beforeStep: step)
     while let head = try head(of: &reader) {
       guard case .event(let seq, let number, _) = head, number >= step else { continue }
-      return number == step ? seq : nil
+      guard number == step else { return nil }
+      if stepStarts.count >= 1_000 { stepStarts = [:] }
+      stepStarts[step] = seq
+      return seq
     }
     return nil
   }
@@ -257,14 +263,12 @@ public final class RunCursor {
     let now = FileStamp(path: path)
     guard now != stamp else { return false }
     stamp = now
-    let here = seq
-    let before = window
-    if (try? load(around: here)) == true, seq == here {
-      end = nil
-      return true
-    }
+    end = nil
+    stepStarts = [:]
+    let old = slots[index]
+    if (try? load(around: old.seq)) == true, seq == old.seq { return true }
     // A writer is between two names, or cuts a torn end: what was seen stays until it has settled.
-    window = before
+    if !slots.contains(where: { $0.seq == old.seq }) { (slots, index, reader) = ([old], 0, nil) }
     stamp = nil
     return false
   }
@@ -276,43 +280,44 @@ public final class RunCursor {
 
   // MARK: The window
 
-  /// All that belongs to a window.
-  private var window:
-    (
-      slots: [Slot], index: Int, states: [(seq: Int, state: AgentState)], readState: AgentState,
-      ending: LogReader.Ending?, fault: LogError?, reader: LogReader?
-    )
-  {
-    get { (slots, index, states, readState, ending, fault, reader) }
-    set { (slots, index, states, readState, ending, fault, reader) = newValue }
-  }
-
   /// Reads another window. Where the log ends before the event, the last one is selected; where nothing
-  /// near it can be read, the window stays as it was.
+  /// near it can be read, the one that was selected stays.
   ///
-  /// - Returns: Whether there is another window now.
+  /// The window before is given up first: two of them would take twice the memory.
+  ///
+  /// - Returns: Whether something near the event could be read.
   @discardableResult
   private func load(around seq: Int) throws(LogError) -> Bool {
-    let before = window
+    let old = slots.indices.contains(index) ? slots[index] : nil
     do { try fill(around: seq) } catch {
-      window = before
+      try restore(old)
       throw error
     }
     guard slots.isEmpty else { return true }
-    window = before
-    // A reader may have been moved.
-    reader = nil
+    try restore(old)
     return false
+  }
+
+  /// Goes back to an event that was read before; it alone is left where it cannot be read again.
+  private func restore(_ old: Slot?) throws(LogError) {
+    guard let old else { return }
+    do { try fill(around: old.seq) } catch {
+      if slots.isEmpty { slots = [old] }
+      throw error
+    }
+    if slots.isEmpty { slots = [old] }
   }
 
   private func fill(around seq: Int) throws(LogError) {
     let before = max(margin, 64)
     let first = max(0, seq - before)
-    var reader = try self.reader(before: first)
-    filePath = reader.path
+    self.reader = nil
     slots = []
     states = []
+    recent = nil
     index = 0
+    var reader = try self.reader(before: first)
+    filePath = reader.path
     readState = reader.startState
     fault = nil
     ending = nil
@@ -325,7 +330,11 @@ public final class RunCursor {
       // The state before the window is the one to begin with.
       if slots.isEmpty { states.append((number - 1, readState)) }
       guard take(&reader) else { break }
-      if number < seq { index = slots.count } else { keepState() }
+      if number < seq {
+        index = slots.count
+      } else if slots.count == index + 1 {
+        keepState()
+      }
       shrink()
       if number >= seq + margin { break }
     }
@@ -429,11 +438,27 @@ public final class RunCursor {
 
   /// A reader at the checkpoint before an event; where that cannot be had, at the beginning.
   func reader(before seq: Int) throws(LogError) -> LogReader {
-    do { return try LogReader(path: path, startingAtCheckpointBefore: max(0, seq)) } catch {
+    do {
+      return try LogReader(
+        path: path, startingAtCheckpointBefore: max(0, seq), options: Self.reading)
+    } catch {
       guard error.isDamage else { throw error }
-      return try LogReader(path: path)
+      return try LogReader(path: path, options: Self.reading)
     }
   }
+
+  private func reader(beforeStep step: Int) throws(LogError) -> LogReader {
+    do {
+      return try LogReader(
+        path: path, startingAtCheckpointBeforeStep: step, options: Self.reading)
+    } catch {
+      guard error.isDamage else { throw error }
+      return try LogReader(path: path, options: Self.reading)
+    }
+  }
+
+  /// There are two readers at times, one for the window and one beside it.
+  private static let reading = LogReader.Options(cacheBytes: 2 << 20)
 
   /// The next line's head; damage ends the reading like the end of the log.
   func head(of reader: inout LogReader) throws(LogError) -> LineHead? {

@@ -23,7 +23,10 @@ struct CallReasons {
   /// Tells of some calls of the step that an event belongs to.
   func add(_ callIds: [String], at event: Event, to page: inout Page) throws {
     let decision = try decision(holding: callIds, at: event)
-    let events = try cursor.events(ofStep: event.step)
+    let events = try cursor.events(ofStep: event.step) { event in
+      event.type != .decision
+        && event.data["callId"]?.stringValue.map(callIds.contains) ?? false
+    }
     for callId in callIds.prefix(20) { try add(callId, decision, events, to: &page) }
     if callIds.count > 20 { page.line("  and \(callIds.count - 20) more calls", .faint) }
   }
@@ -59,8 +62,7 @@ struct CallReasons {
       page.labelled("decision", "the log shows none that holds it", .warning)
     }
     let own = events.filter { event in
-      event.type != .decision
-        && event.data["callId"]?.stringValue?.hasSameUTF8(as: callId) ?? false
+      event.data["callId"]?.stringValue?.hasSameUTF8(as: callId) ?? false
     }
     for event in own { add(event, to: &page) }
     if !own.contains(where: { $0.type == .policyDecision }) {

@@ -15,7 +15,9 @@ struct StopReasons {
     let detail = stop.detail.map { " (\($0))" } ?? ""
     page.heading("why the run stopped: \(stop.reason.rawValue)\(detail)", "event \(event.seq)")
     page.line("  " + Self.meaning(of: stop))
-    let step = try cursor.events(ofStep: event.step).filter { $0.seq < event.seq }
+    let step = try cursor.events(ofStep: event.step) { cause in
+      cause.seq < event.seq && cause.type != .contextBuilt
+    }
     let causes = try causes(of: stop, event, step)
     for cause in causes { tell(cause, to: &page) }
     let first = causes.last?.seq ?? event.seq

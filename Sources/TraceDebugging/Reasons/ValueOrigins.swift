@@ -32,7 +32,7 @@ struct ValueOrigins {
   private static let placeLimit = 3
   private static let nodeLimit = 200_000
   /// Stretches between checkpoints that are looked through, about 4 MiB each.
-  private static let stretchLimit = 32
+  private static let stretchLimit = 8
   private static let types: Set<EventType> = [
     .runStarted, .toolResult, .humanReplied, .memoryRead,
   ]

@@ -308,7 +308,7 @@ public final class FullScreen {
 
   // MARK: Frames
 
-  private var stateRows: Int { size.rows >= 20 ? 5 : size.rows >= 14 ? 3 : 0 }
+  private var stateRows: Int { size.rows >= 24 ? 5 : size.rows >= 14 ? 3 : 0 }
   /// The rows of the panes.
   private var paneRows: Int { max(1, size.rows - 2 - stateRows) }
   private var isNarrow: Bool { size.columns < 72 }

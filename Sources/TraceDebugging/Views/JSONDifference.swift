@@ -40,6 +40,14 @@ struct JSONDifference {
   private mutating func compare(
     _ left: [JSONValue], _ right: [JSONValue], _ place: JSONPointer
   ) {
+    if let gone = Self.gone(left, right) {
+      // The oldest went as new ones came.
+      for index in 0..<gone { add(place.appending(String(index)), left[index], nil) }
+      for index in (left.count - gone)..<right.count {
+        add(place.appending(String(index)), nil, right[index])
+      }
+      return
+    }
     let head = zip(left, right).prefix { $0 == $1 }.count
     let room = min(left.count, right.count) - head
     let tail = zip(left.reversed(), right.reversed()).prefix(room).prefix { $0 == $1 }.count
@@ -54,6 +62,15 @@ struct JSONDifference {
       default: add(at, nil, new[head + index])
       }
     }
+  }
+
+  /// How many elements went at the beginning, where the others stay and some may follow them.
+  private static func gone(_ left: [JSONValue], _ right: [JSONValue]) -> Int? {
+    guard let first = right.first, let gone = left.firstIndex(of: first), gone > 0,
+      left.count - gone <= right.count,
+      left[gone...].elementsEqual(right.prefix(left.count - gone))
+    else { return nil }
+    return gone
   }
 
   private mutating func add(_ pointer: JSONPointer, _ old: JSONValue?, _ new: JSONValue?) {

@@ -20,9 +20,11 @@ extension Page {
     }
     let counters = state.counters
     let failures = [
-      (counters.denials, "denied"), (counters.toolErrorsInARow, "tool errors in a row"),
-      (counters.invalidDecisionsInARow, "invalid decisions in a row"),
-    ].filter { $0.0 > 0 }.map { "\($0.0) \($0.1)" }
+      (counters.denials, "denied call"), (counters.toolErrorsInARow, "tool error"),
+      (counters.invalidDecisionsInARow, "invalid decision"),
+    ].enumerated().filter { $1.0 > 0 }.map { index, entry in
+      Figures.count(entry.0, entry.1) + (index > 0 ? " in a row" : "")
+    }
     if !failures.isEmpty { labelled("failures", failures.joined(separator: ", "), .warning) }
     if let last = state.observations.recent.last {
       labelled("last seen", "\(last.id)  \(last.summary.prefix(utf8Bytes: 300))")
