@@ -159,7 +159,9 @@ struct ViewerBrowserTests {
 
   /// A page that only prints what the viewer's script reads of logs: each event's data as hexadecimal
   /// text, logs apart by a bar, and what it found wrong.
-  private static func reading(of paths: [String], then more: String = "") throws -> [UInt8] {
+  private static func reading(
+    of paths: [String], each: String = "", then more: String = ""
+  ) throws -> [UInt8] {
     let texts = try paths.map { path in
       var text: [UInt8] = []
       Base64.append([UInt8](try Data(contentsOf: URL(fileURLWithPath: path))), to: &text)
@@ -172,7 +174,7 @@ struct ViewerBrowserTests {
       const hex = (text) => Array.from(encoder.encode(text), (byte) =>
         byte.toString(16).padStart(2, "0")).join("");
       (async () => {
-        const [read, checks] = [[], []];
+        const [read, checks, rows] = [[], [], []];
         let log;
         for (const text of [\(texts.joined(separator: ","))]) {
           log = new Log(decodeBase64(text), true);
@@ -182,6 +184,7 @@ struct ViewerBrowserTests {
           }, async () => {});
           read.push(log.lines.map((_, index) => hex(compact(log.data(index, true)))).join(" "));
           checks.push(log.check);
+          \(each)
         }
         document.body.dataset.checks = hex(JSON.stringify(checks));
         \(more)
@@ -267,6 +270,37 @@ struct ViewerBrowserTests {
     try await Self.compare([
       try log(of: hostileEvents(longest: 5_000), in: folder), try log(of: events, in: other),
     ])
+  }
+
+  @Test("its timeline says what the terminal's says")
+  func timeline() async throws {
+    let files = Project.files(below: "Fixtures/runs", ending: ".jsonl.gz").map(Project.path)
+    let document = try await Chromium.document(
+      of: try Self.reading(
+        of: files,
+        each: """
+          rows.push(log.lines.map((_, index) => {
+            const line = log.raw(index, false);
+            return tell(line.type, log.asTold(index, line.type, log.data(index, false)), line);
+          }));
+          """, then: "document.body.dataset.rows = hex(JSON.stringify(rows));"))
+    let runs = try Self.value(ofHex: document.bodyAttribute("data-rows") ?? "").arrayValue ?? []
+    try #require(runs.count == files.count)
+    let teller = Timeline(painter: plain)
+    for (run, path) in zip(runs, files) {
+      var reader = try LogReader(path: path)
+      while let event = try reader.next() {
+        let told = teller.tell(event).map { entry in
+          [entry.label, HTML.role(entry.role), String(entry.text.prefix(300))]
+        }
+        // What the terminal tells by another line has one of its own here.
+        guard !told.isEmpty else { continue }
+        let rows = (run[event.seq]?.arrayValue ?? []).map { row in
+          (0..<3).map { String((row[$0]?.stringValue ?? "").prefix(300)) }
+        }
+        #expect(rows == told, "\(path), event \(event.seq)")
+      }
+    }
   }
 
   @Test("a changed byte of a line breaks its seal, wherever it stands")

@@ -49,7 +49,7 @@ enum ViewerScreen {
       }
       // A context is told by sizes alone: what its lists hold need not be put together for that.
       const data = type === "context_built" ? line.data : log.data(index, false);
-      const rows = tell(type, data, line).map(([label, role, text, tail]) => ({
+      const rows = tell(type, log.asTold(index, type, data), line).map(([label, role, text, tail]) => ({
         label, role, text: cut(text, 400), tail: tail === undefined ? "" : cut(tail, 60) }));
       const before = sums.now;
       const after = sums.take(type, step, data, line);

@@ -136,6 +136,12 @@ enum ViewerTimeline {
         return lines;
       },
     };
+    // Types that are told by values of the trace, whose numbers stand as they were written.
+    const QUOTING = new Set(["decision", "tool_result", "human_replied", "memory_read", "memory_written"]);
+    const UNUSUAL = /\.\d*0\D|\d{16}|\d[eE]/;
+    Log.prototype.asTold = function (index, type, data) {
+      return QUOTING.has(type) && UNUSUAL.test(this.text(index)) ? this.data(index, true) : data;
+    };
     const noteText = (d) =>
       plain(d.scope) + "/" + plain(d.key) + ": " + (d.value === undefined ? "nothing" : plain(d.value));
     const size = (list) =>
