@@ -61,7 +61,7 @@ struct SchemaTests {
 
   @Test(
     "the schemas beside the files are what `schema` prints",
-    arguments: ["case", "agent", "policy", "event", "results"])
+    arguments: ["case", "agent", "policy", "event", "results", "diff", "backtest"])
   func files(kind: String) async throws {
     let printed = try await Binary.run(["schema", kind]).output
     #expect(printed == (try Project.text("Schemas/\(kind).schema.json")))
@@ -74,7 +74,8 @@ struct SchemaTests {
       + Project.files(below: "Fixtures", ending: ".yaml").filter { !$0.contains("mistaken") }
     for file in files {
       let kind =
-        file.contains("/agents/") ? "agent" : file.contains("/policies/") ? "policy" : "case"
+        ["/agents/", "/changed/"].contains(where: file.contains)
+        ? "agent" : file.contains("/policies/") ? "policy" : "case"
       let first = try Project.text(file).split(separator: "\n").first ?? ""
       let depth = file.split(separator: "/").count - 1
       let way = String(repeating: "../", count: depth)
