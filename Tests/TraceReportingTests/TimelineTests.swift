@@ -8,7 +8,7 @@ import TraceStorage
 /// What the reports are compared with; `Fixtures/regenerate` makes them.
 enum Golden {
   static let timelines = Project.files(below: "Fixtures/goldens", ending: ".txt")
-    .filter { !$0.contains(".step-") }
+    .filter { !$0.contains(".step-") && !$0.contains(".session.") }
   static let steps = Project.files(below: "Fixtures/goldens", ending: ".txt")
     .filter { $0.contains(".step-") }
 
@@ -19,7 +19,12 @@ enum Golden {
 
   /// The events of the log that a golden shows.
   static func events(of name: String) throws -> [Event] {
-    let log = name == "torn" ? "torn/parallel-search" : "runs/\(name)"
+    let log =
+      switch name {
+      case "torn": "torn/parallel-search"
+      case _ where name.hasPrefix("fork-"): "forks/\(name.dropFirst("fork-".count))"
+      default: "runs/\(name)"
+      }
     var reader = try LogReader(path: Project.path("Fixtures/\(log).jsonl.gz"))
     var events: [Event] = []
     while let event = try reader.next() { events.append(event) }
@@ -151,10 +156,13 @@ struct TimelineTests {
 
   @Test("there is a golden for every recorded run")
   func complete() {
-    let runs = Project.files(below: "Fixtures/runs", ending: ".jsonl.gz").map {
-      String($0.dropFirst("Fixtures/runs/".count).dropLast(".jsonl.gz".count))
+    func names(in folder: String) -> [String] {
+      Project.files(below: folder, ending: ".jsonl.gz").map {
+        String($0.dropFirst(folder.count + 1).dropLast(".jsonl.gz".count))
+      }
     }
-    #expect(Golden.timelines.map(Golden.name).sorted() == (runs + ["torn"]).sorted())
+    let logs = names(in: "Fixtures/runs") + names(in: "Fixtures/forks").map { "fork-\($0)" }
+    #expect(Golden.timelines.map(Golden.name).sorted() == (logs + ["torn"]).sorted())
     #expect(Golden.steps.count >= 8)
   }
 

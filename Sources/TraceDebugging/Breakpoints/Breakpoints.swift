@@ -121,7 +121,7 @@ struct Breakpoints {
     through seq: Int, in cursor: RunCursor, _ isCalledOff: () -> Bool
   ) throws {
     for (_, watch) in watches where watch.nextSeq <= seq {
-      try cursor.scanForward(from: watch.nextSeq, through: seq, isWanted: { _, _, _ in true }) {
+      try cursor.scanForward(from: watch.nextSeq, through: seq) {
         event in
         try watch.apply(event) { try Self.events(behind: $0, through: $1, in: cursor) }
         return isCalledOff() ? .enough : .goOn
@@ -140,7 +140,7 @@ struct Breakpoints {
     behind first: Int, through last: Int, in cursor: RunCursor
   ) throws -> [Event] {
     var events: [Event] = []
-    try cursor.scanForward(from: first + 1, through: last, isWanted: { _, _, _ in true }) {
+    try cursor.scanForward(from: first + 1, through: last) {
       events.append($0)
       return .goOn
     }

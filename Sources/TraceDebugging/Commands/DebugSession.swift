@@ -208,8 +208,7 @@ public final class DebugSession {
       let count = min(try Self.count(rest), 10_000)
       rows = []
       try cursor.scanForward(
-        from: max(0, cursor.seq - count), through: cursor.seq + count,
-        isWanted: { _, _, _ in true }
+        from: max(0, cursor.seq - count), through: cursor.seq + count
       ) { event in
         rows.append(EventRow(event))
         return .goOn

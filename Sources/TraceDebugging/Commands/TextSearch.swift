@@ -24,17 +24,18 @@ struct TextSearch {
     var found: Int?
     if forward {
       search.lastPacket = nil
-      try cursor.scanForward(from: seq + 1, isWanted: { _, _, _ in true }) { event in
+      try cursor.scanForward(from: seq + 1) { event in
         if try search.matches(event, cursor) { found = event.seq }
         return found != nil || isCalledOff() ? .enough : .goOn
       }
     } else {
-      try cursor.scanBackward(before: seq, isWanted: { _, _, _ in true }) { event in
-        if try search.matches(event, cursor) { found = event.seq }
-      } endOfStretch: {
-        search.lastPacket = nil
-        return found != nil || isCalledOff() ? .enough : .goOn
-      }
+      try cursor.scanBackward(
+        before: seq,
+        { if try search.matches($0, cursor) { found = $0.seq } },
+        endOfStretch: {
+          search.lastPacket = nil
+          return found != nil || isCalledOff() ? .enough : .goOn
+        })
     }
     return found
   }

@@ -13,7 +13,8 @@ extension RunCursor {
   /// - Parameters:
   ///   - isWanted: by number, step and type, whether an event is read at all.
   func scanForward(
-    from first: Int, through last: Int = .max, isWanted: (Int, Int, EventType) -> Bool,
+    from first: Int, through last: Int = .max,
+    isWanted: (Int, Int, EventType) -> Bool = { _, _, _ in true },
     _ visit: (Event) throws -> Look
   ) throws {
     var reader = try self.reader(before: first)
@@ -35,7 +36,8 @@ extension RunCursor {
   /// - Returns: the number of the first event that was looked at.
   @discardableResult
   func scanBackward(
-    before end: Int, isWanted: (Int, Int, EventType) -> Bool, _ visit: (Event) throws -> Void,
+    before end: Int, isWanted: (Int, Int, EventType) -> Bool = { _, _, _ in true },
+    _ visit: (Event) throws -> Void,
     endOfStretch: () throws -> Look
   ) throws -> Int {
     var end = end
@@ -88,7 +90,7 @@ extension RunCursor {
   /// Visits the events of a step.
   func visit(step: Int, _ visit: (Event) throws -> Look) throws {
     guard let first = try firstSeq(ofStep: step) else { return }
-    try scanForward(from: first, isWanted: { _, _, _ in true }) { event in
+    try scanForward(from: first) { event in
       event.step == step ? try visit(event) : .enough
     }
   }
@@ -124,7 +126,7 @@ extension RunCursor {
   func event(at seq: Int) throws -> Event? {
     if let slot = slots.first(where: { $0.seq == seq }), let event = slot.event { return event }
     var found: Event?
-    try scanForward(from: seq, through: seq, isWanted: { _, _, _ in true }) { event in
+    try scanForward(from: seq, through: seq) { event in
       found = event
       return .enough
     }
