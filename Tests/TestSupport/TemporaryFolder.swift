@@ -1,6 +1,8 @@
 import Foundation
 
-/// A folder of its own for one test; gone with everything in it when the last reference is.
+/// A folder of its own for one test; gone with everything in it when the last reference is, unless
+/// `AGENT_EVAL_KEEP_FOLDERS` names a folder on the same file system to put it in: so that all runs that tests
+/// record can be made again.
 public final class TemporaryFolder: Sendable {
   /// The full path, without symbolic links.
   public let path: String
@@ -12,7 +14,14 @@ public final class TemporaryFolder: Sendable {
     path = folder.path
   }
 
-  deinit { try? FileManager.default.removeItem(atPath: path) }
+  deinit {
+    if let keep = ProcessInfo.processInfo.environment["AGENT_EVAL_KEEP_FOLDERS"] {
+      let name = URL(fileURLWithPath: path).lastPathComponent
+      try? FileManager.default.moveItem(atPath: path, toPath: "\(keep)/\(name)")
+    } else {
+      try? FileManager.default.removeItem(atPath: path)
+    }
+  }
 
   /// The full path of something in it, there or not.
   public func path(_ name: String) -> String { "\(path)/\(name)" }
