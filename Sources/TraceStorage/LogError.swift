@@ -9,7 +9,7 @@ public struct LogError: Error, Hashable, Sendable {
     case system(operation: String, errno: Int32)
     /// No log of that name is there, neither closed nor open.
     case notFound
-    /// There is something else than a file: a folder, a named pipe.
+    /// There is something else than a file: a named pipe, a device.
     case noRegularFile
     /// A log of that name is there already.
     case exists

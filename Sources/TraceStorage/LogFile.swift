@@ -38,9 +38,11 @@ final class LogFile {
   /// Opens a file to be read at any place. Never waits for the other end of a pipe.
   static func openForReading(_ path: String) throws(LogError) -> LogFile {
     let file = try open(path, O_RDONLY | O_NONBLOCK)
-    guard try file.status().st_mode & S_IFMT == S_IFREG else {
-      throw LogError(.noRegularFile, path: path)
+    let kind = try file.status().st_mode & S_IFMT
+    guard kind != S_IFDIR else {
+      throw LogError(.system(operation: "read", errno: EISDIR), path: path)
     }
+    guard kind == S_IFREG else { throw LogError(.noRegularFile, path: path) }
     return file
   }
 
