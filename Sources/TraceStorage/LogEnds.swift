@@ -12,7 +12,7 @@ public struct LogEnds: Sendable, Hashable {
   /// - Parameter keys: the data of the first event that are wanted; the others may be missing.
   /// - Throws: what ``LogHead/init(path:withOnly:)`` and ``LogTail/init(path:)`` throw.
   public init(path: String, withOnly keys: [StaticString]) throws(LogError) {
-    let file = try LogFile.open(path, O_RDONLY)
+    let file = try LogFile.openForReading(path)
     tail = try LogTail(of: file)
     head = try LogHead(of: file, withOnly: keys)
   }

@@ -8,6 +8,7 @@ extension LogError: CustomStringConvertible {
     case .system(let operation, let number):
       "\(path): cannot \(operation): \(String(cString: strerror(number)))"
     case .notFound: "\(path): there is no such log"
+    case .noRegularFile: "\(path): no regular file; a log is read from one, at any place in it"
     case .exists: "\(path): a log of this name is there already; move it away or take another name"
     case .inUse(let holder):
       "\(path): \(holder.map { "process \($0)" } ?? "another process") is writing this log; "

@@ -9,6 +9,8 @@ public struct LogError: Error, Hashable, Sendable {
     case system(operation: String, errno: Int32)
     /// No log of that name is there, neither closed nor open.
     case notFound
+    /// There is something else than a file: a named pipe, a device.
+    case noRegularFile
     /// A log of that name is there already.
     case exists
     /// A writer holds the log; its process id, where the system tells.

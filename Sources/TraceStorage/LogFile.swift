@@ -35,6 +35,17 @@ final class LogFile {
     return LogFile(descriptor: descriptor, path: path, system: system)
   }
 
+  /// Opens a file to be read at any place. Never waits for the other end of a pipe.
+  static func openForReading(_ path: String) throws(LogError) -> LogFile {
+    let file = try open(path, O_RDONLY | O_NONBLOCK)
+    let kind = try file.status().st_mode & S_IFMT
+    guard kind != S_IFDIR else {
+      throw LogError(.system(operation: "read", errno: EISDIR), path: path)
+    }
+    guard kind == S_IFREG else { throw LogError(.noRegularFile, path: path) }
+    return file
+  }
+
   /// - Throws: ``LogError`` where that cannot be known.
   static func exists(_ path: String, _ system: SystemCalls) throws(LogError) -> Bool {
     if retrying({ system.access(path) }) == 0 { return true }

@@ -13,7 +13,7 @@ public struct LogHead: Sendable, Hashable {
   /// - Throws: ``LogError`` where the file does not begin with a whole line of a `run_started`.
   /// - Complexity: O(*n*) in the bytes of that line, 8 MiB at most.
   public init(path: String, withOnly keys: [StaticString]) throws(LogError) {
-    try self.init(of: try LogFile.open(path, O_RDONLY), withOnly: keys)
+    try self.init(of: try LogFile.openForReading(path), withOnly: keys)
   }
 
   init(of file: LogFile, withOnly keys: [StaticString]) throws(LogError) {

@@ -99,10 +99,10 @@ public struct LogReader: EventSource {
 
   private static func open(_ path: String) throws(LogError) -> LogFile {
     do {
-      return try LogFile.open(path, O_RDONLY)
+      return try LogFile.openForReading(path)
     } catch {
       guard error.code == .notFound, path.hasSuffix(LogFormat.suffix) else { throw error }
-      do { return try LogFile.open(path + LogFormat.openSuffix, O_RDONLY) } catch let second {
+      do { return try LogFile.openForReading(path + LogFormat.openSuffix) } catch let second {
         throw second.code == .notFound ? error : second
       }
     }

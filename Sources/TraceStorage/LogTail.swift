@@ -17,7 +17,7 @@ public struct LogTail: Sendable, Hashable {
   ///
   /// - Throws: ``LogError``: `noTrailer` where the log is not closed, or what is damaged.
   public init(path: String) throws(LogError) {
-    self = try Self(of: try LogFile.open(path, O_RDONLY))
+    self = try Self(of: try LogFile.openForReading(path))
   }
 
   init(of file: LogFile) throws(LogError) {
@@ -31,7 +31,7 @@ public struct LogTail: Sendable, Hashable {
   /// - Returns: `nil` where the end leaves something open that only the events can tell.
   /// - Throws: as ``init(path:)`` does; what is passed over is not checked beyond its checksum.
   public static func outline(path: String) throws(LogError) -> RunOutline? {
-    try reading(try LogFile.open(path, O_RDONLY)) { text, events, offset throws(LogError) in
+    try reading(try LogFile.openForReading(path)) { text, events, offset throws(LogError) in
       if let outline = ClosingScan.outline(of: text) { return outline }
       let tail = try Self(of: text, events: events, path: path, offset: offset)
       return tail.stop.flatMap { RunOutline(summary: tail.summary, stop: $0) }
