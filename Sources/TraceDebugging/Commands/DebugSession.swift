@@ -261,8 +261,8 @@ public final class DebugSession {
         return page.lines
       }
       page.heading("the context of event \(event.seq)", "against event \(previous.seq)")
-      page.add(
-        JSONDifference(from: .object(previous.data), to: .object(event.data)), under: "/data")
+      page.addDifferences(
+        from: .object(previous.data), to: .object(event.data), under: "/data")
       return page.lines
     }
     guard rest.isEmpty || "state".hasPrefix(rest) else {
@@ -273,7 +273,7 @@ public final class DebugSession {
     page.heading(
       "the state after event \(cursor.seq)",
       first > 0 ? "against that before step \(cursor.step)" : "against an empty one")
-    page.add(JSONDifference(from: before.encoded, to: cursor.state.encoded), under: "/state")
+    page.addDifferences(from: before.encoded, to: cursor.state.encoded, under: "/state")
     return page.lines
   }
 

@@ -70,8 +70,12 @@ struct DifferingFields {
     if recorded.step != now.step {
       note(JSONPointer(tokens: ["step"]), JSONValue(recorded.step), JSONValue(now.step))
     }
-    compare(
-      .object(ComparedData.of(recorded)), .object(ComparedData.of(now)), at: JSONPointer())
+    JSONDifferences.visit(
+      .object(ComparedData.of(recorded)), .object(ComparedData.of(now)), pairing: .betweenSameEnds
+    ) { pointer, recorded, now in
+      note(pointer, recorded, now)
+      return true
+    }
   }
 
   private mutating func note(
@@ -81,58 +85,6 @@ struct DifferingFields {
     guard fields.count < Divergence.fieldLimit else { return }
     let (recorded, now) = Self.shortened(recorded, now)
     fields.append(Divergence.Field(pointer: pointer, recorded: recorded, now: now))
-  }
-
-  private mutating func compare(
-    _ recorded: JSONValue?, _ now: JSONValue?, at pointer: JSONPointer
-  ) {
-    switch (recorded, now) {
-    case (.object(let left)?, .object(let right)?): compare(left, right, at: pointer)
-    case (.array(let left)?, .array(let right)?): compare(left, right, at: pointer)
-    default: if recorded != now { note(pointer, recorded, now) }
-    }
-  }
-
-  private mutating func compare(
-    _ left: JSONObject, _ right: JSONObject, at pointer: JSONPointer
-  ) {
-    var (i, j) = (left.startIndex, right.startIndex)
-    while i < left.endIndex || j < right.endIndex {
-      if j == right.endIndex
-        || (i < left.endIndex && left[i].key.precedesByUTF8(right[j].key))
-      {
-        note(pointer.appending(left[i].key), left[i].value, nil)
-        i += 1
-      } else if i == left.endIndex || right[j].key.precedesByUTF8(left[i].key) {
-        note(pointer.appending(right[j].key), nil, right[j].value)
-        j += 1
-      } else {
-        compare(left[i].value, right[j].value, at: pointer.appending(left[i].key))
-        i += 1
-        j += 1
-      }
-    }
-  }
-
-  /// Elements that stand the same at both ends are passed over, so that one that was put in between
-  /// does not make all behind it differ.
-  private mutating func compare(
-    _ left: [JSONValue], _ right: [JSONValue], at pointer: JSONPointer
-  ) {
-    var first = 0
-    while first < min(left.count, right.count), left[first] == right[first] { first += 1 }
-    var (leftEnd, rightEnd) = (left.count, right.count)
-    while leftEnd > first, rightEnd > first, left.count != right.count,
-      left[leftEnd - 1] == right[rightEnd - 1]
-    {
-      leftEnd -= 1
-      rightEnd -= 1
-    }
-    for index in first..<max(first, leftEnd, rightEnd) {
-      compare(
-        index < leftEnd ? Optional(left[index]) : .none,
-        index < rightEnd ? Optional(right[index]) : .none, at: pointer.appending("\(index)"))
-    }
   }
 
   /// Both values, cut where they are large: texts from a little before the first difference on.
