@@ -118,7 +118,7 @@ struct AnsweringTests {
     let second = asked.models[1]
     #expect(try answers.answer(to: second)?.reply?["calls"] != nil)
     var other = second
-    other.packet.messages[0] = ["role": "system", "content": []]
+    other.messages[0] = ["role": "system", "content": []]
     #expect(try answers.answer(to: other) == nil)
     other = second
     other.tools[0].description += "!"
@@ -127,7 +127,7 @@ struct AnsweringTests {
     other.attempt = 2
     #expect(try answers.answer(to: other) == nil)
     other = second
-    other.packet.runId = "another run"
+    other.goal = "another goal, told by the messages if at all"
     #expect(try answers.answer(to: other)?.inputTokens == 260)
     // Reading goes forwards.
     #expect(try answers.answer(to: asked.models[2]) != nil)
@@ -221,7 +221,8 @@ private struct Asked {
         let packet = assembler.assemble(state: state) { $0 < event.seq ? events[$0] : nil }
         models.append(
           ModelRequest(
-            step: event.step, tryNumber: 1, attempt: 1, number: models.count + 1, packet: packet,
+            step: event.step, tryNumber: 1, attempt: 1, number: models.count + 1,
+            goal: packet.goal, messages: packet.messages,
             tools: assembler.disclosedTools(route: agent.policyContext.route)))
       }
       state.apply(event)

@@ -21,31 +21,37 @@ public protocol Boundary: Sendable {
   func answer(_ request: QuestionRequest) async -> PersonAnswer?
 }
 
-/// A model is asked for its next decision.
-public struct ModelRequest: Sendable {
+/// A model is asked for its next decision, or for something else that a run needs.
+public struct ModelRequest: Sendable, Hashable {
+  /// What for.
+  public var purpose: ModelPurpose
   /// The step that the decision opens, from 1.
   public var step: Int
   /// From 1; more after an invalid decision.
   public var tryNumber: Int
   /// From 1; more while the model is out of reach.
   public var attempt: Int
-  /// How many model calls the run has made, this one included.
+  /// How many model calls for this purpose the run has made, this one included.
   public var number: Int
-  /// What the model is given.
-  public var packet: ContextPacket
-  /// The tools that the packet discloses.
+  /// The run's goal.
+  public var goal: JSONValue
+  /// What the model is given; see ``ContextPacket/messages``.
+  public var messages: [JSONValue]
+  /// The tools that it is told of.
   public var tools: [ToolDefinition]
 
   /// Nothing is checked.
   public init(
-    step: Int, tryNumber: Int, attempt: Int, number: Int, packet: ContextPacket,
-    tools: [ToolDefinition]
+    purpose: ModelPurpose = .decide, step: Int, tryNumber: Int, attempt: Int, number: Int,
+    goal: JSONValue, messages: [JSONValue], tools: [ToolDefinition] = []
   ) {
+    self.purpose = purpose
     self.step = step
     self.tryNumber = tryNumber
     self.attempt = attempt
     self.number = number
-    self.packet = packet
+    self.goal = goal
+    self.messages = messages
     self.tools = tools
   }
 
@@ -53,7 +59,7 @@ public struct ModelRequest: Sendable {
   public var digest: String {
     Digest(
       of: [
-        "messages": .array(packet.messages),
+        "messages": .array(messages),
         "tools": .array(tools.map { .object($0.encoded) }),
       ]
     ).hex

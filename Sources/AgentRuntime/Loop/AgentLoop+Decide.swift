@@ -61,11 +61,12 @@ extension AgentLoop {
       if attempt > 0, haltBetweenTries() != nil { return nil }
       attempt += 1
       let request = ModelRequest(
-        step: step, tryNumber: tryNumber, attempt: attempt, number: state.totals.modelCalls + 1,
-        packet: packet, tools: tools)
+        step: step, tryNumber: tryNumber, attempt: attempt,
+        number: recorder.modelCalls(for: .decide) + 1, goal: packet.goal,
+        messages: packet.messages, tools: tools)
       let answer = await boundary.reply(to: request)
       var result = ModelResult(
-        purpose: "decide", attempt: attempt, requestDigest: request.digest,
+        purpose: request.purpose.rawValue, attempt: attempt, requestDigest: request.digest,
         reply: answer.reply?.admitted, error: answer.error, model: agent.model.name)
       result.inputTokens = answer.inputTokens
       result.outputTokens = answer.outputTokens

@@ -50,6 +50,9 @@ struct Recorder {
   /// Sees what is recorded; `nil` where nobody watches.
   var runGuard: (any RunGuard)? { record.runGuard }
 
+  /// How often a model was called for a purpose, failed tries too.
+  func modelCalls(for purpose: ModelPurpose) -> Int { record.modelCalls(for: purpose) }
+
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { record.event(at: seq) }
 }

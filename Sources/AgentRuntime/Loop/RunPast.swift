@@ -43,15 +43,24 @@ struct RunRecord: Sendable {
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
+  private var modelCalls: [ModelPurpose: Int] = [:]
 
   init(runGuard: (any RunGuard)?) { self.runGuard = runGuard }
 
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { events[seq] }
 
+  /// How often a model was called for a purpose, failed tries too.
+  func modelCalls(for purpose: ModelPurpose) -> Int { modelCalls[purpose] ?? 0 }
+
   /// Takes in an event that was applied to the state.
   mutating func take(_ event: Event, leaving state: AgentState) {
     runGuard?.observe(event)
+    if event.type == .modelResult,
+      let purpose = event.data["purpose"]?.stringValue.flatMap(ModelPurpose.init)
+    {
+      modelCalls[purpose, default: 0] += 1
+    }
     keep(event, state)
   }
 

@@ -12,7 +12,7 @@ struct ScriptView {
     var calls: [String: (tool: JSONValue, input: JSONValue)] = [:]
     var results: [JSONValue] = []
     var replies: [JSONValue] = []
-    for message in request.packet.messages {
+    for message in request.messages {
       for part in message["content"]?.arrayValue ?? [] {
         switch part["type"]?.stringValue {
         case "tool_call":
@@ -33,7 +33,7 @@ struct ScriptView {
     }
     value = [
       "step": JSONValue(request.step), "try": JSONValue(request.tryNumber),
-      "number": JSONValue(request.number), "goal": request.packet.goal,
+      "number": JSONValue(request.number), "goal": request.goal,
       "results": .array(results), "last": results.last ?? .null,
       "replies": .array(Array(replies.dropFirst())),
     ]

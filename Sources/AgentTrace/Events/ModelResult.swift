@@ -1,6 +1,18 @@
+/// What a model is called for.
+public enum ModelPurpose: String, Sendable, Hashable, CaseIterable {
+  /// For the agent's next decision.
+  case decide
+  /// For a shorter form of what a prompt has no room for.
+  case summarize
+  /// In the place of a person.
+  case human
+  /// For the judge's word on an expectation.
+  case judge
+}
+
 /// The data of a `model_result` event: one try of one call to a model.
 public struct ModelResult: Sendable, Hashable {
-  /// `decide`, `summarize`, `human` or `judge`.
+  /// A ``ModelPurpose``, or a word that this version does not know.
   public var purpose: String
   /// From 1.
   public var attempt: Int

@@ -86,15 +86,11 @@ extension ConformanceBook {
         turns: ["one", "two"].map { text in
           .init(choices: [.init(answer: .reply(["text": .string(text)]))])
         }))
-    let packet = ContextPacket(
-      runId: "conformance", goal: "a goal", stateSummary: [:], observations: [], toolsDisclosed: [],
-      evidenceRefs: [], memoryRefs: [], included: [], omittedRefs: [], messages: [],
-      tokenEstimate: 0, tokenBudget: nil)
     var texts: [String] = []
     for number in 1...2 {
       let answer = await model.reply(
         to: ModelRequest(
-          step: 1, tryNumber: number, attempt: 1, number: number, packet: packet, tools: []))
+          step: 1, tryNumber: number, attempt: 1, number: number, goal: "a goal", messages: []))
       texts.append(answer.reply?["text"]?.stringValue ?? "nothing")
     }
     return texts.joined(separator: ", ")

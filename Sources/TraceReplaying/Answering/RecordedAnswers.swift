@@ -26,7 +26,8 @@ public struct RecordedAnswers: Sendable {
   /// - Throws: `LogError` where the log is damaged, ``RecordingError`` where a step is too large.
   public func answer(to request: ModelRequest) throws -> ModelAnswer? {
     try steps.step(request.step)?.reply(
-      toTry: request.tryNumber, attempt: request.attempt, withDigest: request.digest)
+      for: request.purpose, toTry: request.tryNumber, attempt: request.attempt,
+      withDigest: request.digest)
   }
 
   /// The recorded result of the same call: the same tool with the same input, under the same call id

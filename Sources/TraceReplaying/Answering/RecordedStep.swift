@@ -20,6 +20,7 @@ public struct RecordedStep: Sendable {
   private var words: Int?
 
   private struct Try: Hashable {
+    var purpose: String
     var number: Int
     var attempt: Int
   }
@@ -31,14 +32,19 @@ public struct RecordedStep: Sendable {
     self.events = events
     self.ending = ending
     var number = 0
+    var ofPerson = 0
     for (index, event) in events.enumerated() {
       let callId = event.data["callId"]?.stringValue ?? ""
       switch event.type {
       case .contextBuilt: number += 1
       case .modelResult:
-        guard event.data["purpose"] == "decide", let attempt = event.data["attempt"]?.intValue
+        guard let purpose = event.data["purpose"]?.stringValue,
+          let attempt = event.data["attempt"]?.intValue
         else { continue }
-        let key = Try(number: number, attempt: attempt)
+        if purpose == ModelPurpose.human.rawValue, attempt == 1 { ofPerson += 1 }
+        let key = Try(
+          purpose: purpose, number: Self.number(of: purpose, inTry: number, ofPerson),
+          attempt: attempt)
         replies[key] = replies[key] ?? index
       case .decision:
         for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
@@ -68,14 +74,26 @@ public enum RecordingEnd: Sendable, Hashable {
 }
 
 extension RecordedStep {
+  /// Which try a reply belongs to: a summary is made for the packet behind it, and a person is asked
+  /// any number of times.
+  private static func number(of purpose: String, inTry number: Int, _ ofPerson: Int) -> Int {
+    switch ModelPurpose(rawValue: purpose) {
+    case .summarize: number + 1
+    case .human: ofPerson
+    default: number
+    }
+  }
+
   /// The model's reply, or why there was none, at one try of this step and one attempt of that try,
   /// both from 1; `nil` where none is recorded.
   ///
   /// - Parameter digest: of the request; a reply to another question is none. `nil` takes any.
   public func reply(
-    toTry number: Int, attempt: Int, withDigest digest: String? = nil
+    for purpose: ModelPurpose = .decide, toTry number: Int, attempt: Int,
+    withDigest digest: String? = nil
   ) -> ModelAnswer? {
-    guard let index = replies[Try(number: number, attempt: attempt)],
+    let key = Try(purpose: purpose.rawValue, number: number, attempt: attempt)
+    guard let index = replies[key],
       let result = try? ModelResult(decoding: events[index].data)
     else { return nil }
     if let digest {

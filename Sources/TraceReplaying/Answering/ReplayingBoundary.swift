@@ -92,7 +92,7 @@ public final class ReplayingBoundary: Boundary {
 
   public func reply(to request: ModelRequest) async -> ModelAnswer {
     if let answer = recorded({ try steps.step(request.step) })?.reply(
-      toTry: request.tryNumber, attempt: request.attempt)
+      for: request.purpose, toTry: request.tryNumber, attempt: request.attempt)
     {
       return answer
     }
