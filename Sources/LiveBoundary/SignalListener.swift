@@ -21,6 +21,19 @@ public final class SignalListener: Sendable {
   /// Listens no more. When the last listener stops, signals do what they did before.
   public func stop() { SignalHub.shared.remove(number) }
 
+  /// Makes the calling thread one that SIGINT and SIGTERM are delivered to; called by the first thread
+  /// of a program, so that they end it while nobody listens.
+  ///
+  /// A process inherits the signals that its parent's thread had blocked, and a thread those of the one
+  /// that made it; threads of a pool block them all. Were none left to take a signal, it would wait
+  /// for ever.
+  public static func letSignalsIn() {
+    var signals = sigset_t()
+    sigemptyset(&signals)
+    for signal in SignalHub.signals { sigaddset(&signals, signal) }
+    pthread_sigmask(Int32(SIG_UNBLOCK), &signals, nil)
+  }
+
   /// Sends a signal to this very process by its name, and returns once the cancellation has it.
   ///
   /// Where nobody listens for it, or it has not come after two seconds, the cancellation is told
@@ -67,7 +80,7 @@ enum SignalName {
 final class SignalHub: Sendable {
   static let shared = SignalHub()
 
-  private static let signals = [SIGINT, SIGTERM]
+  fileprivate static let signals = [SIGINT, SIGTERM]
   /// How long after the first signal others count as the same wish.
   private static let echoDuration = Duration.milliseconds(250)
 
@@ -128,18 +141,6 @@ final class SignalHub: Sendable {
 
   // MARK: The pipe
 
-  /// Makes the calling thread one that signals are delivered to.
-  ///
-  /// A process inherits the signals that its parent's thread had blocked, and a thread those of the one
-  /// that made it; threads of a pool block them all. Were none left to take a signal, it would wait
-  /// for ever.
-  fileprivate static func takeSignals() {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    for signal in Self.signals { sigaddset(&signals, signal) }
-    pthread_sigmask(Int32(SIG_UNBLOCK), &signals, nil)
-  }
-
   private static func install(_ state: inout State) {
     guard startReading(&state) else { return }
     for signal in signals {
@@ -174,7 +175,7 @@ final class SignalHub: Sendable {
       &thread, nil,
       { context in
         guard let readEnd = context?.assumingMemoryBound(to: Int32.self).pointee else { return nil }
-        SignalHub.takeSignals()
+        SignalListener.letSignalsIn()
         while true {
           var byte: UInt8 = 0
           let count = read(readEnd, &byte, 1)

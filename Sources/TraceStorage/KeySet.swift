@@ -92,13 +92,7 @@ struct KeySet {
   private static func index(
     of mark: Mark, _ spread: UInt32, in marks: UnsafeBufferPointer<Mark>
   ) -> Int? {
-    guard !marks.isEmpty else { return nil }
-    var index = Int(UInt64(spread) * UInt64(marks.count) >> 32)
-    // A tenth is empty, so this ends.
-    while marks[index] != mark, marks[index] != .none {
-      index += 1
-      if index == marks.count { index = 0 }
-    }
-    return index
+    // A tenth is empty.
+    OpenAddressing.index(from: spread, in: marks) { $0 == mark || $0 == .none }
   }
 }

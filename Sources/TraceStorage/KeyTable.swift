@@ -75,14 +75,8 @@ struct KeyTable<Value: BitwiseCopyable> {
 
   /// Where a key stands or would stand; `nil` where there is no room at all.
   private static func index(of key: TextKey, in slots: UnsafeBufferPointer<Slot>) -> Int? {
-    guard !slots.isEmpty else { return nil }
-    var index = Int(UInt64(key.low) * UInt64(slots.count) >> 32)
-    // A fifth of the slots is empty, so this ends.
-    while slots[index].key != key, slots[index].key != .empty {
-      index += 1
-      if index == slots.count { index = 0 }
-    }
-    return index
+    // A fifth of the slots is empty.
+    OpenAddressing.index(from: key.low, in: slots) { $0.key == key || $0.key == .empty }
   }
 }
 

@@ -9,11 +9,12 @@ struct LineScanner {
   private let start: UnsafePointer<UInt8>
   private(set) var position = 0
 
-  /// `nil` for an empty line.
-  init?(_ line: UnsafeBufferPointer<UInt8>) {
-    guard let start = line.baseAddress, !line.isEmpty else { return nil }
+  /// `nil` for an empty line, and for a place behind its end.
+  init?(_ line: UnsafeBufferPointer<UInt8>, from position: Int = 0) {
+    guard let start = line.baseAddress, (0..<line.count).contains(position) else { return nil }
     self.line = line
     self.start = start
+    self.position = position
   }
 
   var isAtEnd: Bool { position == line.count }

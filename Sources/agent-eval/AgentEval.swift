@@ -1,5 +1,6 @@
 import ArgumentParser
 import Glibc
+import LiveBoundary
 import TraceMatching
 import TraceReporting
 
@@ -26,7 +27,7 @@ struct AgentEval: AsyncParsableCommand {
     signal(SIGPIPE, SIG_IGN)
     // Nor is a file that may not grow the end of the process: the write fails with EFBIG, and is told.
     signal(SIGXFSZ, SIG_IGN)
-    Output.letSignalsEnd()
+    SignalListener.letSignalsIn()
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
     _ = mallopt(MallocOption.topPad, 1 << 20)
     _ = mallopt(MallocOption.trimThreshold, 64 << 20)

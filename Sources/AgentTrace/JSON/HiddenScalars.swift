@@ -12,7 +12,7 @@ extension Unicode.Scalar {
 }
 
 extension String {
-  /// JSON in which every hidden character stands as `\uXXXX`, by its UTF-16 units: the same value,
+  /// JSON in which every hidden character stands as a `\u` escape of its UTF-16 units: the same value,
   /// harmless to a terminal.
   ///
   /// Outside of strings JSON holds no such character but white space; of that, line breaks stay as they

@@ -15,13 +15,10 @@ public enum WrittenValue {
   }
 
   private static func loaded(_ document: SourceDocument) -> Loaded<JSONValue> {
-    var diagnostics = document.diagnostics
-    if !diagnostics.hasErrors, document.roots.count != 1 {
-      diagnostics.append(
-        Diagnostic(
-          .error, path: document.path,
-          message: "one value is expected, not \(document.roots.count)"))
-    }
-    return Loaded(document.roots.first?.value, diagnostics)
+    let root = document.onlyRoot(of: "a value")
+    return Loaded(
+      root?.value,
+      document.diagnostics + (root == nil ? document.rootCountDiagnostics(of: "a value") : []),
+      files: [document.path])
   }
 }

@@ -71,24 +71,8 @@ struct ContextView {
   static func add(_ message: JSONValue, to page: inout Page, sign: String) {
     let role = message["role"]?.stringValue ?? "?"
     for part in message["content"]?.arrayValue ?? [message] {
-      page.labelled(role, text(of: part), sign: sign)
+      page.labelled(role, PromptText.text(of: part), sign: sign)
     }
-  }
-
-  private static func text(of part: JSONValue) -> String {
-    switch part["type"]?.stringValue {
-    case "text": return part["text"].map(plain) ?? ""
-    case "tool_call":
-      return "calls \(part["name"].map(plain) ?? "") \(part["input"].map(plain) ?? "")"
-    case "tool_result":
-      let status = part["status"].map { plain($0) + ": " } ?? ""
-      return "\(part["callId"].map(plain) ?? "") → \(status)\(part["data"].map(plain) ?? "")"
-    default: return plain(part)
-    }
-  }
-
-  private static func plain(_ value: JSONValue) -> String {
-    value.stringValue ?? CanonicalJSON.string(value, form: .plain)
   }
 
   private func add(
@@ -96,17 +80,9 @@ struct ContextView {
   ) {
     let known = Set(old ?? items)
     for isNew in [false, true] {
-      var byReason: [(reason: String, refs: [String])] = []
-      for item in items where known.contains(item) != isNew {
-        if let index = byReason.firstIndex(where: { $0.reason.hasSameUTF8(as: item.reason) }) {
-          byReason[index].refs.append(item.ref)
-        } else {
-          byReason.append((item.reason, [item.ref]))
-        }
-      }
-      for (reason, refs) in byReason {
-        page.labelled(
-          label, "\(refs.joined(separator: " ")): \(reason)", sign: isNew ? "+" : " ")
+      let items = items.lazy.filter { known.contains($0) != isNew }
+      for choice in PromptText.choices(items) {
+        page.labelled(label, choice, sign: isNew ? "+" : " ")
       }
     }
   }

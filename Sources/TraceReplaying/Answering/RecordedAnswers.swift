@@ -41,14 +41,6 @@ public struct RecordedAnswers: Sendable {
     return step.answer(toCall: request.callId, attempt: request.attempt)
   }
 
-  /// What a person said to the same call, in the step that was asked about last.
-  public func answer(to request: ApprovalRequest) -> ApprovalAnswer? {
-    guard let step = steps.current, let call = step.call(request.call.callId),
-      call.name.hasSameUTF8(as: request.call.name), call.input == request.call.input
-    else { return nil }
-    return step.approval(ofCall: request.call.callId)
-  }
-
   /// What a person said to the same question, in the step that was asked about last.
   public func answer(to request: QuestionRequest) -> PersonAnswer? {
     guard let step = steps.current,

@@ -40,10 +40,10 @@ public final class ReplayingBoundary: Boundary {
     /// Of those of the last step, how many a run does not make once it has seen a signal.
     var beforeSignal = (step: 0, count: 0)
     var unanswered: [Unanswered] = []
-    var failure: (any Error)?
   }
 
   private let state = Mutex(State())
+  private let firstFailure = FirstFailure()
 
   /// Answers from a log.
   ///
@@ -81,7 +81,7 @@ public final class ReplayingBoundary: Boundary {
   public var unanswered: [Unanswered] { state.withLock { $0.unanswered } }
 
   /// Why the log could not be read any further; `nil` where it could.
-  public var failure: (any Error)? { state.withLock { $0.failure } }
+  public var failure: (any Error)? { firstFailure.error }
 
   // MARK: Answers
 
@@ -91,7 +91,7 @@ public final class ReplayingBoundary: Boundary {
   public func makeRunID() -> String { steps.runId }
 
   public func reply(to request: ModelRequest) async -> ModelAnswer {
-    if let answer = recorded({ try steps.step(request.step) })?.reply(
+    if let answer = firstFailure.noting({ try steps.step(request.step) })?.reply(
       for: request.purpose, toTry: request.tryNumber, attempt: request.attempt)
     {
       return answer
@@ -103,7 +103,7 @@ public final class ReplayingBoundary: Boundary {
   }
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
-    if let step = recorded({ try steps.step(request.step) }),
+    if let step = firstFailure.noting({ try steps.step(request.step) }),
       var answer = step.answer(toCall: request.callId, attempt: request.attempt)
     {
       if step.signal != nil, case .error = answer.result,
@@ -134,22 +134,12 @@ public final class ReplayingBoundary: Boundary {
     guard let step = steps.current else { return nil }
     if let answer = step.personAnswer { return answer }
     if step.holdsWords {
-      state.withLock {
-        $0.failure =
-          $0.failure ?? RecordingError(code: .wordsLost(step: step.step), path: steps.path)
-      }
+      firstFailure.note(RecordingError(code: .wordsLost(step: step.step), path: steps.path))
     }
     return nil
   }
 
   private func note(_ request: Unanswered) { state.withLock { $0.unanswered.append(request) } }
-
-  private func recorded(_ read: () throws -> RecordedStep?) -> RecordedStep? {
-    do { return try read() } catch {
-      state.withLock { $0.failure = $0.failure ?? error }
-      return nil
-    }
-  }
 
   private func cancelWhereItWas(step number: Int, count: Int) {
     guard cancellation.signal == nil, let step = steps.current, step.step == number,
@@ -161,7 +151,7 @@ public final class ReplayingBoundary: Boundary {
   /// The recorded moment of the event that is made next; behind the end that of the last one.
   fileprivate func moment() -> Moment {
     let made = state.withLock { $0.made }
-    guard let step = recorded({ try steps.step(holding: made) }) else {
+    guard let step = firstFailure.noting({ try steps.step(holding: made) }) else {
       return Moment(t: RecordedTime.limit, time: "")
     }
     let event = step.events[made - step.start]

@@ -8,28 +8,30 @@ final class GraftBoundary: Boundary {
   let clock: any RunClock
   let cancellation = Cancellation()
   private let steps: RecordedSteps
+  private let answers: RecordedAnswers
   private let state: Mutex<State>
+  private let firstFailure = FirstFailure()
 
   private struct State {
     var step: Int
     var t: Int
     var isUnanswered = false
-    var failure: (any Error)?
   }
 
   /// - Parameter past: what the run has come to; the other one answers from its next step on.
   init(path: String, after past: RunPast) throws {
     steps = try RecordedSteps(path: path)
+    answers = RecordedAnswers(steps)
     let t = RecordedTime.clamped(past.state.elapsedMicroseconds)
     clock = FixedClock(elapsedMicroseconds: t + 1)
     state = Mutex(State(step: past.progress.step, t: t))
   }
 
   /// Whether something was asked that the other run was not.
-  var isUnanswered: Bool { state.withLock { $0.isUnanswered || $0.failure != nil } }
+  var isUnanswered: Bool { state.withLock { $0.isUnanswered } || failure != nil }
 
   /// Why the other run could not be read any further.
-  var failure: (any Error)? { state.withLock { $0.failure } }
+  var failure: (any Error)? { firstFailure.error }
 
   func makeRunID() -> String { steps.runId }
 
@@ -41,7 +43,7 @@ final class GraftBoundary: Boundary {
   }
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
-    let answer = recorded {
+    let answer = firstFailure.noting {
       try steps.step(request.step)?.reply(toTry: request.tryNumber, attempt: request.attempt)
     }
     guard let answer else {
@@ -54,25 +56,19 @@ final class GraftBoundary: Boundary {
   }
 
   func run(_ request: ToolRequest) async -> ToolAnswer {
-    let answer = recorded { () throws -> ToolAnswer? in
-      guard let step = try steps.step(request.step), let call = step.call(request.callId),
-        call.name.hasSameUTF8(as: request.tool.name), call.input == request.input
-      else { return nil }
-      return step.answer(toCall: request.callId, attempt: request.attempt)
-    }
-    if let answer { return answer }
+    if let answer = firstFailure.noting({ try answers.answer(to: request) }) { return answer }
     leave()
     return ToolAnswer(result: .error("no recorded answer"))
   }
 
   /// `nil` where nobody answered then: the run pauses.
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
-    recorded { try current()?.approval(ofCall: request.call.callId) }
+    firstFailure.noting { try current()?.approval(ofCall: request.call.callId) }
   }
 
   /// `nil` where nobody answered then: the run pauses.
   func answer(_ request: QuestionRequest) async -> PersonAnswer? {
-    recorded { try current()?.personAnswer }
+    firstFailure.noting { try current()?.personAnswer }
   }
 
   private func current() throws -> RecordedStep? {
@@ -80,11 +76,4 @@ final class GraftBoundary: Boundary {
   }
 
   private func leave() { state.withLock { $0.isUnanswered = true } }
-
-  private func recorded<Answer>(_ read: () throws -> Answer?) -> Answer? {
-    do { return try read() } catch {
-      state.withLock { $0.failure = $0.failure ?? error }
-      return nil
-    }
-  }
 }

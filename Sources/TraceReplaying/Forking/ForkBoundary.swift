@@ -16,6 +16,7 @@ final class ForkBoundary: Boundary {
   /// The last event that the fork shares with its parent.
   private let shared: Int
   private let state: Mutex<State>
+  private let firstFailure = FirstFailure()
 
   private struct State {
     /// Given to the next question to the model, in place of what anybody would answer.
@@ -30,7 +31,6 @@ final class ForkBoundary: Boundary {
     /// Events of the step that show that no signal had come yet.
     var beforeSignal = 0
     var unanswered: String?
-    var failure: (any Error)?
   }
 
   /// - Parameter live: nobody where only the recording may answer.
@@ -49,7 +49,7 @@ final class ForkBoundary: Boundary {
     for call in past.progress.decision?.calls ?? [] { start.calls[call.callId] = call }
     state = Mutex(start)
     let shared = shared
-    let step = recorded { try steps.step(start.step) }
+    let step = firstFailure.noting { try steps.step(start.step) }
     let count = step?.events.count { $0.seq <= shared && RecordedStep.isBeforeSignal($0) } ?? 0
     state.withLock { $0.beforeSignal = count }
     cancelWhereItWas()
@@ -59,7 +59,7 @@ final class ForkBoundary: Boundary {
   var unanswered: String? { state.withLock { $0.unanswered } }
 
   /// Why the parent's log could not be read any further.
-  var failure: (any Error)? { state.withLock { $0.failure } }
+  var failure: (any Error)? { firstFailure.error }
 
   func makeRunID() -> String { live?.makeRunID() ?? steps.runId }
 
@@ -99,7 +99,7 @@ final class ForkBoundary: Boundary {
   func reply(to request: ModelRequest) async -> ModelAnswer {
     if let edited = takeEditedReply() { return ModelAnswer(reply: edited) }
     if serves(step: request.step),
-      let answer = recorded({ try answers.answer(to: request) })
+      let answer = firstFailure.noting({ try answers.answer(to: request) })
     {
       advance(by: answer.elapsedMicroseconds)
       return answer
@@ -125,7 +125,7 @@ final class ForkBoundary: Boundary {
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     let step = state.withLock { $0.step }
     if serves(step: step),
-      let answer = recorded({ try approval(of: request.call, in: steps.step(step)) }),
+      let answer = firstFailure.noting({ try approval(of: request.call, in: steps.step(step)) }),
       // What was granted then lets nothing happen now that has not happened then.
       !answer.granted || live == nil || isRecorded(request.call)
     {
@@ -139,7 +139,7 @@ final class ForkBoundary: Boundary {
   func answer(_ request: QuestionRequest) async -> PersonAnswer? {
     let step = state.withLock { $0.step }
     if serves(step: step),
-      let answer = recorded({
+      let answer = firstFailure.noting({
         _ = try steps.step(step)
         return answers.answer(to: request)
       })
@@ -182,7 +182,7 @@ final class ForkBoundary: Boundary {
     let request = ToolRequest(
       callId: call.callId, tool: ToolDefinition(name: call.name), input: call.input,
       attempt: attempt, step: step, idempotencyKey: "")
-    return recorded { try answers.answer(to: request) }
+    return firstFailure.noting { try answers.answer(to: request) }
   }
 
   /// What a person said to the same call behind the fork: what was said before stands already, and
@@ -200,13 +200,6 @@ final class ForkBoundary: Boundary {
     return nil
   }
 
-  private func recorded<Answer>(_ read: () throws -> Answer?) -> Answer? {
-    do { return try read() } catch {
-      state.withLock { $0.failure = $0.failure ?? error }
-      return nil
-    }
-  }
-
   /// A reply that took its time then takes it again: limits on time count it.
   private func advance(by elapsed: Int) {
     let t = state.withLock { $0.t }
@@ -217,7 +210,7 @@ final class ForkBoundary: Boundary {
   private func cancelWhereItWas() {
     guard live == nil, cancellation.signal == nil else { return }
     let (number, count) = state.withLock { ($0.step, $0.beforeSignal) }
-    guard serves(step: number), let step = recorded({ try steps.step(number) }),
+    guard serves(step: number), let step = firstFailure.noting({ try steps.step(number) }),
       let signal = step.signal, step.eventsBeforeSignal <= count
     else { return }
     cancellation.cancel(signal: signal)

@@ -45,39 +45,13 @@ public struct StepReport {
     let role = message["role"]?.stringValue ?? "?"
     var lines: [String] = []
     for part in message["content"]?.arrayValue ?? [message] {
-      lines += labelled(role, Self.text(of: part))
+      lines += labelled(role, PromptText.text(of: part))
     }
     return lines
   }
 
-  private static func text(of part: JSONValue) -> String {
-    switch part["type"]?.stringValue {
-    case "text": return part["text"].map(plain) ?? ""
-    case "tool_call":
-      return "calls \(part["name"].map(plain) ?? "") \(part["input"].map(plain) ?? "")"
-    case "tool_result":
-      let status = part["status"].map { plain($0) + ": " } ?? ""
-      return "\(part["callId"].map(plain) ?? "") → \(status)\(part["data"].map(plain) ?? "")"
-    default: return plain(part)
-    }
-  }
-
-  private static func plain(_ value: JSONValue) -> String {
-    value.stringValue ?? CanonicalJSON.string(value, form: .plain)
-  }
-
   private func choices(_ label: String, _ items: [ContextItem]) -> [String] {
-    var byReason: [(reason: String, refs: [String])] = []
-    for item in items {
-      if let index = byReason.firstIndex(where: { $0.reason.hasSameUTF8(as: item.reason) }) {
-        byReason[index].refs.append(item.ref)
-      } else {
-        byReason.append((item.reason, [item.ref]))
-      }
-    }
-    return byReason.flatMap {
-      labelled(label, "\($0.refs.joined(separator: " ")): \($0.reason)")
-    }
+    PromptText.choices(items).flatMap { labelled(label, $0) }
   }
 
   private func state(_ state: AgentState) -> [String] {

@@ -170,7 +170,7 @@ enum EditFile {
   static func read<Edit>(
     _ path: String, _ read: (JSONValue) throws(ForkEditError) -> Edit
   ) throws -> Edit {
-    let value = try Diagnostics.unwrap(ValueLoader.load(path))
+    let value = try Diagnostics.unwrap(WrittenValue.load(path))
     do { return try read(value) } catch {
       throw ForkEditError("\(path): \(error)")
     }

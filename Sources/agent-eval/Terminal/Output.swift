@@ -63,14 +63,6 @@ enum Output {
     if poll(&output, 1, milliseconds) > 0 { failure.store(EPIPE, ordering: .relaxed) }
   }
 
-  /// Sees to it that SIGINT and SIGTERM end this process, also where its parent had blocked them.
-  static func letSignalsEnd() {
-    var signals = sigset_t()
-    sigemptyset(&signals)
-    for signal in [SIGINT, SIGTERM] { sigaddset(&signals, signal) }
-    pthread_sigmask(Int32(SIG_UNBLOCK), &signals, nil)
-  }
-
   private static let hasTerminal = isatty(STDERR_FILENO) == 1
 
   private static func write(_ bytes: [UInt8], to descriptor: Int32) {
