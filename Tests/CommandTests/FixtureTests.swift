@@ -13,8 +13,10 @@ struct FixtureTests {
       environment: ["AGENT_EVAL": Binary.path], timeoutSeconds: 150
     ).run()
     var made: [String] = []
-    for kind in ["runs", "forks", "torn", "damaged", "changed", "goldens"] {
-      for file in Project.files(below: "Fixtures/\(kind)") {
+    for kind in ["runs", "forks", "torn", "damaged", "changed", "diverged", "goldens"] {
+      // Logs that diverge are written by DivergedFixtureTests.
+      for file in Project.files(below: "Fixtures/\(kind)")
+      where kind != "diverged" || file.hasSuffix(".txt") {
         let name = "out/" + file.dropFirst("Fixtures/".count)
         made.append(name)
         let kept = try Array(Data(contentsOf: URL(fileURLWithPath: Project.path(file))))
