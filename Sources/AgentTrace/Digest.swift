@@ -24,6 +24,12 @@ public struct Digest: Hashable, Sendable {
     self.bytes = bytes
   }
 
+  /// The HMAC of some bytes under a key (RFC 2104, with SHA-256).
+  public init(authenticating bytes: [UInt8], key: [UInt8]) {
+    let code = HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key))
+    self.bytes = code.withUnsafeBytes { Array($0) }
+  }
+
   init(_ hash: SHA256.Digest) { bytes = hash.withUnsafeBytes { Array($0) } }
 
   /// 64 lower-case hex characters.

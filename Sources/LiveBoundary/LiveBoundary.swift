@@ -16,6 +16,7 @@ public enum LiveBoundary {
   ) -> any Boundary {
     AssembledBoundary(
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
+      secrets: .inEnvironment,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
       makeTool: { command in
         CommandTool(

@@ -25,6 +25,9 @@ struct DocumentationTests {
     return blocks
   }
 
+  /// The pages that explain keys of agent and policy files.
+  private static let agentPages = ["agent-files.md", "redaction.md"]
+
   @Test("Every example of a case loads", arguments: ["yaml", "json", "jsonl"])
   func cases(language: String) throws {
     let blocks = Self.blocks(of: "eval-case-format.md", in: language)
@@ -39,7 +42,7 @@ struct DocumentationTests {
 
   @Test("Every example of agents and policies loads, fragments within a small agent")
   func agents() throws {
-    let blocks = Self.blocks(of: "agent-files.md", in: "yaml")
+    let blocks = Self.agentPages.flatMap { Self.blocks(of: $0, in: "yaml") }
     #expect(blocks.count > 10)
     for block in blocks {
       let folder = try TemporaryFolder()
@@ -60,9 +63,8 @@ struct DocumentationTests {
   @Test("Every key of agent and policy files is explained", arguments: [FileSchema.agent, .policy])
   func keys(schema: FileSchema) throws {
     // What a guard holds is explained with the expectations.
-    let page =
-      try Project.text("Docs/agent-files.md") + Project.text("Docs/expectations.md")
-      + Project.text("Docs/matchers.md") + Project.text("Docs/eval-case-format.md")
+    let pages = Self.agentPages + ["expectations.md", "matchers.md", "eval-case-format.md"]
+    let page = try pages.map { try Project.text("Docs/\($0)") }.joined()
     for key in Self.properties(of: schema) where key != "$schema" {
       #expect(page.contains("`\(key)`"), "\(key)")
     }

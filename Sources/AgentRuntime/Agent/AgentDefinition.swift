@@ -32,6 +32,8 @@ public struct AgentDefinition: Sendable {
   public var memory: [MemoryNote]
   /// A person written down: what they answer. `nil` where nobody is there.
   public var human: ScriptedPerson?
+  /// What is withheld from a run's events.
+  public var redaction = RedactionSettings()
   /// What watches each run as it happens; `nil` where nobody does.
   public var runGuard: (any RunGuard)?
   /// The folder that relative paths in the agent file start from.

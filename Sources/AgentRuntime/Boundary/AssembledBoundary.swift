@@ -4,6 +4,7 @@ import AgentTrace
 public struct AssembledBoundary: Boundary {
   public let clock: any RunClock
   public let cancellation: Cancellation
+  public let secrets: RunSecrets
   private let identifiers: any RunIDs
   private let model: any Model
   private let tools: [String: any Tool]
@@ -12,7 +13,8 @@ public struct AssembledBoundary: Boundary {
   /// Tools are found by their names; a tool without an implementation fails when it is called.
   public init(
     clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
-    model: any Model, tools: [String: any Tool], person: (any Person)?
+    model: any Model, tools: [String: any Tool], person: (any Person)?,
+    secrets: RunSecrets = RunSecrets()
   ) {
     self.clock = clock
     self.cancellation = cancellation
@@ -20,6 +22,7 @@ public struct AssembledBoundary: Boundary {
     self.model = model
     self.tools = tools
     self.person = person
+    self.secrets = secrets
   }
 
   public func makeRunID() -> String { identifiers.next() }
@@ -50,7 +53,7 @@ extension AssembledBoundary {
   /// - Parameter makeTool: Makes what is not scripted, or `nil` where that is not allowed.
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
-    cancellation: Cancellation = Cancellation(),
+    cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
     raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeTool: (CommandDefinition) -> (any Tool)? = { _ in nil }
   ) {
@@ -69,6 +72,6 @@ extension AssembledBoundary {
       }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
-      tools: tools, person: agent.human)
+      tools: tools, person: agent.human, secrets: secrets)
   }
 }

@@ -9,12 +9,16 @@ public protocol Boundary: Sendable {
   var clock: any RunClock { get }
   /// Whether and by which signal the run is to end.
   var cancellation: Cancellation { get }
+  /// What is known of secrets outside.
+  var secrets: RunSecrets { get }
   /// An identifier for a new run.
   func makeRunID() -> String
   /// Asks the model. A failure is a value.
   func reply(to request: ModelRequest) async -> ModelAnswer
   /// Runs a tool. A failure is a value.
   func run(_ request: ToolRequest) async -> ToolAnswer
+  /// Whether a call that policy allows can be made here; asked before its start is recorded.
+  func readiness(of call: ProposedCall, step: Int) -> CallReadiness
   /// Asks a person to approve a call; `nil` when nobody is there.
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
   /// Asks a person a question; `nil` when nobody is there.
@@ -120,6 +124,24 @@ public struct ToolRequest: Sendable, Hashable {
     self.idempotencyKey = idempotencyKey
     self.timeoutMicroseconds = timeoutMicroseconds
   }
+}
+
+/// Whether a call can be made.
+public enum CallReadiness: Sendable, Hashable {
+  /// It can, with the plain values that tokens in its input stand for.
+  case needsValues
+  /// It is answered from a record, by its tokens alone.
+  case recorded
+  /// It cannot: it is refused for this reason.
+  case refused(reason: String)
+}
+
+extension Boundary {
+  /// Nothing is known.
+  public var secrets: RunSecrets { RunSecrets() }
+
+  /// A boundary that reaches tools needs the plain values.
+  public func readiness(of call: ProposedCall, step: Int) -> CallReadiness { .needsValues }
 }
 
 /// What a tool returned.

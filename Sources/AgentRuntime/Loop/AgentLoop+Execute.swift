@@ -155,20 +155,38 @@ extension AgentLoop {
   private mutating func runWithinBudget(
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
-    let open = calls.filter { progress[$0.callId].isOpen }
+    let open = try refuseUnready(calls.filter { progress[$0.callId].isOpen }, step: step)
     let beyond = open.dropFirst(remainingToolCalls ?? open.count)
     for call in beyond { try refuse(call, Self.limitReason, step: step) }
     let isCut =
       !beyond.isEmpty
       || calls.contains { progress[$0.callId].wasRefused(because: Self.limitReason) }
     let left = calls.filter { call in
-      !progress[call.callId].isOver && !beyond.contains { $0.callId == call.callId }
+      let recorded = progress[call.callId]
+      guard !recorded.isOver, !beyond.contains(where: { $0.callId == call.callId }) else {
+        return false
+      }
+      return !recorded.isOpen || open.contains { $0.callId == call.callId }
     }
     let failed = try await run(left, step: step, from: progress)
     let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
     if let halt = haltByErrors(errors.map(\.name)) { return halt }
     return isCut ? Halt(reason: .budgetExhausted, detail: StopDetail.maxToolCalls) : nil
+  }
+
+  /// Refuses the calls that cannot be made; returns the others.
+  private mutating func refuseUnready(
+    _ calls: [ProposedCall], step: Int
+  ) throws -> [ProposedCall] {
+    var ready: [ProposedCall] = []
+    for call in calls {
+      switch boundary.readiness(of: call, step: step) {
+      case .refused(let reason): try refuse(call, reason, step: step)
+      case .needsValues, .recorded: ready.append(call)
+      }
+    }
+    return ready
   }
 
   /// - Parameter errors: names of the tools that failed, in call order.

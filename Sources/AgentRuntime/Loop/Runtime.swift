@@ -9,12 +9,18 @@ public struct Runtime {
   private let agent: AgentDefinition
   private let registry: ToolRegistry
   private let boundary: any Boundary
+  private let redactor: Redactor
 
+  /// - Parameter redactor: what withholds secrets from the run; one made of the agent's settings and
+  ///   the boundary's secrets where it is left out.
   /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used.
-  public init(agent: AgentDefinition, boundary: any Boundary) throws {
-    self.agent = agent
+  public init(agent: AgentDefinition, boundary: any Boundary, redactor: Redactor? = nil) throws {
+    let redactor = redactor ?? Redactor(agent.redaction, boundary.secrets)
+    self.redactor = redactor
+    self.agent = agent.redacted(by: redactor)
+    // Inputs are held against what the agent file says.
     registry = try ToolRegistry(agent.tools)
-    self.boundary = boundary
+    self.boundary = RedactingBoundary(base: boundary, redactor: redactor)
   }
 
   /// What a run is started with.
@@ -55,6 +61,8 @@ public struct Runtime {
       observe: observe)
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder)
+    var start = start
+    start.goal = redactor.redacted(start.goal, .goal)
     try await loop.run(from: agent.started(start))
     return loop.state
   }

@@ -19,6 +19,9 @@ enum AgentFile {
     Field(
       "guard", GuardFile.shape, \.runGuard,
       "What no run may break while it goes on, as in the expected of a case."),
+    Field(
+      "redaction", RedactionFile.shape, \.redaction,
+      "What is withheld from a run's events; credentials where it is left out."),
     Field("policyContext", policyContext, \.policyContext, "Who the agent runs for."),
     Field("limits", limits, \.limits, "What a run may use at most."),
     Field("context", context, \.context, "How much of what was seen is put before the model."),

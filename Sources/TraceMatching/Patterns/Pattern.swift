@@ -55,6 +55,23 @@ public struct Pattern: Sendable {
   }
 }
 
+extension Pattern {
+  /// Where the pattern is found in a text, as places in its UTF-8: from left to right, each the longest
+  /// of those that begin there, none of them empty; `nil` where finding out would take more than the
+  /// budget of ``isFound(in:)``.
+  ///
+  /// - Complexity: as ``isFound(in:)`` for a text without it, else O(*n* · places) for most patterns.
+  public func ranges(in text: String) -> [Range<Int>]? {
+    guard let isFound = isFound(in: text) else { return nil }
+    guard isFound else { return [] }
+    var text = text
+    return text.withUTF8 { bytes in
+      var search = PatternSearch(program)
+      return search.ranges(in: bytes)
+    }
+  }
+}
+
 extension Pattern: Hashable {
   public static func == (left: Pattern, right: Pattern) -> Bool {
     left.dialect == right.dialect && left.text.utf8.elementsEqual(right.text.utf8)

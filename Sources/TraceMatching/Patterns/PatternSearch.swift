@@ -9,12 +9,12 @@ struct PatternSearch {
   static let workLimit = 200_000_000
   private static let stateLimit = 2_000
   private static let tableLimit = 200_000
-  private static let kindLimit = 2_000
+  static let kindLimit = 2_000
   /// After so many tables full of states, none is made any more.
   private static let tableCountLimit = 8
 
   /// What stands on one side of a place.
-  private enum Edge: UInt8 {
+  enum Edge: UInt8 {
     /// The start or the end of the text.
     case text
     case newline
@@ -29,7 +29,7 @@ struct PatternSearch {
   }
 
   /// Scalars that no set of the pattern tells apart.
-  private struct ScalarKind: Hashable {
+  struct ScalarKind: Hashable {
     var sets: [UInt64]
     var edge: Edge
   }
@@ -37,10 +37,10 @@ struct PatternSearch {
   private static let unknown: Int32 = -1
   private static let foundState: Int32 = -2
 
-  private let program: PatternProgram
-  private var workLeft = Self.workLimit
+  let program: PatternProgram
+  var workLeft = Self.workLimit
 
-  private var kinds: [ScalarKind] = []
+  private(set) var kinds: [ScalarKind] = []
   private var kindIndex: [ScalarKind: Int32] = [:]
   private var asciiKinds = [Int32](repeating: unknown, count: 128)
   private var otherKinds: [UInt32: Int32] = [:]
@@ -52,8 +52,8 @@ struct PatternSearch {
   private var stride = 32
 
   // A place is in the current closure when its mark is the current turn.
-  private var marks: [Int32]
-  private var turn: Int32 = 0
+  var marks: [Int32]
+  var turn: Int32 = 0
   private var pending: [Int32] = []
   /// The `take` places of the current closure.
   private var takes: [Int32] = []
@@ -108,7 +108,7 @@ struct PatternSearch {
   }
 
   /// The scalar at a position, which moves behind it. The bytes are a `String`'s, hence valid.
-  private static func decode(
+  static func decode(
     _ text: UnsafeBufferPointer<UInt8>, at position: inout Int
   ) -> Unicode.Scalar {
     let first = UInt32(text[position])
@@ -125,7 +125,7 @@ struct PatternSearch {
 
   // MARK: Kinds of scalars
 
-  private mutating func kind(of scalar: Unicode.Scalar, isLast: Bool) -> Int32 {
+  mutating func kind(of scalar: Unicode.Scalar, isLast: Bool) -> Int32 {
     if isLast, scalar == "\n", program.looksForLastNewline {
       if lastNewlineKind == Self.unknown {
         lastNewlineKind = number(of: kind(of: scalar, edge: .lastNewline))
@@ -151,7 +151,7 @@ struct PatternSearch {
     return ScalarClass.isWord(scalar) ? .word : .other
   }
 
-  private func edgeIfNeeded(_ edge: Edge) -> Edge { program.hasAssertions ? edge : .other }
+  func edgeIfNeeded(_ edge: Edge) -> Edge { program.hasAssertions ? edge : .other }
 
   private mutating func kind(of scalar: Unicode.Scalar, edge: Edge) -> ScalarKind {
     var bits = [UInt64](repeating: 0, count: (program.sets.count + 63) / 64)
@@ -199,7 +199,7 @@ struct PatternSearch {
     return self.number(of: current)
   }
 
-  private mutating func forgetKinds() {
+  mutating func forgetKinds() {
     kinds.removeAll(keepingCapacity: true)
     kindIndex.removeAll(keepingCapacity: true)
     otherKinds.removeAll(keepingCapacity: true)
@@ -266,7 +266,7 @@ struct PatternSearch {
     return true
   }
 
-  private static func holds(_ assertion: PatternAssertion, before: Edge, after: Edge) -> Bool {
+  static func holds(_ assertion: PatternAssertion, before: Edge, after: Edge) -> Bool {
     switch assertion {
     case .textStart: before == .text
     case .textEnd: after == .text

@@ -24,6 +24,9 @@ struct SchemaCheck {
     return stepsLeft < 0 ? .unknown : result
   }
 
+  /// Whether the value was too much work.
+  var isOverBudget: Bool { stepsLeft < 0 }
+
   // MARK: Answers
 
   private mutating func no(_ keyword: String, _ message: @autoclosure () -> String) -> Trilean {
@@ -36,7 +39,8 @@ struct SchemaCheck {
   }
 
   private mutating func unknown(_ reason: Unverifiable.Reason) -> Trilean {
-    if unknownReason == nil {
+    // A value that was withheld may be valid; any other reason is told before it.
+    if unknownReason == nil || unknownReason == .withheld && reason != .withheld {
       unknownReason = reason
       unknownPath = path
     }
@@ -83,6 +87,7 @@ struct SchemaCheck {
       switch value {
       case .lost: return unknown(.lost)
       case .cut: return unknown(.cut)
+      case .string(let text) where Withheld.isIn(text): return unknown(.withheld)
       default: break
       }
       result = Self.both(result, check(keyword, of: number, value))

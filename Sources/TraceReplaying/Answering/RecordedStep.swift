@@ -138,6 +138,15 @@ extension RecordedStep {
     return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
   }
 
+  /// Why a call was refused because a value that it needs was gone; `nil` where it was not.
+  func refusal(ofCall callId: String) -> String? {
+    guard attempts[callId] == nil, let index = results[callId],
+      case .refused(let reason)? = try? ToolResultPayload(decoding: events[index].data).result,
+      Redactor.isGoneReason(reason)
+    else { return nil }
+    return reason
+  }
+
   /// What a person said to a call that waited; `nil` where nobody answered, or that is not recorded.
   public func approval(ofCall callId: String) -> ApprovalAnswer? {
     guard let index = approvals[callId], let approval = try? Approval(decoding: events[index].data)

@@ -124,6 +124,12 @@ public final class ReplayingBoundary: Boundary {
       elapsedMicroseconds: RecordedTime.limit)
   }
 
+  /// As it was then: a call that never began was refused, for the reason that is recorded.
+  public func readiness(of call: ProposedCall, step: Int) -> CallReadiness {
+    guard let reason = steps.current?.refusal(ofCall: call.callId) else { return .recorded }
+    return .refused(reason: reason)
+  }
+
   /// `nil` where the log holds no answer, as when nobody was there.
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     steps.current?.approval(ofCall: request.call.callId)

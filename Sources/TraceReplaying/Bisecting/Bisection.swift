@@ -168,7 +168,8 @@ extension Bisection {
     let boundary = try GraftBoundary(path: good, after: past)
     sink.boundary = boundary
     do {
-      _ = try await Runtime(agent: agent, boundary: boundary).goOn(
+      let redactor = try Redactor(recalling: bad, of: agent, values: .recorded)
+      _ = try await Runtime(agent: agent, boundary: boundary, redactor: redactor).goOn(
         from: past, Continuation(unfinished: { _, _ in .runAgain }), into: sink)
     } catch is FoldingSink.Unanswered {
       return nil

@@ -61,6 +61,8 @@ final class GraftBoundary: Boundary {
     return ToolAnswer(result: .error("no recorded answer"))
   }
 
+  func readiness(of call: ProposedCall, step: Int) -> CallReadiness { .recorded }
+
   /// `nil` where nobody answered then: the run pauses.
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     firstFailure.noting { try current()?.approval(ofCall: request.call.callId) }

@@ -94,6 +94,12 @@ final class ForkBoundary: Boundary {
     recordedAnswer(to: call, attempt: attempt, step: state.withLock { $0.step }) != nil
   }
 
+  /// What the recording answers needs no plain value.
+  func readiness(of call: ProposedCall, step: Int) -> CallReadiness {
+    live == nil || recordedAnswer(to: call, attempt: 1, step: step) != nil
+      ? .recorded : .needsValues
+  }
+
   // MARK: Questions
 
   func reply(to request: ModelRequest) async -> ModelAnswer {

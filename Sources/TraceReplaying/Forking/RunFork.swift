@@ -40,6 +40,8 @@ public struct RunFork: Sendable {
     public var clock: @Sendable (Int) -> any RunClock
     /// What ends the fork early.
     public var cancellation: Cancellation
+    /// What is known of secrets before the fork goes on.
+    public var secrets = RunSecrets()
     /// Makes whoever answers what the recording does not; `nil` where nobody may.
     public var live: (@Sendable (AgentDefinition, any RunClock) -> any Boundary)?
 
@@ -83,8 +85,11 @@ extension RunFork {
     let plan = try ForkPlan(
       of: request.parent, at: request.point, request.edits, started: steps.started,
       findsLaterActions: request.live != nil)
-    let fork = ForkInProgress(request, plan, steps)
+    var fork = ForkInProgress(request, plan, steps)
     try fork.check()
+    let redactor = try Redactor(
+      recalling: request.parent, of: fork.agent, request.secrets, values: .needed)
+    fork.withhold(by: redactor)
     let writer = try LogWriter(creating: request.log, options: request.logOptions)
     let past = try fork.copy(into: writer, observeShared: observeShared, observe: observe)
     let clock = request.clock(
@@ -96,7 +101,7 @@ extension RunFork {
     let sink = ForkSink(writer: writer, boundary: boundary)
     var made = past.nextSeq - plan.shared - 1
     do {
-      _ = try await Runtime(agent: fork.agent, boundary: boundary).goOn(
+      _ = try await Runtime(agent: fork.agent, boundary: boundary, redactor: redactor).goOn(
         from: past, fork.continuation(after: past, on: boundary), into: sink,
         observe: { event in
           made += 1
@@ -121,7 +126,7 @@ private struct ForkInProgress {
   static let tick = 1_000
 
   let request: RunFork.Request
-  let plan: ForkPlan
+  private(set) var plan: ForkPlan
   let parentId: String
   private(set) var agent: AgentDefinition
   private(set) var parent: ParentRun
@@ -144,6 +149,14 @@ private struct ForkInProgress {
     if plan.editedResult != nil { edit["result"] = JSONValue(plan.shared + 1) }
     parent = ParentRun(runId: parentId, seq: plan.shared, relation: "fork", edit: edit)
     agent.leaveOut(asForkedFrom: parent)
+  }
+
+  /// Withholds what the agent file and an edited result hold.
+  mutating func withhold(by redactor: Redactor) {
+    agent = agent.redacted(by: redactor)
+    if let data = plan.editedResult?.event.data {
+      plan.editedResult?.event.data = redactor.redacted(.object(data)).objectValue ?? data
+    }
   }
 
   /// Checks everything that can be checked before something is written.

@@ -42,11 +42,12 @@ extension Reexecution {
     var agent = agent
     if files.isAgentSame { agent.policyContext = started.policyContext }
     agent.leaveOut(asForkedFrom: started.parent)
+    let redactor = try Redactor(recalling: path, of: agent, values: .recorded)
     let sink = ComparingSink(boundary)
     var difference: ComparingSink.Difference?
     var ending: RecordingEnd?
     do {
-      _ = try await Runtime(agent: agent, boundary: boundary).run(
+      _ = try await Runtime(agent: agent, boundary: boundary, redactor: redactor).run(
         boundary.start, into: sink, observe: boundary.follow)
       difference = try sink.rest()
       if difference == nil, let more = try boundary.steps.eventBehindStop() {
@@ -66,6 +67,7 @@ extension Reexecution {
     agentName = started.agentName
     made = sink.made
     self.ending = ending ?? boundary.steps.ending ?? .stop
+    agent = agent.redacted(by: redactor)
     divergence = difference.map {
       Divergence($0, Explanation(difference: $0, started: started, agent: agent, files: files))
     }

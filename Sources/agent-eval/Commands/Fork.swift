@@ -95,6 +95,7 @@ struct Fork: AsyncParsableCommand {
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
       })
+    request.secrets = .inEnvironment
     if answers == .live {
       request.live = { agent, clock in
         LiveBoundary.make(

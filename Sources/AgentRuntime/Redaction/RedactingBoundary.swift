@@ -1,0 +1,100 @@
+import AgentTrace
+
+/// A boundary through which nothing enters that is to be withheld, and behind which tools get the
+/// plain values.
+struct RedactingBoundary: Boundary {
+  let base: any Boundary
+  let redactor: Redactor
+
+  var clock: any RunClock { base.clock }
+  var cancellation: Cancellation { base.cancellation }
+
+  var secrets: RunSecrets { base.secrets }
+
+  func makeRunID() -> String { base.makeRunID() }
+
+  func reply(to request: ModelRequest) async -> ModelAnswer {
+    var answer = await base.reply(to: request)
+    answer.reply = answer.reply.map(redactor.redacted(reply:))
+    answer.error = answer.error.map { redactor.redacted($0) }
+    answer.finishReason = answer.finishReason.map { redactor.redacted($0) }
+    return answer
+  }
+
+  func run(_ request: ToolRequest) async -> ToolAnswer {
+    var plain = request
+    let (input, missing) = redactor.restored(request.input)
+    if let missing, base.readiness(of: request.call, step: request.step) == .needsValues {
+      // It had begun before its process ended, so that it can no longer be refused.
+      return .cutOff(request, reason: Redactor.goneReason(missing), afterMicroseconds: 0)
+    }
+    plain.input = input
+    var answer = await base.run(plain)
+    switch answer.result {
+    case .ok(let data):
+      answer.result = .ok(data: redactor.redacted(data, .result, of: request.tool.name))
+    case .refused(let reason): answer.result = .refused(reason: redactor.redacted(reason))
+    case .error(let reason, let isEffectUnknown):
+      answer.result = .error(
+        reason: redactor.redacted(reason), isEffectUnknown: isEffectUnknown)
+    }
+    return answer
+  }
+
+  func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
+    guard var answer = await base.approve(request) else { return nil }
+    answer.by = redactor.redacted(answer.by)
+    answer.reason = answer.reason.map { redactor.redacted($0) }
+    return answer
+  }
+
+  func answer(_ request: QuestionRequest) async -> PersonAnswer? {
+    guard var answer = await base.answer(request) else { return nil }
+    answer.text = redactor.redacted(answer.text)
+    answer.by = redactor.redacted(answer.by)
+    return answer
+  }
+
+  func readiness(of call: ProposedCall, step: Int) -> CallReadiness {
+    let readiness = base.readiness(of: call, step: step)
+    guard readiness == .needsValues, let reason = redactor.reasonNotToCall(with: call.input) else {
+      return readiness
+    }
+    return .refused(reason: reason)
+  }
+}
+
+extension ToolRequest {
+  fileprivate var call: ProposedCall {
+    ProposedCall(callId: callId, name: tool.name, input: input)
+  }
+}
+
+extension AgentDefinition {
+  /// The agent with everything redacted that its runs are told of.
+  public func redacted(by redactor: Redactor) -> AgentDefinition {
+    var agent = self
+    agent.systemPrompt = systemPrompt.map { redactor.redacted($0) }
+    agent.policyContext.attributes =
+      redactor.redacted(.object(policyContext.attributes)).objectValue
+      ?? [:]
+    agent.policyContext.actorId = policyContext.actorId.map { redactor.redacted($0) }
+    agent.policyContext.tenantId = policyContext.tenantId.map { redactor.redacted($0) }
+    agent.policyContext.route = policyContext.route.map { redactor.redacted($0) }
+    for index in tools.indices {
+      let definition = tools[index].definition
+      agent.tools[index].definition.description = redactor.redacted(definition.description)
+      agent.tools[index].definition.inputSchema = redactor.redacted(definition.inputSchema)
+      agent.tools[index].definition.outputSchema = definition.outputSchema.map {
+        redactor.redacted($0)
+      }
+    }
+    for index in memory.indices {
+      agent.memory[index].value = memory[index].value.map { redactor.redacted($0) }
+    }
+    for index in policy.rules.indices {
+      agent.policy.rules[index].reason = policy.rules[index].reason.map { redactor.redacted($0) }
+    }
+    return agent
+  }
+}

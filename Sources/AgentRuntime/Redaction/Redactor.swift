@@ -1,0 +1,392 @@
+public import AgentTrace
+import Synchronization
+import TraceMatching
+
+/// Withholds values as they enter a run, and puts them back into what goes out to tools.
+///
+/// State, context, log, policy and judge all see the same token in a value's place
+/// (``RedactionToken``); the plain value lives in here, in memory, and nowhere else. Its digits are an
+/// HMAC of the value, so that they tell nothing without the key and the same value has the same token.
+/// May be used from any task.
+public final class Redactor: Sendable {
+  /// A value that is withheld wherever it is said, for example one of the environment.
+  public struct Secret: Sendable, Hashable {
+    /// See ``RedactionToken/kind``.
+    public var kind: String
+    /// The value. Less than ``leastBytes`` of it are taken for no secret.
+    public var text: String
+
+    /// The fewest bytes of a text that is looked for everywhere: a shorter one would hide words.
+    public static let leastBytes = 6
+
+    /// Nothing is checked.
+    public init(kind: String, text: String) {
+      self.kind = kind
+      self.text = text
+    }
+  }
+
+  /// What the values that tokens stand for are needed for.
+  public enum Values: Sendable {
+    /// Tools are called: a call whose value is not there cannot be made.
+    case needed
+    /// Nothing is called; tokens may stay what they are, as in a run that is made again from its log.
+    case recorded
+  }
+
+  /// How many values are remembered at most; those that come later are withheld all the same, but can
+  /// no longer be put back.
+  static let valueLimit = 100_000
+
+  private struct State {
+    /// What each token stands for.
+    var values: [String: JSONValue] = [:]
+    /// Tokens that another key made, by the one that this key makes.
+    var learned: [String: String] = [:]
+    var texts = KnownTexts()
+  }
+
+  private let settings: RedactionSettings
+  private let key: [UInt8]
+  private let values: Values
+  private let state = Mutex(State())
+
+  /// Knows the given secrets from the start.
+  public init(
+    _ settings: RedactionSettings, _ secrets: RunSecrets = RunSecrets(), values: Values = .needed
+  ) {
+    self.settings = settings
+    key = secrets.key ?? (0..<32).map { _ in UInt8.random(in: 0...255) }
+    self.values = values
+    // The longest first: one may hold another.
+    for secret in secrets.known.sorted(by: { $0.text.utf8.count > $1.text.utf8.count })
+    where secret.text.utf8.count >= Secret.leastBytes {
+      _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
+    }
+  }
+
+  /// Whether something was withheld so far.
+  public var hasWithheld: Bool { state.withLock { !$0.values.isEmpty } }
+
+  // MARK: In
+
+  /// A value as it may stand in the run.
+  ///
+  /// - Complexity: O(*n*) in its text, once for each pattern of the agent file.
+  public func redacted(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): .string(redacted(text))
+    case .array(let elements): .array(elements.map { redacted($0) })
+    case .object(let object): .object(redacted(object))
+    case .bytes(let bytes):
+      isClean(String(decoding: bytes, as: UTF8.self)) ? value : withheld(value, kind: "bytes")
+    case .cut(let count, let head): .cut(bytes: count, head: redacted(head))
+    case .null, .bool, .number, .lost: value
+    }
+  }
+
+  /// A text as it may stand in the run.
+  public func redacted(_ text: String) -> String {
+    guard text.utf8.count >= 3 else { return text }
+    var redacted = text
+    // What stands beside a token may be a finding of its own now. Each round leaves less to look at.
+    for _ in 0..<Self.roundLimit {
+      guard let next = redactedOnce(redacted) else { return redacted }
+      redacted = next
+    }
+    return token(for: .string(text), kind: "text", isLookedFor: false)
+  }
+
+  private static let roundLimit = 50
+
+  /// A text without what is found in it; `nil` where nothing is.
+  private func redactedOnce(_ text: String) -> String? {
+    var bytes = Array(text.utf8)
+    let tokens = text.utf8.contains(0xc2) ? RedactionToken.ranges(in: bytes) : []
+    var findings: [CredentialScanner.Finding] = []
+    var start = 0
+    for token in tokens + [bytes.count..<bytes.count] {
+      findings += self.findings(in: bytes[start..<token.lowerBound])
+      start = token.upperBound
+    }
+    guard !findings.isEmpty else { return nil }
+    for finding in findings.reversed() {
+      let found = String(decoding: bytes[finding.range], as: UTF8.self)
+      let token = token(for: .string(found), kind: finding.kind, isLookedFor: true)
+      bytes.replaceSubrange(finding.range, with: token.utf8)
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  private func redacted(_ object: JSONObject) -> JSONObject {
+    var result = JSONObject()
+    for member in object {
+      let key = redacted(member.key)
+      if settings.findsCredentials, case .string(let text) = member.value, !text.isEmpty,
+        CredentialForms.isKey(member.key), !Self.isToken(text)
+      {
+        let isLookedFor = text.utf8.count >= 8
+        result[key] = .string(
+          token(for: member.value, kind: "password", isLookedFor: isLookedFor))
+      } else {
+        result[key] = redacted(member.value)
+      }
+    }
+    return result
+  }
+
+  /// What a tool is given or returns, or the goal, as it may stand in the run.
+  func redacted(
+    _ value: JSONValue, _ side: RedactionSettings.PlaceRule.Side, of tool: String = ""
+  ) -> JSONValue {
+    var value = value
+    for rule in settings.places
+    where rule.side == side && (side == .goal || rule.isAbout(tool)) {
+      withhold(rule.pointer.tokens[...], of: &value, rule.kind)
+    }
+    return redacted(value)
+  }
+
+  /// A reply as it may stand in the run, and the inputs of its calls.
+  func redacted(reply: JSONValue) -> JSONValue {
+    guard settings.places.contains(where: { $0.side == .input }),
+      case .object(var object) = reply, let calls = object["calls"]?.arrayValue
+    else { return redacted(reply) }
+    object["calls"] = .array(
+      calls.map { call in
+        guard case .object(var call) = call, let tool = call["name"]?.stringValue else {
+          return call
+        }
+        if let input = call["input"] {
+          call["input"] = redacted(input, .input, of: tool)
+        } else if let text = call["arguments"]?.stringValue,
+          let input = try? JSONValue(parsing: text, options: .init(depthLimit: 64))
+        {
+          let changed = redacted(input, .input, of: tool)
+          if changed != input {
+            call["arguments"] = .string(CanonicalJSON.string(changed, form: .plain))
+          }
+        }
+        return .object(call)
+      })
+    return redacted(.object(object))
+  }
+
+  private func withhold(_ path: ArraySlice<String>, of value: inout JSONValue, _ kind: String) {
+    guard let first = path.first else {
+      if case .string(let text) = value, Self.isToken(text) { return }
+      if !value.isNull { value = withheld(value, kind: kind) }
+      return
+    }
+    switch value {
+    case .object(var object):
+      for key in object.keys where first == "*" || key.hasSameUTF8(as: first) {
+        guard var member = object[key] else { continue }
+        withhold(path.dropFirst(), of: &member, kind)
+        object[key] = member
+      }
+      value = .object(object)
+    case .array(var elements):
+      for index in elements.indices where first == "*" || first == "\(index)" {
+        withhold(path.dropFirst(), of: &elements[index], kind)
+      }
+      value = .array(elements)
+    default: break
+    }
+  }
+
+  private func withheld(_ value: JSONValue, kind: String) -> JSONValue {
+    .string(token(for: value, kind: kind, isLookedFor: false))
+  }
+
+  // MARK: Finding
+
+  private func isClean(_ text: String) -> Bool { findings(in: Array(text.utf8)[...]).isEmpty }
+
+  /// What is withheld of a text without tokens, by its places, in order.
+  private func findings(in bytes: ArraySlice<UInt8>) -> [CredentialScanner.Finding] {
+    guard !bytes.isEmpty else { return [] }
+    var findings = state.withLock { $0.texts.findings(in: bytes) }
+    if settings.findsCredentials {
+      findings += bytes.withUnsafeBufferPointer { CredentialScanner.findings(in: $0) }
+    }
+    if !settings.patterns.isEmpty {
+      let text = String(decoding: bytes, as: UTF8.self)
+      for rule in settings.patterns {
+        // What cannot be searched within bounds may hold it anywhere.
+        let ranges = rule.pattern.ranges(in: text) ?? [0..<bytes.count]
+        findings += ranges.map { .init(range: $0, kind: rule.kind) }
+      }
+    }
+    return Self.apart(findings).map {
+      .init(
+        range: ($0.range.lowerBound + bytes.startIndex)..<($0.range.upperBound + bytes.startIndex),
+        kind: $0.kind)
+    }
+  }
+
+  /// Findings of which none overlaps another: those that do are one.
+  private static func apart(
+    _ findings: [CredentialScanner.Finding]
+  ) -> [CredentialScanner.Finding] {
+    guard findings.count > 1 else { return findings }
+    let sorted = findings.enumerated().sorted {
+      ($0.element.range.lowerBound, -$0.element.range.upperBound, $0.offset)
+        < ($1.element.range.lowerBound, -$1.element.range.upperBound, $1.offset)
+    }
+    var apart: [CredentialScanner.Finding] = []
+    for (_, finding) in sorted {
+      if let last = apart.last, finding.range.lowerBound < last.range.upperBound {
+        let end = max(last.range.upperBound, finding.range.upperBound)
+        apart[apart.count - 1].range = last.range.lowerBound..<end
+      } else {
+        apart.append(finding)
+      }
+    }
+    return apart
+  }
+
+  // MARK: Tokens
+
+  private static func isToken(_ text: String) -> Bool {
+    RedactionToken.ranges(in: Array(text.utf8)).first == 0..<text.utf8.count
+  }
+
+  /// The token of a value, which is remembered.
+  ///
+  /// - Parameter isLookedFor: whether the same text is withheld wherever else it is said.
+  private func token(for value: JSONValue, kind: String, isLookedFor: Bool) -> String {
+    let token = ownToken(for: value, kind: kind)
+    return state.withLock { state in
+      let shown = state.learned[token] ?? token
+      if state.values.count < Self.valueLimit { state.values[shown] = value }
+      if isLookedFor, case .string(let text) = value, text.utf8.count >= Secret.leastBytes {
+        state.texts.insert(text, kind: kind)
+        // A key that is written over many lines may come again without its first and last.
+        for line in text.split(whereSeparator: \.isNewline) where line.utf8.count >= 40 {
+          state.texts.insert(String(line), kind: kind)
+        }
+      }
+      return shown
+    }
+  }
+
+  private func ownToken(for value: JSONValue, kind: String) -> String {
+    // A text stands for itself, anything else for its canonical form behind a byte of no text.
+    let bytes = value.stringValue.map { Array($0.utf8) } ?? [0xff] + CanonicalJSON.encode(value)
+    let hex = Digest(authenticating: bytes, key: key).hex.prefix(32)
+    return RedactionToken(kind: kind, hex: String(hex)).description
+  }
+
+  // MARK: Out
+
+  /// What a tool is given: each token replaced by what it stands for.
+  ///
+  /// - Returns: the value, and the first token that stands for nothing known.
+  func restored(_ value: JSONValue) -> (value: JSONValue, missing: String?) {
+    guard RedactionToken.isIn(value) else { return (value, nil) }
+    var missing: String?
+    let restored = state.withLock { Self.restored(value, $0.values, &missing) }
+    return (restored, missing)
+  }
+
+  private static func restored(
+    _ value: JSONValue, _ values: [String: JSONValue], _ missing: inout String?
+  ) -> JSONValue {
+    switch value {
+    case .string(let text): return restored(text, values, &missing)
+    case .array(let elements):
+      return .array(elements.map { restored($0, values, &missing) })
+    case .object(let object):
+      var result = JSONObject()
+      for member in object {
+        let key = restored(member.key, values, &missing).stringValue ?? member.key
+        result[key] = restored(member.value, values, &missing)
+      }
+      return .object(result)
+    default: return value
+    }
+  }
+
+  private static func restored(
+    _ text: String, _ values: [String: JSONValue], _ missing: inout String?
+  ) -> JSONValue {
+    var bytes = Array(text.utf8)
+    let tokens = RedactionToken.ranges(in: bytes)
+    if let only = tokens.first, only == 0..<bytes.count {
+      if let value = values[text] { return value }
+      missing = missing ?? text
+      return .string(text)
+    }
+    for range in tokens.reversed() {
+      let token = String(decoding: bytes[range], as: UTF8.self)
+      guard let value = values[token] else {
+        missing = missing ?? token
+        continue
+      }
+      let plain = value.stringValue ?? CanonicalJSON.string(value, form: .plain)
+      bytes.replaceSubrange(range, with: plain.utf8)
+    }
+    return .string(String(decoding: bytes, as: UTF8.self))
+  }
+
+  /// Why a call cannot be made: a value that it needs is no longer there; `nil` where it can.
+  func reasonNotToCall(with input: JSONValue) -> String? {
+    guard values == .needed, let missing = restored(input).missing else { return nil }
+    return Self.goneReason(missing)
+  }
+
+  /// What is said of a call whose value is gone.
+  static func goneReason(_ token: String) -> String { "the value of \(token)\(gone)" }
+
+  private static let gone =
+    " is no longer there: it was never written, and the process that held it has ended"
+
+  /// Whether a call was refused for a value that was gone.
+  public static func isGoneReason(_ reason: String) -> Bool {
+    reason.hasSuffix(gone) && reason.hasPrefix("the value of ")
+  }
+
+  // MARK: Learning
+
+  /// Learns from a recorded run which tokens it had for values that are known here: each stands where
+  /// today's value has the same text around it. Without the key of then, what the agent file holds
+  /// could not be recognised otherwise.
+  public func learn(from recorded: JSONValue, today: JSONValue) {
+    switch (recorded, today) {
+    case (.string(let recorded), .string(let today)): learn(recorded, today)
+    case (.array(let recorded), .array(let today)):
+      for (old, new) in zip(recorded, today) { learn(from: old, today: new) }
+    case (.object(let recorded), .object(let today)):
+      for member in recorded {
+        if let new = today[member.key] { learn(from: member.value, today: new) }
+      }
+    default: break
+    }
+  }
+
+  private func learn(_ recorded: String, _ today: String) {
+    let then = Self.parts(recorded)
+    guard !then.tokens.isEmpty else { return }
+    let now = Self.parts(redacted(today))
+    guard now.around == then.around else { return }
+    state.withLock { state in
+      for (own, old) in zip(now.tokens, then.tokens) where own != old {
+        state.learned[own] = old
+        state.values[old] = state.values[own]
+      }
+    }
+  }
+
+  private static func parts(_ text: String) -> (around: [ArraySlice<UInt8>], tokens: [String]) {
+    let bytes = Array(text.utf8)
+    var (around, tokens): ([ArraySlice<UInt8>], [String]) = ([], [])
+    var start = 0
+    for range in RedactionToken.ranges(in: bytes) {
+      around.append(bytes[start..<range.lowerBound])
+      tokens.append(String(decoding: bytes[range], as: UTF8.self))
+      start = range.upperBound
+    }
+    return (around + [bytes[start...]], tokens)
+  }
+}

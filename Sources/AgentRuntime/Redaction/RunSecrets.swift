@@ -1,0 +1,14 @@
+/// What is known of secrets before a run begins.
+public struct RunSecrets: Sendable {
+  /// What tokens are made with; `nil` for a random key of the run's own. With the same key a value has
+  /// the same token in every run.
+  public var key: [UInt8]?
+  /// Values that are withheld wherever they are said.
+  public var known: [Redactor.Secret]
+
+  /// Nothing is checked. Without arguments, nothing is known.
+  public init(key: [UInt8]? = nil, known: [Redactor.Secret] = []) {
+    self.key = key
+    self.known = known
+  }
+}

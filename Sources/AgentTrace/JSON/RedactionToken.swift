@@ -1,0 +1,75 @@
+/// What stands in a run in the place of a value that was withheld: `«redacted:KIND:HEX»`.
+///
+/// The same value has the same token within a run, so that equality can still be seen.
+public struct RedactionToken: Hashable, Sendable {
+  /// What sort of value it was: ASCII letters, digits, `_`, `-` and `.`.
+  public var kind: String
+  /// Lower-case hexadecimal digits that stand for the value.
+  public var hex: String
+
+  /// Nothing is checked.
+  public init(kind: String, hex: String) {
+    self.kind = kind
+    self.hex = hex
+  }
+
+  private static let opening = Array("«redacted:".utf8)
+  private static let closing = Array("»".utf8)
+  private static let limitBytes = 200
+
+  /// Where tokens stand in a text, in order; each in at most 200 bytes.
+  ///
+  /// - Complexity: O(*n*).
+  public static func ranges(in bytes: some RandomAccessCollection<UInt8>) -> [Range<Int>] {
+    let bytes = Array(bytes)
+    var ranges: [Range<Int>] = []
+    var index = 0
+    while index + opening.count <= bytes.count {
+      guard bytes[index] == opening[0], bytes[index...].starts(with: opening),
+        let end = end(in: bytes, from: index + opening.count)
+      else {
+        index += 1
+        continue
+      }
+      ranges.append(index..<end)
+      index = end
+    }
+    return ranges
+  }
+
+  /// Whether a text holds a token.
+  public static func isIn(_ text: String) -> Bool {
+    text.utf8.contains(opening[0]) && !ranges(in: Array(text.utf8)).isEmpty
+  }
+
+  /// Whether a value holds a token, in a key too.
+  public static func isIn(_ value: JSONValue) -> Bool {
+    switch value {
+    case .string(let text): isIn(text)
+    case .array(let elements): elements.contains { isIn($0) }
+    case .object(let object): object.contains { isIn($0.key) || isIn($0.value) }
+    default: false
+    }
+  }
+
+  /// The place behind a token whose opening ends at `start`: letters, digits, `_ - . :` and the
+  /// closing mark.
+  private static func end(in bytes: [UInt8], from start: Int) -> Int? {
+    var index = start
+    while index < min(bytes.count, start + limitBytes) {
+      switch bytes[index] {
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+        UInt8(ascii: "."), UInt8(ascii: ":"):
+        index += 1
+      default:
+        return index > start && bytes[index...].starts(with: closing) ? index + closing.count : nil
+      }
+    }
+    return nil
+  }
+}
+
+extension RedactionToken: CustomStringConvertible {
+  public var description: String { "«redacted:\(kind):\(hex)»" }
+}

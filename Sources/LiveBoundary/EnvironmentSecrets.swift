@@ -1,0 +1,47 @@
+public import AgentRuntime
+import Glibc
+
+extension RunSecrets {
+  /// The variable that holds the key of redaction tokens.
+  public static let keyVariable = "AGENT_EVAL_REDACTION_KEY"
+
+  /// The key of redaction tokens, and what the variables of this process hold whose names say that they
+  /// hold a credential.
+  public static var inEnvironment: RunSecrets {
+    var secrets = RunSecrets()
+    for (name, value) in Environment.variables where !value.isEmpty {
+      if name == keyVariable { secrets.key = Array(value.utf8) }
+      if isCredential(name), value.utf8.count >= 8, !value.utf8.starts(with: "/".utf8) {
+        secrets.known.append(Redactor.Secret(kind: "environment", text: value))
+      }
+    }
+    return secrets
+  }
+
+  private static let words = [
+    "KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIAL", "CREDENTIALS",
+  ]
+
+  /// Whether the last word of a variable's name is that of a credential, as in `SERVICE_API_KEY`.
+  static func isCredential(_ name: String) -> Bool {
+    guard let last = name.split(separator: "_").last else { return false }
+    return words.contains(last.uppercased())
+  }
+}
+
+/// The variables of this process.
+private enum Environment {
+  /// Sorted by name.
+  static var variables: [(name: String, value: String)] {
+    var variables: [(name: String, value: String)] = []
+    var next: UnsafeMutablePointer<UnsafeMutablePointer<CChar>?> = environ
+    while let entry = next.pointee {
+      let text = String(cString: entry)
+      if let equals = text.firstIndex(of: "=") {
+        variables.append((String(text[..<equals]), String(text[text.index(after: equals)...])))
+      }
+      next = next.advanced(by: 1)
+    }
+    return variables.sorted { $0.name.utf8.lexicographicallyPrecedes($1.name.utf8) }
+  }
+}
