@@ -31,7 +31,7 @@ final class ComparingSink: EventSink {
   private let boundary: ReplayingBoundary
   private var errorsInARow = 0
   /// How many events were made again.
-  private(set) var made = 0
+  private(set) var made: Int
   private var step: RecordedStep?
   /// The position in the step of the next event that has its place.
   private var next = 0
@@ -39,7 +39,11 @@ final class ComparingSink: EventSink {
   private var open: [String: [Int]] = [:]
   private var openCount = 0
 
-  init(_ boundary: ReplayingBoundary) { self.boundary = boundary }
+  /// Compares with the session that the recording is at.
+  init(_ boundary: ReplayingBoundary) {
+    self.boundary = boundary
+    made = boundary.steps.sessionStart
+  }
 
   func append(_ event: Event, isEffectAhead: Bool) throws {
     if let failure = boundary.failure { throw failure }
