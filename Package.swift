@@ -180,8 +180,9 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "EvalLoading", "TestSupport",
-        subprocess, argumentParser, "agent-eval",
+        "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "LiveBoundary",
+        "TraceReplaying", "EvalLoading", "EvalRunning", "TestSupport", subprocess, argumentParser,
+        "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

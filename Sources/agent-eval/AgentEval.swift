@@ -16,7 +16,9 @@ struct AgentEval: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Init.self, Run.self, Accept.self, Merge.self, Check.self, Record.self, Show.self, Replay.self,
+      Init.self, Run.self, Accept.self, Merge.self, Check.self, Record.self, Resume.self,
+      Approve.self,
+      AnswerVerb.self, Show.self, Replay.self,
       Fork.self, Bisect.self, Diff.self, PolicyVerb.self,
       Verify.self, Repair.self,
       Import.self, Index.self, List.self, Query.self, Schema.self, ConformanceVerb.self,

@@ -266,23 +266,4 @@ struct ReexecutionTests {
       #expect("\(error)".contains("what a person said there is not whole"))
     }
   }
-
-  @Test("a run that was opened again is made again up to there, and that is said")
-  func resumed() async throws {
-    let folder = try TemporaryFolder()
-    let fixture = try #require(Fixture.all.first { $0.name == "refund-needs-approval" })
-    let events = try fixture.events()
-    let resumed = Event(
-      seq: 0, step: 2, type: .runResumed, runId: events[0].runId, data: ["why": "again"])
-    for count in [events.count, 5] {
-      let log = (events.prefix(count) + [resumed] + events.dropFirst(count)).renumbered
-      let found = try await Self.reexecute(
-        log, with: try fixture.agent(), in: folder, named: "resumed-\(count)")
-      #expect(found.isFaithful && found.made == count && found.ending == .resumed(count))
-    }
-    let more = (events + [events[1]]).renumbered
-    let found = try await Self.reexecute(
-      more, with: try fixture.agent(), in: folder, named: "more")
-    #expect(found.divergence?.cause == .code && found.divergence?.seq == events.count)
-  }
 }

@@ -90,6 +90,7 @@ extension AgentLoop {
     guard progress.attempts == 0, !progress.isOver, !approvedSince.contains(call.actionId) else {
       return nil
     }
+    if progress.isHeldAgainstVerdict { return "the run paused before it until a person approves" }
     return continuation.asksAgain(call, definition(of: call))
   }
 
@@ -156,7 +157,9 @@ extension AgentLoop {
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
     let open = try refuseUnready(calls.filter { progress[$0.callId].isOpen }, step: step)
-    let beyond = open.dropFirst(remainingToolCalls ?? open.count)
+    // A call that was started before is counted already.
+    let counting = open.filter { progress[$0.callId].attempts == 0 }
+    let beyond = counting.dropFirst(remainingToolCalls ?? counting.count)
     for call in beyond { try refuse(call, Self.limitReason, step: step) }
     let isCut =
       !beyond.isEmpty
@@ -334,6 +337,10 @@ extension AgentLoop {
       let halt = try await act(
         on: approval, call: call, step: step, from: progress.forgetting(call.callId))
       if let halt { return halt }
+    }
+    // Whoever is asked hears the signal too, and says nothing any more.
+    if unanswered != nil, let signal = boundary.cancellation.signal {
+      return Self.cancelled(by: signal)
     }
     return unanswered.map {
       Halt(reason: .approvalRequired, detail: StopDetail.tool($0.name), isFinal: false)

@@ -163,6 +163,7 @@ struct AgentLoop {
   ) async throws -> Halt? {
     let asked = asked ?? recorder.lastSeq
     guard let answer = await boundary.answer(QuestionRequest(question: question)) else {
+      if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
       return Halt(reason: .blocked, detail: StopDetail.human, isFinal: false)
     }
     let text = JSONValue.string(answer.text).admitted

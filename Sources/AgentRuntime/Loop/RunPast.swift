@@ -20,6 +20,9 @@ public struct RunPast: Sendable {
   /// - Parameter agent: the agent that is to go on. Its guard watches what is taken in here too.
   public init(for agent: AgentDefinition) { record = RunRecord(runGuard: agent.runGuard) }
 
+  /// Nothing has happened yet, and nobody watches: for looking at a run that is not to go on.
+  public init() { record = RunRecord(runGuard: nil) }
+
   /// Takes in the next event of the run, in log order.
   ///
   /// - Throws: `PayloadError` where the event's data are not what its type promises.

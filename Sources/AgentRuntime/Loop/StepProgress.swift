@@ -53,6 +53,17 @@ public struct StepProgress: Sendable, Hashable {
     }
   }
 
+  /// The calls that a run that stands still waits for a person about, in call order, and why.
+  public var waitingCalls: [(call: ProposedCall, reason: WaitingReason)] {
+    guard isStopped, let proposed = decision?.calls else { return [] }
+    return proposed.compactMap { call in
+      let progress = self[call.callId]
+      guard !progress.isOver else { return nil }
+      if progress.started != nil { return (call, .unknownEffect) }
+      return progress.isHeld && progress.approval == nil ? (call, .approval) : nil
+    }
+  }
+
   /// The same with nothing but the number of starts known of one call, because a person has spoken
   /// about it anew.
   func forgetting(_ callId: String) -> StepProgress {
@@ -114,6 +125,14 @@ public struct StepProgress: Sendable, Hashable {
   }
 }
 
+/// What a person is to say about a call that waits.
+public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
+  /// Whether it may run.
+  case approval
+  /// Whether it has happened: it was started, and nothing came back.
+  case unknownEffect = "unknown_effect"
+}
+
 /// What is recorded of one call.
 public struct CallProgress: Sendable, Hashable {
   /// See ``ProposedCall/callId``.
@@ -130,6 +149,8 @@ public struct CallProgress: Sendable, Hashable {
   public internal(set) var started: Start?
   /// What became of the call.
   public internal(set) var result: ToolResult?
+  /// Whether the run paused because the call waits for a person, whatever its verdict was.
+  public internal(set) var isHeld = false
 
   /// When a tool was started, and how.
   public struct Start: Sendable, Hashable {
@@ -142,6 +163,12 @@ public struct CallProgress: Sendable, Hashable {
   }
 
   init(callId: String) { self.callId = callId }
+
+  /// Whether a person has yet to say something about a call that policy let through: a fork asks about
+  /// what its parent did.
+  var isHeldAgainstVerdict: Bool {
+    isHeld && approval == nil && attempts == 0 && !isOver && verdict?.status == .allow
+  }
 
   /// The verdict that counts.
   public var lastVerdict: Verdict? { approval == nil ? verdict : verdictAfterApproval ?? verdict }
@@ -176,6 +203,7 @@ extension StepProgress {
   public mutating func observe(_ event: Event) throws(PayloadError) {
     if event.type == .stop {
       isStopped = true
+      if event.data["reason"]?.stringValue == StopReason.approvalRequired.rawValue { hold() }
       return
     }
     guard (0...Self.stepLimit).contains(event.step) else {
@@ -210,6 +238,14 @@ extension StepProgress {
   private init(step: Int, tryNumber: Int = 0) {
     self.step = step
     self.tryNumber = tryNumber
+  }
+
+  /// What may run has run before a run pauses for approval: whatever is left waits for a person.
+  private mutating func hold() {
+    for index in calls.indices
+    where calls[index].isOpen && calls[index].attempts == 0 && calls[index].approval == nil {
+      calls[index].isHeld = true
+    }
   }
 
   private mutating func observe(_ result: ModelResult, _ seq: Int) {

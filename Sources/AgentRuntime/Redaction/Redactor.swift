@@ -372,9 +372,33 @@ public final class Redactor: Sendable {
     guard now.around == then.around else { return }
     state.withLock { state in
       for (own, old) in zip(now.tokens, then.tokens) where own != old {
+        // Only what was withheld here: a token that came in from the log is what it is.
+        guard let value = state.values[own], state.learned[own] == nil else { continue }
         state.learned[own] = old
-        state.values[old] = state.values[own]
+        state.values[old] = value
       }
+    }
+  }
+
+  /// A value in which each token made here is the one that was learned for it.
+  public func translated(_ value: JSONValue) -> JSONValue {
+    let learned = state.withLock { $0.learned }
+    guard !learned.isEmpty else { return value }
+    return Self.translated(value, learned)
+  }
+
+  private static func translated(_ value: JSONValue, _ learned: [String: String]) -> JSONValue {
+    switch value {
+    case .string(let text):
+      var bytes = Array(text.utf8)
+      for range in RedactionToken.ranges(in: bytes).reversed() {
+        guard let old = learned[String(decoding: bytes[range], as: UTF8.self)] else { continue }
+        bytes.replaceSubrange(range, with: old.utf8)
+      }
+      return .string(String(decoding: bytes, as: UTF8.self))
+    case .array(let elements): return .array(elements.map { translated($0, learned) })
+    case .object(let object): return .object(object.mapValues { translated($0, learned) })
+    default: return value
     }
   }
 

@@ -153,8 +153,12 @@ public struct RunResumed: Sendable, Hashable {
   public var cutAt: Int?
   /// How many bytes of a torn end were cut off; `nil` where nothing was torn.
   public var bytesDropped: Int?
+  /// SHA-256 of the agent file that goes on, where it is not the one from before.
+  public var agentDigest: String?
+  /// SHA-256 of the policy file that goes on, where it is not the one from before.
+  public var policyDigest: String?
 
-  /// Nothing is checked.
+  /// Nothing is checked. The same agent and policy go on, unless digests are set afterwards.
   public init(why: String, cutAt: Int? = nil, bytesDropped: Int? = nil) {
     self.why = why
     self.cutAt = cutAt
@@ -169,6 +173,8 @@ public struct RunResumed: Sendable, Hashable {
     why = try reader.text("why")
     cutAt = try reader.optionalInt("cutAt")
     bytesDropped = try reader.optionalInt("bytesDropped")
+    agentDigest = try reader.optionalString("agentDigest")
+    policyDigest = try reader.optionalString("policyDigest")
   }
 
   /// The wire form.
@@ -176,6 +182,8 @@ public struct RunResumed: Sendable, Hashable {
     JSONObject(present: [
       ("why", .string(why)), ("cutAt", cutAt.map { JSONValue($0) }),
       ("bytesDropped", bytesDropped.map { JSONValue($0) }),
+      ("agentDigest", agentDigest.map(JSONValue.string)),
+      ("policyDigest", policyDigest.map(JSONValue.string)),
     ])
   }
 }

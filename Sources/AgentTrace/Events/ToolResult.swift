@@ -33,6 +33,8 @@ public struct ToolResultPayload: Sendable, Hashable {
   public var tool: String
   /// Who made the call; `nil` means the agent.
   public var caller: String?
+  /// The person who said what became of the call, where no tool did; `nil` for a tool's own result.
+  public var by: String?
   /// What became of the call, its attempts taken together.
   public var result: ToolResult
   /// How often the tool was started for this call; `nil` where that was not recorded.
@@ -61,6 +63,7 @@ public struct ToolResultPayload: Sendable, Hashable {
     callId = try reader.string("callId")
     tool = try reader.text("tool")
     caller = try reader.optionalString("caller")
+    by = try reader.optionalString("by")
     attempts = try reader.optionalInt("attempts")
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
     switch try reader.string("status") {
@@ -77,7 +80,8 @@ public struct ToolResultPayload: Sendable, Hashable {
   public var encoded: JSONObject {
     var object = JSONObject(present: [
       ("callId", .string(callId)), ("tool", .string(tool)),
-      ("caller", caller.map(JSONValue.string)), ("status", .string(result.status)),
+      ("caller", caller.map(JSONValue.string)), ("by", by.map(JSONValue.string)),
+      ("status", .string(result.status)),
       ("attempts", attempts.map { JSONValue($0) }),
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
     ])

@@ -257,6 +257,7 @@ enum EventSchema {
     [
       Key("callId!", string, "The call."), Key("tool!", ref("text"), "The tool."),
       Key("caller", string, "Who made the call; the agent without it."),
+      Key("by", string, "The person who said what became of it, where no tool did."),
       Key("status!", words(["ok", "refused", "error"]), "How it ended."),
       Key("data", any, "What the tool returned."), Key("reason", any, "Why it did not."),
       Key("effect", words(["unknown"]), "Nobody knows whether it did its work."),
@@ -296,6 +297,8 @@ enum EventSchema {
     [
       Key("why!", ref("text"), "Why."), Key("cutAt", ref("count"), "Where a torn log was cut."),
       Key("bytesDropped", ref("count"), "How much was cut off."),
+      Key("agentDigest", string, "SHA-256 of the agent file that goes on, where it is another."),
+      Key("policyDigest", string, "SHA-256 of the policy file that goes on, where it is another."),
     ])
 
   private static let stop: JSONValue = object(

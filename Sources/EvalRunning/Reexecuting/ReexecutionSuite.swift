@@ -123,15 +123,13 @@ extension ReexecutionSuite.Item {
   public var note: String? {
     guard let reexecution, reexecution.isFaithful else { return nil }
     switch reexecution.ending {
-    case .stop: return nil
+    case .stop, .resumed: return nil
     case .unfinished(let offset):
       return "The log "
         + (offset.map { "is torn at byte \($0)" } ?? "has no stop, its run is unfinished")
         + "; the run was made again as far as it goes."
     case .missing(let seq):
       return "Events are missing from event \(seq) on; the run was made again up to there."
-    case .resumed(let seq):
-      return "The run was resumed at event \(seq); it was not made again beyond that."
     }
   }
 

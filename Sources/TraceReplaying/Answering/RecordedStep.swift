@@ -14,10 +14,16 @@ public struct RecordedStep: Sendable {
 
   private var replies: [Try: Int] = [:]
   private var proposals: [String: ProposedCall] = [:]
-  private var attempts: [String: [Int]] = [:]
+  private var attempts: [String: [Start]] = [:]
   private var results: [String: Int] = [:]
   private var approvals: [String: Int] = [:]
   private var words: Int?
+
+  /// One start of a tool.
+  private struct Start {
+    var attempt: Int?
+    var t: Int
+  }
 
   private struct Try: Hashable {
     var purpose: String
@@ -26,14 +32,19 @@ public struct RecordedStep: Sendable {
   }
 
   /// Finds what of the events answers a request. The first of two answers to one request counts.
-  init(step: Int, start: Int, events: [Event], ending: RecordingEnd?) {
+  ///
+  /// - Parameter earlier: events of the step that sessions before this one made. They say what the
+  ///   later ones are about, and answer nothing.
+  init(
+    step: Int, start: Int, behind earlier: [Event] = [], events: [Event], ending: RecordingEnd?
+  ) {
     self.step = step
     self.start = start
     self.events = events
     self.ending = ending
     var number = 0
     var ofPerson = 0
-    for (index, event) in events.enumerated() {
+    for (index, event) in zip((-earlier.count)..., earlier + events) {
       let callId = event.data["callId"]?.stringValue ?? ""
       switch event.type {
       case .contextBuilt: number += 1
@@ -45,12 +56,14 @@ public struct RecordedStep: Sendable {
         let key = Try(
           purpose: purpose, number: Self.number(of: purpose, inTry: number, ofPerson),
           attempt: attempt)
-        replies[key] = replies[key] ?? index
+        if index >= 0 { replies[key] = replies[key] ?? index }
       case .decision:
         for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
           proposals[call.callId] = call
         }
-      case .toolStarted: attempts[callId, default: []].append(index)
+      case .toolStarted:
+        attempts[callId, default: []].append(
+          Start(attempt: event.data["attempt"]?.intValue, t: RecordedTime.clamped(event.t)))
       case .toolResult: results[callId] = results[callId] ?? index
       case .approval: approvals[callId] = approvals[callId] ?? index
       case .humanReplied: words = words ?? index
@@ -122,20 +135,21 @@ extension RecordedStep {
   /// not have been. The time that an answer took is that from its start to its end in the log.
   public func answer(toCall callId: String, attempt: Int) -> ToolAnswer? {
     guard attempt >= 1, let starts = attempts[callId],
-      let position = starts.firstIndex(where: { events[$0].data["attempt"]?.intValue == attempt })
+      let position = starts.firstIndex(where: { $0.attempt == attempt })
     else { return nil }
-    let began = RecordedTime.clamped(events[starts[position]].t)
-    func elapsed(to event: Event) -> Int { max(0, RecordedTime.clamped(event.t) - began) }
+    let began = starts[position].t
     if starts.indices.contains(position + 1) {
       return ToolAnswer(
         result: .error("an earlier attempt failed; the log does not hold why"),
-        elapsedMicroseconds: elapsed(to: events[starts[position + 1]]))
+        elapsedMicroseconds: max(0, starts[position + 1].t - began))
     }
     guard let index = results[callId],
       let payload = try? ToolResultPayload(decoding: events[index].data)
     else { return nil }
     if case .refused = payload.result { return nil }
-    return ToolAnswer(result: payload.result, elapsedMicroseconds: elapsed(to: events[index]))
+    return ToolAnswer(
+      result: payload.result,
+      elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
   }
 
   /// Why a call was refused because a value that it needs was gone; `nil` where it was not.

@@ -4,7 +4,8 @@ import TraceStorage
 
 /// Reads a recorded run step by step, forwards, and keeps the step it is at.
 ///
-/// A run is read up to its stop. What follows a `run_resumed` or a hole is not given out.
+/// A run is read session by session: up to its stop, or up to where it was opened again. What follows
+/// comes after ``openNextSession()``; what follows a hole is not given out.
 ///
 /// Memory: one step, ``stepLimitBytes`` at most. May be asked from any task.
 public final class RecordedSteps: Sendable {
@@ -24,11 +25,14 @@ public final class RecordedSteps: Sendable {
 
   /// Opens a log and reads its first step.
   ///
+  /// - Parameter acrossSessions: Whether a run that was resumed is given out as if it had never stood
+  ///   still: its steps hold the events of all sessions.
   /// - Throws: `LogError` where the log cannot be read, ``RecordingError`` where it does not begin with
   ///   the start of a run of ours.
-  public init(path: String) throws {
+  public init(path: String, acrossSessions: Bool = false) throws {
     self.path = path
-    var state = State(reader: try LogReader(path: path), path: path)
+    var state = State(
+      reader: try LogReader(path: path), path: path, isAcrossSessions: acrossSessions)
     guard let event = try state.next(), event.type == .runStarted else {
       throw RecordingError(code: .noStart, path: path)
     }
@@ -71,15 +75,26 @@ public final class RecordedSteps: Sendable {
     }
   }
 
-  /// The event behind the run's stop, read only now; `nil` where the log ends there.
+  /// Goes on behind the end of this session, once all of it was read. Its events are given out by the
+  /// same means then, numbered on.
   ///
+  /// - Returns: what stands between; `nil` where the log ends with this session, or where what follows
+  ///   is nothing that may: then ``stray`` has it.
   /// - Throws: `LogError` where the log is damaged there.
-  func eventBehindStop() throws -> Event? {
+  func openNextSession() throws -> SessionBreak? {
     try state.withLock { state in
-      guard state.ending == .stop else { return nil }
-      return try state.reader.next()
+      let events = try state.takeBreak()
+      guard !events.isEmpty else { return nil }
+      if events.last?.type == .runResumed { try state.beginSession() }
+      return SessionBreak(events: events)
     }
   }
+
+  /// An event behind a stop that may not stand there; `nil` while none was found.
+  var stray: Event? { state.withLock { $0.stray } }
+
+  /// The number of events before the first one of this session.
+  var sessionStart: Int { state.withLock { $0.sessionStart } }
 
   /// The step that reading has come to; `nil` behind the end.
   public var current: RecordedStep? { state.withLock { $0.current } }
@@ -92,15 +107,31 @@ extension RecordedSteps {
   private struct State {
     var reader: LogReader
     let path: String
+    let isAcrossSessions: Bool
     /// The first event of the next step.
     var lookahead: Event?
     var current: RecordedStep?
     var ending: RecordingEnd?
     var nextSeq = 0
+    var stray: Event?
+    var sessionStart = 0
+    /// An event that was read and not given out yet.
+    private var unread: Event?
+    /// The events of the last step that sessions before this one made.
+    private var earlier: [Event] = []
 
-    /// The next event that may be given out.
-    mutating func next() throws -> Event? {
-      guard ending == nil else { return nil }
+    init(reader: LogReader, path: String, isAcrossSessions: Bool) {
+      self.reader = reader
+      self.path = path
+      self.isAcrossSessions = isAcrossSessions
+    }
+
+    /// The next event of the log that is in its place; else `nil`, and `ending` says why.
+    private mutating func read() throws -> Event? {
+      if let event = unread {
+        unread = nil
+        return event
+      }
       guard let event = try reader.next() else {
         switch reader.ending {
         case .torn(let offset)?: ending = .unfinished(tornAt: offset)
@@ -112,18 +143,33 @@ extension RecordedSteps {
         ending = .missing(from: nextSeq)
         return nil
       }
+      nextSeq += 1
+      return event
+    }
+
+    /// The next event that may be given out.
+    mutating func next() throws -> Event? {
+      guard ending == nil, let event = try read() else { return nil }
+      guard !isAcrossSessions else {
+        guard event.type == .stop else { return event }
+        // The last one ends the run; any other was a pause.
+        unread = try read()
+        if unread == nil { ending = .stop }
+        return event
+      }
       guard event.type != .runResumed else {
+        unread = event
         ending = .resumed(event.seq)
         return nil
       }
-      nextSeq += 1
       if event.type == .stop { ending = .stop }
       return event
     }
 
     /// Takes in the next step.
     mutating func advance() throws {
-      let start = current.map { $0.start + $0.events.count } ?? 0
+      let start = current.map { $0.start + $0.events.count } ?? sessionStart
+      keepForNextSession()
       current = nil
       guard let first = lookahead else { return }
       lookahead = nil
@@ -140,7 +186,53 @@ extension RecordedSteps {
         events.append(event)
       }
       current = RecordedStep(
-        step: first.step, start: start, events: events, ending: lookahead == nil ? ending : nil)
+        step: first.step, start: start,
+        behind: earlier.last?.step == first.step ? earlier : [], events: events,
+        ending: lookahead == nil ? ending : nil)
+    }
+
+    /// Only what a step that goes on in the next session is told by: its beginning.
+    private mutating func keepForNextSession() {
+      guard let current else { return }
+      if earlier.last?.step != current.step { earlier = [] }
+      earlier += current.events.filter {
+        [.contextBuilt, .modelResult, .decision, .toolStarted].contains($0.type)
+      }
+    }
+
+    // MARK: Sessions
+
+    /// The events between this session and the next one.
+    mutating func takeBreak() throws -> [Event] {
+      while current != nil { try advance() }
+      switch ending {
+      case .stop?, .resumed?: break
+      default: return []
+      }
+      let end = ending
+      ending = nil
+      var events: [Event] = []
+      while let event = try read() {
+        guard SessionBreak.mayHold(event) else {
+          stray = event
+          break
+        }
+        events.append(event)
+        if event.type == .runResumed { break }
+      }
+      // A log that ends with the words of people has not gone on.
+      if case .missing? = ending { return stray == nil ? events : [] }
+      if events.last?.type != .runResumed { ending = end }
+      return stray == nil ? events : []
+    }
+
+    mutating func beginSession() throws {
+      sessionStart = nextSeq
+      ending = nil
+      current = nil
+      lookahead = try next()
+      // A session in which nothing happened has no step.
+      if lookahead != nil { try advance() }
     }
   }
 }
@@ -159,6 +251,8 @@ public struct RecordingError: Error, Hashable, Sendable {
     case stepTooLarge(Int)
     /// What a person said in this step is cut or lost, so that nobody can say it again.
     case wordsLost(step: Int)
+    /// An event from which a resumed run would have to go on is not what its type promises.
+    case unreadable(seq: Int, type: String, PayloadError)
   }
 
   /// What is wrong.
@@ -177,6 +271,7 @@ extension RecordingError: CustomStringConvertible {
       "\(path): the log was imported\(format.map { " from \($0)" } ?? ""): it holds no context "
         + "packets and replies of this runtime, so it cannot be run again. "
         + "Look at it with replay --step or show."
+    case .unreadable(let seq, let type, let fault): "\(path): event \(seq) (\(type)): \(fault)."
     case .wordsLost(let step):
       "\(path): step \(step): what a person said there is not whole in the log, so the run cannot be "
         + "made again from there on."

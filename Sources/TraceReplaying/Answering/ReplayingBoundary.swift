@@ -50,10 +50,17 @@ public final class ReplayingBoundary: Boundary {
   /// - Throws: as ``RecordedSteps/init(path:)``.
   public convenience init(path: String) throws { self.init(try RecordedSteps(path: path)) }
 
-  /// Answers from a recording at its beginning.
-  public init(_ steps: RecordedSteps) {
+  /// Answers from a recording at its beginning, or at that of a session.
+  ///
+  /// - Parameter past: what the run was when the session began; `nil` for the first.
+  public init(_ steps: RecordedSteps, after past: RunPast? = nil) {
     self.steps = steps
-    cancelWhereItWas(step: 0, count: 0)
+    let step = past?.progress.step ?? 0
+    state.withLock {
+      $0.made = steps.sessionStart
+      $0.beforeSignal.step = step
+    }
+    cancelWhereItWas(step: step, count: 0)
   }
 
   /// What the run is to be started with, so that it is the recorded one again.

@@ -20,7 +20,7 @@ final class GraftBoundary: Boundary {
 
   /// - Parameter past: what the run has come to; the other one answers from its next step on.
   init(path: String, after past: RunPast) throws {
-    steps = try RecordedSteps(path: path)
+    steps = try RecordedSteps(path: path, acrossSessions: true)
     answers = RecordedAnswers(steps)
     let t = RecordedTime.clamped(past.state.elapsedMicroseconds)
     clock = FixedClock(elapsedMicroseconds: t + 1)

@@ -81,7 +81,7 @@ extension RunFork {
     _ request: Request, observeShared: (Event) -> Void = { _ in },
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws {
-    let steps = try RecordedSteps(path: request.parent)
+    let steps = try RecordedSteps(path: request.parent, acrossSessions: true)
     let plan = try ForkPlan(
       of: request.parent, at: request.point, request.edits, started: steps.started,
       findsLaterActions: request.live != nil)

@@ -1,5 +1,6 @@
 public import AgentRuntime
 import AgentTrace
+import TraceStorage
 
 /// A recorded run made again: by the real loop, with an agent and a policy of today, on the recorded
 /// answers. No model is asked and no tool is started.
@@ -36,40 +37,105 @@ extension Reexecution {
   ///   agent's tools cannot be used.
   /// - Complexity: linear in the log; memory as ``RecordedSteps``.
   public init(of path: String, with agent: AgentDefinition) async throws {
-    let boundary = try ReplayingBoundary(path: path)
-    let started = boundary.steps.started
+    let steps = try RecordedSteps(path: path)
+    let started = steps.started
     let files = RecordedFiles(started: started, agent: agent)
     var agent = agent
     if files.isAgentSame { agent.policyContext = started.policyContext }
     agent.leaveOut(asForkedFrom: started.parent)
-    let redactor = try Redactor(recalling: path, of: agent, values: .recorded)
-    let sink = ComparingSink(boundary)
-    var difference: ComparingSink.Difference?
-    var ending: RecordingEnd?
+    var session = Session(agent: agent, steps: steps)
+    while try await session.makeAgain(), try session.takeBreak() {}
+    let difference = session.difference
+    self.path = path
+    runId = steps.runId
+    agentName = started.agentName
+    made = session.made
+    ending = steps.ending ?? .stop
+    divergence = difference.map {
+      Divergence(
+        $0,
+        Explanation(
+          difference: $0, started: started, agent: agent.redacted(by: session.redactor),
+          files: files))
+    }
+  }
+}
+
+/// A run made again, session by session: each goes on from what the log says was before it, as it did
+/// when it was lived.
+private struct Session {
+  let agent: AgentDefinition
+  let steps: RecordedSteps
+  /// Of the last session: each had a key of its own, if nobody gave one.
+  private(set) var redactor: Redactor
+  /// How many recorded events were made again.
+  private(set) var made = 0
+  private(set) var difference: ComparingSink.Difference?
+  /// What the run was when this session began; `nil` for the first.
+  private var past: PastReader?
+
+  init(agent: AgentDefinition, steps: RecordedSteps) {
+    self.agent = agent
+    self.steps = steps
+    redactor = Redactor(agent.redaction, values: .recorded)
+  }
+
+  /// Makes the events of this session; says whether they are as recorded.
+  mutating func makeAgain() async throws -> Bool {
+    let boundary = ReplayingBoundary(steps, after: past?.past)
+    redactor = Redactor(agent.redaction, values: .recorded)
+    let runtime = try Runtime(agent: agent, boundary: boundary, redactor: redactor)
+    let sink = ComparingSink(boundary, redactor)
+    defer { made = sink.made }
     do {
-      _ = try await Runtime(agent: agent, boundary: boundary, redactor: redactor).run(
-        boundary.start, into: sink, observe: boundary.follow)
-      difference = try sink.rest()
-      if difference == nil, let more = try boundary.steps.eventBehindStop() {
-        if more.type == .runResumed {
-          ending = .resumed(more.seq)
-        } else {
-          difference = ComparingSink.Difference(recorded: more, made: sink.made)
-        }
+      if let past = past?.past {
+        _ = try await runtime.goOn(from: past, into: sink, observe: boundary.follow)
+      } else {
+        _ = try await runtime.run(boundary.start, into: sink, observe: boundary.follow)
       }
+      difference = try sink.rest()
     } catch ComparingSink.Interruption.diverged(let found) {
       difference = found
     } catch ComparingSink.Interruption.endOfRecording {
       if let failure = boundary.failure { throw failure }
     }
+    return difference == nil
+  }
+
+  /// Takes over what stands behind the session, which nobody makes: what people said meanwhile, and
+  /// that the run went on. Says whether it did.
+  mutating func takeBreak() throws -> Bool {
+    guard let found = try steps.openNextSession() else {
+      difference = steps.stray.map { ComparingSink.Difference(recorded: $0, made: made) }
+      return false
+    }
+    made += found.events.count
+    guard found.isResumed else { return false }
+    var reader = try past ?? PastReader(path: steps.path, agent: agent)
+    try reader.read(through: made - 1)
+    past = reader
+    return true
+  }
+}
+
+/// Folds the events of a log into what a run was, as far as it is asked to.
+private struct PastReader {
+  private(set) var past: RunPast
+  private var reader: LogReader
+  private let path: String
+
+  init(path: String, agent: AgentDefinition) throws {
+    past = RunPast(for: agent)
+    reader = try LogReader(path: path)
     self.path = path
-    runId = boundary.steps.runId
-    agentName = started.agentName
-    made = sink.made
-    self.ending = ending ?? boundary.steps.ending ?? .stop
-    agent = agent.redacted(by: redactor)
-    divergence = difference.map {
-      Divergence($0, Explanation(difference: $0, started: started, agent: agent, files: files))
+  }
+
+  mutating func read(through seq: Int) throws {
+    while past.nextSeq <= seq, let event = try reader.next() {
+      do { try past.take(event) } catch {
+        throw RecordingError(
+          code: .unreadable(seq: event.seq, type: event.type.rawValue, error), path: path)
+      }
     }
   }
 }

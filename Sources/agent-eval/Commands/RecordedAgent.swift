@@ -9,9 +9,12 @@ enum RecordedAgent {
   /// Loads the agent file that is given, or the one below this folder that the log names; a policy file
   /// takes the place of its policy.
   ///
+  /// - Parameter notesPolicy: Whether a policy that is not the recorded one is told of.
   /// - Throws: `RecordingError` and `LogError` of the log, `AgentSearchError`; exits with 2 and what is
   ///   wrong with a file.
-  static func load(of log: String, agent: String?, policy: String?) throws -> AgentDefinition {
+  static func load(
+    of log: String, agent: String?, policy: String?, notesPolicy: Bool = true
+  ) throws -> AgentDefinition {
     let started = try RecordedSteps(path: log).started
     let path =
       try agent
@@ -20,7 +23,8 @@ enum RecordedAgent {
     var definition = try Diagnostics.unwrap(AgentLoader.load(path))
     if let policy {
       definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy))
-    } else if let recorded = started.policyDigest, recorded != definition.policy.digest {
+    } else if notesPolicy, let recorded = started.policyDigest, recorded != definition.policy.digest
+    {
       Output.error(
         "note: \(Visible.line(log)) was recorded with a policy file of its own; "
           + "give it with --policy, or the agent's policy rules.")

@@ -1,0 +1,143 @@
+public import AgentRuntime
+public import AgentTrace
+public import TraceStorage
+
+/// A run that went on in its own log, to its end or to the next pause.
+public struct RunResumption: Sendable {
+  /// The log's path.
+  public var log: String
+  /// The state after the last event.
+  public var state: AgentState
+  /// The digest of the log's last seal.
+  public var sealDigest: Digest
+  /// How many events are new; 0 where the run had ended, and only its log was closed.
+  public var newEvents: Int
+
+  /// What goes on, and with what.
+  public struct Request: Sendable {
+    /// The log, by its plain name or the one with `.open`.
+    public var log: String
+    /// The agent that goes on. Whom it acts for is taken from the log.
+    public var agent: AgentDefinition
+    /// Whether it may be another agent or policy than before.
+    public var acceptsChanges: Bool
+    /// How the log is written on.
+    public var logOptions: LogWriter.Options
+    /// Makes the clock, from the microseconds of active run time that have passed.
+    public var clock: @Sendable (Int) -> any RunClock
+    /// Makes whoever answers.
+    public var boundary: @Sendable (AgentDefinition, any RunClock) -> any Boundary
+
+    /// Nothing is checked, and no file is touched.
+    public init(
+      log: String, agent: AgentDefinition, acceptsChanges: Bool = false,
+      logOptions: LogWriter.Options = .init(), clock: @escaping @Sendable (Int) -> any RunClock,
+      boundary: @escaping @Sendable (AgentDefinition, any RunClock) -> any Boundary
+    ) {
+      self.log = log
+      self.agent = agent
+      self.acceptsChanges = acceptsChanges
+      self.logOptions = logOptions
+      self.clock = clock
+      self.boundary = boundary
+    }
+  }
+}
+
+extension RunResumption {
+  /// A little later than the last event, so that no clock begins behind it.
+  private static let tick = 1_000
+
+  /// Goes on with a run behind its last event.
+  ///
+  /// Nothing that is recorded is made again. A call that was started and has no result runs again, with
+  /// the same idempotency key, where its tool only reads or says that it is idempotent; any other blocks
+  /// the run until a person says what happened.
+  ///
+  /// - Parameters:
+  ///   - observePast: Called with each event that the log holds.
+  ///   - observe: Called with each new event once it is kept.
+  /// - Throws: ``ResumeError`` or ``RecordingError`` before anything is written; `LogError` where the
+  ///   log is damaged, held by another writer, or cannot be written.
+  /// - Complexity: reads the log three times: what the run was, its last whole block, and its lines to go
+  ///   on behind them.
+  public init(
+    _ request: Request, observePast: (Event) -> Void = { _ in },
+    observe: @escaping (Event) -> Void = { _ in }
+  ) async throws {
+    let run = try WaitingRun(path: request.log, agent: request.agent, observe: observePast)
+    if let stop = run.stop, stop.isFinal, run.isClosed {
+      throw run.error(.over(reason: stop.reason, detail: stop.detail))
+    }
+    var agent = request.agent
+    agent.policyContext = run.started.policyContext
+    agent.leaveOut(asForkedFrom: run.started.parent)
+    let changes = run.changes(to: agent)
+    if !run.isOver, !request.acceptsChanges, let change = changes.first { throw change }
+    let clock = request.clock(run.t + Self.tick)
+    let runtime = try Runtime(agent: agent, boundary: request.boundary(agent, clock))
+    let (writer, reopened) = try LogWriter.reopening(request.log, options: request.logOptions)
+    guard reopened.nextSeq == run.past.nextSeq else {
+      _ = try writer.close()
+      throw run.error(.changedMeanwhile)
+    }
+    newEvents = 0
+    if !run.isOver {
+      var past = run.past
+      let event = run.resumed(reopened, agent: changes.isEmpty ? nil : agent, clock.moment())
+      try writer.append(event, isEffectAhead: false)
+      try past.take(event)
+      observe(event)
+      var made = 1
+      _ = try await runtime.goOn(
+        from: past, into: writer,
+        observe: { event in
+          made += 1
+          observe(event)
+        })
+      newEvents = made
+    }
+    let closed = try writer.close()
+    log = closed.path
+    sealDigest = closed.sealDigest
+    state = writer.state
+  }
+}
+
+extension WaitingRun {
+  /// In what an agent that is to go on is another than the one before: the agent file, the policy.
+  fileprivate func changes(to agent: AgentDefinition) -> [ResumeError] {
+    func areSame(_ recorded: String?, _ now: String?) -> Bool {
+      switch (recorded, now) {
+      case (nil, nil): true
+      case (let recorded?, let now?): recorded.hasSameUTF8(as: now)
+      default: false
+      }
+    }
+    var changes: [ResumeError] = []
+    if !areSame(agentDigest, agent.digest) {
+      changes.append(error(.agentChanged(name: started.agentName)))
+    }
+    if !areSame(policyDigest, agent.policy.digest) {
+      changes.append(error(.policyChanged(recorded: policyDigest)))
+    }
+    return changes
+  }
+
+  /// The event that says that the run goes on.
+  ///
+  /// - Parameter agent: the one that goes on, where it is another.
+  fileprivate func resumed(
+    _ reopened: LogWriter.Reopened, agent: AgentDefinition?, _ moment: Moment
+  ) -> Event {
+    var resumed = RunResumed(
+      why: stop.map { "after \([$0.reason, $0.detail].compactMap { $0 }.joined(separator: ", "))" }
+        ?? "after its process had died",
+      cutAt: reopened.cutAt, bytesDropped: reopened.bytesDropped)
+    resumed.agentDigest = agent?.digest
+    resumed.policyDigest = agent?.policy.digest
+    return Event(
+      seq: past.nextSeq, step: past.progress.step, type: .runResumed, runId: past.state.runId,
+      time: moment.time, t: moment.t, data: resumed.encoded)
+  }
+}

@@ -1,0 +1,143 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import LiveBoundary
+import TraceReplaying
+import TraceReporting
+
+/// Writes to the log of a paused run what a person says about one of its calls.
+struct Approve: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Say whether a call that waits for a person may run.",
+    discussion: """
+      Writes the word to the log of a paused run; "resume" goes on with it. It covers this call's \
+      action, its tool with its input, and nothing else; other calls that wait go on waiting. For a \
+      call that was started and left without a result, say what happened: --happened, with the data \
+      that came of it, or --did-not-happen, so that it may run again, or --deny to leave it as it is.
+      """)
+
+  @Argument(help: "The log of a run.")
+  var log: String
+
+  @Argument(help: "The call's id, or the name of a tool of which one call waits.")
+  var call: String
+
+  @Option(help: "Who says it.")
+  var by: String
+
+  @Flag(help: "The call may not run.")
+  var deny = false
+
+  @Flag(help: "The call that was started has happened.")
+  var happened = false
+
+  @Flag(help: "The call that was started has not happened, and may run.")
+  var didNotHappen = false
+
+  @Option(help: "What came of the call that happened: JSON, or a file of it behind @.")
+  var data: String?
+
+  @Option(help: "Why.")
+  var reason: String?
+
+  @Flag(help: "Write no time of today, so that the log is the same each time.")
+  var fixedClock = false
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func validate() throws {
+    guard [deny, happened, didNotHappen].count(where: { $0 }) <= 1 else {
+      throw ValidationError("Say one of --deny, --happened and --did-not-happen.")
+    }
+    if data != nil, !happened { throw ValidationError("--data goes with --happened.") }
+    if reason != nil, happened { throw ValidationError("--reason does not go with --happened.") }
+    if by.isEmpty { throw ValidationError("Say who it is: --by NAME.") }
+  }
+
+  func run() throws {
+    let word: SpokenWord
+    switch (deny, happened, didNotHappen) {
+    case (true, _, _): word = .denied
+    case (_, true, _): word = .happened(try dataOfCall())
+    case (_, _, true): word = .didNotHappen
+    default: word = .granted
+    }
+    let event = try WaitingRun(path: log).record(
+      word, about: call, by: by, reason: reason, at: Spoken.moment(isFixed: fixedClock))
+    try Spoken.report(event, in: log, json: json)
+  }
+
+  private func dataOfCall() throws -> JSONValue {
+    guard let data else { return .null }
+    if data.hasPrefix("@") { return try EditFile.read(String(data.dropFirst())) { $0 } }
+    do { return try JSONValue(parsing: data, options: .init(depthLimit: 64)) } catch {
+      throw ValidationError("--data is no JSON: \(error)")
+    }
+  }
+}
+
+/// Writes to the log of a paused run what a person answers.
+struct AnswerVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "answer",
+    abstract: "Answer the question that a paused run waits for.",
+    discussion: "Writes the answer to the log; \"resume\" goes on with it.")
+
+  @Argument(help: "The log of a run.")
+  var log: String
+
+  @Argument(help: "The answer.")
+  var text: String
+
+  @Option(help: "Who answers.")
+  var by = "person"
+
+  @Flag(help: "Write no time of today, so that the log is the same each time.")
+  var fixedClock = false
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let event = try WaitingRun(path: log).record(
+      answer: text, by: by, at: Spoken.moment(isFixed: fixedClock))
+    try Spoken.report(event, in: log, json: json)
+  }
+}
+
+/// What both verbs share.
+private enum Spoken {
+  /// The time of a word: no active run time passes while a run stands still.
+  static func moment(isFixed: Bool) -> (Int) -> Moment {
+    { elapsed in
+      isFixed
+        ? FixedClock(elapsedMicroseconds: elapsed).moment()
+        : SystemClock(elapsedMicroseconds: elapsed).moment()
+    }
+  }
+
+  /// What was written, and what still waits.
+  static func report(_ event: Event, in log: String, json: Bool) throws {
+    let run = try WaitingRun(path: log)
+    let waiting = run.calls
+    guard !json else {
+      return Output.json([
+        "log": .string(log), "seq": JSONValue(event.seq), "type": .string(event.type.rawValue),
+        "data": .object(event.data),
+        "waiting": .array(
+          waiting.map {
+            [
+              "callId": .string($0.call.callId), "tool": .string($0.call.name),
+              "input": $0.call.input, "reason": .string($0.reason.rawValue),
+            ]
+          }),
+      ])
+    }
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    Output.lines(timeline.lines(for: event))
+    for call in waiting { Output.line("waits  \(Visible.line("\(call)"))") }
+    Output.line("next   agent-eval resume \(Visible.line(log))")
+  }
+}

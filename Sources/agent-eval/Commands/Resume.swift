@@ -1,0 +1,84 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import LiveBoundary
+import TraceReplaying
+import TraceReporting
+import TraceStorage
+
+/// Goes on with a run that paused or whose process died.
+struct Resume: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "resume",
+    abstract: "Go on with a run that paused, or whose process died, in the same log.",
+    discussion: """
+      What is recorded is not made again: a call that has its result is never run twice. A call that \
+      was started and has no result runs again, with the same idempotency key, where its tool only \
+      reads or is idempotent; any other blocks the run until a person says what happened (see \
+      "approve"). Prints the timeline of what is new and the path of the log. Exits with 0 where the \
+      run stopped with success, with 1 for any other stop.
+      """)
+
+  @Argument(help: "The log of a run.")
+  var log: String
+
+  @Option(
+    help: "The agent file that goes on. Default: the one below this folder that the log names.")
+  var agent: String?
+
+  @Option(help: "A policy file in place of the agent's own policy.")
+  var policy: String?
+
+  @Flag(help: "Go on though the agent file or the policy is not the one from before.")
+  var acceptChanges = false
+
+  @Flag(
+    help: "Let time stand still but for scripted delays, so that the log is the same each time.")
+  var fixedClock = false
+
+  @Option(help: "What a log survives: none, process or sync.")
+  var durability = LogWriter.Durability.process
+
+  @Flag(help: "Print one JSON object at the end instead of the timeline.")
+  var json = false
+
+  func run() async throws {
+    let definition = try RecordedAgent.load(
+      of: log, agent: agent, policy: policy, notesPolicy: false)
+    let cancellation = Cancellation()
+    let listener = SignalListener(cancellation)
+    defer { listener.stop() }
+    let isFixed = fixedClock
+    let request = RunResumption.Request(
+      log: log, agent: definition, acceptsChanges: acceptChanges,
+      logOptions: .init(durability: durability),
+      clock: { elapsed -> any RunClock in
+        if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
+        return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
+      },
+      boundary: { agent, clock in
+        LiveBoundary.make(
+          for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
+      })
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    let resumption = try await RunResumption(
+      request, observePast: { _ = timeline.lines(for: $0) },
+      observe: { event in if !json { Output.lines(timeline.lines(for: event)) } })
+    if resumption.newEvents == 0 {
+      Output.error("note: the run had ended, and its log was left open; it is closed now.")
+    }
+    report(resumption)
+    if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
+  }
+
+  private func report(_ resumption: RunResumption) {
+    guard json else { return Output.line("log    \(Visible.line(resumption.log))") }
+    Output.json([
+      "runId": .string(resumption.state.runId), "log": .string(resumption.log),
+      "stopReason": resumption.state.stop.map { .string($0.reason) } ?? .null,
+      "stopDetail": resumption.state.stop?.detail.map(JSONValue.string) ?? .null,
+      "newEvents": JSONValue(resumption.newEvents),
+      "sealDigest": .string(resumption.sealDigest.hex),
+    ])
+  }
+}
