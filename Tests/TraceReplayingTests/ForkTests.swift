@@ -347,6 +347,12 @@ struct ForkTests {
     #expect(verdict.data["status"] == "approval_required")
     #expect(verdict.data["reason"]?.stringValue?.contains("did it later, at its event 13") == true)
     #expect(!events.contains { $0.type == .toolStarted })
+    #expect(try await Reexecution(of: paused.log, with: sample.agent).divergence == nil)
+    var agreed = sample
+    agreed.agent.human = ScriptedPerson(approvals: [.init(granted: true, by: "ana")])
+    let asked = try await agreed.fork(at: .step(1), edits, in: folder, named: "asked", isLive: true)
+    #expect(try readLog(asked.log).contains { $0.type == .approval })
+    #expect(try await Reexecution(of: asked.log, with: agreed.agent).divergence == nil)
     // Another order was never refunded: policy alone decides.
     let other = ForkEdits(
       reply: ["calls": [["name": "issue_refund", "input": ["orderId": "77"]]]])

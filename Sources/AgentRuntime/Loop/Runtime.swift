@@ -49,18 +49,21 @@ public struct Runtime {
   /// Runs the agent to its end or to a pause.
   ///
   /// - Parameters:
+  ///   - continuation: What else calls are held back for; nothing where it is left out.
   ///   - sink: Gets each event before what follows from it.
   ///   - observe: Called with each event once it is kept; for showing a run as it happens.
   /// - Returns: the last state. Why it stopped is in there, however badly it went.
   /// - Throws: only what the sink throws.
   public func run(
-    _ start: Start, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
+    _ start: Start, _ continuation: Continuation = Continuation(), into sink: any EventSink,
+    observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
     let recorder = Recorder(
       runId: start.runId, after: RunPast(for: agent), sink: sink, clock: boundary.clock,
       observe: observe)
     var loop = AgentLoop(
-      agent: agent, registry: registry, boundary: boundary, recorder: recorder)
+      agent: agent, registry: registry, boundary: boundary, recorder: recorder,
+      continuation: continuation)
     var start = start
     start.goal = redactor.redacted(start.goal, .goal)
     try await loop.run(from: agent.started(start))

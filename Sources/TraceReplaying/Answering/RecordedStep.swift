@@ -152,6 +152,18 @@ extension RecordedStep {
       elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
   }
 
+  /// Why a person was asked about a call that a fork's parent had made; `nil` where that was not so.
+  func reasonAskedAgain(ofCall callId: String) -> String? {
+    for event in events where event.type == .policyDecision {
+      guard let verdict = try? Verdict(decoding: event.data),
+        verdict.callId.hasSameUTF8(as: callId),
+        verdict.status == .approvalRequired, LaterAction.isReason(verdict.reason)
+      else { continue }
+      return verdict.reason
+    }
+    return nil
+  }
+
   /// Why a call was refused because a value that it needs was gone; `nil` where it was not.
   func refusal(ofCall callId: String) -> String? {
     guard attempts[callId] == nil, let index = results[callId],

@@ -265,7 +265,7 @@ private struct ForkInProgress {
         guard isLive, tool.sideEffect == .write, let seq = later[call.actionId],
           !boundary.isRecorded(call)
         else { return nil }
-        return "the run that this one was forked from did it later, at its event \(seq)"
+        return LaterAction.reason(seq)
       })
   }
 }

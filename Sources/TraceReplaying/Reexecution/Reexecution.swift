@@ -89,9 +89,10 @@ private struct Session {
     defer { made = sink.made }
     do {
       if let past = past?.past {
-        _ = try await runtime.goOn(from: past, into: sink, observe: boundary.follow)
+        _ = try await runtime.goOn(from: past, continuation, into: sink, observe: boundary.follow)
       } else {
-        _ = try await runtime.run(boundary.start, into: sink, observe: boundary.follow)
+        _ = try await runtime.run(
+          boundary.start, continuation, into: sink, observe: boundary.follow)
       }
       difference = try sink.rest()
     } catch ComparingSink.Interruption.diverged(let found) {
@@ -100,6 +101,15 @@ private struct Session {
       if let failure = boundary.failure { throw failure }
     }
     return difference == nil
+  }
+
+  /// A fork asks again about what its parent did later, which is known from its log alone.
+  private var continuation: Continuation {
+    guard steps.started.parent?.relation == "fork" else { return Continuation() }
+    let steps = steps
+    return Continuation(asksAgain: { call, _ in
+      steps.current?.reasonAskedAgain(ofCall: call.callId)
+    })
   }
 
   /// Takes over what stands behind the session, which nobody makes: what people said meanwhile, and
