@@ -5,6 +5,14 @@ enum Withheld {
   /// Whether a text holds such a token.
   static func isIn(_ text: String) -> Bool { RedactionToken.isIn(text) }
 
+  /// Whether a text is one such token and nothing else: the value behind it may be of any type.
+  static func isWhole(_ text: String) -> Bool {
+    guard text.utf8.first == opening[0] else { return false }
+    var seesAll = true
+    let pieces = pieces(of: text, seesAll: &seesAll)
+    return pieces.count == 2 && pieces.allSatisfy(\.isEmpty)
+  }
+
   /// Whether a text with tokens in it can have been the other text: outside the tokens they agree.
   /// `false` for a text without tokens.
   static func couldBe(_ text: String, _ other: String) -> Bool {
