@@ -190,7 +190,8 @@ struct PolicyOracle {
 
   /// Whether nobody can say how the call ends.
   private static func isOpen(_ fact: Fact) -> Bool {
-    fact.end == nil && (fact.isStarted || (fact.isSibling && [.allow, .approvalRequired].contains(fact.verdict)))
+    fact.end == nil
+      && (fact.isStarted || (fact.isSibling && [.allow, .approvalRequired].contains(fact.verdict)))
   }
 
   private static func has(_ fact: Fact, _ statuses: [CallStatus]) -> Bool? {

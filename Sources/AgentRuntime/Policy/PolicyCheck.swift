@@ -40,6 +40,9 @@ public struct PolicyCheck: Sendable {
     public var secondVerdict: VerdictStatus
     /// A call that both fit, and the moment at which they do.
     public var example: JSONObject
+
+    /// Whether the order errs on the safe side: the stricter rule decides.
+    public var isStricterFirst: Bool { firstVerdict.strictness > secondVerdict.strictness }
   }
 
   /// A glob of a rule that fits no tool of the agent.
@@ -361,7 +364,7 @@ extension PolicyCheck {
           [
             "first": .string($0.first), "firstVerdict": .string($0.firstVerdict.rawValue),
             "second": .string($0.second), "secondVerdict": .string($0.secondVerdict.rawValue),
-            "example": .object($0.example),
+            "isStricterFirst": .bool($0.isStricterFirst), "example": .object($0.example),
           ]
         }),
       "unusedGlobs": .array(

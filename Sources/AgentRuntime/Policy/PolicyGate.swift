@@ -61,11 +61,12 @@ public struct PolicyGate: Sendable {
       self.init(
         run: run, approvedActionIds: state.approvedActionIds, t: state.elapsedMicroseconds,
         history: history)
-      remainingSteps = limits.maxSteps.map { max(0, max(0, $0) - totals.steps) }
-      remainingToolCalls = limits.maxToolCalls.map { max(0, max(0, $0) - totals.toolCalls) }
-      remainingTokens = limits.maxTokens.map { limit in
-        // What a log claims may be more than can be added.
-        max(0, max(0, limit - totals.inputTokens) - totals.outputTokens)
+      // What a log claims may be less than nothing, and more than can be added.
+      func left(_ limit: Int, _ used: Int) -> Int { max(0, max(0, limit) - max(0, used)) }
+      remainingSteps = limits.maxSteps.map { left($0, totals.steps) }
+      remainingToolCalls = limits.maxToolCalls.map { left($0, totals.toolCalls) }
+      remainingTokens = limits.maxTokens.map {
+        left(left($0, totals.inputTokens), totals.outputTokens)
       }
       remainingCost = limits.maxCost.map { limit in
         totals.cost.map { .left(max(0, limit - $0)) } ?? .unknown

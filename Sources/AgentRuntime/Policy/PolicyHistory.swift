@@ -313,7 +313,9 @@ extension PolicyHistory {
     into tally: inout Tally
   ) {
     let origins: Origins = { $0.values(in: call.input) }
-    let since = condition.withinSeconds.map { t - Int(min(max(0, $0), 1e9) * 1_000_000) }
+    let since = condition.withinSeconds.map {
+      Self.clamped(t) - Int(min(max(0, $0), 1e9) * 1_000_000)
+    }
     let isFirst = current.firstIndex { $0.callId.hasSameUTF8(as: call.callId) }
     for (index, other) in current.enumerated() where index != isFirst {
       guard condition.tool.matches(other.tool) else { continue }
@@ -329,7 +331,8 @@ extension PolicyHistory {
   }
 
   private func count(
-    _ tool: Past, _ condition: Policy.PastCalls, _ scope: Scope, since: Int?, _ origins: @escaping Origins,
+    _ tool: Past, _ condition: Policy.PastCalls, _ scope: Scope, since: Int?,
+    _ origins: @escaping Origins,
     into tally: inout Tally
   ) {
     if condition.input == nil, condition.result == nil, since == nil, !hidesResults {
@@ -400,7 +403,9 @@ extension PolicyHistory {
     return status == .unknown ? .unknown : .no
   }
 
-  private func result(of call: Call, _ matcher: Matcher, _ origins: @escaping Origins) -> PolicyAnswer {
+  private func result(of call: Call, _ matcher: Matcher, _ origins: @escaping Origins)
+    -> PolicyAnswer
+  {
     guard let value = call.result, call.status != .unknown else {
       return isOpen(call) ? .unknown : PolicyAnswer(matcher.matches(nil, from: origins))
     }
@@ -411,7 +416,8 @@ extension PolicyHistory {
   /// to.
   private func isOpen(_ call: Call) -> Bool {
     call.status == .unknown || hasHiddenEnd(call)
-      || (call.status == nil && (call.isStarted || call.isAhead || call.verdict == .approvalRequired))
+      || (call.status == nil
+        && (call.isStarted || call.isAhead || call.verdict == .approvalRequired))
   }
 
   /// The values of an origin in the results that stood before the current decision.

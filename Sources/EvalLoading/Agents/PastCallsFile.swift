@@ -69,7 +69,7 @@ enum PastCallsFile {
   ]
 
   private static let counting: [Field<Draft>] = [
-    Field("times", times, \.times, "How many of them: a number, or min and max; at least one."),
+    Field("times", times, \.times, "How many of them: a number, or min and max; at least one.")
   ]
 
   private struct Bounds: Sendable {

@@ -74,7 +74,8 @@ enum PolicyFile {
         "Side effects of tools; every one where it is left out."),
       Field(
         "sensitivity", .oneOrMore(of: .glob), \.sensitivities,
-        "Sensitivities of tools or globs of them; every tool, also one without, where it is left out."),
+        "Sensitivities of tools or globs of them; every tool, also one without, where it is left out."
+      ),
       Field(
         "actor", .oneOrMore(of: .glob), \.actors,
         "Actor ids or globs of them; every actor, also none, where it is left out."),

@@ -47,7 +47,9 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     if [.case, .agent, .policy].contains(self) {
       var definitions = schema["$defs"]?.objectValue ?? [:]
       for member in MatcherSchema.definitions { definitions[member.key] = member.value }
-      for member in self == .policy ? [:] : ExpectationsSchema.definitions { definitions[member.key] = member.value }
+      for member in self == .policy ? [:] : ExpectationsSchema.definitions {
+        definitions[member.key] = member.value
+      }
       schema["$defs"] = .object(definitions)
     }
     return .object(schema)

@@ -251,6 +251,10 @@ enum ReplaySchema {
             ("firstVerdict", said("What it says.")),
             ("second", text("The rule that comes later.")),
             ("secondVerdict", said("What it would say.")),
+            (
+              "isStricterFirst",
+              ["type": "boolean", "description": "Whether the stricter of them comes first."]
+            ),
             ("example", ["type": "object", "description": "A call that both fit."]),
           ], required: ["first", "firstVerdict", "second", "secondVerdict", "example"]),
         "unusedGlobs": list(
@@ -263,9 +267,15 @@ enum ReplaySchema {
           "What each tool gets.",
           [
             ("tool", text("Its name.")),
-            ("sideEffect", ["enum": ["read", "draft", "write"], "description": "Its side effect."]),
+            (
+              "sideEffect",
+              ["enum": ["read", "draft", "write"], "description": "Its side effect."]
+            ),
             ("rules", rules),
-            ("otherwise", said("What a call gets that no rule fits; left out where one always fits.")),
+            (
+              "otherwise",
+              said("What a call gets that no rule fits; left out where one always fits.")
+            ),
           ], required: ["tool", "sideEffect", "rules"]),
       ],
     ]

@@ -177,7 +177,8 @@ struct MatcherCompiler {
     guard let object = operand.objectValue, object.count == 1,
       let path = object["path"]?.stringValue.flatMap(JSONPointer.init)
     else {
-      throw bad("a path into the input of the call that the rule is asked about, {\"path\": \"/id\"}")
+      throw bad(
+        "a path into the input of the call that the rule is asked about, {\"path\": \"/id\"}")
     }
     return Origin(tool: nil, path: path)
   }

@@ -66,7 +66,8 @@ extension Origin: CustomStringConvertible {
   /// In words: the tool and the path.
   public var description: String {
     let place = path.tokens.isEmpty ? "the whole" : "\(path)"
-    return tool.map { "\(place) of an earlier result of \($0.text)" } ?? "\(place) of this call's input"
+    return tool.map { "\(place) of an earlier result of \($0.text)" }
+      ?? "\(place) of this call's input"
   }
 }
 

@@ -7,10 +7,9 @@ enum Withheld {
 
   /// Whether a text is one such token and nothing else: the value behind it may be of any type.
   static func isWhole(_ text: String) -> Bool {
-    guard text.utf8.first == opening[0] else { return false }
-    var seesAll = true
-    let pieces = pieces(of: text, seesAll: &seesAll)
-    return pieces.count == 2 && pieces.allSatisfy(\.isEmpty)
+    guard isIn(text) else { return false }
+    let bytes = Array(text.utf8)
+    return RedactionToken.ranges(in: bytes) == [bytes.indices]
   }
 
   /// Whether a text with tokens in it can have been the other text: outside the tokens they agree.

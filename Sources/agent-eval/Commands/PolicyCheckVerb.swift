@@ -8,7 +8,8 @@ import TraceReporting
 struct PolicyCheckVerb: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Find rules that never decide and rules of which order alone decides; show what each tool gets.",
+    abstract:
+      "Find rules that never decide and rules of which order alone decides; show what each tool gets.",
     discussion: """
       FILE is a policy file or an agent file. What is found is a warning: exits with 0, with 2 where a \
       file has errors.
@@ -61,14 +62,15 @@ private struct PolicyCheckReport {
         "the rule “\(glob.rule)” names “\(glob.glob)”, which fits no tool of the agent"
           + (glob.nearest.map { "; did you mean “\($0)”?" } ?? ""))
     }
+    if lines.isEmpty { lines.append(painter.paint("every rule can decide", .good)) }
     for found in contradictions {
-      lines.append(
-        warning(
-          "only order decides between “\(found.first)” (\(Self.word(found.firstVerdict))) and "
-            + "“\(found.second)” (\(Self.word(found.secondVerdict))), for example about"))
+      let text =
+        "only order decides between “\(found.first)” (\(Self.word(found.firstVerdict))) and "
+        + "“\(found.second)” (\(Self.word(found.secondVerdict))), for example about"
+      // Where the stricter rule stands first, nothing is allowed by mistake.
+      lines.append(found.isStricterFirst ? "note: " + Visible.line(text) : warning(text))
       lines.append(Visible.line("  " + CanonicalJSON.string(.object(found.example), form: .plain)))
     }
-    if lines.isEmpty { lines.append(painter.paint("every rule can decide", .good)) }
     let table = self.table(check.tools)
     return table.isEmpty ? lines : lines + [""] + table
   }
