@@ -7,7 +7,7 @@ enum Withheld {
 
   /// Whether a text is one such token and nothing else: the value behind it may be of any type.
   static func isWhole(_ text: String) -> Bool {
-    guard isIn(text) else { return false }
+    guard text.utf8.count <= RedactionToken.limitBytes, isIn(text) else { return false }
     let bytes = Array(text.utf8)
     return RedactionToken.ranges(in: bytes) == [bytes.indices]
   }
