@@ -16,6 +16,8 @@ let package = Package(
         "CFloor",
         .product(name: "AgentTrace", package: "agent-eval"),
         .product(name: "TraceStorage", package: "agent-eval"),
+        .product(name: "TraceMatching", package: "agent-eval"),
+        .product(name: "AgentRuntime", package: "agent-eval"),
       ],
       swiftSettings: [
         .swiftLanguageMode(.v6),

@@ -13,7 +13,9 @@ struct FixtureTests {
       environment: ["AGENT_EVAL": Binary.path], timeoutSeconds: 150
     ).run()
     var made: [String] = []
-    for kind in ["runs", "forks", "torn", "damaged", "changed", "diverged", "goldens"] {
+    for kind in [
+      "runs", "policy-runs", "forks", "torn", "damaged", "changed", "diverged", "goldens",
+    ] {
       // Logs that diverge are written by DivergedFixtureTests.
       for file in Project.files(below: "Fixtures/\(kind)")
       where kind != "diverged" || file.hasSuffix(".txt") {

@@ -27,6 +27,7 @@ struct Table {
     judging()
     recording()
     replaying()
+    ruling()
     appending()
     startUp()
     size()
@@ -195,6 +196,18 @@ struct Table {
     row(
       "replay of 2,000 runs to their last states", costs[1], "zlib inflating", costs[0],
       times(costs[1], costs[0]), "≤ 1.5 ×")
+  }
+
+  private func ruling() {
+    guard isWanted("ruling") else { return }
+    let costs = medians([
+      [this, "work", "actions", corpus.folder], [this, "work", "rule", corpus.folder],
+    ])
+    let perSecond = Double(Ruling.calls) / costs[1].cpuSeconds
+    row(
+      "ruling on \(Ruling.calls) calls of one run, 100 rules", costs[1], "action ids of the calls",
+      costs[0], "\(times(costs[1], costs[0])), \(Int(perSecond)) calls a second",
+      "≥ 10,000 calls a second")
   }
 
   private func appending() {

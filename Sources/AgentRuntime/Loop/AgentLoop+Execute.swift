@@ -106,9 +106,8 @@ extension AgentLoop {
   ) throws -> PolicyGate.Ruling {
     let tool = definition(of: call)
     let moment = PolicyGate.Moment(
-      run: agent.policyContext, approvedActionIds: state.approvedActionIds,
-      remainingSteps: agent.limits.maxSteps.map { max(0, $0 - state.steps) },
-      remainingToolCalls: remainingToolCalls)
+      run: agent.policyContext, limits: agent.limits, state: state,
+      history: recorder.policyHistory)
     var ruling = gate.ruling(on: call, tool: tool, at: moment)
     if ruling.verdict.status == .allow, !approvedSince.contains(call.actionId),
       let reason = continuation.asksAgain(call, tool)

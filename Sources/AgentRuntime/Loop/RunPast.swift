@@ -18,7 +18,7 @@ public struct RunPast: Sendable {
   /// Nothing has happened yet.
   ///
   /// - Parameter agent: the agent that is to go on. Its guard watches what is taken in here too.
-  public init(for agent: AgentDefinition) { record = RunRecord(runGuard: agent.runGuard) }
+  public init(for agent: AgentDefinition) { record = RunRecord(for: agent) }
 
   /// Nothing has happened yet, and nobody watches: for looking at a run that is not to go on.
   public init() { record = RunRecord(runGuard: nil) }
@@ -43,12 +43,17 @@ public struct RunPast: Sendable {
 struct RunRecord: Sendable {
   /// Sees what is recorded; `nil` where nobody watches.
   private(set) var runGuard: (any RunGuard)?
+  /// What policy knows of earlier calls.
+  private(set) var policyHistory: PolicyHistory
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
   private var modelCalls: [ModelPurpose: Int] = [:]
 
-  init(runGuard: (any RunGuard)?) { self.runGuard = runGuard }
+  init(for agent: AgentDefinition) {
+    runGuard = agent.runGuard
+    policyHistory = PolicyHistory(for: agent.policy)
+  }
 
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { events[seq] }
@@ -64,6 +69,7 @@ struct RunRecord: Sendable {
     {
       modelCalls[purpose, default: 0] += 1
     }
+    policyHistory.take(event)
     keep(event, state)
   }
 

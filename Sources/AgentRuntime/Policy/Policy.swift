@@ -21,10 +21,30 @@ public struct Policy: Sendable {
     public var tools: [Glob]?
     /// What a tool may do to the world; `nil` for anything.
     public var sideEffects: [SideEffect]?
+    /// Globs of the tool's ``ToolDefinition/sensitivity``; `nil` for every tool, also one without.
+    public var sensitivities: [Glob]?
     /// Globs of the actor's id; `nil` for every actor, also none.
     public var actors: [Glob]?
+    /// Globs of the tenant's id; `nil` for every tenant, also none.
+    public var tenants: [Glob]?
     /// Globs of the route; `nil` for every route, also none.
     public var routes: [Glob]?
+    /// Looks at ``PolicyContext/attributes``.
+    public var attributes: Matcher?
+    /// Looks at the call's input. `$from` speaks of results that stood before the decision.
+    public var input: Matcher?
+    /// Whether a person has approved this very action; `nil` where that does not matter.
+    public var approved: Bool?
+    /// What the run may still use.
+    public var remaining: [Remaining] = []
+    /// Earlier calls that were executed, and how many of them.
+    public var calls: [PastCalls] = []
+    /// Earlier calls that were proposed, whatever became of them, and how many of them.
+    public var proposals: [PastCalls] = []
+    /// Calls of which each must have begun before.
+    public var after: [PastCalls] = []
+    /// Calls of which none may have begun before.
+    public var notAfter: [PastCalls] = []
     /// What a call that the rule fits gets.
     public var verdict: VerdictStatus
     /// What a denial does to the run; without meaning for another verdict.
@@ -32,7 +52,8 @@ public struct Policy: Sendable {
     /// Why, in words; told to the model when the call is refused.
     public var reason: String?
 
-    /// Nothing is checked. Without a condition, the rule fits every call.
+    /// Nothing is checked. Without a condition, the rule fits every call; those that are no argument can
+    /// be set afterwards.
     public init(
       id: String, tools: [Glob]? = nil, sideEffects: [SideEffect]? = nil, actors: [Glob]? = nil,
       routes: [Glob]? = nil, verdict: VerdictStatus, onDeny: OnDeny = .continue,
@@ -49,6 +70,64 @@ public struct Policy: Sendable {
     }
   }
 
+  /// Something that a run has a limited amount of.
+  public enum Resource: String, Sendable, Hashable, CaseIterable {
+    /// Steps, this one included.
+    case steps
+    /// Executed calls.
+    case calls
+    /// Input and output tokens together.
+    case tokens
+    /// Money, in the currency of the model's prices.
+    case cost
+    /// Seconds of active run time.
+    case seconds
+  }
+
+  /// A condition on what is left of a limit.
+  public struct Remaining: Sendable, Hashable {
+    /// Of what.
+    public var resource: Resource
+    /// Looks at the number that is left, never below 0; at nothing where there is no limit.
+    public var amount: Matcher
+
+    /// Nothing is checked.
+    public init(_ resource: Resource, _ amount: Matcher) {
+      self.resource = resource
+      self.amount = amount
+    }
+  }
+
+  /// A condition on earlier calls of the run.
+  public struct PastCalls: Sendable, Hashable {
+    /// The name or a glob of the tool.
+    public var tool: Glob
+    /// Looks at what went into the earlier call. Compiled with ``Matcher/OriginScope/ownInput``, its
+    /// `$from` speaks of the input of the call that the rule is asked about.
+    public var input: Matcher?
+    /// What became of the earlier call; `nil` for anything.
+    public var statuses: [CallStatus]?
+    /// Looks at the data of a result that is `ok`, else at its reason.
+    public var result: Matcher?
+    /// How many such calls there have to be; without meaning in `after` and `notAfter`.
+    public var times: ClosedRange<Int>
+    /// Only calls of the last so many seconds of active run time; `nil` for all.
+    public var withinSeconds: Double?
+
+    /// Nothing is checked. Without `times`, at least one.
+    public init(
+      tool: Glob, input: Matcher? = nil, statuses: [CallStatus]? = nil, result: Matcher? = nil,
+      times: ClosedRange<Int> = 1...Int.max, withinSeconds: Double? = nil
+    ) {
+      self.tool = tool
+      self.input = input
+      self.statuses = statuses
+      self.result = result
+      self.times = times
+      self.withinSeconds = withinSeconds
+    }
+  }
+
   /// In order: the first that matches decides.
   public var rules: [Rule]
   /// SHA-256 of the policy file's bytes; `nil` where it stands in the agent file.
@@ -61,104 +140,26 @@ public struct Policy: Sendable {
   }
 }
 
-/// Gives a verdict on each call before any of its decision runs.
-public struct PolicyGate: Sendable {
-  private let policy: Policy
-
-  /// A gate that knows these rules and keeps nothing between calls.
-  public init(_ policy: Policy) { self.policy = policy }
-
-  /// What the gate knows besides the call.
-  public struct Moment: Sendable {
-    /// Who the run acts for.
-    public var run: PolicyContext
-    /// The actions that people granted so far; see ``ProposedCall/actionId``.
-    public var approvedActionIds: [String]
-    /// Steps the run may still make, recorded with the verdict; `nil` for no limit.
-    public var remainingSteps: Int?
-    /// Calls the run may still execute, recorded with the verdict; `nil` for no limit.
-    public var remainingToolCalls: Int?
-
-    /// Nothing is checked.
-    public init(
-      run: PolicyContext, approvedActionIds: [String] = [], remainingSteps: Int? = nil,
-      remainingToolCalls: Int? = nil
-    ) {
-      self.run = run
-      self.approvedActionIds = approvedActionIds
-      self.remainingSteps = remainingSteps
-      self.remainingToolCalls = remainingToolCalls
-    }
-  }
-
-  /// A verdict, and whether a denial ends the run.
-  public struct Ruling: Sendable, Hashable {
-    /// What is recorded, with what the gate knew.
-    public var verdict: Verdict
-    /// Whether the run is to stop as `policy_denied` at once.
-    public var stopsRun: Bool
-  }
-
-  /// The verdict on one call. Pure: the same call at the same moment gets the same verdict.
-  ///
-  /// An approval covers its action id and nothing else; it lifts `approval_required`, never `deny`.
-  public func ruling(
-    on call: ProposedCall, tool: ToolDefinition, at moment: Moment
-  ) -> Ruling {
-    let rule = policy.rules.first { $0.matches(tool: tool, run: moment.run) }
-    var status = rule?.verdict ?? (tool.sideEffect == .write ? .approvalRequired : .allow)
-    var reason =
-      rule?.reason ?? rule.map { "rule \($0.id)" }
-      ?? "no rule matches, and \(tool.sideEffect.rawValue) tools "
-      + (status == .allow ? "are allowed" : "need approval")
-    if status == .approvalRequired, moment.approvedActionIds.contains(call.actionId) {
-      status = .allow
-      reason = "approved by a person"
-    }
-    let verdict = Verdict(
-      callId: call.callId, tool: call.name, status: status, reason: reason, ruleId: rule?.id,
-      context: moment.encoded(for: call))
-    return Ruling(verdict: verdict, stopsRun: status == .deny && rule?.onDeny == .stop)
-  }
-
-  /// A verdict that was given before, with what its rule says about the run today.
-  func ruling(recorded verdict: Verdict) -> Ruling {
-    let rule = policy.rules.first { rule in
-      verdict.ruleId.map { rule.id.hasSameUTF8(as: $0) } ?? false
-    }
-    return Ruling(
-      verdict: verdict, stopsRun: verdict.status == .deny && rule?.onDeny == .stop)
-  }
-}
-
 extension Policy.Rule {
-  /// Whether every condition that the rule names holds.
-  func matches(tool: ToolDefinition, run: PolicyContext) -> Bool {
-    guard sideEffects?.contains(tool.sideEffect) ?? true else { return false }
-    return Self.matches(tools, tool.name) && Self.matches(actors, run.actorId)
-      && Self.matches(routes, run.route)
-  }
+  /// Every condition on earlier calls.
+  var pastCalls: [Policy.PastCalls] { calls + proposals + after + notAfter }
 
-  private static func matches(_ globs: [Glob]?, _ text: String?) -> Bool {
-    guard let globs else { return true }
-    guard let text else { return false }
-    return globs.contains { $0.matches(text) }
-  }
+  /// Whether what came before in the run matters to the rule.
+  var looksBack: Bool { !pastCalls.isEmpty || input?.usesOrigins == true }
 }
 
-extension PolicyGate.Moment {
-  /// What of the moment a verdict records: of the approvals only whether they cover this call.
-  func encoded(for call: ProposedCall) -> JSONObject {
-    let remaining = JSONObject(
-      [
-        remainingToolCalls.map { ("maxToolCalls", JSONValue($0)) }
-      ].compactMap { $0 })
-    var object: JSONObject = [
-      "approvedActionIds": approvedActionIds.contains(call.actionId)
-        ? [.string(call.actionId)] : []
-    ]
-    object["remainingSteps"] = remainingSteps.map { JSONValue($0) }
-    if !remaining.isEmpty { object["remaining"] = .object(remaining) }
-    return object
+extension Policy {
+  /// Whether what came before in a run matters to any rule.
+  public var looksBack: Bool { rules.contains(where: \.looksBack) }
+}
+
+extension VerdictStatus {
+  /// How much a verdict keeps from happening: the safer of two is the stricter one.
+  var strictness: Int {
+    switch self {
+    case .allow: 0
+    case .approvalRequired: 1
+    case .deny: 2
+    }
   }
 }

@@ -15,7 +15,9 @@ public struct RedactionToken: Hashable, Sendable {
 
   private static let opening = Array("«redacted:".utf8)
   private static let closing = Array("»".utf8)
-  private static let limitBytes = 200
+  /// How long a token may be.
+  public static let limitBytes = 220
+  private static let innerLimitBytes = 200
 
   /// Where tokens stand in a text, in order; each in at most 200 bytes.
   ///
@@ -56,7 +58,7 @@ public struct RedactionToken: Hashable, Sendable {
   /// closing mark.
   private static func end(in bytes: [UInt8], from start: Int) -> Int? {
     var index = start
-    while index < min(bytes.count, start + limitBytes) {
+    while index < min(bytes.count, start + innerLimitBytes) {
       switch bytes[index] {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),

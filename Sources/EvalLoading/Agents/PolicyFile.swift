@@ -45,8 +45,18 @@ enum PolicyFile {
     var id = ""
     var tools: [Glob]?
     var sideEffects: [SideEffect]?
+    var sensitivities: [Glob]?
     var actors: [Glob]?
+    var tenants: [Glob]?
     var routes: [Glob]?
+    var attributes: Matcher?
+    var input: Matcher?
+    var approved: Bool?
+    var remaining: [Policy.Remaining] = []
+    var calls: [Policy.PastCalls] = []
+    var proposals: [Policy.PastCalls] = []
+    var after: [Policy.PastCalls] = []
+    var notAfter: [Policy.PastCalls] = []
     var verdict: VerdictStatus?
     var onDeny: Policy.Rule.OnDeny?
     var reason: String?
@@ -63,11 +73,37 @@ enum PolicyFile {
         "sideEffect", .oneOrMore(of: .word), \.sideEffects,
         "Side effects of tools; every one where it is left out."),
       Field(
+        "sensitivity", .oneOrMore(of: .glob), \.sensitivities,
+        "Sensitivities of tools or globs of them; every tool, also one without, where it is left out."
+      ),
+      Field(
         "actor", .oneOrMore(of: .glob), \.actors,
         "Actor ids or globs of them; every actor, also none, where it is left out."),
       Field(
+        "tenant", .oneOrMore(of: .glob), \.tenants,
+        "Tenant ids or globs of them; every tenant, also none, where it is left out."),
+      Field(
         "route", .oneOrMore(of: .glob), \.routes,
         "Routes or globs of them; every route, also none, where it is left out."),
+      Field("attributes", .matcher, \.attributes, "A matcher on the attributes of policyContext."),
+      Field(
+        "input", .matcher(origins: .results), \.input,
+        "A matcher on the call's input; $from speaks of earlier results."),
+      Field(
+        "approved", .flag, \.approved, "Whether a person has approved this very tool and input."),
+      Field("remaining", remaining, \.remaining, "What is left of the run's limits."),
+      Field(
+        "calls", .oneOrMore(of: PastCallsFile.executed), \.calls,
+        "Earlier calls that were executed, and how many; each of the list must hold."),
+      Field(
+        "proposals", .oneOrMore(of: PastCallsFile.proposed), \.proposals,
+        "Earlier calls that were proposed, and how many; each of the list must hold."),
+      Field(
+        "after", .oneOrMore(of: PastCallsFile.begun), \.after,
+        "Calls of which each must have begun before."),
+      Field(
+        "notAfter", .oneOrMore(of: PastCallsFile.begun), \.notAfter,
+        "Calls of which none may have begun before."),
       Field("verdict", .word, \.verdict, required: true, "What a matching call gets."),
       Field(
         "onDeny", .word, \.onDeny,
@@ -80,10 +116,39 @@ enum PolicyFile {
         "has no effect where the verdict is “\(verdict.rawValue)”", as: .warning,
         deeper: [.key("onDeny")])
     }
-    return Policy.Rule(
+    if draft.approved == true, draft.verdict == .approvalRequired {
+      reader.report(
+        "has no effect where the verdict is “approval_required”: what is approved is allowed",
+        as: .warning, deeper: [.key("approved")])
+    }
+    var rule = Policy.Rule(
       id: draft.id, tools: draft.tools, sideEffects: draft.sideEffects, actors: draft.actors,
       routes: draft.routes, verdict: draft.verdict ?? .deny, onDeny: draft.onDeny ?? .continue,
       reason: draft.reason)
+    rule.sensitivities = draft.sensitivities
+    rule.tenants = draft.tenants
+    rule.attributes = draft.attributes
+    rule.input = draft.input
+    rule.approved = draft.approved
+    rule.remaining = draft.remaining
+    rule.calls = draft.calls
+    rule.proposals = draft.proposals
+    rule.after = draft.after
+    rule.notAfter = draft.notAfter
+    return rule
+  }
+
+  private static let remaining = Shape<[Policy.Remaining]>.record(
+    [],
+    Policy.Resource.allCases.map { resource in
+      Field(resource.rawValue, .matcher, resource.note) {
+        $0.append(Policy.Remaining(resource, $1))
+      }
+    },
+    constraints: ["minProperties": 1]
+  ).map { conditions, reader in
+    if conditions.isEmpty, !reader.hasErrorHere { reader.report("should not be empty") }
+    return conditions
   }
 
   /// A tool's name or a glob; remembered, so that one that fits no tool can be told.
@@ -106,6 +171,23 @@ enum PolicyFile {
         seen[id] = index
       }
     }
+    // Places are those in the file only while every rule could be read.
+    guard !reader.hasErrorHere else { return rules }
+    for rule in PolicyCheck(Policy(rules: rules), tools: nil).unreachable {
+      reader.report(rule.message, as: .warning, deeper: [.index(rule.index)])
+    }
     return rules
+  }
+}
+
+extension Policy.Resource {
+  fileprivate var note: String {
+    switch self {
+    case .steps: "A matcher on the steps that are left, this one included."
+    case .calls: "A matcher on the number of calls that may still be executed."
+    case .tokens: "A matcher on the tokens that are left, in and out together."
+    case .cost: "A matcher on the money that is left."
+    case .seconds: "A matcher on the seconds of active run time that are left."
+    }
   }
 }

@@ -189,10 +189,13 @@ extension Shape where Value == JSONObject {
 
 extension Shape where Value == Matcher {
   /// A matcher; see Docs/matchers.md.
-  static var matcher: Shape {
+  static var matcher: Shape { matcher(origins: .nothing) }
+
+  /// A matcher in which `$from` has a meaning.
+  static func matcher(origins: Matcher.OriginScope) -> Shape {
     Shape(["$ref": "#/$defs/matcher"]) { value, reader in
       do throws(MatcherError) {
-        return try Matcher(compiling: value)
+        return try Matcher(compiling: value, origins: origins)
       } catch {
         reader.report(error, in: value)
         return nil

@@ -23,6 +23,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case diff
   /// What `agent-eval policy backtest --json` prints.
   case backtest
+  /// What `agent-eval policy check --json` prints.
+  case policyCheck = "policy-check"
 
   /// The schema. Made anew each time.
   public var json: JSONValue {
@@ -36,15 +38,18 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
       case .outcome: ResultsSchema.line
       case .diff: ReplaySchema.diff
       case .backtest: ReplaySchema.backtest
+      case .policyCheck: ReplaySchema.policyCheck
       }
     var schema = body
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     schema["title"] = .string(title)
     schema["description"] = .string(summary)
-    if self == .case || self == .agent {
+    if [.case, .agent, .policy].contains(self) {
       var definitions = schema["$defs"]?.objectValue ?? [:]
       for member in MatcherSchema.definitions { definitions[member.key] = member.value }
-      for member in ExpectationsSchema.definitions { definitions[member.key] = member.value }
+      for member in self == .policy ? [:] : ExpectationsSchema.definitions {
+        definitions[member.key] = member.value
+      }
       schema["$defs"] = .object(definitions)
     }
     return .object(schema)
@@ -66,6 +71,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .outcome: "agent-eval outcome line"
     case .diff: "agent-eval diff"
     case .backtest: "agent-eval policy backtest"
+    case .policyCheck: "agent-eval policy check"
     }
   }
 
@@ -73,12 +79,13 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .case: "One case, a list of cases, or a mapping of cases. See Docs/eval-case-format.md."
     case .agent: "An agent: its model, tools, policy and limits. See Docs/agent-files.md."
-    case .policy: "Ordered rules about which calls may run. See Docs/agent-files.md."
+    case .policy: "Ordered rules about which calls may run. See Docs/policies.md."
     case .event: "One event or mark, references resolved. See Docs/log-format.md."
     case .results: "The outcomes of cases, their trials and their expectations."
     case .outcome: "What became of one line of input. See Docs/continuous-integration.md."
     case .diff: "In what two runs differ. See Docs/comparing-runs.md."
     case .backtest: "What another policy says of recorded calls. See Docs/policy-backtest.md."
+    case .policyCheck: "What can be said of a policy without a run. See Docs/policies.md."
     }
   }
 }

@@ -91,12 +91,20 @@ enum MatcherSchema {
       ]
     ),
     (
-      "$from", "A value that an earlier result held, in the input of a call or an answer.",
+      "$from",
+      """
+      A value that an earlier result held, in the input of a call or an answer; in what a policy rule \
+      says of earlier calls, one of the input of the call that it is asked about.
+      """,
       [
-        "type": "object", "additionalProperties": false, "required": ["tool", "path"],
+        "type": "object", "additionalProperties": false, "required": ["path"],
         "properties": [
           "tool": [
-            "type": "string", "description": "The tool, or a glob, whose result held it.",
+            "type": "string",
+            "description": """
+            The tool, or a glob, whose result held it. Needed, but where a policy rule speaks of \
+            earlier calls: there it is left out.
+            """,
           ],
           "path": [
             "type": "string", "pattern": "^(/([^~]|~[01])*)?$",

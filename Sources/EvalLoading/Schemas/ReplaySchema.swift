@@ -200,4 +200,84 @@ enum ReplaySchema {
       ],
     ]
   }
+
+  // MARK: policy check
+
+  private static func list(
+    _ description: String, _ properties: [(String, JSONValue)], required: [String]
+  ) -> JSONValue {
+    [
+      "type": "array", "description": .string(description),
+      "items": [
+        "type": "object", "required": JSONValue(required),
+        "properties": .object(JSONObject(properties)),
+      ],
+    ]
+  }
+
+  private static func texts(_ description: String) -> JSONValue {
+    ["type": "array", "items": ["type": "string"], "description": .string(description)]
+  }
+
+  private static func said(_ description: String) -> JSONValue {
+    ["enum": verdict, "description": .string(description)]
+  }
+
+  /// What `agent-eval policy check --json` prints.
+  static var policyCheck: JSONObject {
+    let rules = list(
+      "The rules that may decide about it, in order.",
+      [
+        ("rule", text("Its id.")), ("verdict", said("What it says.")),
+        ("conditions", texts("What must hold; empty where it fits every call of the tool.")),
+      ], required: ["rule", "verdict", "conditions"])
+    return [
+      "type": "object",
+      "required": ["schema", "rules", "unreachable", "contradictions", "unusedGlobs", "tools"],
+      "properties": [
+        "schema": format("policy-check"), "file": text("The file."),
+        "rules": count("Rules that were looked at."),
+        "diagnostics": texts("What is wrong with the file itself."),
+        "unreachable": list(
+          "Rules that never decide.",
+          [
+            ("rule", text("Its id.")),
+            ("coveredBy", texts("Earlier rules that decide; empty where it fits no tool.")),
+          ], required: ["rule", "coveredBy"]),
+        "contradictions": list(
+          "Rules that fit the same call with different verdicts, so that order alone decides.",
+          [
+            ("first", text("The rule that comes first.")),
+            ("firstVerdict", said("What it says.")),
+            ("second", text("The rule that comes later.")),
+            ("secondVerdict", said("What it would say.")),
+            (
+              "isStricterFirst",
+              ["type": "boolean", "description": "Whether the stricter of them comes first."]
+            ),
+            ("example", ["type": "object", "description": "A call that both fit."]),
+          ], required: ["first", "firstVerdict", "second", "secondVerdict", "example"]),
+        "unusedGlobs": list(
+          "Names and globs of tools that fit no tool of the agent.",
+          [
+            ("rule", text("The rule.")), ("glob", text("As it is written.")),
+            ("nearest", text("The nearest tool that there is.")),
+          ], required: ["rule", "glob"]),
+        "tools": list(
+          "What each tool gets.",
+          [
+            ("tool", text("Its name.")),
+            (
+              "sideEffect",
+              ["enum": ["read", "draft", "write"], "description": "Its side effect."]
+            ),
+            ("rules", rules),
+            (
+              "otherwise",
+              said("What a call gets that no rule fits; left out where one always fits.")
+            ),
+          ], required: ["tool", "sideEffect", "rules"]),
+      ],
+    ]
+  }
 }

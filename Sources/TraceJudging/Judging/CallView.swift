@@ -184,7 +184,7 @@ struct CallView {
       mayBeMore: trajectory.recorded["model"] == "none" || trajectory.recorded["tools"] == "none"
         || gaps.contains { $0.first < seq })
     for (tool, indices) in indicesByTool ?? Self.indicesByTool(calls)
-    where origin.tool.matches(tool) {
+    where origin.tool?.matches(tool) == true {
       for call in indices.lazy.map({ calls[$0] }) {
         guard let resultSeq = call.outline.resultSeq, resultSeq < seq, call.status == .ok else {
           continue

@@ -27,8 +27,25 @@ public struct Matcher: Sendable {
   /// - Parameter allowsOrigins: whether `$from` has a meaning where the matcher stands.
   /// - Throws: ``MatcherError`` with a pointer into `source`.
   public init(compiling source: JSONValue, allowsOrigins: Bool = false) throws(MatcherError) {
+    try self.init(compiling: source, origins: allowsOrigins ? .results : .nothing)
+  }
+
+  /// What `$from` may speak of where a matcher stands.
+  public enum OriginScope: Sendable, Hashable {
+    /// `$from` has no meaning there.
+    case nothing
+    /// Earlier results of tools: `{"tool","path","input"}`.
+    case results
+    /// The input of the call that a policy rule is asked about: `{"path"}`.
+    case ownInput
+  }
+
+  /// Compiles a matcher whose `$from` speaks of what `origins` says.
+  ///
+  /// - Throws: ``MatcherError`` with a pointer into `source`.
+  public init(compiling source: JSONValue, origins: OriginScope) throws(MatcherError) {
     self.source = source
-    var compiler = MatcherCompiler(allowsOrigins: allowsOrigins)
+    var compiler = MatcherCompiler(origins: origins)
     root = try compiler.compile(source, at: JSONPointer(), depth: 0)
     usesOrigins = compiler.usesOrigins
   }

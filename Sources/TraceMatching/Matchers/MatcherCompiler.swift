@@ -2,11 +2,11 @@ import AgentTrace
 
 /// Turns a JSON value into a matcher, or says where it is none.
 struct MatcherCompiler {
-  private let allowsOrigins: Bool
+  private let origins: Matcher.OriginScope
   private(set) var usesOrigins = false
   private var size = 0
 
-  init(allowsOrigins: Bool) { self.allowsOrigins = allowsOrigins }
+  init(origins: Matcher.OriginScope) { self.origins = origins }
 
   private mutating func count(at pointer: JSONPointer, depth: Int) throws(MatcherError) {
     guard depth <= Matcher.depthLimit else {
@@ -129,7 +129,7 @@ struct MatcherCompiler {
       guard let object = operand.objectValue else { throw bad("an object") }
       return .subsetOf(try compile(subset: object, at: pointer, depth: depth))
     case .from:
-      guard allowsOrigins else {
+      guard origins != .nothing else {
         throw MatcherError(code: .misplaced(operator: name.rawValue), pointer: pointer)
       }
       usesOrigins = true
@@ -144,6 +144,7 @@ struct MatcherCompiler {
       MatcherError(
         code: .badOperand(operator: MatcherOperator.from.rawValue, needs: needs), pointer: pointer)
     }
+    if origins == .ownInput { return try ownInput(operand, bad) }
     let needs = "a tool and a path into its result, {\"tool\": \"lookup\", \"path\": \"/id\"}"
     guard let object = operand.objectValue, let tool = object["tool"]?.stringValue,
       let path = object["path"]?.stringValue
@@ -168,6 +169,18 @@ struct MatcherCompiler {
       }
     }
     return Origin(tool: glob, path: path, input: input)
+  }
+
+  private func ownInput(
+    _ operand: JSONValue, _ bad: (String) -> MatcherError
+  ) throws(MatcherError) -> Origin {
+    guard let object = operand.objectValue, object.count == 1,
+      let path = object["path"]?.stringValue.flatMap(JSONPointer.init)
+    else {
+      throw bad(
+        "a path into the input of the call that the rule is asked about, {\"path\": \"/id\"}")
+    }
+    return Origin(tool: nil, path: path)
   }
 
   private func compile(

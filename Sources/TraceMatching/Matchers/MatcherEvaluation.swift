@@ -58,6 +58,8 @@ struct MatcherEvaluation {
     switch value {
     case .lost: .lost
     case .cut: .cut
+    // It stands in the place of a value of any type.
+    case .string(let text) where Withheld.isWhole(text): .withheld
     default: nil
     }
   }
@@ -168,6 +170,9 @@ struct MatcherEvaluation {
     case (.string(let text), .string(let other)):
       if Withheld.couldBe(other, text) { return unknown(.withheld) }
       return no(Wording.of(expected), value)
+    case (.null, .string(let other)), (.bool, .string(let other)), (.number, .string(let other)):
+      if Withheld.isWhole(other) { return unknown(.withheld) }
+      return no(Wording.of(expected), value)
     default: return no(Wording.of(expected), value)
     }
   }
@@ -179,7 +184,8 @@ struct MatcherEvaluation {
     guard let values = origins?(origin) else { return unknown(.noRun) }
     let (before, wasUnverifiable) = (mismatch, unverifiable)
     var result = Trilean.no
-    if let reason = Self.hidden(value) { return unknown(reason) }
+    let hidden = Self.hidden(value)
+    if let hidden, hidden != .withheld { return unknown(hidden) }
     for known in values.known {
       switch deepEqual(value, known) {
       case .yes:
@@ -190,6 +196,8 @@ struct MatcherEvaluation {
       }
     }
     mismatch = before
+    // A token is equal to itself; what it is not equal to may be equal to what it stands for.
+    if let hidden, !values.known.isEmpty { return unknown(hidden) }
     if result == .unknown { return .unknown }
     if values.mayBeMore { return unknown(.hidden) }
     return no(Wording.of(node), value)
@@ -421,7 +429,7 @@ struct MatcherEvaluation {
   private mutating func type(
     _ types: [JSONTypeName], _ node: MatcherNode, _ value: JSONValue
   ) -> Trilean {
-    if let reason = Self.hidden(value) { return unknown(reason) }
+    if let reason = Self.hidden(value), reason != .withheld { return unknown(reason) }
     return answer(
       types.contains { $0.includes(value) == .yes }, Wording.of(node), value)
   }

@@ -1,16 +1,17 @@
 public import AgentTrace
 
-/// Where a value must have come from: a place in the results of a tool.
+/// Where a value must have come from: a place in the results of a tool, or in the input of the call
+/// that a policy rule is asked about.
 public struct Origin: Sendable, Hashable {
-  /// The tool, or a glob of tools, whose result held it.
-  public var tool: Glob
-  /// From the data of a result to the value. A step that is `*` stands for every key or element.
+  /// The tool, or a glob of tools, whose result held it; `nil` for the input of the call asked about.
+  public var tool: Glob?
+  /// From the data of a result, or from the input, to the value. A step that is `*` stands for every key or element.
   public var path: JSONPointer
   /// What went into that tool's call; `nil` for anything.
   public var input: Matcher?
 
   /// Nothing is checked.
-  public init(tool: Glob, path: JSONPointer, input: Matcher? = nil) {
+  public init(tool: Glob?, path: JSONPointer, input: Matcher? = nil) {
     self.tool = tool
     self.path = path
     self.input = input
@@ -22,7 +23,7 @@ public struct Origin: Sendable, Hashable {
   /// The most values of one result that are looked at.
   public static let valueLimit = 10_000
 
-  /// The values that the path leads to in a result, in document order.
+  /// The values that the path leads to in a result or an input, in document order.
   ///
   /// - Returns: Whether something on the way was lost or cut as well, or there were more than
   ///   ``valueLimit``.
@@ -64,7 +65,9 @@ public struct Origin: Sendable, Hashable {
 extension Origin: CustomStringConvertible {
   /// In words: the tool and the path.
   public var description: String {
-    "\(path.tokens.isEmpty ? "the whole" : "\(path)") of an earlier result of \(tool.text)"
+    let place = path.tokens.isEmpty ? "the whole" : "\(path)"
+    return tool.map { "\(place) of an earlier result of \($0.text)" }
+      ?? "\(place) of this call's input"
   }
 }
 

@@ -5,6 +5,13 @@ enum Withheld {
   /// Whether a text holds such a token.
   static func isIn(_ text: String) -> Bool { RedactionToken.isIn(text) }
 
+  /// Whether a text is one such token and nothing else: the value behind it may be of any type.
+  static func isWhole(_ text: String) -> Bool {
+    guard text.utf8.count <= RedactionToken.limitBytes, isIn(text) else { return false }
+    let bytes = Array(text.utf8)
+    return RedactionToken.ranges(in: bytes) == [bytes.indices]
+  }
+
   /// Whether a text with tokens in it can have been the other text: outside the tokens they agree.
   /// `false` for a text without tokens.
   static func couldBe(_ text: String, _ other: String) -> Bool {

@@ -5,12 +5,16 @@ import TraceStorage
 /// Asks a policy about calls that were recorded.
 public struct PolicyBacktester: Sendable {
   private let gate: PolicyGate
+  /// What the policy knows of calls before the first event.
+  private let history: PolicyHistory
+  /// The events that a pass looks into; the rest is folded into the state alone.
+  private let types: Set<EventType>
   private let tools: [String: ToolDefinition]
   private let exampleLimit: Int
 
   /// A pass through one log that has seen nothing yet.
   func pass(log: String) -> BacktestPass {
-    BacktestPass(gate: gate, tools: tools, log: log, exampleLimit: exampleLimit)
+    BacktestPass(gate: gate, history: history, tools: tools, log: log, exampleLimit: exampleLimit)
   }
 
   /// - Parameters:
@@ -19,6 +23,8 @@ public struct PolicyBacktester: Sendable {
   ///   - examples: changes to each verdict that are kept as examples.
   public init(policy: Policy, tools: [ToolDefinition] = [], examples: Int = 5) {
     gate = PolicyGate(policy)
+    history = PolicyHistory(for: policy)
+    types = policy.looksBack ? BacktestPass.types.union(PolicyHistory.types) : BacktestPass.types
     self.tools = Dictionary(tools.map { ($0.name, $0) }) { first, _ in first }
     exampleLimit = max(0, examples)
   }
@@ -85,7 +91,7 @@ public struct PolicyBacktester: Sendable {
     var pass = pass(log: path)
     while let head = try reader.advance() {
       guard case .event(_, _, let type) = head else { continue }
-      if BacktestPass.types.contains(type), case .event(let event) = try reader.line() {
+      if types.contains(type), case .event(let event) = try reader.line() {
         pass.take(event)
       }
       try reader.fold(into: &pass.state)
@@ -106,7 +112,7 @@ public struct PolicyBacktester: Sendable {
 
 /// One way through a log.
 struct BacktestPass {
-  /// The events that it looks into; the rest is folded into the state alone.
+  /// The events that it looks into where no rule looks back.
   static let types: Set<EventType> = [.runStarted, .toolsListed, .decision, .policyDecision]
   /// What the rule of a verdict that a guard gave begins with.
   private static let guardPrefix = "guard:"
@@ -119,6 +125,7 @@ struct BacktestPass {
 
   /// The state before the event that comes next.
   var state = AgentState()
+  private var history: PolicyHistory
   private var found = PolicyBacktest()
   private var tools: [String: ToolDefinition] = [:]
   private var context = PolicyContext()
@@ -133,8 +140,12 @@ struct BacktestPass {
     var unasked: VerdictStatus?
   }
 
-  init(gate: PolicyGate, tools: [String: ToolDefinition], log: String, exampleLimit: Int) {
+  init(
+    gate: PolicyGate, history: PolicyHistory, tools: [String: ToolDefinition], log: String,
+    exampleLimit: Int
+  ) {
     self.gate = gate
+    self.history = history
     givenTools = tools
     self.log = log
     self.exampleLimit = exampleLimit
@@ -146,10 +157,14 @@ struct BacktestPass {
     case .runStarted: start(event)
     case .toolsListed:
       if let listed = try? ToolsListed(decoding: event.data) { define(listed.tools) }
-    case .decision: propose(event)
+    case .decision:
+      history.take(event)
+      return propose(event)
     case .policyDecision: compare(event)
     default: break
     }
+    // A verdict is asked for again at the moment before it was given.
+    history.take(event)
   }
 
   mutating func finished() -> PolicyBacktest {
@@ -178,8 +193,12 @@ struct BacktestPass {
       // What a simulated user calls is no matter of the agent's policy.
       payload.caller != "user", case .tool(let calls) = payload.decision
     else { return }
+    // Where nobody asked, each call counts as it would have been ruled on.
+    let recorded = history
+    defer { history = recorded }
     for call in calls {
       let status = call.isUnclear ? nil : ruling(on: call).status
+      if let status { history.assume(status, of: call.callId) }
       proposed[call.callId] = Proposal(call: call, unasked: status)
       order.append(call.callId)
       if call.isUnclear { found.unclear += 1 }
@@ -228,10 +247,7 @@ struct BacktestPass {
   private mutating func ruling(on call: ProposedCall) -> Verdict {
     let known = givenTools[call.name] ?? tools[call.name]
     if known == nil { found.add(undefinedTool: call.name) }
-    let moment = PolicyGate.Moment(
-      run: context, approvedActionIds: state.approvedActionIds,
-      remainingSteps: limits.maxSteps.map { max(0, $0 - state.steps) },
-      remainingToolCalls: limits.maxToolCalls.map { max(0, $0 - state.totals.toolCalls) })
+    let moment = PolicyGate.Moment(run: context, limits: limits, state: state, history: history)
     return gate.ruling(on: call, tool: known ?? ToolDefinition(name: call.name), at: moment).verdict
   }
 }

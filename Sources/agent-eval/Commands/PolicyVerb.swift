@@ -1,9 +1,9 @@
 import ArgumentParser
 
-/// What if another policy.
+/// What a policy says, and what if another one.
 struct PolicyVerb: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
-    abstract: "Ask what another policy would have said.",
-    subcommands: [PolicyBacktestVerb.self])
+    abstract: "Look at a policy, and ask what it would have said.",
+    subcommands: [PolicyCheckVerb.self, PolicyBacktestVerb.self])
 }

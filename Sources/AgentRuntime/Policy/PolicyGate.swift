@@ -1,0 +1,270 @@
+public import AgentTrace
+import TraceMatching
+
+/// Gives a verdict on each call before any of its decision runs.
+public struct PolicyGate: Sendable {
+  private let policy: Policy
+  /// The resources whose rest some rule looks at, so that verdicts record it.
+  private let resources: Set<Policy.Resource>
+
+  /// A gate that knows these rules and keeps nothing between calls.
+  public init(_ policy: Policy) {
+    self.policy = policy
+    resources = Set(policy.rules.flatMap { $0.remaining.map(\.resource) })
+  }
+
+  /// What the gate knows besides the call.
+  public struct Moment: Sendable {
+    /// Who the run acts for.
+    public var run: PolicyContext
+    /// The actions that people granted so far; see ``ProposedCall/actionId``.
+    public var approvedActionIds: [String]
+    /// Steps the run may still make, this one included; `nil` for no limit.
+    public var remainingSteps: Int?
+    /// Calls the run may still execute; `nil` for no limit.
+    public var remainingToolCalls: Int?
+    /// Tokens the run may still use; `nil` for no limit.
+    public var remainingTokens: Int?
+    /// Money the run may still spend; `nil` for no limit.
+    public var remainingCost: Money?
+    /// Seconds of active run time that are left; `nil` for no limit.
+    public var remainingSeconds: Double?
+    /// Microseconds of active run time so far.
+    public var t: Int
+    /// The calls before this one, the verdicts on this decision so far included.
+    public var history: PolicyHistory
+
+    /// What is left of the money.
+    public enum Money: Sendable, Hashable {
+      /// So much, never below 0.
+      case left(Double)
+      /// What the run has cost so far is not known.
+      case unknown
+    }
+
+    /// A moment of a run without limits. Nothing is checked.
+    public init(
+      run: PolicyContext, approvedActionIds: [String] = [], t: Int = 0,
+      history: PolicyHistory = PolicyHistory()
+    ) {
+      self.run = run
+      self.approvedActionIds = approvedActionIds
+      self.t = t
+      self.history = history
+    }
+
+    /// The moment behind the events of a state, for a run with these limits.
+    public init(
+      run: PolicyContext, limits: Limits, state: AgentState, history: PolicyHistory
+    ) {
+      let totals = state.totals
+      self.init(
+        run: run, approvedActionIds: state.approvedActionIds, t: state.elapsedMicroseconds,
+        history: history)
+      // What a log claims may be less than nothing, and more than can be added.
+      func left(_ limit: Int, _ used: Int) -> Int { max(0, max(0, limit) - max(0, used)) }
+      remainingSteps = limits.maxSteps.map { left($0, totals.steps) }
+      remainingToolCalls = limits.maxToolCalls.map { left($0, totals.toolCalls) }
+      remainingTokens = limits.maxTokens.map {
+        left(left($0, totals.inputTokens), totals.outputTokens)
+      }
+      remainingCost = limits.maxCost.map { limit in
+        totals.cost.map { .left(max(0, limit - $0)) } ?? .unknown
+      }
+      remainingSeconds = limits.timeoutSeconds.map { limit in
+        let micros = min(max(0, limit), 1e9) * 1_000_000
+        return max(0, (micros - Double(state.elapsedMicroseconds)) / 1_000_000)
+      }
+    }
+  }
+
+  /// A verdict, and whether a denial ends the run.
+  public struct Ruling: Sendable, Hashable {
+    /// What is recorded, with what the gate knew.
+    public var verdict: Verdict
+    /// Whether the run is to stop as `policy_denied` at once.
+    public var stopsRun: Bool
+  }
+
+  /// The verdict on one call. Pure: the same call at the same moment gets the same verdict.
+  ///
+  /// An approval covers its action id and nothing else; it lifts `approval_required`, never `deny`.
+  ///
+  /// Where a condition cannot be known (a value was withheld, lost or forgotten), the strictest of what
+  /// might apply holds: a rule that would allow is passed over, one that would deny denies, one that
+  /// would ask asks unless a rule behind it denies.
+  public func ruling(
+    on call: ProposedCall, tool: ToolDefinition, at moment: Moment
+  ) -> Ruling {
+    let question = PolicyQuestion(call: call, tool: tool, moment: moment)
+    let (rule, unknown) = decide(question)
+    var status = rule?.verdict ?? tool.sideEffect.verdictWithoutRule
+    var reason =
+      rule?.reason ?? rule.map { "rule \($0.id)" }
+      ?? "no rule matches, and \(tool.sideEffect.rawValue) tools "
+      + (status == .allow ? "are allowed" : "need approval")
+    if status == .approvalRequired, question.isApproved {
+      status = .allow
+      reason = "approved by a person"
+    }
+    let verdict = Verdict(
+      callId: call.callId, tool: call.name, status: status, reason: reason, ruleId: rule?.id,
+      context: question.recorded(resources, unknown: unknown))
+    return Ruling(verdict: verdict, stopsRun: status == .deny && rule?.onDeny == .stop)
+  }
+
+  /// The rule that decides, and which of its conditions could not be known.
+  private func decide(
+    _ question: PolicyQuestion
+  ) -> (rule: Policy.Rule?, unknown: [PolicyQuestion.Condition]) {
+    var asks: (rule: Policy.Rule, unknown: [PolicyQuestion.Condition])?
+    for index in policy.rules.indices {
+      var unknown: [PolicyQuestion.Condition] = []
+      switch question.fits(policy.rules[index], &unknown) {
+      case .no: continue
+      case .yes:
+        let rule = policy.rules[index]
+        if let asks, rule.verdict != .deny { return asks }
+        return (rule, [])
+      case .unknown:
+        let rule = policy.rules[index]
+        switch rule.verdict {
+        case .deny: return (rule, unknown)
+        case .approvalRequired: asks = asks ?? (rule, unknown)
+        case .allow: break
+        }
+      }
+    }
+    return asks.map { ($0.rule, $0.unknown) } ?? (nil, [])
+  }
+
+  /// A verdict that was given before, with what its rule says about the run today.
+  func ruling(recorded verdict: Verdict) -> Ruling {
+    let rule = policy.rules.first { rule in
+      verdict.ruleId.map { rule.id.hasSameUTF8(as: $0) } ?? false
+    }
+    return Ruling(
+      verdict: verdict, stopsRun: verdict.status == .deny && rule?.onDeny == .stop)
+  }
+}
+
+extension SideEffect {
+  /// What a call gets that no rule fits.
+  var verdictWithoutRule: VerdictStatus { self == .write ? .approvalRequired : .allow }
+}
+
+/// A call, the tool and the moment, as the conditions of rules look at them.
+struct PolicyQuestion {
+  /// What a condition is called in a policy file.
+  enum Condition: String, Sendable, CaseIterable {
+    case attributes, input, remaining, calls, proposals, after, notAfter
+  }
+
+  let call: ProposedCall
+  let tool: ToolDefinition
+  let moment: PolicyGate.Moment
+  /// Whether a person has granted this very action.
+  let isApproved: Bool
+
+  init(call: ProposedCall, tool: ToolDefinition, moment: PolicyGate.Moment) {
+    self.call = call
+    self.tool = tool
+    self.moment = moment
+    isApproved =
+      !moment.approvedActionIds.isEmpty && moment.approvedActionIds.contains(call.actionId)
+  }
+
+  /// Whether every condition that the rule names holds; the cheap ones are looked at first.
+  ///
+  /// - Parameter unknown: gets the conditions that cannot be known.
+  func fits(_ rule: Policy.Rule, _ unknown: inout [Condition]) -> PolicyAnswer {
+    guard rule.sideEffects?.contains(tool.sideEffect) ?? true,
+      rule.approved.map({ $0 == isApproved }) ?? true, Self.fits(rule.tools, tool.name),
+      Self.fits(rule.sensitivities, tool.sensitivity), Self.fits(rule.actors, moment.run.actorId),
+      Self.fits(rule.tenants, moment.run.tenantId), Self.fits(rule.routes, moment.run.route)
+    else { return .no }
+    func holds(_ condition: Condition, _ answer: PolicyAnswer) -> Bool {
+      if answer == .unknown { unknown.append(condition) }
+      return answer != .no
+    }
+    if let attributes = rule.attributes,
+      !holds(.attributes, PolicyAnswer(attributes.matches(.object(moment.run.attributes))))
+    {
+      return .no
+    }
+    for condition in rule.remaining
+    where !holds(.remaining, moment.answer(condition)) { return .no }
+    if let input = rule.input, !holds(.input, fits(input)) { return .no }
+    for condition in rule.calls
+    where !holds(.calls, past(condition, .executed)) { return .no }
+    for condition in rule.proposals
+    where !holds(.proposals, past(condition, .proposed)) { return .no }
+    for condition in rule.after
+    where !holds(.after, past(condition, .begun)) { return .no }
+    for condition in rule.notAfter
+    where !holds(.notAfter, !past(condition, .begun)) { return .no }
+    return unknown.isEmpty ? .yes : .unknown
+  }
+
+  private static func fits(_ globs: [Glob]?, _ text: String?) -> Bool {
+    guard let globs else { return true }
+    guard let text else { return false }
+    return globs.contains { $0.matches(text) }
+  }
+
+  private func fits(_ input: Matcher) -> PolicyAnswer {
+    let history = moment.history
+    return PolicyAnswer(input.matches(call.input, from: { history.values(of: $0) }))
+  }
+
+  private func past(
+    _ condition: Policy.PastCalls, _ scope: PolicyHistory.Scope
+  ) -> PolicyAnswer {
+    moment.history.holds(condition, scope, for: call, at: moment.t)
+  }
+
+  /// What of the moment a verdict records: of the approvals only whether they cover this call, of the
+  /// limits those that rules look at, and which conditions of the rule that decided could not be known.
+  func recorded(_ resources: Set<Policy.Resource>, unknown: [Condition]) -> JSONObject {
+    var remaining: JSONObject = [:]
+    remaining["maxToolCalls"] = moment.remainingToolCalls.map { JSONValue($0) }
+    if resources.contains(.tokens) {
+      remaining["maxTokens"] = moment.remainingTokens.map { JSONValue($0) }
+    }
+    if resources.contains(.cost), case .left(let money)? = moment.remainingCost {
+      remaining["maxCost"] = JSONValue(money)
+    }
+    if resources.contains(.seconds) {
+      remaining["timeoutSeconds"] = moment.remainingSeconds.map { JSONValue($0) }
+    }
+    var object: JSONObject = [
+      "approvedActionIds": isApproved ? [.string(call.actionId)] : []
+    ]
+    object["remainingSteps"] = moment.remainingSteps.map { JSONValue($0) }
+    if !remaining.isEmpty { object["remaining"] = .object(remaining) }
+    if !unknown.isEmpty {
+      let names = Condition.allCases.filter(unknown.contains).map(\.rawValue)
+      object["notKnown"] = JSONValue(names)
+    }
+    return object
+  }
+}
+
+extension PolicyGate.Moment {
+  fileprivate func answer(_ condition: Policy.Remaining) -> PolicyAnswer {
+    let amount: JSONValue?
+    switch condition.resource {
+    case .steps: amount = remainingSteps.map { JSONValue($0) }
+    case .calls: amount = remainingToolCalls.map { JSONValue($0) }
+    case .tokens: amount = remainingTokens.map { JSONValue($0) }
+    case .cost:
+      switch remainingCost {
+      case .unknown?: return .unknown
+      case .left(let money)?: amount = JSONValue(money)
+      case nil: amount = nil
+      }
+    case .seconds: amount = remainingSeconds.map { JSONValue($0) }
+    }
+    return PolicyAnswer(condition.amount.matches(amount))
+  }
+}

@@ -1,0 +1,108 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import TraceReporting
+
+/// Says what a policy does, without a run.
+struct PolicyCheckVerb: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    commandName: "check",
+    abstract:
+      "Find rules that never decide and rules of which order alone decides; show what each tool gets.",
+    discussion: """
+      FILE is a policy file or an agent file. What is found is a warning: exits with 0, with 2 where a \
+      file has errors.
+      """)
+
+  @Argument(help: "A policy file, or an agent file whose policy is meant.")
+  var file: String
+
+  @Option(help: "The agent file whose tools the policy is for; FILE's own where that is an agent.")
+  var agent: String?
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func run() throws {
+    let loaded = PolicySubject.load(file, agent: agent)
+    guard let subject = loaded.value else {
+      Diagnostics.print(loaded.diagnostics)
+      throw ExitCode(2)
+    }
+    let check = PolicyCheck(subject.policy, tools: subject.tools)
+    let contradictions = check.contradictions()
+    if json {
+      var object = check.json(contradictions)
+      object["file"] = .string(file)
+      object["diagnostics"] = .array(loaded.diagnostics.map { .string($0.description) })
+      return Output.json(.object(object))
+    }
+    // What the report says better is not said twice.
+    let told = check.unreachable.map(\.message)
+    Diagnostics.print(loaded.diagnostics.filter { !told.contains($0.message) })
+    Output.lines(
+      PolicyCheckReport(painter: Screen.painter, width: Screen.width)
+        .lines(for: check, contradictions, namesGlobs: agent != nil))
+  }
+}
+
+/// What was found of a policy, for a terminal.
+private struct PolicyCheckReport {
+  let painter: Painter
+  let width: Int
+
+  /// - Parameter namesGlobs: false where the agent file has said already which globs fit no tool.
+  func lines(
+    for check: PolicyCheck, _ contradictions: [PolicyCheck.Contradiction], namesGlobs: Bool
+  ) -> [String] {
+    var lines = check.unreachable.map { warning($0.message) }
+    lines += (namesGlobs ? check.unusedGlobs : []).map { glob in
+      warning(
+        "the rule “\(glob.rule)” names “\(glob.glob)”, which fits no tool of the agent"
+          + (glob.nearest.map { "; did you mean “\($0)”?" } ?? ""))
+    }
+    if lines.isEmpty { lines.append(painter.paint("every rule can decide", .good)) }
+    for found in contradictions {
+      let text =
+        "only order decides between “\(found.first)” (\(Self.word(found.firstVerdict))) and "
+        + "“\(found.second)” (\(Self.word(found.secondVerdict))), for example about"
+      // Where the stricter rule stands first, nothing is allowed by mistake.
+      lines.append(found.isStricterFirst ? "note: " + Visible.line(text) : warning(text))
+      lines.append(Visible.line("  " + CanonicalJSON.string(.object(found.example), form: .plain)))
+    }
+    let table = self.table(check.tools)
+    return table.isEmpty ? lines : lines + [""] + table
+  }
+
+  private func warning(_ text: String) -> String {
+    painter.paint("warning", .warning) + ": " + Visible.line(text)
+  }
+
+  private func table(_ tools: [PolicyCheck.ToolRow]) -> [String] {
+    var table = TextTable(headings: ["TOOL", "EFFECT", "VERDICT", "RULE", "WHEN"], keepsLast: true)
+    for row in tools {
+      var isFirst = true
+      func append(_ verdict: VerdictStatus, _ rule: String, _ conditions: String) {
+        table.append([
+          isFirst ? row.tool.name : "", isFirst ? row.tool.sideEffect.rawValue : "",
+          Self.word(verdict), rule, conditions,
+        ])
+        isFirst = false
+      }
+      for rule in row.rules {
+        append(rule.verdict, rule.rule, rule.conditions.joined(separator: "; "))
+      }
+      if let otherwise = row.otherwise { append(otherwise, "–", row.rules.isEmpty ? "" : "else") }
+    }
+    return table.lines(painter: painter, width: width)
+  }
+
+  private static func word(_ status: VerdictStatus) -> String {
+    switch status {
+    case .allow: "allow"
+    case .deny: "deny"
+    case .approvalRequired: "ask"
+    }
+  }
+}
