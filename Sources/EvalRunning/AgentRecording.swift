@@ -70,14 +70,17 @@ extension AgentRecording {
   ///
   /// - Parameters:
   ///   - willRecord: Told the log's path before the first event.
+  ///   - report: Told what no log holds, as it happens, from any task.
   ///   - observe: Called with each event once it is kept.
   /// - Throws: `LogError` where the log cannot be written: the run has stopped then, and what was
   ///   acknowledged is readable. How badly the run itself went is in the state.
   public init(
     of agent: AgentDefinition, _ request: Request, on boundary: any Boundary,
-    willRecord: (String) -> Void = { _ in }, observe: @escaping (Event) -> Void = { _ in }
+    willRecord: (String) -> Void = { _ in },
+    report: @escaping @Sendable (RunProgress) -> Void = { _ in },
+    observe: @escaping (Event) -> Void = { _ in }
   ) async throws {
-    let runtime = try Runtime(agent: agent, boundary: boundary)
+    let runtime = try Runtime(agent: agent, boundary: boundary, report: report)
     var start = Runtime.Start(
       goal: request.goal, runId: boundary.makeRunID(), seed: request.seed)
     start.caseId = request.caseId

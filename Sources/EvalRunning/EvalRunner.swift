@@ -24,6 +24,8 @@ public struct EvalRunner: Sendable {
     public var outlinesRuns = false
     /// Where runs that are made now are recorded.
     public var files: RunFiles
+    /// Told what a run that is made now is at, by the id of its case; from any task.
+    public var observeLive: @Sendable (String, RunUpdate) -> Void = { _, _ in }
     /// Starts the programs that judge along; `nil` where none may be started.
     public var runProgram: ProgramRunner?
     /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
@@ -230,7 +232,11 @@ public struct EvalRunner: Sendable {
     var request = AgentRecording.Request(
       goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
     request.tags = evalCase.tags
-    return try await AgentRecording(of: agent, request, on: makeBoundary(agent, conditions)).log
+    let (caseId, tell) = (evalCase.caseId, options.observeLive)
+    return try await AgentRecording(
+      of: agent, request, on: makeBoundary(agent, conditions),
+      report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
+    ).log
   }
 }
 

@@ -21,7 +21,7 @@ public struct RunPast: Sendable {
   public init(for agent: AgentDefinition) { record = RunRecord(for: agent) }
 
   /// Nothing has happened yet, and nobody watches: for looking at a run that is not to go on.
-  public init() { record = RunRecord(runGuard: nil) }
+  public init() { record = RunRecord() }
 
   /// Takes in the next event of the run, in log order.
   ///
@@ -54,6 +54,9 @@ struct RunRecord: Sendable {
     runGuard = agent.runGuard
     policyHistory = PolicyHistory(for: agent.policy)
   }
+
+  /// Of a run that nobody watches or rules on.
+  init() { policyHistory = PolicyHistory(for: Policy()) }
 
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { events[seq] }

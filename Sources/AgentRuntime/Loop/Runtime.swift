@@ -10,18 +10,36 @@ public struct Runtime {
   private let registry: ToolRegistry
   private let boundary: any Boundary
   private let redactor: Redactor
+  private let listeners = RunListeners()
 
-  /// - Parameter redactor: what withholds secrets from the run; one made of the agent's settings and
-  ///   the boundary's secrets where it is left out.
+  /// - Parameters:
+  ///   - redactor: what withholds secrets from the run; one made of the agent's settings and the
+  ///     boundary's secrets where it is left out.
+  ///   - report: told what no log holds, from any task; see ``events`` for the same as a sequence.
   /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used.
-  public init(agent: AgentDefinition, boundary: any Boundary, redactor: Redactor? = nil) throws {
+  public init(
+    agent: AgentDefinition, boundary: any Boundary, redactor: Redactor? = nil,
+    report: @escaping @Sendable (RunProgress) -> Void = { _ in }
+  ) throws {
     let redactor = redactor ?? Redactor(agent.redaction, boundary.secrets)
     self.redactor = redactor
     self.agent = agent.redacted(by: redactor)
     // Inputs are held against what the agent file says.
     registry = try ToolRegistry(agent.tools)
-    self.boundary = RedactingBoundary(base: boundary, redactor: redactor)
+    let listeners = listeners
+    self.boundary = RedactingBoundary(
+      base: boundary, redactor: redactor,
+      tell: { progress in
+        report(progress)
+        listeners.tell(.progress(progress))
+      })
   }
+
+  /// What runs of this runtime tell while they go on: from the moment this is asked for until the run
+  /// ends or pauses. Each time it is asked for it is another row of all of it.
+  ///
+  /// A row waits in memory for whoever reads it, and holds no run up.
+  public var events: AsyncStream<RunUpdate> { listeners.listen() }
 
   /// What a run is started with.
   public struct Start: Sendable {
@@ -58,9 +76,10 @@ public struct Runtime {
     _ start: Start, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
+    defer { listeners.finish() }
     let recorder = Recorder(
       runId: start.runId, after: RunPast(for: agent), sink: sink, clock: boundary.clock,
-      observe: observe)
+      observe: observing(observe))
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder,
       continuation: continuation)
@@ -87,13 +106,25 @@ public struct Runtime {
     from past: RunPast, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
+    defer { listeners.finish() }
     let recorder = Recorder(
-      runId: past.state.runId, after: past, sink: sink, clock: boundary.clock, observe: observe)
+      runId: past.state.runId, after: past, sink: sink, clock: boundary.clock,
+      observe: observing(observe))
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder,
       continuation: continuation, breachAtDecision: past.breachAtDecision)
     try await loop.goOn(from: past.progress)
     return loop.state
+  }
+}
+
+extension Runtime {
+  /// Listeners are told of an event behind whoever observes it.
+  private func observing(_ observe: @escaping (Event) -> Void) -> (Event) -> Void {
+    { event in
+      observe(event)
+      listeners.tell(.event(event))
+    }
   }
 }
 

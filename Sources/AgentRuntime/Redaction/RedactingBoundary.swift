@@ -5,6 +5,8 @@ import AgentTrace
 struct RedactingBoundary: Boundary {
   let base: any Boundary
   let redactor: Redactor
+  /// Told what is said before an answer is there.
+  let tell: @Sendable (RunProgress) -> Void
 
   var clock: any RunClock { base.clock }
   var cancellation: Cancellation { base.cancellation }
@@ -14,7 +16,9 @@ struct RedactingBoundary: Boundary {
   func makeRunID() -> String { base.makeRunID() }
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
-    var answer = await base.reply(to: request)
+    let channel = ProgressChannel(.model(step: request.step), redactor, tell: tell)
+    var answer = await RunProgress.$channel.withValue(channel) { await base.reply(to: request) }
+    channel.finish()
     answer.reply = answer.reply.map(redactor.redacted(reply:))
     answer.error = answer.error.map { redactor.redacted($0) }
     answer.finishReason = answer.finishReason.map { redactor.redacted($0) }
@@ -29,7 +33,10 @@ struct RedactingBoundary: Boundary {
       return .cutOff(request, reason: Redactor.goneReason(missing), afterMicroseconds: 0)
     }
     plain.input = input
-    var answer = await base.run(plain)
+    let channel = ProgressChannel(.tool(callId: request.callId), redactor, tell: tell)
+    let asked = plain
+    var answer = await RunProgress.$channel.withValue(channel) { await base.run(asked) }
+    channel.finish()
     switch answer.result {
     case .ok(let data):
       answer.result = .ok(data: redactor.redacted(data, .result, of: request.tool.name))

@@ -96,6 +96,10 @@ public struct ScriptedModel: Model {
     for choice in turn.choices {
       if let condition = choice.condition, !condition.match(view).isMatch { continue }
       var answer: ModelAnswer
+      defer {
+        // A model that writes its text as it goes is told of in the same way.
+        if let text = answer.reply?["text"]?.stringValue { RunProgress.report(text) }
+      }
       switch choice.answer {
       case .unreachable(let error): answer = ModelAnswer(error: error)
       case .reply(let reply): answer = ModelAnswer(reply: Template.fill(reply, from: view))

@@ -25,6 +25,8 @@ public struct RunResumption: Sendable {
     public var logOptions: LogWriter.Options
     /// Makes the clock, from the microseconds of active run time that have passed.
     public var clock: @Sendable (Int) -> any RunClock
+    /// Told what no log holds, as it happens, from any task.
+    public var report: @Sendable (RunProgress) -> Void = { _ in }
     /// Makes whoever answers.
     public var boundary: @Sendable (AgentDefinition, any RunClock) -> any Boundary
 
@@ -75,7 +77,11 @@ extension RunResumption {
     let changes = run.changes(to: agent)
     if !run.isOver, !request.acceptsChanges, let change = changes.first { throw change }
     let clock = request.clock(run.t + Self.tick)
-    let runtime = try Runtime(agent: agent, boundary: request.boundary(agent, clock))
+    let boundary = request.boundary(agent, clock)
+    let redactor = try Redactor(
+      recalling: request.log, of: agent, boundary.secrets, values: .needed)
+    let runtime = try Runtime(
+      agent: agent, boundary: boundary, redactor: redactor, report: request.report)
     let (writer, reopened) = try LogWriter.reopening(request.log, options: request.logOptions)
     guard reopened.nextSeq == run.past.nextSeq else {
       _ = try writer.close()

@@ -22,6 +22,7 @@ extension WaitingRun {
   ///   - name: the call's id, or the name of a tool of which one call waits.
   ///   - by: who says it.
   ///   - reason: why; `nil` where nothing is said.
+  ///   - secrets: what is withheld from what they say, beside credentials.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
   /// - Throws: ``ResumeError`` where nothing of the kind waits, `LogError` where another writer holds
@@ -29,27 +30,28 @@ extension WaitingRun {
   @discardableResult
   public func record(
     _ word: SpokenWord, about name: String, by: String, reason: String? = nil,
-    options: LogWriter.Options = .init(), at moment: (Int) -> Moment
+    secrets: RunSecrets = RunSecrets(), options: LogWriter.Options = .init(),
+    at moment: (Int) -> Moment
   ) throws -> Event {
     let call = try call(name, word).call
     if case .happened(let data) = word { try check(data) }
     try check(.string(reason ?? ""))
-    return try write(payload(of: word, call, by, reason), options, at: moment)
+    return try write(payload(of: word, call, by, reason), secrets, options, at: moment)
   }
 
   /// Writes what a person answers to the run's question behind its stop, and closes the log again.
   ///
-  /// - Throws: as ``record(_:about:by:reason:options:at:)``.
+  /// - Throws: as ``record(_:about:by:reason:secrets:options:at:)``.
   @discardableResult
   public func record(
-    answer text: String, by: String, options: LogWriter.Options = .init(),
-    at moment: (Int) -> Moment
+    answer text: String, by: String, secrets: RunSecrets = RunSecrets(),
+    options: LogWriter.Options = .init(), at moment: (Int) -> Moment
   ) throws -> Event {
     try checkStandsStill()
     guard question != nil else { throw error(.noQuestion(waiting: calls)) }
     try check(.string(text))
     let reply = HumanReplied(text: .string(text), by: by, replyTo: past.progress.decisionSeq)
-    return try write(.humanReplied(reply), options, at: moment)
+    return try write(.humanReplied(reply), secrets, options, at: moment)
   }
 
   private func payload(
@@ -132,8 +134,12 @@ extension WaitingRun {
   // MARK: Writing
 
   private func write(
-    _ payload: EventPayload, _ options: LogWriter.Options, at moment: (Int) -> Moment
+    _ payload: EventPayload, _ secrets: RunSecrets, _ options: LogWriter.Options,
+    at moment: (Int) -> Moment
   ) throws -> Event {
+    // The agent's own rules are not known here, only what is a credential for everyone.
+    let redactor = Redactor(RedactionSettings(), secrets)
+    let data = redactor.redacted(.object(payload.encoded)).objectValue ?? payload.encoded
     let (writer, reopened) = try LogWriter.reopening(path, options: options)
     guard reopened.nextSeq == past.nextSeq else {
       _ = try writer.close()
@@ -141,7 +147,7 @@ extension WaitingRun {
     }
     let event = Event(
       seq: past.nextSeq, step: past.progress.step, type: payload.type, runId: past.state.runId,
-      time: moment(t).time, t: t, data: payload.encoded)
+      time: moment(t).time, t: t, data: data)
     try writer.append(event, isEffectAhead: true)
     _ = try writer.close()
     return event

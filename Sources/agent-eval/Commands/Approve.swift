@@ -65,7 +65,8 @@ struct Approve: ParsableCommand {
     default: word = .granted
     }
     let event = try WaitingRun(path: log).record(
-      word, about: call, by: by, reason: reason, at: Spoken.moment(isFixed: fixedClock))
+      word, about: call, by: by, reason: reason, secrets: .inEnvironment,
+      at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
   }
 
@@ -102,7 +103,7 @@ struct AnswerVerb: ParsableCommand {
 
   func run() throws {
     let event = try WaitingRun(path: log).record(
-      answer: text, by: by, at: Spoken.moment(isFixed: fixedClock))
+      answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
   }
 }

@@ -105,7 +105,7 @@ struct Fork: AsyncParsableCommand {
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     let fork = try await RunFork(
       request, observeShared: { _ = timeline.lines(for: $0) },
-      observe: { event in if !json { Output.lines(timeline.lines(for: event)) } })
+      observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })
     try report(fork)
   }
 

@@ -70,8 +70,8 @@ struct Record: AsyncParsableCommand {
       logOptions: .init(durability: durability))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     let recording = try await AgentRecording(
-      of: definition, request, on: boundary,
-      observe: { event in if !json { Output.lines(timeline.lines(for: event)) } })
+      of: definition, request, on: boundary, report: LiveView.show,
+      observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })
     report(recording)
     if !recording.isSuccess { throw ExitCode(1) }
   }

@@ -49,7 +49,7 @@ struct Resume: AsyncParsableCommand {
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     let isFixed = fixedClock
-    let request = RunResumption.Request(
+    var request = RunResumption.Request(
       log: log, agent: definition, acceptsChanges: acceptChanges,
       logOptions: .init(durability: durability),
       clock: { elapsed -> any RunClock in
@@ -60,10 +60,11 @@ struct Resume: AsyncParsableCommand {
         LiveBoundary.make(
           for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
       })
+    request.report = LiveView.show
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     let resumption = try await RunResumption(
       request, observePast: { _ = timeline.lines(for: $0) },
-      observe: { event in if !json { Output.lines(timeline.lines(for: event)) } })
+      observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })
     if resumption.newEvents == 0 {
       Output.error("note: the run had ended, and its log was left open; it is closed now.")
     }

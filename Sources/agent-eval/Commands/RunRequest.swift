@@ -123,6 +123,7 @@ struct RunRequest: Hashable {
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
+    if live { options.observeLive = { LiveView.show($1, of: $0) } }
     options.outlinesRuns = baselines.against != nil
     if exec {
       options.runProgram = { program, input in

@@ -1,0 +1,105 @@
+import AgentRuntime
+import AgentTrace
+import Synchronization
+import TestSupport
+import Testing
+
+@Suite("Live events of a run")
+struct RunUpdateTests {
+  /// A model that writes its reply in parts.
+  private struct Writer: Model {
+    var parts: [String]
+
+    func reply(to request: ModelRequest) async -> ModelAnswer {
+      for part in parts { RunProgress.report(part) }
+      return ModelAnswer(reply: ["text": .string(parts.joined())])
+    }
+  }
+
+  private static func run(_ model: some Model) async throws -> (events: [Event], told: [RunUpdate])
+  {
+    let agent = AgentDefinition.replying(answer("unused"), tools: [])
+    let boundary = AssembledBoundary(
+      clock: FixedClock(), identifiers: SeededRunIDs(seed: 1), model: model, tools: [:], person: nil
+    )
+    let runtime = try Runtime(agent: agent, boundary: boundary)
+    let sink = InMemoryEventSink()
+    let updates = runtime.events
+    let listener = Task {
+      var told: [RunUpdate] = []
+      for await update in updates { told.append(update) }
+      return told
+    }
+    _ = try await runtime.run(.init(goal: "write", runId: boundary.makeRunID()), into: sink)
+    return (sink.events, await listener.value)
+  }
+
+  @Test("a listener gets every event in order and its end, and progress before what it is part of")
+  func order() async throws {
+    let (events, told) = try await Self.run(Writer(parts: ["one\ntw", "o\nthree"]))
+    #expect(told.compactMap { if case .event(let event) = $0 { event } else { nil } } == events)
+    let texts = told.map { update in
+      switch update {
+      case .event(let event): event.type.rawValue
+      case .progress(let progress): progress.text
+      }
+    }
+    #expect(
+      texts == [
+        "run_started", "context_built", "one", "two", "three", "model_result", "decision", "stop",
+      ])
+    #expect(
+      events.allSatisfy { !String(decoding: $0.encodedLine(), as: UTF8.self).contains("progress") })
+  }
+
+  @Test(
+    "each listener gets all of it, one that comes later the rest, and one that goes away holds nothing up"
+  )
+  func listeners() async throws {
+    let agent = AgentDefinition.replying(calls("look 1", "look 2"), answer("done"))
+    let boundary = AssembledBoundary(
+      for: agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 1))
+    let runtime = try Runtime(agent: agent, boundary: boundary)
+    let (first, second, gone) = (runtime.events, runtime.events, runtime.events)
+    Task { for await _ in gone { break } }
+    let late = Mutex<AsyncStream<RunUpdate>?>(nil)
+    let sink = InMemoryEventSink()
+    _ = try await runtime.run(
+      .init(goal: "look", runId: "r"), into: sink,
+      observe: { event in
+        if event.type == .decision, event.step == 2 { late.withLock { $0 = runtime.events } }
+      })
+    func events(_ stream: AsyncStream<RunUpdate>) async -> [Int] {
+      var seqs: [Int] = []
+      for await case .event(let event) in stream { seqs.append(event.seq) }
+      return seqs
+    }
+    #expect(await events(first) == sink.events.map(\.seq))
+    #expect(await events(second) == sink.events.map(\.seq))
+    let rest = try #require(late.withLock { $0 })
+    let seqs = await events(rest)
+    #expect(seqs == sink.events.map(\.seq).suffix(seqs.count) && !seqs.isEmpty)
+  }
+
+  @Test("a secret is in no progress, wherever its parts are cut")
+  func secrets() async throws {
+    var generator = Seeded(seed: 2)
+    for form in 0..<TestRun.count(60, long: 2_000) {
+      let (secret, said) = SeededSecret.make(form, &generator)
+      let text = Array("First line\nthen \(said) and\nmore\n")
+      var parts: [String] = []
+      var start = 0
+      while start < text.count {
+        let end = min(text.count, start + Int.random(in: 1...9, using: &generator))
+        parts.append(String(text[start..<end]))
+        start = end
+      }
+      let (_, told) = try await Self.run(Writer(parts: parts))
+      let progress = told.compactMap { update -> String? in
+        if case .progress(let progress) = update { progress.text } else { nil }
+      }
+      #expect(progress.first == "First line" && progress.last == "more")
+      #expect(!progress.joined(separator: "\n").contains(secret), "\(said)")
+    }
+  }
+}
