@@ -32,6 +32,8 @@ let package = Package(
     .library(name: "AgentRuntime", targets: ["AgentRuntime"]),
     .library(name: "TraceStorage", targets: ["TraceStorage"]),
     .library(name: "TraceReplaying", targets: ["TraceReplaying"]),
+    .library(name: "LiveBoundary", targets: ["LiveBoundary"]),
+    .library(name: "AgentTesting", targets: ["AgentTesting", "AgentRuntime", "AgentTrace"]),
     // For Fuzzing/, a package of its own.
     .library(name: "TraceMatching", targets: ["TraceMatching"]),
     .library(name: "TraceJudging", targets: ["TraceJudging"]),
@@ -57,6 +59,8 @@ let package = Package(
       name: "TraceJudging", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
     .target(
       name: "AgentRuntime", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
+    .target(
+      name: "AgentTesting", dependencies: ["AgentTrace", "AgentRuntime"], swiftSettings: library),
     .target(
       name: "LiveBoundary",
       dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage],
@@ -127,6 +131,9 @@ let package = Package(
     .testTarget(
       name: "AgentRuntimeTests",
       dependencies: ["AgentTrace", "TraceMatching", "AgentRuntime", "TestSupport"],
+      swiftSettings: strict),
+    .testTarget(
+      name: "AgentTestingTests", dependencies: ["AgentTrace", "AgentRuntime", "AgentTesting"],
       swiftSettings: strict),
     .testTarget(
       name: "LiveBoundaryTests",

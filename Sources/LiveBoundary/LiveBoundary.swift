@@ -8,19 +8,21 @@ public enum LiveBoundary {
   /// The boundary of one agent.
   ///
   /// - Parameters:
-  ///   - clock: ``SystemClock``, or a fixed one for runs that must give the same bytes each time.
+  ///   - clock: ``SystemClock`` where it is left out, or a fixed one for runs that must give the same bytes each time.
   ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
   public static func make(
-    for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
-    cancellation: Cancellation
+    for agent: AgentDefinition, clock: (any RunClock)? = nil,
+    identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation()
   ) -> any Boundary {
-    AssembledBoundary(
-      for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      secrets: .inEnvironment,
-      raise: { await SignalListener.raise($0, awaiting: cancellation) },
-      makeTool: { command in
-        CommandTool(
-          command, folder: agent.folder, clock: clock, cancellation: cancellation)
-      })
+    let clock = clock ?? SystemClock(cancellation: cancellation)
+    return
+      AssembledBoundary(
+        for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
+        secrets: .inEnvironment,
+        raise: { await SignalListener.raise($0, awaiting: cancellation) },
+        makeTool: { command in
+          CommandTool(
+            command, folder: agent.folder, clock: clock, cancellation: cancellation)
+        })
   }
 }

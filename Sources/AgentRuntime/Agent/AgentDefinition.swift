@@ -80,6 +80,8 @@ public struct ModelDefinition: Sendable {
   public enum Implementation: Sendable {
     /// A script of decisions; see ``ScriptedModel``.
     case scripted(ModelScript)
+    /// A model made in Swift; no agent file says it.
+    case own(any Model)
   }
 
   /// Who serves it, for example `scripted`.
@@ -90,7 +92,7 @@ public struct ModelDefinition: Sendable {
   public var implementation: Implementation
 
   /// Nothing is checked.
-  public init(provider: String, name: String, implementation: Implementation) {
+  public init(provider: String = "own", name: String, implementation: Implementation) {
     self.provider = provider
     self.name = name
     self.implementation = implementation
@@ -115,6 +117,13 @@ public struct ToolRegistration: Sendable {
     case scripted(ScriptedTool)
     /// A process: the input as JSON on its standard input, the result as JSON on its standard output.
     case command(CommandDefinition)
+    /// A tool made in Swift; no agent file says it.
+    case own(any Tool)
+
+    /// A tool that is a closure.
+    public static func own(
+      _ body: @escaping @Sendable (ToolRequest) async -> ToolAnswer
+    ) -> Implementation { .own(ClosureTool(body: body)) }
   }
 
   /// What the model, the policy and the log are told of the tool.
@@ -144,6 +153,13 @@ public struct ToolRegistration: Sendable {
   public var mayRetry: Bool {
     onError == .retry && (definition.sideEffect == .read || definition.idempotent)
   }
+}
+
+/// A tool that is a closure.
+private struct ClosureTool: Tool {
+  let body: @Sendable (ToolRequest) async -> ToolAnswer
+
+  func run(_ request: ToolRequest) async -> ToolAnswer { await body(request) }
 }
 
 /// A program that serves as a tool. Started without a shell.

@@ -63,12 +63,14 @@ extension AssembledBoundary {
       case .scripted(let script):
         tools[registration.definition.name] = ScriptedToolRunner(
           script, wait: { await clock.wait(microseconds: $0) }, raise: raise)
+      case .own(let tool): tools[registration.definition.name] = tool
       case .command(let command): tools[registration.definition.name] = makeTool(command)
       }
     }
     let model: any Model =
       switch agent.model.implementation {
       case .scripted(let script): ScriptedModel(script)
+      case .own(let model): model
       }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,

@@ -89,6 +89,16 @@ public struct Runtime {
     return loop.state
   }
 
+  /// Runs the agent towards a goal, with an identifier of the boundary's.
+  ///
+  /// - Returns: the last state.
+  /// - Throws: only what the sink throws.
+  public func run(
+    goal: JSONValue, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
+  ) async throws -> AgentState {
+    try await run(Start(goal: goal, runId: boundary.makeRunID()), into: sink, observe: observe)
+  }
+
   /// Goes on with a run behind its last event, to its end or to a pause.
   ///
   /// What is recorded is never made again: replies are not asked for twice, verdicts stand, calls with
