@@ -18,9 +18,14 @@ public enum LiveBoundary {
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
       secrets: .inEnvironment,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
-      makeTool: { command in
-        CommandTool(
-          command, folder: agent.folder, clock: clock, cancellation: cancellation)
+      makeTool: { tool in
+        switch tool.implementation {
+        case .scripted, .tool: nil
+        case .command(let command):
+          CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
+        case .code(let code):
+          CodeTool(code, folder: agent.folder, clock: clock, cancellation: cancellation)
+        }
       })
   }
 }

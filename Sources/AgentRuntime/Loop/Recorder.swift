@@ -53,6 +53,9 @@ struct Recorder {
   /// How often a model was called for a purpose, failed tries too.
   func modelCalls(for purpose: ModelPurpose) -> Int { record.modelCalls(for: purpose) }
 
+  /// The circuit breakers of the agent's tools.
+  var breakers: BreakerRecord { record.breakers }
+
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { record.event(at: seq) }
 }

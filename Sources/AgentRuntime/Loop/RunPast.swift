@@ -18,7 +18,7 @@ public struct RunPast: Sendable {
   /// Nothing has happened yet.
   ///
   /// - Parameter agent: the agent that is to go on. Its guard watches what is taken in here too.
-  public init(for agent: AgentDefinition) { record = RunRecord(runGuard: agent.runGuard) }
+  public init(for agent: AgentDefinition) { record = RunRecord(of: agent) }
 
   /// Takes in the next event of the run, in log order.
   ///
@@ -45,7 +45,13 @@ struct RunRecord: Sendable {
   private var keptSeqs: [Int] = []
   private var modelCalls: [ModelPurpose: Int] = [:]
 
-  init(runGuard: (any RunGuard)?) { self.runGuard = runGuard }
+  /// The circuit breakers of the agent's tools.
+  private(set) var breakers: BreakerRecord
+
+  init(of agent: AgentDefinition) {
+    runGuard = agent.runGuard
+    breakers = BreakerRecord(tools: agent.tools)
+  }
 
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { events[seq] }
@@ -61,6 +67,7 @@ struct RunRecord: Sendable {
     {
       modelCalls[purpose, default: 0] += 1
     }
+    breakers.take(event)
     keep(event, state)
   }
 

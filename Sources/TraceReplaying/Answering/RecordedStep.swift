@@ -127,9 +127,11 @@ extension RecordedStep {
     let began = RecordedTime.clamped(events[starts[position]].t)
     func elapsed(to event: Event) -> Int { max(0, RecordedTime.clamped(event.t) - began) }
     if starts.indices.contains(position + 1) {
-      return ToolAnswer(
+      var answer = ToolAnswer(
         result: .error("an earlier attempt failed; the log does not hold why"),
         elapsedMicroseconds: elapsed(to: events[starts[position + 1]]))
+      answer.wasTriedAgain = true
+      return answer
     }
     guard let index = results[callId],
       let payload = try? ToolResultPayload(decoding: events[index].data)
