@@ -15,9 +15,9 @@ struct Greeter: Model {
 
 let weather = ToolRegistration(
   definition: ToolDefinition(name: "weather", sideEffect: .read),
-  implementation: .own { _ in ToolAnswer(result: .ok(data: ["celsius": -4])) })
+  implementation: .tool(ClosureTool { _ in ["celsius": -4] }))
 let agent = AgentDefinition(
-  name: "greeter", model: ModelDefinition(name: "greeter-1", implementation: .own(Greeter())),
+  name: "greeter", model: ModelDefinition(name: "greeter-1", implementation: .model(Greeter())),
   tools: [weather],
   policy: Policy(rules: [.init(id: "look", sideEffects: [.read], verdict: .allow)]))
 

@@ -15,14 +15,18 @@ public enum LiveBoundary {
     identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation()
   ) -> any Boundary {
     let clock = clock ?? SystemClock(cancellation: cancellation)
-    return
-      AssembledBoundary(
-        for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-        secrets: .inEnvironment,
-        raise: { await SignalListener.raise($0, awaiting: cancellation) },
-        makeTool: { command in
-          CommandTool(
-            command, folder: agent.folder, clock: clock, cancellation: cancellation)
-        })
+    return AssembledBoundary(
+      for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
+      secrets: .inEnvironment,
+      raise: { await SignalListener.raise($0, awaiting: cancellation) },
+      makeTool: { tool in
+        switch tool.implementation {
+        case .scripted, .tool: nil
+        case .command(let command):
+          CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
+        case .code(let code):
+          CodeTool(code, folder: agent.folder, clock: clock, cancellation: cancellation)
+        }
+      })
   }
 }

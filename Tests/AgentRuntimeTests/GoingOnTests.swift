@@ -14,7 +14,16 @@ struct GoingOnTests {
     for seed in 0..<UInt64(TestRun.count(120, long: 10_000)) {
       let agent = try RandomAgent.make(seed: seed)
       let whole = try await agent.run().events
-      for event in whole { seen.insert(event.type.rawValue) }
+      for event in whole {
+        seen.insert(event.type.rawValue)
+        if event.type == .breakerChanged { seen.insert(event.data["state"]?.stringValue ?? "") }
+        if event.data["attempt"] == 4 { seen.insert("attempt 4") }
+        let reason = event.data["reason"]?.stringValue ?? ""
+        for start in ["breaker open", "result of", "limit: "]
+        where reason.hasPrefix(start) {
+          seen.insert(start)
+        }
+      }
       seen.insert(whole.last?.data["reason"]?.stringValue ?? "none")
       seen.insert(whole.last?.data["detail"]?.stringValue ?? "none")
       for index in whole.indices {
@@ -31,13 +40,24 @@ struct GoingOnTests {
     #expect(boundaries > 1_500)
     let expected =
       EventType.known.filter {
-        ![.toolsListed, .memoryWritten, .breakerChanged, .runResumed].contains($0)
+        ![.toolsListed, .memoryWritten, .runResumed].contains($0)
       }.map(\.rawValue) + StopReason.names
       + [
         "max_steps", "max_tool_calls", "max_tokens", "max_cost", "timeout", "max_denials", "human",
-        "rule:no wiping", "rule:guard:steps", "rule:guard:decision",
+        "rule:no wiping", "rule:guard:steps", "rule:guard:decision", "open", "half_open", "closed",
+        "attempt 4", "breaker open", "result of", "limit: ",
       ]
     #expect(expected.filter { !seen.contains($0) } == [])
+  }
+
+  @Test("a breaker that opened, or lets one call through, is the same after any event")
+  func breaker() async throws {
+    let agent = try ExecutorTests.agentWithBreaker()
+    let whole = try await agent.run().events
+    for index in whole.indices {
+      let rest = try await agent.goOn(from: whole[...index])
+      #expect(rest.firstDifference(from: whole[(index + 1)...]) == nil, "event \(index)")
+    }
   }
 
   @Test("what a run does next follows from the events of its step, at each of them")

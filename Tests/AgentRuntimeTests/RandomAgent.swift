@@ -28,6 +28,14 @@ struct RandomAgent {
     agent.failures = FailureSettings(
       invalidDecisionRetries: number(0...2), modelRetries: number(0...2), maxDenials: number(1...4),
       maxToolErrors: number(1...4))
+    if chance(25) {
+      // Long enough to see what breakers do.
+      agent.failures.maxToolErrors = 20
+      agent.policy = Policy(rules: [.init(id: "free", verdict: .allow)])
+      for index in agent.tools.indices where agent.tools[index].onError == .stop {
+        agent.tools[index].onError = .continue
+      }
+    }
     agent.parallelCalls = number(1...4)
     agent.context = ContextSettings(
       tokenBudget: chance(30) ? number(60...200) : 32_000, observationLimit: number(1...20))
@@ -57,7 +65,7 @@ struct RandomAgent {
   }
 
   private mutating func proposals() -> [JSONValue] {
-    let names = ["look", "look", "flaky", "sketch", "pay", "pay", "wipe", "stop"]
+    let names = ["look", "look", "flaky", "flaky", "sketch", "pay", "pay", "wipe", "stop"]
     return (0..<number(1...5)).map { _ in
       [
         "name": .string(names[number(0...names.count - 1)]),
@@ -88,10 +96,20 @@ struct RandomAgent {
       }
       rules.append(.init(outcome: .ok(.string("\(name) says so"))))
       let onErrors: [ToolRegistration.OnError] = [.continue, .retry, .retry, .stop]
-      tools.append(
-        .tool(
-          name, sideEffect, onError: onErrors[number(0...3)],
-          timeoutSeconds: chance(20) ? 1 : nil, idempotent: chance(30), rules: rules))
+      var tool = ToolRegistration.tool(
+        name, sideEffect, onError: onErrors[number(0...3)],
+        timeoutSeconds: chance(20) ? 1 : nil, idempotent: chance(30), rules: rules)
+      if chance(30) {
+        tool.retry = RetrySettings(
+          maxAttempts: number(1...4), backoffSeconds: Double(number(0...4)) / 2,
+          maxBackoffSeconds: Double(number(0...4)))
+      }
+      if chance(60) {
+        tool.breaker = BreakerSettings(
+          failures: number(1...2), resetSeconds: Double(max(0, number(-2...3))) / 2)
+      }
+      if chance(15) { tool.definition.outputSchema = ["type": "object", "required": ["step"]] }
+      tools.append(tool)
     }
     return tools
   }

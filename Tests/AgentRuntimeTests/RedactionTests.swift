@@ -222,7 +222,7 @@ struct RedactionTests {
     let text = redactor.redacted("Ana Smith has ORD-77 and ORD-78; password=abc12345")
     #expect(text.hasPrefix("«redacted:name:") && text.hasSuffix("; password=abc12345"))
     #expect(RedactionToken.ranges(in: Array(text.utf8)).count == 3)
-    #expect(!text.contains("77") && !text.contains("Smith"))
+    #expect(!text.contains("ORD-77") && !text.contains("Smith"))
   }
 
   @Test("hostile values are redacted without a crash, and twice is the same as once")

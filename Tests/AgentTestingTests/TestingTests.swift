@@ -15,16 +15,17 @@ struct TestingTests {
   func run() async throws {
     let add = ToolRegistration(
       definition: ToolDefinition(name: "add", sideEffect: .read),
-      implementation: .own { request in
-        let sum = (request.input["a"]?.intValue ?? 0) + (request.input["b"]?.intValue ?? 0)
-        return ToolAnswer(result: .ok(data: JSONValue(sum)))
-      })
+      implementation: .tool(
+        ClosureTool { request in
+          let sum = (request.input["a"]?.intValue ?? 0) + (request.input["b"]?.intValue ?? 0)
+          return JSONValue(sum)
+        }))
     let script = ModelScript(
-      replies: ["calls": [["name": "add", "input": ["a": 2, "b": 3]]]], ["text": "${last.data}"])
+      replies: ["calls": [["name": "add", "input": ["a": 2, "b": 3]]]], ["text": "it is ${last.data}"])
     let run = try await TestedRun(of: Self.agent(add, script))
     #expect(run.stopReason == .success)
     #expect(run.inputs(of: "add") == [["a": 2, "b": 3]])
-    #expect(run.events.last?.data["answer"] == "5")
+    #expect(run.events.last?.data["answer"] == "it is 5")
     #expect(run.events.first?.data["model"]?["provider"] == "own")
     #expect(run.inputs(of: "other").isEmpty)
   }

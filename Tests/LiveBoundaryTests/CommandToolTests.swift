@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import Foundation
 import Glibc
 import LiveBoundary
 import TestSupport
@@ -18,7 +19,10 @@ private struct Attempt {
   /// Runs a shell script as a command tool.
   static func run(
     _ script: String, input: JSONValue = ["a": 1], sideEffect: SideEffect = .write,
-    seconds: Double? = 600, outputLimitBytes: Int = 1 << 20, cancellation: Cancellation = .init(),
+    seconds: Double? = 600, outputLimitBytes: Int = 1 << 20,
+    outputLimit: CommandDefinition.Excess = .cut,
+    environment: CommandEnvironment = .init(), limits: ProcessLimits = .init(),
+    cancellation: Cancellation = .init(),
     whileRunning: @escaping @Sendable (TemporaryFolder) async -> Void = { _ in }
   ) async throws -> Attempt {
     let folder = try TemporaryFolder()
@@ -26,7 +30,9 @@ private struct Attempt {
     // while a process that another test starts holds it open.
     try folder.write("tool.sh", script)
     let tool = CommandTool(
-      CommandDefinition(arguments: ["/bin/sh", "tool.sh"], outputLimitBytes: outputLimitBytes),
+      CommandDefinition(
+        arguments: ["/bin/sh", "tool.sh"], outputLimitBytes: outputLimitBytes,
+        outputLimit: outputLimit, environment: environment, limits: limits),
       folder: folder.path, clock: SystemClock(), cancellation: cancellation)
     let start = ContinuousClock.now
     async let other: Void = whileRunning(folder)
@@ -147,7 +153,7 @@ struct CommandToolTests {
       reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
     Fault(
       name: "output without end", script: "echo $$ >> pids; exec yes",
-      reason: "more than 1048576 bytes on standard output", isEffectUnknown: true),
+      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
     Fault(
       name: "output without end from a child that outlives it",
       script: "yes & echo $! >> pids; exit 5", reason: "exited with 5"),
@@ -181,6 +187,8 @@ struct CommandToolTests {
       "(trap '' TERM HUP; sleep 3600) & echo $! >> pids; echo '{\"a\":1}'",
       "sleep 3600 >/dev/null 2>&1 </dev/null & echo $! >> pids; echo '{\"a\":1}'",
       "yes >&2 & echo $! >> pids; echo '{\"a\":1}'",
+      // Of a process group of its own, in the same session.
+      "set -m; sleep 3600 & echo $! >> pids; echo '{\"a\":1}'",
     ])
   func outliving(script: String) async throws {
     let attempt = try await Attempt.run(script)
@@ -219,18 +227,124 @@ struct CommandToolTests {
     #expect(try await Attempt.run(script).answer.result == .ok(data: .null))
   }
 
-  @Test("output up to the limit is read, one byte more is an error", arguments: [0, 1])
-  func outputLimit(excess: Int) async throws {
+  @Test(
+    "output up to the limit is read; of more the beginning is the result, or the call fails",
+    arguments: [0, 1], CommandDefinition.Excess.allCases)
+  func outputLimit(excess: Int, outputLimit: CommandDefinition.Excess) async throws {
     let size = 200_000
     let attempt = try await Attempt.run(
-      "printf '\"'; head -c \(size - 2 + excess) /dev/zero | tr '\\0' x; printf '\"'",
-      outputLimitBytes: size)
-    if excess == 0 {
+      "printf '\"'; head -c \(size - 2 + excess) /dev/zero | tr '\\0' x; printf '\"'; touch ended",
+      outputLimitBytes: size, outputLimit: outputLimit)
+    switch (excess, outputLimit) {
+    case (0, _):
       #expect(
         attempt.answer.result == .ok(data: .string(String(repeating: "x", count: size - 2))))
-    } else {
+    case (_, .error):
       #expect(attempt.answer.result.reason == "more than \(size) bytes on standard output")
+    case (_, .cut):
+      #expect(
+        attempt.answer.result
+          == .ok(
+            data: .cut(bytes: size + 1, head: "\"" + String(repeating: "x", count: 65_535))))
+      #expect(attempt.folder.text("ended") != nil)
     }
+  }
+
+  @Test("output without end ends the command where the tool says so")
+  func endlessOutput() async throws {
+    let attempt = try await Attempt.run("echo $$ >> pids; exec yes", outputLimit: .error)
+    #expect(attempt.answer.result.reason == "more than 1048576 bytes on standard output")
+    await attempt.expectNoSurvivors()
+  }
+
+  @Test("a gibibyte of output is read to its end and never held")
+  func muchOutput() async throws {
+    let gibibyte = TestRun.count(256 << 20, long: 1 << 30)
+    let before = Self.peakMemoryBytes
+    let attempt = try await Attempt.run("head -c \(gibibyte) /dev/zero | tr '\\0' x")
+    guard case .ok(.cut(let bytes, let head)) = attempt.answer.result else {
+      Issue.record("\(attempt.answer.result.reason.prefix(200))")
+      return
+    }
+    #expect(bytes == gibibyte && head.utf8.count == 65_536)
+    #expect(Self.peakMemoryBytes - before < 64 << 20)
+  }
+
+  /// The most memory that this process ever held; `VmHWM` of proc(5).
+  private static var peakMemoryBytes: Int {
+    let status = (try? String(contentsOfFile: "/proc/self/status", encoding: .utf8)) ?? ""
+    let line = status.split(separator: "\n").first { $0.hasPrefix("VmHWM:") } ?? ""
+    return (Int(line.filter(\.isNumber)) ?? 0) << 10
+  }
+
+  @Test("cut output ends with a whole character, and is an error where it is no text")
+  func cutText() async throws {
+    let whole = try await Attempt.run("printf 'ab\\303\\251cd'", outputLimitBytes: 3)
+    #expect(whole.answer.result == .ok(data: .cut(bytes: 6, head: "ab")))
+    let wrong = try await Attempt.run("printf 'ab\\377cd'", outputLimitBytes: 4)
+    #expect(wrong.answer.result.reason == "standard output is not UTF-8 at byte 2")
+  }
+
+  // MARK: Limits and environment
+
+  @Test("memory beyond the limit cannot be had, in the command and in what it starts")
+  func memoryLimit() async throws {
+    let script =
+      "sh -c 'head -c 300000000 /dev/zero | tail -c 300000000 >/dev/null' && echo 1 || echo 2"
+    let free = try await Attempt.run(script)
+    #expect(free.answer.result == .ok(data: 1))
+    let held = try await Attempt.run(script, limits: ProcessLimits(memoryBytes: 100 << 20))
+    #expect(held.answer.result == .ok(data: 2))
+  }
+
+  @Test("processor time, open files and the size of files are limited")
+  func otherLimits() async throws {
+    let busy = try await Attempt.run("while :; do :; done", limits: ProcessLimits(cpuSeconds: 1))
+    #expect(busy.answer.result.reason == "killed by SIGKILL")
+    #expect(busy.answer.result.isEffectUnknown)
+    let files = try await Attempt.run("sleep 0.2; ulimit -n", limits: ProcessLimits(openFiles: 20))
+    #expect(files.answer.result == .ok(data: 20))
+    let large = try await Attempt.run(
+      "sleep 0.2; trap '' XFSZ; head -c 100000 /dev/zero > big 2>/dev/null; wc -c < big",
+      limits: ProcessLimits(fileBytes: 5_000))
+    #expect(large.answer.result == .ok(data: 5_000))
+  }
+
+  @Test("a command sees the variables that its tool names, and no other")
+  func namedVariables() async throws {
+    setenv("AGENT_EVAL_TEST_PASSED", "passed on", 1)
+    setenv("AGENT_EVAL_TEST_KEPT", "kept back", 1)
+    defer {
+      unsetenv("AGENT_EVAL_TEST_PASSED")
+      unsetenv("AGENT_EVAL_TEST_KEPT")
+    }
+    let attempt = try await Attempt.run(
+      "env > seen; echo null",
+      environment: CommandEnvironment(
+        pass: ["AGENT_EVAL_TEST_PASSED", "AGENT_EVAL_TEST_MISSING", "LANG"],
+        set: ["MODE": "a b", "LANG": "C", "IDEMPOTENCY_KEY": "forged"]))
+    let seen = (attempt.folder.text("seen") ?? "").split(separator: "\n")
+    for line in [
+      "AGENT_EVAL_TEST_PASSED=passed on", "MODE=a b", "LANG=C", "IDEMPOTENCY_KEY=run/1.1.0",
+    ] { #expect(seen.contains(Substring(line))) }
+    #expect(!seen.contains { $0.contains("KEPT") || $0.contains("MISSING") })
+  }
+
+  @Test(
+    "the value of a variable that is passed on stands in no result and no error",
+    arguments: [
+      "printf '{\"a\":[\"x %s y\"],\"%s\":1}' \"$AGENT_EVAL_TEST_KEY\" \"$AGENT_EVAL_TEST_KEY\"",
+      "echo \"oops $AGENT_EVAL_TEST_KEY\" >&2; exit 3",
+      "echo \"oops $AGENT_EVAL_TEST_KEY\" >&2; kill -SEGV $$",
+      "head -c 65530 /dev/zero | tr '\\0' x; echo $AGENT_EVAL_TEST_KEY; head -c 2000000 /dev/zero | tr '\\0' x",
+      "echo $AGENT_EVAL_TEST_KEY >&2; head -c 2040 /dev/zero | tr '\\0' x >&2; exit 1",
+    ])
+  func hiddenValues(script: String) async throws {
+    setenv("AGENT_EVAL_TEST_KEY", "sk-0123456789abcdef", 1)
+    let attempt = try await Attempt.run(
+      script, environment: CommandEnvironment(pass: ["AGENT_EVAL_TEST_KEY"]))
+    let text = attempt.answer.result.reason
+    for part in ["sk-0123456789abcdef", "sk-01", "bcdef"] { #expect(!text.contains(part)) }
   }
 
   @Test("a failure quotes the end of standard error and no more")

@@ -9,9 +9,12 @@ struct RandomRun {
   var events: [Event]
 
   /// The same seed makes the same run.
-  init(seed: Int) async throws {
+  ///
+  /// - Parameter isTimed: whether what becomes of it depends on times, which no disguise may change.
+  init(seed: Int, isTimed: Bool = false) async throws {
     var generator = Seeded(seed: UInt64(seed))
     agent = Self.agent(seed, &generator)
+    Self.harden(&agent, isTimed: isTimed, &generator)
     let cancellation = Cancellation()
     let boundary = AssembledBoundary(
       for: agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: seed),
@@ -52,6 +55,36 @@ struct RandomRun {
     }
     if Int.random(in: 0..<4, using: &generator) == 0 { agent.context.tokenBudget = 60 }
     return agent
+  }
+
+  /// Retries, breakers and promises about results.
+  private static func harden(
+    _ agent: inout AgentDefinition, isTimed: Bool, _ generator: inout Seeded
+  ) {
+    for index in agent.tools.indices {
+      if Int.random(in: 0..<3, using: &generator) == 0 {
+        agent.tools[index].retry = RetrySettings(
+          maxAttempts: Int.random(in: 1...4, using: &generator),
+          backoffSeconds: Double(Int.random(in: 0...6, using: &generator)) / 4)
+      }
+      if isTimed || Bool.random(using: &generator) {
+        let reset = [0, isTimed ? Double(Int.random(in: 0...4, using: &generator)) / 2 : 1e6]
+        agent.tools[index].breaker = BreakerSettings(
+          failures: isTimed ? 1 : Int.random(in: 1...2, using: &generator),
+          resetSeconds: reset[Int.random(in: 0...1, using: &generator)])
+      }
+      if Int.random(in: 0..<8, using: &generator) == 0 {
+        agent.tools[index].definition.outputSchema = ["type": "integer"]
+      }
+    }
+    guard isTimed else { return }
+    // Runs that go on for long enough to see a breaker close.
+    for index in agent.tools.indices { agent.tools[index].onError = .continue }
+    agent.failures.maxToolErrors = 99
+    agent.policy = Policy(rules: [.init(id: "free", verdict: .allow)])
+    if Bool.random(using: &generator) {
+      agent.limits.timeoutSeconds = Double(Int.random(in: 0...20, using: &generator)) / 4
+    }
   }
 
   private static func tool(_ number: Int, _ generator: inout Seeded) -> ToolRegistration {

@@ -90,6 +90,31 @@ struct ReexecutionTests {
     #expect(reordered > Self.pairs / 4)
   }
 
+  @Test("waits, breakers and limits on time come out as they did")
+  func timed() async throws {
+    let folder = try TemporaryFolder()
+    var seen: [String: Int] = [:]
+    for seed in 0..<Self.pairs {
+      let run = try await RandomRun(seed: 2_000_000 + seed, isTimed: true)
+      let found = try await Self.reexecute(
+        run.events, with: run.agent, in: folder, named: "timed-\(seed)")
+      if found.divergence != nil || found.made != run.events.count {
+        Issue.record("seed \(seed): \(found.divergence.map { "\($0)" } ?? "\(found.made) made")")
+        return
+      }
+      for event in run.events {
+        if event.type == .breakerChanged {
+          seen[event.data["state"]?.stringValue ?? "", default: 0] += 1
+        }
+        if event.type == .stop { seen[event.data["detail"]?.stringValue ?? "", default: 0] += 1 }
+        if event.data["attempt"] == 3 { seen["third", default: 0] += 1 }
+      }
+    }
+    for word in ["open", "half_open", "closed", "timeout", "third"] {
+      #expect(seen[word, default: 0] > 0, "\(word) of \(seen)")
+    }
+  }
+
   // MARK: What agent files say that no event holds
 
   /// A fixture's agent with a change that only shows in what becomes of its run.

@@ -70,7 +70,7 @@ public struct AgentDefinition: Sendable {
   /// Whether neither a process nor the network is needed to run it.
   public var isScripted: Bool {
     guard case .scripted = model.implementation else { return false }
-    return tools.allSatisfy { if case .scripted = $0.implementation { true } else { false } }
+    return tools.allSatisfy(\.isInPlace)
   }
 }
 
@@ -81,7 +81,7 @@ public struct ModelDefinition: Sendable {
     /// A script of decisions; see ``ScriptedModel``.
     case scripted(ModelScript)
     /// A model made in Swift; no agent file says it.
-    case own(any Model)
+    case model(any Model)
   }
 
   /// Who serves it, for example `scripted`.
@@ -96,83 +96,6 @@ public struct ModelDefinition: Sendable {
     self.provider = provider
     self.name = name
     self.implementation = implementation
-  }
-}
-
-/// A tool and what runs when it is called.
-public struct ToolRegistration: Sendable {
-  /// What happens when a call fails.
-  public enum OnError: String, Sendable, Hashable, CaseIterable {
-    /// The model is told.
-    case `continue`
-    /// The run stops as `tool_failure`.
-    case stop
-    /// The call is made again; only for tools that read or are idempotent.
-    case retry
-  }
-
-  /// Where its results come from.
-  public enum Implementation: Sendable {
-    /// Written down; see ``ScriptedTool``.
-    case scripted(ScriptedTool)
-    /// A process: the input as JSON on its standard input, the result as JSON on its standard output.
-    case command(CommandDefinition)
-    /// A tool made in Swift; no agent file says it.
-    case own(any Tool)
-
-    /// A tool that is a closure.
-    public static func own(
-      _ body: @escaping @Sendable (ToolRequest) async -> ToolAnswer
-    ) -> Implementation { .own(ClosureTool(body: body)) }
-  }
-
-  /// What the model, the policy and the log are told of the tool.
-  public var definition: ToolDefinition
-  /// Where its results come from.
-  public var implementation: Implementation
-  /// What happens when a call fails.
-  public var onError: OnError
-  /// How often a call is started at most with ``OnError/retry``.
-  public var maxAttempts: Int
-  /// The routes on which the model is told of the tool; `nil` for every route.
-  public var routes: [String]?
-
-  /// Nothing is checked. The defaults are those of a tool that leaves the key out.
-  public init(
-    definition: ToolDefinition, implementation: Implementation, onError: OnError = .continue,
-    maxAttempts: Int = 3, routes: [String]? = nil
-  ) {
-    self.definition = definition
-    self.implementation = implementation
-    self.onError = onError
-    self.maxAttempts = maxAttempts
-    self.routes = routes
-  }
-
-  /// Whether a failed call may be made again without risk.
-  public var mayRetry: Bool {
-    onError == .retry && (definition.sideEffect == .read || definition.idempotent)
-  }
-}
-
-/// A tool that is a closure.
-private struct ClosureTool: Tool {
-  let body: @Sendable (ToolRequest) async -> ToolAnswer
-
-  func run(_ request: ToolRequest) async -> ToolAnswer { await body(request) }
-}
-
-/// A program that serves as a tool. Started without a shell.
-public struct CommandDefinition: Sendable, Hashable {
-  /// The program and its arguments. A program with a `/` is relative to the agent file's folder.
-  public var arguments: [String]
-  /// The most bytes of standard output; more is an error.
-  public var outputLimitBytes: Int
-
-  /// Nothing is checked, and nothing is started. The output limit is 1 MiB unless given.
-  public init(arguments: [String], outputLimitBytes: Int = 1 << 20) {
-    self.arguments = arguments
-    self.outputLimitBytes = outputLimitBytes
   }
 }
 

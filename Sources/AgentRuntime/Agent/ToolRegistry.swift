@@ -16,6 +16,7 @@ public struct ToolRegistry: Sendable {
   private struct Entry: Sendable {
     var registration: ToolRegistration
     var inputSchema: JSONSchema
+    var outputSchema: JSONSchema?
   }
 
   private var entries: [String: Entry] = [:]
@@ -27,13 +28,21 @@ public struct ToolRegistry: Sendable {
       guard entries[name] == nil else {
         throw RegistryError(tool: name, reason: "the name stands twice")
       }
-      do {
-        entries[name] = Entry(
-          registration: registration,
-          inputSchema: try JSONSchema(compiling: registration.definition.inputSchema))
-      } catch {
-        throw RegistryError(tool: name, reason: "inputSchema: \(error)")
-      }
+      entries[name] = Entry(
+        registration: registration,
+        inputSchema: try Self.compile(
+          registration.definition.inputSchema, of: name, named: "inputSchema"),
+        outputSchema: try registration.definition.outputSchema.map { schema throws(RegistryError) in
+          try Self.compile(schema, of: name, named: "outputSchema")
+        })
+    }
+  }
+
+  private static func compile(
+    _ schema: JSONValue, of tool: String, named name: String
+  ) throws(RegistryError) -> JSONSchema {
+    do { return try JSONSchema(compiling: schema) } catch {
+      throw RegistryError(tool: tool, reason: "\(name): \(error)")
     }
   }
 
@@ -53,5 +62,17 @@ public struct ToolRegistry: Sendable {
     }
     guard let violation = entry.inputSchema.validate(call.input).first else { return nil }
     return "input of \(call.name)\(violation.pointer): \(violation.message)"
+  }
+
+  /// What is wrong with the data that a tool returned, in words; `nil` where they may be taken in. What
+  /// was cut for its size cannot be checked, which is wrong too.
+  func fault(inResult data: JSONValue, of tool: String) -> String? {
+    // What a damaged log has lost was right once.
+    if case .lost = data { return nil }
+    guard let violation = entries[tool]?.outputSchema?.validate(data).first else { return nil }
+    if case .cut(let bytes, _) = data {
+      return "result of \(tool): \(bytes) bytes are too many to be checked against its outputSchema"
+    }
+    return "result of \(tool)\(violation.pointer): \(violation.message)"
   }
 }

@@ -50,12 +50,12 @@ public struct AssembledBoundary: Boundary {
 extension AssembledBoundary {
   /// The boundary of an agent whose model and tools are scripted: no process, no network.
   ///
-  /// - Parameter makeTool: Makes what is not scripted, or `nil` where that is not allowed.
+  /// - Parameter makeTool: Makes what runs as a process, or `nil` where that is not allowed.
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
     cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
     raise: @escaping @Sendable (String) async -> Void = { _ in },
-    makeTool: (CommandDefinition) -> (any Tool)? = { _ in nil }
+    makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil }
   ) {
     var tools: [String: any Tool] = [:]
     for registration in agent.tools {
@@ -63,14 +63,16 @@ extension AssembledBoundary {
       case .scripted(let script):
         tools[registration.definition.name] = ScriptedToolRunner(
           script, wait: { await clock.wait(microseconds: $0) }, raise: raise)
-      case .own(let tool): tools[registration.definition.name] = tool
-      case .command(let command): tools[registration.definition.name] = makeTool(command)
+      case .tool(let tool):
+        tools[registration.definition.name] = SupervisedTool(
+          tool: tool, clock: clock, cancellation: cancellation)
+      case .command, .code: tools[registration.definition.name] = makeTool(registration)
       }
     }
     let model: any Model =
       switch agent.model.implementation {
       case .scripted(let script): ScriptedModel(script)
-      case .own(let model): model
+      case .model(let model): model
       }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,

@@ -150,6 +150,9 @@ public struct ToolAnswer: Sendable, Hashable {
   public var result: ToolResult
   /// From the start of the attempt to its end.
   public var elapsedMicroseconds: Int
+  /// Only of a recorded answer: the attempt was followed by another one, and `elapsedMicroseconds`
+  /// reaches up to that. So there was time left then.
+  public var wasTriedAgain = false
 
   /// Nothing is checked.
   public init(result: ToolResult, elapsedMicroseconds: Int = 0) {

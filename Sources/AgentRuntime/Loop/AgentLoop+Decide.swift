@@ -80,7 +80,7 @@ extension AgentLoop {
   }
 
   private func haltBetweenTries() -> Halt? {
-    boundary.cancellation.signal.map(Self.cancelled(by:)) ?? haltByTime()
+    boundary.cancellation.signal.map(Self.cancelled(by:)) ?? exhaustedLimit.map(Self.exhausted)
   }
 
   private func haltWithoutReply() -> Halt {

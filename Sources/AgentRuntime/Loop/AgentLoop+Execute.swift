@@ -94,7 +94,7 @@ extension AgentLoop {
     return continuation.asksAgain(call, definition(of: call))
   }
 
-  private func definition(of call: ProposedCall) -> ToolDefinition {
+  func definition(of call: ProposedCall) -> ToolDefinition {
     registry[call.name]?.definition ?? ToolDefinition(name: call.name)
   }
 
@@ -127,7 +127,7 @@ extension AgentLoop {
     return ruling
   }
 
-  private var remainingToolCalls: Int? {
+  var remainingToolCalls: Int? {
     agent.limits.maxToolCalls.map { max(0, $0 - state.totals.toolCalls) }
   }
 
@@ -144,158 +144,6 @@ extension AgentLoop {
   mutating func refuse(_ call: ProposedCall, _ reason: String, step: Int) throws {
     let result = ToolResultPayload(
       callId: call.callId, tool: call.name, result: .refused(reason: reason))
-    try recorder.append(.toolResult(result), step: step)
-  }
-
-  // MARK: Running
-
-  private static let limitReason = "limit: \(StopDetail.maxToolCalls)"
-
-  /// Runs as many calls as the limit leaves, refuses the rest, and says whether the run goes on.
-  private mutating func runWithinBudget(
-    _ calls: [ProposedCall], step: Int, from progress: StepProgress
-  ) async throws -> Halt? {
-    let open = try refuseUnready(calls.filter { progress[$0.callId].isOpen }, step: step)
-    // A call that was started before is counted already.
-    let counting = open.filter { progress[$0.callId].attempts == 0 }
-    let beyond = counting.dropFirst(remainingToolCalls ?? counting.count)
-    for call in beyond { try refuse(call, Self.limitReason, step: step) }
-    let isCut =
-      !beyond.isEmpty
-      || calls.contains { progress[$0.callId].wasRefused(because: Self.limitReason) }
-    let left = calls.filter { call in
-      let recorded = progress[call.callId]
-      guard !recorded.isOver, !beyond.contains(where: { $0.callId == call.callId }) else {
-        return false
-      }
-      return !recorded.isOpen || open.contains { $0.callId == call.callId }
-    }
-    let failed = try await run(left, step: step, from: progress)
-    let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
-    if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
-    if let halt = haltByErrors(errors.map(\.name)) { return halt }
-    return isCut ? Halt(reason: .budgetExhausted, detail: StopDetail.maxToolCalls) : nil
-  }
-
-  /// Refuses the calls that cannot be made; returns the others.
-  private mutating func refuseUnready(
-    _ calls: [ProposedCall], step: Int
-  ) throws -> [ProposedCall] {
-    var ready: [ProposedCall] = []
-    for call in calls {
-      switch boundary.readiness(of: call, step: step) {
-      case .refused(let reason): try refuse(call, reason, step: step)
-      case .needsValues, .recorded: ready.append(call)
-      }
-    }
-    return ready
-  }
-
-  /// - Parameter errors: names of the tools that failed, in call order.
-  private func haltByErrors(_ errors: [String]) -> Halt? {
-    if let tool = errors.first(where: { registry[$0]?.onError == .stop }) {
-      return Halt(reason: .toolFailure, detail: StopDetail.tool(tool))
-    }
-    guard let last = errors.last, state.counters.toolErrorsInARow >= agent.failures.maxToolErrors
-    else { return nil }
-    return Halt(reason: .toolFailure, detail: StopDetail.tool(last))
-  }
-
-  /// Runs calls side by side up to the agent's limit; returns the ids of those that failed.
-  private mutating func run(
-    _ calls: [ProposedCall], step: Int, from progress: StepProgress
-  ) async throws -> [String] {
-    let underWay = calls.indices.filter { progress[calls[$0].callId].started != nil }
-    var batch = CallBatch(
-      waiting: calls.indices.filter { !underWay.contains($0) }, limit: max(1, agent.parallelCalls),
-      isFixed: boundary.clock.isFixed)
-    for index in underWay {
-      guard let start = progress[calls[index].callId].started else { continue }
-      let request = request(
-        for: calls[index], attempt: start.attempt, key: start.idempotencyKey, step: step,
-        startedAt: start.t)
-      batch.begin(index, at: start.t, work(request))
-    }
-    do {
-      return try await run(calls, in: &batch, step: step, from: progress)
-    } catch {
-      await batch.cancel()
-      throw error
-    }
-  }
-
-  private mutating func run(
-    _ calls: [ProposedCall], in batch: inout CallBatch, step: Int, from progress: StepProgress
-  ) async throws -> [String] {
-    var failed: [String] = []
-    while let turn = await batch.next() {
-      switch turn {
-      case .start(let index):
-        let attempt = progress[calls[index].callId].attempts + 1
-        let request = try start(calls[index], attempt: attempt, step: step)
-        batch.begin(index, at: recorder.state.elapsedMicroseconds, work(request))
-      case .finish(let index, let answer, let endedAt):
-        boundary.clock.advance(to: endedAt)
-        if mayTryAgain(answer, calls[index]) {
-          let request = try start(calls[index], attempt: answer.attempt + 1, step: step)
-          batch.begin(index, at: recorder.state.elapsedMicroseconds, work(request))
-        } else {
-          try finish(calls[index], answer, step: step)
-          if case .error = answer.answer.result { failed.append(calls[index].callId) }
-        }
-      }
-    }
-    return failed
-  }
-
-  private mutating func start(
-    _ call: ProposedCall, attempt: Int, step: Int
-  ) throws -> ToolRequest {
-    let key = "\(state.runId)/\(call.callId)"
-    let started = ToolStartedPayload(
-      callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key)
-    try recorder.append(
-      .toolStarted(started), step: step, isEffectAhead: definition(of: call).sideEffect != .read)
-    return request(
-      for: call, attempt: attempt, key: key, step: step, startedAt: state.elapsedMicroseconds)
-  }
-
-  private func request(
-    for call: ProposedCall, attempt: Int, key: String, step: Int, startedAt: Int
-  ) -> ToolRequest {
-    let tool = definition(of: call)
-    return ToolRequest(
-      callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
-      idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
-  }
-
-  /// The tool's own time limit, or what is left of the run's, whichever is less.
-  private func timeout(of tool: ToolDefinition, startedAt: Int) -> Int? {
-    let own = tool.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
-    let left = timeoutMicroseconds.map { max(0, $0 - startedAt) }
-    return [own, left].compactMap { $0 }.min()
-  }
-
-  private func work(_ request: ToolRequest) -> @Sendable () async -> CallBatch.Attempt {
-    let boundary = boundary
-    return {
-      CallBatch.Attempt(answer: await boundary.run(request), attempt: request.attempt)
-    }
-  }
-
-  private func mayTryAgain(_ attempt: CallBatch.Attempt, _ call: ProposedCall) -> Bool {
-    guard case .error = attempt.answer.result, let tool = registry[call.name], tool.mayRetry
-    else { return false }
-    return attempt.attempt < tool.maxAttempts && boundary.cancellation.signal == nil
-      && haltByTime() == nil
-  }
-
-  private mutating func finish(
-    _ call: ProposedCall, _ attempt: CallBatch.Attempt, step: Int
-  ) throws {
-    let result = ToolResultPayload(
-      callId: call.callId, tool: call.name, result: attempt.answer.result.admitted,
-      attempts: attempt.attempt, elapsedMicroseconds: attempt.answer.elapsedMicroseconds)
     try recorder.append(.toolResult(result), step: step)
   }
 
@@ -370,17 +218,5 @@ extension AgentLoop {
       return haltByDenial([ruling])
     }
     return try await runWithinBudget([call], step: step, from: progress)
-  }
-}
-
-extension ToolResult {
-  /// The result as it may enter a run; see ``JSONValue/admitted``.
-  var admitted: ToolResult {
-    switch self {
-    case .ok(let data): .ok(data: data.admitted)
-    case .refused: self
-    case .error(let reason, let isEffectUnknown):
-      .error(reason: reason.admitted, isEffectUnknown: isEffectUnknown)
-    }
   }
 }

@@ -14,6 +14,8 @@ struct AgentLoop {
   let breachAtDecision: GuardBreach?
   /// Actions that people granted since the run goes on.
   var approvedSince: [String] = []
+  /// Calls of the current decision that were beyond a limit, by their ids, and which one.
+  var limitRefusals: [String: String] = [:]
 
   init(
     agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder,
@@ -118,27 +120,33 @@ struct AgentLoop {
     if let breach = recorder.runGuard?.breach(ifDecidingIn: state.steps + 1) {
       return Self.stopped(by: breach)
     }
+    if let limit = agent.limits.maxSteps, state.totals.steps >= limit {
+      return Self.exhausted(StopDetail.maxSteps)
+    }
+    return exhaustedLimit.map(Self.exhausted)
+  }
+
+  /// The limit that nothing may happen beyond: looked at before each try of a model call and each start
+  /// of a tool. `nil` while none is used up. Steps and calls are counted where they begin.
+  var exhaustedLimit: String? {
     let limits = agent.limits
     let totals = state.totals
-    if let limit = limits.maxSteps, totals.steps >= limit {
-      return Halt(reason: .budgetExhausted, detail: StopDetail.maxSteps)
-    }
     if let limit = limits.maxTokens,
       // What a log claims may be more than can be added.
       totals.outputTokens >= limit || totals.inputTokens >= limit - totals.outputTokens
     {
-      return Halt(reason: .budgetExhausted, detail: StopDetail.maxTokens)
+      return StopDetail.maxTokens
     }
     if let limit = limits.maxCost, let cost = totals.cost, cost >= limit {
-      return Halt(reason: .budgetExhausted, detail: StopDetail.maxCost)
+      return StopDetail.maxCost
     }
-    return haltByTime()
+    if let limit = timeoutMicroseconds, state.elapsedMicroseconds >= limit {
+      return StopDetail.timeout
+    }
+    return nil
   }
 
-  func haltByTime() -> Halt? {
-    guard let limit = timeoutMicroseconds, state.elapsedMicroseconds >= limit else { return nil }
-    return Halt(reason: .budgetExhausted, detail: StopDetail.timeout)
-  }
+  static func exhausted(_ limit: String) -> Halt { Halt(reason: .budgetExhausted, detail: limit) }
 
   /// The limit on active run time.
   var timeoutMicroseconds: Int? {

@@ -10,13 +10,20 @@ struct CallBatch {
     var answer: ToolAnswer
     /// From 1.
     var attempt: Int
+    /// What ended is the wait behind this attempt, which failed; it took so long. `nil` where the
+    /// attempt itself ended.
+    var waitMicroseconds: Int?
+
+    /// How long what ended has taken.
+    var elapsedMicroseconds: Int { waitMicroseconds ?? answer.elapsedMicroseconds }
   }
 
   enum Turn {
     /// A call may start now.
     case start(Int)
-    /// A call ended, at this time of the run.
-    case finish(Int, Attempt, endedAt: Int)
+    /// A call ended, or the wait between two of its attempts: begun at one time of the run, ended at
+    /// another, which only a fixed clock knows.
+    case finish(Int, Attempt, startedAt: Int, endedAt: Int)
   }
 
   private struct Running {
@@ -72,8 +79,8 @@ struct CallBatch {
   private mutating func nextByArrival() async -> Turn? {
     for await index in ended {
       guard let position = running.firstIndex(where: { $0.index == index }) else { continue }
-      let attempt = await running.remove(at: position).task.value
-      return .finish(index, attempt, endedAt: 0)
+      let call = running.remove(at: position)
+      return .finish(index, await call.task.value, startedAt: call.startedAt, endedAt: 0)
     }
     return nil
   }
@@ -82,7 +89,7 @@ struct CallBatch {
     var first: (position: Int, endedAt: Int, attempt: Attempt)?
     for (position, call) in running.enumerated() {
       let attempt = await call.task.value
-      let endedAt = call.startedAt + attempt.answer.elapsedMicroseconds
+      let endedAt = call.startedAt + attempt.elapsedMicroseconds
       if let best = first, (best.endedAt, running[best.position].index) <= (endedAt, call.index) {
         continue
       }
@@ -90,6 +97,7 @@ struct CallBatch {
     }
     guard let first else { return nil }
     let call = running.remove(at: first.position)
-    return .finish(call.index, first.attempt, endedAt: first.endedAt)
+    return .finish(
+      call.index, first.attempt, startedAt: call.startedAt, endedAt: first.endedAt)
   }
 }

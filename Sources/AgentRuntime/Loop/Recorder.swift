@@ -55,6 +55,8 @@ struct Recorder {
 
   /// What policy knows of earlier calls.
   var policyHistory: PolicyHistory { record.policyHistory }
+  /// The circuit breakers of the agent's tools.
+  var breakers: BreakerRecord { record.breakers }
 
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { record.event(at: seq) }

@@ -50,13 +50,20 @@ struct RunRecord: Sendable {
   private var keptSeqs: [Int] = []
   private var modelCalls: [ModelPurpose: Int] = [:]
 
+  /// The circuit breakers of the agent's tools.
+  private(set) var breakers: BreakerRecord
+
   init(for agent: AgentDefinition) {
     runGuard = agent.runGuard
     policyHistory = PolicyHistory(for: agent.policy)
+    breakers = BreakerRecord(tools: agent.tools)
   }
 
   /// Of a run that nobody watches or rules on.
-  init() { policyHistory = PolicyHistory(for: Policy()) }
+  init() {
+    policyHistory = PolicyHistory(for: Policy())
+    breakers = BreakerRecord(tools: [])
+  }
 
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { events[seq] }
@@ -73,6 +80,7 @@ struct RunRecord: Sendable {
       modelCalls[purpose, default: 0] += 1
     }
     policyHistory.take(event)
+    breakers.take(event)
     keep(event, state)
   }
 

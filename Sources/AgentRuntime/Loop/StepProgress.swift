@@ -182,10 +182,12 @@ public struct CallProgress: Sendable, Hashable {
   /// Whether it was never started and has no result.
   var isOpen: Bool { started == nil && result == nil }
 
-  /// Whether the call was not begun for want of budget.
-  func wasRefused(because reason: String) -> Bool {
-    guard case .refused(let found) = result else { return false }
-    return found.hasSameUTF8(as: reason)
+  /// The limit for which the call was not begun; `nil` where that was not the reason.
+  func limit(behind prefix: String) -> String? {
+    guard case .refused(let reason) = result, reason.utf8.starts(with: prefix.utf8) else {
+      return nil
+    }
+    return String(decoding: reason.utf8.dropFirst(prefix.utf8.count), as: UTF8.self)
   }
 
   var hasFailed: Bool {

@@ -47,6 +47,20 @@ public struct Limits: Sendable, Hashable {
   }
 }
 
+extension Limits {
+  /// Of two limits on the same thing the smaller one.
+  public func tightened(by other: Limits) -> Limits {
+    func least<Number: Comparable>(_ left: Number?, _ right: Number?) -> Number? {
+      [left, right].compactMap { $0 }.min()
+    }
+    return Limits(
+      maxSteps: least(maxSteps, other.maxSteps),
+      maxToolCalls: least(maxToolCalls, other.maxToolCalls),
+      maxTokens: least(maxTokens, other.maxTokens), maxCost: least(maxCost, other.maxCost),
+      timeoutSeconds: least(timeoutSeconds, other.timeoutSeconds))
+  }
+}
+
 /// What a run has used so far.
 public struct Totals: Sendable, Hashable {
   /// Completed steps.

@@ -24,8 +24,11 @@ enum ToolFile {
     var onError = ToolRegistration.OnError.continue
     var maxAttempts = 3
     var routes: [String]?
+    var retry: RetrySettings?
+    var breaker: BreakerSettings?
     var rules: [ScriptedTool.Rule]?
     var command: CommandDefinition?
+    var code: CodeDefinition?
   }
 
   private static let tool = Shape<Draft>.record(
@@ -54,39 +57,79 @@ enum ToolFile {
         "maxAttempts", .count(1...10), \.maxAttempts,
         "How often a call is started at most with onError: retry; 3 where it is left out."),
       Field(
+        "retry", retry, \.retry,
+        "How a failed call is made again; only for tools that read or are idempotent."),
+      Field(
+        "breaker", breaker, \.breaker,
+        "When calls are no longer let through: after so many errors in a row, for a while."),
+      Field(
         "routes", .list(of: .name, atLeast: 1), \.routes,
         "The routes on which the model is told of it; every route where it is left out."),
       Field(
         "scripted", .list(of: rule, atLeast: 1), \.rules,
         "Results written down; the first whose condition holds is given."),
-      Field("command", command, \.command, "A program that does the work."),
+      Field("command", CommandFile.command, \.command, "A program that does the work."),
+      Field("code", CommandFile.code, \.code, "It runs programs that the model writes."),
     ],
-    constraints: ["oneOf": [["required": ["scripted"]], ["required": ["command"]]]]
+    constraints: [
+      "oneOf": [["required": ["scripted"]], ["required": ["command"]], ["required": ["code"]]]
+    ]
   ).map(finished)
+
+  private static let retry = Shape<RetrySettings>.record(
+    RetrySettings(),
+    [
+      Field(
+        "maxAttempts", .count(1...10), \.maxAttempts,
+        "How often a call is started at most; 3 where it is left out."),
+      Field(
+        "backoffSeconds", .amount, \.backoffSeconds,
+        "Seconds before the second attempt, twice as many before each further one; 0 where it is left out."
+      ),
+      Field(
+        "maxBackoffSeconds", .amount, \.maxBackoffSeconds,
+        "The longest wait; 60 where it is left out."),
+    ])
+
+  private static let breaker = Shape<BreakerSettings>.record(
+    BreakerSettings(failures: 1, resetSeconds: 0),
+    [
+      Field(
+        "failures", .count(1...1_000_000), \.failures, required: true,
+        "The error in a row that opens it."),
+      Field(
+        "resetSeconds", .amount, \.resetSeconds, required: true,
+        "Seconds of run time until one call is let through again."),
+    ])
 
   @Sendable private static func finished(
     _ draft: Draft, _ reader: FieldReader
   ) -> ToolRegistration? {
-    let implementation: ToolRegistration.Implementation
-    switch (draft.rules, draft.command) {
-    case (let rules?, nil): implementation = .scripted(ScriptedTool(rules: rules))
-    case (nil, let command?): implementation = .command(command)
-    case (nil, nil):
+    let candidates: [(key: String, implementation: ToolRegistration.Implementation?)] = [
+      ("scripted", draft.rules.map { .scripted(ScriptedTool(rules: $0)) }),
+      ("command", draft.command.map { .command($0) }),
+      ("code", draft.code.map { .code($0) }),
+    ]
+    let given = candidates.compactMap { key, implementation in implementation.map { (key, $0) } }
+    guard let (key, implementation) = given.first else {
       if !reader.hasErrorHere {
-        reader.report("nothing runs when it is called; add “scripted” or “command”")
+        reader.report("nothing runs when it is called; add “scripted”, “command” or “code”")
       }
       return nil
-    case (_?, _?):
-      reader.report("has “scripted” and “command”; one of them is allowed")
+    }
+    if given.count > 1 {
+      reader.report("has “\(key)” and “\(given[1].0)”; one of them is allowed")
       return nil
     }
     let tool = ToolRegistration(
       definition: draft.definition, implementation: implementation, onError: draft.onError,
-      maxAttempts: draft.maxAttempts, routes: draft.routes)
-    if tool.onError == .retry, !tool.mayRetry {
+      maxAttempts: draft.maxAttempts, retry: draft.retry, breaker: draft.breaker,
+      routes: draft.routes)
+    for (key, isGiven) in [("onError", tool.onError == .retry), ("retry", tool.retry != nil)]
+    where isGiven && !tool.mayRetry {
       reader.report(
         "“retry” has no effect on a tool that is neither read-only nor idempotent", as: .warning,
-        deeper: [.key("onError")])
+        deeper: [.key(key)])
     }
     return tool
   }
@@ -125,40 +168,5 @@ enum ToolFile {
     return ScriptedTool.Rule(
       condition: draft.condition, outcome: outcome, delaySeconds: draft.delaySeconds,
       raises: draft.raises)
-  }
-
-  // MARK: Commands
-
-  private static let arguments = Shape<[String]>.list(of: argument, atLeast: 1)
-
-  private static let argument = Shape<String>([
-    "type": "string", "pattern": "^[^\\u0000]*$",
-  ]) { value, reader in
-    if case .string(let text) = value, !text.utf8.contains(0) { return text }
-    reader.reportKind(of: value, expected: "text without zero bytes")
-    return nil
-  }
-
-  private static let detailed = Shape<CommandDefinition>.record(
-    CommandDefinition(arguments: []),
-    [
-      Field(
-        "arguments", arguments, \.arguments, required: true,
-        "The program and its arguments; one with a slash is relative to this file's folder."),
-      Field(
-        "outputLimitBytes", .count(1...(64 << 20)), \.outputLimitBytes,
-        "The most bytes of standard output; 1048576 where it is left out."),
-    ])
-
-  private static let command = Shape<CommandDefinition>([
-    "anyOf": [arguments.schema(), detailed.schema()]
-  ]) { value, reader in
-    switch value {
-    case .object: return detailed.read(value, reader)
-    case .array: return arguments.read(value, reader).map { CommandDefinition(arguments: $0) }
-    default:
-      reader.reportKind(of: value, expected: "a list of program and arguments, or a mapping")
-      return nil
-    }
   }
 }

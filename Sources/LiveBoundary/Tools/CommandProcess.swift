@@ -12,12 +12,20 @@ struct CommandProcess {
   var configuration: Configuration
   var input: [UInt8]
   var outputLimitBytes: Int
+  /// Whether more output than the limit ends the process; else it is read and dropped.
+  var endsAtOutputLimit = true
+  /// How much of the beginning of standard error is kept, besides its end.
+  var errorLimitBytes = 0
   var timeoutMicroseconds: Int
+  var limits = ProcessLimits()
+  /// How many processes it may consist of; `nil` for no limit.
+  var maxProcesses: Int?
 
   /// Why a process was ended before its time.
   enum Cause: Sendable, Hashable {
     case timeLimit
     case outputLimit
+    case processLimit
     case cancelled(signal: String)
   }
 
@@ -26,8 +34,10 @@ struct CommandProcess {
     var status: TerminationStatus
     /// `nil` where it ended by itself.
     var cause: Cause?
-    /// Standard output, at most the limit.
-    var output: [UInt8]
+    /// The beginning of standard output.
+    var output: Head
+    /// The beginning of standard error, where that is wanted.
+    var errorHead: Head
     /// The end of standard error.
     var errors: Tail
   }
@@ -51,18 +61,24 @@ struct CommandProcess {
     }
     return Ending(
       status: result.terminationStatus, cause: stopper.cause, output: result.closureResult.output,
-      errors: result.closureResult.errors)
+      errorHead: result.closureResult.errors.head, errors: result.closureResult.errors.tail)
   }
 
   private struct Collected: Sendable {
-    var output: [UInt8]
-    var errors: Tail
+    var output: Head
+    var errors: Errors
+  }
+
+  private struct Errors: Sendable {
+    var head: Head
+    var tail: Tail
   }
 
   /// Feeds and reads the process until it has ended. On return it is a zombie without living
   /// relatives: its number is not free yet, so that no signal can hit a stranger.
   private func supervise(_ running: Running, _ stopper: Stopper) async -> Collected {
     let group = running.processIdentifier.value
+    limits.apply(to: group)
     RunningCommands.shared.insert(group)
     defer { RunningCommands.shared.remove(group) }
     return await withTaskGroup(of: Void.self) { tasks in
@@ -70,13 +86,14 @@ struct CommandProcess {
       tasks.addTask { await watchTime(stopper) }
       tasks.addTask { await stopper.carryOut(on: group) }
       tasks.addTask { await watchExit(of: group, stopper) }
+      tasks.addTask { await watchProcesses(of: group, stopper) }
       async let output = collectOutput(running.standardOutput, stopper)
       async let errors = collectErrors(running.standardError, stopper)
       let collected = await Collected(output: output, errors: errors)
       // A process may close its outputs and live on.
       await Self.waitForExit(of: group, everyMicroseconds: 500)
       stopper.close()
-      kill(-group, SIGKILL)
+      ProcessTable.killSession(group)
       tasks.cancelAll()
       return collected
     }
@@ -99,38 +116,49 @@ struct CommandProcess {
     await Self.waitForExit(of: group, everyMicroseconds: 20_000)
     guard !Task.isCancelled else { return }
     stopper.close()
-    kill(-group, SIGKILL)
+    ProcessTable.killSession(group)
     try? await Task.sleep(for: .milliseconds(100))
     stopper.giveUpReading()
   }
 
-  private func collectOutput(
-    _ buffers: SubprocessOutputSequence, _ stopper: Stopper
-  ) async -> [UInt8] {
-    var output: [UInt8] = []
+  /// A limit on processes of a user is not one on those of a call, so that they are counted.
+  private func watchProcesses(of group: pid_t, _ stopper: Stopper) async {
+    guard let maxProcesses else { return }
+    while (try? await Task.sleep(for: .milliseconds(20))) != nil {
+      if ProcessTable().family(of: group).count > maxProcesses { stopper.ask(.processLimit) }
+    }
+  }
+
+  private func collectOutput(_ buffers: SubprocessOutputSequence, _ stopper: Stopper) async -> Head
+  {
+    var output = Head(limitBytes: outputLimitBytes)
     do {
       for try await buffer in buffers {
         if stopper.hasGivenUpReading { break }
-        // Beyond the limit what comes is read and dropped, so that SIGTERM finds the process at work
-        // and not stuck in a full pipe.
-        guard output.count <= outputLimitBytes else { continue }
-        buffer.withUnsafeBytes { output.append(contentsOf: $0) }
-        if output.count > outputLimitBytes { stopper.ask(.outputLimit) }
+        // Beyond the limit what comes is read and dropped, so that the process, or SIGTERM, finds no
+        // full pipe.
+        buffer.withUnsafeBytes { output.append($0) }
+        if output.isCut, endsAtOutputLimit { stopper.ask(.outputLimit) }
       }
     } catch {}
     return output
   }
 
-  private func collectErrors(_ buffers: SubprocessOutputSequence, _ stopper: Stopper) async -> Tail
-  {
-    var tail = Tail(limitBytes: CommandTool.errorTailBytes)
+  private func collectErrors(
+    _ buffers: SubprocessOutputSequence, _ stopper: Stopper
+  ) async -> Errors {
+    var errors = Errors(
+      head: Head(limitBytes: errorLimitBytes), tail: Tail(limitBytes: CommandTool.errorTailBytes))
     do {
       for try await buffer in buffers {
         if stopper.hasGivenUpReading { break }
-        buffer.withUnsafeBytes { tail.append($0) }
+        buffer.withUnsafeBytes { bytes in
+          errors.head.append(bytes)
+          errors.tail.append(bytes)
+        }
       }
     } catch {}
-    return tail
+    return errors
   }
 
   // MARK: Exit
@@ -151,19 +179,31 @@ struct CommandProcess {
   }
 }
 
-extension CommandProcess.Ending {
-  /// `: …` with the end of standard error, or nothing where that is empty.
-  var quotedErrors: String {
-    let text = errors.text
-    return text.isEmpty ? "" : ": \(text)"
+/// The first bytes of a stream, and how many there were.
+struct Head: Sendable {
+  private let limitBytes: Int
+  private(set) var bytes: [UInt8] = []
+  private(set) var count = 0
+
+  init(limitBytes: Int) { self.limitBytes = max(0, limitBytes) }
+
+  mutating func append(_ buffer: UnsafeRawBufferPointer) {
+    count += buffer.count
+    bytes.append(contentsOf: buffer.prefix(limitBytes - bytes.count))
   }
+
+  /// Says how many bytes there are where not all were read.
+  mutating func setCount(_ count: Int) { self.count = max(self.count, count) }
+
+  /// Whether there was more than the limit.
+  var isCut: Bool { count > limitBytes }
 }
 
 /// The last bytes of a stream.
 struct Tail: Sendable {
   private let limitBytes: Int
   private var bytes: [UInt8] = []
-  private var isCut = false
+  private(set) var isCut = false
 
   init(limitBytes: Int) { self.limitBytes = limitBytes }
 
@@ -218,10 +258,12 @@ private final class Stopper: Sendable {
   /// Waits until someone asks, then ends the process group.
   func carryOut(on group: pid_t) async {
     for await _ in asked {}
-    guard cause != nil else { return }
+    guard let cause else { return }
+    // What multiplies gets no time to go on.
+    if cause == .processLimit { return ProcessTable.killSession(group) }
     kill(-group, SIGTERM)
     guard (try? await Task.sleep(for: CommandProcess.grace)) != nil else { return }
-    kill(-group, SIGKILL)
+    ProcessTable.killSession(group)
   }
 }
 

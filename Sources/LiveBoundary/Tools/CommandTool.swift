@@ -13,7 +13,6 @@ public struct CommandTool: Tool {
   static let errorTailBytes = 2_048
   /// The variables that a command inherits; no other, so that no key or token reaches it by accident.
   static let inheritedVariables = ["HOME", "LANG", "PATH", "TMPDIR"]
-  private static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
   private let command: CommandDefinition
   private let folder: String
@@ -43,7 +42,9 @@ public struct CommandTool: Tool {
       ending = try await CommandProcess(
         configuration: configuration(for: request),
         input: CanonicalJSON.encode(request.input, form: .plain) + [UInt8(ascii: "\n")],
-        outputLimitBytes: command.outputLimitBytes, timeoutMicroseconds: limit
+        outputLimitBytes: command.outputLimitBytes,
+        endsAtOutputLimit: command.outputLimit == .error, timeoutMicroseconds: limit,
+        limits: command.limits
       ).run(until: cancellation)
     } catch {
       return startFault(error, request)
@@ -75,21 +76,36 @@ public struct CommandTool: Tool {
       .gracefulShutDown(
         toProcessGroup: true, allowedDurationToNextStep: CommandProcess.grace)
     ]
+    let variables = variables(for: request)
+    var executable: Executable =
+      program.utf8.contains(UInt8(ascii: "/"))
+      ? .path(FilePath(folder).pushing(FilePath(program))) : .name(program)
+    var arguments = Arguments(
+      executablePathOverride: program, remainingValues: Array(command.arguments.dropFirst()))
+    if let limited = limited(program, variables) {
+      executable = .name(Sandbox.limiter)
+      arguments = Arguments(limited + command.arguments.dropFirst())
+    }
     return Configuration(
-      executable: program.utf8.contains(UInt8(ascii: "/"))
-        ? .path(FilePath(folder).pushing(FilePath(program))) : .name(program),
-      arguments: Arguments(
-        executablePathOverride: program, remainingValues: Array(command.arguments.dropFirst())),
-      environment: .custom(environment(for: request)),
+      executable: executable, arguments: arguments, environment: .custom(variables.all),
       workingDirectory: FilePath(folder), platformOptions: options)
   }
 
-  private func environment(for request: ToolRequest) -> [Environment.Key: String] {
-    var variables: [Environment.Key: String] = ["PATH": Self.defaultPath]
-    for name in Self.inheritedVariables {
-      guard let value = getenv(name) else { continue }
-      variables[Environment.Key(stringLiteral: name)] = String(cString: value)
-    }
+  /// The arguments of a program that sets the limits before it becomes the command: once that runs, it
+  /// may have started others already. `nil` where there are no limits, no such program, or no command;
+  /// the limits are set on the running command then.
+  private func limited(_ program: String, _ variables: CommandVariables) -> [String]? {
+    guard command.limits != ProcessLimits(), Sandbox.hasLimiter else { return nil }
+    let path =
+      program.utf8.contains(UInt8(ascii: "/"))
+      ? FilePath(folder).pushing(FilePath(program)).string : variables.path(of: program)
+    guard let path, access(path, X_OK) == 0 else { return nil }
+    return command.limits.options() + ["--", path]
+  }
+
+  private func variables(for request: ToolRequest) -> CommandVariables {
+    var variables = CommandVariables(command.environment)
+    for name in Self.inheritedVariables { variables.inherit(name) }
     variables["IDEMPOTENCY_KEY"] = request.idempotencyKey
     return variables
   }
@@ -118,6 +134,8 @@ public struct CommandTool: Tool {
   private func answer(
     to request: ToolRequest, after ending: CommandProcess.Ending, elapsed: Int, limit: Int
   ) -> ToolAnswer {
+    let hidden = HiddenValues(command.environment)
+    let words = hidden.quote(ending.errors)
     switch ending.cause {
     case .timeLimit: return .timedOut(request, afterMicroseconds: limit)
     case .cancelled(let signal):
@@ -126,38 +144,50 @@ public struct CommandTool: Tool {
       return .cutOff(
         request, reason: "more than \(command.outputLimitBytes) bytes on standard output",
         afterMicroseconds: elapsed)
+    case .processLimit:
+      return .cutOff(request, reason: "too many processes", afterMicroseconds: elapsed)
     case nil: break
+    }
+    if command.outputLimit == .error, ending.output.isCut {
+      // It had ended by itself before it could be ended.
+      return ToolAnswer(
+        result: .error("more than \(command.outputLimitBytes) bytes on standard output"),
+        elapsedMicroseconds: elapsed)
     }
     switch ending.status {
     case .exited(0):
-      return ToolAnswer(result: Self.result(reading: ending.output), elapsedMicroseconds: elapsed)
+      let result = hidden.hide(Self.result(reading: ending.output))
+      return ToolAnswer(result: result, elapsedMicroseconds: elapsed)
     case .exited(let code):
       return ToolAnswer(
-        result: .error("exited with \(code)\(ending.quotedErrors)"), elapsedMicroseconds: elapsed)
+        result: .error("exited with \(code)\(words)"), elapsedMicroseconds: elapsed)
     case .signaled(let signal):
       return .cutOff(
-        request, reason: "killed by \(SignalName.name(of: signal))\(ending.quotedErrors)",
+        request, reason: "killed by \(SignalName.name(of: signal))\(words)",
         afterMicroseconds: elapsed)
     }
   }
 
-  /// A command that prints nothing, or white space alone, returns null.
-  static func result(reading output: [UInt8]) -> ToolResult {
+  /// A command that prints nothing, or white space alone, returns null; one that prints too much, what
+  /// it began with.
+  static func result(reading output: Head) -> ToolResult {
     let space: [UInt8] = [0x20, 0x09, 0x0a, 0x0d]
-    if output.allSatisfy({ space.contains($0) }) { return .ok(data: .null) }
+    let bytes = output.isCut ? output.bytes.withoutTornCharacter : output.bytes
     do {
-      _ = try UTF8Span(validating: output.span)
+      _ = try UTF8Span(validating: bytes.span)
     } catch {
       return .error("standard output is not UTF-8 at byte \(error.byteOffsets.lowerBound)")
     }
+    if output.isCut { return .ok(data: output.cutText) }
+    if bytes.allSatisfy({ space.contains($0) }) { return .ok(data: .null) }
     do {
-      return .ok(data: try JSONValue(parsing: output))
+      return .ok(data: try JSONValue(parsing: bytes))
     } catch {
       return .error("standard output is not JSON: \(error)")
     }
   }
 
-  private static func absolute(_ folder: String) -> String {
+  static func absolute(_ folder: String) -> String {
     guard !folder.utf8.starts(with: "/".utf8), let current = getcwd(nil, 0) else { return folder }
     defer { free(current) }
     return "\(String(cString: current))/\(folder)"

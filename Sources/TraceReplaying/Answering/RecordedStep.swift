@@ -139,9 +139,11 @@ extension RecordedStep {
     else { return nil }
     let began = starts[position].t
     if starts.indices.contains(position + 1) {
-      return ToolAnswer(
+      var answer = ToolAnswer(
         result: .error("an earlier attempt failed; the log does not hold why"),
         elapsedMicroseconds: max(0, starts[position + 1].t - began))
+      answer.wasTriedAgain = true
+      return answer
     }
     guard let index = results[callId],
       let payload = try? ToolResultPayload(decoding: events[index].data)

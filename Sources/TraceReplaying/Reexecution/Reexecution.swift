@@ -29,8 +29,8 @@ public struct Reexecution: Sendable {
 extension Reexecution {
   /// Makes a run again.
   ///
-  /// Where the agent file is byte for byte the recorded one, whom the run acts for is taken from the
-  /// log: it was said on the command line then.
+  /// Where the agent file is byte for byte the recorded one, whom the run acts for and what it may use
+  /// are taken from the log: they were said on the command line then.
   ///
   /// - Throws: `LogError` where the log cannot be read or is damaged before the first difference,
   ///   ``RecordingError`` where no run can be made from it, `ToolRegistry.RegistryError` where the
@@ -41,7 +41,10 @@ extension Reexecution {
     let started = steps.started
     let files = RecordedFiles(started: started, agent: agent)
     var agent = agent
-    if files.isAgentSame { agent.policyContext = started.policyContext }
+    if files.isAgentSame {
+      agent.policyContext = started.policyContext
+      agent.limits = started.limits
+    }
     agent.leaveOut(asForkedFrom: started.parent)
     var session = Session(agent: agent, steps: steps)
     while try await session.makeAgain(), try session.takeBreak() {}

@@ -37,6 +37,8 @@ struct Record: AsyncParsableCommand {
   @Option(help: "The route that tools and policy rules may look at.")
   var route: String?
 
+  @OptionGroup var limits: LimitOptions
+
   @Option(help: "A seed for the run's identifier, so that it is the same each time.")
   var seed: Int?
 
@@ -81,6 +83,7 @@ struct Record: AsyncParsableCommand {
     if let policy { definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy)) }
     if let actor { definition.policyContext.actorId = actor }
     if let route { definition.policyContext.route = route }
+    definition.limits = definition.limits.tightened(by: limits.limits)
     return definition
   }
 

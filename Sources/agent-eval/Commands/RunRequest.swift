@@ -129,7 +129,8 @@ struct RunRequest: Hashable {
       options.runProgram = { program, input in
         await CommandTool(
           CommandDefinition(
-            arguments: program.command, outputLimitBytes: program.outputLimitBytes),
+            arguments: program.command, outputLimitBytes: program.outputLimitBytes,
+            outputLimit: .error),
           folder: program.folder ?? ".", clock: SystemClock(cancellation: cancellation),
           cancellation: cancellation
         ).run(

@@ -1,0 +1,250 @@
+import AgentTrace
+
+extension AgentLoop {
+  private static let limitPrefix = "limit: "
+
+  /// Runs as many calls as breakers and limits leave, refuses the rest, and says whether the run goes
+  /// on.
+  mutating func runWithinBudget(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) async throws -> Halt? {
+    var refused = try refuseHeld(calls, step: step, from: progress)
+    let unready = try refuseUnready(
+      calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }, step: step)
+    refused += unready
+    let open = calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }
+    // A call that was started before is counted already.
+    let counting = open.filter { progress[$0.callId].attempts == 0 }
+    let limit = exhaustedLimit
+    let beyond = limit == nil ? counting.dropFirst(remainingToolCalls ?? counting.count) : open[...]
+    for call in beyond {
+      try refuse(call, beyond: limit ?? StopDetail.maxToolCalls, step: step)
+      refused.append(call.callId)
+    }
+    let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
+    let failed = try await run(left, step: step, from: progress)
+    for change in recorder.breakers.changesDue {
+      try recorder.append(.breakerChanged(change), step: step)
+    }
+    let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
+    if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
+    return haltByErrors(errors.map(\.name)) ?? haltByRefusal(of: calls, progress)
+  }
+
+  /// Refuses the calls that a breaker does not let through; returns their ids.
+  private mutating func refuseHeld(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) throws -> [String] {
+    let underWay = calls.filter { progress[$0.callId].started != nil }.map(\.name)
+    let passage = recorder.breakers.passage(
+      of: calls.filter { progress[$0.callId].isOpen }, besides: underWay)
+    for change in passage.changes { try recorder.append(.breakerChanged(change), step: step) }
+    var refused: [String] = []
+    for call in calls {
+      guard let reason = passage.held[call.callId] else { continue }
+      try refuse(call, reason, step: step)
+      refused.append(call.callId)
+    }
+    return refused
+  }
+
+  /// Refuses the calls that cannot be made; returns their ids.
+  private mutating func refuseUnready(
+    _ calls: [ProposedCall], step: Int
+  ) throws -> [String] {
+    var refused: [String] = []
+    for call in calls {
+      guard case .refused(let reason) = boundary.readiness(of: call, step: step) else { continue }
+      try refuse(call, reason, step: step)
+      refused.append(call.callId)
+    }
+    return refused
+  }
+
+  private mutating func refuse(
+    _ call: ProposedCall, beyond limit: String, step: Int
+  ) throws {
+    limitRefusals[call.callId] = limit
+    try refuse(call, Self.limitPrefix + limit, step: step)
+  }
+
+  /// The end of a run in which a call was beyond a limit: that of the first such call.
+  private func haltByRefusal(of calls: [ProposedCall], _ progress: StepProgress) -> Halt? {
+    let limits = calls.lazy.compactMap { call in
+      limitRefusals[call.callId] ?? progress[call.callId].limit(behind: Self.limitPrefix)
+    }
+    return limits.first.map(Self.exhausted)
+  }
+
+  /// - Parameter errors: names of the tools that failed, in call order.
+  private func haltByErrors(_ errors: [String]) -> Halt? {
+    if let tool = errors.first(where: { registry[$0]?.onError == .stop }) {
+      return Halt(reason: .toolFailure, detail: StopDetail.tool(tool))
+    }
+    guard let last = errors.last, state.counters.toolErrorsInARow >= agent.failures.maxToolErrors
+    else { return nil }
+    return Halt(reason: .toolFailure, detail: StopDetail.tool(last))
+  }
+
+  /// Runs calls side by side up to the agent's limit; returns the ids of those that failed.
+  private mutating func run(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) async throws -> [String] {
+    let underWay = calls.indices.filter { progress[calls[$0].callId].started != nil }
+    var batch = CallBatch(
+      waiting: calls.indices.filter { !underWay.contains($0) }, limit: max(1, agent.parallelCalls),
+      isFixed: boundary.clock.isFixed)
+    for index in underWay {
+      guard let start = progress[calls[index].callId].started else { continue }
+      let request = request(
+        for: calls[index], attempt: start.attempt, key: start.idempotencyKey, step: step,
+        startedAt: start.t)
+      batch.begin(index, at: start.t, work(request))
+    }
+    do {
+      return try await run(calls, in: &batch, step: step, from: progress)
+    } catch {
+      await batch.cancel()
+      throw error
+    }
+  }
+
+  private mutating func run(
+    _ calls: [ProposedCall], in batch: inout CallBatch, step: Int, from progress: StepProgress
+  ) async throws -> [String] {
+    var failed: [String] = []
+    while let turn = await batch.next() {
+      switch turn {
+      case .start(let index):
+        // Looked at here, because the calls before it took their time.
+        if let limit = exhaustedLimit {
+          try refuse(calls[index], beyond: limit, step: step)
+          continue
+        }
+        let attempt = progress[calls[index].callId].attempts + 1
+        try begin(calls[index], at: index, attempt: attempt, in: &batch, step: step)
+      case .finish(let index, var attempt, let startedAt, let endedAt):
+        boundary.clock.advance(to: endedAt)
+        let call = calls[index]
+        if attempt.waitMicroseconds == nil {
+          attempt.answer.result = checked(attempt.answer.result, of: call)
+          if let wait = waitBeforeRetry(of: call, behind: attempt, startedAt: startedAt) {
+            attempt.waitMicroseconds = wait
+            if wait > 0 {
+              batch.begin(index, at: endedAt, waiting(attempt))
+              continue
+            }
+          }
+        }
+        if attempt.waitMicroseconds != nil, mayGoOn {
+          try begin(call, at: index, attempt: attempt.attempt + 1, in: &batch, step: step)
+        } else {
+          try finish(call, attempt, step: step)
+          if case .error = attempt.answer.result { failed.append(call.callId) }
+        }
+      }
+    }
+    return failed
+  }
+
+  private mutating func begin(
+    _ call: ProposedCall, at index: Int, attempt: Int, in batch: inout CallBatch, step: Int
+  ) throws {
+    let request = try start(call, attempt: attempt, step: step)
+    batch.begin(index, at: state.elapsedMicroseconds, work(request))
+  }
+
+  private mutating func start(
+    _ call: ProposedCall, attempt: Int, step: Int
+  ) throws -> ToolRequest {
+    let key = "\(state.runId)/\(call.callId)"
+    let started = ToolStartedPayload(
+      callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key)
+    try recorder.append(
+      .toolStarted(started), step: step, isEffectAhead: definition(of: call).sideEffect != .read)
+    return request(
+      for: call, attempt: attempt, key: key, step: step, startedAt: state.elapsedMicroseconds)
+  }
+
+  private func request(
+    for call: ProposedCall, attempt: Int, key: String, step: Int, startedAt: Int
+  ) -> ToolRequest {
+    let tool = definition(of: call)
+    return ToolRequest(
+      callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
+      idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
+  }
+
+  /// The tool's own time limit, or what is left of the run's, whichever is less.
+  private func timeout(of tool: ToolDefinition, startedAt: Int) -> Int? {
+    let own = tool.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
+    let left = timeoutMicroseconds.map { max(0, $0 - startedAt) }
+    return [own, left].compactMap { $0 }.min()
+  }
+
+  private func work(_ request: ToolRequest) -> @Sendable () async -> CallBatch.Attempt {
+    let boundary = boundary
+    return {
+      CallBatch.Attempt(answer: await boundary.run(request), attempt: request.attempt)
+    }
+  }
+
+  // MARK: Again
+
+  /// How long to wait before a failed call is made again; `nil` where it is not.
+  private func waitBeforeRetry(
+    of call: ProposedCall, behind attempt: CallBatch.Attempt, startedAt: Int
+  ) -> Int? {
+    guard case .error = attempt.answer.result, let tool = registry[call.name],
+      attempt.attempt < tool.attemptLimit, mayGoOn
+    else { return nil }
+    // The recorded time reaches up to the next attempt: the wait is in it, and was short enough.
+    if attempt.answer.wasTriedAgain { return 0 }
+    let wait = tool.retry?.waitMicroseconds(behindAttempt: attempt.attempt) ?? 0
+    let end = startedAt + attempt.answer.elapsedMicroseconds + wait
+    if wait > 0, let limit = timeoutMicroseconds, end >= limit { return nil }
+    return wait
+  }
+
+  private var mayGoOn: Bool { boundary.cancellation.signal == nil && exhaustedLimit == nil }
+
+  private func waiting(_ attempt: CallBatch.Attempt) -> @Sendable () async -> CallBatch.Attempt {
+    let boundary = boundary
+    return {
+      await boundary.clock.wait(microseconds: attempt.waitMicroseconds ?? 0)
+      return attempt
+    }
+  }
+
+  // MARK: Results
+
+  /// The result as it may enter the run: no larger than a line of the log may hold, and such as the
+  /// tool promises.
+  private func checked(_ result: ToolResult, of call: ProposedCall) -> ToolResult {
+    let result = result.admitted
+    guard case .ok(let data) = result, let fault = registry.fault(inResult: data, of: call.name)
+    else { return result }
+    return .error(fault)
+  }
+
+  private mutating func finish(
+    _ call: ProposedCall, _ attempt: CallBatch.Attempt, step: Int
+  ) throws {
+    let result = ToolResultPayload(
+      callId: call.callId, tool: call.name, result: attempt.answer.result,
+      attempts: attempt.attempt, elapsedMicroseconds: attempt.answer.elapsedMicroseconds)
+    try recorder.append(.toolResult(result), step: step)
+  }
+}
+
+extension ToolResult {
+  /// The result as it may enter a run; see ``JSONValue/admitted``.
+  var admitted: ToolResult {
+    switch self {
+    case .ok(let data): .ok(data: data.admitted)
+    case .refused: self
+    case .error(let reason, let isEffectUnknown):
+      .error(reason: reason.admitted, isEffectUnknown: isEffectUnknown)
+    }
+  }
+}
