@@ -9,15 +9,17 @@ public enum LiveBoundary {
   ///
   /// - Parameters:
   ///   - clock: ``SystemClock`` where it is left out, or a fixed one for runs that must give the same bytes each time.
+  ///   - person: Who is asked in place of the agent's own person: one at a terminal, for example.
   ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
   public static func make(
     for agent: AgentDefinition, clock: (any RunClock)? = nil,
-    identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation()
+    identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation(),
+    person: (any Person)? = nil
   ) -> any Boundary {
     let clock = clock ?? SystemClock(cancellation: cancellation)
     return AssembledBoundary(
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      secrets: .inEnvironment,
+      secrets: .inEnvironment, person: person,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
       makeTool: { tool in
         switch tool.implementation {

@@ -148,7 +148,8 @@ struct GoingOnTests {
     resume()
     agent.human?.answers.append(.init(text: "yes", by: "Ana"))
     let rest = try await agent.goOn(from: events)
-    #expect(rest.asked == ["answer", "model 3"])
+    // Told the answer, the person has nothing more to say.
+    #expect(rest.asked == ["answer", "decide 3", "answer"])
     #expect(rest.events.last?.data["reason"] == "success")
     #expect(rest.state.totals.toolCalls == 3)
   }
@@ -252,11 +253,14 @@ struct GoneOn {
 
   /// What was asked though its answer stands in the events before.
   func askedTwice(after past: ArraySlice<Event>) -> [String] {
-    let models = past.filter { $0.type == .modelResult }.count
-    var answered = Set((1...max(1, models)).map { "model \($0)" })
-    if models == 0 { answered = [] }
+    var answered: Set<String> = []
+    var models: [String: Int] = [:]
     for event in past {
       let callId = event.data["callId"]?.stringValue ?? ""
+      if event.type == .modelResult, let purpose = event.data["purpose"]?.stringValue {
+        models[purpose, default: 0] += 1
+        answered.insert("\(purpose) \(models[purpose] ?? 0)")
+      }
       if event.type == .toolResult { answered.insert("tool \(callId)") }
       if event.type == .approval { answered.insert("approval \(callId)") }
     }
@@ -327,7 +331,7 @@ final class AskedBoundary: Boundary {
   func makeRunID() -> String { inner.makeRunID() }
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
-    log.withLock { $0.append("model \(request.number)") }
+    log.withLock { $0.append("\(request.purpose.rawValue) \(request.number)") }
     return await inner.reply(to: request)
   }
 
@@ -344,6 +348,10 @@ final class AskedBoundary: Boundary {
   func answer(_ request: QuestionRequest) async -> PersonAnswer? {
     log.withLock { $0.append("answer") }
     return await inner.answer(request)
+  }
+
+  func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? {
+    inner.simulatedPerson(step: step, question: question)
   }
 }
 

@@ -149,7 +149,33 @@ struct RandomAgent {
           reason: chance(50) ? "because" : nil))
     }
     if chance(60) { person.answers.append(.init(text: "yes", by: "Ana")) }
+    for _ in 0..<(chance(40) ? number(1...4) : 0) {
+      person.turns.append(
+        chance(60)
+          ? .says("and more", by: "Bo") : .approves(chance(70), by: "Bo", reason: nil))
+    }
+    if chance(40) { person.model = simulated() }
     return person
+  }
+
+  /// A person that a model plays, who is out of reach at times and says nothing at others.
+  private mutating func simulated() -> SimulatedPerson {
+    let turns = (0..<number(1...6)).map { _ -> ModelScript.Turn in
+      let answer: ModelScript.Answer =
+        switch number(1...100) {
+        case ...25: .unreachable("gone")
+        case ...50: .reply(["text": "Yes, go on."])
+        case ...65: .reply(["granted": .bool(chance(50)), "text": "as you like"])
+        case ...80: .reply(["text": "no: too much"])
+        case ...90: .reply(["text": ""])
+        default: .reply("hm")
+        }
+      return .init(choices: [.init(answer: answer)])
+    }
+    return SimulatedPerson(
+      model: ModelDefinition(
+        provider: "scripted", name: "person", implementation: .scripted(ModelScript(turns: turns))),
+      systemPrompt: chance(50) ? "Be brief." : nil, name: "Cy")
   }
 }
 

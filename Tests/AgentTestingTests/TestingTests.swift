@@ -21,7 +21,8 @@ struct TestingTests {
           return JSONValue(sum)
         }))
     let script = ModelScript(
-      replies: ["calls": [["name": "add", "input": ["a": 2, "b": 3]]]], ["text": "it is ${last.data}"])
+      replies: ["calls": [["name": "add", "input": ["a": 2, "b": 3]]]],
+      ["text": "it is ${last.data}"])
     let run = try await TestedRun(of: Self.agent(add, script))
     #expect(run.stopReason == .success)
     #expect(run.inputs(of: "add") == [["a": 2, "b": 3]])

@@ -267,7 +267,7 @@ private let samplePayloads: [EventPayload] = [
   .toolResult(
     ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
   .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
-  .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3)),
+  .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3, modelResult: 2)),
   .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
   .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
   .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
@@ -508,6 +508,8 @@ private let validAgents = [
   agent("failures: {maxDenials: 1, modelRetries: 0}, policyContext: {attributes: {a: 1}}"),
   agent("memory: [{scope: run, key: k, value: null}]"),
   agent("human: {approvals: [{tool: [a, 'b*'], input: {x: 1}, granted: false}]}"),
+  agent("human: {turns: [{say: x}, {approve: true, by: b, reason: c}, {say: ''}]}"),
+  agent("human: {by: a, system: b, model: {name: c, script: [{answer: d}, {stop: success}]}}"),
 ]
 
 private let invalidAgents = [
@@ -520,6 +522,9 @@ private let invalidAgents = [
   agent("context: {tokenBudget: x}"), agent("policyContext: {attributes: []}"),
   agent("memory: [{scope: all, key: k, value: 1}]"), agent("memory: [{scope: run, key: k}]"),
   agent("policy: 5"), agent("policy: {}"), agent("policy: ''"), agent("human: []"),
+  agent("human: {turns: [{}]}"), agent("human: {turns: [{say: x, approve: true}]}"),
+  agent("human: {turns: [{say: x, reason: y}]}"), agent("human: {turns: [{by: x}]}"),
+  agent("human: {system: x}"), agent("human: {by: x}"), agent("human: {model: {script: []}}"),
   agent("human: {approvals: [{tool: [], granted: true}]}"),
   script("{}"), script("5"), script("{answer: x, ask: y}"), script("{call: {tool: t}, calls: []}"),
   script("{calls: []}"), script("{call: t}"), script("{call: {input: {}}}"), script("{say: x}"),

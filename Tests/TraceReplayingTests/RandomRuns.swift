@@ -52,6 +52,9 @@ struct RandomRun {
         approvals: [
           .init(granted: Bool.random(using: &generator), by: "ana")
         ], answers: [.init(text: "yes", by: "bo")])
+      // Only some, so that random choices of other runs stay what they were.
+      if seed % 3 == 0 { agent.human?.turns = [.says("and then?", by: "bo")] }
+      if seed % 3 == 1 { agent.human = ScriptedPerson(model: simulated(seed)) }
     }
     if Int.random(in: 0..<4, using: &generator) == 0 { agent.context.tokenBudget = 60 }
     return agent
@@ -85,6 +88,20 @@ struct RandomRun {
     if Bool.random(using: &generator) {
       agent.limits.timeoutSeconds = Double(Int.random(in: 0...20, using: &generator)) / 4
     }
+  }
+
+  private static func simulated(_ seed: Int) -> SimulatedPerson {
+    let answers: [ModelScript.Answer] = [
+      .reply(["text": "yes, do"]), .unreachable("away"), .reply(["text": "no"]),
+      .reply(["text": "and more"]), .reply(["stop": "success"]), .reply(["granted": true]),
+    ]
+    let turns = (0..<6).map { number in
+      ModelScript.Turn(choices: [.init(answer: answers[(seed / 3 + number) % answers.count])])
+    }
+    return SimulatedPerson(
+      model: ModelDefinition(
+        provider: "scripted", name: "person", implementation: .scripted(ModelScript(turns: turns))),
+      name: "cy")
   }
 
   private static func tool(_ number: Int, _ generator: inout Seeded) -> ToolRegistration {

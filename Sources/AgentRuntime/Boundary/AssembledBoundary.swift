@@ -9,12 +9,15 @@ public struct AssembledBoundary: Boundary {
   private let model: any Model
   private let tools: [String: any Tool]
   private let person: (any Person)?
+  private let simulated: SimulatedPerson?
 
   /// Tools are found by their names; a tool without an implementation fails when it is called.
+  ///
+  /// - Parameter simulated: who speaks where the person says nothing.
   public init(
     clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
     model: any Model, tools: [String: any Tool], person: (any Person)?,
-    secrets: RunSecrets = RunSecrets()
+    simulated: SimulatedPerson? = nil, secrets: RunSecrets = RunSecrets()
   ) {
     self.clock = clock
     self.cancellation = cancellation
@@ -23,12 +26,18 @@ public struct AssembledBoundary: Boundary {
     self.tools = tools
     self.person = person
     self.secrets = secrets
+    self.simulated = simulated
   }
 
   public func makeRunID() -> String { identifiers.next() }
 
   public func reply(to request: ModelRequest) async -> ModelAnswer {
-    await model.reply(to: request)
+    guard request.purpose == .human else { return await model.reply(to: request) }
+    switch simulated?.model.implementation {
+    case .scripted(let script)?: return await ScriptedModel(script).reply(to: request)
+    case .model(let model)?: return await model.reply(to: request)
+    case nil: return ModelAnswer(error: "no model plays a person here")
+    }
   }
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
@@ -45,15 +54,20 @@ public struct AssembledBoundary: Boundary {
   public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
     await person?.answer(request)
   }
+
+  public func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? { simulated }
 }
 
 extension AssembledBoundary {
   /// The boundary of an agent whose model and tools are scripted: no process, no network.
   ///
-  /// - Parameter makeTool: Makes what runs as a process, or `nil` where that is not allowed.
+  /// - Parameters:
+  ///   - person: Who is asked in place of the agent's own person.
+  ///   - makeTool: Makes what runs as a process, or `nil` where that is not allowed.
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
     cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
+    person: (any Person)? = nil,
     raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil }
   ) {
@@ -76,6 +90,7 @@ extension AssembledBoundary {
       }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
-      tools: tools, person: agent.human, secrets: secrets)
+      tools: tools, person: person ?? agent.human,
+      simulated: person == nil ? agent.human?.model : nil, secrets: secrets)
   }
 }

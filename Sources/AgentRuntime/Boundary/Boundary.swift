@@ -21,8 +21,17 @@ public protocol Boundary: Sendable {
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness
   /// Asks a person to approve a call; `nil` when nobody is there.
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
-  /// Asks a person a question; `nil` when nobody is there.
+  /// Asks a person a question, or tells them the agent's answer, to which they may say more; `nil` when
+  /// nobody is there, or has nothing to say.
   func answer(_ request: QuestionRequest) async -> PersonAnswer?
+  /// The person that a model plays, where nobody else spoke: asked for the n-th time in a step, from 1.
+  /// `nil` where there is none. The model is reached through ``reply(to:)``.
+  func simulatedPerson(step: Int, question: Int) -> SimulatedPerson?
+}
+
+extension Boundary {
+  /// Nobody.
+  public func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? { nil }
 }
 
 /// A model is asked for its next decision, or for something else that a run needs.
@@ -185,6 +194,18 @@ public struct ApprovalRequest: Sendable, Hashable {
   public var call: ProposedCall
   /// Why policy asks, in words.
   public var reason: String
+  /// The rule that asks; `nil` where none does.
+  public var ruleId: String?
+  /// How many approvals the run has seen, granted or denied, this one included.
+  public var number: Int
+
+  /// Nothing is checked.
+  public init(call: ProposedCall, reason: String, ruleId: String? = nil, number: Int = 1) {
+    self.call = call
+    self.reason = reason
+    self.ruleId = ruleId
+    self.number = number
+  }
 }
 
 /// What the person said.
@@ -204,10 +225,29 @@ public struct ApprovalAnswer: Sendable, Hashable {
   }
 }
 
-/// A person is asked a question.
+/// A person is asked a question, or told an answer.
 public struct QuestionRequest: Sendable, Hashable {
-  /// The question in the model's words.
+  /// What the agent says to the person.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// It waits for an answer.
+    case question
+    /// It is done, unless the person says more.
+    case answer
+  }
+
+  /// What it is to the person.
+  public var kind: Kind
+  /// The question, or the answer, in the model's words.
   public var question: String
+  /// How many words of people the run has heard, this one included.
+  public var number: Int
+
+  /// Nothing is checked.
+  public init(_ kind: Kind = .question, question: String, number: Int = 1) {
+    self.kind = kind
+    self.question = question
+    self.number = number
+  }
 }
 
 /// What the person said.
@@ -240,6 +280,6 @@ public protocol Tool: Sendable {
 public protocol Person: Sendable {
   /// `nil` when nobody is there.
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
-  /// `nil` when nobody is there.
+  /// `nil` when nobody is there, or has nothing to say to an answer.
   func answer(_ request: QuestionRequest) async -> PersonAnswer?
 }

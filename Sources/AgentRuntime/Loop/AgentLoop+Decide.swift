@@ -64,22 +64,27 @@ extension AgentLoop {
         step: step, tryNumber: tryNumber, attempt: attempt,
         number: recorder.modelCalls(for: .decide) + 1, goal: packet.goal,
         messages: packet.messages, tools: tools)
-      let answer = await boundary.reply(to: request)
-      var result = ModelResult(
-        purpose: request.purpose.rawValue, attempt: attempt, requestDigest: request.digest,
-        reply: answer.reply?.admitted, error: answer.error, model: agent.model.name)
-      result.inputTokens = answer.inputTokens
-      result.outputTokens = answer.outputTokens
-      result.cost = answer.cost
-      result.finishReason = answer.finishReason
-      result.elapsedMicroseconds = answer.elapsedMicroseconds
-      try recorder.append(.modelResult(result), step: step)
-      if let reply = result.reply { return reply }
+      if let reply = try await recordedReply(to: request, model: agent.model.name) { return reply }
     }
     return nil
   }
 
-  private func haltBetweenTries() -> Halt? {
+  /// Asks a model once and records what came of it; `nil` where it is out of reach.
+  mutating func recordedReply(to request: ModelRequest, model: String) async throws -> JSONValue? {
+    let answer = await boundary.reply(to: request)
+    var result = ModelResult(
+      purpose: request.purpose.rawValue, attempt: request.attempt, requestDigest: request.digest,
+      reply: answer.reply?.admitted, error: answer.error, model: model)
+    result.inputTokens = answer.inputTokens
+    result.outputTokens = answer.outputTokens
+    result.cost = answer.cost
+    result.finishReason = answer.finishReason
+    result.elapsedMicroseconds = answer.elapsedMicroseconds
+    try recorder.append(.modelResult(result), step: request.step)
+    return result.reply
+  }
+
+  func haltBetweenTries() -> Halt? {
     boundary.cancellation.signal.map(Self.cancelled(by:)) ?? exhaustedLimit.map(Self.exhausted)
   }
 

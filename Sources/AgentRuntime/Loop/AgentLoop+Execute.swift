@@ -22,7 +22,7 @@ extension AgentLoop {
       return Halt(
         reason: .blocked, detail: StopDetail.unknownEffect(of: blocked.name), isFinal: false)
     }
-    return try await askForApproval(of: waiting, step: step, from: progress)
+    return try await askForApproval(of: waiting, ruled, step: step, from: progress)
   }
 
   /// The verdicts on all calls of a decision; those that were given stand.
@@ -151,7 +151,7 @@ extension AgentLoop {
 
   /// Asks about each waiting call, in call order. Where nobody answers the run pauses.
   private mutating func askForApproval(
-    of calls: [ProposedCall], step: Int, from progress: StepProgress
+    of calls: [ProposedCall], _ ruled: [Ruled], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
     let lastApproved = progress.lastApproved.flatMap { last in
       calls.firstIndex { $0.callId.hasSameUTF8(as: last) }
@@ -168,17 +168,20 @@ extension AgentLoop {
         }
         continue
       }
+      let verdict = ruled.first { $0.call.callId.hasSameUTF8(as: call.callId) }?.ruling.verdict
       // Whoever answered for a later call was asked about this one before.
       let wasAsked = isPast && recorded.started == nil
-      let request = ApprovalRequest(
-        call: call, reason: reasonToAsk ?? reason(toAskAbout: recorded))
-      guard !wasAsked, let answer = await boundary.approve(request) else {
+      guard !wasAsked,
+        let heard = try await self.approval(
+          of: call, because: reasonToAsk ?? reason(toAskAbout: recorded, verdict),
+          ruleId: verdict?.ruleId, step: step)
+      else {
         unanswered = unanswered ?? call
         continue
       }
       let approval = Approval(
-        callId: call.callId, actionId: call.actionId, granted: answer.granted, by: answer.by,
-        reason: answer.reason)
+        callId: call.callId, actionId: call.actionId, granted: heard.answer.granted,
+        by: heard.answer.by, reason: heard.answer.reason, modelResult: heard.modelResult)
       try recorder.append(.approval(approval), step: step)
       if approval.granted { approvedSince.append(call.actionId) }
       let halt = try await act(
@@ -194,9 +197,9 @@ extension AgentLoop {
     }
   }
 
-  private func reason(toAskAbout progress: CallProgress) -> String {
+  private func reason(toAskAbout progress: CallProgress, _ verdict: Verdict?) -> String {
     progress.started == nil
-      ? "policy asks for approval"
+      ? verdict?.reason ?? "policy asks for approval"
       : "the call was started before, and nobody knows whether it had its effect"
   }
 

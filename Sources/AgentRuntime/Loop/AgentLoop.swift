@@ -16,6 +16,8 @@ struct AgentLoop {
   var approvedSince: [String] = []
   /// Calls of the current decision that were beyond a limit, by their ids, and which one.
   var limitRefusals: [String: String] = [:]
+  /// What a model that plays a person was asked before the run goes on, and nothing came of yet.
+  var recordedPersonTries: [PersonTry] = []
 
   init(
     agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder,
@@ -53,6 +55,7 @@ struct AgentLoop {
   /// and what had to hold for it to be there is not asked again.
   mutating func goOn(from progress: StepProgress) async throws {
     if progress.isStopped { return }
+    recordedPersonTries = progress.personTries
     if progress.step == 0 {
       for note in agent.memory.dropFirst(progress.notesRead) {
         try recorder.append(.memoryRead(note), step: 0)
@@ -85,12 +88,19 @@ struct AgentLoop {
     }
     switch decision {
     case .answer(let text, let refs):
+      if progress.isAnswered { return nil }
+      if try await isHeard(.answer, text, asked: progress.decisionSeq, step: step) { return nil }
       return Halt(
         reason: .success, detail: StopDetail.finalAnswer, answer: text, evidenceRefs: refs)
     case .stop(let reason): return Halt(reason: reason, detail: StopDetail.model)
     case .askHuman(let question):
-      return progress.isAnswered
-        ? nil : try await ask(question, asked: progress.decisionSeq, step: step)
+      if progress.isAnswered { return nil }
+      if try await isHeard(.question, question, asked: progress.decisionSeq, step: step) {
+        return nil
+      }
+      // Whoever is asked hears the signal too, and says nothing any more.
+      return boundary.cancellation.signal.map(Self.cancelled)
+        ?? Halt(reason: .blocked, detail: StopDetail.human, isFinal: false)
     case .tool(let calls): return try await execute(calls, step: step, from: progress)
     case .invalid: return Halt(reason: .invalidDecision, detail: StopDetail.error)
     }
@@ -162,21 +172,5 @@ struct AgentLoop {
 
   static func cancelled(by signal: String) -> Halt {
     Halt(reason: .cancelled, detail: StopDetail.signal(signal), isFinal: false)
-  }
-
-  // MARK: People
-
-  private mutating func ask(
-    _ question: String, asked: Int?, step: Int
-  ) async throws -> Halt? {
-    let asked = asked ?? recorder.lastSeq
-    guard let answer = await boundary.answer(QuestionRequest(question: question)) else {
-      if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
-      return Halt(reason: .blocked, detail: StopDetail.human, isFinal: false)
-    }
-    let text = JSONValue.string(answer.text).admitted
-    try recorder.append(
-      .humanReplied(HumanReplied(text: text, by: answer.by, replyTo: asked)), step: step)
-    return nil
   }
 }

@@ -58,6 +58,12 @@ struct Recorder {
   /// The circuit breakers of the agent's tools.
   var breakers: BreakerRecord { record.breakers }
 
+  /// How often people spoke, and how often they granted or denied a call.
+  var heard: (words: Int, approvals: Int) { (record.words, record.approvals) }
+
+  /// How often a model that plays a person was asked in a step, further attempts aside.
+  func personQuestions(in step: Int) -> Int { record.personQuestions(in: step) }
+
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { record.event(at: seq) }
 }

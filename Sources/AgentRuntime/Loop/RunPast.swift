@@ -49,6 +49,12 @@ struct RunRecord: Sendable {
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
   private var modelCalls: [ModelPurpose: Int] = [:]
+  /// How often people spoke, simulated ones too.
+  private(set) var words = 0
+  /// How often people granted or denied a call.
+  private(set) var approvals = 0
+  /// How often a model that plays a person was asked in a step, further attempts aside.
+  private var personQuestions = (step: 0, count: 0)
 
   /// The circuit breakers of the agent's tools.
   private(set) var breakers: BreakerRecord
@@ -71,6 +77,11 @@ struct RunRecord: Sendable {
   /// How often a model was called for a purpose, failed tries too.
   func modelCalls(for purpose: ModelPurpose) -> Int { modelCalls[purpose] ?? 0 }
 
+  /// How often a model that plays a person was asked in a step, further attempts aside.
+  func personQuestions(in step: Int) -> Int {
+    personQuestions.step == step ? personQuestions.count : 0
+  }
+
   /// Takes in an event that was applied to the state.
   mutating func take(_ event: Event, leaving state: AgentState) {
     runGuard?.observe(event)
@@ -81,7 +92,19 @@ struct RunRecord: Sendable {
     }
     policyHistory.take(event)
     breakers.take(event)
+    countPeople(event)
     keep(event, state)
+  }
+
+  private mutating func countPeople(_ event: Event) {
+    switch event.type {
+    case .humanReplied: words += 1
+    case .approval: approvals += 1
+    case .modelResult where event.data["purpose"]?.stringValue == ModelPurpose.human.rawValue:
+      guard event.data["attempt"]?.intValue ?? 1 == 1 else { return }
+      personQuestions = (event.step, personQuestions(in: event.step) + 1)
+    default: break
+    }
   }
 
   private mutating func keep(_ event: Event, _ state: AgentState) {

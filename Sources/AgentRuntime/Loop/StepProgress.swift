@@ -36,6 +36,10 @@ public struct StepProgress: Sendable, Hashable {
   /// Whether the run was resumed since the decision.
   public private(set) var isResumed = false
 
+  /// What a model that plays a person was asked since a person last spoke, in order: its replies, of
+  /// which nothing is recorded that came of them.
+  private(set) var personTries: [PersonTry] = []
+
   private var calls: [CallProgress] = []
 
   /// Before the first event.
@@ -85,7 +89,8 @@ public struct StepProgress: Sendable, Hashable {
     switch decision {
     case .invalid: return .context
     case .askHuman: return isAnswered ? .step : .person
-    case .answer, .stop: return .stop
+    case .answer: return isAnswered ? .step : .stop
+    case .stop: return .stop
     case .tool(let proposed):
       if proposed.contains(where: { self[$0.callId].verdict == nil && !self[$0.callId].isOver }) {
         return .verdicts
@@ -123,6 +128,16 @@ public struct StepProgress: Sendable, Hashable {
     /// The run stands still.
     case nothing
   }
+}
+
+/// What came of asking a model that plays a person.
+struct PersonTry: Sendable, Hashable {
+  /// How often it was asked, from 1.
+  var attempt: Int
+  /// `nil` while it was out of reach.
+  var reply: JSONValue?
+  /// The number of the event that holds the reply.
+  var seq: Int
 }
 
 /// What a person is to say about a call that waits.
@@ -224,11 +239,18 @@ extension StepProgress {
       decision = try DecisionPayload(decoding: event.data).decision
       decisionSeq = event.seq
       calls = decision?.calls.map { CallProgress(callId: $0.callId) } ?? []
-    case .humanReplied: if case .askHuman = decision { isAnswered = true }
+    case .humanReplied:
+      personTries = []
+      switch decision {
+      case .askHuman?, .answer?: isAnswered = true
+      default: break
+      }
     case .runResumed:
       isStopped = false
       isResumed = true
       lastApproved = nil
+      // Whoever is there now is asked anew.
+      personTries = []
     case .policyDecision, .approval, .toolStarted, .toolResult: try observeCall(event)
     default: break
     }
@@ -251,10 +273,20 @@ extension StepProgress {
   }
 
   private mutating func observe(_ result: ModelResult, _ seq: Int) {
-    guard result.purpose.hasSameUTF8(as: "decide") else { return }
+    switch ModelPurpose(rawValue: result.purpose) {
+    case .decide?: break
+    case .human?: return observe(ofPerson: result, seq)
+    default: return
+    }
     attempt = max(attempt, result.attempt)
     reply = result.reply
     replySeq = result.reply == nil ? nil : seq
+  }
+
+  private mutating func observe(ofPerson result: ModelResult, _ seq: Int) {
+    let attempt = min(max(1, result.attempt), 1 << 40)
+    if attempt > 1, !personTries.isEmpty { personTries.removeLast() }
+    personTries.append(PersonTry(attempt: attempt, reply: result.reply, seq: seq))
   }
 
   private mutating func observeCall(_ event: Event) throws(PayloadError) {
@@ -265,6 +297,7 @@ extension StepProgress {
     case .policyDecision: calls[index].take(try Verdict(decoding: event.data))
     case .approval:
       calls[index].take(try Approval(decoding: event.data))
+      personTries = []
       lastApproved = callId
     case .toolStarted:
       calls[index].take(try ToolStartedPayload(decoding: event.data), t: event.t)

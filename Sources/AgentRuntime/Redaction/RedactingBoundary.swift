@@ -62,6 +62,13 @@ struct RedactingBoundary: Boundary {
     return answer
   }
 
+  func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? {
+    guard var person = base.simulatedPerson(step: step, question: question) else { return nil }
+    person.name = redactor.redacted(person.name)
+    person.systemPrompt = person.systemPrompt.map { redactor.redacted($0) }
+    return person
+  }
+
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness {
     let readiness = base.readiness(of: call, step: step)
     guard readiness == .needsValues, let reason = redactor.reasonNotToCall(with: call.input) else {

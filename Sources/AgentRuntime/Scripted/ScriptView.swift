@@ -3,8 +3,9 @@ import AgentTrace
 /// What a script may look at: what the model was shown, laid out for conditions and `${…}`.
 ///
 /// `{"step","try","number","goal","results":[{"callId","tool","input","status","data"}],
-/// "last":{…the last result…},"replies":["…what people said…"]}`. It is made of the prompt alone, so
-/// a script never knows more than a model would.
+/// "last":{…the last result…},"replies":["…what people said…"],"heard":"…what was said last…"}`. It is
+/// made of the prompt alone, so a script never knows more than a model would. To a model that plays a
+/// person, what the agent says are the replies.
 struct ScriptView {
   let value: JSONValue
 
@@ -35,7 +36,9 @@ struct ScriptView {
       "step": JSONValue(request.step), "try": JSONValue(request.tryNumber),
       "number": JSONValue(request.number), "goal": request.goal,
       "results": .array(results), "last": results.last ?? .null,
-      "replies": .array(Array(replies.dropFirst())),
+      // The first thing that an agent hears is its goal.
+      "replies": .array(Array(replies.dropFirst(request.purpose == .human ? 0 : 1))),
+      "heard": replies.last ?? .null,
     ]
   }
 }

@@ -46,18 +46,41 @@ public struct ScriptedPerson: Sendable, Person {
     }
   }
 
+  /// One thing that the person says in the course of a conversation.
+  public enum Turn: Sendable, Hashable {
+    /// Words, to a question or to an answer of the agent.
+    case says(String, by: String)
+    /// That a call may run or may not, and why.
+    case approves(Bool, by: String, reason: String?)
+  }
+
+  /// What the person says, in order: the n-th word of the run is the n-th that they say here, the n-th
+  /// approval the n-th here, as counted in the run's log. The rules answer behind the last.
+  public var turns: [Turn]
   /// In order; a call that none fits finds nobody there.
   public var approvals: [ApprovalRule]
   /// In order; a question that none fits finds nobody there.
   public var answers: [AnswerRule]
+  /// Who speaks where nothing of all this does; `nil` for nobody.
+  public var model: SimulatedPerson?
 
   /// Nothing is checked. Without rules, it is as if nobody were there.
-  public init(approvals: [ApprovalRule] = [], answers: [AnswerRule] = []) {
+  public init(
+    turns: [Turn] = [], approvals: [ApprovalRule] = [], answers: [AnswerRule] = [],
+    model: SimulatedPerson? = nil
+  ) {
+    self.turns = turns
     self.approvals = approvals
     self.answers = answers
+    self.model = model
   }
 
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
+    let turns = turns.compactMap { turn -> ApprovalAnswer? in
+      guard case .approves(let granted, let by, let reason) = turn else { return nil }
+      return ApprovalAnswer(granted: granted, by: by, reason: reason)
+    }
+    if turns.indices.contains(request.number - 1) { return turns[request.number - 1] }
     let rule = approvals.first { rule in
       (rule.tools?.contains { $0.matches(request.call.name) } ?? true)
         && (rule.input?.match(request.call.input).isMatch ?? true)
@@ -65,7 +88,14 @@ public struct ScriptedPerson: Sendable, Person {
     return rule.map { ApprovalAnswer(granted: $0.granted, by: $0.by, reason: $0.reason) }
   }
 
+  /// To an answer only a turn says more: rules would say it for ever.
   public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
+    let turns = turns.compactMap { turn -> PersonAnswer? in
+      guard case .says(let text, let by) = turn else { return nil }
+      return PersonAnswer(text: text, by: by)
+    }
+    if turns.indices.contains(request.number - 1) { return turns[request.number - 1] }
+    guard request.kind == .question else { return nil }
     let question = JSONValue.string(request.question)
     let rule = answers.first { $0.question?.match(question).isMatch ?? true }
     return rule.map { PersonAnswer(text: $0.text, by: $0.by) }

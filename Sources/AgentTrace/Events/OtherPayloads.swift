@@ -42,12 +42,17 @@ public struct HumanReplied: Sendable, Hashable {
   public var by: String?
   /// The number of the event that asked.
   public var replyTo: Int?
+  /// The number of the `model_result` that it was read from, where a model played the person.
+  public var modelResult: Int?
 
   /// Nothing is checked.
-  public init(text: JSONValue, by: String? = nil, replyTo: Int? = nil) {
+  public init(
+    text: JSONValue, by: String? = nil, replyTo: Int? = nil, modelResult: Int? = nil
+  ) {
     self.text = text
     self.by = by
     self.replyTo = replyTo
+    self.modelResult = modelResult
   }
 
   /// Reads the wire form.
@@ -59,12 +64,14 @@ public struct HumanReplied: Sendable, Hashable {
     self.text = text
     by = try reader.optionalString("by")
     replyTo = try reader.optionalInt("replyTo")
+    modelResult = try reader.optionalInt("modelResult")
   }
 
   /// The wire form.
   public var encoded: JSONObject {
     JSONObject(present: [
       ("text", text), ("by", by.map(JSONValue.string)), ("replyTo", replyTo.map { JSONValue($0) }),
+      ("modelResult", modelResult.map { JSONValue($0) }),
     ])
   }
 }

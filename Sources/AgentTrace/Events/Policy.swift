@@ -115,14 +115,20 @@ public struct Approval: Sendable, Hashable {
   public var by: String
   /// Why, in the person's words; `nil` where none were given.
   public var reason: String?
+  /// The number of the `model_result` that it was read from, where a model played the person.
+  public var modelResult: Int?
 
   /// Nothing is checked.
-  public init(callId: String, actionId: String, granted: Bool, by: String, reason: String? = nil) {
+  public init(
+    callId: String, actionId: String, granted: Bool, by: String, reason: String? = nil,
+    modelResult: Int? = nil
+  ) {
     self.callId = callId
     self.actionId = actionId
     self.granted = granted
     self.by = by
     self.reason = reason
+    self.modelResult = modelResult
   }
 
   /// Reads the wire form.
@@ -135,6 +141,7 @@ public struct Approval: Sendable, Hashable {
     granted = try reader.required("granted", "true or false", \.boolValue)
     by = try reader.text("by")
     reason = try reader.optionalString("reason")
+    modelResult = try reader.optionalInt("modelResult")
   }
 
   /// The wire form.
@@ -142,6 +149,7 @@ public struct Approval: Sendable, Hashable {
     JSONObject(present: [
       ("callId", .string(callId)), ("actionId", .string(actionId)), ("granted", .bool(granted)),
       ("by", .string(by)), ("reason", reason.map(JSONValue.string)),
+      ("modelResult", modelResult.map { JSONValue($0) }),
     ])
   }
 }

@@ -87,7 +87,7 @@ enum ModelFile {
     [
       Field(
         "when", .matcher,
-        "A matcher on what the model was shown: step, try, number, goal, results, last, replies."
+        "A matcher on what the model was shown: step, try, number, goal, results, last, replies, heard."
       ) {
         $0[keyPath: part].condition = $1
         $0[keyPath: part].note("when")

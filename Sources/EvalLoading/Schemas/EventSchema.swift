@@ -271,6 +271,7 @@ enum EventSchema {
       Key("callId!", string, "The call."), Key("actionId!", string, "What the answer covers."),
       Key("granted!", ["type": "boolean"], "Whether it may run."),
       Key("by!", ref("text"), "Who answered."), Key("reason", string, "Why."),
+      Key("modelResult", ref("count"), "The reply it was read from, where a model played them."),
     ])
 
   private static let humanReplied: JSONValue = object(
@@ -278,6 +279,7 @@ enum EventSchema {
     [
       Key("text!", any, "What they said."), Key("by", string, "Who."),
       Key("replyTo", ref("count"), "The event that asked."),
+      Key("modelResult", ref("count"), "The reply it was read from, where a model played them."),
     ])
 
   private static let memoryRead: JSONValue = note("A note was looked up.")

@@ -45,8 +45,10 @@ public struct RecordedAnswers: Sendable {
   public func answer(to request: QuestionRequest) -> PersonAnswer? {
     guard let step = steps.current,
       step.events.contains(where: { event in
-        event.type == .decision && event.data["kind"] == "ask_human"
-          && event.data["question"]?.stringValue?.hasSameUTF8(as: request.question) == true
+        let (kind, key): (JSONValue, String) =
+          request.kind == .question ? ("ask_human", "question") : ("answer", "text")
+        return event.type == .decision && event.data["kind"] == kind
+          && event.data[key]?.stringValue?.hasSameUTF8(as: request.question) == true
       })
     else { return nil }
     return step.personAnswer

@@ -175,24 +175,41 @@ extension RecordedStep {
     return reason
   }
 
-  /// What a person said to a call that waited; `nil` where nobody answered, or that is not recorded.
+  /// What a person said to a call that waited; `nil` where nobody answered, or that is not recorded, or
+  /// where a model did in their place.
   public func approval(ofCall callId: String) -> ApprovalAnswer? {
-    guard let index = approvals[callId], let approval = try? Approval(decoding: events[index].data)
+    guard let index = approvals[callId], let approval = try? Approval(decoding: events[index].data),
+      approval.modelResult == nil
     else { return nil }
     return ApprovalAnswer(granted: approval.granted, by: approval.by, reason: approval.reason)
   }
 
-  /// What a person said to the step's question; `nil` where nobody answered, that is not recorded, or
-  /// what was said is lost.
+  /// What a person said to the step's question or answer; `nil` where nobody spoke, that is not recorded,
+  /// what was said is lost, or a model spoke in their place.
   public var personAnswer: PersonAnswer? {
     guard let words, let reply = try? HumanReplied(decoding: events[words].data),
-      let text = reply.text.stringValue
+      let text = reply.text.stringValue, reply.modelResult == nil
     else { return nil }
     return PersonAnswer(text: text, by: reply.by ?? "")
   }
 
-  /// Whether a person spoke, whatever is left of it.
-  var holdsWords: Bool { words != nil }
+  /// Whether a person spoke, no model in their place, whatever is left of it.
+  var holdsWords: Bool { words.map { events[$0].data["modelResult"] == nil } ?? false }
+
+  /// The person that a model played when the step asked them for the n-th time, from 1; `nil` where none
+  /// was asked then.
+  func simulatedPerson(question: Int) -> SimulatedPerson? {
+    let tries = replies.filter {
+      $0.key.purpose == ModelPurpose.human.rawValue && $0.key.number == question
+    }
+    guard let last = tries.max(by: { $0.key.attempt < $1.key.attempt })?.value else { return nil }
+    let model = events[last].data["model"]?.stringValue ?? ""
+    let spoken = events[last...].first { $0.data["modelResult"] == JSONValue(events[last].seq) }
+    return SimulatedPerson(
+      model: ModelDefinition(
+        provider: "recorded", name: model, implementation: .scripted(ModelScript(turns: []))),
+      name: spoken?.data["by"]?.stringValue ?? "")
+  }
 
   /// The signal that ended the run in this step; `nil` for any other end.
   var signal: String? {
@@ -202,6 +219,16 @@ extension RecordedStep {
     let prefix = StopDetail.signal("")
     let detail = stop.detail ?? ""
     return detail.hasPrefix(prefix) ? String(detail.dropFirst(prefix.count)) : detail
+  }
+
+  /// The signal that ended the run in this step, or may have come in before its process died: a run that
+  /// breaks off here had heard one or not, and made the same up to there.
+  var possibleSignal: String? {
+    switch ending {
+    case nil: nil
+    case .stop?: signal
+    case .unfinished?, .missing?, .resumed?: "unknown"
+    }
   }
 
   /// The signal that ended the run in this step, and the position among its events of the last one
@@ -221,7 +248,11 @@ extension RecordedStep {
   static func isBeforeSignal(_ event: Event) -> Bool {
     switch event.type {
     case .contextBuilt, .approval: true
-    case .toolStarted, .modelResult: event.data["attempt"]?.intValue ?? 1 > 1
+    case .toolStarted: event.data["attempt"]?.intValue ?? 1 > 1
+    case .modelResult:
+      // A person is asked about calls once no signal was seen behind the others.
+      event.data["attempt"]?.intValue ?? 1 > 1
+        || event.data["purpose"]?.stringValue == ModelPurpose.human.rawValue
     default: false
     }
   }

@@ -113,7 +113,7 @@ public final class ReplayingBoundary: Boundary {
     if let step = firstFailure.noting({ try steps.step(request.step) }),
       var answer = step.answer(toCall: request.callId, attempt: request.attempt)
     {
-      if step.signal != nil, case .error = answer.result,
+      if step.possibleSignal != nil, case .error = answer.result,
         step.answer(toCall: request.callId, attempt: request.attempt + 1) == nil
       {
         // Not tried again for the signal, perhaps: so it comes behind all that were before it.
@@ -152,11 +152,16 @@ public final class ReplayingBoundary: Boundary {
     return nil
   }
 
+  /// Whoever was asked then: the agent file need not name them, for a case may have done so.
+  public func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? {
+    steps.current?.simulatedPerson(question: question)
+  }
+
   private func note(_ request: Unanswered) { state.withLock { $0.unanswered.append(request) } }
 
   private func cancelWhereItWas(step number: Int, count: Int) {
     guard cancellation.signal == nil, let step = steps.current, step.step == number,
-      let signal = step.signal, step.eventsBeforeSignal == count
+      let signal = step.possibleSignal, step.eventsBeforeSignal == count
     else { return }
     cancellation.cancel(signal: signal)
   }

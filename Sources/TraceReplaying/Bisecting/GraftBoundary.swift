@@ -44,7 +44,8 @@ final class GraftBoundary: Boundary {
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
     let answer = firstFailure.noting {
-      try steps.step(request.step)?.reply(toTry: request.tryNumber, attempt: request.attempt)
+      try steps.step(request.step)?.reply(
+        for: request.purpose, toTry: request.tryNumber, attempt: request.attempt)
     }
     guard let answer else {
       leave()
@@ -71,6 +72,11 @@ final class GraftBoundary: Boundary {
   /// `nil` where nobody answered then: the run pauses.
   func answer(_ request: QuestionRequest) async -> PersonAnswer? {
     firstFailure.noting { try current()?.personAnswer }
+  }
+
+  /// Whoever was asked then.
+  func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? {
+    firstFailure.noting { try current()?.simulatedPerson(question: question) }
   }
 
   private func current() throws -> RecordedStep? {

@@ -13,6 +13,8 @@ final class ForkBoundary: Boundary {
   private let steps: RecordedSteps
   private let answers: RecordedAnswers
   private let live: (any Boundary)?
+  /// Whom a model that plays a person is to play, by the agent that goes on.
+  private let systemPromptOfPerson: String?
   /// The last event that the fork shares with its parent.
   private let shared: Int
   private let state: Mutex<State>
@@ -36,13 +38,14 @@ final class ForkBoundary: Boundary {
   /// - Parameter live: nobody where only the recording may answer.
   init(
     _ steps: RecordedSteps, after past: RunPast, live: (any Boundary)?, clock: any RunClock,
-    cancellation: Cancellation, editedReply: JSONValue?
+    cancellation: Cancellation, person: SimulatedPerson?, editedReply: JSONValue?
   ) {
     self.steps = steps
     answers = RecordedAnswers(steps)
     self.live = live
     self.clock = live == nil ? OrderedClock(base: clock) : clock
     self.cancellation = cancellation
+    systemPromptOfPerson = person?.systemPrompt
     shared = past.nextSeq - 1
     var start = State(
       editedReply: editedReply, step: max(1, past.progress.step), t: past.state.elapsedMicroseconds)
@@ -137,7 +140,7 @@ final class ForkBoundary: Boundary {
     {
       return answer
     }
-    guard let live else { return nil }
+    guard let live, !isPlayed(in: step) else { return nil }
     leave("", step: 0)
     return await live.approve(request)
   }
@@ -152,9 +155,28 @@ final class ForkBoundary: Boundary {
     {
       return answer
     }
-    guard let live else { return nil }
+    guard let live, !isPlayed(in: step) else { return nil }
     leave("", step: 0)
     return await live.answer(request)
+  }
+
+  /// Whether a model spoke for a person in a step that the recording serves: then nobody else did.
+  private func isPlayed(in step: Int) -> Bool {
+    serves(step: step)
+      && firstFailure.noting({ try steps.step(step)?.simulatedPerson(question: 1) }) != nil
+  }
+
+  /// Whoever the parent asked, as long as the recording serves; then whoever is live.
+  func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? {
+    if serves(step: step),
+      let step = firstFailure.noting({ try steps.step(step) }),
+      var person = step.simulatedPerson(question: question)
+    {
+      // The log does not say whom the model was to play; the agent does, where it has not changed.
+      person.systemPrompt = systemPromptOfPerson
+      return person
+    }
+    return live?.simulatedPerson(step: step, question: question)
   }
 
   // MARK: What is recorded
@@ -199,7 +221,7 @@ final class ForkBoundary: Boundary {
     else { return nil }
     for event in step.events where event.type == .approval && event.seq > shared {
       guard let approval = try? Approval(decoding: event.data),
-        approval.callId.hasSameUTF8(as: call.callId)
+        approval.callId.hasSameUTF8(as: call.callId), approval.modelResult == nil
       else { continue }
       return ApprovalAnswer(granted: approval.granted, by: approval.by, reason: approval.reason)
     }

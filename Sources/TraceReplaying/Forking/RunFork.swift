@@ -96,7 +96,7 @@ extension RunFork {
       RecordedTime.clamped(past.state.elapsedMicroseconds) + ForkInProgress.tick)
     let boundary = ForkBoundary(
       steps, after: past, live: request.live?(fork.agent, clock), clock: clock,
-      cancellation: request.cancellation,
+      cancellation: request.cancellation, person: fork.agent.human?.model,
       editedReply: request.edits.reply)
     let sink = ForkSink(writer: writer, boundary: boundary)
     var made = past.nextSeq - plan.shared - 1

@@ -38,6 +38,7 @@ struct Record: AsyncParsableCommand {
   var route: String?
 
   @OptionGroup var limits: LimitOptions
+  @OptionGroup var people: PeopleOptions
 
   @Option(help: "A seed for the run's identifier, so that it is the same each time.")
   var seed: Int?
@@ -55,7 +56,7 @@ struct Record: AsyncParsableCommand {
   func validate() throws { try out.map(OutputOption.check) }
 
   func run() async throws {
-    let definition = try loadAgent()
+    var definition = try loadAgent()
     guard let goal = goal ?? definition.goal else {
       throw ValidationError("Say what the agent is to do: the agent file has no goal of its own.")
     }
@@ -65,8 +66,10 @@ struct Record: AsyncParsableCommand {
     let clock: any RunClock =
       fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
+    let person = try people.person(for: &definition, cancellation)
     let boundary = LiveBoundary.make(
-      for: definition, clock: clock, identifiers: identifiers, cancellation: cancellation)
+      for: definition, clock: clock, identifiers: identifiers, cancellation: cancellation,
+      person: person)
     let request = AgentRecording.Request(
       goal: .string(goal), files: RunFiles(output: out), seed: seed,
       logOptions: .init(durability: durability))

@@ -32,6 +32,8 @@ struct Resume: AsyncParsableCommand {
   @Flag(help: "Go on though the agent file or the policy is not the one from before.")
   var acceptChanges = false
 
+  @OptionGroup var people: PeopleOptions
+
   @Flag(
     help: "Let time stand still but for scripted delays, so that the log is the same each time.")
   var fixedClock = false
@@ -43,12 +45,13 @@ struct Resume: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let definition = try RecordedAgent.load(
+    var definition = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     let isFixed = fixedClock
+    let person = try people.person(for: &definition, cancellation)
     var request = RunResumption.Request(
       log: log, agent: definition, acceptsChanges: acceptChanges,
       logOptions: .init(durability: durability),
@@ -58,7 +61,8 @@ struct Resume: AsyncParsableCommand {
       },
       boundary: { agent, clock in
         LiveBoundary.make(
-          for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
+          for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation,
+          person: person)
       })
     request.report = LiveView.show
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)

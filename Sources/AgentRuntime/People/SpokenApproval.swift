@@ -1,0 +1,21 @@
+/// A yes or a no in words, and the reason behind it: `y`, `no, too much`, `Yes: a known customer`.
+public struct SpokenApproval: Sendable, Hashable {
+  /// Whether it is a yes.
+  public var granted: Bool
+  /// What stands behind the word; `nil` where nothing does.
+  public var reason: String?
+
+  /// Reads what somebody said; `nil` where it begins with neither yes nor no.
+  public init?(_ text: String) {
+    let trimmed = text.drop { $0.isWhitespace }
+    let word = trimmed.prefix { $0.isLetter }
+    switch word.lowercased() {
+    case "y", "yes": granted = true
+    case "n", "no": granted = false
+    default: return nil
+    }
+    var rest = trimmed.dropFirst(word.count).drop { $0.isWhitespace || ",;:.-–!".contains($0) }
+    while rest.last?.isWhitespace ?? false { rest.removeLast() }
+    reason = rest.isEmpty ? nil : String(rest)
+  }
+}

@@ -1,0 +1,266 @@
+import AgentTrace
+import TestSupport
+import Testing
+
+/// An agent that asks something, then wants to pay, then answers.
+private let payerFile = """
+  name: payer
+  tools:
+    - {name: pay, sideEffect: write, scripted: [{ok: {paid: "${input.note}"}}]}
+  model:
+    script:
+      - ask: "Which one?\\e[2J"
+      - call: {tool: pay, input: {note: "to \\e]0;owned\\a ${replies.0}"}}
+      - choose:
+          - when: {last: {status: ok}}
+            answer: Paid.
+          - answer: "Not paid: ${last.data}"
+  """
+
+@Suite("People at the terminal, in a file, and behind the run")
+struct PeopleVerbTests {
+  private static func record(
+    _ input: String, options: [String] = ["--approve", "ask"], status: Int32 = 0
+  ) async throws -> (folder: TemporaryFolder, outcome: Command.Outcome) {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", payerFile)
+    let outcome = try await Binary.run(
+      ["record", "agent.yaml", "Pay", "--out", "one.jsonl.gz", "--fixed-clock", "--seed", "1"]
+        + options, in: folder.path, environment: ["USER": "ana"], input: Array(input.utf8),
+      status: status)
+    return (folder, outcome)
+  }
+
+  private static func events(_ folder: TemporaryFolder) async throws -> [JSONValue] {
+    try await Binary.run(["show", "one.jsonl.gz", "--json"], in: folder.path).jsonLines()
+  }
+
+  /// What must be so of every log: whole, and made again.
+  private static func check(_ folder: TemporaryFolder) async throws {
+    try await Binary.run(["verify", "one.jsonl.gz"], in: folder.path)
+    let again = try await Binary.run(
+      ["replay", "one.jsonl.gz", "--reexecute", "--agent", "agent.yaml"], in: folder.path)
+    #expect(again.output.hasPrefix("faithful"), "\(again)")
+  }
+
+  // MARK: The terminal
+
+  @Test(
+    "the end of the input means that nobody is there", arguments: ["", "\n\n", "the red one\n"])
+  func endOfInput(input: String) async throws {
+    let (folder, outcome) = try await Self.record(input, status: 1)
+    let stop = try await Self.events(folder).last { $0["type"] == "stop" }
+    #expect(stop?["data"]?["final"] == false, "\(outcome)")
+    #expect(
+      stop?["data"]?["reason"] == (input.contains("red") ? "approval_required" : "blocked"))
+    try await Self.check(folder)
+  }
+
+  @Test("whoever sits there answers, approves, denies, and is asked again where it was neither")
+  func asked() async throws {
+    let (folder, outcome) = try await Self.record(
+      "\nthe red one\nwhat?\nyesterday\nno, too much\n")
+    #expect(outcome.output.contains("Not paid: too much"), "\(outcome)")
+    #expect(outcome.errors.contains("approve?   pay"))
+    #expect(outcome.errors.contains("no rule matches, and write tools need approval"))
+    #expect(outcome.errors.components("y or n, and why:") == 3)
+    let approval = try await Self.events(folder).first { $0["type"] == "approval" }?["data"]
+    #expect(approval?["by"] == "ana" && approval?["reason"] == "too much")
+    try await Self.check(folder)
+    let (_, granted) = try await Self.record("the red one\r\ny\r\n")
+    #expect(granted.output.contains("Paid."))
+    let (_, unended) = try await Self.record("the red one\nyes")
+    #expect(unended.output.contains("Paid."))
+  }
+
+  @Test("what a model says is shown to a person with its control characters made visible")
+  func controlCharacters() async throws {
+    let (folder, outcome) = try await Self.record("the \u{1b}[31mred\u{7} one\ny\n")
+    #expect(controlBytes(in: outcome.errorBytes) == [], "\(outcome)")
+    #expect(controlBytes(in: outcome.outputBytes) == [])
+    #expect(outcome.errors.contains("Which one?\\u{1b}[2J"))
+    try await Self.check(folder)
+  }
+
+  @Test("the rule that holds a call is shown")
+  func rule() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.yaml",
+      payerFile
+        + "\npolicy: {rules: [{id: money, tool: pay, verdict: approval_required, reason: it is money}]}"
+    )
+    let outcome = try await Binary.run(
+      ["record", "agent.yaml", "Pay", "--out", "one.jsonl.gz", "--approve", "ask"],
+      in: folder.path, input: Array("a\ny\n".utf8))
+    #expect(outcome.errors.contains("it is money (rule money)"), "\(outcome)")
+  }
+
+  @Test(
+    "a signal while a person is asked ends the run as cancelled, and it goes on from there",
+    .timeLimit(.minutes(1)))
+  func signal() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", payerFile)
+    let outcome = try await shell(
+      """
+      mkfifo words; exec 3<>words
+      "$0" record agent.yaml Pay --out one.jsonl.gz --approve ask <&3 2>told & pid=$!
+      echo "the red one" >&3
+      until grep -q "approve?" told; do sleep 0.02; done
+      kill -TERM $pid; wait $pid; echo "exit $?"
+      """, in: folder.path, timeoutSeconds: 30)
+    #expect(outcome.lines.last == "exit 1", "\(outcome)")
+    let stop = try await Self.events(folder).last { $0["type"] == "stop" }?["data"]
+    #expect(stop?["reason"] == "cancelled" && stop?["detail"] == "signal:SIGTERM")
+    try await Self.check(folder)
+    try await Binary.run(
+      ["resume", "one.jsonl.gz", "--agent", "agent.yaml", "--approve", "ask"], in: folder.path,
+      input: Array("y\n".utf8))
+    try await Self.check(folder)
+  }
+
+  @Test(
+    "a second signal ends the process at once with a readable log, and the run goes on",
+    .timeLimit(.minutes(1)))
+  func secondSignal() async throws {
+    let folder = try TemporaryFolder()
+    // It takes no notice of a first signal, and takes longer to end than anybody waits.
+    try folder.write(
+      "agent.yaml",
+      """
+      name: sleeper
+      tools:
+        - name: nap
+          sideEffect: read
+          command: [/bin/sh, -c, "trap '' TERM; if [ -e begun ]; then echo 1; else touch begun; sleep 20; fi"]
+      model: {script: [{call: {tool: nap, input: {}}}, {answer: Rested.}]}
+      """)
+    let outcome = try await shell(
+      """
+      "$0" record agent.yaml Sleep --out one.jsonl.gz & pid=$!
+      until [ -e begun ]; do sleep 0.02; done
+      kill -TERM $pid; sleep 0.1; kill -STOP $pid; sleep 0.4; kill -TERM $pid; kill -CONT $pid
+      wait $pid; echo "exit $?"
+      """, in: folder.path, timeoutSeconds: 30)
+    #expect(["exit 1", "exit 143"].contains(outcome.lines.last ?? ""), "\(outcome)")
+    try await Binary.run(["verify", "one.jsonl.gz"], in: folder.path)
+    let resumed = try await Binary.run(
+      ["resume", "one.jsonl.gz", "--agent", "agent.yaml"], in: folder.path)
+    #expect(resumed.output.contains("Rested."))
+    try await Self.check(folder)
+  }
+
+  // MARK: Files
+
+  @Test("a file of what a person says takes the place of the agent's person")
+  func file() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", payerFile + "\nhuman: {answers: [{text: never}]}")
+    try folder.write(
+      "ana.yaml",
+      "turns: [{say: the red one, by: ana}, {approve: true, by: ana}, {say: Thanks., by: ana}]")
+    let outcome = try await Binary.run(
+      ["record", "agent.yaml", "Pay", "--out", "one.jsonl.gz", "--approve", "ana.yaml"],
+      in: folder.path, status: 1)
+    // Behind her thanks the script has nothing more to say.
+    #expect(outcome.output.contains("ana: Thanks.") && outcome.output.contains("model_failure"))
+    try await Self.check(folder)
+    try folder.write("bad.yaml", "turns: [{say: a, approve: true}]\nanswer: []")
+    let bad = try await Binary.run(
+      ["record", "agent.yaml", "Pay", "--approve", "bad.yaml"], in: folder.path, status: 2)
+    #expect(
+      bad.errors.contains("bad.yaml:1:9: error: turns[0]: needs either “say” or “approve”"),
+      "\(bad)")
+    #expect(bad.errors.contains("did you mean “answers”?"))
+  }
+
+  // MARK: Words behind a run
+
+  @Test("wrong use of approve ends with 64, and nothing is written")
+  func wrongUse() async throws {
+    let (folder, _) = try await Self.record("a\n", status: 1)
+    let before = try folder.read("one.jsonl.gz")
+    for options in [
+      [], ["--by", ""], ["--by", "a", "--deny", "--happened"], ["--by", "a", "--data", "1"],
+      ["--by", "a", "--happened", "--data", "{"], ["--by", "a", "--happened", "--reason", "x"],
+    ] {
+      try await Binary.run(
+        ["approve", "one.jsonl.gz", "pay"] + options, in: folder.path, status: 64)
+    }
+    #expect(try folder.read("one.jsonl.gz") == before)
+  }
+
+  @Test("what was said, and what still waits, is told to a program too")
+  func json() async throws {
+    let (folder, _) = try await Self.record("", status: 1)
+    let answered = try await Binary.run(
+      ["answer", "one.jsonl.gz", "the red one", "--by", "bo", "--json"], in: folder.path
+    ).json()
+    #expect(answered["type"] == "human_replied" && answered["data"]?["by"] == "bo")
+    #expect(answered["waiting"] == [])
+    let resumed = try await Binary.run(
+      ["resume", "one.jsonl.gz", "--agent", "agent.yaml", "--json"], in: folder.path, status: 1
+    ).json()
+    #expect(resumed["stopReason"] == "approval_required" && resumed["newEvents"]?.intValue ?? 0 > 3)
+    let denied = try await Binary.run(
+      ["approve", "one.jsonl.gz", "2.1.0", "--by", "ana", "--deny", "--reason", "no", "--json"],
+      in: folder.path
+    ).json()
+    #expect(denied["data"]?["granted"] == false)
+    try await Binary.run(["resume", "one.jsonl.gz", "--agent", "agent.yaml"], in: folder.path)
+    try await Self.check(folder)
+  }
+
+  @Test("a secret in what is said is withheld from the log")
+  func secrets() async throws {
+    let (folder, _) = try await Self.record("", status: 1)
+    let key = "sk-ant-api03-" + String(repeating: "Ab1", count: 30)
+    let told = try await Binary.run(
+      ["answer", "one.jsonl.gz", "the key is \(key)"], in: folder.path)
+    let shown = try await Binary.run(["show", "one.jsonl.gz", "--json"], in: folder.path)
+    for text in [told.output, shown.output] {
+      #expect(!text.contains(key) && text.contains("«redacted:"), "\(text)")
+    }
+  }
+
+  @Test("an agent file that was changed goes on only where that is accepted")
+  func changed() async throws {
+    let (folder, _) = try await Self.record("a\n", status: 1)
+    try folder.write("agent.yaml", payerFile + "\n# changed")
+    let refused = try await Binary.run(
+      ["resume", "one.jsonl.gz", "--agent", "agent.yaml", "--approve", "ask"], in: folder.path,
+      input: Array("y\n".utf8), status: 2)
+    #expect(refused.errors.contains("--accept-changes"), "\(refused)")
+    try await Binary.run(
+      [
+        "resume", "one.jsonl.gz", "--agent", "agent.yaml", "--approve", "ask", "--accept-changes",
+      ], in: folder.path, input: Array("y\n".utf8))
+    try await Self.check(folder)
+  }
+
+  @Test(
+    "two processes that resume one run: the second is told who holds it", .timeLimit(.minutes(1)))
+  func twice() async throws {
+    let (folder, _) = try await Self.record("a\n", status: 1)
+    let outcome = try await shell(
+      """
+      mkfifo words; exec 3<>words
+      "$0" resume one.jsonl.gz --agent agent.yaml --approve ask <&3 2>told & pid=$!
+      until grep -q "approve?" told; do sleep 0.02; done
+      "$0" resume one.jsonl.gz --agent agent.yaml 2>second; echo "second $?"
+      "$0" approve one.jsonl.gz pay --by bo 2>third; echo "third $?"
+      echo y >&3; wait $pid; echo "first $?"; echo "pid $pid"
+      """, in: folder.path, timeoutSeconds: 30)
+    #expect(outcome.lines.contains("second 2") && outcome.lines.contains("third 2"), "\(outcome)")
+    #expect(outcome.lines.contains("first 0"), "\(outcome)")
+    let pid = try #require(outcome.lines.last?.dropFirst(4))
+    #expect(folder.text("second")?.contains("process \(pid) is writing this log") == true)
+    try await Self.check(folder)
+  }
+}
+
+extension String {
+  /// How often a text stands in this one.
+  fileprivate func components(_ text: String) -> Int { ranges(of: text).count }
+}
