@@ -56,6 +56,9 @@ struct Recorder {
   /// What policy knows of earlier calls.
   var policyHistory: PolicyHistory { record.policyHistory }
 
+  /// What the making of contexts needs beside the state.
+  var contextHistory: ContextHistory { record.contextHistory }
+
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { record.event(at: seq) }
 }

@@ -45,6 +45,8 @@ struct RunRecord: Sendable {
   private(set) var runGuard: (any RunGuard)?
   /// What policy knows of earlier calls.
   private(set) var policyHistory: PolicyHistory
+  /// What the making of contexts needs beside the state.
+  private(set) var contextHistory = ContextHistory()
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
@@ -73,6 +75,7 @@ struct RunRecord: Sendable {
       modelCalls[purpose, default: 0] += 1
     }
     policyHistory.take(event)
+    contextHistory.take(event)
     keep(event, state)
   }
 

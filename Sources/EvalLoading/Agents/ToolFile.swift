@@ -24,6 +24,7 @@ enum ToolFile {
     var onError = ToolRegistration.OnError.continue
     var maxAttempts = 3
     var routes: [String]?
+    var disclose: [DisclosureRule]?
     var rules: [ScriptedTool.Rule]?
     var command: CommandDefinition?
   }
@@ -57,6 +58,9 @@ enum ToolFile {
         "routes", .list(of: .name, atLeast: 1), \.routes,
         "The routes on which the model is told of it; every route where it is left out."),
       Field(
+        "disclose", .list(of: DisclosureFile.rule, atLeast: 1), \.disclose,
+        "Rules about when the model is told of it; the first that holds decides."),
+      Field(
         "scripted", .list(of: rule, atLeast: 1), \.rules,
         "Results written down; the first whose condition holds is given."),
       Field("command", command, \.command, "A program that does the work."),
@@ -80,9 +84,10 @@ enum ToolFile {
       reader.report("has “scripted” and “command”; one of them is allowed")
       return nil
     }
-    let tool = ToolRegistration(
+    var tool = ToolRegistration(
       definition: draft.definition, implementation: implementation, onError: draft.onError,
       maxAttempts: draft.maxAttempts, routes: draft.routes)
+    tool.disclose = draft.disclose
     if tool.onError == .retry, !tool.mayRetry {
       reader.report(
         "“retry” has no effect on a tool that is neither read-only nor idempotent", as: .warning,
