@@ -232,10 +232,14 @@ struct GoneOn {
 
   /// What was asked though its answer stands in the events before.
   func askedTwice(after past: ArraySlice<Event>) -> [String] {
-    let models = past.filter { $0.type == .modelResult }.count
-    var answered = Set((1...max(1, models)).map { "model \($0)" })
-    if models == 0 { answered = [] }
+    var answered: Set<String> = []
+    var calls: [String: Int] = [:]
     for event in past {
+      if event.type == .modelResult {
+        let word = event.data["purpose"] == "summarize" ? "summary" : "model"
+        calls[word, default: 0] += 1
+        answered.insert("\(word) \(calls[word] ?? 0)")
+      }
       let callId = event.data["callId"]?.stringValue ?? ""
       if event.type == .toolResult { answered.insert("tool \(callId)") }
       if event.type == .approval { answered.insert("approval \(callId)") }
@@ -307,7 +311,9 @@ final class AskedBoundary: Boundary {
   func makeRunID() -> String { inner.makeRunID() }
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
-    log.withLock { $0.append("model \(request.number)") }
+    log.withLock {
+      $0.append("\(request.purpose == .summarize ? "summary" : "model") \(request.number)")
+    }
     return await inner.reply(to: request)
   }
 

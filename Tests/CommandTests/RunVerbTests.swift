@@ -226,7 +226,7 @@ struct RunVerbTests {
     let one = try await Binary.run(["run", "--json", "--jobs", "1"] + paths, status: 1)
     let ids = try one.json()["cases"]?.arrayValue?.compactMap { $0["caseId"]?.stringValue } ?? []
     #expect(ids.first == "newsletters-without-deletions" || ids.contains("stop-blocked"))
-    #expect(Set(ids).count == 31 && ids.count == 31)
+    #expect(Set(ids).count == 32 && ids.count == 32)
     for jobs in ["0", "2", "8", "1024"] {
       let many = try await Binary.run(["run", "--json", "--jobs", jobs] + paths, status: 1)
       #expect(many.outputBytes == one.outputBytes)
