@@ -14,7 +14,8 @@ struct FixtureTests {
     ).run()
     var made: [String] = []
     for kind in [
-      "runs", "policy-runs", "forks", "torn", "damaged", "changed", "diverged", "goldens",
+      "runs", "policy-runs", "context-runs", "forks", "torn", "damaged", "changed", "diverged",
+      "goldens",
     ] {
       // Logs that diverge are written by DivergedFixtureTests.
       for file in Project.files(below: "Fixtures/\(kind)")

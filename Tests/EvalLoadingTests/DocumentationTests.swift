@@ -26,7 +26,7 @@ struct DocumentationTests {
   }
 
   /// The pages that explain keys of agent and policy files.
-  private static let agentPages = ["agent-files.md", "redaction.md", "policies.md"]
+  private static let agentPages = ["agent-files.md", "redaction.md", "policies.md", "contexts.md"]
 
   @Test("Every example of a case loads", arguments: ["yaml", "json", "jsonl"])
   func cases(language: String) throws {

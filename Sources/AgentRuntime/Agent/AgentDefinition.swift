@@ -105,6 +105,21 @@ public struct ContextSettings: Sendable, Hashable {
   public var tokenBudget: Int
   /// How many observations a packet lists at most.
   public var observationLimit: Int
+  /// What gives way where not everything fits the budget.
+  public var strategy = Strategy.truncateOldest
+  /// How tokens are counted; `nil` for what the model's provider and name say.
+  public var tokenEstimate: TokenEstimate?
+
+  /// What gives way where not everything that was seen fits the budget of a prompt.
+  public enum Strategy: String, Sendable, Hashable, CaseIterable {
+    /// The oldest turns.
+    case truncateOldest = "truncate_oldest"
+    /// What tools returned, the oldest first; then the oldest turns.
+    case dropToolOutput = "drop_tool_output"
+    /// The older turns, of which the model writes a summary; the oldest turns where it gives none.
+    case summarize
+  }
+
   /// What is not put before the model though it could be: for runs that ask what one item changes. No
   /// agent file says it.
   public var leftOut: [LeftOut] = []

@@ -39,6 +39,9 @@ public struct ToolRegistration: Sendable {
   public var breaker: BreakerSettings?
   /// The routes on which the model is told of the tool; `nil` for every route.
   public var routes: [String]?
+  /// Rules about when the model is told of the tool, in order: the first that holds decides, and where
+  /// none does the tool is hidden. `nil` where only ``routes`` decide.
+  public var disclose: [DisclosureRule]?
 
   /// Nothing is checked. The defaults are those of a tool that leaves the key out.
   public init(

@@ -5,60 +5,99 @@ public typealias EventLookup = (Int) -> Event?
 
 /// Makes the context packet of the next decision.
 ///
-/// Pure: the agent file, the state and the earlier events that the state names are all it looks at,
-/// so every recorded packet can be made again from the log, byte for byte. Everything that could have
-/// been put before the model stands in `included` or `omittedRefs` with its reason.
+/// Pure: the agent file, the state, the fold of ``ContextHistory`` and the earlier events that the state
+/// names are all it looks at, so every recorded packet can be made again from the log, byte for byte.
+/// Everything that could have been put before the model stands in `included` or `omittedRefs` with its
+/// reason. The order of a prompt is: instructions, goal, summary, then what was seen, oldest first (notes
+/// that were read stand where they were read).
 public struct ContextAssembler: Sendable {
   private let settings: ContextSettings
+  private let estimate: TokenEstimate
   private let systemPrompt: String?
   private let tools: [ToolRegistration]
 
-  /// Takes of an agent its system prompt, its tools and its context settings, and nothing else.
+  /// Takes of an agent its system prompt, its tools, its context settings and the family of its model,
+  /// and nothing else.
   public init(agent: AgentDefinition) {
     settings = agent.context
+    estimate =
+      agent.context.tokenEstimate
+      ?? TokenEstimate(provider: agent.model.provider, model: agent.model.name)
     systemPrompt = agent.systemPrompt
     tools = agent.tools
   }
 
-  /// The tools that the model is told of on a route.
+  /// The tools that the model may be told of on a route; those with rules of their own among them,
+  /// whether or not these show them.
   ///
   /// - Parameter seq: the number of the packet's event.
   public func disclosedTools(route: String?, at seq: Int = .max) -> [ToolDefinition] {
     let settings = settings.at(seq)
-    return tools.filter { $0.isDisclosed(on: route) && settings.reasonToLeaveOut($0.ref) == nil }
+    return tools.filter { $0.isOpen(on: route) && settings.reasonToLeaveOut($0.ref) == nil }
       .map(\.definition)
+  }
+
+  /// The tools that a packet discloses.
+  func tools(of packet: ContextPacket) -> [ToolDefinition] {
+    tools.map(\.definition).filter { tool in
+      packet.toolsDisclosed.contains { $0.hasSameUTF8(as: tool.name) }
+    }
   }
 
   /// The packet for the decision that follows `state`.
   ///
-  /// - Parameter seq: the number of the packet's own event; only ``ContextSettings/leftOut`` looks at it.
+  /// - Parameters:
+  ///   - history: every event before the packet, taken in.
+  ///   - seq: the number of the packet's own event; only ``ContextSettings/leftOut`` looks at it.
   /// - Complexity: linear in the observations that the state retains and the events they name.
   public func assemble(
-    state: AgentState, at seq: Int = .max, lookup: EventLookup
+    state: AgentState, history: ContextHistory = ContextHistory(), at seq: Int = .max,
+    lookup: EventLookup
   ) -> ContextPacket {
+    var (draft, disclosed, budget) = opening(state, history, at: seq)
     let settings = settings.at(seq)
-    let route = state.policyContext["route"]?.stringValue
-    let disclosed = disclosedTools(route: route, at: seq)
-    var draft = Draft(leavingOut: settings)
-    draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
-    draft.addTools(tools, route: route)
-    draft.addTurns(Self.turns(of: state), budget: budget(beside: disclosed), lookup: lookup)
+    var observed = state.observations.recent
+    if settings.strategy == .summarize, let summary = history.summary {
+      let latest = Self.turns(of: observed).last ?? []
+      let told = observed.covered(through: summary.through)
+      if draft.addSummary(summary, told: told, beside: latest, budget: budget, lookup: lookup) {
+        observed = observed.dropFirst(told.count)
+      }
+    }
+    draft.addTurns(
+      Self.turns(of: observed), budget: budget, dropsOutput: settings.strategy == .dropToolOutput,
+      lookup: lookup)
     let listed = draft.list(state.observations.recent, limit: settings.observationLimit)
     return ContextPacket(
       runId: state.runId, goal: state.goal, stateSummary: Self.summary(of: state),
       observations: listed, toolsDisclosed: disclosed.map(\.name),
       evidenceRefs: draft.evidenceRefs, memoryRefs: draft.memoryRefs, included: draft.included,
       omittedRefs: draft.omitted, messages: draft.messages,
-      tokenEstimate: draft.tokens + Self.tokens(of: disclosed), tokenBudget: settings.tokenBudget)
+      tokenEstimate: draft.tokens + tokens(of: disclosed), tokenBudget: settings.tokenBudget)
   }
 
-  /// What is left of the budget once the tools are described.
-  private func budget(beside disclosed: [ToolDefinition]) -> Int {
-    max(0, settings.tokenBudget - Self.tokens(of: disclosed))
+  /// What stands before everything that was seen, the tools that are disclosed, and the budget beside
+  /// these.
+  private func opening(
+    _ state: AgentState, _ history: ContextHistory, at seq: Int
+  ) -> (draft: Draft, disclosed: [ToolDefinition], budget: Int) {
+    let settings = settings.at(seq)
+    let view = DisclosureView(state: state, history: history)
+    let disclosures = tools.map { ($0, $0.disclosure(in: view)) }
+    let disclosed = disclosures.filter {
+      $0.1.isShown && settings.reasonToLeaveOut($0.0.ref) == nil
+    }.map(\.0.definition)
+    var draft = Draft(leavingOut: settings, estimate: estimate)
+    draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
+    for (tool, disclosure) in disclosures {
+      draft.addTool(tool.ref, isShown: disclosure.isShown, disclosure.reason)
+    }
+    // What is left of the budget once the tools are described.
+    return (draft, disclosed, max(0, settings.tokenBudget - tokens(of: disclosed)))
   }
 
-  private static func tokens(of tools: [ToolDefinition]) -> Int {
-    tools.reduce(0) { $0 + TokenEstimate.tokens(in: .object($1.encoded)) }
+  private func tokens(of tools: [ToolDefinition]) -> Int {
+    tools.reduce(0) { $0 + estimate.tokens(in: .object($1.encoded)) }
   }
 
   private static func summary(of state: AgentState) -> JSONObject {
@@ -73,9 +112,9 @@ public struct ContextAssembler: Sendable {
 
   /// The observations as turns: a decision and everything up to the next one, kept or left out
   /// together, so that no result ever stands without its call.
-  private static func turns(of state: AgentState) -> [[Observation]] {
+  private static func turns(of observations: some Sequence<Observation>) -> [[Observation]] {
     var turns: [[Observation]] = []
-    for observation in state.observations.recent {
+    for observation in observations {
       if observation.kind == .model || turns.isEmpty {
         turns.append([observation])
       } else {
@@ -86,15 +125,92 @@ public struct ContextAssembler: Sendable {
   }
 }
 
-extension ToolRegistration {
-  /// What a packet calls the tool.
-  var ref: String { "tool:\(definition.name)" }
+// MARK: - Summaries
 
-  /// Whether the model is told of this tool on a route.
-  func isDisclosed(on route: String?) -> Bool {
-    guard let routes else { return true }
-    guard let route else { return false }
-    return routes.contains { $0.hasSameUTF8(as: route) }
+extension ContextAssembler {
+  /// What a model is asked for when the prompt has no room for everything that was seen.
+  struct SummaryTask {
+    /// The messages of the request.
+    var messages: [JSONValue]
+    /// The id of the last observation that the summary is to tell of.
+    var through: String
+  }
+
+  /// The summary that is due before the next packet; `nil` where none is.
+  ///
+  /// It is due where what was seen since the last one does not fit the budget. Told is then everything
+  /// but the newest turns that take up half of what is left, so that the next one is not due at once.
+  func summaryDue(
+    state: AgentState, history: ContextHistory, at seq: Int, lookup: EventLookup
+  ) -> SummaryTask? {
+    let settings = settings.at(seq)
+    guard settings.strategy == .summarize else { return nil }
+    var (draft, _, budget) = opening(state, history, at: seq)
+    var observed = state.observations.recent
+    if let summary = history.summary {
+      observed = observed.dropFirst(observed.covered(through: summary.through).count)
+      draft.addText(of: summary)
+    }
+    let turns = Self.turns(of: observed)
+    let room = max(0, budget - draft.tokens)
+    var (tokens, kept, isOver) = (0, 0, false)
+    for observations in turns.reversed() {
+      let turn = Turn(observations, leavingOut: settings, lookup: lookup)
+      let cost = turn.messages.reduce(0) { $0 + estimate.tokens(in: $1) }
+      guard cost <= room - min(room, tokens) else {
+        isOver = kept > 0
+        break
+      }
+      tokens += cost
+      if kept == 0 || tokens <= room / 2 { kept += 1 }
+    }
+    let told = turns.dropLast(max(1, kept))
+    guard isOver, let through = told.last?.last?.id else { return nil }
+    return SummaryTask(
+      messages: messages(toTell: Array(told), after: history.summary, settings, lookup),
+      through: through)
+  }
+
+  /// The request: what is to be told, the newest of it where not all fits the budget.
+  private func messages(
+    toTell turns: [[Observation]], after summary: ContextHistory.Summary?,
+    _ settings: ContextSettings, _ lookup: EventLookup
+  ) -> [JSONValue] {
+    var opening = [Turn.Part.text("system", Self.instructions)]
+    if let summary {
+      opening.append(Draft.message(of: summary, limitBytes: limitBytes(ofSummary: settings)))
+    }
+    let closing = Turn.Part.text("user", Self.request)
+    var rest =
+      settings.tokenBudget
+      - (opening + [closing]).reduce(0) { $0 + estimate.tokens(in: $1) }
+    var told: [[JSONValue]] = []
+    for observations in turns.reversed() {
+      let turn = Turn(observations, leavingOut: settings, lookup: lookup)
+      let cost = turn.messages.reduce(0) { $0 + estimate.tokens(in: $1) }
+      guard told.isEmpty || cost <= rest else { break }
+      rest -= min(rest, cost)
+      told.append(turn.messages)
+    }
+    return opening + told.reversed().joined() + [closing]
+  }
+
+  private func limitBytes(ofSummary settings: ContextSettings) -> Int {
+    estimate.bytes(inTokens: settings.tokenBudget / 4)
+  }
+
+  private static let instructions =
+    "You shorten the record of an agent's work, so that it can go on without the whole of it."
+  private static let request =
+    "Summarise what came before: what was asked, what was found out (with names, numbers and ids as they "
+    + "stand), what was done, what failed, and what is still open. Write only the summary."
+}
+
+extension ArraySlice<Observation> {
+  /// The observations up to the last one of an id; none where there is no such.
+  fileprivate func covered(through id: String) -> ArraySlice<Observation> {
+    guard let last = lastIndex(where: { $0.id.hasSameUTF8(as: id) }) else { return prefix(0) }
+    return self[startIndex...last]
   }
 }
 
@@ -110,14 +226,5 @@ extension ContextSettings {
   /// Why an item is left out of every packet; `nil` where it is not.
   func reasonToLeaveOut(_ ref: String) -> String? {
     leftOut.first { $0.ref.hasSameUTF8(as: ref) }?.reason
-  }
-}
-
-/// How many tokens a value may be for a model: a quarter of the bytes of its canonical form, rounded
-/// up. An estimate that errs on the high side for English and needs no vocabulary.
-public enum TokenEstimate {
-  /// The estimate for a value.
-  public static func tokens(in value: JSONValue) -> Int {
-    (CanonicalJSON.encode(value, form: .plain).count + 3) / 4
   }
 }

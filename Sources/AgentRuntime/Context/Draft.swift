@@ -10,10 +10,14 @@ struct Draft {
   /// Estimated tokens of the messages so far.
   private(set) var tokens = 0
   private let settings: ContextSettings
+  private let estimate: TokenEstimate
   /// What is left out because the settings say so.
   private var dropped: [String] = []
 
-  init(leavingOut settings: ContextSettings) { self.settings = settings }
+  init(leavingOut settings: ContextSettings, estimate: TokenEstimate) {
+    self.settings = settings
+    self.estimate = estimate
+  }
 
   mutating func addOpening(systemPrompt: String?, goal: JSONValue) {
     if let systemPrompt, take("system", "the agent's instructions") {
@@ -23,20 +27,64 @@ struct Draft {
     append([Turn.Part.text("user", goal.stringValue ?? CanonicalJSON.string(goal, form: .plain))])
   }
 
-  mutating func addTools(_ tools: [ToolRegistration], route: String?) {
-    for tool in tools {
-      switch (tool.isDisclosed(on: route), tool.routes) {
-      case (true, nil): _ = take(tool.ref, "open on every route")
-      case (true, _): _ = take(tool.ref, "open on route \(route ?? "")")
-      case (false, let routes):
-        omit(tool.ref, "only open on \((routes ?? []).joined(separator: ", "))")
+  mutating func addTool(_ ref: String, isShown: Bool, _ reason: String) {
+    if isShown { _ = take(ref, reason) } else { omit(ref, reason) }
+  }
+
+  // MARK: Summary
+
+  /// How the model is told what it has no room for.
+  static func message(of summary: ContextHistory.Summary, limitBytes: Int) -> JSONValue {
+    let text =
+      summary.text.utf8.count <= limitBytes
+      ? summary.text : summary.text.prefix(utf8Bytes: max(0, limitBytes)) + "…"
+    return Turn.Part.text("system", "Summary of what came before: \(text)")
+  }
+
+  /// Puts a summary in the place of what it tells of; says whether there is room for it beside the
+  /// latest turn.
+  mutating func addSummary(
+    _ summary: ContextHistory.Summary, told: ArraySlice<Observation>, beside latest: [Observation],
+    budget: Int, lookup: EventLookup
+  ) -> Bool {
+    let message = Self.message(of: summary, limitBytes: limitBytes)
+    let turn = Turn(latest, leavingOut: settings, lookup: lookup)
+    let cost = ([message] + turn.messages).reduce(tokens) { $0 + estimate.tokens(in: $1) }
+    guard cost <= budget else {
+      omit(summary.ref, "no room for it beside the latest turn")
+      return false
+    }
+    guard take(summary.ref, "stands for what came before, up to \(summary.through)") else {
+      return false
+    }
+    append([message])
+    for observation in told {
+      if let reason = settings.reasonToLeaveOut(observation.id) {
+        drop(observation.id, reason)
+      } else {
+        omit(observation.id, "told in \(summary.ref)")
       }
     }
+    return true
   }
+
+  /// Puts the text of a summary in, to see how much room it takes.
+  mutating func addText(of summary: ContextHistory.Summary) {
+    append([Self.message(of: summary, limitBytes: limitBytes)])
+  }
+
+  private var limitBytes: Int { estimate.bytes(inTokens: settings.tokenBudget / 4) }
+
+  // MARK: Turns
 
   /// Takes in the newest turns that fit; the last one always, or the model would not know where it is.
   /// Only what is taken in, and the first turn that is not, is looked up.
-  mutating func addTurns(_ turns: [[Observation]], budget: Int, lookup: EventLookup) {
+  ///
+  /// - Parameter dropsOutput: whether turns but the last one may stand without what their tools
+  ///   returned, the oldest first, before whole turns are left out.
+  mutating func addTurns(
+    _ turns: [[Observation]], budget: Int, dropsOutput: Bool = false, lookup: EventLookup
+  ) {
     // A decision takes everything that came of it along: no result stands without its call.
     var kept: [[Observation]] = []
     for turn in turns {
@@ -48,17 +96,8 @@ struct Draft {
         kept.append(turn)
       }
     }
-    let turns = kept
-    var taken: [Turn] = []
-    var rest = budget - tokens
-    for observations in turns.reversed() {
-      let turn = Turn(observations, leavingOut: settings, lookup: lookup)
-      let cost = turn.messages.reduce(0) { $0 + TokenEstimate.tokens(in: $1) }
-      guard taken.isEmpty || cost <= rest else { break }
-      rest -= cost
-      taken.append(turn)
-    }
-    for observation in turns.dropLast(taken.count).joined() {
+    let taken = newest(of: kept, room: budget - tokens, dropsOutput: dropsOutput, lookup: lookup)
+    for observation in kept.dropLast(taken.count).joined() {
       if let reason = settings.reasonToLeaveOut(observation.id) {
         drop(observation.id, reason)
       } else {
@@ -67,11 +106,44 @@ struct Draft {
     }
     for (age, turn) in taken.enumerated().reversed() {
       let reason = age == 0 ? "the latest turn" : "fits the token budget"
-      for part in turn.parts { _ = take(part.observation.id, reason) }
-      append(turn.messages)
+      for part in turn.parts {
+        let isShort = turn.lacksOutput && part.hasOutput
+        _ = take(
+          part.observation.id,
+          isShort ? "without its output, which does not fit the token budget" : reason)
+      }
+      append(turn.shownMessages)
       evidenceRefs += turn.evidenceRefs
       memoryRefs += turn.memoryRefs
     }
+  }
+
+  /// The newest turns that fit, newest first.
+  private func newest(
+    of turns: [[Observation]], room: Int, dropsOutput: Bool, lookup: EventLookup
+  ) -> [Turn] {
+    var taken: [Turn] = []
+    var rest = room
+    for observations in turns.reversed() {
+      var turn = Turn(observations, leavingOut: settings, lookup: lookup)
+      if dropsOutput, !taken.isEmpty { turn.dropOutput() }
+      let cost = tokens(of: turn.shownMessages)
+      guard taken.isEmpty || cost <= rest else { break }
+      rest -= cost
+      taken.append(turn)
+    }
+    // What there is room for comes back, the newest first.
+    for index in taken.indices where taken[index].lacksOutput {
+      let more = tokens(of: taken[index].messages) - tokens(of: taken[index].shownMessages)
+      guard more <= rest else { break }
+      rest -= more
+      taken[index].restoreOutput()
+    }
+    return taken
+  }
+
+  private func tokens(of messages: [JSONValue]) -> Int {
+    messages.reduce(0) { $0 + estimate.tokens(in: $1) }
   }
 
   /// The newest observations as a packet lists them.
@@ -108,6 +180,6 @@ struct Draft {
 
   private mutating func append(_ added: [JSONValue]) {
     messages += added
-    tokens += added.reduce(0) { $0 + TokenEstimate.tokens(in: $1) }
+    tokens += tokens(of: added)
   }
 }

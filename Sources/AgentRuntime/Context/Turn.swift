@@ -22,8 +22,25 @@ struct Turn {
   }
 
   let parts: [Part]
-  /// The messages that show this turn to the model.
+  /// The messages that show the whole turn to the model.
   let messages: [JSONValue]
+  /// Those that show it without what its tools returned; `nil` where it is shown whole.
+  private var shortMessages: [JSONValue]?
+
+  /// The messages that show the turn.
+  var shownMessages: [JSONValue] { shortMessages ?? messages }
+
+  /// Whether it is shown without what its tools returned.
+  var lacksOutput: Bool { shortMessages != nil }
+
+  /// Shows it without what its tools returned; calls and failures stay.
+  mutating func dropOutput() {
+    guard parts.contains(where: \.hasOutput) else { return }
+    shortMessages = parts.compactMap { $0.hasOutput ? $0.shortMessage : $0.message }
+  }
+
+  /// Shows it whole again.
+  mutating func restoreOutput() { shortMessages = nil }
 
   /// Looks up what was observed.
   init(_ observations: [Observation], leavingOut settings: ContextSettings, lookup: EventLookup) {
@@ -38,6 +55,7 @@ struct Turn {
   var evidenceRefs: [String] {
     parts.filter {
       !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
+        && !(lacksOutput && $0.hasOutput)
     }
     .map(\.observation.id)
   }
@@ -72,6 +90,30 @@ extension Turn.Part {
       return Self.text("system", "Memory \(note.scope)/\(note.key): \(value ?? "nothing")")
     default: return nil  // A refused result tells of its verdict; a resume is no news to a model.
     }
+  }
+
+  /// Whether it is the result of a call, with more than a marker in its place would take.
+  var hasOutput: Bool {
+    guard !isLeftOut, let event, event.type == .toolResult, event.data["status"] == "ok" else {
+      return false
+    }
+    return outputBytes > 64
+  }
+
+  private var outputBytes: Int {
+    CanonicalJSON.encode(event?.data["data"] ?? .null, form: .plain).count
+  }
+
+  /// The result with a marker in the place of what the tool returned.
+  var shortMessage: JSONValue {
+    Self.message(
+      "tool",
+      [
+        [
+          "type": "tool_result", "callId": event?.data["callId"] ?? .null,
+          "data": .string("[output of \(outputBytes) bytes left out]"),
+        ]
+      ])
   }
 
   private var placeOfResult: JSONValue {

@@ -18,7 +18,12 @@ extension AgentLoop {
       case .decision(let made): decision = made
       }
       guard case .invalid = decision else { return .decision(decision) }
-      if let halt = haltByGuard() ?? haltBetweenTries() { return .halt(halt) }
+      // A summary for the next packet comes only once that try was allowed.
+      if recorder.contextHistory.summaryAttempts == 0,
+        let halt = haltByGuard() ?? haltBetweenTries()
+      {
+        return .halt(halt)
+      }
       guard tryNumber < tries else { return .decision(decision) }
       tryNumber += 1
       progress = StepProgress()
@@ -34,8 +39,10 @@ extension AgentLoop {
     if let recorded = progress.packet {
       packet = recorded
     } else {
+      try await summarizeIfDue(step: step, tryNumber: tryNumber)
       packet = assembler.assemble(
-        state: state, at: recorder.lastSeq + 1, lookup: recorder.event(at:))
+        state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1,
+        lookup: recorder.event(at:))
       try recorder.append(.contextBuilt(packet), step: step)
     }
     if progress.attempt == 0, let halt = haltByGuard() { return .halt(halt) }
@@ -54,8 +61,7 @@ extension AgentLoop {
     to packet: ContextPacket, step: Int, tryNumber: Int, from progress: StepProgress
   ) async throws -> JSONValue? {
     if let reply = progress.reply { return reply }
-    let tools = assembler.disclosedTools(
-      route: agent.policyContext.route, at: progress.packetSeq ?? recorder.lastSeq)
+    let tools = assembler.tools(of: packet)
     var attempt = progress.attempt
     while attempt <= max(0, agent.failures.modelRetries) {
       if attempt > 0, haltBetweenTries() != nil { return nil }
@@ -70,7 +76,12 @@ extension AgentLoop {
   }
 
   /// Asks a model once and records what came of it; `nil` where it is out of reach.
-  mutating func recordedReply(to request: ModelRequest, model: String) async throws -> JSONValue? {
+  ///
+  /// - Parameter through: see ``ModelResult/through``.
+  @discardableResult
+  mutating func recordedReply(
+    to request: ModelRequest, model: String, through: String? = nil
+  ) async throws -> JSONValue? {
     let answer = await boundary.reply(to: request)
     var result = ModelResult(
       purpose: request.purpose.rawValue, attempt: request.attempt, requestDigest: request.digest,
@@ -80,8 +91,34 @@ extension AgentLoop {
     result.cost = answer.cost
     result.finishReason = answer.finishReason
     result.elapsedMicroseconds = answer.elapsedMicroseconds
+    result.through = through
     try recorder.append(.modelResult(result), step: request.step)
     return result.reply
+  }
+
+  // MARK: Summaries
+
+  /// Asks for a summary where the next packet needs one, again while there is none, as often as for a
+  /// decision. Where it stays without one, the packet leaves out what does not fit; once two packets in a
+  /// row went without, none is asked for any more.
+  private mutating func summarizeIfDue(step: Int, tryNumber: Int) async throws {
+    let limit = max(0, agent.failures.modelRetries) + 1
+    while true {
+      let history = recorder.contextHistory
+      guard !history.isSummarized, history.summaryAttempts < limit,
+        history.failedSummaries < 2 * limit
+      else { return }
+      guard
+        let task = assembler.summaryDue(
+          state: state, history: history, at: recorder.lastSeq + 1, lookup: recorder.event(at:))
+      else { return }
+      if history.summaryAttempts > 0, haltBetweenTries() != nil { return }
+      let request = ModelRequest(
+        purpose: .summarize, step: step, tryNumber: tryNumber,
+        attempt: history.summaryAttempts + 1, number: recorder.modelCalls(for: .summarize) + 1,
+        goal: state.goal, messages: task.messages)
+      try await recordedReply(to: request, model: agent.model.name, through: task.through)
+    }
   }
 
   func haltBetweenTries() -> Halt? {

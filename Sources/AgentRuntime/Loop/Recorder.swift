@@ -64,6 +64,9 @@ struct Recorder {
   /// How often a model that plays a person was asked in a step, further attempts aside.
   func personQuestions(in step: Int) -> Int { record.personQuestions(in: step) }
 
+  /// What the making of contexts needs beside the state.
+  var contextHistory: ContextHistory { record.contextHistory }
+
   /// An earlier event that the state's observations name.
   func event(at seq: Int) -> Event? { record.event(at: seq) }
 }

@@ -45,6 +45,8 @@ struct RunRecord: Sendable {
   private(set) var runGuard: (any RunGuard)?
   /// What policy knows of earlier calls.
   private(set) var policyHistory: PolicyHistory
+  /// What the making of contexts needs beside the state.
+  private(set) var contextHistory = ContextHistory()
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
@@ -93,6 +95,7 @@ struct RunRecord: Sendable {
     policyHistory.take(event)
     breakers.take(event)
     countPeople(event)
+    contextHistory.take(event)
     keep(event, state)
   }
 

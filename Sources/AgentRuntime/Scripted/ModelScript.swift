@@ -65,12 +65,17 @@ public struct ModelScript: Sendable {
 
   /// In the order they are played; a try behind the last fails.
   public var turns: [Turn]
+  /// What is written where the prompt has no room for everything; counted by themselves.
+  public var summaries: [Turn]
 
   /// Nothing is checked.
-  public init(turns: [Turn]) { self.turns = turns }
+  public init(turns: [Turn], summaries: [Turn] = []) {
+    self.turns = turns
+    self.summaries = summaries
+  }
 
   /// The turn that serves a try, from 1; `nil` behind the end.
-  func turn(forTry number: Int) -> Turn? {
+  static func turn(of turns: [Turn], forTry number: Int) -> Turn? {
     var rest = number
     for turn in turns {
       if rest <= turn.repeats { return turn }
@@ -89,8 +94,11 @@ public struct ScriptedModel: Model {
 
   /// A script that ends too early, or whose turn fits nothing, counts as a model out of reach.
   public func reply(to request: ModelRequest) async -> ModelAnswer {
-    guard let turn = script.turn(forTry: request.number) else {
-      return ModelAnswer(error: "the script has no turn \(request.number)")
+    let isSummary = request.purpose == .summarize
+    let noun = isSummary ? "summary" : "turn"
+    let turns = isSummary ? script.summaries : script.turns
+    guard let turn = ModelScript.turn(of: turns, forTry: request.number) else {
+      return ModelAnswer(error: "the script has no \(noun) \(request.number)")
     }
     let view = ScriptView(request: request).value
     for choice in turn.choices {
@@ -109,6 +117,6 @@ public struct ScriptedModel: Model {
       answer.cost = choice.usage?.cost
       return answer
     }
-    return ModelAnswer(error: "no choice of turn \(request.number) of the script fits")
+    return ModelAnswer(error: "no choice of \(noun) \(request.number) of the script fits")
   }
 }

@@ -34,6 +34,8 @@ public struct ModelResult: Sendable, Hashable {
   public var finishReason: String?
   /// From the request to the reply or the error; `nil` where it was not recorded.
   public var elapsedMicroseconds: Int?
+  /// Of a summary, the id of the last observation that it tells of.
+  public var through: String?
 
   /// Nothing is checked: either a reply or an error should be given.
   public init(
@@ -72,6 +74,7 @@ public struct ModelResult: Sendable, Hashable {
     model = try reader.optionalString("model")
     finishReason = try reader.optionalString("finishReason")
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
+    through = try reader.optionalString("through")
   }
 
   /// The wire form.
@@ -87,6 +90,7 @@ public struct ModelResult: Sendable, Hashable {
       ("cost", cost.map { JSONValue($0) }), ("model", model.map(JSONValue.string)),
       ("finishReason", finishReason.map(JSONValue.string)),
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
+      ("through", through.map(JSONValue.string)),
     ])
   }
 }

@@ -66,7 +66,30 @@ enum AgentFile {
       Field(
         "observationLimit", .count, \.observationLimit,
         "How many observations a context packet lists at most."),
+      Field(
+        "strategy", .word, \.strategy,
+        "What gives way beyond the budget: truncate_oldest, drop_tool_output or summarize."),
+      Field(
+        "tokenEstimate", tokenEstimate, \.tokenEstimate,
+        "How tokens are counted: a family of models, or bytes per token."),
     ])
+
+  /// A family, or a number of bytes.
+  private static let tokenEstimate = Shape<TokenEstimate>([
+    "anyOf": [
+      ["enum": .array(TokenEstimate.Family.allCases.map { .string($0.rawValue) })],
+      ["type": "number", "minimum": 1, "maximum": 100],
+    ]
+  ]) { value, reader in
+    if case .string = value {
+      return Shape<TokenEstimate.Family>.word.read(value, reader).map { TokenEstimate($0) }
+    }
+    if let bytes = value.doubleValue, (1...100).contains(bytes) {
+      return TokenEstimate(bytesPerToken: bytes)
+    }
+    reader.reportKind(of: value, expected: "a family of models, or bytes per token from 1 to 100")
+    return nil
+  }
 
   private static let failures = Shape<FailureSettings>.record(
     FailureSettings(),

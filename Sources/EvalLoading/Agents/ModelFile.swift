@@ -13,6 +13,7 @@ enum ModelFile {
     var provider = "scripted"
     var name = "script"
     var turns: [ModelScript.Turn] = []
+    var summaries: [ModelScript.Turn] = []
   }
 
   static let shape = Shape<Draft>.record(
@@ -25,11 +26,14 @@ enum ModelFile {
       Field(
         "script", .list(of: turn, atLeast: 1), \.turns, required: true,
         "The decisions, in the order they are made."),
+      Field(
+        "summaries", .list(of: summary), \.summaries,
+        "The summaries, in the order they are made; for context.strategy: summarize."),
     ]
   ).map { draft, _ in
     ModelDefinition(
       provider: draft.provider, name: draft.name,
-      implementation: .scripted(ModelScript(turns: draft.turns)))
+      implementation: .scripted(ModelScript(turns: draft.turns, summaries: draft.summaries)))
   }
 
   private static let provider = Shape<String>(["const": "scripted", "type": "string"]) {
@@ -190,6 +194,50 @@ enum ModelFile {
         condition: condition, answer: unreachable.map { .unreachable($0) } ?? .reply(reply),
         usage: usage)
     }
+  }
+
+  // MARK: Summaries
+
+  private struct SummaryDraft: Sendable {
+    var condition: Matcher?
+    var text: String?
+    var unreachable: String?
+    var usage: ModelScript.Usage?
+    var repeats = 1
+  }
+
+  private static let detailedSummary = Shape<SummaryDraft>.record(
+    SummaryDraft(),
+    [
+      Field("text", .text, \.text, "The summary; ${…} is filled in from what the model was shown."),
+      Field(
+        "unreachable", unreachable, \.unreachable, "The try fails: true, or what is said of it."),
+      Field("when", .matcher, \.condition, "A matcher on what the model was shown."),
+      Field("usage", usage, \.usage, "What the try is said to cost."),
+      Field(
+        "repeat", .count(1...1_000_000), \.repeats, "How many tries in a row it serves."),
+    ],
+    constraints: ["oneOf": [["required": ["text"]], ["required": ["unreachable"]]]])
+
+  /// A summary as text alone, or with what goes with it.
+  private static let summary = Shape<ModelScript.Turn>([
+    "anyOf": [["type": "string"], detailedSummary.schema()]
+  ]) { value, reader in
+    if case .string(let text) = value {
+      return ModelScript.Turn(choices: [.init(answer: .reply(["text": .string(text)]))])
+    }
+    guard let draft = detailedSummary.read(value, reader) else { return nil }
+    let answer: ModelScript.Answer
+    switch (draft.text, draft.unreachable) {
+    case (let text?, nil): answer = .reply(["text": .string(text)])
+    case (nil, let error?): answer = .unreachable(error)
+    default:
+      if !reader.hasErrorHere { reader.report("needs either “text” or “unreachable”") }
+      return nil
+    }
+    return ModelScript.Turn(
+      choices: [.init(condition: draft.condition, answer: answer, usage: draft.usage)],
+      repeats: draft.repeats)
   }
 
   // MARK: Parts of a choice

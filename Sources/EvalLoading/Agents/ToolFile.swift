@@ -26,6 +26,7 @@ enum ToolFile {
     var routes: [String]?
     var retry: RetrySettings?
     var breaker: BreakerSettings?
+    var disclose: [DisclosureRule]?
     var rules: [ScriptedTool.Rule]?
     var command: CommandDefinition?
     var code: CodeDefinition?
@@ -65,6 +66,9 @@ enum ToolFile {
       Field(
         "routes", .list(of: .name, atLeast: 1), \.routes,
         "The routes on which the model is told of it; every route where it is left out."),
+      Field(
+        "disclose", .list(of: DisclosureFile.rule, atLeast: 1), \.disclose,
+        "Rules about when the model is told of it; the first that holds decides."),
       Field(
         "scripted", .list(of: rule, atLeast: 1), \.rules,
         "Results written down; the first whose condition holds is given."),
@@ -121,10 +125,11 @@ enum ToolFile {
       reader.report("has “\(key)” and “\(given[1].0)”; one of them is allowed")
       return nil
     }
-    let tool = ToolRegistration(
+    var tool = ToolRegistration(
       definition: draft.definition, implementation: implementation, onError: draft.onError,
       maxAttempts: draft.maxAttempts, retry: draft.retry, breaker: draft.breaker,
       routes: draft.routes)
+    tool.disclose = draft.disclose
     for (key, isGiven) in [("onError", tool.onError == .retry), ("retry", tool.retry != nil)]
     where isGiven && !tool.mayRetry {
       reader.report(

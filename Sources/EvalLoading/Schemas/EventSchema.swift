@@ -217,6 +217,7 @@ enum EventSchema {
       Key("model", string, "The model that answered."),
       Key("finishReason", string, "Why it ended, in its own word."),
       Key("elapsedMicroseconds", ref("count"), "How long it took."),
+      Key("through", string, "Of a summary, the last observation that it tells of."),
     ])
 
   private static let decision: JSONValue = object(

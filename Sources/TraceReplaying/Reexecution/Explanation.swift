@@ -246,6 +246,12 @@ struct Explanation {
   }
 
   private mutating func explainModelResult() {
+    let purposes = both.filter { $0.type == .modelResult }.map { $0.data["purpose"] }
+    if purposes.contains("summarize"), purposes.count < 2 || purposes[0] != purposes[1] {
+      return explain(
+        .context, .setting, "context.strategy",
+        "Whether a summary is due here (context.strategy, tokenBudget) is not as it was.")
+    }
     if let recorded, let now, recorded.type == now.type {
       guard recorded.data["model"] != now.data["model"] else { return }
       let name = now.data["model"]?.stringValue ?? ""
@@ -289,6 +295,9 @@ struct Explanation {
       explain(
         .context, .setting, "context.observationLimit",
         "How many observations a packet lists is not as it was.")
+    } else if differs("tokens", "estimate") {
+      explain(
+        .context, .setting, "context.tokenEstimate", "How tokens are counted is not as it was.")
     }
   }
 

@@ -94,8 +94,17 @@ public struct Timeline {
       ]
     case .contextBuilt(let packet): return [tell(packet)]
     case .modelResult(let result):
-      guard let error = result.error else { return [] }
-      return [Entry("model", .bad, "try \(result.attempt): \(error)")]
+      let isSummary = result.purpose.hasSameUTF8(as: ModelPurpose.summarize.rawValue)
+      guard let error = result.error else {
+        guard isSummary else { return [] }
+        let bytes = result.reply?["text"]?.stringValue?.utf8.count ?? 0
+        return [
+          Entry("summary", .faint, "\(bytes) bytes for what came up to \(result.through ?? "now")")
+        ]
+      }
+      return [
+        Entry(isSummary ? "summary" : "model", .bad, "try \(result.attempt): \(error)")
+      ]
     case .decision(let decision): return tell(decision)
     case .policyDecision(let verdict): return [tell(verdict)]
     case .toolStarted(let started):

@@ -1,0 +1,69 @@
+public import AgentTrace
+
+/// What the making of contexts needs of earlier events besides the state: the last summary, and which
+/// tools have succeeded. A bounded fold over a run's events.
+public struct ContextHistory: Sendable, Hashable {
+  /// A shorter form of what the prompt has no room for.
+  public struct Summary: Sendable, Hashable {
+    /// The number of the `model_result` that holds it.
+    public var seq: Int
+    /// What the model wrote.
+    public var text: String
+    /// The id of the last observation that it tells of.
+    public var through: String
+
+    /// What packets call it.
+    var ref: String { "summary:\(seq)" }
+  }
+
+  /// How many tools are kept by name.
+  static let toolLimit = 10_000
+
+  /// The last one; `nil` before the first.
+  public private(set) var summary: Summary?
+  /// The tools of which a call has succeeded, in the order of their first successes.
+  public private(set) var succeeded: [String] = []
+  /// Tries of a summary for the packet that comes next.
+  private(set) var summaryAttempts = 0
+  /// Whether one of them gave a summary.
+  private(set) var isSummarized = false
+  /// Tries without a summary since the last one that gave one.
+  private(set) var failedSummaries = 0
+  private var names: Set<[UInt8]> = []
+
+  /// Nothing has happened yet.
+  public init() {}
+
+  /// Takes in the next event of the run, in log order.
+  public mutating func take(_ event: Event) {
+    switch event.type {
+    case .contextBuilt:
+      summaryAttempts = 0
+      isSummarized = false
+    case .modelResult: if event.data["purpose"] == "summarize" { takeSummary(event) }
+    case .toolResult:
+      guard event.data["status"] == "ok", let tool = event.data["tool"]?.stringValue,
+        names.count < Self.toolLimit, names.insert(Array(tool.utf8)).inserted
+      else { return }
+      succeeded.append(tool)
+    default: break
+    }
+  }
+
+  private mutating func takeSummary(_ event: Event) {
+    summaryAttempts += 1
+    guard let text = event.data["reply"]?["text"]?.stringValue, Self.isSaid(text),
+      let through = event.data["through"]?.stringValue
+    else {
+      failedSummaries += 1
+      return
+    }
+    summary = Summary(seq: event.seq, text: text, through: through)
+    isSummarized = true
+    failedSummaries = 0
+  }
+
+  private static func isSaid(_ text: String) -> Bool {
+    !text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+  }
+}

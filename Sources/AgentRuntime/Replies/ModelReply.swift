@@ -1,0 +1,139 @@
+public import AgentTrace
+
+/// A model's reply in the one form that the loop reads.
+///
+/// `{"text","calls":[{"id","name","input"}],"question","stop","evidence":[…],"refusal"}`, each key
+/// optional; of a call, `arguments` (JSON as text, or an object) may stand in place of `input`. A
+/// refusal goes before calls, calls before a question, a question before a stop, a stop before a text.
+///
+/// Any JSON value can be read: what is no decision becomes an invalid one that says why, in words that
+/// the model is told when it is asked again.
+public struct ModelReply: Sendable {
+  /// How many calls one decision may hold.
+  public static let callLimit = 128
+  /// How many bytes of a call's canonical input, or of its `arguments` as text, are taken.
+  public static let inputLimitBytes = 512 << 10
+  /// How many bytes a reason has at most.
+  static let reasonLimitBytes = 2_000
+  /// How many mistakes one reason tells at most.
+  private static let faultLimit = 8
+
+  private let reply: JSONValue
+
+  /// Nothing is read yet; see ``decision(step:tryNumber:fault:)``.
+  public init(_ reply: JSONValue) { self.reply = reply }
+
+  /// Reads the reply as a decision whose calls are numbered `<step>.<try>.<index>`.
+  ///
+  /// Anything that cannot be read, and any call that `fault` finds something wrong with, makes the
+  /// whole decision invalid.
+  public func decision(
+    step: Int, tryNumber: Int, fault: (ProposedCall) -> String?
+  ) -> Decision {
+    guard let object = reply.objectValue else { return Self.invalid(Self.fault(in: reply)) }
+    if let refusal = Self.refusal(in: object) { return Self.invalid(refusal) }
+    switch object["calls"] {
+    case nil, .null?: break
+    case .array(let calls)? where calls.isEmpty: break
+    case .array(let calls)?:
+      return decision(calls: calls, step: step, tryNumber: tryNumber, fault: fault)
+    case let other?: return Self.invalid("“calls” is \(other.typeName), not a list of calls")
+    }
+    return Self.withoutCalls(object)
+  }
+
+  // MARK: Without calls
+
+  private static func withoutCalls(_ object: JSONObject) -> Decision {
+    switch object["question"] {
+    case nil, .null?: break
+    case .string(let question)?:
+      return isBlank(question)
+        ? invalid("the question is empty") : .askHuman(question: question)
+    case let other?: return invalid("“question” is \(other.typeName), not text")
+    }
+    if let stop = object["stop"], !stop.isNull {
+      switch stop.stringValue {
+      case StopReason.success.rawValue: return .stop(.success)
+      case StopReason.blocked.rawValue: return .stop(.blocked)
+      default:
+        let word = CanonicalJSON.prefix(of: stop, limitBytes: 100)
+        return invalid("a model may stop with success or blocked, not with \(word)")
+      }
+    }
+    switch object["text"] {
+    case nil, .null?: break
+    case .string(let text)?:
+      guard !isBlank(text) else { break }
+      let refs = object["evidence"]?.arrayValue?.compactMap(\.stringValue) ?? []
+      return .answer(text: text, evidenceRefs: refs)
+    case let other?: return invalid("“text” is \(other.typeName), not text")
+    }
+    return invalid("the reply holds neither text nor calls")
+  }
+
+  private static func invalid(_ reason: String, _ calls: [ProposedCall] = []) -> Decision {
+    .invalid(reason: reason.prefix(utf8Bytes: reasonLimitBytes), calls: calls)
+  }
+
+  private static func isBlank(_ text: String) -> Bool {
+    text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
+  }
+
+  /// What is wrong with a reply that is no object.
+  private static func fault(in reply: JSONValue) -> String {
+    switch reply {
+    case .cut(let bytes, _):
+      "the reply is too large or nests too deep: \(bytes) bytes, of which \(1 << 20) are taken, and "
+        + "64 levels"
+    case .lost: "the reply is lost"
+    default: "the reply is \(reply.typeName), not an object"
+    }
+  }
+
+  /// Why the model says that it will not reply; `nil` where it does not.
+  private static func refusal(in object: JSONObject) -> String? {
+    switch object["refusal"] {
+    case nil, .null?, .bool(false)?: nil
+    case .string(let text)?: text.isEmpty ? nil : "the model refused: \(text)"
+    case let other?: "the model refused: \(CanonicalJSON.prefix(of: other, limitBytes: 500))"
+    }
+  }
+
+  // MARK: Calls
+
+  private func decision(
+    calls: [JSONValue], step: Int, tryNumber: Int, fault: (ProposedCall) -> String?
+  ) -> Decision {
+    var proposed: [ProposedCall] = []
+    var faults: [String] = []
+    if calls.count > Self.callLimit {
+      faults.append("\(calls.count) calls at once; \(Self.callLimit) are allowed")
+    }
+    for (index, call) in calls.prefix(Self.callLimit).enumerated() {
+      let (input, inputFault) = ReplyArguments.input(of: call)
+      let proposal = ProposedCall(
+        callId: "\(step).\(tryNumber).\(index)", name: call["name"]?.stringValue ?? "",
+        input: input, providerCallId: call["id"]?.stringValue)
+      proposed.append(proposal)
+      if let found = Self.fault(inShapeOf: call, index) ?? inputFault ?? fault(proposal) {
+        faults.append(found)
+      }
+    }
+    guard !faults.isEmpty else { return .tool(proposed) }
+    let told = faults.prefix(Self.faultLimit).joined(separator: "; ")
+    let more = faults.count - Self.faultLimit
+    return Self.invalid(told + (more > 0 ? "; and \(more) more mistakes" : ""), proposed)
+  }
+
+  private static func fault(inShapeOf call: JSONValue, _ index: Int) -> String? {
+    guard let object = call.objectValue else {
+      return "call \(index + 1) is \(call.typeName), not an object"
+    }
+    switch object["name"] {
+    case .string(let name)?: return name.isEmpty ? "call \(index + 1) has an empty name" : nil
+    case nil: return "call \(index + 1) names no tool"
+    case let other?: return "the name of call \(index + 1) is \(other.typeName), not text"
+    }
+  }
+}

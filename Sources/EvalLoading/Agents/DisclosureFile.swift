@@ -1,0 +1,51 @@
+import AgentRuntime
+import AgentTrace
+import TraceMatching
+
+/// The key `disclose` of a tool: when the model is told of it.
+enum DisclosureFile {
+  private struct Draft: Sendable {
+    var id = ""
+    var isShown = true
+    var routes: [Glob]?
+    var after: [Glob] = []
+    var firstStep: Int?
+    var lastStep: Int?
+    var attributes: Matcher?
+    var condition: Matcher?
+  }
+
+  static let rule = Shape<Draft>.record(
+    Draft(),
+    [
+      Field("id", .name, \.id, required: true, "The rule's name, as packets bear it."),
+      Field(
+        "show", .flag, \.isShown,
+        "Whether the tool is shown where the rule holds; true where it is left out."),
+      Field("route", .oneOrMore(of: .glob), \.routes, "Routes or globs of them; every route."),
+      Field(
+        "after", .oneOrMore(of: PolicyFile.toolGlob), \.after,
+        "Tools of which each must have succeeded before."),
+      Field("fromStep", .count(1...1_000_000_000), \.firstStep, "The first step, from 1."),
+      Field("toStep", .count(1...1_000_000_000), \.lastStep, "The last step."),
+      Field("attributes", .matcher, \.attributes, "A matcher on the attributes of policyContext."),
+      Field(
+        "when", .matcher, \.condition,
+        "A matcher on step, route, actorId, tenantId, attributes, goal, toolCalls, denials, succeeded."
+      ),
+    ]
+  ).map { draft, reader -> DisclosureRule? in
+    var steps: ClosedRange<Int>?
+    if draft.firstStep != nil || draft.lastStep != nil {
+      let (first, last) = (draft.firstStep ?? 1, draft.lastStep ?? .max)
+      guard first <= last else {
+        reader.report("“fromStep” is greater than “toStep”")
+        return nil
+      }
+      steps = first...last
+    }
+    return DisclosureRule(
+      id: draft.id, isShown: draft.isShown, routes: draft.routes, after: draft.after, steps: steps,
+      attributes: draft.attributes, condition: draft.condition)
+  }
+}
