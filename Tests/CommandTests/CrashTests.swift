@@ -182,6 +182,8 @@ private struct Clerk {
     #expect(Set(effects).count == effects.count, "\(about): an effect twice: \(effects)")
     let found = LogVerifier.verify(path: log)
     #expect(found.status == .whole && found.findings.isEmpty, "\(about): \(found)")
+    let times = try events().map(\.t)
+    #expect(times == times.sorted(), "\(about): active time runs backwards: \(times)")
     let agent = try #require(AgentLoader.load(agentPath).value)
     let again = try await Reexecution(of: log, with: agent)
     #expect(

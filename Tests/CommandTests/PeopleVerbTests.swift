@@ -98,7 +98,7 @@ struct PeopleVerbTests {
 
   @Test(
     "a signal while a person is asked ends the run as cancelled, and it goes on from there",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
   func signal() async throws {
     let folder = try TemporaryFolder()
     try folder.write("agent.yaml", payerFile)
@@ -122,7 +122,7 @@ struct PeopleVerbTests {
 
   @Test(
     "a second signal ends the process at once with a readable log, and the run goes on",
-    .timeLimit(.minutes(1)))
+    .timeLimit(.minutes(5)))
   func secondSignal() async throws {
     let folder = try TemporaryFolder()
     // It takes no notice of a first signal, and takes longer to end than anybody waits.
@@ -212,6 +212,25 @@ struct PeopleVerbTests {
     try await Self.check(folder)
   }
 
+  @Test("the time that a run stands still is no active time of it")
+  func pause() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", payerFile)
+    let record = ["record", "agent.yaml", "Pay", "--out", "one.jsonl.gz"]
+    try await Binary.run(record, in: folder.path, status: 1)
+    try await Task.sleep(for: .seconds(1))
+    try await Binary.run(["answer", "one.jsonl.gz", "a"], in: folder.path)
+    try await Binary.run(
+      ["resume", "one.jsonl.gz", "--agent", "agent.yaml"], in: folder.path, status: 1)
+    let events = try await Self.events(folder).filter { $0["t"] != nil }
+    let stop = try #require(events.first { $0["type"] == "stop" }?["t"]?.intValue)
+    let rest = events.drop { $0["type"] != "stop" }.compactMap { $0["t"]?.intValue }
+    #expect(rest.first == stop && rest.dropFirst().first == stop)
+    #expect((rest.dropFirst(2).first ?? 0) - stop < 500_000, "\(rest)")
+    #expect(rest == rest.sorted())
+    try await Self.check(folder)
+  }
+
   @Test("a secret in what is said is withheld from the log")
   func secrets() async throws {
     let (folder, _) = try await Self.record("", status: 1)
@@ -240,7 +259,7 @@ struct PeopleVerbTests {
   }
 
   @Test(
-    "two processes that resume one run: the second is told who holds it", .timeLimit(.minutes(1)))
+    "two processes that resume one run: the second is told who holds it", .timeLimit(.minutes(5)))
   func twice() async throws {
     let (folder, _) = try await Self.record("a\n", status: 1)
     let outcome = try await shell(
