@@ -1,6 +1,6 @@
 /// Something that was taken into a context or left out of it, and why.
 public struct ContextItem: Sendable, Hashable {
-  /// `system`, `goal`, `tool:<name>`, or the id of an observation.
+  /// `system`, `goal`, `tool:<name>`, `summary:<event>`, or the id of an observation.
   public var ref: String
   /// Why it was taken in or left out, in words.
   public var reason: String
