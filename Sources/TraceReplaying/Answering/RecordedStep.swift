@@ -222,12 +222,14 @@ extension RecordedStep {
   }
 
   /// The signal that ended the run in this step, or may have come in before its process died: a run that
-  /// breaks off here had heard one or not, and made the same up to there.
+  /// breaks off here had heard one or not. All that would tell is a call that failed and was not tried
+  /// again.
   var possibleSignal: String? {
     switch ending {
     case nil: nil
     case .stop?: signal
-    case .unfinished?, .missing?, .resumed?: "unknown"
+    case .unfinished?, .missing?, .resumed?:
+      events.contains { $0.type == .toolResult && $0.data["status"] == "error" } ? "unknown" : nil
     }
   }
 
