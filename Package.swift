@@ -63,7 +63,7 @@ let package = Package(
       name: "AgentTesting", dependencies: ["AgentTrace", "AgentRuntime"], swiftSettings: library),
     .target(
       name: "LiveBoundary",
-      dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage],
+      dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage, grdb],
       swiftSettings: library),
     .target(
       name: "TraceReplaying",

@@ -11,19 +11,21 @@ public enum LiveBoundary {
   ///   - clock: ``SystemClock`` where it is left out, or a fixed one for runs that must give the same bytes each time.
   ///   - person: Who is asked in place of the agent's own person: one at a terminal, for example.
   ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
+  ///   - memory: Where notes of agents and actors are kept; they end with the boundary where it is left
+  ///     out.
   public static func make(
     for agent: AgentDefinition, clock: (any RunClock)? = nil,
     identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation(),
-    person: (any Person)? = nil
+    person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore()
   ) -> any Boundary {
     let clock = clock ?? SystemClock(cancellation: cancellation)
     return AssembledBoundary(
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      secrets: .inEnvironment, person: person,
+      secrets: .inEnvironment, person: person, memory: memory,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
       makeTool: { tool in
         switch tool.implementation {
-        case .scripted, .tool: nil
+        case .scripted, .memory, .tool: nil
         case .command(let command):
           CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
         case .code(let code):

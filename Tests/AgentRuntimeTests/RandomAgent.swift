@@ -67,11 +67,21 @@ struct RandomAgent {
   private mutating func proposals() -> [JSONValue] {
     let names = ["look", "look", "flaky", "flaky", "sketch", "pay", "pay", "wipe", "stop"]
     return (0..<number(1...5)).map { _ in
-      [
+      if chance(15) { return note() }
+      return [
         "name": .string(names[number(0...names.count - 1)]),
         "input": ["n": JSONValue(number(0...4))],
       ]
     }
+  }
+
+  private mutating func note() -> JSONValue {
+    var input: JSONObject = [
+      "scope": chance(80) ? "run" : "agent", "key": .string("n\(number(0...2))"),
+    ]
+    let isWritten = chance(60)
+    if isWritten, chance(80) { input["value"] = JSONValue(number(0...9)) }
+    return ["name": isWritten ? "keep" : "recall", "input": .object(input)]
   }
 
   private mutating func tools() throws -> [ToolRegistration] {
@@ -92,6 +102,14 @@ struct RandomAgent {
           condition: try Matcher(compiling: .object(condition)), outcome: outcome,
           delaySeconds: delay)
         if name == "stop", chance(20) { rule.raises = "SIGTERM" }
+        if chance(20) {
+          let scopes = ["run", "agent", "actor"]
+          rule.writes = [
+            MemoryNote(
+              scope: scopes[number(0...2)], key: "n${input.n}",
+              value: chance(80) ? ["by": "${step}"] : nil)
+          ]
+        }
         rules.append(rule)
       }
       rules.append(.init(outcome: .ok(.string("\(name) says so"))))
@@ -111,6 +129,14 @@ struct RandomAgent {
       if chance(15) { tool.definition.outputSchema = ["type": "object", "required": ["step"]] }
       tools.append(tool)
     }
+    tools.append(
+      ToolRegistration(
+        definition: ToolDefinition(name: "recall", sideEffect: .read),
+        implementation: .memory(MemoryAccess(.read, scopes: ["run"]))))
+    tools.append(
+      ToolRegistration(
+        definition: ToolDefinition(name: "keep", sideEffect: .draft, idempotent: true),
+        implementation: .memory(MemoryAccess(.write, scopes: ["run", "agent"]))))
     return tools
   }
 

@@ -126,6 +126,14 @@ struct RandomRun {
           ? .error("too many") : .ok(["seen": "${input.n}", "by": .string("t\(number)")]),
         delaySeconds: delay(&generator)))
     rules.append(.init(outcome: .ok("${input.n}"), delaySeconds: delay(&generator)))
+    for index in rules.indices where Int.random(in: 0..<6, using: &generator) == 0 {
+      let scopes = ["run", "agent"]
+      rules[index].writes = [
+        MemoryNote(
+          scope: scopes[Int.random(in: 0...1, using: &generator)], key: "k${input.n}",
+          value: "${step}")
+      ]
+    }
     return ToolRegistration(
       definition: ToolDefinition(
         name: "t\(number)", description: "Tool \(number).",

@@ -20,6 +20,8 @@ public struct ToolRegistration: Sendable {
     case command(CommandDefinition)
     /// A program that the model writes, run in a sandbox.
     case code(CodeDefinition)
+    /// Notes that are read or written; see ``MemoryStore``.
+    case memory(MemoryAccess)
     /// A value of the program that uses this library, for example a ``ClosureTool``. No agent file says
     /// it.
     case tool(any Tool)
@@ -67,7 +69,7 @@ public struct ToolRegistration: Sendable {
   /// Whether neither a process nor the network is needed to call it.
   var isInPlace: Bool {
     switch implementation {
-    case .scripted, .tool: true
+    case .scripted, .memory, .tool: true
     case .command, .code: false
     }
   }

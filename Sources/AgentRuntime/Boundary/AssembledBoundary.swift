@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 
 /// A boundary put together from its parts.
 public struct AssembledBoundary: Boundary {
@@ -10,6 +10,7 @@ public struct AssembledBoundary: Boundary {
   private let tools: [String: any Tool]
   private let person: (any Person)?
   private let simulated: SimulatedPerson?
+  private let memory: any MemoryStore
 
   /// Tools are found by their names; a tool without an implementation fails when it is called.
   ///
@@ -17,8 +18,10 @@ public struct AssembledBoundary: Boundary {
   public init(
     clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
     model: any Model, tools: [String: any Tool], person: (any Person)?,
-    simulated: SimulatedPerson? = nil, secrets: RunSecrets = RunSecrets()
+    simulated: SimulatedPerson? = nil, secrets: RunSecrets = RunSecrets(),
+    memory: any MemoryStore = InMemoryStore()
   ) {
+    self.memory = memory
     self.clock = clock
     self.cancellation = cancellation
     self.identifiers = identifiers
@@ -47,6 +50,15 @@ public struct AssembledBoundary: Boundary {
     return await tool.run(request)
   }
 
+  public func recall(_ address: MemoryAddress) async -> JSONValue? {
+    try? memory.value(at: address)
+  }
+
+  public func remember(_ request: MemoryRequest) async -> String? {
+    do { try memory.write(request.writing) } catch { return "\(error)" }
+    return nil
+  }
+
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     await person?.approve(request)
   }
@@ -67,7 +79,7 @@ extension AssembledBoundary {
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
     cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
-    person: (any Person)? = nil,
+    person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore(),
     raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil }
   ) {
@@ -80,6 +92,8 @@ extension AssembledBoundary {
       case .tool(let tool):
         tools[registration.definition.name] = SupervisedTool(
           tool: tool, clock: clock, cancellation: cancellation)
+      case .memory(let access):
+        tools[registration.definition.name] = MemoryTool(access: access, store: memory)
       case .command, .code: tools[registration.definition.name] = makeTool(registration)
       }
     }
@@ -91,6 +105,6 @@ extension AssembledBoundary {
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
       tools: tools, person: person ?? agent.human,
-      simulated: person == nil ? agent.human?.model : nil, secrets: secrets)
+      simulated: person == nil ? agent.human?.model : nil, secrets: secrets, memory: memory)
   }
 }

@@ -19,6 +19,10 @@ public protocol Boundary: Sendable {
   func run(_ request: ToolRequest) async -> ToolAnswer
   /// Whether a call that policy allows can be made here; asked before its start is recorded.
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness
+  /// A note that outlives runs, as it was kept last; `nil` where none was.
+  func recall(_ address: MemoryAddress) async -> JSONValue?
+  /// Keeps a note that was recorded; says why it was not kept, or `nil`.
+  func remember(_ request: MemoryRequest) async -> String?
   /// Asks a person to approve a call; `nil` when nobody is there.
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
   /// Asks a person a question, or tells them the agent's answer, to which they may say more; `nil` when
@@ -119,6 +123,8 @@ public struct ToolRequest: Sendable, Hashable {
   public var idempotencyKey: String
   /// When to cut the call off; `nil` for never.
   public var timeoutMicroseconds: Int?
+  /// The notes that it may look at; only for tools of the kind `memory`.
+  public var memory: MemoryView?
 
   /// Nothing is checked.
   public init(
@@ -149,8 +155,43 @@ extension Boundary {
   /// Nothing is known.
   public var secrets: RunSecrets { RunSecrets() }
 
+  /// Nothing was kept.
+  public func recall(_ address: MemoryAddress) async -> JSONValue? { nil }
+
+  /// Nothing is kept, and nobody is told.
+  public func remember(_ request: MemoryRequest) async -> String? { nil }
+
   /// A boundary that reaches tools needs the plain values.
   public func readiness(of call: ProposedCall, step: Int) -> CallReadiness { .needsValues }
+}
+
+/// A note that was recorded is to be kept.
+public struct MemoryRequest: Sendable, Hashable {
+  /// What, and for which event.
+  public var writing: MemoryWriting
+  /// The call that wrote it.
+  public var callId: String
+
+  /// Nothing is checked.
+  public init(writing: MemoryWriting, callId: String) {
+    self.writing = writing
+    self.callId = callId
+  }
+}
+
+/// A note that a tool read or wrote.
+public enum ToolNote: Sendable, Hashable {
+  /// It was looked up.
+  case read(MemoryNote)
+  /// It is to be kept, or taken away.
+  case written(MemoryNote)
+
+  /// The note, whatever was done with it.
+  public var note: MemoryNote {
+    switch self {
+    case .read(let note), .written(let note): note
+    }
+  }
 }
 
 /// What a tool returned.
@@ -159,9 +200,12 @@ public struct ToolAnswer: Sendable, Hashable {
   public var result: ToolResult
   /// From the start of the attempt to its end.
   public var elapsedMicroseconds: Int
-  /// Only of a recorded answer: the attempt was followed by another one, and `elapsedMicroseconds`
-  /// reaches up to that. So there was time left then.
-  public var wasTriedAgain = false
+  /// Only of a recorded answer, where it is known whether the call was made again: `true` where another
+  /// attempt followed, up to which `elapsedMicroseconds` reaches, so that there was time left then;
+  /// `false` where none did, and the record breaks off before it says why.
+  public var wasTriedAgain: Bool?
+  /// Notes that the tool read or wrote, in the order in which they are recorded, before the result.
+  public var notes: [ToolNote] = []
 
   /// Nothing is checked.
   public init(result: ToolResult, elapsedMicroseconds: Int = 0) {

@@ -13,14 +13,8 @@ extension AgentLoop {
       calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }, step: step)
     refused += unready
     let open = calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }
-    // A call that was started before is counted already.
-    let counting = open.filter { progress[$0.callId].attempts == 0 }
-    let limit = exhaustedLimit
-    let beyond = limit == nil ? counting.dropFirst(remainingToolCalls ?? counting.count) : open[...]
-    for call in beyond {
-      try refuse(call, beyond: limit ?? StopDetail.maxToolCalls, step: step)
-      refused.append(call.callId)
-    }
+    try refuse(beyondLimits: open, step: step, from: progress)
+    refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
     let failed = try await run(left, step: step, from: progress)
     for change in recorder.breakers.changesDue {
@@ -62,9 +56,25 @@ extension AgentLoop {
   }
 
   private mutating func refuse(
-    _ call: ProposedCall, beyond limit: String, step: Int
+    beyondLimits calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) throws {
+    if let limit = exhaustedLimit {
+      for call in calls { try refuse(call, beyond: limit, step: step, from: progress) }
+      return
+    }
+    // A call that was started before is counted already.
+    let counting = calls.filter { progress[$0.callId].attempts == 0 }
+    for call in counting.dropFirst(remainingToolCalls ?? counting.count) {
+      try refuse(call, beyond: StopDetail.maxToolCalls, step: step, from: progress)
+    }
+  }
+
+  /// A call that was started before did begin: it is left as it is, and the run stops.
+  private mutating func refuse(
+    _ call: ProposedCall, beyond limit: String, step: Int, from progress: StepProgress
   ) throws {
     limitRefusals[call.callId] = limit
+    guard progress[call.callId].attempts == 0 else { return }
     try refuse(call, Self.limitPrefix + limit, step: step)
   }
 
@@ -118,7 +128,7 @@ extension AgentLoop {
       case .start(let index):
         // Looked at here, because the calls before it took their time.
         if let limit = exhaustedLimit {
-          try refuse(calls[index], beyond: limit, step: step)
+          try refuse(calls[index], beyond: limit, step: step, from: progress)
           continue
         }
         let attempt = progress[calls[index].callId].attempts + 1
@@ -139,8 +149,10 @@ extension AgentLoop {
         if attempt.waitMicroseconds != nil, mayGoOn {
           try begin(call, at: index, attempt: attempt.attempt + 1, in: &batch, step: step)
         } else {
-          try finish(call, attempt, step: step)
-          if case .error = attempt.answer.result { failed.append(call.callId) }
+          let recorded = progress[call.callId]
+          let known = attempt.attempt == recorded.attempts ? recorded.notes : 0
+          let result = try await finish(call, attempt, notesKnown: known, step: step)
+          if case .error = result { failed.append(call.callId) }
         }
       }
     }
@@ -170,9 +182,11 @@ extension AgentLoop {
     for call: ProposedCall, attempt: Int, key: String, step: Int, startedAt: Int
   ) -> ToolRequest {
     let tool = definition(of: call)
-    return ToolRequest(
+    var request = ToolRequest(
       callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
       idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
+    if case .memory = registry[call.name]?.implementation { request.memory = memoryView }
+    return request
   }
 
   /// The tool's own time limit, or what is left of the run's, whichever is less.
@@ -199,7 +213,7 @@ extension AgentLoop {
       attempt.attempt < tool.attemptLimit, mayGoOn
     else { return nil }
     // The recorded time reaches up to the next attempt: the wait is in it, and was short enough.
-    if attempt.answer.wasTriedAgain { return 0 }
+    if let wasTriedAgain = attempt.answer.wasTriedAgain { return wasTriedAgain ? 0 : nil }
     let wait = tool.retry?.waitMicroseconds(behindAttempt: attempt.attempt) ?? 0
     let end = startedAt + attempt.answer.elapsedMicroseconds + wait
     if wait > 0, let limit = timeoutMicroseconds, end >= limit { return nil }
@@ -227,13 +241,25 @@ extension AgentLoop {
     return .error(fault)
   }
 
+  /// Records what a call read, wrote and came to.
+  ///
+  /// - Parameter notesKnown: how many of its notes are recorded already.
   private mutating func finish(
-    _ call: ProposedCall, _ attempt: CallBatch.Attempt, step: Int
-  ) throws {
-    let result = ToolResultPayload(
-      callId: call.callId, tool: call.name, result: attempt.answer.result,
-      attempts: attempt.attempt, elapsedMicroseconds: attempt.answer.elapsedMicroseconds)
-    try recorder.append(.toolResult(result), step: step)
+    _ call: ProposedCall, _ attempt: CallBatch.Attempt, notesKnown: Int, step: Int
+  ) async throws -> ToolResult {
+    var result = attempt.answer.result
+    if let fault = fault(in: attempt.answer.notes) {
+      result = .error(fault)
+    } else if let fault = try await record(
+      attempt.answer.notes.dropFirst(notesKnown), of: call, step: step)
+    {
+      result = .error("the note was not kept: \(fault)")
+    }
+    let payload = ToolResultPayload(
+      callId: call.callId, tool: call.name, result: result, attempts: attempt.attempt,
+      elapsedMicroseconds: attempt.answer.elapsedMicroseconds)
+    try recorder.append(.toolResult(payload), step: step)
+    return result
   }
 }
 

@@ -56,9 +56,10 @@ struct AgentLoop {
   mutating func goOn(from progress: StepProgress) async throws {
     if progress.isStopped { return }
     recordedPersonTries = progress.personTries
+    await rememberUnconfirmed()
     if progress.step == 0 {
       for note in agent.memory.dropFirst(progress.notesRead) {
-        try recorder.append(.memoryRead(note), step: 0)
+        try recorder.append(.memoryRead(await kept(note)), step: 0)
       }
     } else if let halt = try await runStep(progress.step, from: progress) {
       return try stop(halt, step: progress.step)

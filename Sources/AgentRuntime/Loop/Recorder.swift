@@ -55,6 +55,10 @@ struct Recorder {
 
   /// What policy knows of earlier calls.
   var policyHistory: PolicyHistory { record.policyHistory }
+
+  /// The notes of the run.
+  var notes: RunNotes { record.notes }
+
   /// The circuit breakers of the agent's tools.
   var breakers: BreakerRecord { record.breakers }
 

@@ -61,16 +61,21 @@ struct RunRecord: Sendable {
   /// The circuit breakers of the agent's tools.
   private(set) var breakers: BreakerRecord
 
+  /// The notes of the run.
+  private(set) var notes: RunNotes
+
   init(for agent: AgentDefinition) {
     runGuard = agent.runGuard
     policyHistory = PolicyHistory(for: agent.policy)
     breakers = BreakerRecord(tools: agent.tools)
+    notes = RunNotes(of: agent)
   }
 
   /// Of a run that nobody watches or rules on.
   init() {
     policyHistory = PolicyHistory(for: Policy())
     breakers = BreakerRecord(tools: [])
+    notes = RunNotes()
   }
 
   /// An earlier event that the state's observations name.
@@ -96,6 +101,7 @@ struct RunRecord: Sendable {
     breakers.take(event)
     countPeople(event)
     contextHistory.take(event)
+    notes.take(event)
     keep(event, state)
   }
 

@@ -164,6 +164,8 @@ public struct CallProgress: Sendable, Hashable {
   public internal(set) var started: Start?
   /// What became of the call.
   public internal(set) var result: ToolResult?
+  /// Notes that its last attempt is recorded to have read or written.
+  var notes = 0
   /// Whether the run paused because the call waits for a person, whatever its verdict was.
   public internal(set) var isHeld = false
 
@@ -228,7 +230,8 @@ extension StepProgress {
     }
     if event.step > step { self = StepProgress(step: event.step) }
     switch event.type {
-    case .memoryRead: if step == 0 { notesRead += 1 }
+    case .memoryRead where step == 0: notesRead += 1
+    case .memoryRead, .memoryWritten: countNote(event)
     case .contextBuilt:
       let packet = try ContextPacket(decoding: event.data)
       self = StepProgress(step: step, tryNumber: tryNumber + 1)
@@ -289,6 +292,13 @@ extension StepProgress {
     personTries.append(PersonTry(attempt: attempt, reply: result.reply, seq: seq))
   }
 
+  private mutating func countNote(_ event: Event) {
+    guard let callId = event.data["callId"]?.stringValue,
+      let index = calls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
+    else { return }
+    calls[index].notes += 1
+  }
+
   private mutating func observeCall(_ event: Event) throws(PayloadError) {
     guard let callId = event.data["callId"]?.stringValue,
       let index = calls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
@@ -323,6 +333,7 @@ extension CallProgress {
   fileprivate mutating func take(_ start: ToolStartedPayload, t: Int) {
     let attempt = min(max(1, start.attempt), 1 << 40)
     attempts = max(attempts, attempt)
+    notes = 0
     started = Start(
       attempt: attempt, t: min(max(0, t), 1 << 60), idempotencyKey: start.idempotencyKey)
   }

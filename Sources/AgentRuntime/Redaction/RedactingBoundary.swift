@@ -45,7 +45,25 @@ struct RedactingBoundary: Boundary {
       answer.result = .error(
         reason: redactor.redacted(reason), isEffectUnknown: isEffectUnknown)
     }
+    for index in answer.notes.indices {
+      var note = answer.notes[index].note
+      note.key = redactor.redacted(note.key)
+      note.value = note.value.map { redactor.redacted($0) }
+      switch answer.notes[index] {
+      case .read: answer.notes[index] = .read(note)
+      case .written: answer.notes[index] = .written(note)
+      }
+    }
     return answer
+  }
+
+  func recall(_ address: MemoryAddress) async -> JSONValue? {
+    await base.recall(address).map { redactor.redacted($0) }
+  }
+
+  /// What is kept is what was recorded: tokens stay tokens.
+  func remember(_ request: MemoryRequest) async -> String? {
+    await base.remember(request).map { redactor.redacted($0) }
   }
 
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {

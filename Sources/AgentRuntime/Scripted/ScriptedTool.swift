@@ -11,13 +11,17 @@ public struct ScriptedTool: Sendable {
     public var outcome: Outcome
     /// How long the tool seems to work.
     public var delaySeconds: Double
+    /// Notes that it writes with its result, `${…}` filled in.
+    public var writes: [MemoryNote]
     /// A signal that the tool sends to its own process before it answers, for example `SIGTERM`.
     public var raises: String?
 
     /// Nothing is checked. A delay below 0 counts as 0, one above 1,000,000 seconds as that.
     public init(
-      condition: Matcher? = nil, outcome: Outcome, delaySeconds: Double = 0, raises: String? = nil
+      condition: Matcher? = nil, outcome: Outcome, delaySeconds: Double = 0, raises: String? = nil,
+      writes: [MemoryNote] = []
     ) {
+      self.writes = writes
       self.condition = condition
       self.outcome = outcome
       self.delaySeconds = delaySeconds
@@ -79,6 +83,14 @@ public struct ScriptedToolRunner: Tool {
     case .error(let reason):
       result = .error(reason: Template.fill(.string(reason), from: view), isEffectUnknown: false)
     }
-    return ToolAnswer(result: result, elapsedMicroseconds: delay)
+    var answer = ToolAnswer(result: result, elapsedMicroseconds: delay)
+    answer.notes = rule.writes.map { note in
+      let key = Template.fill(.string(note.key), from: view)
+      return .written(
+        MemoryNote(
+          scope: note.scope, key: key.stringValue ?? CanonicalJSON.string(key, form: .plain),
+          value: note.value.map { Template.fill($0, from: view) }))
+    }
+    return answer
   }
 }

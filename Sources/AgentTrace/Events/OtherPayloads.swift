@@ -82,14 +82,23 @@ public struct MemoryNote: Sendable, Hashable {
   public var scope: String
   /// What the note is found by within its scope.
   public var key: String
-  /// `nil` when there was none.
+  /// `nil` when there was none, or none is left.
   public var value: JSONValue?
+  /// The call that read or wrote it; `nil` outside of one.
+  public var callId: String?
+  /// Where a note came from that was read when the run started: `store`; `nil` where the agent file
+  /// says it.
+  public var source: String?
 
   /// Nothing is checked.
-  public init(scope: String, key: String, value: JSONValue?) {
+  public init(
+    scope: String, key: String, value: JSONValue?, callId: String? = nil, source: String? = nil
+  ) {
     self.scope = scope
     self.key = key
     self.value = value
+    self.callId = callId
+    self.source = source
   }
 
   /// Reads the wire form.
@@ -100,11 +109,16 @@ public struct MemoryNote: Sendable, Hashable {
     scope = try reader.string("scope")
     key = try reader.string("key")
     value = object["value"]
+    callId = try reader.optionalString("callId")
+    source = try reader.optionalString("source")
   }
 
   /// The wire form.
   public var encoded: JSONObject {
-    JSONObject(present: [("scope", .string(scope)), ("key", .string(key)), ("value", value)])
+    JSONObject(present: [
+      ("scope", .string(scope)), ("key", .string(key)), ("value", value),
+      ("callId", callId.map(JSONValue.string)), ("source", source.map(JSONValue.string)),
+    ])
   }
 }
 

@@ -30,6 +30,7 @@ enum ToolFile {
     var rules: [ScriptedTool.Rule]?
     var command: CommandDefinition?
     var code: CodeDefinition?
+    var memory: MemoryAccess?
   }
 
   private static let tool = Shape<Draft>.record(
@@ -74,11 +75,33 @@ enum ToolFile {
         "Results written down; the first whose condition holds is given."),
       Field("command", CommandFile.command, \.command, "A program that does the work."),
       Field("code", CommandFile.code, \.code, "It runs programs that the model writes."),
+      Field("memory", memory, \.memory, "It reads or writes notes."),
     ],
     constraints: [
-      "oneOf": [["required": ["scripted"]], ["required": ["command"]], ["required": ["code"]]]
+      "oneOf": [
+        ["required": ["scripted"]], ["required": ["command"]], ["required": ["code"]],
+        ["required": ["memory"]],
+      ]
     ]
   ).map(finished)
+
+  private static let memoryKind = Shape<MemoryAccess.Kind>.word
+
+  private static let memoryAccess = Shape<MemoryAccess>.record(
+    MemoryAccess(.read),
+    [
+      Field("access", .word, \.kind, required: true, "read or write."),
+      Field(
+        "scopes", .list(of: .word(["run", "agent", "actor"]), atLeast: 1), \.scopes,
+        "Which notes it reaches; all where it is left out."),
+    ])
+
+  private static let memory = Shape<MemoryAccess>([
+    "anyOf": [memoryKind.schema(), memoryAccess.schema()]
+  ]) { value, reader in
+    if case .object = value { return memoryAccess.read(value, reader) }
+    return memoryKind.read(value, reader).map { MemoryAccess($0) }
+  }
 
   private static let retry = Shape<RetrySettings>.record(
     RetrySettings(),
@@ -112,12 +135,13 @@ enum ToolFile {
     let candidates: [(key: String, implementation: ToolRegistration.Implementation?)] = [
       ("scripted", draft.rules.map { .scripted(ScriptedTool(rules: $0)) }),
       ("command", draft.command.map { .command($0) }),
-      ("code", draft.code.map { .code($0) }),
+      ("code", draft.code.map { .code($0) }), ("memory", draft.memory.map { .memory($0) }),
     ]
     let given = candidates.compactMap { key, implementation in implementation.map { (key, $0) } }
     guard let (key, implementation) = given.first else {
       if !reader.hasErrorHere {
-        reader.report("nothing runs when it is called; add “scripted”, “command” or “code”")
+        reader.report(
+          "nothing runs when it is called; add “scripted”, “command”, “code” or “memory”")
       }
       return nil
     }
@@ -125,8 +149,16 @@ enum ToolFile {
       reader.report("has “\(key)” and “\(given[1].0)”; one of them is allowed")
       return nil
     }
+    var definition = draft.definition
+    if let access = draft.memory {
+      // To write the same note twice is to write it once.
+      definition.idempotent = true
+      if definition.inputSchema == ToolDefinition(name: "").inputSchema {
+        definition.inputSchema = access.inputSchema
+      }
+    }
     var tool = ToolRegistration(
-      definition: draft.definition, implementation: implementation, onError: draft.onError,
+      definition: definition, implementation: implementation, onError: draft.onError,
       maxAttempts: draft.maxAttempts, retry: draft.retry, breaker: draft.breaker,
       routes: draft.routes)
     tool.disclose = draft.disclose
@@ -147,7 +179,17 @@ enum ToolFile {
     var error: String?
     var delaySeconds = 0.0
     var raises: String?
+    var writes: [MemoryNote] = []
   }
+
+  private static let writtenNote = Shape<MemoryNote>.record(
+    MemoryNote(scope: "run", key: "", value: nil),
+    [
+      Field(
+        "scope", .word(["run", "agent", "actor"]), \.scope, required: true, "Whose note it is."),
+      Field("key", .name, \.key, required: true, "What the note is found by."),
+      Field("value", .any, \.value, "The note itself; it is taken away without one."),
+    ])
 
   private static let rule = Shape<RuleDraft>.record(
     RuleDraft(),
@@ -156,6 +198,9 @@ enum ToolFile {
       Field("ok", .any, \.ok, "The result's data; ${…} is filled in from input, attempt and step."),
       Field("error", .text, \.error, "The call fails with this reason."),
       Field("delaySeconds", .amount, \.delaySeconds, "How long the tool seems to work."),
+      Field(
+        "writes", .list(of: writtenNote), \.writes,
+        "Notes that it writes with its result; without a value one is taken away."),
       Field(
         "raise", .word(["SIGTERM", "SIGINT"]), \.raises,
         "A signal that reaches this process before the tool answers."),
@@ -172,6 +217,6 @@ enum ToolFile {
     }
     return ScriptedTool.Rule(
       condition: draft.condition, outcome: outcome, delaySeconds: draft.delaySeconds,
-      raises: draft.raises)
+      raises: draft.raises, writes: draft.writes)
   }
 }

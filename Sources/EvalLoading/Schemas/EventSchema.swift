@@ -369,7 +369,9 @@ enum EventSchema {
       summary,
       [
         Key("scope!", string, "run, agent or actor."), Key("key!", string, "What it is found by."),
-        Key("value", any, "The note; absent where there is none."),
+        Key("value", any, "The note; absent where there is none, or none is left."),
+        Key("callId", string, "The call that did it."),
+        Key("source", string, "store, where it was not the agent file that said it."),
       ])
   }
 

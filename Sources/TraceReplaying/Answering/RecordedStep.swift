@@ -18,6 +18,9 @@ public struct RecordedStep: Sendable {
   private var results: [String: Int] = [:]
   private var approvals: [String: Int] = [:]
   private var words: Int?
+  private var notes: [String: [ToolNote]] = [:]
+  private var noteTimes: [String: Int] = [:]
+  private var startNotes: [MemoryNote] = []
 
   /// One start of a tool.
   private struct Start {
@@ -64,12 +67,36 @@ public struct RecordedStep: Sendable {
       case .toolStarted:
         attempts[callId, default: []].append(
           Start(attempt: event.data["attempt"]?.intValue, t: RecordedTime.clamped(event.t)))
+        notes[callId] = nil
+      case .memoryRead, .memoryWritten: take(note: event)
       case .toolResult: results[callId] = results[callId] ?? index
       case .approval: approvals[callId] = approvals[callId] ?? index
       case .humanReplied: words = words ?? index
       default: break
       }
     }
+  }
+}
+
+extension RecordedStep {
+  /// Notes of a call belong to its last start.
+  private mutating func take(note event: Event) {
+    guard let note = try? MemoryNote(decoding: event.data) else { return }
+    if let callId = note.callId {
+      notes[callId, default: []].append(
+        event.type == .memoryRead ? .read(note) : .written(note))
+      noteTimes[callId] = RecordedTime.clamped(event.t)
+    } else if event.type == .memoryRead {
+      startNotes.append(note)
+    }
+  }
+
+  /// The note that a store gave when the run started; `nil` where it gave none.
+  func recalled(_ address: MemoryAddress) -> JSONValue? {
+    startNotes.first {
+      $0.source == "store" && $0.scope.hasSameUTF8(as: address.scope.rawValue)
+        && $0.key.hasSameUTF8(as: address.key)
+    }?.value
   }
 }
 
@@ -149,9 +176,27 @@ extension RecordedStep {
       let payload = try? ToolResultPayload(decoding: events[index].data)
     else { return nil }
     if case .refused = payload.result { return nil }
-    return ToolAnswer(
+    var answer = ToolAnswer(
       result: payload.result,
       elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
+    answer.notes = notes[callId] ?? []
+    // A signal that ended the run may have come before, and its process died before it said so.
+    if case .error = payload.result, let ending, ending != .stop { answer.wasTriedAgain = false }
+    return answer
+  }
+
+  /// What is recorded of a call that read or wrote notes when the recording broke off before its result;
+  /// `nil` where it breaks off elsewhere.
+  func unfinishedAnswer(toCall callId: String, attempt: Int) -> ToolAnswer? {
+    guard let ending, ending != .stop, results[callId] == nil, let found = notes[callId],
+      let time = noteTimes[callId], let start = attempts[callId]?.last, start.attempt == attempt
+    else { return nil }
+    var answer = ToolAnswer(
+      result: .error("the log holds no result of this call"),
+      elapsedMicroseconds: max(0, time - start.t))
+    answer.wasTriedAgain = false
+    answer.notes = found
+    return answer
   }
 
   /// Why a person was asked about a call that a fork's parent had made; `nil` where that was not so.

@@ -26,7 +26,8 @@ extension Redactor {
         let start = Runtime.Start(goal: event.data["goal"] ?? .null, runId: event.runId)
         learn(from: .object(event.data), today: .object(agent.started(start).encoded))
       case .memoryRead:
-        if let value = notes.next()?.value {
+        // What a store gave has nothing to do with what the agent file says.
+        if let value = notes.next()?.value, event.data["source"] == nil {
           learn(from: event.data["value"] ?? .null, today: value)
         }
       case .contextBuilt:

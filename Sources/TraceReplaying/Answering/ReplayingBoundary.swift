@@ -121,6 +121,11 @@ public final class ReplayingBoundary: Boundary {
       }
       return answer
     }
+    if let answer = firstFailure.noting({ try steps.step(request.step) })?.unfinishedAnswer(
+      toCall: request.callId, attempt: request.attempt)
+    {
+      return answer
+    }
     note(
       Unanswered(
         kind: .tool, step: request.step, attempt: request.attempt, callId: request.callId,
@@ -129,6 +134,11 @@ public final class ReplayingBoundary: Boundary {
     return ToolAnswer(
       result: .error("the log holds no result of this call"),
       elapsedMicroseconds: RecordedTime.limit)
+  }
+
+  /// As the store gave it then. No store is opened, and none is told of anything.
+  public func recall(_ address: MemoryAddress) async -> JSONValue? {
+    firstFailure.noting({ try steps.step(0) })?.recalled(address)
   }
 
   /// As it was then: a call that never began was refused, for the reason that is recorded.

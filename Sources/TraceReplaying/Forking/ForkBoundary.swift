@@ -25,6 +25,8 @@ final class ForkBoundary: Boundary {
     var editedReply: JSONValue?
     /// What the calls of the current decision are, by their ids.
     var calls: [String: ProposedCall] = [:]
+    /// Calls that nobody recorded answers: what they write is kept.
+    var liveCalls: Set<String> = []
     var step: Int
     var t: Int
     /// The step whose question was new; from the next one on nothing recorded counts.
@@ -128,6 +130,7 @@ final class ForkBoundary: Boundary {
       return answer
     }
     leave(call: call, step: request.step)
+    state.withLock { _ = $0.liveCalls.insert(request.callId) }
     return await live?.run(request) ?? ToolAnswer(result: .error("no recorded answer"))
   }
 
@@ -177,6 +180,20 @@ final class ForkBoundary: Boundary {
       return person
     }
     return live?.simulatedPerson(step: step, question: question)
+  }
+
+  /// A note of the parent's start; behind a fork before its notes, as it is kept now.
+  func recall(_ address: MemoryAddress) async -> JSONValue? {
+    if serves(step: 0), let step = firstFailure.noting({ try steps.step(0) }) {
+      return step.recalled(address)
+    }
+    return await live?.recall(address)
+  }
+
+  /// What the parent wrote was kept then, in its name.
+  func remember(_ request: MemoryRequest) async -> String? {
+    guard state.withLock({ $0.liveCalls.contains(request.callId) }) else { return nil }
+    return await live?.remember(request)
   }
 
   // MARK: What is recorded

@@ -186,5 +186,11 @@ final class ComparingSink: EventSink {
 
 extension Event {
   /// Whether it tells of a call that runs beside others.
-  fileprivate var isOfCall: Bool { type == .toolStarted || type == .toolResult }
+  fileprivate var isOfCall: Bool {
+    switch type {
+    case .toolStarted, .toolResult: true
+    case .memoryRead, .memoryWritten: data["callId"] != nil
+    default: false
+    }
+  }
 }

@@ -75,6 +75,8 @@ extension RunResumption {
     agent.policyContext = run.started.policyContext
     agent.leaveOut(asForkedFrom: run.started.parent)
     let changes = run.changes(to: agent)
+    // What the run may use was said when it was started; who accepts changes accepts other limits.
+    if changes.isEmpty { agent.limits = run.started.limits }
     if !run.isOver, !request.acceptsChanges, let change = changes.first { throw change }
     let clock = request.clock(run.t + Self.tick)
     let boundary = request.boundary(agent, clock)

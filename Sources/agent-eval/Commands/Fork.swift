@@ -58,6 +58,8 @@ struct Fork: AsyncParsableCommand {
   @Flag(help: "Let time stand still but for recorded times, so that the log is the same each time.")
   var fixedClock = false
 
+  @OptionGroup var memory: MemoryOption
+
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
 
@@ -97,9 +99,11 @@ struct Fork: AsyncParsableCommand {
       })
     request.secrets = .inEnvironment
     if answers == .live {
+      let store = try memory.store(for: definition)
       request.live = { agent, clock in
         LiveBoundary.make(
-          for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation)
+          for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
+          memory: store)
       }
     }
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)

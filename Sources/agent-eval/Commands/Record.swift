@@ -39,6 +39,7 @@ struct Record: AsyncParsableCommand {
 
   @OptionGroup var limits: LimitOptions
   @OptionGroup var people: PeopleOptions
+  @OptionGroup var memory: MemoryOption
 
   @Option(help: "A seed for the run's identifier, so that it is the same each time.")
   var seed: Int?
@@ -69,7 +70,7 @@ struct Record: AsyncParsableCommand {
     let person = try people.person(for: &definition, cancellation)
     let boundary = LiveBoundary.make(
       for: definition, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      person: person)
+      person: person, memory: try memory.store(for: definition))
     let request = AgentRecording.Request(
       goal: .string(goal), files: RunFiles(output: out), seed: seed,
       logOptions: .init(durability: durability))

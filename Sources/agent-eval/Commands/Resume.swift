@@ -33,6 +33,7 @@ struct Resume: AsyncParsableCommand {
   var acceptChanges = false
 
   @OptionGroup var people: PeopleOptions
+  @OptionGroup var memory: MemoryOption
 
   @Flag(
     help: "Let time stand still but for scripted delays, so that the log is the same each time.")
@@ -52,6 +53,7 @@ struct Resume: AsyncParsableCommand {
     defer { listener.stop() }
     let isFixed = fixedClock
     let person = try people.person(for: &definition, cancellation)
+    let store = try memory.store(for: definition)
     var request = RunResumption.Request(
       log: log, agent: definition, acceptsChanges: acceptChanges,
       logOptions: .init(durability: durability),
@@ -62,7 +64,7 @@ struct Resume: AsyncParsableCommand {
       boundary: { agent, clock in
         LiveBoundary.make(
           for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation,
-          person: person)
+          person: person, memory: store)
       })
     request.report = LiveView.show
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)

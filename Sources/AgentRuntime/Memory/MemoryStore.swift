@@ -1,0 +1,124 @@
+public import AgentTrace
+import Synchronization
+
+/// Keeps notes that outlive a run: of an agent, or of the actor that runs act for.
+///
+/// A store never sees notes of the scope `run`: those live in the run's own events.
+public protocol MemoryStore: Sendable {
+  /// The note at an address; `nil` where there is none.
+  ///
+  /// - Throws: an error in words where the store cannot be read.
+  func value(at address: MemoryAddress) throws -> JSONValue?
+
+  /// Keeps a note, or takes it away. What was written for the same event of the same run, or for a later
+  /// one, is not written again: a run that goes on may say anew what it said last.
+  ///
+  /// - Throws: an error in words where nothing was kept.
+  func write(_ writing: MemoryWriting) throws
+}
+
+/// Where a note is kept.
+public struct MemoryAddress: Sendable, Hashable {
+  /// Whose notes outlive a run.
+  public enum Scope: String, Sendable, Hashable, CaseIterable {
+    /// Those of the agent, whoever it acts for.
+    case agent
+    /// Those of the actor, whichever agent acts for it.
+    case actor
+  }
+
+  /// Whose note it is, in kind.
+  public var scope: Scope
+  /// Whose note it is: the agent's name, or canonical `[tenantId,actorId]`.
+  public var owner: String
+  /// What it is found by among the owner's notes.
+  public var key: String
+
+  /// Nothing is checked.
+  public init(scope: Scope, owner: String, key: String) {
+    self.scope = scope
+    self.owner = owner
+    self.key = key
+  }
+
+  // Equal UTF-8 implies equal `String` hashes, so that the made hash is sound.
+  public static func == (left: MemoryAddress, right: MemoryAddress) -> Bool {
+    left.scope == right.scope && left.owner.hasSameUTF8(as: right.owner)
+      && left.key.hasSameUTF8(as: right.key)
+  }
+}
+
+/// A note that is to be kept, or taken away.
+public struct MemoryWriting: Sendable, Hashable {
+  /// Where.
+  public var address: MemoryAddress
+  /// The note; `nil` takes it away.
+  public var value: JSONValue?
+  /// The run that says so.
+  public var runId: String
+  /// The number of the event in which it says so.
+  public var seq: Int
+
+  /// Nothing is checked.
+  public init(address: MemoryAddress, value: JSONValue?, runId: String, seq: Int) {
+    self.address = address
+    self.value = value
+    self.runId = runId
+    self.seq = seq
+  }
+}
+
+/// How large notes may be, and how many.
+public enum MemoryLimits {
+  /// Bytes of the canonical form of a note's value.
+  public static let valueBytes = 1 << 16
+  /// Bytes of a note's key.
+  public static let keyBytes = 512
+  /// Notes of one owner in one scope.
+  public static let notes = 1_000
+}
+
+/// Why a note was not kept.
+public struct MemoryFault: Error, Hashable, Sendable, CustomStringConvertible {
+  /// In words.
+  public var description: String
+
+  /// Nothing is checked.
+  public init(_ description: String) { self.description = description }
+
+  /// An owner who has as many notes as are kept.
+  public static let full = MemoryFault(
+    "there are \(MemoryLimits.notes) notes of this owner already; take one away first")
+}
+
+/// A store in memory, for tests and for runs whose notes are not to outlive them.
+public final class InMemoryStore: MemoryStore {
+  private struct State {
+    var notes: [MemoryAddress: JSONValue] = [:]
+    var written: [String: Int] = [:]
+  }
+
+  private let state = Mutex(State())
+
+  /// Without a note.
+  public init() {}
+
+  public func value(at address: MemoryAddress) -> JSONValue? {
+    state.withLock { $0.notes[address] }
+  }
+
+  public func write(_ writing: MemoryWriting) throws {
+    try state.withLock { state in
+      guard state.written[writing.runId, default: -1] < writing.seq else { return }
+      let address = writing.address
+      if writing.value != nil, state.notes[address] == nil {
+        let count = state.notes.keys.count {
+          $0.scope == address.scope && $0.owner.hasSameUTF8(as: address.owner)
+        }
+        guard count < MemoryLimits.notes else { throw MemoryFault.full }
+      }
+      state.notes[address] = writing.value
+      state.written[writing.runId] = writing.seq
+    }
+  }
+}

@@ -1,0 +1,82 @@
+public import AgentTrace
+
+/// What a tool of the kind `memory` is told of the run besides its input.
+public struct MemoryView: Sendable, Hashable {
+  /// The name of the agent, who owns the notes of the scope `agent`.
+  public var agent: String
+  /// Who owns the notes of the scope `actor`; `nil` where the run acts for nobody.
+  public var actor: String?
+  /// The notes of the scope `run`.
+  public var notes: JSONObject
+
+  /// Nothing is checked.
+  public init(agent: String, actor: String?, notes: JSONObject = [:]) {
+    self.agent = agent
+    self.actor = actor
+    self.notes = notes
+  }
+
+  /// Where a note is kept; `nil` for the scope `run`.
+  ///
+  /// - Throws: ``MemoryFault`` for a scope that is none, or that nobody owns in this run.
+  func address(scope: String, key: String) throws(MemoryFault) -> MemoryAddress? {
+    if scope == "run" { return nil }
+    guard let known = MemoryAddress.Scope(rawValue: scope) else {
+      throw MemoryFault("“\(scope.prefix(utf8Bytes: 100))” is no scope; use run, agent or actor")
+    }
+    switch known {
+    case .agent: return MemoryAddress(scope: .agent, owner: agent, key: key)
+    case .actor:
+      guard let actor else { throw MemoryFault("the run acts for no actor whose notes these are") }
+      return MemoryAddress(scope: .actor, owner: actor, key: key)
+    }
+  }
+
+  /// What is wrong with a note that is to be written; `nil` where nothing is.
+  func fault(in note: MemoryNote) -> String? {
+    guard (1...MemoryLimits.keyBytes).contains(note.key.utf8.count) else {
+      return "the key of a note has 1 to \(MemoryLimits.keyBytes) bytes"
+    }
+    do throws(MemoryFault) {
+      let address = try address(scope: note.scope, key: note.key)
+      guard let value = note.value else { return nil }
+      guard CanonicalJSON.encode(value).count <= MemoryLimits.valueBytes else {
+        return "the note \(note.scope)/\(note.key) is larger than \(MemoryLimits.valueBytes) bytes"
+      }
+      let isFull = notes[note.key] == nil && notes.count >= MemoryLimits.notes
+      return address == nil && isFull ? MemoryFault.full.description : nil
+    } catch { return error.description }
+  }
+}
+
+extension AgentDefinition {
+  /// Whose notes its runs reach.
+  var memoryView: MemoryView {
+    let actor = policyContext.actorId.map { actorId in
+      CanonicalJSON.string(
+        [policyContext.tenantId.map(JSONValue.string) ?? .null, .string(actorId)], form: .plain)
+    }
+    return MemoryView(agent: name, actor: actor)
+  }
+
+  /// Whether its runs may write notes that outlive them.
+  public var writesMemory: Bool {
+    tools.contains { tool in
+      switch tool.implementation {
+      case .memory(let access): access.kind == .write && access.scopes != ["run"]
+      case .scripted(let script):
+        script.rules.contains { $0.writes.contains { $0.scope != "run" } }
+      case .tool: true
+      case .command, .code: false
+      }
+    }
+  }
+
+  /// Whether its runs look at notes that outlive them.
+  public var readsMemory: Bool {
+    memory.contains { $0.scope != "run" }
+      || tools.contains {
+        if case .memory(let access) = $0.implementation { access.scopes != ["run"] } else { false }
+      }
+  }
+}
