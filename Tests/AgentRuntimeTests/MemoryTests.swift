@@ -138,10 +138,16 @@ struct MemoryTests {
       agent.model = ModelDefinition(
         provider: "scripted", name: "all",
         implementation: .scripted(
-          ModelScript(turns: [
-            .init(choices: [.init(answer: .reply(["calls": .array(calls)]))]),
-            .init(choices: [.init(answer: .reply(["text": "done"]))]),
-          ])))
+          ModelScript(
+            turns: stride(from: 0, to: calls.count, by: 50).map { start in
+              .init(
+                choices: [
+                  .init(
+                    answer: .reply([
+                      "calls": .array(Array(calls[start..<min(start + 50, calls.count)]))
+                    ]))
+                ])
+            } + [.init(choices: [.init(answer: .reply(["text": "done"]))])])))
       agent.parallelCalls = 1
       let events = try await Self.run(agent, on: InMemoryStore())
       let statuses = events.filter { $0.type == .toolResult }.map { $0.data["status"] }
