@@ -294,7 +294,8 @@ extension RecordedStep {
   /// the recorded run made from there on, it makes also with the signal there.
   static func isBeforeSignal(_ event: Event) -> Bool {
     switch event.type {
-    case .contextBuilt, .approval: true
+    // Verdicts stand before whatever a signal could change: behind a person's word one was looked for.
+    case .contextBuilt, .approval, .policyDecision: true
     case .toolStarted: event.data["attempt"]?.intValue ?? 1 > 1
     case .modelResult:
       // A person is asked about calls once no signal was seen behind the others.
