@@ -1,0 +1,85 @@
+public import AgentTrace
+
+/// A person is asked to approve one call.
+public struct ApprovalRequest: Sendable, Hashable {
+  /// The call that waits; the answer covers its ``ProposedCall/actionId``.
+  public var call: ProposedCall
+  /// Why policy asks, in words.
+  public var reason: String
+  /// The rule that asks; `nil` where none does.
+  public var ruleId: String?
+  /// How many approvals the run has seen, granted or denied, this one included.
+  public var number: Int
+
+  /// Nothing is checked.
+  public init(call: ProposedCall, reason: String, ruleId: String? = nil, number: Int = 1) {
+    self.call = call
+    self.reason = reason
+    self.ruleId = ruleId
+    self.number = number
+  }
+}
+
+/// What the person said.
+public struct ApprovalAnswer: Sendable, Hashable {
+  /// Whether the call may run.
+  public var granted: Bool
+  /// Who said it.
+  public var by: String
+  /// Why, in the person's words; `nil` where none were given.
+  public var reason: String?
+
+  /// Nothing is checked.
+  public init(granted: Bool, by: String, reason: String? = nil) {
+    self.granted = granted
+    self.by = by
+    self.reason = reason
+  }
+}
+
+/// A person is asked a question, or told an answer.
+public struct QuestionRequest: Sendable, Hashable {
+  /// What the agent says to the person.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// It waits for an answer.
+    case question
+    /// It is done, unless the person says more.
+    case answer
+  }
+
+  /// What it is to the person.
+  public var kind: Kind
+  /// The question, or the answer, in the model's words.
+  public var question: String
+  /// How many words of people the run has heard, this one included.
+  public var number: Int
+
+  /// Nothing is checked.
+  public init(_ kind: Kind = .question, question: String, number: Int = 1) {
+    self.kind = kind
+    self.question = question
+    self.number = number
+  }
+}
+
+/// What the person said.
+public struct PersonAnswer: Sendable, Hashable {
+  /// The answer.
+  public var text: String
+  /// Who gave it.
+  public var by: String
+
+  /// Nothing is checked.
+  public init(text: String, by: String) {
+    self.text = text
+    self.by = by
+  }
+}
+
+/// Someone who can be asked.
+public protocol Person: Sendable {
+  /// `nil` when nobody is there.
+  func approve(_ request: ApprovalRequest) async -> ApprovalAnswer?
+  /// `nil` when nobody is there, or has nothing to say to an answer.
+  func answer(_ request: QuestionRequest) async -> PersonAnswer?
+}

@@ -1,0 +1,118 @@
+public import AgentTrace
+
+/// A tool is to run.
+public struct ToolRequest: Sendable, Hashable {
+  /// Ours; see ``ProposedCall/callId``.
+  public var callId: String
+  /// The tool as it is registered.
+  public var tool: ToolDefinition
+  /// What the model gave it; already valid by the tool's input schema.
+  public var input: JSONValue
+  /// From 1.
+  public var attempt: Int
+  /// The step of the decision that proposed the call, from 1.
+  public var step: Int
+  /// The same for every attempt of the call.
+  public var idempotencyKey: String
+  /// When to cut the call off; `nil` for never.
+  public var timeoutMicroseconds: Int?
+  /// The notes that it may look at; only for tools of the kind `memory`.
+  public var memory: MemoryView?
+
+  /// Nothing is checked.
+  public init(
+    callId: String, tool: ToolDefinition, input: JSONValue, attempt: Int = 1, step: Int = 1,
+    idempotencyKey: String, timeoutMicroseconds: Int? = nil
+  ) {
+    self.callId = callId
+    self.tool = tool
+    self.input = input
+    self.attempt = attempt
+    self.step = step
+    self.idempotencyKey = idempotencyKey
+    self.timeoutMicroseconds = timeoutMicroseconds
+  }
+}
+
+/// Whether a call can be made.
+public enum CallReadiness: Sendable, Hashable {
+  /// It can, with the plain values that tokens in its input stand for.
+  case needsValues
+  /// It is answered from a record, by its tokens alone.
+  case recorded
+  /// It cannot: it is refused for this reason.
+  case refused(reason: String)
+}
+
+/// A note that was recorded is to be kept.
+public struct MemoryRequest: Sendable, Hashable {
+  /// What, and for which event.
+  public var writing: MemoryWriting
+  /// The call that wrote it.
+  public var callId: String
+
+  /// Nothing is checked.
+  public init(writing: MemoryWriting, callId: String) {
+    self.writing = writing
+    self.callId = callId
+  }
+}
+
+/// A note that a tool read or wrote.
+public enum ToolNote: Sendable, Hashable {
+  /// It was looked up.
+  case read(MemoryNote)
+  /// It is to be kept, or taken away.
+  case written(MemoryNote)
+
+  /// The note, whatever was done with it.
+  public var note: MemoryNote {
+    switch self {
+    case .read(let note), .written(let note): note
+    }
+  }
+}
+
+/// What a tool returned.
+public struct ToolAnswer: Sendable, Hashable {
+  /// What became of the attempt.
+  public var result: ToolResult
+  /// From the start of the attempt to its end.
+  public var elapsedMicroseconds: Int
+  /// Only of a recorded answer, where it is known whether the call was made again: `true` where another
+  /// attempt followed, up to which `elapsedMicroseconds` reaches, so that there was time left then;
+  /// `false` where none did, and the record breaks off before it says why.
+  public var wasTriedAgain: Bool?
+  /// Notes that the tool read or wrote, in the order in which they are recorded, before the result.
+  public var notes: [ToolNote] = []
+
+  /// Nothing is checked.
+  public init(result: ToolResult, elapsedMicroseconds: Int = 0) {
+    self.result = result
+    self.elapsedMicroseconds = elapsedMicroseconds
+  }
+
+  /// The answer of a tool that was cut off: its effect is unknown unless it only reads.
+  public static func cutOff(
+    _ request: ToolRequest, reason: String, afterMicroseconds elapsed: Int
+  ) -> ToolAnswer {
+    ToolAnswer(
+      result: .error(reason, isEffectUnknown: request.tool.sideEffect != .read),
+      elapsedMicroseconds: elapsed)
+  }
+
+  /// The answer of a tool that took too long.
+  public static func timedOut(
+    _ request: ToolRequest, afterMicroseconds elapsed: Int
+  ) -> ToolAnswer {
+    cutOff(
+      request, reason: "timed out after \(JSONValue(Double(elapsed) / 1_000_000)) seconds",
+      afterMicroseconds: elapsed)
+  }
+}
+
+/// Something that can be called.
+public protocol Tool: Sendable {
+  /// The result of one call. A failure is a value.
+  func run(_ request: ToolRequest) async -> ToolAnswer
+}
