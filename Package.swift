@@ -25,6 +25,18 @@ let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
 let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
 let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
+/// The HTTP stack: resolved, built and linked with the trait `Live` only.
+let asyncHTTPClient: Target.Dependency = .product(
+  name: "AsyncHTTPClient", package: "async-http-client", condition: .when(traits: ["Live"]))
+
+/// A product of SwiftNIO, likewise.
+func nio(_ name: String) -> Target.Dependency {
+  .product(name: name, package: "swift-nio", condition: .when(traits: ["Live"]))
+}
+
+let httpCompression: Target.Dependency = .product(
+  name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["Live"]))
+
 let package = Package(
   name: "agent-eval",
   products: [
@@ -41,6 +53,12 @@ let package = Package(
     .library(name: "TraceImporting", targets: ["TraceImporting"]),
     .executable(name: "agent-eval", targets: ["agent-eval"]),
   ],
+  traits: [
+    .default(enabledTraits: []),
+    .trait(
+      name: "Live",
+      description: "Models, tools and MCP servers over HTTP, and the recording proxy."),
+  ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
     .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
@@ -49,6 +67,9 @@ let package = Package(
       url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
     .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
     .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
+    .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+    .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -63,7 +84,10 @@ let package = Package(
       name: "AgentTesting", dependencies: ["AgentTrace", "AgentRuntime"], swiftSettings: library),
     .target(
       name: "LiveBoundary",
-      dependencies: ["AgentTrace", "AgentRuntime", subprocess, systemPackage, grdb],
+      dependencies: [
+        "AgentTrace", "AgentRuntime", subprocess, systemPackage, grdb, asyncHTTPClient,
+        nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), httpCompression,
+      ],
       swiftSettings: library),
     .target(
       name: "TraceReplaying",

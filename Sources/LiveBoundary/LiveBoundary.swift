@@ -5,6 +5,15 @@ public import AgentRuntime
 /// Scripted models, tools and people are answered from their scripts here too; what makes the boundary
 /// live is what an agent asks for beyond them.
 public enum LiveBoundary {
+  /// Whether this build reaches over the network: it was made with the package trait `Live`.
+  public static var hasHTTP: Bool {
+    #if Live
+      true
+    #else
+      false
+    #endif
+  }
+
   /// The boundary of one agent.
   ///
   /// - Parameters:

@@ -51,12 +51,15 @@ struct PackageManifest {
       constants[String(match.1)] = Self.module(ofProduct: String(match.2))
     }
     targets = manifest.matches(
-      of: #/\.(?:systemLibrary|target|executableTarget)\(\s*name: "([\w-]+)"(.*?)\)(?:,|\n  \])/#
+      of:
+        #/\.(?:systemLibrary|target|executableTarget)\(\s*name: "([\w-]+)"(.*?)(?:Settings: \w+|\]\)|\n      \]|\])\)(?:,|\n  \])/#
         .dotMatchesNewlines()
     ).filter { !$0.2.contains("path:") }.map { match in
       let list = match.2.firstMatch(of: #/dependencies: \[(.*?)\]/#.dotMatchesNewlines())?.1 ?? ""
       let words = list.split { ", \n".contains($0) }.map { word in
-        word.hasPrefix("\"") ? String(word.dropFirst().dropLast()) : constants[String(word)] ?? ""
+        // `nio("NIOCore")` is a function of the manifest's; the name is what it is given.
+        let name = word.firstMatch(of: #/^(?:nio\()?"([\w-]+)"\)?$/#).map { String($0.1) }
+        return name ?? constants[String(word)] ?? ""
       }
       return Target(name: String(match.1), dependencies: words)
     }

@@ -74,6 +74,14 @@ public struct AgentDefinition: Sendable {
   }
 }
 
+extension AgentDefinition {
+  /// What of the agent cannot be done without the network, in words for a message: `the tool “search”`;
+  /// `nil` where nothing of it needs the network.
+  public var networkNeed: String? {
+    model.networkNeed ?? tools.lazy.compactMap(\.networkNeed).first
+  }
+}
+
 /// How much failure a run takes before it stops.
 public struct FailureSettings: Sendable, Hashable {
   /// How often a model is asked again after an invalid decision.

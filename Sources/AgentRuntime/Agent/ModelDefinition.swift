@@ -21,4 +21,11 @@ public struct ModelDefinition: Sendable {
     self.name = name
     self.implementation = implementation
   }
+
+  /// What of it needs the network; see ``AgentDefinition/networkNeed``.
+  var networkNeed: String? {
+    switch implementation {
+    case .scripted, .model: nil
+    }
+  }
 }

@@ -75,6 +75,15 @@ public struct ToolRegistration: Sendable {
   }
 }
 
+extension ToolRegistration {
+  /// What of it needs the network; see ``AgentDefinition/networkNeed``.
+  var networkNeed: String? {
+    switch implementation {
+    case .scripted, .memory, .tool, .command, .code: nil
+    }
+  }
+}
+
 /// How a failed call is made again.
 public struct RetrySettings: Sendable, Hashable {
   /// How often the call is started at most.

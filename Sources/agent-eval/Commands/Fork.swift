@@ -87,6 +87,7 @@ struct Fork: AsyncParsableCommand {
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
+    if answers == .live { try LiveBuild.require(for: [definition]) }
     let runId = identifiers.next()
     let isFixed = fixedClock
     var request = RunFork.Request(

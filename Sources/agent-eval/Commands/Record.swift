@@ -61,6 +61,7 @@ struct Record: AsyncParsableCommand {
     guard let goal = goal ?? definition.goal else {
       throw ValidationError("Say what the agent is to do: the agent file has no goal of its own.")
     }
+    try LiveBuild.require(for: [definition])
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }

@@ -48,6 +48,7 @@ struct Resume: AsyncParsableCommand {
   func run() async throws {
     var definition = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
+    try LiveBuild.require(for: [definition])
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }

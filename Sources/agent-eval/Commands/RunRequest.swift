@@ -101,6 +101,7 @@ struct RunRequest: Hashable {
   func results(
     of loaded: CaseLoader.Result, _ cancellation: Cancellation
   ) async throws -> EvalResults {
+    if live { try LiveBuild.require(for: agents(of: loaded)) }
     let shard = shard.flatMap(Shard.init(_:))
     let suite = try shard.map { _ in
       try Suite(
@@ -115,6 +116,13 @@ struct RunRequest: Hashable {
       &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths)
     guard let shard, let suite else { return results }
     return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
+  }
+
+  /// The agents that the cases name, each once; what is wrong with a file is told when its case runs.
+  private func agents(of loaded: CaseLoader.Result) -> [AgentDefinition] {
+    var seen: Set<String> = []
+    return loaded.cases.compactMap(\.agent).filter { seen.insert($0).inserted }
+      .compactMap { AgentLoader.load($0).value }
   }
 
   /// How cases are run, as the options say.
