@@ -25,10 +25,15 @@ private struct FakeProject {
       cat > \(folder.path)/stdin
       sleep 0.2
       [ ! -e \(folder.path)/fails ] || exit 1
-      mkdir -p \(folder.path)/project/.build/release
+      while [ "$1" != --scratch-path ]; do shift; done
+      case "$*" in
+        *"--traits Live"*) printf '"identity" : "a"\n"revision" : "one"\n"identity" : "http"\n"revision" : "5"\n' ;;
+        *) printf '"identity" : "a"\n"revision" : "one"\n' ;;
+      esac > \(folder.path)/project/Package.resolved
+      mkdir -p "$2/release"
       # Written anew under another name: the one that is there may be running.
-      cp \(folder.path)/program \(folder.path)/project/.build/release/new
-      mv \(folder.path)/project/.build/release/new \(folder.path)/project/.build/release/agent-eval
+      cp \(folder.path)/program "$2/release/new"
+      mv "$2/release/new" "$2/release/agent-eval"
       """)
     try folder.script("program", "pwd -P; cat; echo \"$#: $*\"; exit 5")
   }
@@ -117,7 +122,7 @@ struct BuildScriptTests {
       name: "an older version checked out",
       script: "printf '// tw\\n' > Sources/a/A.swift; touch -d 2001-01-01 Sources/a/A.swift"),
     Change(name: "the manifest changed", script: "echo >> Package.swift"),
-    Change(name: "dependencies updated", script: "echo {} > Package.resolved"),
+    Change(name: "a dependency updated", script: "sed -i s/one/two/ Package.resolved"),
     Change(name: "another compiler", script: "echo >> ../tools/swift"),
     Change(name: "the binary removed", script: "rm .build/release/agent-eval"),
     Change(name: "the binary replaced", script: "echo >> .build/release/agent-eval"),
@@ -136,6 +141,42 @@ struct BuildScriptTests {
     #expect(project.calls.count == 2)
     _ = try await project.run()
     #expect(project.calls.count == 2)
+  }
+
+  @Test("the build with the HTTP stack has a folder of its own, and neither makes the other stale")
+  func traits() async throws {
+    let project = try FakeProject()
+    for build in ["live", "", "live", "", "live"] {
+      #expect(try await project.run(environment: ["AGENT_EVAL_BUILD": build]).status == 5)
+    }
+    #expect(project.calls.count == 2)
+    #expect(project.calls.first?.contains("--traits Live") == true)
+    #expect(project.calls.first?.contains("/project/.build-live ") == true)
+    #expect(project.calls.last?.contains("--traits") == false)
+    // What only the other build has is no matter here.
+    let pins =
+      "\"identity\" : \"a\"\n\"revision\" : \"one\"\n\"identity\" : \"http\"\n\"revision\" : \"6\"\n"
+    try project.folder.write("project/Package.resolved", pins)
+    _ = try await project.run()
+    #expect(project.calls.count == 2)
+    _ = try await project.run(environment: ["AGENT_EVAL_BUILD": "live"])
+    #expect(project.calls.count == 3)
+  }
+
+  @Test("a command that needs the network begins again in the build that has it")
+  func handingOver() async throws {
+    let project = try FakeProject()
+    try project.folder.script(
+      "program",
+      """
+      if [ -z "$AGENT_EVAL_BUILD" ]; then AGENT_EVAL_BUILD=live exec bash "$AGENT_EVAL_SCRIPT" "$@"; fi
+      cat; echo "$0: $*"; exit 7
+      """)
+    let outcome = try await project.run()
+    #expect(outcome.status == 7)
+    #expect(outcome.output.hasPrefix("input\n"))
+    #expect(outcome.output.hasSuffix("project/.build-live/release/agent-eval: one two words\n"))
+    #expect(try await project.run(environment: ["AGENT_EVAL_BUILD": "other"]).status == 64)
   }
 
   @Test("two calls at once build once")
