@@ -387,6 +387,10 @@ struct ForkTests {
         let made = try readLog(fork.log).filter { $0.seq > seq }
         #expect(made.contains { $0.type == .approval } == (human != nil), "event \(seq)")
         #expect(made.count { $0.type == .toolStarted } == (human == nil ? 0 : 1), "event \(seq)")
+        let again = try await Reexecution(of: fork.log, with: sample.agent)
+        #expect(again.divergence == nil, "event \(seq), \(reason)")
+        let whole = try readLog(fork.log).count
+        #expect(again.made == whole)
       }
     }
   }

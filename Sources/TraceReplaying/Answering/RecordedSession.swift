@@ -1,11 +1,14 @@
-public import AgentTrace
+import AgentTrace
 
 /// What stands between two parts of a run that were lived by two processes.
-public struct SessionBreak: Sendable, Hashable {
-  /// What people said while the run stood still, and the `run_resumed` where it went on.
-  public var events: [Event]
+struct SessionBreak {
+  /// What people said while the run stood still, and the `run_resumed` where it went on; nothing where a
+  /// fork goes on from a call that its parent left open.
+  var events: [Event]
+  /// Whether a fork begins there.
+  var isFork = false
   /// Whether the run went on behind them.
-  public var isResumed: Bool { events.last?.type == .runResumed }
+  var goesOn: Bool { isFork || events.last?.type == .runResumed }
 
   /// Whether an event may stand there: what people said, and that the run goes on.
   static func mayHold(_ event: Event) -> Bool {

@@ -211,6 +211,17 @@ extension RecordedStep {
     return nil
   }
 
+  /// Whether a person was asked about a call that stood open where a fork begins: their word, or the stop
+  /// that waits for it, comes before anything else of the call.
+  func wasHeldAgain(_ callId: String) -> Bool {
+    for event in events {
+      if event.type == .stop { return event.data["reason"] == "approval_required" }
+      guard event.data["callId"]?.stringValue?.hasSameUTF8(as: callId) ?? false else { continue }
+      return event.type == .approval
+    }
+    return false
+  }
+
   /// Why a call was refused because a value that it needs was gone; `nil` where it was not.
   func refusal(ofCall callId: String) -> String? {
     guard attempts[callId] == nil, let index = results[callId],

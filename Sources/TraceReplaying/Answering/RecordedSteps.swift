@@ -4,8 +4,9 @@ import TraceStorage
 
 /// Reads a recorded run step by step, forwards, and keeps the step it is at.
 ///
-/// A run is read session by session: up to its stop, or up to where it was opened again. What follows
-/// comes after ``openNextSession()``; what follows a hole is not given out.
+/// A run is read session by session: up to its stop, or up to where it was opened again, or up to where a
+/// fork goes on from a call of its parent's that has no result. What follows comes after
+/// ``openNextSession()``; what follows a hole is not given out.
 ///
 /// Memory: one step, ``stepLimitBytes`` at most. May be asked from any task.
 public final class RecordedSteps: Sendable {
@@ -47,8 +48,16 @@ public final class RecordedSteps: Sendable {
     self.started = started
     runId = event.runId
     state.lookahead = event
+    state.lastShared = started.parent.flatMap(Self.lastShared)
     try state.advance()
     self.state = Mutex(state)
+  }
+
+  /// The last event that a fork did not make itself: a result that was put in the place of the parent's
+  /// comes behind what both share. `nil` for a run that is no fork.
+  private static func lastShared(of parent: ParentRun) -> Int? {
+    guard parent.relation == "fork", parent.seq < .max else { return nil }
+    return parent.edit["result"] == nil ? parent.seq : parent.seq + 1
   }
 
   /// The step that holds the event with so many before it; `nil` behind the end of the recording.
@@ -83,10 +92,9 @@ public final class RecordedSteps: Sendable {
   /// - Throws: `LogError` where the log is damaged there.
   func openNextSession() throws -> SessionBreak? {
     try state.withLock { state in
-      let events = try state.takeBreak()
-      guard !events.isEmpty else { return nil }
-      if events.last?.type == .runResumed { try state.beginSession() }
-      return SessionBreak(events: events)
+      let found = try state.takeBreak()
+      if found?.goesOn ?? false { try state.beginSession() }
+      return found
     }
   }
 
@@ -115,6 +123,12 @@ extension RecordedSteps {
     var nextSeq = 0
     var stray: Event?
     var sessionStart = 0
+    /// Of a fork; see ``RecordedSteps/lastShared(of:)``.
+    var lastShared: Int?
+    /// The calls that were ruled on and have no result so far.
+    private var open: Set<String> = []
+    /// Whether the session ends where a fork begins.
+    private var isAtFork = false
     /// An event that was read and not given out yet.
     private var unread: Event?
     /// The events of the last step that sessions before this one made.
@@ -144,7 +158,19 @@ extension RecordedSteps {
         return nil
       }
       nextSeq += 1
+      note(event)
       return event
+    }
+
+    private mutating func note(_ event: Event) {
+      guard lastShared.map({ event.seq <= $0 }) ?? false,
+        let callId = event.data["callId"]?.stringValue
+      else { return }
+      switch event.type {
+      case .policyDecision: open.insert(callId)
+      case .toolResult: open.remove(callId)
+      default: break
+      }
     }
 
     /// The next event that may be given out.
@@ -160,6 +186,15 @@ extension RecordedSteps {
       guard event.type != .runResumed else {
         unread = event
         ending = .resumed(event.seq)
+        return nil
+      }
+      // What both share is what the parent did until then; what the fork makes of a call that it finds
+      // open, it makes as a run that goes on.
+      if let lastShared, event.seq == lastShared + 1, !open.isEmpty {
+        open = []
+        unread = event
+        isAtFork = true
+        ending = .unfinished(tornAt: nil)
         return nil
       }
       if event.type == .stop { ending = .stop }
@@ -202,9 +237,18 @@ extension RecordedSteps {
 
     // MARK: Sessions
 
-    /// The events between this session and the next one.
-    mutating func takeBreak() throws -> [Event] {
+    /// What stands between this session and the next one; `nil` where nothing does.
+    mutating func takeBreak() throws -> SessionBreak? {
       while current != nil { try advance() }
+      if isAtFork {
+        isAtFork = false
+        return SessionBreak(events: [], isFork: true)
+      }
+      let events = try takeEvents()
+      return events.isEmpty ? nil : SessionBreak(events: events)
+    }
+
+    private mutating func takeEvents() throws -> [Event] {
       switch ending {
       case .stop?, .resumed?: break
       default: return []
@@ -227,7 +271,8 @@ extension RecordedSteps {
     }
 
     mutating func beginSession() throws {
-      sessionStart = nextSeq
+      // An event that was read ahead is the session's first.
+      sessionStart = unread?.seq ?? nextSeq
       ending = nil
       current = nil
       lookahead = try next()

@@ -76,6 +76,8 @@ private struct Session {
   private(set) var difference: ComparingSink.Difference?
   /// What the run was when this session began; `nil` for the first.
   private var past: PastReader?
+  /// Whether this session is what a fork made of a call that its parent left open.
+  private var isFork = false
 
   init(agent: AgentDefinition, steps: RecordedSteps) {
     self.agent = agent
@@ -110,9 +112,20 @@ private struct Session {
   private var continuation: Continuation {
     guard steps.started.parent?.relation == "fork" else { return Continuation() }
     let steps = steps
-    return Continuation(asksAgain: { call, _ in
-      steps.current?.reasonAskedAgain(ofCall: call.callId)
-    })
+    guard isFork else {
+      return Continuation(asksAgain: { call, _ in
+        steps.current?.reasonAskedAgain(ofCall: call.callId)
+      })
+    }
+    return Continuation(
+      unfinished: { call, _ in
+        steps.current?.wasHeldAgain(call.callId) ?? false ? .askAgain : .runAgain
+      },
+      asksAgain: { call, _ in
+        guard let step = steps.current else { return nil }
+        let isHeld = step.wasHeldAgain(call.callId)
+        return step.reasonAskedAgain(ofCall: call.callId) ?? (isHeld ? "as it was asked" : nil)
+      })
   }
 
   /// Takes over what stands behind the session, which nobody makes: what people said meanwhile, and
@@ -123,7 +136,8 @@ private struct Session {
       return false
     }
     made += found.events.count
-    guard found.isResumed else { return false }
+    guard found.goesOn else { return false }
+    isFork = found.isFork
     var reader = try past ?? PastReader(path: steps.path, agent: agent)
     try reader.read(through: made - 1)
     past = reader
