@@ -1,0 +1,275 @@
+import AgentRuntime
+import AgentTrace
+
+/// OpenAI's Chat Completions, and what other servers make of it.
+///
+/// https://platform.openai.com/docs/api-reference/chat
+enum ChatCompletions {
+  // MARK: Requests
+
+  static func body(
+    of prompt: ModelPrompt, model: String, _ settings: GenerationSettings, stream: Bool,
+    isOpenAI: Bool
+  ) -> JSONObject {
+    let arranged = prompt.arranged { isReasoning($0) }
+    var messages: [JSONValue] = []
+    if let system = arranged.system {
+      messages.append(["role": "system", "content": .string(system)])
+    }
+    messages += arranged.messages.flatMap(Self.messages)
+    var body: JSONObject = ["model": .string(model), "messages": .array(messages)]
+    if !prompt.tools.isEmpty {
+      body["tools"] = .array(prompt.tools.map(Self.tool))
+      body["parallel_tool_calls"] = settings.parallelToolCalls.map { .bool($0) }
+      switch settings.toolChoice {
+      case nil: break
+      case .auto?: body["tool_choice"] = "auto"
+      case .none?: body["tool_choice"] = "none"
+      case .required?: body["tool_choice"] = "required"
+      case .tool(let name)?:
+        body["tool_choice"] = [
+          "type": "function", "function": ["name": .string(WireNames.wireName(ofTool: name))],
+        ]
+      }
+    }
+    // OpenAI's newer models refuse the older key; most other servers know no other.
+    body[isOpenAI ? "max_completion_tokens" : "max_tokens"] = settings.maxOutputTokens.map {
+      JSONValue($0)
+    }
+    body["temperature"] = settings.temperature.map { JSONValue($0) }
+    body["top_p"] = settings.topP.map { JSONValue($0) }
+    body["seed"] = settings.seed.map { JSONValue($0) }
+    if !settings.stop.isEmpty { body["stop"] = JSONValue(settings.stop) }
+    body["reasoning_effort"] = settings.reasoning?.effort.map(JSONValue.string)
+    if stream {
+      body["stream"] = true
+      body["stream_options"] = ["include_usage": true]
+    }
+    return body
+  }
+
+  private static func tool(_ tool: ToolDefinition) -> JSONValue {
+    var function: JSONObject = [
+      "name": .string(WireNames.wireName(ofTool: tool.name)), "parameters": tool.inputSchema.schema,
+    ]
+    if !tool.description.isEmpty { function["description"] = .string(tool.description) }
+    return ["type": "function", "function": .object(function)]
+  }
+
+  private static func messages(of message: ModelPrompt.Message) -> [JSONValue] {
+    message.role == .assistant ? [assistant(message.parts)] : user(message.parts)
+  }
+
+  private static func assistant(_ parts: [ModelPrompt.Part]) -> JSONValue {
+    var message: JSONObject = ["role": "assistant", "content": .null]
+    let text = parts.compactMap(\.words).joined(separator: "\n\n")
+    if !text.isEmpty { message["content"] = .string(text) }
+    var calls: [JSONValue] = []
+    for part in parts {
+      switch part {
+      case .reasoning(let block): for field in block { message[field.key] = field.value }
+      case .call(let id, let name, let input):
+        calls.append([
+          "id": .string(WireNames.wireID(ofCall: id)), "type": "function",
+          "function": [
+            "name": .string(WireNames.wireName(ofTool: name)),
+            "arguments": .string(CanonicalJSON.string(input, form: .plain)),
+          ],
+        ])
+      default: break
+      }
+    }
+    if !calls.isEmpty { message["tool_calls"] = .array(calls) }
+    return .object(message)
+  }
+
+  private static func user(_ parts: [ModelPrompt.Part]) -> [JSONValue] {
+    var messages: [JSONValue] = []
+    for case .result(let id, let data, let isError) in parts {
+      messages.append([
+        "role": "tool", "tool_call_id": .string(WireNames.wireID(ofCall: id)),
+        "content": .string((isError ? "Error: " : "") + data.plainText),
+      ])
+    }
+    let text = parts.compactMap(\.words).joined(separator: "\n\n")
+    if !text.isEmpty { messages.append(["role": "user", "content": .string(text)]) }
+    return messages
+  }
+
+  // MARK: Reasoning
+
+  /// What servers call it that say what their model thought; none of it is OpenAI's.
+  private static let reasoningKeys = ["reasoning", "reasoning_content", "reasoning_details"]
+
+  private static func isReasoning(_ block: JSONObject) -> Bool {
+    !block.isEmpty && block.allSatisfy { reasoningKeys.contains($0.key) }
+  }
+
+  // MARK: Replies
+
+  static func reply(_ body: JSONValue) throws(ReplyFault) -> ProviderReply {
+    guard let choices = body["choices"]?.arrayValue else { throw .unknownForm("it has no choices") }
+    var assembly = Assembly()
+    assembly.take(head: body)
+    // A reply has one choice, the first, unless more were asked for.
+    if let choice = choices.first(where: { $0["index"]?.intValue ?? 0 == 0 }) ?? choices.first {
+      assembly.take(message: choice["message"] ?? .null, isWhole: true)
+      assembly.take(finish: choice["finish_reason"])
+    }
+    return assembly.reply
+  }
+
+  /// A reply that comes in chunks.
+  struct Assembly: Sendable {
+    private var content = TextPieces()
+    private var refusal = TextPieces()
+    private var reasoning: [(key: String, text: TextPieces)] = []
+    private var details: [JSONValue] = []
+    private var calls: [(index: Int?, call: DraftCall)] = []
+    private var finishReason: String?
+    private var usage: TokenUsage?
+    private var model: String?
+    private var id: String?
+    private(set) var error: ProviderError?
+    private var isDone = false
+
+    /// Whether everything is there that makes a reply.
+    var isWhole: Bool { isDone || finishReason != nil }
+
+    /// Takes in an event; the text that it adds to the reply.
+    mutating func take(_ event: ServerSentEvent) throws(ReplyFault) -> JSONValue? {
+      if event.data.elementsEqual("[DONE]".utf8) {
+        isDone = true
+        return nil
+      }
+      let chunk = try JSONValue.wire(event.data)
+      guard chunk.objectValue != nil else { throw .unknownForm("a chunk is no object") }
+      take(head: chunk)
+      guard let choices = chunk["choices"]?.arrayValue,
+        let choice = choices.first(where: { $0["index"]?.intValue ?? 0 == 0 })
+      else {
+        if error == nil, event.name.hasSameUTF8(as: "error") { error = ProviderError(chunk) }
+        return nil
+      }
+      let delta = choice["delta"] ?? choice["message"] ?? .null
+      take(message: delta, isWhole: false)
+      take(finish: choice["finish_reason"])
+      return delta["content"]
+    }
+
+    /// What stands beside the choices.
+    mutating func take(head: JSONValue) {
+      if let found = ProviderError(head["error"]) { error = found }
+      model = head["model"]?.stringValue ?? model
+      id = head["id"]?.stringValue ?? id
+      guard let found = head["usage"]?.objectValue else { return }
+      usage = TokenUsage(
+        input: TokenUsage.count(found["prompt_tokens"]),
+        cachedInput: TokenUsage.count(found["prompt_tokens_details"]?["cached_tokens"]),
+        cacheWrite: TokenUsage.count(found["prompt_tokens_details"]?["cache_write_tokens"]),
+        output: TokenUsage.count(found["completion_tokens"]),
+        reasoning: TokenUsage.count(found["completion_tokens_details"]?["reasoning_tokens"]))
+    }
+
+    mutating func take(finish: JSONValue?) {
+      if let reason = finish?.stringValue { finishReason = reason }
+    }
+
+    /// A message, or a piece of one.
+    mutating func take(message: JSONValue, isWhole: Bool) {
+      switch message["content"] {
+      case .array(let parts)?:
+        for part in parts where part["type"] == "text" || part["text"] != nil {
+          content.append(part["text"])
+        }
+      case let text: content.append(text)
+      }
+      refusal.append(message["refusal"])
+      for key in ["reasoning_content", "reasoning"] {
+        var piece = TextPieces()
+        piece.append(message[key])
+        guard !piece.isEmpty else { continue }
+        if let index = reasoning.firstIndex(where: { $0.key == key }) {
+          reasoning[index].text.append(piece)
+        } else {
+          reasoning.append((key, piece))
+        }
+      }
+      for detail in message["reasoning_details"]?.arrayValue ?? [] { take(detail: detail) }
+      for (position, call) in (message["tool_calls"]?.arrayValue ?? []).enumerated() {
+        take(call: call, index: isWhole ? position : call["index"]?.intValue)
+      }
+      if let call = message["function_call"], call.objectValue != nil {
+        take(call: ["function": call], index: 0)
+      }
+    }
+
+    /// Pieces of one detail are told apart from the next by their type and index.
+    private mutating func take(detail: JSONValue) {
+      guard let piece = detail.objectValue else { return }
+      guard var last = details.last?.objectValue, last["type"] == piece["type"],
+        last["index"] == piece["index"], piece["index"] != nil
+      else { return details.append(detail) }
+      for member in piece {
+        switch (last[member.key], member.value) {
+        case (.string(let text)?, .string(let more))
+        where ["text", "summary", "data"].contains(member.key):
+          last[member.key] = .string(text + more)
+        case (_, .null): break
+        case (_, let value): last[member.key] = value
+        }
+      }
+      details[details.count - 1] = .object(last)
+    }
+
+    /// A call, or a piece of one. Pieces belong together by their index; some servers leave it out, or
+    /// give each call the same one and an id of its own.
+    private mutating func take(call: JSONValue, index: Int?) {
+      let function = call["function"] ?? call["custom"] ?? .null
+      let id = call["id"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+      let name = function["name"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
+      var place = calls.lastIndex { $0.index == index }
+      if index == nil { place = name == nil ? calls.indices.last : nil }
+      if let found = place, let id, let known = calls[found].call.id, name != nil,
+        !known.hasSameUTF8(as: id)
+      {
+        place = nil
+      }
+      if place == nil {
+        calls.append((index, DraftCall()))
+        place = calls.count - 1
+      }
+      guard let place else { return }
+      calls[place].call.id = calls[place].call.id ?? id
+      calls[place].call.name = calls[place].call.name ?? name
+      switch function["arguments"] ?? function["input"] {
+      case .object(let input)?: calls[place].call.input = .object(input)
+      case let text: calls[place].call.arguments.append(text)
+      }
+    }
+
+    var reply: ProviderReply {
+      var draft = ReplyDraft()
+      var block = JSONObject()
+      for (key, text) in reasoning { block[key] = .string(text.text) }
+      if !details.isEmpty { block["reasoning_details"] = .array(details) }
+      if !block.isEmpty { draft.parts.append(.reasoning(block)) }
+      draft.parts.append(.text(content))
+      draft.parts += calls.map { .call($0.call) }
+      draft.refusal = refusal
+      switch finishReason {
+      case "length"?: draft.incomplete = finishReason
+      case "content_filter"? where draft.refusal.isEmpty: draft.refusal.append("content_filter")
+      default: break
+      }
+      return ProviderReply(
+        reply: draft.reply, finishReason: finishReason, usage: usage, model: model, id: id,
+        error: error)
+    }
+  }
+}
+
+extension JSONValue {
+  /// A schema as providers take it: an object, for they know no `true`.
+  var schema: JSONValue { objectValue == nil ? ["type": "object"] : self }
+}
