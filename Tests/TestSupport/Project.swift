@@ -1,4 +1,4 @@
-import AgentRuntime
+import AgentTrace
 import Foundation
 
 /// Where things are while tests run.

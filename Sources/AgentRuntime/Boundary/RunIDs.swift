@@ -1,3 +1,4 @@
+import AgentTrace
 import Synchronization
 
 /// Gives runs their identifiers.
@@ -27,23 +28,6 @@ public struct RandomRunIDs: RunIDs {
 
   public func next() -> String {
     UUIDText.make(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max), version: 4)
-  }
-}
-
-/// A small, well-spread generator of pseudo-random numbers: SplitMix64 (Steele, Lea and Flood,
-/// OOPSLA 2014). The same seed gives the same row on every machine.
-public struct SeededGenerator: RandomNumberGenerator, Sendable {
-  private var state: UInt64
-
-  /// Any number will do, 0 too.
-  public init(seed: UInt64) { state = seed }
-
-  public mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }
 
