@@ -91,7 +91,8 @@ enum WordSchema {
       "moment": .object(moment), "moments": oneOrMore("moment"),
       "timeRule": .object(timeRule), "runLimits": .object(limits(Budget.Measure.allCases)),
       "toolLimits": .object(limits([.calls, .seconds, .retries, .errors])),
-      "contextRule": .object(contextRule), "judgeRule": .object(judgeRule), "omitted": oneOrMore("omittedItem"),
+      "contextRule": .object(contextRule), "judgeRule": .object(judgeRule),
+      "omitted": oneOrMore("omittedItem"),
       "omittedItem": [
         "anyOf": [
           glob,
@@ -423,7 +424,8 @@ enum WordSchema {
     [
       "description": "What models say of the run by a rubric.",
       "anyOf": [
-        ref("judgeRule"), ["type": "array", "minItems": 1, "maxItems": limit, "items": ref("judgeRule")],
+        ref("judgeRule"),
+        ["type": "array", "minItems": 1, "maxItems": limit, "items": ref("judgeRule")],
       ],
     ]
   }

@@ -3,11 +3,11 @@ import Glibc
 import TraceJudging
 import TraceStorage
 
-/// Where judgements of models are kept: `FOLDER/<digest>/<vote>.jsonl.gz`, the digest that of what was
+/// Where judgements of models are kept: `FOLDER/<digest>-<vote>.jsonl.gz`, the digest that of what was
 /// asked, shown and of whom.
 ///
 /// A judgement that came to nothing (the model was out of reach, or never replied as asked) stays where
-/// it is; the next one of the same vote is `<vote>-2.jsonl.gz`, and so on.
+/// it is; the next one of the same vote is `<digest>-<vote>-2.jsonl.gz`, and so on.
 public struct JudgementFiles: Sendable {
   /// The folder of judgements unless a case or the caller says else.
   public static let defaultFolder = ".agent-eval/judgements"
@@ -31,8 +31,13 @@ public struct JudgementFiles: Sendable {
     var why: String?
     for attempt in 1...Self.attemptLimit {
       let path = path(digest, vote: vote, attempt: attempt)
-      let isOpen = Self.exists(path + LogFormat.openSuffix)
-      guard Self.exists(path) || isOpen else { return .nothing(next: path, why: why) }
+      guard Self.exists(path) else {
+        guard Self.exists(path + LogFormat.openSuffix) else {
+          return .nothing(next: path, why: why)
+        }
+        why = "\(path): the judgement broke off, or is being made"
+        continue
+      }
       switch try KeptJudgement(path, digest, vote: vote, names: names).result {
       case .success(let vote): return .vote(vote)
       case .failure(let reason): why = "\(path): \(reason.description)"
@@ -46,7 +51,7 @@ public struct JudgementFiles: Sendable {
   /// Digests and numbers alone make the name, so that nothing leaves the folder.
   private func path(_ digest: Digest, vote: Int, attempt: Int) -> String {
     let name = attempt == 1 ? "\(vote)" : "\(vote)-\(attempt)"
-    return "\(folder)/\(digest.hex.prefix(32))/\(name)\(LogFormat.suffix)"
+    return "\(folder)/\(digest.hex.prefix(32))-\(name)\(LogFormat.suffix)"
   }
 
   private static func exists(_ path: String) -> Bool {

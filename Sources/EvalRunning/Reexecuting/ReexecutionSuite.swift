@@ -74,7 +74,8 @@ public struct ReexecutionSuite: Sendable {
     var agent: AgentDefinition
     switch agents {
     case .given(let given):
-      agent = try JudgeAgent.definition(of: RecordedSteps(path: log).started, model: given.model)
+      agent =
+        try JudgeAgent.definition(of: RecordedSteps(path: log).started, model: given.model)
         ?? given
     case .found(let search):
       let started = try RecordedSteps(path: log).started

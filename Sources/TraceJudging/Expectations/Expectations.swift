@@ -46,7 +46,8 @@ public struct Expectations: Sendable, Hashable {
     "stopReason", "toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed", "order",
     "maxSteps", "maxToolCalls", "answer", "extra", "eachCall", "time", "budget",
     "noRepeatedSideEffect", "noLoops", "maxInvalidDecisions", "maxRetries", "answerJson",
-    "evidence", "state", "policy", "noApprovalBypass", "context", "memory", "exec", "judge", "severity",
+    "evidence", "state", "policy", "noApprovalBypass", "context", "memory", "exec", "judge",
+    "severity",
   ]
 
   /// Expectations that are told apart from the case's own.

@@ -8,6 +8,12 @@ public struct JudgeReply: Sendable, Hashable {
     public var outcome: Outcome
     /// Why, in its words.
     public var reason: String
+
+    /// Nothing is checked.
+    public init(outcome: Outcome, reason: String) {
+      self.outcome = outcome
+      self.reason = reason
+    }
   }
 
   /// The grade of each statement, in the order in which they were asked.
@@ -23,6 +29,9 @@ public struct JudgeReply: Sendable, Hashable {
     /// In words, without what the reply said beyond its keys.
     public var description: String
   }
+
+  /// Nothing is checked.
+  public init(grades: [Grade]) { self.grades = grades }
 
   /// Reads a reply: one JSON object, alone or in one fence of backticks, with exactly the names of the
   /// statements as keys, each with `outcome` and `reason` and nothing else.

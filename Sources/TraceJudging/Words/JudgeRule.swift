@@ -102,7 +102,9 @@ extension ExpectationReader {
       let object = mapping(
         value, at: pointer, keys: JudgeRule.keyNames, "a mapping with a rubric and a model")
     else { return nil }
-    let statements = object["rubric"].flatMap { self.statements($0, at: pointer.appending("rubric")) }
+    let statements = object["rubric"].flatMap {
+      self.statements($0, at: pointer.appending("rubric"))
+    }
     if object["rubric"] == nil {
       report(
         pointer, "needs `rubric`: a statement, or a mapping from names to statements")

@@ -180,10 +180,12 @@ struct RunRequest: Hashable {
 
   /// What shards that belong together have in common beside their cases.
   private var conditions: JSONObject {
-    [
+    var conditions: JSONObject = [
       "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
       "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
+    conditions["judgements"] = judgements.map(JSONValue.string)
+    return conditions
   }
 
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }
