@@ -50,6 +50,10 @@ extension AgentRecording {
     public var caseId: String?
     /// Words to find the run by later.
     public var tags: [String] = []
+    /// What the run was started with, where that is something else than the goal.
+    public var input: JSONValue?
+    /// The run that this one came from; `nil` for one that stands by itself.
+    public var parent: ParentRun?
     /// How the log is written.
     public var logOptions: LogWriter.Options
 
@@ -85,6 +89,8 @@ extension AgentRecording {
       goal: request.goal, runId: boundary.makeRunID(), seed: request.seed)
     start.caseId = request.caseId
     start.tags = request.tags
+    start.input = request.input
+    start.parent = request.parent
     let path = request.files.path(of: request.caseId ?? agent.name, runId: start.runId)
     let writer = try LogWriter(creating: path, options: request.logOptions)
     willRecord(path)

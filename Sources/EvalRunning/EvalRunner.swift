@@ -28,6 +28,11 @@ public struct EvalRunner: Sendable {
     public var observeLive: @Sendable (String, RunUpdate) -> Void = { _, _ in }
     /// Starts the programs that judge along; `nil` where none may be started.
     public var runProgram: ProgramRunner?
+    /// Whether models by which cases are judged are asked where no judgement of theirs is kept. Where
+    /// agents are run, they are.
+    public var asksJudges = false
+    /// Where judgements of models are kept, in place of what cases say.
+    public var judgementsFolder: String?
     /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
     /// out all that say so.
     public var today: String?
@@ -50,6 +55,7 @@ public struct EvalRunner: Sendable {
   private let makeBoundary: BoundaryMaker
   private let cancellation: Cancellation
   private let makeClock: @Sendable () -> any RunClock
+  private let judges: JudgingModels
 
   /// - Parameters:
   ///   - makeClock: the clock of a live run.
@@ -64,6 +70,9 @@ public struct EvalRunner: Sendable {
     self.cancellation = cancellation
     self.makeClock = makeClock
     self.makeBoundary = makeBoundary
+    judges = JudgingModels(
+      asks: options.isLive || options.asksJudges, cancellation: cancellation, makeClock: makeClock,
+      makeBoundary: makeBoundary)
     catalogue = try options.runsFolder.map {
       try RunCatalogue(folder: $0, known: options.knownRuns)
     }
@@ -179,6 +188,10 @@ public struct EvalRunner: Sendable {
         for: read, evalCase.expected,
         folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 },
         options.runProgram)
+      try await aids.judge(
+        read, evalCase.expected, with: judges,
+        keptIn: JudgementFiles(
+          folder: options.judgementsFolder ?? evalCase.judgements ?? JudgementFiles.defaultFolder))
     }
     var trial = TrialResult(
       runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
@@ -197,7 +210,9 @@ public struct EvalRunner: Sendable {
 
   /// The logs that show what became of a case; made now where the options or the case say so.
   private func logs(of evalCase: EvalCase) async throws -> [String] {
-    if !options.isLive {
+    // Models judge recordings too, also where agents are run.
+    let isJudgedAlone = evalCase.agent == nil && !evalCase.expected.judges.isEmpty
+    if !options.isLive || isJudgedAlone {
       if let recording = evalCase.recording { return [recording] }
       if let catalogue {
         let found = catalogue.logs(of: evalCase.caseId)

@@ -40,6 +40,27 @@ extension Judge.Aids {
   }
 }
 
+extension Judge.Aids {
+  /// Finds out what models say of a run by the rubrics of a case.
+  ///
+  /// - Throws: as ``JudgingModels/judged(_:_:of:in:)``.
+  mutating func judge(
+    _ run: RecordedRun, _ expectations: Expectations, with judges: JudgingModels,
+    keptIn files: JudgementFiles
+  ) async throws {
+    guard let chronicle = run.chronicle else { return }
+    for rule in expectations.judges where judged[rule] == nil {
+      guard case .question(let question) = rule.subject(in: run.trajectory, chronicle) else {
+        continue
+      }
+      judged[rule] = try await judges.judged(
+        rule, question,
+        of: JudgingModels.Judged(runId: run.trajectory.runId, seq: run.trajectory.lastSeq),
+        in: files)
+    }
+  }
+}
+
 extension ProgramAnswer {
   /// Reads what a program printed.
   fileprivate init?(_ value: JSONValue) {
@@ -127,6 +148,7 @@ private struct SubRuns {
       where seen.insert(path).inserted {
         guard var reader = try? LogReader(path: path), let first = try? reader.next(),
           let parent = first.data["parent"], parent["relation"] != "fork",
+          parent["relation"] != "judge",
           let runId = parent["runId"]?.stringValue
         else { continue }
         children[runId, default: []].append(path)

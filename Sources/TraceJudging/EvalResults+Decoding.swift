@@ -80,6 +80,11 @@ extension ExpectationOutcome {
       expectation: try reader.text("expectation"), outcome: outcome,
       events: try reader.numbers("events"), message: try reader.text("message"),
       expected: try reader.textIfThere("expected"), actual: try reader.textIfThere("actual"))
+    if reader.value["judgements"] != nil {
+      judgements = try reader.list("judgements").map { element throws(ResultsError) in
+        JudgementSource(log: try element.text("log"), seq: try element.number("seq"))
+      }
+    }
     guard let word = try reader.textIfThere("severity") else { return }
     guard let severity = Severity(rawValue: word) else {
       throw reader.error("severity", "no severity")

@@ -180,6 +180,10 @@ private struct ResultsText {
       raw(",\"expected\":")
       string(expected)
     }
+    if !outcome.judgements.isEmpty {
+      raw(",\"judgements\":")
+      value(.array(outcome.judgements.map(\.json)))
+    }
     raw(",\"message\":")
     string(outcome.message)
     raw(",\"outcome\":")

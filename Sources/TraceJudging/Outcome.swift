@@ -66,6 +66,8 @@ public struct ExpectationOutcome: Sendable, Hashable {
   public var actual: String?
   /// What it means if it is not met.
   public var severity = Severity.error
+  /// The judgements of models that it rests on.
+  public var judgements: [JudgementSource] = []
 
   /// Sorts the events and leaves out what stands twice; nothing is checked.
   public init(
@@ -89,6 +91,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
     ]
     object["expected"] = expected.map(JSONValue.string)
     object["actual"] = actual.map(JSONValue.string)
+    if !judgements.isEmpty { object["judgements"] = .array(judgements.map(\.json)) }
     if severity != .error { object["severity"] = .string(severity.rawValue) }
     return .object(object)
   }

@@ -14,7 +14,8 @@ struct FixtureTests {
     ).run()
     var made: [String] = []
     for kind in [
-      "runs", "policy-runs", "context-runs", "forks", "torn", "damaged", "changed", "diverged",
+      "runs", "policy-runs", "context-runs", "forks", "judgements", "torn", "damaged", "changed",
+      "diverged",
       "goldens",
     ] {
       // Logs that diverge are written by DivergedFixtureTests.

@@ -49,7 +49,7 @@ struct ReportTests {
         ["run"] + Self.cases + ["--jobs", jobs]
           + Self.formats.flatMap { ["--report", "\($0):\(folder.path)/new/\($0)"] }, status: 1)
       #expect(outcome.output.hasPrefix("FAIL   newsletters-without-deletions"))
-      #expect(outcome.output.hasSuffix("\n17 cases: 12 passed, 5 failed\n"))
+      #expect(outcome.output.hasSuffix("\n18 cases: 12 passed, 6 failed\n"))
       for format in Self.formats {
         let bytes = try folder.read("new/\(format)")
         #expect(!bytes.isEmpty && made[format] ?? bytes == bytes, "\(format)")
@@ -87,7 +87,7 @@ struct ReportTests {
       ["run", "failing-cases", "--report", "github"], in: Project.path("Fixtures"),
       environment: environment, status: 1)
     let commands = outcome.lines.filter { $0.hasPrefix("::") }
-    #expect(commands.count == 7 && commands[0].hasPrefix("::stop-commands::"))
+    #expect(commands.count == 8 && commands[0].hasPrefix("::stop-commands::"))
     #expect(outcome.lines.first == commands[0])
     #expect(
       commands[2].hasPrefix(
@@ -95,12 +95,12 @@ struct ReportTests {
           + "title=newsletters-without-deletions failed::toolsNotCalled[0] failed"))
     let summary = String(decoding: try folder.read("summary.md"), as: UTF8.self)
     #expect(summary.hasPrefix("before\n# agent-eval\n"))
-    #expect(summary.contains("**5 cases: 0 passed, 5 failed**"))
+    #expect(summary.contains("**6 cases: 0 passed, 6 failed**"))
     // What reads the results gets nothing else.
     let json = try await Binary.run(
       ["run", "failing-cases", "--report", "github", "--json"], in: Project.path("Fixtures"),
       environment: environment, status: 1)
-    #expect(try json.json()["summary"]?["fail"] == 5)
+    #expect(try json.json()["summary"]?["fail"] == 6)
     #expect(json.errors.contains("::error file="))
   }
 
@@ -159,8 +159,8 @@ struct ReportTests {
   func html() async throws {
     let page = try await Binary.run(["run"] + Self.cases + ["--report", "html"], status: 1).output
     #expect(page.count { $0 == "\n" } > 300)
-    #expect(page.matches(of: #/<details class="case fail" open>/#).count == 5)
-    #expect(page.matches(of: #/<details class="timeline" open>/#).count == 5)
+    #expect(page.matches(of: #/<details class="case fail" open>/#).count == 6)
+    #expect(page.matches(of: #/<details class="timeline" open>/#).count == 6)
     for mark in ["http:", "https:", "src=", "@import", "url(", "<link", "<iframe", "javascript:"] {
       #expect(!page.contains(mark), "\(mark)")
     }

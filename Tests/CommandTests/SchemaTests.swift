@@ -52,7 +52,7 @@ struct SchemaTests {
       ], in: folder.path, environment: ["CI": "true"], status: 1
     ).json()
     #expect(schema.validate(results) == [])
-    #expect(results["summary"]?["fail"]?.intValue == 5)
+    #expect(results["summary"]?["fail"]?.intValue == 6)
     #expect(results["summary"]?["error"]?.intValue == 1)
     #expect(results["summary"]?["inconclusive"]?.intValue == 1)
     #expect(results["skipped"]?.arrayValue?.count == 1)

@@ -141,11 +141,11 @@ struct UsageTests {
   @Test(
     "each verb says with its exit code how it went",
     arguments: [
-      Row("run", "Fixtures/failing-cases", status: 1, says: "5 failed"),
+      Row("run", "Fixtures/failing-cases", status: 1, says: "6 failed"),
       Row("run", "EvalCases/stops.yaml", status: 0, says: "12 passed"),
       Row("run", "nowhere", status: 2, says: "no such file"),
       Row("run", "Fixtures/tools", status: 2, says: "no cases in Fixtures/tools"),
-      Row("run", "EvalCases", "--filter", "nothing-like-it", status: 2, says: "none of 49"),
+      Row("run", "EvalCases", "--filter", "nothing-like-it", status: 2, says: "none of 51"),
       Row("run", "EvalCases", "--runs", "nowhere", status: 2, says: "nowhere"),
       Row(
         "check", "EvalCases", "Fixtures/agents", "Fixtures/policies", status: 0, says: "0 errors"),

@@ -179,7 +179,7 @@ struct GitHubActionTests {
     let failed = try await gitHub.run(["paths": Self.paths])
     #expect(failed.status == 1 && failed.outputs["outcome"] == "failed", "\(failed)")
     #expect(failed.output.contains("::error file=Fixtures/failing-cases/failing.yaml,line=4,"))
-    #expect(failed.summary.contains("**17 cases: 12 passed, 5 failed**"))
+    #expect(failed.summary.contains("**18 cases: 12 passed, 6 failed**"))
     #expect(failed.outputs["results"] == ".agent-eval/results/results.json")
     for name in ["results.json", "junit.xml", "results.html", "results.sarif"] {
       #expect(gitHub.shared.text("artifacts/agent-eval/results/\(name)")?.isEmpty == false)
@@ -362,7 +362,7 @@ struct GitLabTemplateTests {
   func oneJob() async throws {
     let workspace = try gitHub.makeWorkspace()
     let failed = try await run(".agent-eval-run", in: workspace, Self.paths)
-    #expect(failed.status == 1 && failed.output.contains("12 passed, 5 failed"), "\(failed)")
+    #expect(failed.status == 1 && failed.output.contains("12 passed, 6 failed"), "\(failed)")
     let reports = try #require(template[".agent-eval-run"]?["artifacts"]?["reports"]?.objectValue)
     #expect(Set(reports.keys) == ["junit", "codequality"])
     for report in reports {

@@ -36,6 +36,11 @@ public struct AgentDefinition: Sendable {
   public var redaction = RedactionSettings()
   /// What watches each run as it happens; `nil` where nobody does.
   public var runGuard: (any RunGuard)?
+  /// What its model is called for, step by step: for decisions, or, of a judge, for grades.
+  public var purpose = ModelPurpose.decide
+  /// Says what is wrong with a decision that could be read, in words that the model is told when it is
+  /// asked again; `nil` where every decision will do. No agent file says it.
+  public var decisionFault: (@Sendable (Decision) -> String?)?
   /// The folder that relative paths in the agent file start from.
   public var folder: String
 

@@ -50,7 +50,7 @@ extension AgentLoop {
     else { return .halt(haltWithoutReply()) }
     let decision = ModelReply(reply).decision(step: step, tryNumber: tryNumber) { call in
       registry.fault(in: call, disclosed: packet.toolsDisclosed)
-    }
+    }.refused(by: agent.decisionFault)
     let payload = DecisionPayload(decision, modelResult: progress.replySeq ?? recorder.lastSeq)
     try recorder.append(.decision(payload), step: step)
     return .decision(decision)
@@ -67,8 +67,8 @@ extension AgentLoop {
       if attempt > 0, haltBetweenTries() != nil { return nil }
       attempt += 1
       let request = ModelRequest(
-        step: step, tryNumber: tryNumber, attempt: attempt,
-        number: recorder.modelCalls(for: .decide) + 1, goal: packet.goal,
+        purpose: agent.purpose, step: step, tryNumber: tryNumber, attempt: attempt,
+        number: recorder.modelCalls(for: agent.purpose) + 1, goal: packet.goal,
         messages: packet.messages, tools: tools)
       if let reply = try await recordedReply(to: request, model: agent.model.name) { return reply }
     }
@@ -127,5 +127,14 @@ extension AgentLoop {
 
   private func haltWithoutReply() -> Halt {
     haltBetweenTries() ?? Halt(reason: .modelFailure, detail: StopDetail.error)
+  }
+}
+
+extension Decision {
+  /// The decision, or an invalid one where the agent takes no such decisions.
+  fileprivate func refused(by fault: (@Sendable (Decision) -> String?)?) -> Decision {
+    if case .invalid = self { return self }
+    guard let reason = fault?(self) else { return self }
+    return .invalid(reason: reason.prefix(utf8Bytes: ModelReply.reasonLimitBytes), calls: calls)
   }
 }

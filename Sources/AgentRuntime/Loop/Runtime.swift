@@ -55,6 +55,10 @@ public struct Runtime {
     public var trial: Int?
     /// Words to find the run by later.
     public var tags: [String] = []
+    /// What the run was started with, where that is something else than the goal.
+    public var input: JSONValue?
+    /// The run that this one came from; `nil` for one that stands by itself.
+    public var parent: ParentRun?
 
     /// Nothing is checked. Case, trial and tags can be set afterwards.
     public init(goal: JSONValue, runId: String, seed: Int? = nil) {
@@ -85,6 +89,7 @@ public struct Runtime {
       continuation: continuation)
     var start = start
     start.goal = redactor.redacted(start.goal, .goal)
+    start.input = start.input.map { redactor.redacted($0) }
     try await loop.run(from: agent.started(start))
     return loop.state
   }
@@ -142,7 +147,8 @@ extension AgentDefinition {
   /// What a run of the agent records of its start.
   public func started(_ start: Runtime.Start) -> RunStarted {
     var started = RunStarted(
-      agentName: name, goal: start.goal.admitted, input: start.goal.admitted, limits: limits,
+      agentName: name, goal: start.goal.admitted, input: (start.input ?? start.goal).admitted,
+      limits: limits,
       policyContext: policyContext, tools: tools.map(\.definition))
     started.agentVersion = version
     started.agentDigest = digest
@@ -153,6 +159,7 @@ extension AgentDefinition {
     started.caseId = start.caseId
     started.trial = start.trial
     started.tags = start.tags
+    started.parent = start.parent
     return started
   }
 }

@@ -277,7 +277,8 @@ extension StepProgress {
 
   private mutating func observe(_ result: ModelResult, _ seq: Int) {
     switch ModelPurpose(rawValue: result.purpose) {
-    case .decide?: break
+    // A judge's grades are its decisions.
+    case .decide?, .judge?: break
     case .human?: return observe(ofPerson: result, seq)
     default: return
     }

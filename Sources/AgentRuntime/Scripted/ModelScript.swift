@@ -74,6 +74,22 @@ public struct ModelScript: Sendable {
     self.summaries = summaries
   }
 
+  /// The script without its first tries.
+  public func dropping(tries count: Int) -> ModelScript {
+    var (left, rest) = (turns[...], count)
+    while rest > 0, var turn = left.first {
+      left = left.dropFirst()
+      guard turn.repeats > rest else {
+        rest -= max(1, turn.repeats)
+        continue
+      }
+      turn.repeats -= rest
+      left = [turn] + left
+      rest = 0
+    }
+    return ModelScript(turns: Array(left), summaries: summaries)
+  }
+
   /// The turn that serves a try, from 1; `nil` behind the end.
   static func turn(of turns: [Turn], forTry number: Int) -> Turn? {
     var rest = number

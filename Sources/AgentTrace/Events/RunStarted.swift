@@ -24,7 +24,7 @@ public struct ParentRun: Sendable, Hashable {
   public var runId: String
   /// The last event that both share, or the one that started this run.
   public var seq: Int
-  /// `fork`, `task` or `subagent`.
+  /// `fork`, `task`, `subagent` or `judge`.
   public var relation: String
   /// What a fork was made to have otherwise: `decision` or `result` with the number of the event that
   /// was put in its place, and `dropContext` with each `ref` that its packets leave out behind event

@@ -11,6 +11,7 @@ enum CaseFile {
     var recording: String?
     var agent: String?
     var human: ScriptedPerson?
+    var judgements: String?
     var tags: [String] = []
     var skip: CaseSkip?
     var include: [SetReference] = []
@@ -58,6 +59,9 @@ enum CaseFile {
       "agent", .path(to: .agent), \.agent,
       "The agent file that is run for this case; a path from this file's folder."),
     Field("human", HumanFile.shape, \.human, "A person written down, in place of the agent's own."),
+    Field(
+      "judgements", .path, \.judgements,
+      "The folder in which judgements of models are kept; a path from this file's folder."),
     Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
     Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
     Field("notes", .any, required: false, "Anything to remember; nothing is judged by it.") {
@@ -96,6 +100,11 @@ enum CaseFile {
     do throws(ExpectationErrors) {
       var expectations = try Expectations(parsing: value)
       expectations.startPrograms(in: reader.folder.path)
+      if !expectations.judges.isEmpty {
+        let before = reader.errorCount
+        JudgeFile.check(expected: value, reader)
+        guard reader.errorCount == before else { return nil }
+      }
       reader.known.add(expectations, for: value)
       return expectations
     } catch {

@@ -247,6 +247,7 @@ struct CaseBatch {
     if object["input"] == nil, let input = parts.defaults.input { draft.input = input }
     draft.agent = draft.agent ?? parts.defaults.agent
     draft.human = draft.human ?? parts.defaults.human
+    draft.judgements = draft.judgements ?? parts.defaults.judgements
     draft.skip = draft.skip ?? parts.defaults.skip
     draft.tags = parts.defaults.tags + draft.tags
     let expected = expectations(draft, reader)
@@ -255,11 +256,12 @@ struct CaseBatch {
       if let fault = follow?(reference) { reader.reportAt(reference.path, .error, fault) }
     }
     guard reader.errorCount == errorsBefore, let expected else { return }
-    cases.append(
-      EvalCase(
-        caseId: draft.caseId, input: draft.input, recording: draft.recording, agent: draft.agent,
-        human: draft.human, tags: draft.tags, skip: draft.skip, expected: expected, path: path,
-        position: position))
+    var evalCase = EvalCase(
+      caseId: draft.caseId, input: draft.input, recording: draft.recording, agent: draft.agent,
+      human: draft.human, tags: draft.tags, skip: draft.skip, expected: expected, path: path,
+      position: position)
+    evalCase.judgements = draft.judgements
+    cases.append(evalCase)
   }
 
   /// What a case expects by itself and by the sets that it includes; `nil` where that has mistakes.

@@ -13,6 +13,9 @@ public struct EvalCase: Sendable {
   public var agent: String?
   /// A person written down, in place of the agent file's own.
   public var human: ScriptedPerson?
+  /// The folder in which judgements of models are kept, seen from where this process works; `nil` for
+  /// the usual one.
+  public var judgements: String?
   /// Words to choose cases by.
   public var tags: [String]
   /// Why it is left out; `nil` for a case that is run.

@@ -10,6 +10,7 @@ struct SharedParts: Sendable {
     var input: String?
     var agent: String?
     var human: ScriptedPerson?
+    var judgements: String?
     var tags: [String] = []
     var skip: CaseSkip?
     var include: [SetReference] = []
@@ -31,6 +32,7 @@ struct SharedParts: Sendable {
     merged.defaults.input = defaults.input ?? outer.defaults.input
     merged.defaults.agent = defaults.agent ?? outer.defaults.agent
     merged.defaults.human = defaults.human ?? outer.defaults.human
+    merged.defaults.judgements = defaults.judgements ?? outer.defaults.judgements
     merged.defaults.skip = defaults.skip ?? outer.defaults.skip
     merged.defaults.tags =
       outer.defaults.tags
@@ -75,6 +77,9 @@ struct SharedParts: Sendable {
       Field("input", .text, \.input, "What the agent is asked to do."),
       Field("agent", .path(to: .agent), \.agent, "The agent file; a path from this file's folder."),
       Field("human", HumanFile.shape, \.human, "A person written down."),
+      Field(
+        "judgements", .path, \.judgements,
+        "The folder of judgements of models; a path from this file's folder."),
       Field("tags", .list(of: .name), \.tags, "Words to pick cases by; they add up."),
       Field(
         "skip", CaseFile.skip, \.skip, "Why the cases are left out: a text, or reason and until."),

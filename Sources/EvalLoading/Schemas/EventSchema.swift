@@ -149,7 +149,7 @@ enum EventSchema {
           [
             Key("runId!", string, "The other run."),
             Key("seq!", ref("count"), "The last event that both share."),
-            Key("relation!", string, "fork, task or subagent."),
+            Key("relation!", string, "fork, task, subagent or judge."),
             Key(
               "edit", mapping,
               "Forks: decision or result with the number of the event put in its place; dropContext."

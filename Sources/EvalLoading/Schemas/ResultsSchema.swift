@@ -276,6 +276,20 @@ enum ResultsSchema {
       "message": ["type": "string", "description": "One sentence for a person."],
       "expected": ["type": "string", "description": "What was asked."],
       "actual": ["type": "string", "description": "What was there instead."],
+      "judgements": [
+        "type": "array", "minItems": 1,
+        "items": [
+          "type": "object", "required": ["log", "seq"],
+          "properties": [
+            "log": ["type": "string", "description": "The path of the judgement's log."],
+            "seq": [
+              "type": "integer", "minimum": 0,
+              "description": "The number of the event there that holds what the model said.",
+            ],
+          ],
+        ],
+        "description": "The judgements of models that it rests on.",
+      ],
       "severity": [
         "enum": ["error", "warning"],
         "description": "warning where the case does not fail by it; else left out.",

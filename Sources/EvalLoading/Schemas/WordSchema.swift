@@ -69,6 +69,7 @@ enum WordSchema {
         ]
       ),
       ("memory", memory), ("exec", list("Programs that judge along.", ref("program"))),
+      ("judge", judge),
       (
         "severity",
         [
@@ -90,7 +91,8 @@ enum WordSchema {
       "moment": .object(moment), "moments": oneOrMore("moment"),
       "timeRule": .object(timeRule), "runLimits": .object(limits(Budget.Measure.allCases)),
       "toolLimits": .object(limits([.calls, .seconds, .retries, .errors])),
-      "contextRule": .object(contextRule), "omitted": oneOrMore("omittedItem"),
+      "contextRule": .object(contextRule), "judgeRule": .object(judgeRule),
+      "omitted": oneOrMore("omittedItem"),
       "omittedItem": [
         "anyOf": [
           glob,
@@ -416,6 +418,67 @@ enum WordSchema {
     schema["description"] = "Which notes are read and written."
     schema["minProperties"] = 1
     return .object(schema)
+  }
+
+  private static var judge: JSONValue {
+    [
+      "description": "What models say of the run by a rubric.",
+      "anyOf": [
+        ref("judgeRule"),
+        ["type": "array", "minItems": 1, "maxItems": limit, "items": ref("judgeRule")],
+      ],
+    ]
+  }
+
+  private static var judgeRule: JSONObject {
+    let text: JSONValue = ["type": "string", "minLength": 1, "pattern": "\\S"]
+    var schema = record([
+      (
+        "rubric",
+        [
+          "description": "What must hold: a statement, or statements by name.",
+          "anyOf": [
+            text,
+            [
+              "type": "object", "minProperties": 1,
+              "maxProperties": JSONValue(JudgeRule.statementLimit),
+              "propertyNames": ["pattern": "^[A-Za-z0-9_-]{1,64}$"], "additionalProperties": text,
+            ],
+          ],
+        ]
+      ),
+      ("model", JudgeFile.schema),
+      (
+        "shown",
+        [
+          "description": "What of the run the model is shown; answer without it.",
+          "type": "string", "enum": JSONValue(JudgeRule.Shown.allCases.map(\.rawValue)),
+        ]
+      ),
+      (
+        "instructions",
+        [
+          "description": "What else the model is told.", "type": "string", "minLength": 1,
+          "pattern": "\\S",
+        ]
+      ),
+      (
+        "votes",
+        [
+          "description": "How often it is asked; once without it.", "type": "integer",
+          "minimum": 1, "maximum": JSONValue(JudgeRule.voteLimit),
+        ]
+      ),
+      (
+        "threshold",
+        [
+          "description": "The share of votes that a statement needs; without it more than half.",
+          "type": "number", "exclusiveMinimum": 0, "maximum": 1,
+        ]
+      ),
+    ])
+    schema["required"] = ["rubric", "model"]
+    return schema
   }
 
   private static var contextRule: JSONObject {

@@ -47,6 +47,7 @@ public enum Conformance {
     book.addBudgets()
     book.addAnswers()
     book.addContexts()
+    book.addJudged()
     book.addPeers()
     await book.addPeersOfLogs()
     return book.checks
@@ -63,13 +64,14 @@ struct ConformanceBook {
 
   /// Adds a case that is judged by expectations.
   mutating func add(
-    _ title: String, _ expected: JSONValue, on run: ConformanceRun, is wanted: Outcome
+    _ title: String, _ expected: JSONValue, on run: ConformanceRun, graded votes: [Outcome] = [],
+    is wanted: Outcome
   ) {
     var check = Conformance.Check(
       rule: rule, title: title, peer: peer, expected: expected, wanted: wanted.rawValue,
       actual: "", messages: [])
     do {
-      let judgement = run.judge(try Expectations(parsing: expected))
+      let judgement = run.judge(try Expectations(parsing: expected), graded: votes)
       check.actual = Self.sum(judgement.outcomes).rawValue
       check.messages = judgement.outcomes.map { "\($0.expectation): \($0.message)" }
     } catch {

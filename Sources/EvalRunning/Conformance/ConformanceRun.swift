@@ -195,13 +195,26 @@ struct ConformanceRun: Sendable {
   mutating func tear() { isTorn = true }
 
   /// Judges the run.
-  func judge(_ expectations: Expectations) -> Judgement {
+  ///
+  /// - Parameter votes: what a model says of every statement, vote by vote; none is asked where it is
+  ///   empty.
+  func judge(_ expectations: Expectations, graded votes: [Outcome] = []) -> Judgement {
     var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
     for event in events {
       trajectory.apply(event)
       chronicle.apply(event)
     }
     if isTorn { trajectory.markTorn() }
-    return Judge.judge(trajectory, chronicle, against: expectations)
+    var aids = Judge.Aids()
+    for rule in votes.isEmpty ? [] : expectations.judges {
+      aids.judged[rule] = .votes(
+        votes.map { outcome in
+          JudgeVote(
+            reply: JudgeReply(
+              grades: rule.statements.map { _ in .init(outcome: outcome, reason: "So it is.") }),
+            source: JudgementSource(log: "judgement.jsonl.gz", seq: 3))
+        })
+    }
+    return Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
   }
 }

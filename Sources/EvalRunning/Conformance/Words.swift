@@ -553,6 +553,41 @@ extension ConformanceBook {
       }, is: .unverifiable)
   }
 
+  // MARK: Models that judge
+
+  mutating func addJudged() {
+    rule = "judge"
+    func asked(_ more: JSONObject = [:]) -> JSONValue {
+      var rubric: JSONObject = ["model": "grader.yaml", "rubric": "The answer is polite."]
+      for member in more { rubric[member.key] = member.value }
+      return ["judge": .object(rubric)]
+    }
+    let run = Run("a")
+    add("no judgement is kept", asked(), on: run, is: .unverifiable)
+    for (title, votes, more, wanted) in [
+      ("the statement holds", [.pass], [:], .pass),
+      ("it does not", [.fail], [:], .fail),
+      ("the model cannot tell", [.unverifiable], [:], .unverifiable),
+      ("two of three votes", [.pass, .fail, .pass], ["votes": 3], .pass),
+      ("half of the votes", [.pass, .fail], ["votes": 2], .fail),
+      ("two of three are too few", [.pass, .fail, .pass], ["votes": 3, "threshold": 0.9], .fail),
+      (
+        "an open vote could still carry it", [.pass, .unverifiable, .pass],
+        ["votes": 3, "threshold": 0.9], .unverifiable
+      ),
+    ] as [(String, [Outcome], JSONObject, Outcome)] {
+      add(title, asked(more), on: run, graded: votes, is: wanted)
+    }
+    add(
+      "no answer to judge", asked(), on: Run { $0.stop(.blocked) }, graded: [.pass], is: .fail)
+    add(
+      "a torn log", asked(),
+      on: Run { run in
+        run.decide(Call("a"))
+        run.tear()
+      }, graded: [.pass], is: .unverifiable)
+  }
+
   mutating func addContexts() {
     rule = "context"
     let run = Run { run in

@@ -73,9 +73,14 @@ public struct ReexecutionSuite: Sendable {
   private func agent(for log: String, _ item: inout Item) throws -> AgentDefinition {
     var agent: AgentDefinition
     switch agents {
-    case .given(let given): agent = given
+    case .given(let given):
+      agent =
+        try JudgeAgent.definition(of: RecordedSteps(path: log).started, model: given.model)
+        ?? given
     case .found(let search):
       let started = try RecordedSteps(path: log).started
+      // A judgement says itself all that it was made by.
+      if let judge = JudgeAgent.definition(of: started) { return judge }
       do {
         item.agentPath = try search.path(ofAgent: started.agentName, digest: started.agentDigest)
       } catch {

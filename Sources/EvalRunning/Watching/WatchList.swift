@@ -45,6 +45,8 @@ public struct WatchList: Sendable {
       for program in evalCase.expected.programs {
         add(command: program.command, in: program.folder ?? ".")
       }
+      for path in evalCase.expected.judges.compactMap(JudgeLoader.path(of:))
+      where agents.insert(Array(path.utf8)).inserted { add(agent: path) }
       if let agent = evalCase.agent, agents.insert(Array(agent.utf8)).inserted { add(agent: agent) }
     }
   }

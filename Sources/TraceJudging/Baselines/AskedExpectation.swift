@@ -90,6 +90,7 @@ extension Expectations {
           }
         }
       }
+    case ("judge", _): return judged(value)
     case ("state", .object(let object)):
       return object.map { ("state \($0.key)", $0.value) }
     default: return [(key, value)]
@@ -101,6 +102,22 @@ extension Expectations {
     "toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed", "eachCall", "time",
     "context",
   ]
+
+  /// What a model is asked, statement by statement, each with what else the rubric says.
+  private static func judged(_ value: JSONValue) -> [(name: String, value: JSONValue)] {
+    (value.arrayValue ?? [value]).flatMap { rule -> [(name: String, value: JSONValue)] in
+      guard var shared = rule.objectValue, let rubric = shared["rubric"] else {
+        return [("judge", rule)]
+      }
+      shared["rubric"] = nil
+      let statements = rubric.objectValue ?? [JudgeRule.onlyName: rubric]
+      return statements.map { statement in
+        var own = shared
+        own["statement"] = statement.value
+        return ("judge.\(statement.key)", .object(own))
+      }
+    }
+  }
 
   private static func listed(
     _ name: String, _ elements: [JSONValue]

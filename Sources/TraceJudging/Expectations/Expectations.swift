@@ -46,7 +46,8 @@ public struct Expectations: Sendable, Hashable {
     "stopReason", "toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed", "order",
     "maxSteps", "maxToolCalls", "answer", "extra", "eachCall", "time", "budget",
     "noRepeatedSideEffect", "noLoops", "maxInvalidDecisions", "maxRetries", "answerJson",
-    "evidence", "state", "policy", "noApprovalBypass", "context", "memory", "exec", "severity",
+    "evidence", "state", "policy", "noApprovalBypass", "context", "memory", "exec", "judge",
+    "severity",
   ]
 
   /// Expectations that are told apart from the case's own.
@@ -115,6 +116,13 @@ public struct Expectations: Sendable, Hashable {
     } + parts.flatMap(\.expectations.programs)
   }
 
+  /// Every rubric by which a model judges.
+  public var judges: [JudgeRule] {
+    words.flatMap { word -> [JudgeRule] in
+      if case .judge(let rules) = word { rules } else { [] }
+    } + parts.flatMap(\.expectations.judges)
+  }
+
   /// Whether a budget counts what sub-runs used.
   public var includesSubRuns: Bool {
     words.contains { word in
@@ -141,14 +149,22 @@ extension Expectations {
     }
   }
 
-  /// Lets programs start in a folder, where nothing else was said.
+  /// Lets programs start in a folder, and paths of judges start from it, where nothing else was said.
   public mutating func startPrograms(in folder: String) {
     for index in words.indices {
-      guard case .exec(var programs) = words[index] else { continue }
-      for place in programs.indices where programs[place].folder == nil {
-        programs[place].folder = folder
+      switch words[index] {
+      case .exec(var programs):
+        for place in programs.indices where programs[place].folder == nil {
+          programs[place].folder = folder
+        }
+        words[index] = .exec(programs)
+      case .judge(var rules):
+        for place in rules.indices where rules[place].folder == nil {
+          rules[place].folder = folder
+        }
+        words[index] = .judge(rules)
+      default: continue
       }
-      words[index] = .exec(programs)
     }
     for index in parts.indices { parts[index].expectations.startPrograms(in: folder) }
   }

@@ -153,7 +153,7 @@ extension Word {
       {
         refuse([name], "a later context may be as asked")
       }
-    case .noExtraCalls, .answerJSON, .evidence, .state, .exec: refuse([name], end)
+    case .noExtraCalls, .answerJSON, .evidence, .state, .exec, .judge: refuse([name], end)
     }
   }
 }

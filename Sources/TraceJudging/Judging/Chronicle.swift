@@ -55,6 +55,9 @@ public struct Chronicle: Sendable {
   private(set) var approvals: [ApprovalFact] = []
   private(set) var replies: [Said] = []
   private(set) var answers: [Said] = []
+  private(set) var questions: [Said] = []
+  /// What the agent was asked to do, whatever is left of it.
+  private(set) var goal: JSONValue?
   private(set) var stops: [StopFact] = []
   private(set) var invalidDecisions: [(seq: Int, step: Int)] = []
   private(set) var notes: [Note] = []
@@ -96,7 +99,10 @@ public struct Chronicle: Sendable {
     }
     elapsedMicroseconds = max(elapsedMicroseconds, event.t)
     switch event.type {
-    case .runStarted, .toolsListed: apply(tools: event.data["tools"]?.arrayValue ?? [])
+    case .runStarted:
+      goal = event.data["goal"]
+      apply(tools: event.data["tools"]?.arrayValue ?? [])
+    case .toolsListed: apply(tools: event.data["tools"]?.arrayValue ?? [])
     case .decision: apply(decision: event)
     case .policyDecision:
       verdicts.append(
@@ -153,6 +159,11 @@ public struct Chronicle: Sendable {
       let known = Set(state.observations.recent.map(\.id))
       unobserved = (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue)
         .filter { !known.contains($0) }
+    case "ask_human":
+      questions.append(
+        Said(
+          seq: event.seq, step: event.step, value: data["question"],
+          by: data["caller"]?.stringValue ?? "agent"))
     case "invalid": invalidDecisions.append((event.seq, event.step))
     default: break
     }

@@ -14,6 +14,9 @@ public enum Judge {
     /// What a program says of the run; `nil` where programs may not be started.
     public var programs: [ProgramCheck: ProgramAnswer]
 
+    /// What models say of the run, by the rubrics that were looked up.
+    public var judged: [JudgeRule: JudgedRubric] = [:]
+
     /// Nothing is known but the run.
     public init(subRuns: [RunTotals]? = nil, programs: [ProgramCheck: ProgramAnswer] = [:]) {
       self.subRuns = subRuns

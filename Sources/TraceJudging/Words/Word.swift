@@ -67,6 +67,8 @@ public enum Word: Sendable, Hashable {
   case memory([MemoryRule])
   /// What programs say of the run.
   case exec([ProgramCheck])
+  /// What models say of the run.
+  case judge([JudgeRule])
 
   /// What judging it looks at.
   var facts: Facts {
@@ -77,7 +79,7 @@ public enum Word: Sendable, Hashable {
     case .time, .noRepeatedSideEffect, .noLoops, .maxInvalidDecisions, .maxRetries, .answerJSON,
       .policy, .noApprovalBypass:
       .timeline
-    case .exec: .timeline
+    case .exec, .judge: .timeline
     case .budget: [.timeline, .usage]
     case .evidence(let rule): rule.mustBeObserved ? .state : .timeline
     case .state: .state
@@ -128,6 +130,7 @@ extension ExpectationReader {
       return .noApprovalBypass
     case "context": return context(value, at: pointer).map(Word.context)
     case "memory": return memory(value, at: pointer).map(Word.memory)
+    case "judge": return judgeRules(value, at: pointer).map(Word.judge)
     default: return list(value, at: pointer, { $0.program($1, at: $2) }).map(Word.exec)
     }
   }

@@ -70,6 +70,7 @@ public final class ReplayingBoundary: Boundary {
     start.caseId = steps.started.caseId
     start.trial = steps.started.trial
     start.tags = steps.started.tags
+    if let input = steps.started.input, input != steps.started.goal { start.input = input }
     return start
   }
 

@@ -155,12 +155,16 @@ struct HTMLReport {
       guard let text else { continue }
       pair += "<div class=\"\(label)\"><b>\(label)</b><pre>\(HTML.text(text))</pre></div>\n"
     }
+    let judgements = outcome.judgements.prefix(25).map {
+      "<p class=\"events\">judged by event \($0.seq) of <code>\(HTML.line($0.log))</code></p>\n"
+    }
     return """
       <div class="check \(outcome.outcome == .fail ? "fail" : "open")">
       <p><code>\(HTML.line(outcome.expectation))</code> <b class="word">\(word)</b></p>
       <p>\(HTML.line(outcome.message))</p>
       \(pair.isEmpty ? "" : "<div class=\"pair\">\n\(pair)</div>\n")\
       \(events.isEmpty ? "" : "<p class=\"events\">events \(events.joined(separator: " "))</p>\n")\
+      \(judgements.joined())\
       </div>
 
       """

@@ -236,6 +236,9 @@ public struct ResultsReport {
       let rest = outcome.events.count > 20 ? " …" : ""
       lines.append(painter.paint("  events    \(shown)\(rest)", .faint))
     }
+    lines += labelled(
+      "judged by",
+      outcome.judgements.prefix(25).map { "event \($0.seq) of \(ShellWord.quote($0.log))" })
     return lines
   }
 

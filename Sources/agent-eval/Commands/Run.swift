@@ -99,9 +99,24 @@ struct JudgingOptions: ParsableArguments {
   @Flag(help: "Start the programs by which cases are judged (exec).")
   var exec = false
 
+  @Flag(
+    help: """
+      Ask the models by which cases are judged where no judgement of theirs is kept, and keep it; \
+      --live does too.
+      """)
+  var judge = false
+
+  @Option(
+    help: ArgumentHelp(
+      "Where judgements of models are kept, in place of what cases say.", valueName: "dir"))
+  var judgements: String?
+
   /// What is asked for, of these case files and folders.
   func request(of paths: [String]) -> RunRequest {
-    RunRequest(
+    var request = RunRequest(
       paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out, exec: exec)
+    request.judge = judge
+    request.judgements = judgements
+    return request
   }
 }

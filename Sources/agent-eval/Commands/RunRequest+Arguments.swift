@@ -31,6 +31,7 @@ extension RunRequest {
     case "--live": live = true
     case "--no-summary": noSummary = true
     case "--exec": exec = true
+    case "--judge": judge = true
     case "--json": output.json = true
     case "--by-case-id": byCaseId = true
     case "--watch": watch = true
@@ -47,6 +48,7 @@ extension RunRequest {
       guard let number = Int(value) else { return false }
       jobs = number
     case "--filter": filter = value
+    case "--judgements": judgements = value
     case "--out": out = value
     case "--report": output.report = [value]
     case "--shard": shard = value

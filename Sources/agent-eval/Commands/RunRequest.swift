@@ -20,6 +20,8 @@ struct RunRequest: Hashable {
   var out: String?
   var noSummary = false
   var exec = false
+  var judge = false
+  var judgements: String?
   var shard: String?
   var filesFrom: String?
   var byCaseId = false
@@ -133,6 +135,8 @@ struct RunRequest: Hashable {
     options.today = Screen.today
     if live { options.observeLive = { LiveView.show($1, of: $0) } }
     options.outlinesRuns = baselines.against != nil
+    options.asksJudges = judge
+    options.judgementsFolder = judgements
     if exec {
       options.runProgram = { program, input in
         await CommandTool(
@@ -176,10 +180,12 @@ struct RunRequest: Hashable {
 
   /// What shards that belong together have in common beside their cases.
   private var conditions: JSONObject {
-    [
+    var conditions: JSONObject = [
       "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
       "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
+    conditions["judgements"] = judgements.map(JSONValue.string)
+    return conditions
   }
 
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }

@@ -30,7 +30,7 @@ extension WordJudge {
     }
     let value: JSONValue
     do {
-      value = try JSONValue(parsing: Self.unfenced(text), options: .init(depthLimit: 128))
+      value = try JSONValue(parsing: FencedText.unfenced(text), options: .init(depthLimit: 128))
     } catch {
       return outcome(.fail, "The answer is no JSON: \(error)")
     }
@@ -43,19 +43,6 @@ extension WordJudge {
     case .unverifiable(let why):
       return outcome(.unverifiable, "The answer cannot be verified: \(why).")
     }
-  }
-
-  /// The text within a fence of backticks, where there is one around it all.
-  private static func unfenced(_ text: String) -> String {
-    func isBlank(_ byte: UInt8) -> Bool { byte == 0x20 || (0x09...0x0d).contains(byte) }
-    var bytes = Array(text.utf8)[...]
-    bytes = bytes.drop(while: isBlank)
-    while let last = bytes.last, isBlank(last) { bytes.removeLast() }
-    let fence = Array("```".utf8)
-    guard bytes.count >= 6, bytes.starts(with: fence), bytes.suffix(3).elementsEqual(fence),
-      let line = bytes.firstIndex(of: UInt8(ascii: "\n")), line < bytes.endIndex - 3
-    else { return String(decoding: bytes, as: UTF8.self) }
-    return String(decoding: bytes[(line + 1)..<(bytes.endIndex - 3)], as: UTF8.self)
   }
 
   /// What the answer cites, and whether it was seen.

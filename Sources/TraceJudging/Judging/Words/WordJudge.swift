@@ -81,6 +81,7 @@ struct WordJudge {
     case .memory(let rules): return rules.map(memory)
     case .exec(let programs):
       return programs.enumerated().map { program($1, "exec[\($0)]") }
+    case .judge(let rules): return rules.flatMap(judged)
     }
   }
 
@@ -242,6 +243,7 @@ extension Word {
     case .context: "context"
     case .memory: "memory"
     case .exec: "exec"
+    case .judge: "judge"
     }
   }
 }

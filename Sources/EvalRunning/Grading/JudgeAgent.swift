@@ -1,0 +1,81 @@
+public import AgentRuntime
+public import AgentTrace
+import TraceJudging
+
+/// The agent that a judging model is: it has one thing to say, and no tools.
+///
+/// A judgement is a run like any other, recorded, verified and made again like one. What makes it a
+/// judgement is that its parent is the judged run (``relation``), and that its model is called for
+/// `judge`.
+public enum JudgeAgent {
+  /// What logs and reports call it.
+  public static let name = "judge"
+  /// How a judgement stands to the run that is judged.
+  public static let relation = "judge"
+
+  /// - Parameters:
+  ///   - model: which model judges.
+  ///   - names: the statements that it is asked about.
+  static func definition(_ model: ModelDefinition, names: [String]) -> AgentDefinition {
+    // A grade is one decision; further tries belong to its step.
+    var agent = AgentDefinition(
+      name: name, version: JudgeQuestion.version, systemPrompt: JudgeQuestion.systemPrompt,
+      model: model, limits: Limits(maxSteps: 1),
+      // What is shown has a limit of its own, and nothing of it may be left out.
+      context: ContextSettings(tokenBudget: 1 << 40))
+    agent.purpose = .judge
+    agent.decisionFault = { decision in
+      guard case .answer(let text, _) = decision else {
+        return "the reply is no JSON object with the keys \(names.joined(separator: ", "))"
+      }
+      do {
+        _ = try JudgeReply(parsing: text, names: names)
+        return nil
+      } catch {
+        return "\(error)"
+      }
+    }
+    return agent
+  }
+
+  /// The judge of a recorded judgement, for making it again; `nil` where the run is none.
+  ///
+  /// - Parameter model: which model judges now; the recorded one where it is left out.
+  public static func definition(
+    of started: RunStarted, model: ModelDefinition? = nil
+  ) -> AgentDefinition? {
+    guard started.parent?.relation.hasSameUTF8(as: relation) == true else { return nil }
+    let recorded = ModelDefinition(
+      provider: started.modelProvider ?? "", name: started.modelName ?? "",
+      implementation: .scripted(ModelScript(turns: [])))
+    return definition(model ?? recorded, names: JudgementInput(started.input)?.names ?? [])
+  }
+}
+
+/// What a judgement is started with, beside the text that its model is given.
+struct JudgementInput {
+  /// See `JudgeQuestion.digest`.
+  var asked: String
+  /// The statements, in the order in which they are asked.
+  var names: [String]
+  /// Which of several judgements of the same it is, from 1.
+  var vote: Int
+
+  init(asked: String, names: [String], vote: Int) {
+    self.asked = asked
+    self.names = names
+    self.vote = vote
+  }
+
+  /// Reads the wire form; `nil` where the value is none.
+  init?(_ value: JSONValue?) {
+    guard let asked = value?["asked"]?.stringValue, let vote = value?["vote"]?.intValue,
+      let names = value?["statements"]?.arrayValue?.compactMap(\.stringValue)
+    else { return nil }
+    self.init(asked: asked, names: names, vote: vote)
+  }
+
+  var json: JSONValue {
+    ["asked": .string(asked), "statements": JSONValue(names), "vote": JSONValue(vote)]
+  }
+}
