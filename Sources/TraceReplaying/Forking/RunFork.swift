@@ -91,9 +91,14 @@ extension RunFork {
       recalling: request.parent, of: fork.agent, request.secrets, values: .needed)
     fork.withhold(by: redactor)
     let writer = try LogWriter(creating: request.log, options: request.logOptions)
-    let past = try fork.copy(into: writer, observeShared: observeShared, observe: observe)
+    var past = try fork.copy(into: writer, observeShared: observeShared, observe: observe)
     let clock = request.clock(
       RecordedTime.clamped(past.state.elapsedMicroseconds) + ForkInProgress.tick)
+    if let resumed = fork.resumed(past, at: clock) {
+      try writer.append(resumed, isEffectAhead: false)
+      try past.take(resumed)
+      observe(resumed)
+    }
     let boundary = ForkBoundary(
       steps, after: past, live: request.live?(fork.agent, clock), clock: clock,
       cancellation: request.cancellation, person: fork.agent.human?.model,
@@ -127,6 +132,8 @@ private struct ForkInProgress {
 
   let request: RunFork.Request
   private(set) var plan: ForkPlan
+  /// Whether what both share ends where the parent stood still, behind what people said meanwhile.
+  private(set) var isPaused = false
   let parentId: String
   private(set) var agent: AgentDefinition
   private(set) var parent: ParentRun
@@ -185,7 +192,7 @@ private struct ForkInProgress {
   ///
   /// The fork's events are those that it would have made itself: they carry its run id, and a pause on
   /// the way names the digest of its own state.
-  func copy(
+  mutating func copy(
     into writer: LogWriter, observeShared: (Event) -> Void, observe: (Event) -> Void
   ) throws -> RunPast {
     var past = RunPast(for: agent)
@@ -198,6 +205,7 @@ private struct ForkInProgress {
       }
       try writer.append(event, isEffectAhead: false)
       observe(event)
+      if event.type == .stop || event.type == .runResumed { isPaused = event.type == .stop }
     }
     var reader = try LogReader(path: request.parent)
     while past.nextSeq <= plan.shared, let event = try reader.next() {
@@ -248,6 +256,17 @@ private struct ForkInProgress {
   }
 
   // MARK: Going on
+
+  /// What says that the fork goes on where the parent had paused and people had spoken since; `nil` where
+  /// it had not.
+  func resumed(_ past: RunPast, at clock: any RunClock) -> Event? {
+    guard isPaused, let stop = past.state.stop else { return nil }
+    let cause = [stop.reason, stop.detail].compactMap { $0 }.joined(separator: ", ")
+    let moment = clock.moment()
+    return Event(
+      seq: past.nextSeq, step: past.progress.step, type: .runResumed, runId: request.runId,
+      time: moment.time, t: moment.t, data: RunResumed(why: "forked after \(cause)").encoded)
+  }
 
   /// What is open at the fork, and what the parent did later.
   func continuation(after past: RunPast, on boundary: ForkBoundary) -> Continuation {
