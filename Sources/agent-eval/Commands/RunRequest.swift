@@ -66,6 +66,7 @@ struct RunRequest: Hashable {
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
     let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
+    if live { try LiveBuild.require(for: agents(of: loaded)) }
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }

@@ -1,0 +1,502 @@
+import AgentTrace
+
+/// Makes the mutants of one recorded run, in the order of its events.
+struct MutantMaker {
+  /// Changed arguments of one call, at most.
+  private static let argumentLimit = 32
+
+  private struct Call {
+    var id: String
+    var name: String
+    var input: JSONValue
+    /// The decision's place, and the call's in it.
+    var decision: Int
+    var index: Int
+    /// Verdicts, approvals, starts, notes and the result.
+    var events: [Int] = []
+    var status: CallStatus?
+    var isExecuted = false
+  }
+
+  private let events: [Event]
+  private let forbidden: [String]
+  private var calls: [Call] = []
+  private var decisions: [Int] = []
+
+  /// - Parameter forbidden: tools that the case says are not to be called, where it names them whole.
+  init(_ events: [Event], forbidden: [String]) {
+    self.events = events
+    self.forbidden = forbidden
+    gather()
+  }
+
+  private mutating func gather() {
+    var places: [String: Int] = [:]
+    for (index, event) in events.enumerated() {
+      if event.type == .decision {
+        decisions.append(index)
+        let found = (try? DecisionPayload(decoding: event.data))?.decision
+        guard case .tool(let proposed)? = found else { continue }
+        for (place, call) in proposed.enumerated() {
+          places[call.callId] = calls.count
+          calls.append(
+            Call(
+              id: call.callId, name: call.name, input: call.input, decision: index, index: place))
+        }
+      } else if let callId = event.data["callId"]?.stringValue, let place = places[callId] {
+        calls[place].events.append(index)
+        if event.type == .toolStarted { calls[place].isExecuted = true }
+        if event.type == .toolResult {
+          calls[place].status = event.data["status"]?.stringValue.flatMap(
+            CallStatus.init(rawValue:))
+          if [.ok, .error].contains(calls[place].status) { calls[place].isExecuted = true }
+        }
+      }
+    }
+  }
+
+  /// All of them, each kind in the order of the events.
+  func mutants() -> [Mutant] {
+    calls.flatMap(changes(of:)) + swaps() + insertions() + endings() + costs()
+  }
+
+  // MARK: One call
+
+  private func changes(of call: Call) -> [Mutant] {
+    var mutants: [Mutant] = []
+    if call.isExecuted {
+      mutants.append(dropped(call))
+      mutants += [repeated(call)].compactMap { $0 }
+      mutants += otherArguments(of: call)
+    }
+    if call.status == .ok { mutants += [failed(call)].compactMap { $0 } }
+    mutants += otherVerdicts(of: call)
+    mutants += [withoutApproval(call)].compactMap { $0 }
+    return mutants
+  }
+
+  private func executed(_ name: String) -> Int {
+    calls.count { $0.isExecuted && $0.name.hasSameUTF8(as: name) }
+  }
+
+  private func entry(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
+    var entry: JSONObject = ["tool": .string(Self.literal(call.name))]
+    for member in more { entry[member.key] = member.value }
+    return .object(entry)
+  }
+
+  private func called(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
+    ["toolsCalled": [entry(call, more)]]
+  }
+
+  /// A name as a glob that matches nothing else.
+  private static func literal(_ name: String) -> String {
+    var text = ""
+    for character in name {
+      if "*?[]{}\\,".contains(character) { text.append("\\") }
+      text.append(character)
+    }
+    return text
+  }
+
+  private func exactly(_ input: JSONValue) -> JSONValue { ["$exact": input] }
+
+  private func like(_ call: Call) -> Int {
+    calls.count {
+      $0.isExecuted && $0.name.hasSameUTF8(as: call.name) && $0.input == call.input
+    }
+  }
+
+  private func dropped(_ call: Call) -> Mutant {
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .dropCall, seq: events[call.decision].seq, words: "\(call.name) is not called"),
+      remedies: [
+        called(call), called(call, ["times": JSONValue(executed(call.name))]),
+        called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+      ])
+    mutant.removed = Set(call.events)
+    let others = calls.filter { $0.decision == call.decision && $0.index != call.index }
+    if others.isEmpty {
+      // Its whole step was for this call.
+      mutant.removed.insert(call.decision)
+      for index in events.indices
+      where events[index].step == events[call.decision].step
+        && [.contextBuilt, .modelResult].contains(events[index].type) && index < call.decision
+      {
+        mutant.removed.insert(index)
+      }
+    } else if var list = events[call.decision].data["calls"]?.arrayValue,
+      list.indices.contains(call.index)
+    {
+      list.remove(at: call.index)
+      mutant.replaced[call.decision] = decision(call.decision, with: list)
+    }
+    return mutant
+  }
+
+  private func decision(_ index: Int, with calls: [JSONValue]) -> Event {
+    var event = events[index]
+    event.data["calls"] = .array(calls)
+    return event
+  }
+
+  /// The events of a call once more, behind its result, under an id of its own.
+  private func repeated(_ call: Call) -> Mutant? {
+    guard let last = call.events.last, last + 1 < events.count else { return nil }
+    var again = decision(call.decision, with: [.object(twin(of: call))])
+    again.step = events[last].step
+    let copies = call.events.map { index in
+      var event = events[index]
+      event.data["callId"] = .string(call.id + "+")
+      return event
+    }
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .repeatCall, seq: events[call.decision].seq, words: "\(call.name) is called twice"),
+      remedies: [
+        called(call, ["times": JSONValue(executed(call.name))]),
+        called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+        ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+      ])
+    mutant.inserted[last + 1] = [again] + copies
+    return mutant
+  }
+
+  private func twin(of call: Call) -> JSONObject {
+    ProposedCall(callId: call.id + "+", name: call.name, input: call.input).encoded
+  }
+
+  private func otherArguments(of call: Call) -> [Mutant] {
+    var mutants: [Mutant] = []
+    for (pointer, value) in Self.leaves(of: call.input).prefix(Self.argumentLimit) {
+      guard let changed = Self.other(value),
+        let input = Self.replacing(call.input, at: pointer.tokens[...], by: changed),
+        var list = events[call.decision].data["calls"]?.arrayValue,
+        list.indices.contains(call.index), var object = list[call.index].objectValue
+      else { continue }
+      object["input"] = input
+      list[call.index] = .object(object)
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .argument, seq: events[call.decision].seq,
+          words: "\(call.name): \(pointer) is \(Self.short(changed)), not \(Self.short(value))"),
+        remedies: [
+          called(call, ["input": Self.nested(pointer.tokens[...], ["$literal": value])]),
+          called(call, ["input": exactly(call.input)]),
+          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+        ])
+      mutant.replaced[call.decision] = decision(call.decision, with: list)
+      mutants.append(mutant)
+    }
+    return mutants
+  }
+
+  private func failed(_ call: Call) -> Mutant? {
+    guard let place = call.events.last(where: { events[$0].type == .toolResult }) else {
+      return nil
+    }
+    var event = events[place]
+    event.data["status"] = "error"
+    event.data["reason"] = "failed"
+    event.data["data"] = nil
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .failedResult, seq: event.seq, words: "\(call.name) fails"),
+      remedies: [
+        called(call, ["status": "ok"]),
+        called(call, ["status": "ok", "times": JSONValue(executedWell(call.name))]),
+        called(call, ["input": exactly(call.input), "status": "ok"]),
+        called(
+          call, ["input": exactly(call.input), "status": "ok", "times": JSONValue(likeWell(call))]),
+      ])
+    mutant.replaced[place] = event
+    return mutant
+  }
+
+  private func executedWell(_ name: String) -> Int {
+    calls.count { $0.status == .ok && $0.name.hasSameUTF8(as: name) }
+  }
+
+  private func likeWell(_ call: Call) -> Int {
+    calls.count {
+      $0.status == .ok && $0.name.hasSameUTF8(as: call.name) && $0.input == call.input
+    }
+  }
+
+  private func otherVerdicts(of call: Call) -> [Mutant] {
+    call.events.filter { events[$0].type == .policyDecision }.compactMap { place in
+      guard let status = events[place].data["status"]?.stringValue else { return nil }
+      let other = status == "allow" ? "deny" : "allow"
+      var event = events[place]
+      event.data["status"] = .string(other)
+      let moment: JSONObject = [
+        "verdict": .string(status), "tool": .string(Self.literal(call.name)),
+      ]
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .verdict, seq: event.seq,
+          words: "policy says \(other) to \(call.name), not \(status)"),
+        remedies: [
+          ["noApprovalBypass": true],
+          ["policy": ["given": [.object(moment)]]],
+          ["policy": ["notGiven": [["verdict": .string(other), "tool": moment["tool"] ?? .null]]]],
+        ])
+      mutant.replaced[place] = event
+      return mutant
+    }
+  }
+
+  private func withoutApproval(_ call: Call) -> Mutant? {
+    guard call.isExecuted,
+      let place = call.events.first(where: {
+        events[$0].type == .approval && events[$0].data["granted"] == true
+      })
+    else { return nil }
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .missingApproval, seq: events[place].seq,
+        words: "\(call.name) is called without the approval"),
+      remedies: [
+        ["noApprovalBypass": true],
+        [
+          "policy": [
+            "approvals": [["approval": "granted", "tool": .string(Self.literal(call.name))]]
+          ]
+        ],
+      ])
+    mutant.removed = [place]
+    return mutant
+  }
+
+  // MARK: Several calls
+
+  /// Executed calls of decisions that follow each other, with what was called exchanged.
+  private func swaps() -> [Mutant] {
+    let alone = calls.filter { call in
+      call.isExecuted && calls.count { $0.decision == call.decision } == 1
+    }
+    return zip(alone, alone.dropFirst()).compactMap { first, second in
+      guard !first.name.hasSameUTF8(as: second.name) || first.input != second.input,
+        first.status == second.status
+      else { return nil }
+      let order = alone.map { entry($0, ["input": exactly($0.input)]) }
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .swapCalls, seq: events[first.decision].seq,
+          words: "\(second.name) comes before \(first.name)"),
+        remedies: [
+          [
+            "order": "in_order", "toolsCalled": [entry(first), entry(second)],
+          ],
+          ["order": "in_order", "toolsCalled": .array(alone.map { entry($0) })],
+          ["order": "in_order", "toolsCalled": .array(order)],
+        ])
+      exchange(first, second, in: &mutant)
+      return mutant
+    }
+  }
+
+  private func exchange(_ first: Call, _ second: Call, in mutant: inout Mutant) {
+    func place(_ call: Call, at other: Call) {
+      let moved = ProposedCall(callId: other.id, name: call.name, input: call.input)
+      mutant.replaced[other.decision] = decision(other.decision, with: [.object(moved.encoded)])
+      let result = call.events.last { events[$0].type == .toolResult }
+      for index in other.events {
+        var event = events[index]
+        if event.data["tool"] != nil { event.data["tool"] = .string(call.name) }
+        if event.type == .toolResult, let result {
+          for key in ["status", "data", "reason"] { event.data[key] = events[result].data[key] }
+        }
+        mutant.replaced[index] = event
+      }
+    }
+    place(first, at: second)
+    place(second, at: first)
+  }
+
+  /// A call that is forbidden, or that the run did not make, behind each decision that was carried out.
+  private func insertions() -> [Mutant] {
+    let names = forbidden.isEmpty ? [unusedTool] : Array(forbidden.prefix(4))
+    let places = Set(calls.filter(\.isExecuted).compactMap(\.events.last)).sorted()
+    let last = events.lastIndex { $0.type == .stop } ?? events.count
+    // A run without calls has one place: before its end.
+    let positions = places.isEmpty ? [last] : places.map { min($0 + 1, last) }
+    return positions.enumerated().flatMap { number, position -> [Mutant] in
+      guard position < events.count else { return [] }
+      return names.map { name in
+        let call = ProposedCall(callId: "mutant.\(number)", name: name, input: [:])
+        var mutant = Mutant(
+          mutation: RunMutation(
+            kind: .forbiddenCall, seq: events[position].seq, words: "\(name) is called"),
+          remedies: [
+            ["toolsNotCalled": [.string(Self.literal(name))]],
+            ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+          ])
+        mutant.inserted[position] = made(call, like: events[max(0, position - 1)])
+        return mutant
+      }
+    }
+  }
+
+  /// A tool of the run that it never called, one that writes before others.
+  private var unusedTool: String {
+    let tools = events.first { $0.type == .runStarted }?.data["tools"]?.arrayValue ?? []
+    let unused = tools.filter { tool in
+      guard let name = tool["name"]?.stringValue else { return false }
+      return !calls.contains { $0.name.hasSameUTF8(as: name) }
+    }
+    let chosen = unused.first { $0["sideEffect"] == "write" } ?? unused.first
+    return chosen?["name"]?.stringValue ?? "forbidden_tool"
+  }
+
+  private func made(_ call: ProposedCall, like neighbour: Event) -> [Event] {
+    func event(_ type: EventType, _ data: JSONObject) -> Event {
+      Event(
+        seq: neighbour.seq, step: max(1, neighbour.step), type: type, runId: neighbour.runId,
+        time: neighbour.time, t: neighbour.t, data: data)
+    }
+    let id = JSONValue.string(call.callId)
+    return [
+      event(.decision, DecisionPayload(.tool([call])).encoded),
+      event(
+        .policyDecision,
+        ["callId": id, "tool": .string(call.name), "status": "allow", "reason": "no rule matches"]),
+      event(.toolStarted, ["callId": id, "tool": .string(call.name), "attempt": 1]),
+      event(.toolResult, ["callId": id, "tool": .string(call.name), "status": "ok", "data": [:]]),
+    ]
+  }
+
+  // MARK: The end
+
+  private func endings() -> [Mutant] {
+    var mutants: [Mutant] = []
+    if let place = events.lastIndex(where: { $0.type == .stop }),
+      let reason = events[place].data["reason"]?.stringValue
+    {
+      let other = reason == "success" ? "tool_failure" : "success"
+      var event = events[place]
+      event.data["reason"] = .string(other)
+      event.data["detail"] = nil
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .stopReason, seq: event.seq, words: "the run stops as \(other), not \(reason)"),
+        remedies: [["stopReason": .string(reason)]])
+      mutant.replaced[place] = event
+      mutants.append(mutant)
+    }
+    if let place = decisions.last(where: { events[$0].data["kind"] == "answer" }),
+      let text = events[place].data["text"]?.stringValue
+    {
+      let other = "I have done something else."
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .answer, seq: events[place].seq, words: "the answer is “\(other)”"),
+        remedies: [["answer": ["$literal": .string(text)]]])
+      mutant.replaced[place] = events[place]
+      mutant.replaced[place]?.data["text"] = .string(other)
+      if let stop = events.lastIndex(where: { $0.type == .stop }),
+        events[stop].data["answer"] != nil
+      {
+        mutant.replaced[stop] = events[stop]
+        mutant.replaced[stop]?.data["answer"] = .string(other)
+      }
+      mutants.append(mutant)
+    }
+    return mutants
+  }
+
+  private func costs() -> [Mutant] {
+    let places = events.indices.filter { events[$0].type == .modelResult }
+    var (tokens, cost) = (0, 0.0)
+    var replaced: [Int: Event] = [:]
+    for place in places {
+      var event = events[place]
+      if let known = event.data["cost"]?.doubleValue, known > 0 {
+        cost += known
+        event.data["cost"] = JSONValue(known * 100)
+      }
+      if var usage = event.data["usage"]?.objectValue {
+        for key in ["inputTokens", "outputTokens"] {
+          guard let count = usage[key]?.intValue, count > 0, count < 1 << 40 else { continue }
+          tokens += count
+          usage[key] = JSONValue(count * 100)
+        }
+        event.data["usage"] = .object(usage)
+      }
+      if event.data != events[place].data { replaced[place] = event }
+    }
+    guard let first = replaced.keys.min() else { return [] }
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .cost, seq: events[first].seq, words: "the models' calls cost a hundred times as much"
+      ),
+      remedies: [
+        ["budget": ["cost": JSONValue(cost * 2)]], ["budget": ["tokens": JSONValue(tokens * 2)]],
+      ])
+    mutant.replaced = replaced
+    return [mutant]
+  }
+
+  // MARK: Values
+
+  /// The scalars of an input, with the way to each; arrays are passed through by their elements.
+  private static func leaves(of value: JSONValue) -> [(JSONPointer, JSONValue)] {
+    var found: [(JSONPointer, JSONValue)] = []
+    // Inputs nest 64 levels deep at most.
+    func visit(_ value: JSONValue, _ pointer: JSONPointer) {
+      guard found.count < argumentLimit else { return }
+      switch value {
+      case .object(let object):
+        for member in object { visit(member.value, pointer.appending(member.key)) }
+      case .array(let elements):
+        for (index, element) in elements.enumerated() {
+          visit(element, pointer.appending(String(index)))
+        }
+      default: found.append((pointer, value))
+      }
+    }
+    visit(value, JSONPointer())
+    return found
+  }
+
+  private static func other(_ value: JSONValue) -> JSONValue? {
+    switch value {
+    case .string(let text): .string(text + " (changed)")
+    case .number: value.doubleValue.map { JSONValue($0 + 1) }
+    case .bool(let flag): .bool(!flag)
+    case .null: .string("changed")
+    default: nil
+    }
+  }
+
+  private static func replacing(
+    _ value: JSONValue, at path: ArraySlice<String>, by new: JSONValue
+  ) -> JSONValue? {
+    guard let key = path.first else { return new }
+    switch value {
+    case .object(var object):
+      guard let member = object[key] else { return nil }
+      object[key] = replacing(member, at: path.dropFirst(), by: new)
+      return .object(object)
+    case .array(var elements):
+      guard let index = Int(key), elements.indices.contains(index),
+        let element = replacing(elements[index], at: path.dropFirst(), by: new)
+      else { return nil }
+      elements[index] = element
+      return .array(elements)
+    default: return nil
+    }
+  }
+
+  /// A matcher that asks for a value at a place, and nothing else.
+  private static func nested(_ path: ArraySlice<String>, _ matcher: JSONValue) -> JSONValue {
+    guard let key = path.first else { return matcher }
+    let rest = nested(path.dropFirst(), matcher)
+    return Int(key) == nil ? .object(JSONObject([(key, rest)])) : ["$contains": rest]
+  }
+
+  private static func short(_ value: JSONValue) -> String {
+    CanonicalJSON.prefix(of: value, limitBytes: 60)
+  }
+}
