@@ -9,11 +9,21 @@ extension RunSecrets {
   /// hold a credential.
   public static var inEnvironment: RunSecrets {
     var secrets = RunSecrets()
-    for (name, value) in Environment.variables where !value.isEmpty {
+    for (name, value) in ProcessVariables.variables where !value.isEmpty {
       if name == keyVariable { secrets.key = Array(value.utf8) }
       if isCredential(name), value.utf8.count >= 8, !value.utf8.starts(with: "/".utf8) {
         secrets.known.append(Redactor.Secret(kind: "environment", text: value))
       }
+    }
+    return secrets
+  }
+
+  /// The same, and whatever the variables hold that an agent names for its model.
+  public static func inEnvironment(for agent: AgentDefinition) -> RunSecrets {
+    var secrets = inEnvironment
+    for (_, variable) in agent.modelVariables {
+      guard let value = ProcessVariables[variable], !value.isEmpty else { continue }
+      secrets.known.append(Redactor.Secret(kind: "environment", text: value))
     }
     return secrets
   }
@@ -30,7 +40,10 @@ extension RunSecrets {
 }
 
 /// The variables of this process.
-private enum Environment {
+enum ProcessVariables {
+  /// The value of a variable; `nil` where it is not set.
+  static subscript(name: String) -> String? { getenv(name).map { String(cString: $0) } }
+
   /// Sorted by name.
   static var variables: [(name: String, value: String)] {
     var variables: [(name: String, value: String)] = []

@@ -14,6 +14,18 @@ public enum LiveBoundary {
     #endif
   }
 
+  /// What keeps an agent from being run here, in words that say what to do; `nil` where nothing does.
+  ///
+  /// Looks at the environment alone: whether a server answers is not known before it is asked.
+  public static func fault(of agent: AgentDefinition) -> String? {
+    for (need, variable) in agent.modelVariables where ProcessVariables[variable]?.isEmpty ?? true {
+      return
+        "\(need) takes a key or a header from the variable \(variable), which is not set; set it, "
+        + "or name another one in the agent file"
+    }
+    return nil
+  }
+
   /// The boundary of one agent.
   ///
   /// - Parameters:
@@ -30,8 +42,16 @@ public enum LiveBoundary {
     let clock = clock ?? SystemClock(cancellation: cancellation)
     return AssembledBoundary(
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      secrets: .inEnvironment, person: person, memory: memory,
+      secrets: .inEnvironment(for: agent), person: person, memory: memory,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
+      makeModel: { model in
+        #if Live
+          guard case .provider(let provider) = model.implementation else { return nil }
+          return HTTPModel(provider, name: model.name, clock: clock, cancellation: cancellation)
+        #else
+          return nil
+        #endif
+      },
       makeTool: { tool in
         switch tool.implementation {
         case .scripted, .memory, .tool: nil

@@ -26,7 +26,9 @@ struct DocumentationTests {
   }
 
   /// The pages that explain keys of agent and policy files.
-  private static let agentPages = ["agent-files.md", "redaction.md", "policies.md", "contexts.md"]
+  private static let agentPages = [
+    "agent-files.md", "redaction.md", "policies.md", "contexts.md", "models.md",
+  ]
 
   @Test("Every example of a case loads", arguments: ["yaml", "json", "jsonl"])
   func cases(language: String) throws {
@@ -75,6 +77,7 @@ struct DocumentationTests {
     let page =
       try Project.text("Docs/eval-case-format.md") + Project.text("Docs/matchers.md")
       + Project.text("Docs/agent-files.md") + Project.text("Docs/expectations.md")
+      + Project.text("Docs/models.md")
     for key in Self.properties(of: .case) where key != "$schema" {
       #expect(page.contains("`\(key)`"), "\(key)")
     }

@@ -132,6 +132,8 @@ public final class FakeServer: Sendable {
   public typealias Handler = @Sendable (Request, Reply) -> Void
 
   private struct State {
+    /// Handlers at work.
+    var busy = 0
     var open: [Int: Int32] = [:]
     var connections = 0
     var requests: [Request] = []
@@ -187,6 +189,17 @@ public final class FakeServer: Sendable {
     return true
   }
 
+  /// Waits until no handler is at work any more, because each has ended or lost its other side; false when
+  /// that takes too long. Connections that wait for another request may stand.
+  public func waitUntilQuiet(seconds: Double = 3) async -> Bool {
+    let end = ContinuousClock.now + .seconds(seconds)
+    while state.withLock(\.busy) > 0 {
+      guard ContinuousClock.now < end else { return false }
+      try? await Task.sleep(for: .milliseconds(10))
+    }
+    return true
+  }
+
   /// Closes everything; nothing listens any more.
   public func stop() {
     let sockets = state.withLock { state -> [Int32] in
@@ -232,7 +245,9 @@ public final class FakeServer: Sendable {
     var buffer: [UInt8] = []
     while let request = read(socket, connection, &buffer) {
       state.withLock { $0.requests.append(request) }
+      state.withLock { $0.busy += 1 }
       handler(request, Reply(socket: socket))
+      state.withLock { $0.busy -= 1 }
     }
   }
 

@@ -83,7 +83,17 @@ extension AgentDefinition {
   /// What of the agent cannot be done without the network, in words for a message: `the tool “search”`;
   /// `nil` where nothing of it needs the network.
   public var networkNeed: String? {
-    model.networkNeed ?? tools.lazy.compactMap(\.networkNeed).first
+    model.networkNeed ?? human?.model?.model.networkNeed
+      ?? tools.lazy.compactMap(\.networkNeed).first
+  }
+
+  /// The variables of the environment whose values go into requests to models, each with what needs it
+  /// in words for a message: `the model “x”`.
+  public var modelVariables: [(need: String, variable: String)] {
+    [model, human?.model?.model].flatMap { model -> [(need: String, variable: String)] in
+      guard let model, case .provider(let provider) = model.implementation else { return [] }
+      return provider.variables.map { ("the model “\(model.name)”", $0) }
+    }
   }
 }
 

@@ -4,6 +4,8 @@ public struct ModelDefinition: Sendable {
   public enum Implementation: Sendable {
     /// A script of decisions; see ``ScriptedModel``.
     case scripted(ModelScript)
+    /// Served over HTTP.
+    case provider(ProviderModel)
     /// A model made in Swift; no agent file says it.
     case model(any Model)
   }
@@ -23,8 +25,9 @@ public struct ModelDefinition: Sendable {
   }
 
   /// What of it needs the network; see ``AgentDefinition/networkNeed``.
-  var networkNeed: String? {
+  public var networkNeed: String? {
     switch implementation {
+    case .provider: "the model “\(name)”"
     case .scripted, .model: nil
     }
   }

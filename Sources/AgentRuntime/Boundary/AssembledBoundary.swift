@@ -39,7 +39,7 @@ public struct AssembledBoundary: Boundary {
     switch simulated?.model.implementation {
     case .scripted(let script)?: return await ScriptedModel(script).reply(to: request)
     case .model(let model)?: return await model.reply(to: request)
-    case nil: return ModelAnswer(error: "no model plays a person here")
+    case .provider?, nil: return ModelAnswer(error: "no model plays a person here")
     }
   }
 
@@ -75,12 +75,14 @@ extension AssembledBoundary {
   ///
   /// - Parameters:
   ///   - person: Who is asked in place of the agent's own person.
+  ///   - makeModel: Makes what is served by a provider, or `nil` where that is not allowed.
   ///   - makeTool: Makes what runs as a process, or `nil` where that is not allowed.
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
     cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
     person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore(),
     raise: @escaping @Sendable (String) async -> Void = { _ in },
+    makeModel: (ModelDefinition) -> (any Model)? = { _ in nil },
     makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil }
   ) {
     var tools: [String: any Tool] = [:]
@@ -101,10 +103,25 @@ extension AssembledBoundary {
       switch agent.model.implementation {
       case .scripted(let script): ScriptedModel(script)
       case .model(let model): model
+      case .provider: makeModel(agent.model) ?? UnreachableModel()
       }
+    var simulated = person == nil ? agent.human?.model : nil
+    if let played = simulated?.model, case .provider = played.implementation {
+      simulated?.model.implementation = .model(makeModel(played) ?? UnreachableModel())
+    }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
       tools: tools, person: person ?? agent.human,
-      simulated: person == nil ? agent.human?.model : nil, secrets: secrets, memory: memory)
+      simulated: simulated, secrets: secrets, memory: memory)
+  }
+}
+
+/// A model that nothing here can reach.
+private struct UnreachableModel: Model {
+  func reply(to request: ModelRequest) async -> ModelAnswer {
+    var answer = ModelAnswer(
+      error: "this model is served over a network, which is not reached here")
+    answer.retry = .never
+    return answer
   }
 }

@@ -18,6 +18,8 @@ public struct ModelRequest: Sendable, Hashable {
   public var messages: [JSONValue]
   /// The tools that it is told of.
   public var tools: [ToolDefinition]
+  /// When to give up, because the run's own time is over; `nil` for never.
+  public var timeoutMicroseconds: Int?
 
   /// Nothing is checked.
   public init(
@@ -61,12 +63,96 @@ public struct ModelAnswer: Sendable, Hashable {
   public var finishReason: String?
   /// From the request to the reply or the error; 0 where that is not known.
   public var elapsedMicroseconds = 0
+  /// See ``ModelResult/cachedInputTokens``.
+  public var cachedInputTokens: Int?
+  /// See ``ModelResult/cacheWriteTokens``.
+  public var cacheWriteTokens: Int?
+  /// See ``ModelResult/reasoningTokens``.
+  public var reasoningTokens: Int?
+  /// See ``ModelResult/modelVersion``.
+  public var modelVersion: String?
+  /// See ``ModelResult/requestId``.
+  public var requestId: String?
+  /// See ``ModelResult/status``.
+  public var status: Int?
+  /// See ``ModelResult/responseDigest``.
+  public var responseDigest: String?
+  /// Of an error, when the model is asked again, if there are tries left.
+  public var retry = Retry.atOnce
+
+  /// When a model is asked again that is out of reach.
+  public enum Retry: Sendable, Hashable {
+    /// Without a wait.
+    case atOnce
+    /// After so long.
+    case after(microseconds: Int)
+    /// Not at all: it would be in vain.
+    case never
+  }
 
   /// A reply.
   public init(reply: JSONValue) { self.reply = reply }
 
   /// No reply, and why.
   public init(error: String) { self.error = error }
+
+  /// The answer that a recorded try holds.
+  public init(recorded result: ModelResult) {
+    reply = result.reply
+    error = result.error
+    if reply == nil { error = error ?? "the log holds neither a reply nor an error" }
+    inputTokens = result.inputTokens
+    outputTokens = result.outputTokens
+    cachedInputTokens = result.cachedInputTokens
+    cacheWriteTokens = result.cacheWriteTokens
+    reasoningTokens = result.reasoningTokens
+    cost = result.cost
+    finishReason = result.finishReason
+    elapsedMicroseconds = max(0, result.elapsedMicroseconds ?? 0)
+    modelVersion = result.modelVersion
+    requestId = result.requestId
+    status = result.status
+    responseDigest = result.responseDigest
+    retry = Retry(of: result)
+  }
+}
+
+extension ModelAnswer.Retry {
+  /// What a recorded try says about the next one.
+  init(of result: ModelResult) {
+    if result.isFinal {
+      self = .never
+    } else if let wait = result.retryAfterMicroseconds {
+      // What a log claims is kept within what can be added.
+      self = .after(microseconds: min(max(0, wait), 1 << 50))
+    } else {
+      self = .atOnce
+    }
+  }
+}
+
+extension ModelResult {
+  /// What is recorded of an answer to a request.
+  init(_ answer: ModelAnswer, to request: ModelRequest, model: String) {
+    self.init(
+      purpose: request.purpose.rawValue, attempt: request.attempt, requestDigest: request.digest,
+      reply: answer.reply?.admitted, error: answer.error, inputTokens: answer.inputTokens,
+      outputTokens: answer.outputTokens, cost: answer.cost, model: model,
+      finishReason: answer.finishReason, elapsedMicroseconds: answer.elapsedMicroseconds)
+    cachedInputTokens = answer.cachedInputTokens
+    cacheWriteTokens = answer.cacheWriteTokens
+    reasoningTokens = answer.reasoningTokens
+    modelVersion = answer.modelVersion.flatMap { $0.hasSameUTF8(as: model) ? nil : $0 }
+    requestId = answer.requestId
+    status = answer.status
+    responseDigest = answer.responseDigest
+    guard answer.reply == nil else { return }
+    switch answer.retry {
+    case .atOnce: break
+    case .after(let microseconds): retryAfterMicroseconds = max(0, microseconds)
+    case .never: isFinal = true
+    }
+  }
 }
 
 /// Something that replies to context packets.

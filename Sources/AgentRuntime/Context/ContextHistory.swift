@@ -29,6 +29,8 @@ public struct ContextHistory: Sendable, Hashable {
   private(set) var isSummarized = false
   /// Tries without a summary since the last one that gave one.
   private(set) var failedSummaries = 0
+  /// What the last of them says about another one for the same packet.
+  private(set) var summaryRetry = ModelAnswer.Retry.atOnce
   private var names: Set<[UInt8]> = []
 
   /// Nothing has happened yet.
@@ -39,6 +41,7 @@ public struct ContextHistory: Sendable, Hashable {
     switch event.type {
     case .contextBuilt:
       summaryAttempts = 0
+      summaryRetry = .atOnce
       isSummarized = false
     case .modelResult: if event.data["purpose"] == "summarize" { takeSummary(event) }
     case .toolResult:
@@ -56,6 +59,8 @@ public struct ContextHistory: Sendable, Hashable {
       let through = event.data["through"]?.stringValue
     else {
       failedSummaries += 1
+      let result = try? ModelResult(decoding: event.data)
+      summaryRetry = result.map(ModelAnswer.Retry.init(of:)) ?? .atOnce
       return
     }
     summary = Summary(seq: event.seq, text: text, through: through)

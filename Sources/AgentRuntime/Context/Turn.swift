@@ -133,20 +133,51 @@ extension Turn.Part {
     case .tool(let calls):
       return Self.message(
         "assistant",
-        textBesideCalls
-          + calls.map {
+        besideCalls(
+          calls.map {
             [
               "type": "tool_call", "callId": .string($0.callId), "name": .string($0.name),
               "input": $0.input,
             ]
-          })
+          }))
     }
   }
 
-  /// What the model said beside its calls, which the decision does not hold.
-  private var textBesideCalls: [JSONValue] {
-    guard let text = reply?.data["reply"]?["text"], text != "", !text.isNull else { return [] }
-    return [["type": "text", "text": text]]
+  /// Calls with what the model thought and said beside them, which the decision does not hold. A provider
+  /// takes back what its model thought only as it was: unchanged, and in its place.
+  private func besideCalls(_ calls: [JSONValue]) -> [JSONValue] {
+    guard let reply = reply?.data["reply"] else { return calls }
+    let blocks = (reply["reasoning"]?.arrayValue ?? []).filter { $0.objectValue != nil }
+    let reasoning: [JSONValue] = blocks.map { ["type": "reasoning", "block": $0] }
+    if !reasoning.isEmpty,
+      let ordered = Self.ordered(reply["parts"]?.arrayValue ?? [], reasoning, calls)
+    {
+      return ordered
+    }
+    guard let text = reply["text"], text != "", !text.isNull else { return reasoning + calls }
+    return reasoning + [["type": "text", "text": text]] + calls
+  }
+
+  /// The parts in the order in which they came; `nil` where it does not name each of them once, in turn.
+  private static func ordered(
+    _ order: [JSONValue], _ reasoning: [JSONValue], _ calls: [JSONValue]
+  ) -> [JSONValue]? {
+    var parts: [JSONValue] = []
+    var (thought, called) = (0, 0)
+    for entry in order {
+      if let text = entry["text"]?.stringValue {
+        parts.append(["type": "text", "text": .string(text)])
+      } else if entry["reasoning"]?.intValue == thought, thought < reasoning.count {
+        parts.append(reasoning[thought])
+        thought += 1
+      } else if entry["call"]?.intValue == called, called < calls.count {
+        parts.append(calls[called])
+        called += 1
+      } else {
+        return nil
+      }
+    }
+    return thought == reasoning.count && called == calls.count ? parts : nil
   }
 
   private static func message(ofResult event: Event) -> JSONValue {

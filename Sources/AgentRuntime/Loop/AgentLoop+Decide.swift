@@ -46,8 +46,11 @@ extension AgentLoop {
       try recorder.append(.contextBuilt(packet), step: step)
     }
     if progress.attempt == 0, let halt = haltByGuard() { return .halt(halt) }
-    guard let reply = try await reply(to: packet, step: step, tryNumber: tryNumber, from: progress)
-    else { return .halt(haltWithoutReply()) }
+    let reply: JSONValue
+    switch try await self.reply(to: packet, step: step, tryNumber: tryNumber, from: progress) {
+    case .halt(let halt): return .halt(halt)
+    case .reply(let value): reply = value
+    }
     let decision = ModelReply(reply).decision(step: step, tryNumber: tryNumber) { call in
       registry.fault(in: call, disclosed: packet.toolsDisclosed)
     }.refused(by: agent.decisionFault)
@@ -56,44 +59,62 @@ extension AgentLoop {
     return .decision(decision)
   }
 
-  /// One reply, asked for again while the model is out of reach; `nil` when it stays so.
+  private enum Replied {
+    case reply(JSONValue)
+    case halt(Halt)
+  }
+
+  /// One reply, asked for again while the model is out of reach, as long as that is not in vain.
   private mutating func reply(
     to packet: ContextPacket, step: Int, tryNumber: Int, from progress: StepProgress
-  ) async throws -> JSONValue? {
-    if let reply = progress.reply { return reply }
+  ) async throws -> Replied {
+    if let reply = progress.reply { return .reply(reply) }
     let tools = assembler.tools(of: packet)
     var attempt = progress.attempt
-    while attempt <= max(0, agent.failures.modelRetries) {
-      if attempt > 0, haltBetweenTries() != nil { return nil }
+    var retry = progress.retry
+    while attempt - progress.attemptsForgiven <= max(0, agent.failures.modelRetries) {
+      if attempt > 0 {
+        if let halt = haltBetweenTries() { return .halt(halt) }
+        if retry == .never { break }
+        if let halt = await haltAfterWait(retry) { return .halt(halt) }
+      }
       attempt += 1
-      let request = ModelRequest(
+      var request = ModelRequest(
         purpose: agent.purpose, step: step, tryNumber: tryNumber, attempt: attempt,
         number: recorder.modelCalls(for: agent.purpose) + 1, goal: packet.goal,
         messages: packet.messages, tools: tools)
-      if let reply = try await recordedReply(to: request, model: agent.model.name) { return reply }
+      request.timeoutMicroseconds = timeLeft
+      let result = try await recordedResult(of: request, model: agent.model.name)
+      if let reply = result.reply { return .reply(reply) }
+      retry = ModelAnswer.Retry(of: result)
     }
-    return nil
+    return .halt(haltBetweenTries() ?? Halt(reason: .modelFailure, detail: StopDetail.error))
   }
 
-  /// Asks a model once and records what came of it; `nil` where it is out of reach.
+  /// Waits before another try; why there is none, or `nil`. A wait that would use up the run's time is
+  /// not begun.
+  func haltAfterWait(_ retry: ModelAnswer.Retry) async -> Halt? {
+    guard case .after(let microseconds) = retry, microseconds > 0 else { return nil }
+    if let left = timeLeft, microseconds >= left { return Self.exhausted(StopDetail.timeout) }
+    await boundary.clock.wait(microseconds: microseconds)
+    return boundary.cancellation.signal.map(Self.cancelled(by:))
+  }
+
+  /// What is left of the run's time; `nil` where it has no limit.
+  var timeLeft: Int? {
+    timeoutMicroseconds.map { max(0, $0 - min(max(0, state.elapsedMicroseconds), 1 << 60)) }
+  }
+
+  /// Asks a model once and records what came of it.
   ///
   /// - Parameter through: see ``ModelResult/through``.
-  @discardableResult
-  mutating func recordedReply(
-    to request: ModelRequest, model: String, through: String? = nil
-  ) async throws -> JSONValue? {
-    let answer = await boundary.reply(to: request)
-    var result = ModelResult(
-      purpose: request.purpose.rawValue, attempt: request.attempt, requestDigest: request.digest,
-      reply: answer.reply?.admitted, error: answer.error, model: model)
-    result.inputTokens = answer.inputTokens
-    result.outputTokens = answer.outputTokens
-    result.cost = answer.cost
-    result.finishReason = answer.finishReason
-    result.elapsedMicroseconds = answer.elapsedMicroseconds
+  mutating func recordedResult(
+    of request: ModelRequest, model: String, through: String? = nil
+  ) async throws -> ModelResult {
+    var result = ModelResult(await boundary.reply(to: request), to: request, model: model)
     result.through = through
     try recorder.append(.modelResult(result), step: request.step)
-    return result.reply
+    return result
   }
 
   // MARK: Summaries
@@ -112,21 +133,22 @@ extension AgentLoop {
         let task = assembler.summaryDue(
           state: state, history: history, at: recorder.lastSeq + 1, lookup: recorder.event(at:))
       else { return }
-      if history.summaryAttempts > 0, haltBetweenTries() != nil { return }
-      let request = ModelRequest(
+      if history.summaryAttempts > 0 {
+        guard haltBetweenTries() == nil, history.summaryRetry != .never,
+          await haltAfterWait(history.summaryRetry) == nil
+        else { return }
+      }
+      var request = ModelRequest(
         purpose: .summarize, step: step, tryNumber: tryNumber,
         attempt: history.summaryAttempts + 1, number: recorder.modelCalls(for: .summarize) + 1,
         goal: state.goal, messages: task.messages)
-      try await recordedReply(to: request, model: agent.model.name, through: task.through)
+      request.timeoutMicroseconds = timeLeft
+      _ = try await recordedResult(of: request, model: agent.model.name, through: task.through)
     }
   }
 
   func haltBetweenTries() -> Halt? {
     boundary.cancellation.signal.map(Self.cancelled(by:)) ?? exhaustedLimit.map(Self.exhausted)
-  }
-
-  private func haltWithoutReply() -> Halt {
-    haltBetweenTries() ?? Halt(reason: .modelFailure, detail: StopDetail.error)
   }
 }
 

@@ -60,15 +60,21 @@ extension AgentLoop {
       person, state: state, about: request, lookup: recorder.event(at:)
     ).messages
     var attempt = recorded?.attempt ?? 0
+    var retry = recorded?.retry ?? .atOnce
     while attempt <= max(0, agent.failures.modelRetries) {
-      if attempt > 0, haltBetweenTries() != nil { return nil }
+      if attempt > 0 {
+        guard haltBetweenTries() == nil, retry != .never, await haltAfterWait(retry) == nil else {
+          return nil
+        }
+      }
       attempt += 1
-      let request = ModelRequest(
+      var request = ModelRequest(
         purpose: .human, step: step, tryNumber: question, attempt: attempt,
         number: recorder.modelCalls(for: .human) + 1, goal: state.goal, messages: messages)
-      if let reply = try await recordedReply(to: request, model: person.model.name) {
-        return (reply, recorder.lastSeq, person.name)
-      }
+      request.timeoutMicroseconds = timeLeft
+      let result = try await recordedResult(of: request, model: person.model.name)
+      if let reply = result.reply { return (reply, recorder.lastSeq, person.name) }
+      retry = ModelAnswer.Retry(of: result)
     }
     return nil
   }

@@ -18,6 +18,10 @@ public struct StepProgress: Sendable, Hashable {
   public private(set) var packetSeq: Int?
   /// How often the model was asked with that packet.
   public private(set) var attempt = 0
+  /// What the last of these says about the next one.
+  private(set) var retry = ModelAnswer.Retry.atOnce
+  /// How many of them do not count, because the run was cancelled behind them.
+  private(set) var attemptsForgiven = 0
   /// What it replied, if it did.
   public private(set) var reply: JSONValue?
   /// The number of the event that holds the reply.
@@ -138,6 +142,8 @@ struct PersonTry: Sendable, Hashable {
   var reply: JSONValue?
   /// The number of the event that holds the reply.
   var seq: Int
+  /// What it says about the next one.
+  var retry: ModelAnswer.Retry
 }
 
 /// What a person is to say about a call that waits.
@@ -222,7 +228,12 @@ extension StepProgress {
   public mutating func observe(_ event: Event) throws(PayloadError) {
     if event.type == .stop {
       isStopped = true
-      if event.data["reason"]?.stringValue == StopReason.approvalRequired.rawValue { hold() }
+      switch event.data["reason"]?.stringValue.flatMap(StopReason.init) {
+      case .approvalRequired?: hold()
+      // A try that a signal cut off says nothing about the model.
+      case .cancelled?: (attemptsForgiven, retry) = (attempt, .atOnce)
+      default: break
+      }
       return
     }
     guard (0...Self.stepLimit).contains(event.step) else {
@@ -282,7 +293,8 @@ extension StepProgress {
     case .human?: return observe(ofPerson: result, seq)
     default: return
     }
-    attempt = max(attempt, result.attempt)
+    attempt = max(attempt, min(result.attempt, 1 << 40))
+    retry = ModelAnswer.Retry(of: result)
     reply = result.reply
     replySeq = result.reply == nil ? nil : seq
   }
@@ -290,7 +302,9 @@ extension StepProgress {
   private mutating func observe(ofPerson result: ModelResult, _ seq: Int) {
     let attempt = min(max(1, result.attempt), 1 << 40)
     if attempt > 1, !personTries.isEmpty { personTries.removeLast() }
-    personTries.append(PersonTry(attempt: attempt, reply: result.reply, seq: seq))
+    personTries.append(
+      PersonTry(
+        attempt: attempt, reply: result.reply, seq: seq, retry: ModelAnswer.Retry(of: result)))
   }
 
   private mutating func countNote(_ event: Event) {

@@ -22,6 +22,8 @@ struct RedactingBoundary: Boundary {
     answer.reply = answer.reply.map(redactor.redacted(reply:))
     answer.error = answer.error.map { redactor.redacted($0) }
     answer.finishReason = answer.finishReason.map { redactor.redacted($0) }
+    answer.modelVersion = answer.modelVersion.map { redactor.redacted($0) }
+    answer.requestId = answer.requestId.map { redactor.redacted($0) }
     return answer
   }
 

@@ -2,9 +2,11 @@ public import AgentTrace
 
 /// A model's reply in the one form that the loop reads.
 ///
-/// `{"text","calls":[{"id","name","input"}],"question","stop","evidence":[…],"refusal"}`, each key
-/// optional; of a call, `arguments` (JSON as text, or an object) may stand in place of `input`. A
-/// refusal goes before calls, calls before a question, a question before a stop, a stop before a text.
+/// `{"text","calls":[{"id","name","input"}],"question","stop","evidence":[…],"refusal","incomplete"}`,
+/// each key optional; of a call, `arguments` (JSON as text, or an object) may stand in place of `input`. A
+/// refusal goes before everything, then that the reply is not whole (`incomplete` says why), calls before
+/// a question, a question before a stop, a stop before a text. `reasoning` is what the model thought, in
+/// its provider's own blocks: no decision is read from it, and the next packet holds it.
 ///
 /// Any JSON value can be read: what is no decision becomes an invalid one that says why, in words that
 /// the model is told when it is asked again.
@@ -32,6 +34,11 @@ public struct ModelReply: Sendable {
   ) -> Decision {
     guard let object = reply.objectValue else { return Self.invalid(Self.fault(in: reply)) }
     if let refusal = Self.refusal(in: object) { return Self.invalid(refusal) }
+    if let word = object["incomplete"]?.stringValue, !word.isEmpty {
+      return Self.invalid(
+        "the reply is not whole, it was ended early (\(word.prefix(utf8Bytes: 100))); "
+          + "reply with fewer words")
+    }
     switch object["calls"] {
     case nil, .null?: break
     case .array(let calls)? where calls.isEmpty: break

@@ -36,6 +36,24 @@ public struct ModelResult: Sendable, Hashable {
   public var elapsedMicroseconds: Int?
   /// Of a summary, the id of the last observation that it tells of.
   public var through: String?
+  /// Of ``inputTokens``, those read from a cache; `nil` when unknown.
+  public var cachedInputTokens: Int?
+  /// Of ``inputTokens``, those written to a cache; `nil` when unknown.
+  public var cacheWriteTokens: Int?
+  /// Of ``outputTokens``, those that the model thought with; `nil` when unknown.
+  public var reasoningTokens: Int?
+  /// What replied, in the provider's own word, where that is not ``model``.
+  public var modelVersion: String?
+  /// The provider's id of the request; `nil` where it gave none.
+  public var requestId: String?
+  /// Of HTTP; `nil` where no reply came that way.
+  public var status: Int?
+  /// SHA-256 of the body as it was received.
+  public var responseDigest: String?
+  /// Of an error, whether the model is not asked again whatever tries are left.
+  public var isFinal = false
+  /// Of an error, how long to wait before the model is asked again.
+  public var retryAfterMicroseconds: Int?
 
   /// Nothing is checked: either a reply or an error should be given.
   public init(
@@ -75,6 +93,15 @@ public struct ModelResult: Sendable, Hashable {
     finishReason = try reader.optionalString("finishReason")
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
     through = try reader.optionalString("through")
+    cachedInputTokens = try usage.optionalInt("cachedInputTokens")
+    cacheWriteTokens = try usage.optionalInt("cacheWriteTokens")
+    reasoningTokens = try usage.optionalInt("reasoningTokens")
+    modelVersion = try reader.optionalString("modelVersion")
+    requestId = try reader.optionalString("requestId")
+    status = try reader.optionalInt("status")
+    responseDigest = try reader.optionalString("responseDigest")
+    isFinal = try reader.optionalBool("final") ?? false
+    retryAfterMicroseconds = try reader.optionalInt("retryAfterMicroseconds")
   }
 
   /// The wire form.
@@ -82,6 +109,9 @@ public struct ModelResult: Sendable, Hashable {
     let usage = JSONObject(present: [
       ("inputTokens", inputTokens.map { JSONValue($0) }),
       ("outputTokens", outputTokens.map { JSONValue($0) }),
+      ("cachedInputTokens", cachedInputTokens.map { JSONValue($0) }),
+      ("cacheWriteTokens", cacheWriteTokens.map { JSONValue($0) }),
+      ("reasoningTokens", reasoningTokens.map { JSONValue($0) }),
     ])
     return JSONObject(present: [
       ("purpose", .string(purpose)), ("attempt", JSONValue(attempt)),
@@ -91,6 +121,11 @@ public struct ModelResult: Sendable, Hashable {
       ("finishReason", finishReason.map(JSONValue.string)),
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
       ("through", through.map(JSONValue.string)),
+      ("modelVersion", modelVersion.map(JSONValue.string)),
+      ("requestId", requestId.map(JSONValue.string)), ("status", status.map { JSONValue($0) }),
+      ("responseDigest", responseDigest.map(JSONValue.string)),
+      ("final", isFinal ? .bool(true) : nil),
+      ("retryAfterMicroseconds", retryAfterMicroseconds.map { JSONValue($0) }),
     ])
   }
 }

@@ -2,7 +2,7 @@ import AgentRuntime
 import AgentTrace
 import TraceMatching
 
-/// The key `model` of an agent file: the script of decisions.
+/// The key `model` of an agent file: a script of decisions, or a model that a provider serves.
 enum ModelFile {
   static var start: ModelDefinition {
     ModelDefinition(
@@ -16,12 +16,24 @@ enum ModelFile {
     var summaries: [ModelScript.Turn] = []
   }
 
-  static let shape = Shape<Draft>.record(
+  /// Which of the two it is, `provider` says.
+  static let shape = Shape<ModelDefinition>([
+    "anyOf": [scripted.schema(), ProviderFile.shape.schema()]
+  ]) { value, reader in
+    if let provider = value["provider"]?.stringValue,
+      ProviderFile.providers.contains(where: { $0.hasSameUTF8(as: provider) })
+    {
+      return ProviderFile.shape.read(value, reader)
+    }
+    return scripted.read(value, reader)
+  }
+
+  private static let scripted = Shape<Draft>.record(
     Draft(),
     [
       Field(
         "provider", provider, \.provider,
-        "Who serves the model. This version knows “scripted”, which is what is meant without it."),
+        "Who serves the model: “scripted”, which is what is meant without it, or a provider."),
       Field("name", .name, \.name, "The model's name, as logs bear it."),
       Field(
         "script", .list(of: turn, atLeast: 1), \.turns, required: true,
@@ -38,12 +50,16 @@ enum ModelFile {
 
   private static let provider = Shape<String>(["const": "scripted", "type": "string"]) {
     value, reader in
+    let known = ["scripted"] + ProviderFile.providers
     switch value {
     case "scripted": return "scripted"
     case .string(let text):
+      let nearest = Spelling.nearest(to: text, among: known)
       reader.report(
-        "the provider \(text.quoted) comes with a later version", hint: "use “scripted” for now")
-    default: reader.reportKind(of: value, expected: "text")
+        "should be \(known.alternatives), not \(text.quoted)",
+        hint: nearest.map { "did you mean “\($0)”?" }
+          ?? "most other servers speak as openai does: use that, with their baseUrl")
+    default: reader.reportKind(of: value, expected: known.alternatives)
     }
     return nil
   }

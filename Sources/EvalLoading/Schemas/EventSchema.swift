@@ -211,6 +211,11 @@ enum EventSchema {
           [
             Key("inputTokens", ref("count"), "Tokens that went in."),
             Key("outputTokens", ref("count"), "Tokens that came out."),
+            Key(
+              "cachedInputTokens", ref("count"), "Of those that went in, those read from a cache."),
+            Key(
+              "cacheWriteTokens", ref("count"), "Of those that went in, those written to a cache."),
+            Key("reasoningTokens", ref("count"), "Of those that came out, what the model thought."),
           ]), "Tokens of this try."
       ),
       Key("cost", number, "Money, in the currency of the model's prices."),
@@ -218,6 +223,15 @@ enum EventSchema {
       Key("finishReason", string, "Why it ended, in its own word."),
       Key("elapsedMicroseconds", ref("count"), "How long it took."),
       Key("through", string, "Of a summary, the last observation that it tells of."),
+      Key(
+        "modelVersion", string, "What replied, as the provider names it, where that is not model."),
+      Key("requestId", string, "The provider's id of the request."),
+      Key("status", integer, "The status of HTTP."),
+      Key("responseDigest", string, "SHA-256 of the body as it was received."),
+      Key("final", ["type": "boolean"], "Of an error: the model is not asked again."),
+      Key(
+        "retryAfterMicroseconds", ref("count"),
+        "Of an error: how long until the model is asked again."),
     ])
 
   private static let decision: JSONValue = object(

@@ -144,6 +144,16 @@
       }
     }
 
+    /// Reads on to the end, for a second at most, and drops what comes: a connection whose reply was read
+    /// to its end can be used again. Whatever goes wrong says nothing any more.
+    public mutating func finish() async {
+      watch.enter(.closing)
+      for _ in 0..<16 {
+        guard (try? await pieces.next(isolation: #isolation)) != nil else { break }
+      }
+      watch.enter(.reading)
+    }
+
     /// What is left of the body.
     ///
     /// - Throws: `HTTPFailure`: ``HTTPFailure/Kind/tooLarge`` where it is longer than `limitBytes`.
@@ -168,6 +178,8 @@
       case idle
       /// The reader works.
       case reading
+      /// The end of the body is waited for, though nothing in it is needed any more.
+      case closing
     }
 
     private struct State {
@@ -201,7 +213,7 @@
     func run() async throws {
       // Never longer than the shortest time: a phase that begins meanwhile ends after this wakes.
       let longest = Self.duration(
-        min(timeouts.firstByte, timeouts.idle, timeouts.total))
+        min(timeouts.firstByte, timeouts.idle, timeouts.total, Self.closingSeconds))
       while !Task.isCancelled {
         let (end, failure) = state.withLock { limit(in: $0) }
         let left = end - .now
@@ -219,6 +231,11 @@
         .totalTimeout, "not ended after \(Self.text(timeouts.total)) seconds")
       switch state.phase {
       case .reading: return (total, late)
+      case .closing:
+        let words = "not ended, though nothing more was needed"
+        return (
+          state.since + Self.duration(Self.closingSeconds), HTTPFailure(.idleTimeout, words)
+        )
       case .head:
         let end = start + Self.duration(timeouts.firstByte)
         let words = "no reply within \(Self.text(timeouts.firstByte)) seconds"
@@ -229,6 +246,8 @@
         return end < total ? (end, HTTPFailure(.idleTimeout, words)) : (total, late)
       }
     }
+
+    private static let closingSeconds = 1.0
 
     /// Bounded, so that no file's number can overflow it.
     private static func duration(_ seconds: Double) -> Duration {

@@ -132,7 +132,7 @@ enum AnthropicMessages {
     private var model: String?
     private var id: String?
     private(set) var error: ProviderError?
-    private var isStopped = false
+    private(set) var isStopped = false
 
     /// Whether everything is there that makes a reply.
     var isWhole: Bool { isStopped || stopReason != nil }

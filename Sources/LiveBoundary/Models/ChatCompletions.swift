@@ -131,7 +131,7 @@ enum ChatCompletions {
     private var model: String?
     private var id: String?
     private(set) var error: ProviderError?
-    private var isDone = false
+    private(set) var isDone = false
 
     /// Whether everything is there that makes a reply.
     var isWhole: Bool { isDone || finishReason != nil }

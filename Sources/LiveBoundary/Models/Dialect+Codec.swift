@@ -138,6 +138,15 @@ public struct ReplyStream: Sendable {
     }
   }
 
+  /// Whether the stream says that nothing follows.
+  public var isEnded: Bool {
+    switch assembly {
+    case .chat(let chat): chat.isDone
+    case .messages(let messages): messages.isStopped
+    case .responses(let responses): responses.isWhole
+    }
+  }
+
   /// What the provider says went wrong, as soon as it does; `nil` while nothing has.
   public var error: ProviderError? {
     switch assembly {

@@ -141,16 +141,7 @@ extension RecordedStep {
         return nil
       }
     }
-    var answer =
-      result.reply.map { ModelAnswer(reply: $0) }
-      ?? ModelAnswer(error: result.error ?? "the log holds neither a reply nor an error")
-    answer.error = result.error ?? answer.error
-    answer.inputTokens = result.inputTokens
-    answer.outputTokens = result.outputTokens
-    answer.cost = result.cost
-    answer.finishReason = result.finishReason
-    answer.elapsedMicroseconds = max(0, result.elapsedMicroseconds ?? 0)
-    return answer
+    return ModelAnswer(recorded: result)
   }
 
   /// The call that the step's decision proposed under an id; `nil` where it proposed none.

@@ -98,7 +98,7 @@ struct Fork: AsyncParsableCommand {
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
       })
-    request.secrets = .inEnvironment
+    request.secrets = .inEnvironment(for: definition)
     if answers == .live {
       let store = try memory.store(for: definition)
       request.live = { agent, clock in

@@ -15,6 +15,10 @@ enum LiveBuild {
   ///   `bin/agent-eval` did not start this process.
   static func require(for agents: some Sequence<AgentDefinition>) throws {
     try require(for: agents.lazy.compactMap(\.networkNeed).first)
+    if let fault = agents.lazy.compactMap(LiveBoundary.fault(of:)).first {
+      Output.error(Visible.line("agent-eval: \(fault)."))
+      throw ExitCode(2)
+    }
   }
 
   /// The same for what is named.

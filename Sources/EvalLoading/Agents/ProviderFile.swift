@@ -1,0 +1,276 @@
+import AgentRuntime
+import AgentTrace
+
+/// The key `model` of an agent file where a provider serves the model.
+enum ProviderFile {
+  /// What stands under `provider`, other than `scripted`.
+  static let providers = Dialect.allCases.map(\.rawValue)
+
+  private struct Draft: Sendable {
+    var dialect = Dialect.openai
+    var name = ""
+    var baseURL: String?
+    var keyVariable: String?
+    var headers: [ProviderModel.Header] = []
+    var headersFrom: [ProviderModel.Header] = []
+    var streams = true
+    var settings = GenerationSettings()
+    var toolChoice: ToolChoiceDraft?
+    var prices: ProviderModel.Prices?
+    var timeouts = ProviderModel.Timeouts()
+    var requestsPerMinute: Int?
+    var tokensPerMinute: Int?
+  }
+
+  static let shape = Shape<Draft>.record(
+    Draft(),
+    [
+      Field(
+        "provider", Shape<Dialect>.word, \.dialect, required: true,
+        "How the server is spoken to: openai (Chat Completions), anthropic (Messages) or openai-responses."
+      ),
+      Field("name", .name, \.name, required: true, "The model's name as its provider has it."),
+      Field(
+        "baseUrl", url, \.baseURL,
+        "Where the server is; the vendor's own where it is left out."),
+      Field(
+        "keyFrom", variable, \.keyVariable,
+        "The variable of the environment that holds the key; OPENAI_API_KEY or ANTHROPIC_API_KEY where both this and baseUrl are left out."
+      ),
+      Field(
+        "headers", headers(of: headerText) { .text($0) }, \.headers, "Headers of each request."),
+      Field(
+        "headersFrom", headers(of: variable) { .variable($0) }, \.headersFrom,
+        "Headers of each request whose values are taken from variables of the environment."),
+      Field(
+        "stream", .flag, \.streams, "Whether replies come as they are written; true where left out."
+      ),
+      Field(
+        "maxOutputTokens", .count(1...100_000_000), \.settings.maxOutputTokens,
+        "Tokens of a reply at most."),
+      Field(
+        "temperature", .amount, \.settings.temperature,
+        "Sent only where it stands here; many models refuse it."),
+      Field(
+        "topP", .amount, \.settings.topP, "Sent only where it stands here; many models refuse it."),
+      Field(
+        "seed", .count, \.settings.seed, "Sent only where it stands here; promises nothing."),
+      Field("stop", .list(of: .name, atLeast: 1), \.settings.stop, "Texts that end a reply."),
+      Field(
+        "toolChoice", toolChoice, \.toolChoice,
+        "Which tools a reply may call: auto, none, required, or a mapping with a tool."),
+      Field(
+        "parallelToolCalls", .flag, \.settings.parallelToolCalls,
+        "Whether a reply may hold several calls; left to the provider where it is left out."),
+      Field(
+        "reasoning", reasoning, \.settings.reasoning,
+        "What the model may think; left to the provider where it is left out."),
+      Field(
+        "options", .mapping, \.settings.options,
+        "Keys of the request as they are, in place of any that are made from the other keys."),
+      Field(
+        "prices", prices, \.prices, "Money for a million tokens; cost is unknown without them."),
+      Field("timeouts", timeouts, \.timeouts, "Seconds until a request is given up."),
+      Field(
+        "requestsPerMinute", .count(1...1_000_000), \.requestsPerMinute,
+        "Requests that all runs of a process may begin within a minute."),
+      Field(
+        "tokensPerMinute", .count(1...1_000_000_000), \.tokensPerMinute,
+        "Tokens that all runs of a process may use within a minute."),
+    ]
+  ).map { draft, reader -> ModelDefinition? in
+    // Without the two there is nothing to build on, and their lack is reported.
+    guard !draft.name.isEmpty else { return nil }
+    let names = draft.headers + draft.headersFrom
+    for (index, header) in names.enumerated()
+    where names[..<index].contains(where: { $0.name.lowercased() == header.name.lowercased() }) {
+      reader.report("the header \(header.name.quoted) stands twice")
+    }
+    if draft.dialect != .openai, draft.settings.seed != nil {
+      reader.report("“seed” is something that only provider: openai takes")
+    }
+    if draft.dialect == .openaiResponses, !draft.settings.stop.isEmpty {
+      reader.report("“stop” is nothing that provider: openai-responses takes")
+    }
+    if let reasoning = draft.settings.reasoning {
+      if reasoning.budgetTokens != nil, draft.dialect != .anthropic {
+        reader.report("“reasoning.budgetTokens” is something that only provider: anthropic takes")
+      }
+      if reasoning.summary != nil, draft.dialect != .openaiResponses {
+        reader.report("“reasoning.summary” is something that only provider: openai-responses takes")
+      }
+    }
+    var settings = draft.settings
+    settings.toolChoice = draft.toolChoice?.choice
+    return ModelDefinition(
+      provider: draft.dialect.rawValue, name: draft.name,
+      implementation: .provider(
+        ProviderModel(
+          dialect: draft.dialect, baseURL: draft.baseURL, keyVariable: draft.keyVariable,
+          headers: names, streams: draft.streams, settings: settings,
+          toolChoiceSteps: draft.toolChoice?.steps, prices: draft.prices, timeouts: draft.timeouts,
+          requestsPerMinute: draft.requestsPerMinute, tokensPerMinute: draft.tokensPerMinute)))
+  }
+
+  // MARK: Parts
+
+  private static let urlPattern = "^https?://[^\\s?#@\\\\]+$"
+
+  private static let url = Shape<String>(["type": "string", "pattern": .string(urlPattern)]) {
+    value, reader in
+    if case .string(let text) = value {
+      let rest = ["http://", "https://"].lazy.filter { text.hasPrefix($0) }
+        .map { text.dropFirst($0.count) }.first
+      let isFree = !text.unicodeScalars.contains {
+        $0.value <= 0x20 || $0.value == 0x7f || "?#@\\".unicodeScalars.contains($0)
+      }
+      if let rest, !rest.isEmpty, !rest.hasPrefix("/"), isFree { return text }
+    }
+    reader.reportKind(
+      of: value,
+      expected: "a URL that begins with http:// or https://, without user, query and fragment")
+    return nil
+  }
+
+  /// The name of a variable; never a key itself.
+  private static let variable = Shape<String>([
+    "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$",
+  ]) { value, reader in
+    if case .string(let text) = value, let first = text.utf8.first, !(0x30...0x39).contains(first),
+      text.utf8.allSatisfy({ $0 == 0x5f || (0x30...0x39).contains($0) || isLetter($0) })
+    {
+      return text
+    }
+    // What stands here may be the key: it is not repeated.
+    reader.report(
+      "should be the name of a variable of the environment",
+      hint: "write the name, as in OPENAI_API_KEY; the key itself belongs in no file")
+    return nil
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  private static let headerText = Shape<String>([
+    "type": "string", "pattern": "^[\\u0020-\\u007e]*$",
+  ]) { value, reader in
+    if case .string(let text) = value, text.utf8.allSatisfy({ (0x20...0x7e).contains($0) }) {
+      return text
+    }
+    reader.reportKind(of: value, expected: "text of printable ASCII characters")
+    return nil
+  }
+
+  private static let headerPattern = "^[A-Za-z0-9_.!#$%&'*+^`|~-]+$"
+
+  private static func headers(
+    of text: Shape<String>, _ make: @escaping @Sendable (String) -> ProviderModel.Header.Value
+  ) -> Shape<[ProviderModel.Header]> {
+    Shape([
+      "type": "object", "propertyNames": ["pattern": .string(headerPattern)],
+      "additionalProperties": text.schema(),
+    ]) { value, reader in
+      guard case .object(let object) = value else {
+        reader.reportKind(of: value, expected: "a mapping")
+        return nil
+      }
+      return object.compactMap { member in
+        reader.within(.key(member.key)) {
+          let isName =
+            !member.key.isEmpty
+            && member.key.utf8.allSatisfy {
+              isLetter($0) || (0x30...0x39).contains($0) || "_.!#$%&'*+^`|~-".utf8.contains($0)
+            }
+          guard isName else {
+            reader.report("is no name of a header")
+            return nil
+          }
+          return text.read(member.value, reader).map {
+            ProviderModel.Header(name: member.key, value: make($0))
+          }
+        }
+      }
+    }
+  }
+
+  private struct ToolChoiceDraft: Sendable {
+    var choice = GenerationSettings.ToolChoice.auto
+    var steps: Int?
+  }
+
+  private static let words: [(String, GenerationSettings.ToolChoice)] = [
+    ("auto", .auto), ("none", .none), ("required", .required),
+  ]
+
+  private static let word = Shape<String>.word(words.map(\.0)).map { word, _ in
+    words.first { $0.0.hasSameUTF8(as: word) }?.1
+  }
+
+  private static let detailedChoice = Shape<ToolChoiceDraft>.record(
+    ToolChoiceDraft(),
+    [
+      Field("tool", .name, "The tool that must be called.") { $0.choice = .tool($1) },
+      Field("choice", word, \.choice, "auto, none or required, in place of a tool."),
+      Field(
+        "steps", .count(1...1_000_000), \.steps,
+        "In how many of the first steps this holds; in all where it is left out."),
+    ],
+    constraints: ["oneOf": [["required": ["tool"]], ["required": ["choice"]]]]
+  ).map { draft, reader in
+    if case .tool(let name) = draft.choice { reader.mention(.call(name)) }
+    return draft
+  }
+
+  private static let toolChoice = Shape<ToolChoiceDraft>([
+    "anyOf": [word.schema(), detailedChoice.schema()]
+  ]) { value, reader in
+    guard case .object(let object) = value else {
+      return word.read(value, reader).map { ToolChoiceDraft(choice: $0) }
+    }
+    if (object["tool"] == nil) == (object["choice"] == nil) {
+      reader.report("needs either “tool” or “choice”")
+    }
+    return detailedChoice.read(value, reader)
+  }
+
+  private static let reasoning = Shape<GenerationSettings.Reasoning>.record(
+    GenerationSettings.Reasoning(),
+    [
+      Field("effort", .name, \.effort, "How hard, in the provider's word: low, medium, high …"),
+      Field(
+        "budgetTokens", .count(1...100_000_000), \.budgetTokens,
+        "Tokens that it may think with; only for anthropic, whose models think as they see fit without it."
+      ),
+      Field(
+        "summary", .name, \.summary,
+        "How what it thought is summed up, in the provider's word; only for openai-responses."),
+    ])
+
+  private static let prices = Shape<ProviderModel.Prices>.record(
+    ProviderModel.Prices(),
+    [
+      Field("input", .amount, \.input, "A million tokens that go in."),
+      Field(
+        "cachedInput", .amount, \.cachedInput, "A million of those that are read from a cache."),
+      Field("cacheWrite", .amount, \.cacheWrite, "A million of those that are written to a cache."),
+      Field("output", .amount, \.output, "A million tokens that come out."),
+    ])
+
+  private static let timeouts = Shape<ProviderModel.Timeouts>.record(
+    ProviderModel.Timeouts(),
+    [
+      Field("connectSeconds", seconds, \.connect, "Until a connection stands; 5."),
+      Field("firstByteSeconds", seconds, \.firstByte, "To the head of the reply; 600."),
+      Field("idleSeconds", seconds, \.idle, "Between two pieces of the reply; 120."),
+      Field("totalSeconds", seconds, \.total, "To the end of the reply; 600."),
+    ])
+
+  private static let seconds = Shape<Double>([
+    "type": "number", "exclusiveMinimum": 0, "maximum": 86_400,
+  ]) { value, reader in
+    if let seconds = value.doubleValue, seconds > 0, seconds <= 86_400 { return seconds }
+    reader.reportKind(of: value, expected: "a number of seconds above 0, 86400 at most")
+    return nil
+  }
+}
