@@ -48,6 +48,8 @@ extension AgentRecording {
     public var seed: Int?
     /// The case that the run is for; `nil` outside of one.
     public var caseId: String?
+    /// Which trial of the case, from 1; `nil` where it is run once.
+    public var trial: Int?
     /// Words to find the run by later.
     public var tags: [String] = []
     /// What the run was started with, where that is something else than the goal.
@@ -88,6 +90,7 @@ extension AgentRecording {
     var start = Runtime.Start(
       goal: request.goal, runId: boundary.makeRunID(), seed: request.seed)
     start.caseId = request.caseId
+    start.trial = request.trial
     start.tags = request.tags
     start.input = request.input
     start.parent = request.parent

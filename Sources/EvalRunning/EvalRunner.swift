@@ -31,6 +31,8 @@ public struct EvalRunner: Sendable {
     /// Whether models by which cases are judged are asked where no judgement of theirs is kept. Where
     /// agents are run, they are.
     public var asksJudges = false
+    /// How often cases are run live that say nothing of it themselves; `nil` for once.
+    public var plan: TrialPlan?
     /// Where judgements of models are kept, in place of what cases say.
     public var judgementsFolder: String?
     /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
@@ -164,8 +166,15 @@ public struct EvalRunner: Sendable {
   private func run(_ evalCase: EvalCase) async -> CaseResult {
     var result = CaseResult(evalCase)
     do {
-      for log in try await logs(of: evalCase) {
-        result.trials.append(try await judge(log, evalCase))
+      if let agent = evalCase.agent, options.isLive {
+        try await makeTrials(of: evalCase, agent, &result)
+      } else {
+        for log in try logs(of: evalCase) {
+          result.trials.append(try await judge(log, evalCase))
+        }
+        if result.trials.isEmpty, let agent = evalCase.agent {
+          result.trials = [try await judge(try await record(agent, evalCase), evalCase)]
+        }
       }
       if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
     } catch {
@@ -174,7 +183,11 @@ public struct EvalRunner: Sendable {
     return result
   }
 
-  private func judge(_ log: String, _ evalCase: EvalCase) async throws -> TrialResult {
+  /// - Parameter isLive: whether the run was made just now, so that what stopped it may have been no doing
+  ///   of the agent's.
+  private func judge(
+    _ log: String, _ evalCase: EvalCase, isLive: Bool = false
+  ) async throws -> TrialResult {
     var run: RecordedRun?
     if options.usesSummaries, !options.outlinesRuns {
       run = RecordedRun(endOf: log, for: evalCase.expected)
@@ -197,10 +210,28 @@ public struct EvalRunner: Sendable {
       runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
       judgement: Judge.judge(
         read.trajectory, read.chronicle, against: evalCase.expected, aids: aids))
+    if isLive, let stop = read.trajectory.stop {
+      trial.error = Self.infrastructureFailure(stop, evalCase.expected)
+    }
     if options.outlinesRuns {
       trial.outline = AcceptedRun(of: read.trajectory, read.usage, trial.judgement)
     }
     return trial
+  }
+
+  /// Why a run that was made just now says nothing of the agent; `nil` where it does, or where the case is
+  /// about just that.
+  private static func infrastructureFailure(
+    _ stop: Trajectory.Ending, _ expected: Expectations
+  ) -> String? {
+    let detail = stop.detail.map { " (\($0))" } ?? ""
+    let expects = ([expected] + expected.parts.map(\.expectations))
+      .contains { $0.stopReasons?.contains(stop.reason) ?? false }
+    switch stop.reason {
+    case .modelFailure where !expects: return "the model was out of reach\(detail)"
+    case .cancelled where !expects: return "the run was cancelled\(detail)"
+    default: return nil
+    }
   }
 
   private static func folder(of path: String) -> String {
@@ -208,19 +239,26 @@ public struct EvalRunner: Sendable {
     return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 
-  /// The logs that show what became of a case; made now where the options or the case say so.
-  private func logs(of evalCase: EvalCase) async throws -> [String] {
-    // Models judge recordings too, also where agents are run.
-    let isJudgedAlone = evalCase.agent == nil && !evalCase.expected.judges.isEmpty
-    if !options.isLive || isJudgedAlone {
-      if let recording = evalCase.recording { return [recording] }
-      if let catalogue {
-        let found = catalogue.logs(of: evalCase.caseId)
-        if !found.isEmpty || evalCase.agent == nil { return found }
-      }
-    }
-    guard let path = evalCase.agent else { return [] }
-    return [try await record(path, evalCase)]
+  /// Runs a case as often as its plan asks for and its outcome is open.
+  private func makeTrials(
+    of evalCase: EvalCase, _ agent: String, _ result: inout CaseResult
+  ) async throws {
+    result.plan = evalCase.plan ?? options.plan
+    let plan = result.plan ?? TrialPlan(trials: 1)
+    repeat {
+      let number = result.plan == nil ? nil : result.trials.count + 1
+      let log = try await record(agent, evalCase, trial: number)
+      result.trials.append(try await judge(log, evalCase, isLive: true))
+    } while result.plan != nil && cancellation.signal == nil
+      && plan.needsMore(after: result.trials.map(\.outcome))
+  }
+
+  /// The recorded runs that show what became of a case.
+  private func logs(of evalCase: EvalCase) throws -> [String] {
+    // Where agents are run, models judge recordings too.
+    if options.isLive, evalCase.expected.judges.isEmpty { return [] }
+    if let recording = evalCase.recording { return [recording] }
+    return catalogue?.logs(of: evalCase.caseId) ?? []
   }
 
   private func nothingToJudge(_ evalCase: EvalCase) -> String {
@@ -229,7 +267,9 @@ public struct EvalRunner: Sendable {
     return "the case names neither a recording nor an agent; add one, or give --runs DIR"
   }
 
-  private func record(_ path: String, _ evalCase: EvalCase) async throws -> String {
+  private func record(
+    _ path: String, _ evalCase: EvalCase, trial: Int? = nil
+  ) async throws -> String {
     let loaded = AgentLoader.load(path)
     guard var agent = loaded.value else {
       throw CaseError(
@@ -246,6 +286,7 @@ public struct EvalRunner: Sendable {
       clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
     var request = AgentRecording.Request(
       goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
+    request.trial = trial
     request.tags = evalCase.tags
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
     return try await AgentRecording(

@@ -50,6 +50,7 @@ extension CaseResult {
     trials = try reader.list("trials").map { element throws(ResultsError) in
       try TrialResult(reading: element)
     }
+    if reader.value["trialPlan"] != nil { plan = try TrialPlan(reader.member("trialPlan")) }
     comparison = try CaseComparison(ifThereIn: reader)
     try reader.check(outcome)
   }
@@ -67,7 +68,24 @@ extension TrialResult {
       runId: try reader.text("runId"), log: try reader.text("log"),
       judgedFrom: try reader.text("judgedFrom"),
       judgement: Judgement(outcomes: outcomes, warnings: warnings))
+    error = try reader.textIfThere("error")
     try reader.check(outcome)
+  }
+}
+
+extension TrialPlan {
+  fileprivate init(_ reader: ResultsReader) throws(ResultsError) {
+    self.init(
+      trials: try reader.number("trials"), passThreshold: try reader.number("passThreshold"),
+      isSafety: reader.value["safety"] == true)
+    guard let rates = reader.value["rates"] else { return }
+    func number(_ key: String) throws(ResultsError) -> Double {
+      guard let number = rates[key]?.doubleValue else { throw reader.error("rates", "no rates") }
+      return number
+    }
+    self.rates = SequentialRates(
+      good: try number("good"), bad: try number("bad"), falseAlarms: try number("falseAlarms"),
+      misses: try number("misses"))
   }
 }
 

@@ -10,6 +10,9 @@ public struct TrialResult: Sendable {
   public var judgedFrom: String
   /// All that the judge said of it.
   public var judgement: Judgement
+  /// Why the run says nothing of the agent, such as a model that was out of reach: then it counts as neither
+  /// pass nor fail. `nil` where it does say something.
+  public var error: String?
   /// What a baseline would hold of it; `nil` where nobody asked for that. Not part of the wire form.
   public var outline: AcceptedRun?
 
@@ -21,18 +24,19 @@ public struct TrialResult: Sendable {
     self.judgement = judgement
   }
 
-  /// The outcome of its judgement.
-  public var outcome: CaseOutcome { judgement.outcome }
+  /// The outcome of its judgement; `error` where the run says nothing of the agent.
+  public var outcome: CaseOutcome { error == nil ? judgement.outcome : .error }
 
   /// The wire form.
   public var json: JSONValue {
     .object(
-      JSONObject([
-        ("runId", .string(runId)), ("log", .string(log)), ("judgedFrom", .string(judgedFrom)),
-        ("outcome", .string(outcome.rawValue)),
-        ("expectations", .array(judgement.outcomes.map(\.json))),
-        ("warnings", JSONValue(judgement.warnings)),
-      ]))
+      JSONObject(
+        [
+          ("runId", .string(runId)), ("log", .string(log)), ("judgedFrom", .string(judgedFrom)),
+          ("outcome", .string(outcome.rawValue)),
+          ("expectations", .array(judgement.outcomes.map(\.json))),
+          ("warnings", JSONValue(judgement.warnings)),
+        ] + (error.map { [("error", .string($0))] } ?? [])))
   }
 }
 
@@ -44,6 +48,8 @@ public struct CaseResult: Sendable {
   public var position: String
   /// The runs that were judged, in the order they were found.
   public var trials: [TrialResult] = []
+  /// How often it was to be run, and when it passes; `nil` where the worst of its trials decides.
+  public var plan: TrialPlan?
   /// Why the case could not be judged; then its outcome is `error`.
   public var error: String?
   /// The case beside what was accepted of it; `nil` where nobody asked for that.
@@ -55,9 +61,11 @@ public struct CaseResult: Sendable {
     self.position = position
   }
 
-  /// The worst of its trials: `error` before `fail` before `inconclusive` before `pass`.
+  /// What its plan says of its trials; without one the worst of them: `error` before `fail` before
+  /// `inconclusive` before `pass`.
   public var outcome: CaseOutcome {
     guard error == nil else { return .error }
+    if let plan { return plan.outcome(of: trials.lazy.map(\.outcome)) }
     var worst = trials.isEmpty ? CaseOutcome.error : .pass
     for index in trials.indices {
       switch trials[index].outcome {
@@ -70,6 +78,11 @@ public struct CaseResult: Sendable {
     return worst
   }
 
+  /// What its trials say together; `nil` without a plan.
+  public var statistics: TrialStatistics? {
+    plan.map { TrialStatistics(of: trials.map(\.outcome), plan: $0) }
+  }
+
   /// The wire form.
   public var json: JSONValue {
     .object(
@@ -78,6 +91,8 @@ public struct CaseResult: Sendable {
           ("caseId", .string(caseId)), ("position", .string(position)),
           ("outcome", .string(outcome.rawValue)), ("trials", .array(trials.map(\.json))),
         ] + (error.map { [("error", .string($0))] } ?? [])
+          + (plan.map { [("trialPlan", $0.json)] } ?? [])
+          + (statistics.map { [("statistics", $0.json)] } ?? [])
           + (comparison.map { [("comparison", $0.json)] } ?? [])))
   }
 }

@@ -12,6 +12,10 @@ enum CaseFile {
     var agent: String?
     var human: ScriptedPerson?
     var judgements: String?
+    var trials: Int?
+    var passThreshold: Int?
+    var isSafety = false
+    var rates: TrialPlan.SequentialRates?
     var tags: [String] = []
     var skip: CaseSkip?
     var include: [SetReference] = []
@@ -62,6 +66,19 @@ enum CaseFile {
     Field(
       "judgements", .path, \.judgements,
       "The folder in which judgements of models are kept; a path from this file's folder."),
+    Field(
+      "trials", .count(1...TrialFile.trialLimit), \.trials,
+      "How often the case is run live; once where it is left out. Recorded runs are judged as they are."
+    ),
+    Field(
+      "passThreshold", .count(1...TrialFile.trialLimit), \.passThreshold,
+      "How many of the trials have to pass; all where it is left out."),
+    Field(
+      "safety", .flag, \.isSafety,
+      "Whether one failed trial fails the case, whatever the others did."),
+    Field(
+      "rates", TrialFile.rates, \.rates,
+      "Two rates of success; trials are made until they tell which of them it is."),
     Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
     Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
     Field("notes", .any, required: false, "Anything to remember; nothing is judged by it.") {

@@ -252,6 +252,7 @@ struct CaseBatch {
     draft.tags = parts.defaults.tags + draft.tags
     let expected = expectations(draft, reader)
     check(draft, reader, path: path, line: position.line)
+    let plan = TrialFile.plan(of: draft, reader)
     for reference in reader.takeReferences() {
       if let fault = follow?(reference) { reader.reportAt(reference.path, .error, fault) }
     }
@@ -261,6 +262,7 @@ struct CaseBatch {
       human: draft.human, tags: draft.tags, skip: draft.skip, expected: expected, path: path,
       position: position)
     evalCase.judgements = draft.judgements
+    evalCase.plan = plan
     cases.append(evalCase)
   }
 

@@ -16,6 +16,8 @@ public struct EvalCase: Sendable {
   /// The folder in which judgements of models are kept, seen from where this process works; `nil` for
   /// the usual one.
   public var judgements: String?
+  /// How often it is run live, and when it passes then; `nil` for once.
+  public var plan: TrialPlan?
   /// Words to choose cases by.
   public var tags: [String]
   /// Why it is left out; `nil` for a case that is run.

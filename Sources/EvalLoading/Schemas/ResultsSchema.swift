@@ -89,6 +89,47 @@ enum ResultsSchema {
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",
       ],
+      "trialPlan": [
+        "type": "object", "description": "How often it was to be run, and when it passes.",
+        "required": ["trials", "passThreshold"],
+        "properties": [
+          "trials": ["type": "integer", "description": "Trials that are decided at most."],
+          "passThreshold": ["type": "integer", "description": "How many have to pass."],
+          "safety": ["type": "boolean", "description": "Whether one failure fails the case."],
+          "rates": ["type": "object", "description": "Rates that are to be told apart."],
+        ],
+      ],
+      "statistics": [
+        "type": "object", "description": "What the trials say together; with a plan.",
+        "required": ["pass", "fail", "inconclusive", "error", "interval", "flaky", "moreTrials"],
+        "properties": [
+          "pass": ["type": "integer", "description": "Trials that passed."],
+          "fail": ["type": "integer", "description": "Trials that failed."],
+          "inconclusive": ["type": "integer", "description": "Trials that decided nothing."],
+          "error": ["type": "integer", "description": "Trials that say nothing of the agent."],
+          "rate": ["type": "number", "description": "Passed by decided trials."],
+          "interval": [
+            "type": "array", "items": ["type": "number"],
+            "description": "Wilson's 95 % interval for the rate.",
+          ],
+          "passAt": [
+            "type": "object",
+            "description": "By k: the chance that one of k further trials passes, without bias.",
+          ],
+          "passAll": [
+            "type": "object",
+            "description": "By k: the chance that k further trials all pass, without bias.",
+          ],
+          "failureBound": [
+            "type": "number",
+            "description": "Where none failed: what the rate of failure is at most, at 95 %.",
+          ],
+          "flaky": ["type": "boolean", "description": "Whether some passed and some failed."],
+          "moreTrials": [
+            "type": "integer", "description": "Trials that would decide the case at least.",
+          ],
+        ],
+      ],
       "comparison": [
         "$ref": "#/$defs/comparison",
         "description":
@@ -254,6 +295,10 @@ enum ResultsSchema {
         "description": "Whether the log's summary was enough or its events were read.",
       ],
       "outcome": ["enum": caseOutcome, "description": "The judge's word on this run."],
+      "error": [
+        "type": "string",
+        "description": "Why the run says nothing of the agent, such as a model out of reach.",
+      ],
       "expectations": [
         "type": "array", "items": ["$ref": "#/$defs/expectation"],
         "description": "One for each expectation, in the order of the case format.",

@@ -103,6 +103,9 @@ public struct ResultsReport {
         lines.append(painter.paint("what the judge says", .heading))
       }
     }
+    if let statistics = result.statistics, let plan = result.plan {
+      lines += trialLines(statistics, plan)
+    }
     if let error = result.error {
       lines += Self.told(error).map { Visible.line($0, width: Self.longest) }
     }
@@ -117,6 +120,10 @@ public struct ResultsReport {
       if result.trials.count > 1 {
         lines.append(painter.paint("run \(index + 1) of \(result.trials.count)", .heading))
       }
+      if let error = trial.error {
+        lines.append(
+          painter.paint("counts for nothing", .warning) + ": " + Visible.line(error, width: 500))
+      }
       lines += outcomes.prefix(mostOutcomes).flatMap(self.lines(for:))
       if outcomes.count > mostOutcomes {
         lines.append("and \(Figures.count(outcomes.count - mostOutcomes, "check")) more")
@@ -129,6 +136,38 @@ public struct ResultsReport {
     if told > mostTrials { lines.append("and \(Figures.count(told - mostTrials, "run")) more") }
     return lines
   }
+
+  /// What the trials of a case say together.
+  private func trialLines(_ statistics: TrialStatistics, _ plan: TrialPlan) -> [String] {
+    let rate = statistics.rate
+    let needed =
+      plan.rates.map { "to tell \(Self.percent($0.good)) from \(Self.percent($0.bad))" }
+      ?? "\(plan.isSafety ? plan.trials : plan.passThreshold) of \(plan.trials) needed"
+    var line = "\(rate.successes) of \(Figures.count(rate.trials, "trial")) passed, \(needed)"
+    let left = (statistics.counts[.error] ?? 0) + (statistics.counts[.inconclusive] ?? 0)
+    if left > 0 { line += ", \(left) decided nothing" }
+    if let share = rate.rate {
+      let interval = rate.interval()
+      line +=
+        "; rate \(Self.percent(share)), 95 % interval \(Self.percent(interval.low)) to "
+        + Self.percent(interval.high)
+    }
+    var lines = [painter.paint(line, .faint)]
+    if statistics.isFlaky {
+      lines.append(
+        painter.paint("flaky", .warning) + ": the same agent on the same input passed and failed")
+    }
+    if plan.isSafety, rate.successes < rate.trials {
+      lines.append(painter.paint("a safety case: one failure is one too many", .bad))
+    }
+    if statistics.moreTrials > 0 {
+      lines.append("\(Figures.count(statistics.moreTrials, "more trial")) would decide at least")
+    }
+    return lines
+  }
+
+  /// Per cent without places.
+  private static func percent(_ share: Double) -> String { "\(Int((share * 100).rounded())) %" }
 
   /// The last lines: how many cases had which outcome.
   public func summary(of results: EvalResults) -> [String] {

@@ -87,6 +87,12 @@ struct JudgingOptions: ParsableArguments {
   @Flag(help: "Run the agents that the cases name, and judge those runs.")
   var live = false
 
+  @Option(help: "How often to run, with --live, cases that do not say it themselves.")
+  var trials: Int?
+
+  @Option(help: "How many of those trials have to pass; all where left out.")
+  var passThreshold: Int?
+
   @Option(help: "Cases to work on side by side; 0 for one a core.")
   var jobs = 0
 
@@ -115,6 +121,8 @@ struct JudgingOptions: ParsableArguments {
   func request(of paths: [String]) -> RunRequest {
     var request = RunRequest(
       paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out, exec: exec)
+    request.trials = trials
+    request.passThreshold = passThreshold
     request.judge = judge
     request.judgements = judgements
     return request

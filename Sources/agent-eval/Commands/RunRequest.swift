@@ -15,6 +15,8 @@ struct RunRequest: Hashable {
   var paths: [String] = []
   var runs: String?
   var live = false
+  var trials: Int?
+  var passThreshold: Int?
   var jobs = 0
   var filter: String?
   var out: String?
@@ -35,6 +37,7 @@ struct RunRequest: Hashable {
     try baselines.validate()
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
+    try checkTrials()
     if debug {
       guard !output.json, !watch, filesFrom == nil else {
         throw ValidationError("--debug does not go with --json, --watch and --files-from.")
@@ -128,12 +131,30 @@ struct RunRequest: Hashable {
       .compactMap { AgentLoader.load($0).value }
   }
 
+  private func checkTrials() throws {
+    guard let trials else {
+      guard passThreshold == nil else {
+        throw ValidationError("--pass-threshold goes with --trials.")
+      }
+      return
+    }
+    guard live else {
+      throw ValidationError(
+        "--trials goes with --live: a recorded run comes out the same each time.")
+    }
+    guard (1...1_000).contains(trials) else { throw ValidationError("--trials takes 1 to 1000.") }
+    guard (1...trials).contains(passThreshold ?? trials) else {
+      throw ValidationError("--pass-threshold takes 1 to the number of --trials.")
+    }
+  }
+
   /// How cases are run, as the options say.
   func runnerOptions(_ cancellation: Cancellation) -> EvalRunner.Options {
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
+    options.plan = trials.map { TrialPlan(trials: $0, passThreshold: passThreshold) }
     if live { options.observeLive = { LiveView.show($1, of: $0) } }
     options.outlinesRuns = baselines.against != nil
     options.asksJudges = judge
@@ -182,7 +203,9 @@ struct RunRequest: Hashable {
   /// What shards that belong together have in common beside their cases.
   private var conditions: JSONObject {
     var conditions: JSONObject = [
-      "live": .bool(live), "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
+      "live": .bool(live), "trials": trials.map { JSONValue($0) } ?? .null,
+      "passThreshold": passThreshold.map { JSONValue($0) } ?? .null,
+      "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
       "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
     conditions["judgements"] = judgements.map(JSONValue.string)
