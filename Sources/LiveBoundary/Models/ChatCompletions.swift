@@ -126,6 +126,7 @@ enum ChatCompletions {
     private var reasoning: [(key: String, text: TextPieces)] = []
     private var details: [JSONValue] = []
     private var calls: [(index: Int?, call: DraftCall)] = []
+    private var hasToolCalls = false
     private var finishReason: String?
     private var usage: TokenUsage?
     private var model: String?
@@ -199,7 +200,9 @@ enum ChatCompletions {
       for (position, call) in (message["tool_calls"]?.arrayValue ?? []).enumerated() {
         take(call: call, index: isWhole ? position : call["index"]?.intValue)
       }
-      if let call = message["function_call"], call.objectValue != nil {
+      // The form before there were several calls; some servers send both, in each piece.
+      hasToolCalls = hasToolCalls || !(message["tool_calls"]?.arrayValue ?? []).isEmpty
+      if !hasToolCalls, let call = message["function_call"], call.objectValue != nil {
         take(call: ["function": call], index: 0)
       }
     }

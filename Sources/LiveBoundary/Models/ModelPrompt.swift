@@ -160,6 +160,7 @@ extension ModelPrompt {
     var open: [String] = []
     for message in messages.dropFirst(leading.count) {
       let role = message.role == .assistant ? Role.assistant : .user
+      if role == .assistant, arranged.last?.role == .user { Self.close(&open, in: &arranged) }
       let told = message.parts.compactMap { part in
         part.told(areCallsTold: tools.isEmpty, open: &open, isKept)
       }
@@ -167,7 +168,6 @@ extension ModelPrompt {
       if arranged.last?.role == role {
         arranged[arranged.count - 1].parts += told
       } else {
-        if role == .assistant { Self.close(&open, in: &arranged) }
         arranged.append(Message(role, told))
       }
     }

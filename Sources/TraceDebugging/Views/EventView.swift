@@ -98,16 +98,28 @@ struct EventView {
   private func add(_ result: ModelResult, to page: inout Page) {
     page.labelled("purpose", "\(result.purpose), try \(result.attempt)")
     if let model = result.model { page.labelled("model", model) }
+    if let version = result.modelVersion { page.labelled("version", version) }
     if let error = result.error { page.labelled("error", error, .bad) }
+    if result.isFinal { page.labelled("again", "no: it would be in vain") }
+    if let wait = result.retryAfterMicroseconds {
+      page.labelled("again", "after \(Figures.duration(microseconds: wait))")
+    }
     var usage: [String] = []
     if let tokens = result.inputTokens { usage.append("\(tokens) tokens in") }
+    if let tokens = result.cachedInputTokens, tokens > 0 {
+      usage.append("\(tokens) of them cached")
+    }
     if let tokens = result.outputTokens { usage.append("\(tokens) out") }
+    if let tokens = result.reasoningTokens, tokens > 0 {
+      usage.append("\(tokens) of them reasoning")
+    }
     if let cost = result.cost { usage.append("cost \(Figures.cost(cost))") }
     if let took = result.elapsedMicroseconds {
       usage.append(Figures.duration(microseconds: took))
     }
     if !usage.isEmpty { page.labelled("usage", usage.joined(separator: ", ")) }
     if let reason = result.finishReason { page.labelled("finish", reason) }
+    if let id = result.requestId { page.labelled("request", id, .faint) }
     if let reply = result.reply { page.labelled("reply", json: reply) }
   }
 

@@ -2,10 +2,16 @@ public import AgentTrace
 
 /// What a model was shown, in words for people. Nothing is escaped yet.
 public enum PromptText {
-  /// A part of a message: a text, a call or a result.
+  /// A part of a message: a text, what a model thought, a call or a result.
   public static func text(of part: JSONValue) -> String {
     switch part["type"]?.stringValue {
     case "text": return part["text"].map(plain) ?? ""
+    case "reasoning":
+      let block = part["block"] ?? .null
+      let known =
+        block["thinking"] ?? block["reasoning_content"] ?? block["reasoning"]
+        ?? block["summary"]?[0]?["text"]
+      return "thinks: " + plain(known ?? block)
     case "tool_call":
       return "calls \(part["name"].map(plain) ?? "") \(part["input"].map(plain) ?? "")"
     case "tool_result":

@@ -103,7 +103,9 @@ public struct Timeline {
         ]
       }
       return [
-        Entry(isSummary ? "summary" : "model", .bad, "try \(result.attempt): \(error)")
+        Entry(
+          isSummary ? "summary" : "model", .bad,
+          "try \(result.attempt)\(Self.next(after: result)): \(error)")
       ]
     case .decision(let decision): return tell(decision)
     case .policyDecision(let verdict): return [tell(verdict)]
@@ -210,6 +212,14 @@ public struct Timeline {
       entries.append(Entry("used", .faint, parts.joined(separator: ", ")))
     }
     return entries
+  }
+
+  /// When a model is asked again, where its failed try says so.
+  private static func next(after result: ModelResult) -> String {
+    if result.isFinal { return ", not asked again" }
+    return result.retryAfterMicroseconds.map {
+      ", again after \(Figures.duration(microseconds: $0))"
+    } ?? ""
   }
 
   private static func text(_ note: MemoryNote) -> String {

@@ -108,6 +108,7 @@ struct RunRequest: Hashable {
     of loaded: CaseLoader.Result, _ cancellation: Cancellation
   ) async throws -> EvalResults {
     if live { try LiveBuild.require(for: agents(of: loaded)) }
+    if live || judge { try LiveBuild.require(for: networkNeed(ofJudgesIn: loaded)) }
     let shard = shard.flatMap(Shard.init(_:))
     let suite = try shard.map { _ in
       try Suite(
@@ -124,11 +125,31 @@ struct RunRequest: Hashable {
     return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
   }
 
-  /// The agents that the cases name, each once; what is wrong with a file is told when its case runs.
+  /// The agents that the cases name, each once, and once more with each case's own person; what is wrong
+  /// with a file is told when its case runs.
   private func agents(of loaded: CaseLoader.Result) -> [AgentDefinition] {
-    var seen: Set<String> = []
-    return loaded.cases.compactMap(\.agent).filter { seen.insert($0).inserted }
-      .compactMap { AgentLoader.load($0).value }
+    var known: [String: AgentDefinition?] = [:]
+    var agents: [AgentDefinition] = []
+    for evalCase in loaded.cases {
+      guard let path = evalCase.agent else { continue }
+      if known[path] == nil {
+        known[path] = AgentLoader.load(path).value
+        if let agent = known[path] ?? nil { agents.append(agent) }
+      }
+      guard let human = evalCase.human, human.model != nil, var agent = known[path] ?? nil else {
+        continue
+      }
+      agent.human = human
+      agents.append(agent)
+    }
+    return agents
+  }
+
+  /// What of the models that judge needs the network. Whether one of them is asked at all shows only once
+  /// it is known which judgements are kept: so no key is looked for here.
+  private func networkNeed(ofJudgesIn loaded: CaseLoader.Result) -> String? {
+    loaded.cases.lazy.flatMap(\.expected.judges)
+      .compactMap { JudgeLoader.load($0).value?.networkNeed }.first
   }
 
   private func checkTrials() throws {
