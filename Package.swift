@@ -161,7 +161,10 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "LiveBoundaryTests",
-      dependencies: ["AgentTrace", "AgentRuntime", "LiveBoundary", "TestSupport"],
+      dependencies: [
+        "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "LiveBoundary",
+        "TraceReplaying", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TraceReplayingTests",

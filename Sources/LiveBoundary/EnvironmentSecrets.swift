@@ -1,4 +1,5 @@
 public import AgentRuntime
+import AgentTrace
 import Glibc
 
 extension RunSecrets {
@@ -18,11 +19,21 @@ extension RunSecrets {
     return secrets
   }
 
-  /// The same, and whatever the variables hold that an agent names for its model.
+  /// The same, and whatever the variables hold that an agent names for its model, its servers and its
+  /// requests: whoever names one there does not want its value in a log.
   public static func inEnvironment(for agent: AgentDefinition) -> RunSecrets {
     var secrets = inEnvironment
     for (_, variable) in agent.modelVariables {
       guard let value = ProcessVariables[variable], !value.isEmpty else { continue }
+      secrets.known.append(Redactor.Secret(kind: "environment", text: value))
+    }
+    let named = Set(agent.sources.flatMap(\.variables) + agent.tools.flatMap(\.variables))
+    for name in named.sorted(by: { $0.precedesByUTF8($1) }) {
+      // Paths and short words stand everywhere by chance.
+      guard let value = ProcessVariables[name], value.utf8.count >= 8,
+        !value.utf8.starts(with: "/".utf8),
+        !secrets.known.contains(where: { $0.text.hasSameUTF8(as: value) })
+      else { continue }
       secrets.known.append(Redactor.Secret(kind: "environment", text: value))
     }
     return secrets

@@ -54,12 +54,42 @@ public enum LiveBoundary {
       },
       makeTool: { tool in
         switch tool.implementation {
-        case .scripted, .memory, .tool: nil
+        case .scripted, .memory, .tool, .listed: nil
         case .command(let command):
           CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
         case .code(let code):
           CodeTool(code, folder: agent.folder, clock: clock, cancellation: cancellation)
+        case .http(let http): httpTool(http, clock, cancellation)
         }
+      },
+      makeSource: {
+        source(for: $0, folder: agent.folder, clock: clock, cancellation: cancellation)
       })
+  }
+
+  private static func httpTool(
+    _ http: HTTPDefinition, _ clock: any RunClock, _ cancellation: Cancellation
+  ) -> (any Tool)? {
+    nil
+  }
+
+  /// What reaches the servers of an agent file; `nil` where this build cannot.
+  ///
+  /// - Parameter folder: the agent file's.
+  public static func source(
+    for registration: SourceRegistration, folder: String, clock: any RunClock,
+    cancellation: Cancellation
+  ) -> (any ToolSource)? {
+    switch registration.implementation {
+    case .source(let source): return source
+    case .command(let command):
+      let hidden = HiddenValues(CommandEnvironment(pass: registration.variables))
+      let folder = CommandTool.absolute(folder)
+      return MCPSource(registration, clock: clock, cancellation: cancellation) {
+        try await StdioLink.open(
+          ProgramStart(serving: command, folder: folder), hiding: hidden, until: cancellation)
+      }
+    case .endpoint: return nil
+    }
   }
 }

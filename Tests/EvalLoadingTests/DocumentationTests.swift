@@ -28,6 +28,7 @@ struct DocumentationTests {
   /// The pages that explain keys of agent and policy files.
   private static let agentPages = [
     "agent-files.md", "redaction.md", "policies.md", "contexts.md", "models.md",
+    "tool-servers.md", "http-tools.md",
   ]
 
   @Test("Every example of a case loads", arguments: ["yaml", "json", "jsonl"])

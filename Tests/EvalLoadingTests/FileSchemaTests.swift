@@ -248,6 +248,16 @@ struct FileSchemaTests {
 private let samplePayloads: [EventPayload] = [
   .runStarted(RunStarted(agentName: "a", goal: "g", tools: [ToolDefinition(name: "t")])),
   .toolsListed(ToolsListed(source: "s", tools: [ToolDefinition(name: "t")])),
+  .toolsListed(
+    ToolsListed(
+      source: "s",
+      offered: [
+        OfferedTool(
+          name: "t", title: "T", description: "d", outputSchema: ["type": "object"],
+          annotations: ["readOnlyHint": true])
+      ], tools: [ToolDefinition(name: "s.t")],
+      withheld: [WithheldTool(name: "u", reason: "it is no longer offered")],
+      server: ["name": "x", "protocol": "2026-07-28"], error: "no")),
   .contextBuilt(
     ContextPacket(
       runId: "r", goal: "g", stateSummary: [:], observations: [["id": "1", "summary": "s"]],
@@ -307,6 +317,22 @@ private let wholeAgent = """
       scripted: [{when: {attempt: 1}, ok: {a: 1}, delaySeconds: 1, raise: SIGINT}, {error: e}]
     - {name: u, sideEffect: write, command: {arguments: [p, q], outputLimitBytes: 9}}
     - {name: v, sideEffect: draft, command: [p, q]}
+    - {name: w, sideEffect: write, http: {method: PUT, url: "https://h/{a}", query: [b], body: json, headers: {A: b}, allowedAddresses: ["10.0.0.0/8"], responseLimitBytes: 9}}
+  mcpServers:
+    f:
+      command: p
+      args: [q]
+      env: {A: b}
+      limits: {openFiles: 9}
+      tools: [a, {name: b, as: c, description: d, sideEffect: read, sensitivity: s, idempotent: true, timeoutSeconds: 5, onError: stop}]
+      prefix: f_
+      annotations: ignore
+      onChange: accept
+      digest: e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855
+      startTimeoutSeconds: 5
+      timeoutSeconds: 6
+      idleSeconds: 7
+    g: {url: "https://h/mcp", headers: {A: b}}
   policy:
     rules:
       - {id: r, tool: [t, u], sideEffect: [read], actor: a, route: [r], verdict: deny, onDeny: stop, reason: x}
@@ -492,6 +518,17 @@ private func tool(_ keys: String) -> String {
 }
 
 private let validAgents = [
+  agent("mcpServers: {}"), agent("mcpServers: {files: {command: python3, args: [-m, server]}}"),
+  agent("mcpServers: {files: {command: [python3, s.py], env: {A: '${B}'}, onChange: stop}}"),
+  agent("mcpServers: {f-1_X: {url: 'https://example.com/mcp', headers: {A-B: 'Bearer ${T}'}}}"),
+  agent("mcpServers: {f: {command: x, prefix: '', annotations: ignore, idleSeconds: 1.5}}"),
+  agent("mcpServers: {f: {command: x, tools: [a, 'b*', {name: c, as: d.e, sideEffect: read}]}}"),
+  agent("mcpServers: {f: {command: x, tools: [{name: 'c*', retry: {}, routes: [r]}]}}"),
+  tool("http: {url: 'https://example.com/a/{id}?q={q}'}"),
+  tool("http: {method: POST, url: 'http://h:8080', query: [a], body: form, headers: {X: y}}"),
+  tool(
+    "http: {url: 'https://h/', query: {a: b}, allowedHosts: [h, i], allowedAddresses: ['10.0.0.0/8', '::1']}"
+  ),
   agent(""), agent("version: '1', system: s, goal: g"),
   "{$schema: x, name: a, model: {provider: scripted, name: m, script: [{stop: done}]}}",
   script("{call: {tool: t}}, {calls: [{tool: t, id: x}], say: hi}, {ask: q}"),
@@ -513,6 +550,27 @@ private let validAgents = [
 ]
 
 private let invalidAgents = [
+  agent("mcpServers: []"), agent("mcpServers: {f: {}}"), agent("mcpServers: {f: 5}"),
+  agent("mcpServers: {'a b': {command: x}}"), agent("mcpServers: {f: {command: ''}}"),
+  agent("mcpServers: {f: {command: []}}"), agent("mcpServers: {f: {command: x, url: 'http://h'}}"),
+  agent("mcpServers: {f: {url: 'ftp://h'}}"), agent("mcpServers: {f: {url: x}}"),
+  agent("mcpServers: {f: {command: x, headers: {}}}"),
+  agent("mcpServers: {f: {url: 'http://h', args: []}}"),
+  agent("mcpServers: {f: {url: 'http://h', env: {}}}"),
+  agent("mcpServers: {f: {command: x, env: {'a-b': c}}}"),
+  agent("mcpServers: {f: {command: x, env: {A: 5}}}"),
+  agent("mcpServers: {f: {url: 'http://h', headers: {'a b': c}}}"),
+  agent("mcpServers: {f: {command: x, digest: abc}}"),
+  agent("mcpServers: {f: {command: x, onChange: ask}}"),
+  agent("mcpServers: {f: {command: x, tools: []}}"),
+  agent("mcpServers: {f: {command: x, tools: [{as: y}]}}"),
+  agent("mcpServers: {f: {command: x, tools: [{name: y, as: 'z z'}]}}"),
+  tool("http: {}"), tool("http: {url: x}"), tool("http: {url: 'https://{host}/x'}"),
+  tool("http: {url: 'https://h', method: get}"), tool("http: {url: 'https://h', query: []}"),
+  tool("http: {url: 'https://h', headers: {'': x}}"),
+  tool("http: {url: 'https://h', headers: {A: \"\\r\\n\"}}"),
+  tool("http: {url: 'https://h', allowedAddresses: [local]}"),
+  tool("http: {url: 'https://h'}, command: [x]"),
   "{model: {script: [{answer: x}]}}", "{name: a}", "{name: a, model: {}}", "5", "[]",
   "{name: a, model: {script: []}}", "{name: a, model: {script: {answer: x}}}",
   "{name: a, model: {provider: openai, script: [{answer: x}]}}", agent("version: 1"),

@@ -16,6 +16,8 @@ public struct AgentDefinition: Sendable {
   public var model: ModelDefinition
   /// The tools it has, each name once; ``ToolRegistry`` refuses a name that stands twice.
   public var tools: [ToolRegistration]
+  /// Where it has further tools from, which each run asks for them; each name once.
+  public var sources: [SourceRegistration] = []
   /// What decides which calls may run.
   public var policy: Policy
   /// Who the agent runs for, unless the run says else.
@@ -75,7 +77,7 @@ public struct AgentDefinition: Sendable {
   /// Whether neither a process nor the network is needed to run it.
   public var isScripted: Bool {
     guard case .scripted = model.implementation else { return false }
-    return tools.allSatisfy(\.isInPlace)
+    return tools.allSatisfy(\.isInPlace) && sources.allSatisfy(\.isInPlace)
   }
 }
 
@@ -85,6 +87,7 @@ extension AgentDefinition {
   public var networkNeed: String? {
     model.networkNeed ?? human?.model?.model.networkNeed
       ?? tools.lazy.compactMap(\.networkNeed).first
+      ?? sources.lazy.compactMap(\.networkNeed).first
   }
 
   /// The variables of the environment whose values go into requests to models, each with what needs it

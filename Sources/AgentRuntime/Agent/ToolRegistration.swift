@@ -18,10 +18,15 @@ public struct ToolRegistration: Sendable {
     case scripted(ScriptedTool)
     /// A process: the input as JSON on its standard input, the result as JSON on its standard output.
     case command(CommandDefinition)
+    /// One request over HTTP.
+    case http(HTTPDefinition)
     /// A program that the model writes, run in a sandbox.
     case code(CodeDefinition)
     /// Notes that are read or written; see ``MemoryStore``.
     case memory(MemoryAccess)
+    /// A source that says which tools it has; see ``SourceRegistration``. No agent file says it of a
+    /// single tool.
+    case listed(source: String)
     /// A value of the program that uses this library, for example a ``ClosureTool``. No agent file says
     /// it.
     case tool(any Tool)
@@ -70,16 +75,22 @@ public struct ToolRegistration: Sendable {
   var isInPlace: Bool {
     switch implementation {
     case .scripted, .memory, .tool: true
-    case .command, .code: false
+    case .command, .http, .code, .listed: false
     }
   }
 }
 
 extension ToolRegistration {
+  /// The variables of the environment whose values its requests hold.
+  public var variables: [String] {
+    if case .http(let http) = implementation { http.headers.flatMap(\.value.variables) } else { [] }
+  }
+
   /// What of it needs the network; see ``AgentDefinition/networkNeed``.
   var networkNeed: String? {
     switch implementation {
-    case .scripted, .memory, .tool, .command, .code: nil
+    case .scripted, .memory, .tool, .command, .code, .listed: nil
+    case .http: "the tool “\(definition.name)”"
     }
   }
 }

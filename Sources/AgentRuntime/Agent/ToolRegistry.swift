@@ -46,6 +46,17 @@ public struct ToolRegistry: Sendable {
     }
   }
 
+  /// The same registry with tools of sources. Those that cannot be used are left out: whoever took them in
+  /// has looked at that.
+  func adding(_ registrations: [ToolRegistration]) -> ToolRegistry {
+    var registry = self
+    for registration in registrations {
+      guard let other = try? ToolRegistry([registration]) else { continue }
+      registry.entries.merge(other.entries) { own, _ in own }
+    }
+    return registry
+  }
+
   /// The tool of a name; `nil` where there is none.
   public subscript(name: String) -> ToolRegistration? { entries[name]?.registration }
 

@@ -11,17 +11,22 @@ public struct AssembledBoundary: Boundary {
   private let person: (any Person)?
   private let simulated: SimulatedPerson?
   private let memory: any MemoryStore
+  private let sources: SourcedTools
 
   /// Tools are found by their names; a tool without an implementation fails when it is called.
   ///
-  /// - Parameter simulated: who speaks where the person says nothing.
+  /// - Parameters:
+  ///   - simulated: who speaks where the person says nothing.
+  ///   - sources: where further tools come from.
   public init(
     clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
     model: any Model, tools: [String: any Tool], person: (any Person)?,
     simulated: SimulatedPerson? = nil, secrets: RunSecrets = RunSecrets(),
-    memory: any MemoryStore = InMemoryStore()
+    memory: any MemoryStore = InMemoryStore(),
+    sources: [(registration: SourceRegistration, source: any ToolSource)] = []
   ) {
     self.memory = memory
+    self.sources = SourcedTools(sources)
     self.clock = clock
     self.cancellation = cancellation
     self.identifiers = identifiers
@@ -44,11 +49,15 @@ public struct AssembledBoundary: Boundary {
   }
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
-    guard let tool = tools[request.tool.name] else {
-      return ToolAnswer(result: .error("this tool has no implementation here"))
-    }
-    return await tool.run(request)
+    if let tool = tools[request.tool.name] { return await tool.run(request) }
+    return await sources.run(request)
   }
+
+  public func tools(_ request: ToolListRequest) async -> ToolOffer? {
+    await sources.offer(request)
+  }
+
+  public func close() async { await sources.close() }
 
   public func recall(_ address: MemoryAddress) async -> JSONValue? {
     try? memory.value(at: address)
@@ -77,13 +86,15 @@ extension AssembledBoundary {
   ///   - person: Who is asked in place of the agent's own person.
   ///   - makeModel: Makes what is served by a provider, or `nil` where that is not allowed.
   ///   - makeTool: Makes what runs as a process, or `nil` where that is not allowed.
+  ///   - makeSource: Makes what reaches a server, or `nil` where that is not allowed.
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
     cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
     person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore(),
     raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeModel: (ModelDefinition) -> (any Model)? = { _ in nil },
-    makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil }
+    makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil },
+    makeSource: (SourceRegistration) -> (any ToolSource)? = { _ in nil }
   ) {
     var tools: [String: any Tool] = [:]
     for registration in agent.tools {
@@ -96,7 +107,14 @@ extension AssembledBoundary {
           tool: tool, clock: clock, cancellation: cancellation)
       case .memory(let access):
         tools[registration.definition.name] = MemoryTool(access: access, store: memory)
-      case .command, .code: tools[registration.definition.name] = makeTool(registration)
+      case .command, .http, .code, .listed:
+        tools[registration.definition.name] = makeTool(registration)
+      }
+    }
+    let sources = agent.sources.compactMap { registration in
+      switch registration.implementation {
+      case .source(let source): (registration, source)
+      case .command, .endpoint: makeSource(registration).map { (registration, $0) }
       }
     }
     let model: any Model =
@@ -112,7 +130,7 @@ extension AssembledBoundary {
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
       tools: tools, person: person ?? agent.human,
-      simulated: simulated, secrets: secrets, memory: memory)
+      simulated: simulated, secrets: secrets, memory: memory, sources: sources)
   }
 }
 

@@ -19,6 +19,8 @@ public protocol Boundary: Sendable {
   func run(_ request: ToolRequest) async -> ToolAnswer
   /// Whether a call that policy allows can be made here; asked before its start is recorded.
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness
+  /// Asks a source which tools it has; `nil` where there is nothing to say. A failure is a value.
+  func tools(_ request: ToolListRequest) async -> ToolOffer?
   /// A note that outlives runs, as it was kept last; `nil` where none was.
   func recall(_ address: MemoryAddress) async -> JSONValue?
   /// Keeps a note that was recorded; says why it was not kept, or `nil`.
@@ -31,6 +33,8 @@ public protocol Boundary: Sendable {
   /// The person that a model plays, where nobody else spoke: asked for the n-th time in a step, from 1.
   /// `nil` where there is none. The model is reached through ``reply(to:)``.
   func simulatedPerson(step: Int, question: Int) -> SimulatedPerson?
+  /// The run has ended or paused: what was started for it is ended.
+  func close() async
 }
 
 extension Boundary {
@@ -41,6 +45,12 @@ extension Boundary {
 extension Boundary {
   /// Nothing is known.
   public var secrets: RunSecrets { RunSecrets() }
+
+  /// There is no such source.
+  public func tools(_ request: ToolListRequest) async -> ToolOffer? { nil }
+
+  /// Nothing was started.
+  public func close() async {}
 
   /// Nothing was kept.
   public func recall(_ address: MemoryAddress) async -> JSONValue? { nil }

@@ -14,9 +14,10 @@ public struct ContextAssembler: Sendable {
   private let settings: ContextSettings
   private let estimate: TokenEstimate
   private let systemPrompt: String?
-  private let tools: [ToolRegistration]
+  private let agentTools: [ToolRegistration]
+  private let sources: [SourceRegistration]
 
-  /// Takes of an agent its system prompt, its tools, its context settings and the family of its model,
+  /// Takes of an agent its system prompt, its tools and their sources, its context settings and the family of its model,
   /// and nothing else.
   public init(agent: AgentDefinition) {
     settings = agent.context
@@ -24,22 +25,34 @@ public struct ContextAssembler: Sendable {
       agent.context.tokenEstimate
       ?? TokenEstimate(provider: agent.model.provider, model: agent.model.name)
     systemPrompt = agent.systemPrompt
-    tools = agent.tools
+    agentTools = agent.tools
+    sources = agent.sources
+  }
+
+  /// The tools of the agent file, then those that its sources have offered.
+  private func tools(_ history: ContextHistory) -> [ToolRegistration] {
+    agentTools + history.listed.registrations(of: sources)
   }
 
   /// The tools that the model may be told of on a route; those with rules of their own among them,
   /// whether or not these show them.
   ///
-  /// - Parameter seq: the number of the packet's event.
-  public func disclosedTools(route: String?, at seq: Int = .max) -> [ToolDefinition] {
+  /// - Parameters:
+  ///   - history: every event before the packet, taken in.
+  ///   - seq: the number of the packet's event.
+  public func disclosedTools(
+    route: String?, _ history: ContextHistory = ContextHistory(), at seq: Int = .max
+  ) -> [ToolDefinition] {
     let settings = settings.at(seq)
-    return tools.filter { $0.isOpen(on: route) && settings.reasonToLeaveOut($0.ref) == nil }
-      .map(\.definition)
+    return tools(history).filter {
+      $0.isOpen(on: route) && settings.reasonToLeaveOut($0.ref) == nil
+    }
+    .map(\.definition)
   }
 
   /// The tools that a packet discloses.
-  func tools(of packet: ContextPacket) -> [ToolDefinition] {
-    tools.map(\.definition).filter { tool in
+  func tools(of packet: ContextPacket, _ history: ContextHistory) -> [ToolDefinition] {
+    tools(history).map(\.definition).filter { tool in
       packet.toolsDisclosed.contains { $0.hasSameUTF8(as: tool.name) }
     }
   }
@@ -83,7 +96,7 @@ public struct ContextAssembler: Sendable {
   ) -> (draft: Draft, disclosed: [ToolDefinition], budget: Int) {
     let settings = settings.at(seq)
     let view = DisclosureView(state: state, history: history)
-    let disclosures = tools.map { ($0, $0.disclosure(in: view)) }
+    let disclosures = tools(history).map { ($0, $0.disclosure(in: view)) }
     let disclosed = disclosures.filter {
       $0.1.isShown && settings.reasonToLeaveOut($0.0.ref) == nil
     }.map(\.0.definition)

@@ -23,6 +23,8 @@ public struct ContextHistory: Sendable, Hashable {
   public private(set) var summary: Summary?
   /// The tools of which a call has succeeded, in the order of their first successes.
   public private(set) var succeeded: [String] = []
+  /// The tools that sources have offered.
+  public private(set) var listed = ListedTools()
   /// Tries of a summary for the packet that comes next.
   private(set) var summaryAttempts = 0
   /// Whether one of them gave a summary.
@@ -39,6 +41,7 @@ public struct ContextHistory: Sendable, Hashable {
   /// Takes in the next event of the run, in log order.
   public mutating func take(_ event: Event) {
     switch event.type {
+    case .runStarted, .runResumed, .toolsListed: listed.take(event)
     case .contextBuilt:
       summaryAttempts = 0
       summaryRetry = .atOnce

@@ -39,6 +39,7 @@ extension AgentLoop {
     if let recorded = progress.packet {
       packet = recorded
     } else {
+      if let halt = try await takeNewLists(step: step, tryNumber: tryNumber) { return .halt(halt) }
       try await summarizeIfDue(step: step, tryNumber: tryNumber)
       packet = assembler.assemble(
         state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1,
@@ -69,7 +70,7 @@ extension AgentLoop {
     to packet: ContextPacket, step: Int, tryNumber: Int, from progress: StepProgress
   ) async throws -> Replied {
     if let reply = progress.reply { return .reply(reply) }
-    let tools = assembler.tools(of: packet)
+    let tools = assembler.tools(of: packet, recorder.contextHistory)
     var attempt = progress.attempt
     var retry = progress.retry
     while attempt - progress.attemptsForgiven <= max(0, agent.failures.modelRetries) {

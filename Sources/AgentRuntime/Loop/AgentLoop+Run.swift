@@ -48,6 +48,11 @@ extension AgentLoop {
   ) throws -> [String] {
     var refused: [String] = []
     for call in calls {
+      if let reason = reasonNotOffered(call) {
+        try refuse(call, reason, step: step)
+        refused.append(call.callId)
+        continue
+      }
       guard case .refused(let reason) = boundary.readiness(of: call, step: step) else { continue }
       try refuse(call, reason, step: step)
       refused.append(call.callId)

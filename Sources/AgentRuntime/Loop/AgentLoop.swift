@@ -3,7 +3,10 @@ import AgentTrace
 /// One run in progress.
 struct AgentLoop {
   let agent: AgentDefinition
-  let registry: ToolRegistry
+  /// The tools of the agent file.
+  let ownTools: ToolRegistry
+  /// The tools that the run has: those of sources too.
+  private(set) var registry: ToolRegistry
   let boundary: any Boundary
   var recorder: Recorder
   let gate: PolicyGate
@@ -24,6 +27,7 @@ struct AgentLoop {
     continuation: Continuation = Continuation(), breachAtDecision: GuardBreach? = nil
   ) {
     self.agent = agent
+    ownTools = registry
     self.registry = registry
     self.boundary = boundary
     self.recorder = recorder
@@ -31,6 +35,13 @@ struct AgentLoop {
     self.breachAtDecision = breachAtDecision
     gate = PolicyGate(agent.policy)
     assembler = ContextAssembler(agent: agent)
+    useListedTools()
+  }
+
+  /// Takes over the tools that sources have offered, as the events say.
+  mutating func useListedTools() {
+    guard !agent.sources.isEmpty else { return }
+    registry = ownTools.adding(recorder.contextHistory.listed.registrations(of: agent.sources))
   }
 
   var state: AgentState { recorder.state }
@@ -57,6 +68,9 @@ struct AgentLoop {
     if progress.isStopped { return }
     recordedPersonTries = progress.personTries
     await rememberUnconfirmed()
+    if let halt = try await askSources(step: progress.step) {
+      return try stop(halt, step: progress.step)
+    }
     if progress.step == 0 {
       for note in agent.memory.dropFirst(progress.notesRead) {
         try recorder.append(.memoryRead(await kept(note)), step: 0)

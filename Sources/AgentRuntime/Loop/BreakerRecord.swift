@@ -21,7 +21,7 @@ struct BreakerRecord: Sendable {
     var hasFailed: Bool
   }
 
-  private let settings: [String: BreakerSettings]
+  private var settings: [String: BreakerSettings]
   private var breakers: [String: Breaker] = [:]
   /// The calls of the current decision, in call order.
   private var calls: [String] = []
@@ -37,6 +37,11 @@ struct BreakerRecord: Sendable {
     var settings: [String: BreakerSettings] = [:]
     for tool in tools { settings[tool.definition.name] = tool.breaker }
     self.settings = settings
+  }
+
+  /// Looks after the breakers of further tools.
+  mutating func know(_ tools: [ToolRegistration]) {
+    for tool in tools where tool.breaker != nil { settings[tool.definition.name] = tool.breaker }
   }
 
   // MARK: Fold

@@ -64,11 +64,14 @@ struct RunRecord: Sendable {
   /// The notes of the run.
   private(set) var notes: RunNotes
 
+  private let sources: [SourceRegistration]
+
   init(for agent: AgentDefinition) {
     runGuard = agent.runGuard
     policyHistory = PolicyHistory(for: agent.policy)
     breakers = BreakerRecord(tools: agent.tools)
     notes = RunNotes(of: agent)
+    sources = agent.sources
   }
 
   /// Of a run that nobody watches or rules on.
@@ -76,6 +79,7 @@ struct RunRecord: Sendable {
     policyHistory = PolicyHistory(for: Policy())
     breakers = BreakerRecord(tools: [])
     notes = RunNotes()
+    sources = []
   }
 
   /// An earlier event that the state's observations name.
@@ -101,6 +105,9 @@ struct RunRecord: Sendable {
     breakers.take(event)
     countPeople(event)
     contextHistory.take(event)
+    if event.type == .toolsListed {
+      breakers.know(contextHistory.listed.registrations(of: sources))
+    }
     notes.take(event)
     keep(event, state)
   }

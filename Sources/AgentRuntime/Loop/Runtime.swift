@@ -90,7 +90,11 @@ public struct Runtime {
     var start = start
     start.goal = redactor.redacted(start.goal, .goal)
     start.input = start.input.map { redactor.redacted($0) }
-    try await loop.run(from: agent.started(start))
+    do { try await loop.run(from: agent.started(start)) } catch {
+      await boundary.close()
+      throw error
+    }
+    await boundary.close()
     return loop.state
   }
 
@@ -128,7 +132,11 @@ public struct Runtime {
     var loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder,
       continuation: continuation, breachAtDecision: past.breachAtDecision)
-    try await loop.goOn(from: past.progress)
+    do { try await loop.goOn(from: past.progress) } catch {
+      await boundary.close()
+      throw error
+    }
+    await boundary.close()
     return loop.state
   }
 }

@@ -67,7 +67,7 @@ extension AgentDefinition {
       case .scripted(let script):
         script.rules.contains { $0.writes.contains { $0.scope != "run" } }
       case .tool: true
-      case .command, .code: false
+      case .command, .http, .code, .listed: false
       }
     }
   }

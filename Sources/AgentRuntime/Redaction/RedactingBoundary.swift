@@ -59,6 +59,23 @@ struct RedactingBoundary: Boundary {
     return answer
   }
 
+  func tools(_ request: ToolListRequest) async -> ToolOffer? {
+    guard var offer = await base.tools(request) else { return nil }
+    offer.tools = offer.tools.map { tool in
+      OfferedTool(
+        name: redactor.redacted(tool.name), title: tool.title.map { redactor.redacted($0) },
+        description: redactor.redacted(tool.description),
+        inputSchema: redactor.redacted(tool.inputSchema),
+        outputSchema: tool.outputSchema.map { redactor.redacted($0) },
+        annotations: redactor.redacted(.object(tool.annotations)).objectValue ?? [:])
+    }
+    offer.server = redactor.redacted(.object(offer.server)).objectValue ?? [:]
+    offer.error = offer.error.map { redactor.redacted($0) }
+    return offer
+  }
+
+  func close() async { await base.close() }
+
   func recall(_ address: MemoryAddress) async -> JSONValue? {
     await base.recall(address).map { redactor.redacted($0) }
   }
@@ -121,6 +138,14 @@ extension AgentDefinition {
       agent.tools[index].definition.inputSchema = redactor.redacted(definition.inputSchema)
       agent.tools[index].definition.outputSchema = definition.outputSchema.map {
         redactor.redacted($0)
+      }
+    }
+    for index in sources.indices {
+      guard let choices = sources[index].choices else { continue }
+      for (place, choice) in choices.enumerated() {
+        agent.sources[index].choices?[place].description = choice.description.map {
+          redactor.redacted($0)
+        }
       }
     }
     for index in memory.indices {

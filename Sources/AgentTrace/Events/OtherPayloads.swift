@@ -1,39 +1,3 @@
-/// The data of a `tools_listed` event.
-public struct ToolsListed: Sendable, Hashable {
-  /// Which source was asked.
-  public var source: String
-  /// What it offers, in its own order.
-  public var tools: [ToolDefinition]
-  /// SHA-256 of the canonical list, so that a changed list is seen.
-  public var digest: String
-
-  /// The digest follows from the tools.
-  public init(source: String, tools: [ToolDefinition]) {
-    self.source = source
-    self.tools = tools
-    digest = Digest(of: .array(tools.map { .object($0.encoded) })).hex
-  }
-
-  /// Reads the wire form.
-  ///
-  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
-  public init(decoding object: JSONObject) throws(PayloadError) {
-    let reader = PayloadReader(object)
-    source = try reader.text("source")
-    tools = []
-    for tool in try reader.objects("tools") { tools.append(try ToolDefinition(reader: tool)) }
-    digest = try reader.string("digest")
-  }
-
-  /// The wire form.
-  public var encoded: JSONObject {
-    [
-      "source": .string(source), "tools": .array(tools.map { .object($0.encoded) }),
-      "digest": .string(digest),
-    ]
-  }
-}
-
 /// The data of a `human_replied` event.
 public struct HumanReplied: Sendable, Hashable {
   /// A string, unless it was lost, cut or no UTF-8.

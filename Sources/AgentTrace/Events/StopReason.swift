@@ -51,6 +51,8 @@ public enum StopDetail {
   public static func tool(_ name: String) -> String { "tool:\(name)" }
   /// With ``StopReason/blocked``: a tool was started, and nobody knows whether it had its effect.
   public static func unknownEffect(of tool: String) -> String { "unknown_effect:\(tool)" }
+  /// With ``StopReason/toolFailure``: a source of tools, by its name, whose list is of no use.
+  public static func source(_ name: String) -> String { "source:\(name)" }
   /// A signal, by its name.
   public static func signal(_ name: String) -> String { "signal:\(name)" }
 }

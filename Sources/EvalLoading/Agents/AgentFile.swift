@@ -14,6 +14,9 @@ enum AgentFile {
     Field("model", ModelFile.shape, \.model, required: true, "Which model decides."),
     Field("tools", ToolFile.list, \.tools, "The tools that the model may call."),
     Field(
+      "mcpServers", ServerFile.servers, \.sources,
+      "Servers that have further tools, by their names; each run asks them which."),
+    Field(
       "policy", PolicyFile.inlineOrPath, \.policy,
       "The rules about which calls may run: a mapping with rules, or the path of a policy file."),
     Field(

@@ -51,7 +51,9 @@ public enum AgentLoader {
     } else {
       reader.reportKind(of: root.value, expected: "an agent, a mapping with “name” and “model”")
     }
-    reader.checkMentions(tools: agent.tools.map(\.definition.name))
+    reader.checkMentions(
+      tools: agent.tools.map(\.definition.name) + agent.sources.flatMap(\.knownNames),
+      open: agent.sources.filter(\.mayHaveOthers).map(\.prefix))
     return Loaded(
       agent,
       document.diagnostics + reader.diagnostics(path: document.path, in: root) + reader.attached,

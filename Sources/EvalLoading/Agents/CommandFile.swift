@@ -15,9 +15,9 @@ enum CommandFile {
     }
   }
 
-  private static let arguments = Shape<[String]>.list(of: argument, atLeast: 1)
+  static let arguments = Shape<[String]>.list(of: argument, atLeast: 1)
 
-  private static let argument = Shape<String>([
+  static let argument = Shape<String>([
     "type": "string", "pattern": "^[^\\u0000]*$",
   ]) { value, reader in
     if case .string(let text) = value, !text.utf8.contains(0) { return text }
@@ -159,9 +159,9 @@ enum CommandFile {
     return variables
   }
 
-  private static let namePattern = "^[A-Za-z_][A-Za-z0-9_]*$"
+  static let namePattern = "^[A-Za-z_][A-Za-z0-9_]*$"
 
-  private static func isVariable(_ name: String) -> Bool {
+  static func isVariable(_ name: String) -> Bool {
     func isLetter(_ byte: UInt8) -> Bool {
       byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
     }
@@ -173,7 +173,7 @@ enum CommandFile {
   }
 
   /// - Parameter start: what holds where a key is left out.
-  private static func limits(_ start: ProcessLimits) -> Shape<ProcessLimits> {
+  static func limits(_ start: ProcessLimits) -> Shape<ProcessLimits> {
     .record(
       start,
       [

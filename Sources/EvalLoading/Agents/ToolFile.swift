@@ -21,16 +21,54 @@ enum ToolFile {
 
   private struct Draft: Sendable {
     var definition = ToolDefinition(name: "")
-    var onError = ToolRegistration.OnError.continue
-    var maxAttempts = 3
-    var routes: [String]?
-    var retry: RetrySettings?
-    var breaker: BreakerSettings?
-    var disclose: [DisclosureRule]?
+    var handling = ToolChoice.Handling()
     var rules: [ScriptedTool.Rule]?
     var command: CommandDefinition?
+    var http: HTTPDefinition?
     var code: CodeDefinition?
     var memory: MemoryAccess?
+  }
+
+  /// The keys about what happens when a call fails, and when the model is told of a tool; read into a part of
+  /// the target.
+  static func handling<Target>(
+    _ part: any WritableKeyPath<Target, ToolChoice.Handling> & Sendable
+  ) -> [Field<Target>] {
+    func into<Value>(
+      _ key: String, _ shape: Shape<Value>,
+      _ property: any WritableKeyPath<ToolChoice.Handling, Value> & Sendable, _ note: String
+    ) -> Field<Target> {
+      Field(key, shape, required: false, note) {
+        $0[keyPath: part][keyPath: property] = $1
+      }
+    }
+    func into<Value>(
+      _ key: String, _ shape: Shape<Value>,
+      _ property: any WritableKeyPath<ToolChoice.Handling, Value?> & Sendable, _ note: String
+    ) -> Field<Target> {
+      Field(key, shape, required: false, note) {
+        $0[keyPath: part][keyPath: property] = $1
+      }
+    }
+    return [
+      into(
+        "onError", .word, \.onError, "What happens when a call fails: continue, stop or retry."),
+      into(
+        "maxAttempts", .count(1...10), \.maxAttempts,
+        "How often a call is started at most with onError: retry; 3 where it is left out."),
+      into(
+        "retry", retry, \.retry,
+        "How a failed call is made again; only for tools that read or are idempotent."),
+      into(
+        "breaker", breaker, \.breaker,
+        "When calls are no longer let through: after so many errors in a row, for a while."),
+      into(
+        "routes", .list(of: .name, atLeast: 1), \.routes,
+        "The routes on which the model is told of it; every route where it is left out."),
+      into(
+        "disclose", .list(of: DisclosureFile.rule, atLeast: 1), \.disclose,
+        "Rules about when the model is told of it; the first that holds decides."),
+    ]
   }
 
   private static let tool = Shape<Draft>.record(
@@ -53,34 +91,19 @@ enum ToolFile {
       Field(
         "idempotent", .flag, \.definition.idempotent,
         "Whether it honours idempotency keys, so that a call may be made again."),
-      Field(
-        "onError", .word, \.onError, "What happens when a call fails: continue, stop or retry."),
-      Field(
-        "maxAttempts", .count(1...10), \.maxAttempts,
-        "How often a call is started at most with onError: retry; 3 where it is left out."),
-      Field(
-        "retry", retry, \.retry,
-        "How a failed call is made again; only for tools that read or are idempotent."),
-      Field(
-        "breaker", breaker, \.breaker,
-        "When calls are no longer let through: after so many errors in a row, for a while."),
-      Field(
-        "routes", .list(of: .name, atLeast: 1), \.routes,
-        "The routes on which the model is told of it; every route where it is left out."),
-      Field(
-        "disclose", .list(of: DisclosureFile.rule, atLeast: 1), \.disclose,
-        "Rules about when the model is told of it; the first that holds decides."),
+    ] + handling(\.handling) + [
       Field(
         "scripted", .list(of: rule, atLeast: 1), \.rules,
         "Results written down; the first whose condition holds is given."),
       Field("command", CommandFile.command, \.command, "A program that does the work."),
+      Field("http", HTTPFile.shape, \.http, "A request over HTTP that does the work."),
       Field("code", CommandFile.code, \.code, "It runs programs that the model writes."),
       Field("memory", memory, \.memory, "It reads or writes notes."),
     ],
     constraints: [
       "oneOf": [
-        ["required": ["scripted"]], ["required": ["command"]], ["required": ["code"]],
-        ["required": ["memory"]],
+        ["required": ["scripted"]], ["required": ["command"]], ["required": ["http"]],
+        ["required": ["code"]], ["required": ["memory"]],
       ]
     ]
   ).map(finished)
@@ -134,14 +157,14 @@ enum ToolFile {
   ) -> ToolRegistration? {
     let candidates: [(key: String, implementation: ToolRegistration.Implementation?)] = [
       ("scripted", draft.rules.map { .scripted(ScriptedTool(rules: $0)) }),
-      ("command", draft.command.map { .command($0) }),
+      ("command", draft.command.map { .command($0) }), ("http", draft.http.map { .http($0) }),
       ("code", draft.code.map { .code($0) }), ("memory", draft.memory.map { .memory($0) }),
     ]
     let given = candidates.compactMap { key, implementation in implementation.map { (key, $0) } }
     guard let (key, implementation) = given.first else {
       if !reader.hasErrorHere {
         reader.report(
-          "nothing runs when it is called; add “scripted”, “command”, “code” or “memory”")
+          "nothing runs when it is called; add “scripted”, “command”, “http”, “code” or “memory”")
       }
       return nil
     }
@@ -157,11 +180,12 @@ enum ToolFile {
         definition.inputSchema = access.inputSchema
       }
     }
+    let handling = draft.handling
     var tool = ToolRegistration(
-      definition: definition, implementation: implementation, onError: draft.onError,
-      maxAttempts: draft.maxAttempts, retry: draft.retry, breaker: draft.breaker,
-      routes: draft.routes)
-    tool.disclose = draft.disclose
+      definition: definition, implementation: implementation, onError: handling.onError,
+      maxAttempts: handling.maxAttempts, retry: handling.retry, breaker: handling.breaker,
+      routes: handling.routes)
+    tool.disclose = handling.disclose
     for (key, isGiven) in [("onError", tool.onError == .retry), ("retry", tool.retry != nil)]
     where isGiven && !tool.mayRetry {
       reader.report(

@@ -4,13 +4,15 @@ import TraceMatching
 extension FieldReader {
   /// Warns of each tool that is named and not there. A script may call one on purpose, to see an
   /// invalid decision; a rule for no tool protects nothing.
-  func checkMentions(tools: [String]) {
+  ///
+  /// - Parameter prefixes: what the names of tools begin with that only their servers know.
+  func checkMentions(tools: [String], open prefixes: [String] = []) {
     for (path, mention) in mentions {
-      guard let message = mention.fault(tools: tools) else { continue }
+      guard let message = mention.fault(tools: tools, prefixes) else { continue }
       reportAt(path, .warning, message.text, hint: message.hint)
     }
     for (mention, place) in adopted {
-      guard let message = mention.fault(tools: tools) else { continue }
+      guard let message = mention.fault(tools: tools, prefixes) else { continue }
       var diagnostic = place
       diagnostic.message = message.text
       diagnostic.hint = message.hint
@@ -36,7 +38,10 @@ extension FieldReader {
 
 extension ToolMention {
   /// What is wrong with naming it; `nil` where there is such a tool.
-  fileprivate func fault(tools: [String]) -> (text: String, hint: String?)? {
+  fileprivate func fault(
+    tools: [String], _ prefixes: [String]
+  ) -> (text: String, hint: String?)? {
+    if mayBeOpen(prefixes) { return nil }
     switch self {
     case .call(let name):
       // A name that is filled in at run time is nobody's to judge here.
@@ -54,5 +59,18 @@ extension ToolMention {
         nearest.map { "did you mean “\($0)”?" }
       )
     }
+  }
+
+  /// Whether it may name a tool that only its server knows.
+  private func mayBeOpen(_ prefixes: [String]) -> Bool {
+    guard !prefixes.isEmpty else { return false }
+    let name: String
+    switch self {
+    case .call(let called): name = called
+    case .rule(let glob):
+      guard let literal = glob.literal else { return true }
+      name = literal
+    }
+    return prefixes.contains { name.utf8.starts(with: $0.utf8) }
   }
 }

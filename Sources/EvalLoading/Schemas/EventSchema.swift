@@ -166,7 +166,32 @@ enum EventSchema {
   private static let toolsListed: JSONValue = object(
     "A source of tools was asked what it offers.",
     [
-      Key("source!", ref("text"), "Which source."), Key("tools!", list(ref("tool")), "Its tools."),
+      Key("source!", ref("text"), "Which source."),
+      Key("tools!", list(ref("tool")), "The tools that the run has of it from here on."),
+      Key(
+        "offered",
+        list(
+          object(
+            "",
+            [
+              Key("name!", ref("text"), "What the source calls it."),
+              Key("title", string, "A name for people."),
+              Key("description", ref("text"), "What the source says of it."),
+              Key("inputSchema", any, "A JSON Schema of its input."),
+              Key("outputSchema", any, "A JSON Schema of its result."),
+              Key("annotations", mapping, "What the source hints of its effects."),
+            ])), "What the source says of the tools that the agent file asks for."),
+      Key(
+        "withheld",
+        list(
+          object(
+            "",
+            [
+              Key("name!", ref("text"), "What the source calls it."),
+              Key("reason!", ref("text"), "Why the run does not have it."),
+            ])), "Tools that the run does not have, or no longer."),
+      Key("server", mapping, "Who answered: name, version, protocol."),
+      Key("error", ref("text"), "Why the list is of no use."),
       Key("digest!", string, "SHA-256 of the canonical list."),
     ])
 

@@ -71,6 +71,10 @@ public struct WatchList: Sendable {
       guard case .command(let command) = tool.implementation else { continue }
       add(command: command.arguments, in: loaded.value?.folder ?? ".")
     }
+    for source in loaded.value?.sources ?? [] {
+      guard case .command(let command) = source.implementation else { continue }
+      add(command: command.arguments, in: loaded.value?.folder ?? ".")
+    }
   }
 
   /// Adds the program of a command and its script, where they are named by a path.

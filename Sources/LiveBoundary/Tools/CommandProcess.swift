@@ -91,7 +91,7 @@ struct CommandProcess {
       async let errors = collectErrors(running.standardError, stopper)
       let collected = await Collected(output: output, errors: errors)
       // A process may close its outputs and live on.
-      await Self.waitForExit(of: group, everyMicroseconds: 500)
+      await ChildProcess.waitForExit(of: group, everyMicroseconds: 500)
       stopper.close()
       ProcessTable.killSession(group)
       tasks.cancelAll()
@@ -113,7 +113,7 @@ struct CommandProcess {
   /// Once the process has ended, ends what it left behind: a relative may hold its pipes open, or
   /// write to them for ever.
   private func watchExit(of group: pid_t, _ stopper: Stopper) async {
-    await Self.waitForExit(of: group, everyMicroseconds: 20_000)
+    await ChildProcess.waitForExit(of: group, everyMicroseconds: 20_000)
     guard !Task.isCancelled else { return }
     stopper.close()
     ProcessTable.killSession(group)
@@ -159,23 +159,6 @@ struct CommandProcess {
       }
     } catch {}
     return errors
-  }
-
-  // MARK: Exit
-
-  /// Looks, with growing pauses up to the one given, whether a process has ended; it stays a zombie.
-  private static func waitForExit(of process: pid_t, everyMicroseconds longest: Int) async {
-    var pause = 50
-    while !hasExited(process) {
-      guard (try? await Task.sleep(for: .microseconds(pause))) != nil else { return }
-      pause = min(pause * 2, longest)
-    }
-  }
-
-  private static func hasExited(_ process: pid_t) -> Bool {
-    var info = siginfo_t()
-    let status = waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT)
-    return status != 0 || info._sifields._sigchld.si_pid != 0
   }
 }
 
@@ -268,7 +251,7 @@ private final class Stopper: Sendable {
 }
 
 /// Writing to a process that closed its input is an error, not the end of this process.
-private enum BrokenPipes {
+enum BrokenPipes {
   private static let ignored: Void = { signal(SIGPIPE, SIG_IGN) }()
 
   /// Ignores SIGPIPE from now on. Commands start with the default again.

@@ -2,7 +2,6 @@ public import AgentRuntime
 import AgentTrace
 import Glibc
 import Subprocess
-import SystemPackage
 
 /// A tool that is a program: the input as one line of JSON on its standard input, the result as JSON
 /// on its standard output. No shell stands between. Docs/commands.md is the contract.
@@ -36,18 +35,23 @@ public struct CommandTool: Tool {
   public func run(_ request: ToolRequest) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
     if let fault = faultBeforeStart(limit: limit) { return ToolAnswer(result: .error(fault)) }
+    let program = program(for: request)
+    if let fault = program.fault { return ToolAnswer(result: .error(fault)) }
     let start = SuspendingClock.now
     let ending: CommandProcess.Ending
     do {
       ending = try await CommandProcess(
-        configuration: configuration(for: request),
+        configuration: program.configuration,
         input: CanonicalJSON.encode(request.input, form: .plain) + [UInt8(ascii: "\n")],
         outputLimitBytes: command.outputLimitBytes,
         endsAtOutputLimit: command.outputLimit == .error, timeoutMicroseconds: limit,
         limits: command.limits
       ).run(until: cancellation)
     } catch {
-      return startFault(error, request)
+      let fault = program.startFault(error)
+      return ProgramStart.isBeforeStart(error)
+        ? ToolAnswer(result: .error(fault))
+        : .cutOff(request, reason: fault, afterMicroseconds: 0)
     }
     let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
     return answer(to: request, after: ending, elapsed: elapsed, limit: limit)
@@ -58,75 +62,15 @@ public struct CommandTool: Tool {
   private func faultBeforeStart(limit: Int) -> String? {
     if let signal = cancellation.signal { return "not started: cancelled by \(signal)" }
     if limit <= 0 { return "not started: no time is left" }
-    guard let program = command.arguments.first, !program.isEmpty else {
-      return "not started: the command is empty"
-    }
-    if command.arguments.contains(where: { $0.utf8.contains(0) }) {
-      return "not started: an argument of the command holds a zero byte"
-    }
     return nil
   }
 
-  private func configuration(for request: ToolRequest) -> Configuration {
-    let program = command.arguments.first ?? ""
-    var options = PlatformOptions()
-    // A session of its own: no terminal, and one group that can be ended as a whole.
-    options.createSession = true
-    options.teardownSequence = [
-      .gracefulShutDown(
-        toProcessGroup: true, allowedDurationToNextStep: CommandProcess.grace)
-    ]
-    let variables = variables(for: request)
-    var executable: Executable =
-      program.utf8.contains(UInt8(ascii: "/"))
-      ? .path(FilePath(folder).pushing(FilePath(program))) : .name(program)
-    var arguments = Arguments(
-      executablePathOverride: program, remainingValues: Array(command.arguments.dropFirst()))
-    if let limited = limited(program, variables) {
-      executable = .name(Sandbox.limiter)
-      arguments = Arguments(limited + command.arguments.dropFirst())
-    }
-    return Configuration(
-      executable: executable, arguments: arguments, environment: .custom(variables.all),
-      workingDirectory: FilePath(folder), platformOptions: options)
-  }
-
-  /// The arguments of a program that sets the limits before it becomes the command: once that runs, it
-  /// may have started others already. `nil` where there are no limits, no such program, or no command;
-  /// the limits are set on the running command then.
-  private func limited(_ program: String, _ variables: CommandVariables) -> [String]? {
-    guard command.limits != ProcessLimits(), Sandbox.hasLimiter else { return nil }
-    let path =
-      program.utf8.contains(UInt8(ascii: "/"))
-      ? FilePath(folder).pushing(FilePath(program)).string : variables.path(of: program)
-    guard let path, access(path, X_OK) == 0 else { return nil }
-    return command.limits.options() + ["--", path]
-  }
-
-  private func variables(for request: ToolRequest) -> CommandVariables {
+  private func program(for request: ToolRequest) -> ProgramStart {
     var variables = CommandVariables(command.environment)
     for name in Self.inheritedVariables { variables.inherit(name) }
     variables["IDEMPOTENCY_KEY"] = request.idempotencyKey
-    return variables
-  }
-
-  /// Names the program as the agent file does: a full path would differ between machines.
-  private func startFault(_ error: any Error, _ request: ToolRequest) -> ToolAnswer {
-    let program = command.arguments.first ?? ""
-    guard let error = error as? SubprocessError else {
-      return .cutOff(request, reason: "“\(program)”: \(error)", afterMicroseconds: 0)
-    }
-    switch error.code {
-    case .executableNotFound:
-      return ToolAnswer(result: .error("cannot start “\(program)”: not found, or no program"))
-    case .failedToChangeWorkingDirectory:
-      return ToolAnswer(
-        result: .error("cannot start “\(program)”: the folder of the agent file cannot be entered"))
-    case .spawnFailed:
-      let cause = error.underlyingError.map { "\($0)" } ?? "the system refused"
-      return ToolAnswer(result: .error("cannot start “\(program)”: \(cause)"))
-    default: return .cutOff(request, reason: "lost “\(program)”: \(error)", afterMicroseconds: 0)
-    }
+    return ProgramStart(
+      command.arguments, folder: folder, variables: variables, limits: command.limits)
   }
 
   // MARK: End

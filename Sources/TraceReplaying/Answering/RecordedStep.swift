@@ -21,6 +21,14 @@ public struct RecordedStep: Sendable {
   private var notes: [String: [ToolNote]] = [:]
   private var noteTimes: [String: Int] = [:]
   private var startNotes: [MemoryNote] = []
+  private var lists: [List] = []
+
+  /// A list of tools that was taken in before the packet of a try.
+  private struct List {
+    var source: String
+    var tryNumber: Int
+    var index: Int
+  }
 
   /// One start of a tool.
   private struct Start {
@@ -50,6 +58,11 @@ public struct RecordedStep: Sendable {
     for (index, event) in zip((-earlier.count)..., earlier + events) {
       let callId = event.data["callId"]?.stringValue ?? ""
       switch event.type {
+      case .toolsListed:
+        guard index >= 0 else { continue }
+        lists.append(
+          List(
+            source: event.data["source"]?.stringValue ?? "", tryNumber: number + 1, index: index))
       case .contextBuilt: number += 1
       case .modelResult:
         guard let purpose = event.data["purpose"]?.stringValue,
@@ -89,6 +102,32 @@ extension RecordedStep {
     } else if event.type == .memoryRead {
       startNotes.append(note)
     }
+  }
+
+  /// What a source said when it was asked at this moment, and the number of the event that holds it; `nil`
+  /// where nothing is recorded. A run that starts or goes on has a list of each source before any other.
+  ///
+  /// - Parameter seq: only what stands behind this event.
+  func offer(_ request: ToolListRequest, behind seq: Int) -> (offer: ToolOffer, seq: Int)? {
+    let list = lists.first { list in
+      guard list.source.hasSameUTF8(as: request.source), events[list.index].seq > seq else {
+        return false
+      }
+      switch request.moment {
+      case .session: return true
+      case .packet(let tryNumber): return list.tryNumber == tryNumber
+      }
+    }
+    guard let list, let listed = try? ToolsListed(decoding: events[list.index].data) else {
+      return nil
+    }
+    // What came of a list follows from it again.
+    var offer =
+      if let error = listed.error, listed.offered.isEmpty { ToolOffer(error: error) } else {
+        ToolOffer(tools: listed.offered)
+      }
+    offer.server = listed.server
+    return (offer, events[list.index].seq)
   }
 
   /// The note that a store gave when the run started; `nil` where it gave none.
@@ -297,7 +336,7 @@ extension RecordedStep {
   static func isBeforeSignal(_ event: Event) -> Bool {
     switch event.type {
     // Verdicts stand before whatever a signal could change: behind a person's word one was looked for.
-    case .contextBuilt, .approval, .policyDecision: true
+    case .toolsListed, .contextBuilt, .approval, .policyDecision: true
     case .toolStarted: event.data["attempt"]?.intValue ?? 1 > 1
     case .modelResult:
       // A person is asked about calls once no signal was seen behind the others.

@@ -44,6 +44,7 @@ public final class ReplayingBoundary: Boundary {
 
   private let state = Mutex(State())
   private let firstFailure = FirstFailure()
+  private let lists = RecordedLists()
 
   /// Answers from a log.
   ///
@@ -135,6 +136,15 @@ public final class ReplayingBoundary: Boundary {
     return ToolAnswer(
       result: .error("the log holds no result of this call"),
       elapsedMicroseconds: RecordedTime.limit)
+  }
+
+  /// As the source said it then. No source is reached.
+  public func tools(_ request: ToolListRequest) async -> ToolOffer? {
+    if let offer = firstFailure.noting({ try lists.offer(request, in: steps.step(request.step)) }) {
+      return offer
+    }
+    guard request.moment == .session else { return nil }
+    return ToolOffer(error: "the log holds no list of this source")
   }
 
   /// As the store gave it then. No store is opened, and none is told of anything.

@@ -11,6 +11,7 @@ final class GraftBoundary: Boundary {
   private let answers: RecordedAnswers
   private let state: Mutex<State>
   private let firstFailure = FirstFailure()
+  private let lists = RecordedLists()
 
   private struct State {
     var step: Int
@@ -60,6 +61,11 @@ final class GraftBoundary: Boundary {
     if let answer = firstFailure.noting({ try answers.answer(to: request) }) { return answer }
     leave()
     return ToolAnswer(result: .error("no recorded answer"))
+  }
+
+  /// As the sources of the other run said it then.
+  func tools(_ request: ToolListRequest) async -> ToolOffer? {
+    firstFailure.noting { try lists.offer(request, in: steps.step(request.step)) }
   }
 
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness { .recorded }

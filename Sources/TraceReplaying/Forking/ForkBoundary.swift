@@ -19,6 +19,7 @@ final class ForkBoundary: Boundary {
   private let shared: Int
   private let state: Mutex<State>
   private let firstFailure = FirstFailure()
+  private let lists: RecordedLists
 
   private struct State {
     /// Given to the next question to the model, in place of what anybody would answer.
@@ -49,6 +50,7 @@ final class ForkBoundary: Boundary {
     self.cancellation = cancellation
     systemPromptOfPerson = person?.systemPrompt
     shared = past.nextSeq - 1
+    lists = RecordedLists(behind: past.nextSeq - 1)
     var start = State(
       editedReply: editedReply, step: max(1, past.progress.step), t: past.state.elapsedMicroseconds)
     for call in past.progress.decision?.calls ?? [] { start.calls[call.callId] = call }
@@ -181,6 +183,17 @@ final class ForkBoundary: Boundary {
     }
     return live?.simulatedPerson(step: step, question: question)
   }
+
+  /// As the parent had it; where a fork goes its own way, as the source says it now.
+  func tools(_ request: ToolListRequest) async -> ToolOffer? {
+    if serves(step: request.step), let step = firstFailure.noting({ try steps.step(request.step) })
+    {
+      return lists.offer(request, in: step)
+    }
+    return await live?.tools(request)
+  }
+
+  func close() async { await live?.close() }
 
   /// A note of the parent's start; behind a fork before its notes, as it is kept now.
   func recall(_ address: MemoryAddress) async -> JSONValue? {

@@ -16,6 +16,8 @@ struct ForkPlan {
   var refs: [String]
   /// What the parent did behind the fork: the event by the action's id.
   var laterActions: [String: Int]
+  /// What the making of contexts needs of the events up to there.
+  var history: ContextHistory
   /// The parent's times: of the last shared event, and of the one that an edited result replaces.
   var t: Int
 
@@ -46,6 +48,7 @@ extension ForkPlan {
     packet = scan.sharedPacket
     refs = scan.refs
     editedResult = scan.editedResult
+    history = scan.history
     t = scan.t
     self.started = started
     laterActions = [:]
@@ -96,6 +99,7 @@ private struct Scan {
   /// The call whose result is awaited, where the event named its start.
   private var awaited: String?
   private var state = AgentState()
+  private(set) var history = ContextHistory()
 
   init(path: String, point: ForkPoint, edits: ForkEdits) {
     self.path = path
@@ -162,6 +166,7 @@ private struct Scan {
       let packet = try read(event, ContextPacket.init(decoding:))
       self.packet = (event.seq, packet)
     }
+    history.take(event)
     if !edits.droppedRefs.isEmpty { state.apply(event) }
   }
 

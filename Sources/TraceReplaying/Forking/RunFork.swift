@@ -168,7 +168,7 @@ private struct ForkInProgress {
 
   /// Checks everything that can be checked before something is written.
   func check() throws {
-    let registry = try ToolRegistry(agent.tools)
+    let registry = try ToolRegistry(plan.history.listed.tools(of: agent))
     for ref in request.edits.droppedRefs
     where !plan.refs.contains(where: { $0.hasSameUTF8(as: ref) }) {
       throw ForkError(code: .noSuchItem(ref, known: plan.refs), path: request.parent)
@@ -177,7 +177,7 @@ private struct ForkInProgress {
     let assembler = ContextAssembler(agent: agent)
     let disclosed =
       plan.packet?.toolsDisclosed
-      ?? assembler.disclosedTools(route: agent.policyContext.route).map(\.name)
+      ?? assembler.disclosedTools(route: agent.policyContext.route, plan.history).map(\.name)
     let decision = ModelReply(reply).decision(step: 1, tryNumber: 1) { call in
       registry.fault(in: call, disclosed: disclosed)
     }

@@ -69,7 +69,9 @@ struct Explanation {
   // MARK: By what of the agent an event is made from
 
   private mutating func explain() {
-    if holds(.policyDecision) {
+    if holds(.toolsListed) || holdsStop(.toolFailure) && holdsSource {
+      explainList()
+    } else if holds(.policyDecision) {
       explainVerdict()
     } else if holdsStop(.policyDenied) || holdsEndingRefusal {
       explainDenial()
@@ -105,13 +107,38 @@ struct Explanation {
     }
   }
 
+  // MARK: Lists
+
+  private var holdsSource: Bool {
+    both.contains {
+      $0.type == .stop
+        && $0.data["detail"]?.stringValue?.hasPrefix(StopDetail.source("")) == true
+    }
+  }
+
+  /// The recorded list is the same: what the agent file takes of it, or whether it asks, is not.
+  private mutating func explainList() {
+    cause = .tool
+    let lists = [recorded, now].map { event in
+      event.flatMap { $0.type == .toolsListed ? try? ToolsListed(decoding: $0.data) : nil }
+    }
+    guard let name = lists.lazy.compactMap({ $0?.source }).first else { return }
+    guard let before = lists[0], let after = lists[1] else {
+      return explain(
+        .tool, .tool, name, "Whether the tools of \(name) are asked for is not as it was.")
+    }
+    explainTools(from: before.tools, to: after.tools)
+    guard input == nil else { return }
+    explain(.tool, .tool, name, "What the agent takes of the tools of \(name) is not as it was.")
+  }
+
   // MARK: Start
 
   private mutating func explainStart() {
     guard let recorded, let now, let today = try? RunStarted(decoding: now.data) else { return }
     func differs(_ key: String) -> Bool { recorded.data[key] != now.data[key] }
     if differs("tools") {
-      explainTools(today.tools)
+      explainTools(from: started.tools, to: today.tools)
     } else if differs("model") {
       let names = [started.modelName, today.modelName].map { $0 ?? "no model" }
       explain(
@@ -134,8 +161,7 @@ struct Explanation {
     return keys.sorted { $0.precedesByUTF8($1) }.first { left?[$0] != right?[$0] } ?? ""
   }
 
-  private mutating func explainTools(_ today: [ToolDefinition]) {
-    let before = started.tools
+  private mutating func explainTools(from before: [ToolDefinition], to today: [ToolDefinition]) {
     for tool in before {
       guard let other = today.first(where: { $0.name.hasSameUTF8(as: tool.name) }) else {
         return explain(.tool, .tool, tool.name, "The tool \(tool.name) is gone.")

@@ -1,0 +1,79 @@
+/// A text in which `${NAME}` stands for a variable of this process's environment, so that no file and no
+/// log holds its value.
+public struct EnvironmentText: Sendable, Hashable {
+  /// A piece of the text.
+  public enum Piece: Sendable, Hashable {
+    /// As it stands.
+    case text(String)
+    /// The value of a variable.
+    case variable(String)
+  }
+
+  /// In order.
+  public let pieces: [Piece]
+
+  /// Reads a text. What opens with `${` and names no variable stands for itself.
+  public init(_ text: String) {
+    var pieces: [Piece] = []
+    var plain: [UInt8] = []
+    var rest = Array(text.utf8)[...]
+    while let byte = rest.first {
+      guard rest.starts(with: [UInt8(ascii: "$"), UInt8(ascii: "{")]),
+        let end = rest.firstIndex(of: UInt8(ascii: "}")),
+        Self.isName(rest[(rest.startIndex + 2)..<end])
+      else {
+        plain.append(byte)
+        rest = rest.dropFirst()
+        continue
+      }
+      if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
+      plain = []
+      pieces.append(
+        .variable(String(decoding: rest[(rest.startIndex + 2)..<end], as: UTF8.self)))
+      rest = rest[(end + 1)...]
+    }
+    if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
+    self.pieces = pieces
+  }
+
+  /// The names of its variables, in order.
+  public var variables: [String] {
+    pieces.compactMap { if case .variable(let name) = $0 { name } else { nil } }
+  }
+
+  /// The text with the values of its variables.
+  ///
+  /// - Throws: ``MissingVariable`` for the first that has none.
+  public func resolved(
+    _ value: (String) -> String?
+  ) throws(MissingVariable) -> String {
+    var text = ""
+    for piece in pieces {
+      switch piece {
+      case .text(let plain): text += plain
+      case .variable(let name):
+        guard let value = value(name) else { throw MissingVariable(name: name) }
+        text += value
+      }
+    }
+    return text
+  }
+
+  /// A variable is not set.
+  public struct MissingVariable: Error, Hashable, Sendable, CustomStringConvertible {
+    /// Which.
+    public var name: String
+
+    public var description: String { "the variable \(name) is not set" }
+  }
+
+  private static func isName(_ bytes: ArraySlice<UInt8>) -> Bool {
+    func isLetter(_ byte: UInt8) -> Bool {
+      byte == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+    }
+    guard let first = bytes.first, isLetter(first) else { return false }
+    return bytes.allSatisfy {
+      isLetter($0) || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
+    }
+  }
+}

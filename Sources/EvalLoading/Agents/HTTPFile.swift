@@ -1,0 +1,143 @@
+import AgentRuntime
+import AgentTrace
+
+/// The key `http` of a tool: one request.
+enum HTTPFile {
+  private struct Draft: Sendable {
+    var method = HTTPDefinition.Method.get
+    var url: URLTemplate?
+    var query: [HTTPDefinition.Parameter] = []
+    var body: HTTPDefinition.Body?
+    var headers: [ServerEndpoint.Header] = []
+    var allowedHosts: [String] = []
+    var allowedAddresses: [String] = []
+    var responseLimitBytes = 1 << 20
+  }
+
+  static let shape = Shape<Draft>.record(
+    Draft(),
+    [
+      Field(
+        "method", .word, \.method,
+        "GET, HEAD, POST, PUT, PATCH or DELETE; GET where it is left out."),
+      Field(
+        "url", url, \.url, required: true,
+        "The URL; {key} in its path or query stands for a value of the input."),
+      Field(
+        "query", query, \.query,
+        "Keys of the input that go into the query: a list, or a mapping from parameters to keys."),
+      Field(
+        "body", .word, \.body,
+        "What becomes of the rest of the input: json, form or none (then it goes into the query)."),
+      Field(
+        "headers", headers, \.headers,
+        "Headers of the request; ${NAME} is filled in from this process's environment."),
+      Field(
+        "allowedHosts", .list(of: .name, atLeast: 1), \.allowedHosts,
+        "Hosts that a request may go to, redirects included; the URL's own where it is left out."),
+      Field(
+        "allowedAddresses", .list(of: network, atLeast: 1), \.allowedAddresses,
+        "Addresses and networks that may be connected to although they are not public."),
+      Field(
+        "responseLimitBytes", .count(1...(64 << 20)), \.responseLimitBytes,
+        "The most bytes of a reply; 1048576 where it is left out."),
+    ]
+  ).map { draft, reader -> HTTPDefinition? in
+    guard let url = draft.url else { return nil }
+    if !draft.allowedHosts.isEmpty,
+      !draft.allowedHosts.contains(where: { $0.lowercased().hasSameUTF8(as: url.host) })
+    {
+      reader.report(
+        "the URL's own host \(url.host.quoted) is not among them", deeper: [.key("allowedHosts")])
+      return nil
+    }
+    return HTTPDefinition(
+      method: draft.method, url: url, query: draft.query, body: draft.body,
+      headers: draft.headers, allowedHosts: draft.allowedHosts,
+      allowedAddresses: draft.allowedAddresses, responseLimitBytes: draft.responseLimitBytes)
+  }
+
+  private static let url = Shape<URLTemplate>(["type": "string", "pattern": "^https?://[^/?#{}]+"])
+  {
+    value, reader in
+    guard case .string(let text) = value else {
+      reader.reportKind(of: value, expected: "a URL")
+      return nil
+    }
+    do { return try URLTemplate(text) } catch {
+      reader.report("\(error)")
+      return nil
+    }
+  }
+
+  private static let query = Shape<[HTTPDefinition.Parameter]>([
+    "anyOf": [
+      Shape<[String]>.list(of: .name, atLeast: 1).schema(),
+      ["type": "object", "additionalProperties": Shape<String>.name.schema()],
+    ]
+  ]) { value, reader in
+    if case .object(let object) = value {
+      return object.compactMap { member in
+        reader.within(.key(member.key)) {
+          Shape<String>.name.read(member.value, reader).map {
+            HTTPDefinition.Parameter(name: member.key, key: $0)
+          }
+        }
+      }
+    }
+    return Shape<[String]>.list(of: .name, atLeast: 1).read(value, reader)?.map {
+      HTTPDefinition.Parameter(name: $0, key: $0)
+    }
+  }
+
+  /// Headers by their names. Those that say how the message is made are not for a file to say.
+  static let headers = Shape<[ServerEndpoint.Header]>([
+    "type": "object", "propertyNames": ["pattern": "^[A-Za-z0-9!#$%&'*+.^_`|~-]+$"],
+    "additionalProperties": ["type": "string", "pattern": "^[\\t -~]*$"],
+  ]) { value, reader in
+    guard case .object(let object) = value else {
+      reader.reportKind(of: value, expected: "a mapping")
+      return nil
+    }
+    return object.compactMap { member in
+      reader.within(.key(member.key)) {
+        guard isHeader(member.key) else {
+          reader.report("is no name of a header that can be set", at: .key)
+          return nil
+        }
+        guard case .string(let text) = member.value,
+          text.utf8.allSatisfy({ $0 == 0x09 || (0x20...0x7e).contains($0) })
+        else {
+          reader.reportKind(of: member.value, expected: "text of visible ASCII characters")
+          return nil
+        }
+        return ServerEndpoint.Header(name: member.key, value: EnvironmentText(text))
+      }
+    }
+  }
+
+  private static func isHeader(_ name: String) -> Bool {
+    let marks = Array("!#$%&'*+.^_`|~-".utf8)
+    let isToken =
+      !name.isEmpty
+      && name.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: marks.contains(byte)
+        }
+      }
+    return isToken
+      && !["host", "content-length", "transfer-encoding", "connection"].contains(
+        name.lowercased())
+  }
+
+  private static let network = Shape<String>([
+    "type": "string", "pattern": "^[0-9A-Fa-f.:]+(/[0-9]{1,3})?$",
+  ]) { value, reader in
+    if case .string(let text) = value, AddressRange(text) != nil { return text }
+    reader.reportKind(of: value, expected: "an address, or a network such as 10.0.0.0/8")
+    return nil
+  }
+}

@@ -1,0 +1,211 @@
+import AgentRuntime
+import AgentTrace
+import Synchronization
+
+/// A server as a source of tools: started when it is first asked, started again once where it dies, ended
+/// with the run.
+actor MCPSource: ToolSource {
+  /// How often a server that died is started again, in one run of this process.
+  static let restartLimit = 1
+  /// The shortest time that a list holds, whatever the server says.
+  private static let shortestLifetime = Duration.seconds(1)
+
+  private let registration: SourceRegistration
+  private let clock: any RunClock
+  private let cancellation: Cancellation
+  private let open: @Sendable () async throws -> any MCPLink
+
+  private var session: MCPSession?
+  private var opening: Task<MCPSession, any Error>?
+  private var version: MCPVersion?
+  private var restarts = 0
+  /// Why the last session is no more.
+  private var lastEnd: String?
+  private var tools: [String: MCPTool] = [:]
+  private var listEnds: ContinuousClock.Instant?
+
+  /// - Parameter open: opens a link to the server.
+  init(
+    _ registration: SourceRegistration, clock: any RunClock, cancellation: Cancellation,
+    open: @escaping @Sendable () async throws -> any MCPLink
+  ) {
+    self.registration = registration
+    self.clock = clock
+    self.cancellation = cancellation
+    self.open = open
+  }
+
+  // MARK: Session
+
+  private var startLimits: ReplyLimits {
+    ReplyLimits(totalMicroseconds: Self.microseconds(registration.startTimeoutSeconds))
+  }
+
+  private static func microseconds(_ seconds: Double) -> Int {
+    Int(min(max(0.001, seconds), 1e6) * 1_000_000)
+  }
+
+  /// The session, opened where there is none. Whoever asks meanwhile waits for the same.
+  private func opened() async throws -> MCPSession {
+    if let opening { return try await opening.value }
+    if let session {
+      guard let end = session.link.end else { return session }
+      await leave(session, because: end)
+    }
+    if let lastEnd {
+      guard restarts < Self.restartLimit else {
+        throw MCPFault(
+          .notSent, "\(lastEnd); it was started again once already, and is not any more")
+      }
+      restarts += 1
+    }
+    let (version, limits, open) = (version, startLimits, open)
+    let opening = Task {
+      try await MCPSession.open(known: version, within: limits, open: open)
+    }
+    self.opening = opening
+    defer { self.opening = nil }
+    let session = try await opening.value
+    self.session = session
+    self.version = session.version
+    return session
+  }
+
+  private func leave(_ ended: MCPSession, because end: String) async {
+    session = nil
+    lastEnd = end
+    await ended.link.close()
+  }
+
+  func close() async {
+    let opened = try? await opening?.value
+    let session = opened ?? session
+    self.session = nil
+    lastEnd = nil
+    restarts = 0
+    tools = [:]
+    listEnds = nil
+    await session?.link.close()
+  }
+
+  // MARK: Lists
+
+  func list() async -> ToolOffer {
+    do {
+      let session = try await opened()
+      return try await list(of: session)
+    } catch { return ToolOffer(error: "\(error)") }
+  }
+
+  private func list(of session: MCPSession) async throws -> ToolOffer {
+    _ = session.link.takeListChange()
+    let list = try await session.list(within: startLimits)
+    let read = list.tools.compactMap(MCPTool.init).filter(\.hasUsableHeaders)
+    tools = Dictionary(read.map { ($0.offered.name, $0) }) { first, _ in first }
+    listEnds = list.lifetimeMilliseconds.map { lifetime in
+      .now + max(Self.shortestLifetime, .milliseconds(min(lifetime, 1 << 40)))
+    }
+    return ToolOffer(tools: read.map(\.offered), server: session.server)
+  }
+
+  func news() async -> ToolOffer? {
+    guard let session else { return lastEnd == nil || restarts >= 1 ? nil : await relisted() }
+    if session.link.end != nil { return restarts >= Self.restartLimit ? nil : await relisted() }
+    let isOver = listEnds.map { $0 <= .now } ?? false
+    guard session.link.takeListChange() || isOver else { return nil }
+    return await relisted()
+  }
+
+  /// A list that does not come is no news: calls tell what is wrong.
+  private func relisted() async -> ToolOffer? {
+    let offer = await list()
+    return offer.error == nil ? offer : nil
+  }
+
+  // MARK: Calls
+
+  func run(_ request: ToolRequest, as name: String) async -> ToolAnswer {
+    let limit = request.timeoutMicroseconds ?? CommandTool.defaultTimeoutMicroseconds
+    if let signal = cancellation.signal {
+      return ToolAnswer(result: .error("not called: cancelled by \(signal)"))
+    }
+    if limit <= 0 { return ToolAnswer(result: .error("not called: no time is left")) }
+    let start = SuspendingClock.now
+    var answer = await answer(to: request, as: name, limit: limit)
+    answer.elapsedMicroseconds = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
+    return answer
+  }
+
+  private func answer(to request: ToolRequest, as name: String, limit: Int) async -> ToolAnswer {
+    let wasRestarted = restarts
+    do {
+      let session = try await opened()
+      let limits = ReplyLimits(
+        totalMicroseconds: limit,
+        idleMicroseconds: registration.idleSeconds.map(Self.microseconds))
+      let reply = try await session.call(
+        name, request.input, key: request.idempotencyKey,
+        headers: MCPHeaders.values(of: tools[name], request.input), within: limits)
+      switch reply {
+      case .result(let value): return ToolAnswer(result: MCPContent.result(of: value))
+      case .error(let error): return ToolAnswer(result: .error(error.words))
+      }
+    } catch let fault as MCPFault {
+      var words = fault.description
+      if case .lost = fault.kind {
+        words +=
+          wasRestarted >= Self.restartLimit
+          ? "; it was started again once already, and is not any more"
+          : "; the next call starts it again, once in a run"
+      }
+      if case .timeout = fault.kind, registration.idleSeconds == nil {
+        return .timedOut(request, afterMicroseconds: limit)
+      }
+      return fault.mayHaveArrived
+        ? .cutOff(request, reason: words, afterMicroseconds: 0)
+        : ToolAnswer(result: .error("not called: \(words)"))
+    } catch {
+      return .cutOff(request, reason: "\(error)", afterMicroseconds: 0)
+    }
+  }
+}
+
+/// Values of an input that are sent as headers too.
+enum MCPHeaders {
+  static func values(of tool: MCPTool?, _ input: JSONValue) -> [(name: String, value: String)] {
+    (tool?.headers ?? []).compactMap { key, name in
+      let text: String
+      switch input[key] {
+      case .string(let value)?: text = value
+      case .number(let number)?: text = number.token
+      case .bool(let flag)?: text = flag ? "true" : "false"
+      default: return nil
+      }
+      return ("Mcp-Param-\(name)", encoded(text))
+    }
+  }
+
+  /// As it stands where that is visible ASCII that no reader would trim; else in base64.
+  static func encoded(_ text: String) -> String {
+    let isPlain =
+      text.utf8.allSatisfy { (0x20...0x7e).contains($0) || $0 == 0x09 }
+      && text.utf8.first.map { $0 > 0x20 } ?? true && text.utf8.last.map { $0 > 0x20 } ?? true
+      && !(text.utf8.starts(with: "=?base64?".utf8))
+    return isPlain ? text : "=?base64?\(base64(Array(text.utf8)))?="
+  }
+
+  private static func base64(_ bytes: [UInt8]) -> String {
+    let digits = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+    var text: [UInt8] = []
+    for start in stride(from: 0, to: bytes.count, by: 3) {
+      let group = bytes[start..<min(start + 3, bytes.count)]
+      let bits = group.reduce(0) { $0 << 8 | Int($1) } << (8 * (3 - group.count))
+      for index in 0..<4 {
+        let isThere = index <= group.count
+        text.append(
+          isThere ? digits[bits >> (18 - 6 * index) & 63] : UInt8(ascii: "="))
+      }
+    }
+    return String(decoding: text, as: UTF8.self)
+  }
+}
