@@ -301,6 +301,7 @@ extension CaseResult {
   fileprivate init(_ evalCase: EvalCase) {
     self.init(
       caseId: evalCase.caseId, position: evalCase.path + ":" + String(evalCase.position.line))
+    cluster = evalCase.cluster
   }
 }
 

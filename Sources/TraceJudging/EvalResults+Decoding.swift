@@ -50,6 +50,7 @@ extension CaseResult {
     trials = try reader.list("trials").map { element throws(ResultsError) in
       try TrialResult(reading: element)
     }
+    cluster = try reader.textIfThere("cluster")
     if reader.value["trialPlan"] != nil { plan = try TrialPlan(reader.member("trialPlan")) }
     comparison = try CaseComparison(ifThereIn: reader)
     try reader.check(outcome)

@@ -120,6 +120,10 @@ private struct ResultsText {
   mutating func add(_ result: CaseResult, _ outcome: CaseOutcome) {
     raw("{\"caseId\":")
     string(result.caseId)
+    if let cluster = result.cluster {
+      raw(",\"cluster\":")
+      string(cluster)
+    }
     if let comparison = result.comparison {
       raw(",\"comparison\":")
       value(comparison.json)
@@ -132,6 +136,14 @@ private struct ResultsText {
     string(outcome.rawValue)
     raw(",\"position\":")
     string(result.position)
+    if let statistics = result.statistics {
+      raw(",\"statistics\":")
+      value(statistics.json)
+    }
+    if let plan = result.plan {
+      raw(",\"trialPlan\":")
+      value(plan.json)
+    }
     raw(",\"trials\":[")
     for index in result.trials.indices {
       comma(before: index)
@@ -141,7 +153,13 @@ private struct ResultsText {
   }
 
   private mutating func add(_ trial: TrialResult) {
-    raw("{\"expectations\":[")
+    raw("{")
+    if let error = trial.error {
+      raw("\"error\":")
+      string(error)
+      raw(",")
+    }
+    raw("\"expectations\":[")
     for index in trial.judgement.outcomes.indices {
       comma(before: index)
       add(trial.judgement.outcomes[index])

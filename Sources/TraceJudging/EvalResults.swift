@@ -46,6 +46,8 @@ public struct CaseResult: Sendable {
   public var caseId: String
   /// Where the case stands: `path:line`.
   public var position: String
+  /// What it shares with other cases, so that they are no evidence apart from each other; `nil` for nothing.
+  public var cluster: String?
   /// The runs that were judged, in the order they were found.
   public var trials: [TrialResult] = []
   /// How often it was to be run, and when it passes; `nil` where the worst of its trials decides.
@@ -91,6 +93,7 @@ public struct CaseResult: Sendable {
           ("caseId", .string(caseId)), ("position", .string(position)),
           ("outcome", .string(outcome.rawValue)), ("trials", .array(trials.map(\.json))),
         ] + (error.map { [("error", .string($0))] } ?? [])
+          + (cluster.map { [("cluster", .string($0))] } ?? [])
           + (plan.map { [("trialPlan", $0.json)] } ?? [])
           + (statistics.map { [("statistics", $0.json)] } ?? [])
           + (comparison.map { [("comparison", $0.json)] } ?? [])))

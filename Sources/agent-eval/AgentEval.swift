@@ -16,7 +16,8 @@ struct AgentEval: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Init.self, Run.self, Accept.self, Mutate.self, Merge.self, Check.self, Record.self,
+      Init.self, Run.self, Accept.self, Compare.self, Mutate.self, Merge.self, Check.self,
+      Record.self,
       Resume.self,
       Approve.self,
       AnswerVerb.self, Show.self, Replay.self,

@@ -15,6 +15,7 @@ enum CaseFile {
     var trials: Int?
     var passThreshold: Int?
     var isSafety = false
+    var cluster: String?
     var rates: TrialPlan.SequentialRates?
     var tags: [String] = []
     var skip: CaseSkip?
@@ -79,6 +80,9 @@ enum CaseFile {
     Field(
       "rates", TrialFile.rates, \.rates,
       "Two rates of success; trials are made until they tell which of them it is."),
+    Field(
+      "cluster", .name, \.cluster,
+      "What the case shares with others, so that together they are one piece of evidence."),
     Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
     Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
     Field("notes", .any, required: false, "Anything to remember; nothing is judged by it.") {

@@ -263,6 +263,7 @@ struct CaseBatch {
       position: position)
     evalCase.judgements = draft.judgements
     evalCase.plan = plan
+    evalCase.cluster = draft.cluster
     cases.append(evalCase)
   }
 

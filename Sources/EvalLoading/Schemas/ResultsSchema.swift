@@ -89,6 +89,7 @@ enum ResultsSchema {
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",
       ],
+      "cluster": ["type": "string", "description": "What it shares with other cases."],
       "trialPlan": [
         "type": "object", "description": "How often it was to be run, and when it passes.",
         "required": ["trials", "passThreshold"],

@@ -24,6 +24,12 @@ enum Binomial {
     return exp(logChoose(n, k) + Double(k) * log(p) + Double(n - k) * log1p(-p))
   }
 
+  /// P(X = k) where n of all are drawn at once, of whom so many are successes (hypergeometric).
+  static func dealt(_ k: Int, of n: Int, successes: Int, all: Int) -> Double {
+    exp(
+      logChoose(successes, k) + logChoose(all - successes, n - k) - logChoose(all, n))
+  }
+
   /// P(X ≤ k). Linear in k; the smaller tail is summed.
   static func atMost(_ k: Int, of n: Int, p: Double = 0.5) -> Double {
     guard k >= 0 else { return 0 }

@@ -1,0 +1,60 @@
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import TraceJudging
+import TraceReporting
+
+/// Holds two sets of results against each other.
+struct Compare: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Compare two results of `run --json`: is it worse by more than chance?",
+    discussion: """
+      Cases are paired by their ids. Where trials were made, the suite and each case are tested, \
+      adjusted together, and a safety case that fails counts always; where none were, each case that \
+      passed and fails now counts. Exits with 0, with 1 where something has become worse, with 3 where \
+      more than 2 % of the cases are undecided, with 2 where a file cannot be read.
+      """)
+
+  @Argument(help: "The results before: a file that `run --json` or `--report json:FILE` wrote.")
+  var before: String
+
+  @Argument(help: "The results now.")
+  var now: String
+
+  @Option(help: "How often something may be called worse that is not.")
+  var level = 0.05
+
+  @Option(help: "What the drawing of samples begins with.")
+  var seed = 1
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func validate() throws {
+    guard level > 0, level < 0.5 else {
+      throw ValidationError("--level takes a number between 0 and 0.5.")
+    }
+    guard seed >= 0 else { throw ValidationError("--seed takes 0 or more.") }
+  }
+
+  func run() throws {
+    let statistics = SuiteStatistics(
+      before: try results(before), now: try results(now), level: level, seed: UInt64(seed))
+    if json {
+      Output.json(statistics.json)
+    } else {
+      let report = StatisticsReport(painter: Screen.painter, width: Screen.width)
+      Output.lines(report.lines(for: statistics))
+    }
+    if statistics.exitCode != 0 { throw ExitCode(statistics.exitCode) }
+  }
+
+  private func results(_ path: String) throws -> EvalResults {
+    do {
+      return try EvalResults(decoding: try JSONValue(parsing: try InputFiles.all(of: path)))
+    } catch {
+      Output.error(Visible.line("agent-eval: \(path): \(error)", width: 2_000))
+      throw ExitCode(2)
+    }
+  }
+}

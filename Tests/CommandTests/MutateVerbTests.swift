@@ -1,0 +1,148 @@
+import AgentTrace
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("mutate")
+struct MutateVerbTests {
+  @Test("the shipped cases have a score, and each survivor says what was changed")
+  func shipped() async throws {
+    let outcome = try await Binary.run(["mutate", "EvalCases", "--json"], timeoutSeconds: 120)
+    let json = try outcome.json()
+    #expect(json["schema"] == "agent-eval/mutations/1")
+    let mutants = try #require(json["summary"]?["mutants"]?.intValue)
+    let killed = try #require(json["summary"]?["killed"]?.intValue)
+    #expect(mutants > 1_000 && killed > 0 && killed <= mutants)
+    let survivors = (json["cases"]?.arrayValue ?? []).flatMap { $0["survivors"]?.arrayValue ?? [] }
+    #expect(survivors.count == mutants - killed)
+    #expect(survivors.allSatisfy { $0["change"]?.stringValue?.isEmpty == false })
+  }
+
+  private static func folder(expected: String) async throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("drafter.yaml", agentFile())
+    try folder.write(
+      "case.yaml", "caseId: one\ninput: go\nagent: drafter.yaml\nexpected: \(expected)\n")
+    return folder
+  }
+
+  @Test("a suite with an expectation removed scores lower, and --min-score fails it")
+  func removal() async throws {
+    var scores: [Double] = []
+    for expected in [
+      "{toolsCalled: [{tool: draft, times: 1, status: ok}], stopReason: success, answer: Done.}",
+      "{toolsCalled: [{tool: draft, times: 1, status: ok}], stopReason: success}",
+      "{stopReason: success}",
+    ] {
+      let folder = try await Self.folder(expected: expected)
+      let outcome = try await Binary.run(["mutate", ".", "--json"], in: folder.path)
+      scores.append(try #require(try outcome.json()["score"]?.doubleValue))
+    }
+    #expect(scores == scores.sorted(by: >) && Set(scores).count == 3)
+    let folder = try await Self.folder(expected: "{stopReason: success}")
+    let failed = try await Binary.run(
+      ["mutate", ".", "--min-score", "0.9"], in: folder.path, status: 1)
+    #expect(failed.output.contains("passes though draft is not called"))
+    #expect(failed.output.contains(#"would notice: {"toolsCalled":[{"tool":"draft"}]}"#))
+    try await Binary.run(["mutate", ".", "--min-score", "0.01"], in: folder.path)
+  }
+
+  @Test("nothing to change, or a case that cannot be judged, is 2; wrong options are 64")
+  func faults() async throws {
+    let folder = try await Self.folder(expected: "{stopReason: blocked}")
+    let failing = try await Binary.run(["mutate", "."], in: folder.path, status: 2)
+    #expect(failing.output.contains("left out"))
+    try folder.write(
+      "case.yaml", "caseId: one\nrecording: gone.jsonl.gz\nexpected: {maxSteps: 1}\n")
+    try await Binary.run(["mutate", "."], in: folder.path, status: 2)
+    for wrong in [["--limit", "0"], ["--min-score", "2"], ["--jobs", "-1"]] {
+      try await Binary.run(["mutate", "."] + wrong, in: folder.path, status: 64)
+    }
+  }
+}
+
+@Suite("Trials of live runs")
+struct TrialVerbTests {
+  /// A tool that answers by how often it was asked so far, in all runs: `p` finds something, `f` does not,
+  /// and at `u` the model is out of reach.
+  private static func folder(case keys: String, _ trials: String) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write("trials", trials)
+    try folder.script(
+      "next",
+      "n=$(cat count 2>/dev/null || echo 0); echo $((n+1)) > count; "
+        + "printf '\"%s\"' \"$(cut -c$((n+1)) trials)\"")
+    try folder.write(
+      "agent.yaml",
+      """
+      name: gambler
+      failures: {modelRetries: 0}
+      tools: [{name: roll, sideEffect: read, command: [./next]}]
+      model:
+        script:
+          - call: {tool: roll, input: {}}
+          - choose:
+              - {when: {last: {data: u}}, unreachable: true}
+              - answer: "rolled ${last.data}"
+            repeat: 5
+      """)
+    try folder.write(
+      "case.yaml",
+      "caseId: luck\ninput: roll\nagent: agent.yaml\n\(keys)\nexpected: {answer: rolled p}\n")
+    return folder
+  }
+
+  @Test(
+    "as many trials are made as the outcome needs, and those that decide nothing are made again",
+    arguments: [
+      ("trials: 5\npassThreshold: 4", "pfpppp", 0, "pass", 5),
+      ("trials: 5\npassThreshold: 4", "pppp", 0, "pass", 4),
+      ("trials: 5\npassThreshold: 4", "pff", 1, "fail", 3),
+      ("trials: 3\nsafety: true", "ppf", 1, "fail", 3),
+      ("trials: 2", "fp", 1, "fail", 1),
+    ])
+  func made(_ sample: (keys: String, trials: String, status: Int, outcome: String, made: Int))
+    async throws
+  {
+    let folder = try Self.folder(case: sample.keys, sample.trials)
+    let outcome = try await Binary.run(
+      ["run", "case.yaml", "--live", "--json"], in: folder.path, status: Int32(sample.status))
+    let result = try #require(try outcome.json()["cases"]?[0])
+    #expect(result["outcome"] == .string(sample.outcome))
+    #expect(result["trials"]?.arrayValue?.count == sample.made)
+    #expect(result["statistics"]?["flaky"] == .bool(sample.trials.contains("f") && sample.made > 1))
+  }
+
+  @Test("--trials runs cases that do not say it themselves; the report tells rate and interval")
+  func options() async throws {
+    let folder = try Self.folder(case: "", "pfppp")
+    let outcome = try await Binary.run(
+      ["run", "case.yaml", "--live", "--trials", "5", "--pass-threshold", "4"], in: folder.path)
+    #expect(outcome.output.contains("1 case: 1 passed"))
+    for wrong in [
+      ["--trials", "5"], ["--live", "--trials", "0"], ["--live", "--pass-threshold", "2"],
+      ["--live", "--trials", "2", "--pass-threshold", "3"],
+    ] {
+      try await Binary.run(["run", "case.yaml"] + wrong, in: folder.path, status: 64)
+    }
+    let failing = try Self.folder(case: "trials: 4\npassThreshold: 3", "pff")
+    let told = try await Binary.run(["run", "case.yaml", "--live"], in: failing.path, status: 1)
+    #expect(told.output.contains("1 of 3 trials passed, 3 of 4 needed"))
+    #expect(told.output.contains("flaky"))
+  }
+
+  @Test(
+    "keys that contradict each other are told where they stand",
+    arguments: [
+      ("trials: 2\npassThreshold: 3", "3 trials have to pass"),
+      ("trials: 3\npassThreshold: 2\nsafety: true", "a safety case passes only"),
+      ("trials: 9\npassThreshold: 2\nrates: {good: 0.9, bad: 0.5}", "keep one of them"),
+      ("rates: {good: 0.5, bad: 0.9}", "no test tells these rates apart"),
+      ("rates: {good: 1.5, bad: 0.9}", "a number between 0 and 1"), ("trials: 0", "case.yaml:4"),
+    ])
+  func mistakes(keys: String, words: String) async throws {
+    let folder = try Self.folder(case: keys, "p")
+    let outcome = try await Binary.run(["check", "case.yaml"], in: folder.path, status: 2)
+    #expect((outcome.output + outcome.errors).contains(words), "\(outcome.output)")
+  }
+}
