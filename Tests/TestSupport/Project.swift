@@ -51,6 +51,9 @@ public enum TestRun {
     return folder
   }()
 
+  /// A Python that can serve a small model (`AGENT_EVAL_LLAMA_PYTHON`); `nil` where there is none.
+  public static let llamaPython = ProcessInfo.processInfo.environment["AGENT_EVAL_LLAMA_PYTHON"]
+
   /// The first number in a sample, the second in a full proof.
   public static func count(_ sample: Int, long full: Int) -> Int { isLong ? full : sample }
 }

@@ -61,9 +61,9 @@ enum ChatCompletions {
   }
 
   private static func assistant(_ parts: [ModelPrompt.Part]) -> JSONValue {
-    var message: JSONObject = ["role": "assistant", "content": .null]
+    // Beside calls it may be `null` or missing by the book, but not with every server.
     let text = parts.compactMap(\.words).joined(separator: "\n\n")
-    if !text.isEmpty { message["content"] = .string(text) }
+    var message: JSONObject = ["role": "assistant", "content": .string(text)]
     var calls: [JSONValue] = []
     for part in parts {
       switch part {
