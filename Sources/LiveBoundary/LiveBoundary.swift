@@ -70,7 +70,11 @@ public enum LiveBoundary {
   private static func httpTool(
     _ http: HTTPDefinition, _ clock: any RunClock, _ cancellation: Cancellation
   ) -> (any Tool)? {
-    nil
+    #if Live
+      HTTPTool(http, clock: clock, cancellation: cancellation)
+    #else
+      nil
+    #endif
   }
 
   /// What reaches the servers of an agent file; `nil` where this build cannot.
@@ -89,7 +93,14 @@ public enum LiveBoundary {
         try await StdioLink.open(
           ProgramStart(serving: command, folder: folder), hiding: hidden, until: cancellation)
       }
-    case .endpoint: return nil
+    case .endpoint(let endpoint):
+      #if Live
+        return MCPSource(registration, clock: clock, cancellation: cancellation) {
+          try HTTPLink(endpoint, until: cancellation)
+        }
+      #else
+        return nil
+      #endif
     }
   }
 }

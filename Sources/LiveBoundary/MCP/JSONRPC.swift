@@ -79,6 +79,8 @@ struct MCPFault: Error, Sendable, CustomStringConvertible {
     case lost
     /// A reply came, and it cannot be read.
     case unreadable
+    /// The server has forgotten who asks, and has done nothing.
+    case sessionGone
     /// A reply of HTTP that says no, with its status.
     case status(Int)
   }
@@ -94,8 +96,8 @@ struct MCPFault: Error, Sendable, CustomStringConvertible {
   /// Whether the other side may have begun with what it was asked for.
   var mayHaveArrived: Bool {
     switch kind {
-    case .notSent: false
-    case .status(let status): status >= 500
+    case .notSent, .sessionGone: false
+    case .status(let status): !(400..<500).contains(status)
     default: true
     }
   }

@@ -5,8 +5,10 @@ import Synchronization
 /// A server as a source of tools: started when it is first asked, started again once where it dies, ended
 /// with the run.
 actor MCPSource: ToolSource {
-  /// How often a server that died is started again, in one run of this process.
+  /// How often a server that died is started again, and a session that a server forgot is begun again, for
+  /// each time that a run is started or gone on with.
   static let restartLimit = 1
+  static let sessionLimit = 10
   /// The shortest time that a list holds, whatever the server says.
   private static let shortestLifetime = Duration.seconds(1)
 
@@ -14,6 +16,7 @@ actor MCPSource: ToolSource {
   private let clock: any RunClock
   private let cancellation: Cancellation
   private let open: @Sendable () async throws -> any MCPLink
+  private let restartLimit: Int
 
   private var session: MCPSession?
   private var opening: Task<MCPSession, any Error>?
@@ -23,6 +26,8 @@ actor MCPSource: ToolSource {
   private var lastEnd: String?
   private var tools: [String: MCPTool] = [:]
   private var listEnds: ContinuousClock.Instant?
+  /// A list that came in while a call was made.
+  private var untold: ToolOffer?
 
   /// - Parameter open: opens a link to the server.
   init(
@@ -33,6 +38,10 @@ actor MCPSource: ToolSource {
     self.clock = clock
     self.cancellation = cancellation
     self.open = open
+    restartLimit =
+      if case .endpoint = registration.implementation { Self.sessionLimit } else {
+        Self.restartLimit
+      }
   }
 
   // MARK: Session
@@ -53,7 +62,7 @@ actor MCPSource: ToolSource {
       await leave(session, because: end)
     }
     if let lastEnd {
-      guard restarts < Self.restartLimit else {
+      guard restarts < restartLimit else {
         throw MCPFault(
           .notSent, "\(lastEnd); it was started again once already, and is not any more")
       }
@@ -85,6 +94,7 @@ actor MCPSource: ToolSource {
     restarts = 0
     tools = [:]
     listEnds = nil
+    untold = nil
     await session?.link.close()
   }
 
@@ -109,8 +119,14 @@ actor MCPSource: ToolSource {
   }
 
   func news() async -> ToolOffer? {
-    guard let session else { return lastEnd == nil || restarts >= 1 ? nil : await relisted() }
-    if session.link.end != nil { return restarts >= Self.restartLimit ? nil : await relisted() }
+    if let offer = untold {
+      untold = nil
+      return offer
+    }
+    guard let session else {
+      return lastEnd == nil || restarts >= restartLimit ? nil : await relisted()
+    }
+    if session.link.end != nil { return restarts >= restartLimit ? nil : await relisted() }
     let isOver = listEnds.map { $0 <= .now } ?? false
     guard session.link.takeListChange() || isOver else { return nil }
     return await relisted()
@@ -137,36 +153,56 @@ actor MCPSource: ToolSource {
   }
 
   private func answer(to request: ToolRequest, as name: String, limit: Int) async -> ToolAnswer {
-    let wasRestarted = restarts
     do {
-      let session = try await opened()
-      let limits = ReplyLimits(
-        totalMicroseconds: limit,
-        idleMicroseconds: registration.idleSeconds.map(Self.microseconds))
-      let reply = try await session.call(
-        name, request.input, key: request.idempotencyKey,
-        headers: MCPHeaders.values(of: tools[name], request.input), within: limits)
-      switch reply {
-      case .result(let value): return ToolAnswer(result: MCPContent.result(of: value))
-      case .error(let error): return ToolAnswer(result: .error(error.words))
-      }
+      return try await call(request, as: name, limit: limit)
     } catch let fault as MCPFault {
-      var words = fault.description
-      if case .lost = fault.kind {
-        words +=
-          wasRestarted >= Self.restartLimit
-          ? "; it was started again once already, and is not any more"
-          : "; the next call starts it again, once in a run"
+      guard case .sessionGone = fault.kind else { return answer(to: request, fault, limit) }
+      // Nothing was done: it is asked again in a session of its own, where the tool is what it was.
+      let before = tools[name]?.offered
+      untold = await relisted()
+      guard untold != nil, let now = tools[name]?.offered, now == before else {
+        return ToolAnswer(
+          result: .error(
+            "not called: the server began anew and describes this tool otherwise, or gives no list"
+          ))
       }
-      if case .timeout = fault.kind, registration.idleSeconds == nil {
-        return .timedOut(request, afterMicroseconds: limit)
-      }
-      return fault.mayHaveArrived
-        ? .cutOff(request, reason: words, afterMicroseconds: 0)
-        : ToolAnswer(result: .error("not called: \(words)"))
+      do { return try await call(request, as: name, limit: limit) } catch let fault as MCPFault {
+        return answer(to: request, fault, limit)
+      } catch { return .cutOff(request, reason: "\(error)", afterMicroseconds: 0) }
     } catch {
       return .cutOff(request, reason: "\(error)", afterMicroseconds: 0)
     }
+  }
+
+  private func call(_ request: ToolRequest, as name: String, limit: Int) async throws -> ToolAnswer
+  {
+    let session = try await opened()
+    let limits = ReplyLimits(
+      totalMicroseconds: limit,
+      idleMicroseconds: registration.idleSeconds.map(Self.microseconds))
+    let reply = try await session.call(
+      name, request.input, key: request.idempotencyKey,
+      headers: MCPHeaders.values(of: tools[name], request.input), within: limits)
+    switch reply {
+    case .result(let value): return ToolAnswer(result: MCPContent.result(of: value))
+    case .error(let error): return ToolAnswer(result: .error(error.words))
+    }
+  }
+
+  private func answer(to request: ToolRequest, _ fault: MCPFault, _ limit: Int) -> ToolAnswer {
+    var words = fault.description
+    if case .lost = fault.kind, session?.link.end != nil {
+      words +=
+        restarts >= restartLimit
+        ? "; it was started again once already, and is not any more"
+        : "; the next call starts it again, once in a run"
+    }
+    if case .timeout = fault.kind, registration.idleSeconds == nil {
+      return .timedOut(request, afterMicroseconds: limit)
+    }
+    return fault.mayHaveArrived
+      ? .cutOff(request, reason: words, afterMicroseconds: 0)
+      : ToolAnswer(result: .error("not called: \(words)"))
   }
 }
 
