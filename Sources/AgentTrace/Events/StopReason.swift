@@ -51,6 +51,8 @@ public enum StopDetail {
   public static func tool(_ name: String) -> String { "tool:\(name)" }
   /// With ``StopReason/blocked``: a tool was started, and nobody knows whether it had its effect.
   public static func unknownEffect(of tool: String) -> String { "unknown_effect:\(tool)" }
+  /// A program that was watched, by the code it exited with.
+  public static func exit(_ code: Int32) -> String { "exit:\(code)" }
   /// A signal, by its name.
   public static func signal(_ name: String) -> String { "signal:\(name)" }
 }
