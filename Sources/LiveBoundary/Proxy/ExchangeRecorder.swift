@@ -371,10 +371,10 @@ struct ReadReply {
         var stream = ReplyStream(dialect)
         for piece in wire.pieces { _ = try stream.take(piece) }
         read = try stream.reply()
-      } else if wire.ending != .whole {
-        throw ReplyFault.cut
       } else {
-        read = try dialect.reply(from: body)
+        do { read = try dialect.reply(from: body) } catch {
+          throw wire.ending == .whole ? error : ReplyFault.cut
+        }
       }
       if let fault = read.error {
         error = "\(fault)"

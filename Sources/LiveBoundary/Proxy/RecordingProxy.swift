@@ -167,6 +167,8 @@
       if let wire, error == nil {
         let read = ReadReply(wire, dialect)
         (outcome.reply, outcome.error) = (read.reply, read.error)
+        // Clients go once they have all that they need, and wait for no end.
+        if read.reply != nil { outcome.wire.reply?.ending = .whole }
       }
       await recorder.end(turn, outcome)
       return isWhole
