@@ -13,6 +13,7 @@ public enum EventPayload: Sendable, Hashable {
   case memoryRead(MemoryNote)
   case memoryWritten(MemoryNote)
   case breakerChanged(BreakerChanged)
+  case requestForwarded(RequestForwarded)
   case runResumed(RunResumed)
   case stop(Stop)
   /// A type written by a newer version: kept, passed on, changes nothing.
@@ -37,6 +38,7 @@ public enum EventPayload: Sendable, Hashable {
     case .memoryRead: self = .memoryRead(try MemoryNote(decoding: data))
     case .memoryWritten: self = .memoryWritten(try MemoryNote(decoding: data))
     case .breakerChanged: self = .breakerChanged(try BreakerChanged(decoding: data))
+    case .requestForwarded: self = .requestForwarded(try RequestForwarded(decoding: data))
     case .runResumed: self = .runResumed(try RunResumed(decoding: data))
     case .stop: self = .stop(try Stop(decoding: data))
     default: self = .unknown(data)
@@ -59,6 +61,7 @@ public enum EventPayload: Sendable, Hashable {
     case .memoryRead: .memoryRead
     case .memoryWritten: .memoryWritten
     case .breakerChanged: .breakerChanged
+    case .requestForwarded: .requestForwarded
     case .runResumed: .runResumed
     case .stop: .stop
     case .unknown: EventType(rawValue: "unknown")
@@ -80,6 +83,7 @@ public enum EventPayload: Sendable, Hashable {
     case .humanReplied(let payload): payload.encoded
     case .memoryRead(let payload), .memoryWritten(let payload): payload.encoded
     case .breakerChanged(let payload): payload.encoded
+    case .requestForwarded(let payload): payload.encoded
     case .runResumed(let payload): payload.encoded
     case .stop(let payload): payload.encoded
     case .unknown(let data): data

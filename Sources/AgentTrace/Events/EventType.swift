@@ -32,6 +32,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let memoryWritten = EventType(rawValue: "memory_written")
   /// A tool's circuit breaker opened, closed or let one call through.
   public static let breakerChanged = EventType(rawValue: "breaker_changed")
+  /// A proxy passed on a request that is no call of a model.
+  public static let requestForwarded = EventType(rawValue: "request_forwarded")
   /// A log was opened again to go on.
   public static let runResumed = EventType(rawValue: "run_resumed")
   /// The run ended or paused.
@@ -41,7 +43,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let known: [EventType] = [
     .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
     .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
-    .breakerChanged, .runResumed, .stop,
+    .breakerChanged, .requestForwarded, .runResumed, .stop,
   ]
 }
 

@@ -54,6 +54,8 @@ public struct ModelResult: Sendable, Hashable {
   public var isFinal = false
   /// Of an error, how long to wait before the model is asked again.
   public var retryAfterMicroseconds: Int?
+  /// Of a call that a proxy passed on, request and reply as they went over the wire; else `nil`.
+  public var wire: JSONObject?
 
   /// Nothing is checked: either a reply or an error should be given.
   public init(
@@ -102,6 +104,7 @@ public struct ModelResult: Sendable, Hashable {
     responseDigest = try reader.optionalString("responseDigest")
     isFinal = try reader.optionalBool("final") ?? false
     retryAfterMicroseconds = try reader.optionalInt("retryAfterMicroseconds")
+    wire = try reader.optionalObject("wire")
   }
 
   /// The wire form.
@@ -126,6 +129,7 @@ public struct ModelResult: Sendable, Hashable {
       ("responseDigest", responseDigest.map(JSONValue.string)),
       ("final", isFinal ? .bool(true) : nil),
       ("retryAfterMicroseconds", retryAfterMicroseconds.map { JSONValue($0) }),
+      ("wire", wire.map(JSONValue.object)),
     ])
   }
 }

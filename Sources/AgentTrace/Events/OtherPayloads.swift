@@ -172,3 +172,59 @@ public struct RunResumed: Sendable, Hashable {
     ])
   }
 }
+
+/// The data of a `request_forwarded` event: a proxy passed on a request that asks no model for a reply.
+public struct RequestForwarded: Sendable, Hashable {
+  /// For example `GET`.
+  public var method: String
+  /// Behind the base URL of whoever got it, with the query.
+  public var path: String
+  /// SHA-256 of the request's body.
+  public var bodyDigest: String
+  /// The status of the reply; `nil` where none came.
+  public var status: Int?
+  /// Why none came; `nil` where one did.
+  public var error: String?
+  /// From the request to the end of the reply; `nil` where it was not recorded.
+  public var elapsedMicroseconds: Int?
+  /// What came back, as it went over the wire; empty where it was not kept.
+  public var wire: JSONObject
+
+  /// Nothing is checked.
+  public init(
+    method: String, path: String, bodyDigest: String, status: Int? = nil, error: String? = nil,
+    elapsedMicroseconds: Int? = nil, wire: JSONObject = [:]
+  ) {
+    self.method = method
+    self.path = path
+    self.bodyDigest = bodyDigest
+    self.status = status
+    self.error = error
+    self.elapsedMicroseconds = elapsedMicroseconds
+    self.wire = wire
+  }
+
+  /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    method = try reader.text("method")
+    path = try reader.text("path")
+    bodyDigest = try reader.string("bodyDigest")
+    status = try reader.optionalInt("status")
+    error = object["error"] == nil ? nil : try reader.text("error")
+    elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
+    wire = try reader.optionalObject("wire") ?? [:]
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("method", .string(method)), ("path", .string(path)), ("bodyDigest", .string(bodyDigest)),
+      ("status", status.map { JSONValue($0) }), ("error", error.map(JSONValue.string)),
+      ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
+      ("wire", wire.isEmpty ? nil : .object(wire)),
+    ])
+  }
+}

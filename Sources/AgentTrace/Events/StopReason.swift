@@ -53,6 +53,8 @@ public enum StopDetail {
   public static func unknownEffect(of tool: String) -> String { "unknown_effect:\(tool)" }
   /// With ``StopReason/toolFailure``: a source of tools, by its name, whose list is of no use.
   public static func source(_ name: String) -> String { "source:\(name)" }
+  /// A program that was watched, by the code it exited with.
+  public static func exit(_ code: Int32) -> String { "exit:\(code)" }
   /// A signal, by its name.
   public static func signal(_ name: String) -> String { "signal:\(name)" }
 }

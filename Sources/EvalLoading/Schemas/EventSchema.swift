@@ -91,6 +91,7 @@ enum EventSchema {
     (EventType.memoryRead.rawValue, memoryRead),
     (EventType.memoryWritten.rawValue, memoryWritten),
     (EventType.breakerChanged.rawValue, breakerChanged),
+    (EventType.requestForwarded.rawValue, requestForwarded),
     (EventType.runResumed.rawValue, runResumed),
     (EventType.stop.rawValue, stop),
   ]
@@ -257,6 +258,7 @@ enum EventSchema {
       Key(
         "retryAfterMicroseconds", ref("count"),
         "Of an error: how long until the model is asked again."),
+      Key("wire", wire, "Of a call that a proxy passed on, what went over the wire."),
     ])
 
   private static let decision: JSONValue = object(
@@ -332,6 +334,37 @@ enum EventSchema {
       Key("tool!", ref("text"), "The tool."),
       Key("state!", words(BreakerChanged.State.allCases.map(\.rawValue)), "Its state now."),
       Key("failures!", ref("count"), "Failures in a row so far."),
+    ])
+
+  private static let requestForwarded: JSONValue = object(
+    "A proxy passed on a request that is no call of a model.",
+    [
+      Key("method!", ref("text"), "For example GET."),
+      Key("path!", ref("text"), "Behind the base URL of whoever got it, with the query."),
+      Key("bodyDigest!", string, "SHA-256 of the request's body."),
+      Key("status", integer, "The status of the reply."),
+      Key("error", ref("text"), "Why none came."),
+      Key("elapsedMicroseconds", ref("count"), "How long it took."),
+      Key("wire", wire, "What went over the wire."),
+    ])
+
+  /// What a proxy passed on, and what came back.
+  private static let wire: JSONValue = object(
+    "",
+    [
+      Key("upstream!", string, "Who got the request: openai, anthropic or another name."),
+      Key("method!", string, "The request's method."),
+      Key("path!", string, "Behind the upstream's base URL, with the query."),
+      Key("dialect", string, "How it is written: openai, anthropic or openai-responses."),
+      Key("stream", ["type": "boolean"], "Whether the reply was to be streamed."),
+      Key("model", string, "The model that the request names."),
+      Key("parameters", mapping, "What else the request asks for."),
+      Key("status", integer, "The status of the reply."),
+      Key("headers", list(any), "Headers of the reply: name and value."),
+      Key("body", any, "The body of the reply."),
+      Key("pieces", list(ref("count")), "The bytes of each piece in which the body came."),
+      Key("ending", words(["whole", "cut", "dropped"]), "How the reply ended."),
+      Key("omitted", string, "Why the reply was not kept."),
     ])
 
   private static let runResumed: JSONValue = object(

@@ -315,7 +315,9 @@ extension RecordingError: CustomStringConvertible {
     case .imported(let format):
       "\(path): the log was imported\(format.map { " from \($0)" } ?? ""): it holds no context "
         + "packets and replies of this runtime, so it cannot be run again. "
-        + "Look at it with replay --step or show."
+        + (format == "proxy"
+          ? "Have its command answered from it with `record --proxy --replay`."
+          : "Look at it with replay --step or show.")
     case .unreadable(let seq, let type, let fault): "\(path): event \(seq) (\(type)): \(fault)."
     case .wordsLost(let step):
       "\(path): step \(step): what a person said there is not whole in the log, so the run cannot be "

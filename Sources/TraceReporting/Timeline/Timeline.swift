@@ -123,6 +123,9 @@ public struct Timeline {
     case .memoryWritten(let note): return [Entry("memory", .faint, "wrote " + Self.text(note))]
     case .breakerChanged(let breaker):
       return [Entry("breaker", .warning, "\(breaker.tool) is \(breaker.state.rawValue)")]
+    case .requestForwarded(let request):
+      let end = request.status.map { "\($0)" } ?? request.error ?? "no reply"
+      return [Entry("passed on", .faint, "\(request.method) \(request.path) → \(end)")]
     case .runResumed(let resumed): return [Entry("resumed", .heading, resumed.why)]
     case .stop(let stop): return tell(stop, at: event.t)
     case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]

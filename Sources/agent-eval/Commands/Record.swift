@@ -12,13 +12,22 @@ struct Record: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
     abstract: "Run an agent and record what it does.",
+    usage: """
+      agent-eval record <agent> [<goal>] [options]
+      agent-eval record --proxy [--replay <log>] [options] -- <command> ...
+      """,
     discussion: """
       Prints the timeline as it happens and the path of the log. Exits with 0 where the run stopped \
       with success, with 1 for any other stop.
+
+      With --proxy it starts a command, whatever agent that is, and records what it asks of models: base-URL \
+      variables lead its clients to a proxy on this machine, which passes everything on. Exits as the \
+      command does. With --replay the command is answered from such a recording, without a key and a \
+      network; exits with 1 where it asks what was not recorded, or does not ask what was.
       """)
 
   @Argument(help: "An agent file.")
-  var agent: String
+  var agent: String?
 
   @Argument(help: "What the agent is to do; the agent file's own goal where left out.")
   var goal: String?
@@ -54,9 +63,65 @@ struct Record: AsyncParsableCommand {
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
 
-  func validate() throws { try out.map(OutputOption.check) }
+  @Flag(help: "Record a command that talks to models, by way of a proxy on this machine.")
+  var proxy = false
+
+  @Option(help: ArgumentHelp("With --proxy: answer from this recording.", valueName: "log"))
+  var replay: String?
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      With --proxy: where a provider is, NAME=URL. openai and anthropic are found by their base-URL \
+      variables; a command gets NAME_BASE_URL for any other name.
+      """, valueName: "name=url"))
+  var upstream: [String] = []
+
+  @Option(help: "With --proxy: what the log calls the agent. Default: the name of the command.")
+  var name: String?
+
+  @Argument(
+    parsing: .postTerminator, help: "With --proxy: the command and its arguments, behind --.")
+  var command: [String] = []
+
+  func validate() throws {
+    try out.map(OutputOption.check)
+    guard proxy else {
+      guard replay == nil, upstream.isEmpty, name == nil, command.isEmpty else {
+        throw ValidationError("--replay, --upstream, --name and a command go with --proxy.")
+      }
+      guard agent != nil else { throw ValidationError("Missing expected argument '<agent>'") }
+      return
+    }
+    guard agent == nil, goal == nil else {
+      throw ValidationError("The command of --proxy stands behind --: record --proxy -- COMMAND …")
+    }
+    guard !command.isEmpty else {
+      throw ValidationError("Say what to start: record --proxy -- COMMAND …")
+    }
+    guard policy == nil, actor == nil, route == nil, seed == nil, !fixedClock, !json else {
+      throw ValidationError(
+        "--proxy only watches: --policy, --actor, --route, --seed, --fixed-clock and --json are for "
+          + "agents that run here.")
+    }
+    guard replay == nil || out == nil else {
+      throw ValidationError("--replay records nothing, so it takes no --out.")
+    }
+  }
+
+  private func runProxy() async throws {
+    try LiveBuild.require(for: "record --proxy")
+    #if Live
+      let code = try await ProxiedRecording(
+        command: command, upstreams: upstream, name: name, out: out, durability: durability,
+        replay: replay
+      ).run()
+      if code != 0 { throw ExitCode(code) }
+    #endif
+  }
 
   func run() async throws {
+    if proxy { return try await runProxy() }
     var definition = try loadAgent()
     guard let goal = goal ?? definition.goal else {
       throw ValidationError("Say what the agent is to do: the agent file has no goal of its own.")
@@ -84,7 +149,7 @@ struct Record: AsyncParsableCommand {
   }
 
   private func loadAgent() throws -> AgentDefinition {
-    var definition = try Diagnostics.unwrap(AgentLoader.load(agent))
+    var definition = try Diagnostics.unwrap(AgentLoader.load(agent ?? ""))
     if let policy { definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy)) }
     if let actor { definition.policyContext.actorId = actor }
     if let route { definition.policyContext.route = route }

@@ -69,7 +69,7 @@ struct RunRequest: Hashable {
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
     let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
-    if live { try LiveBuild.require(for: agents(of: loaded)) }
+    try requireNetwork(for: loaded)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
@@ -107,8 +107,7 @@ struct RunRequest: Hashable {
   func results(
     of loaded: CaseLoader.Result, _ cancellation: Cancellation
   ) async throws -> EvalResults {
-    if live { try LiveBuild.require(for: agents(of: loaded)) }
-    if live || judge { try LiveBuild.require(for: networkNeed(ofJudgesIn: loaded)) }
+    try requireNetwork(for: loaded)
     let shard = shard.flatMap(Shard.init(_:))
     let suite = try shard.map { _ in
       try Suite(

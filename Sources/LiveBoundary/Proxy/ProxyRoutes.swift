@@ -1,0 +1,107 @@
+/// Where a proxy passes requests on to, and what tells a command to send them to the proxy.
+public struct ProxyRoutes: Sendable, Hashable {
+  /// One provider.
+  public struct Upstream: Sendable, Hashable {
+    /// The first part of the proxy's paths: `openai`, `anthropic`, or a name of the user's.
+    public var name: String
+    /// Its base URL, without a slash at the end.
+    public var url: String
+    /// The variables that programs look for the base URL in.
+    public var variables: [String]
+    /// The path of the base URL, without a slash at the end; the proxy's has it too, because some programs
+    /// look at it.
+    var basePath: String
+  }
+
+  /// Every provider, each name once.
+  public private(set) var upstreams: [Upstream] = []
+
+  /// The variables by which the clients of the usual providers find them, the first that is set counts; and
+  /// where these are else.
+  private static let usual: [(name: String, variables: [String], url: String)] = [
+    (
+      "openai", ["OPENAI_BASE_URL", "OPENAI_API_BASE"], "https://api.openai.com/v1"
+    ),
+    (
+      "anthropic", ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"],
+      "https://api.anthropic.com"
+    ),
+  ]
+
+  /// What is wrong with an upstream that was asked for.
+  public struct Fault: Error, Sendable, Hashable, CustomStringConvertible {
+    /// In words.
+    public var description: String
+  }
+
+  /// The usual providers, and those that were asked for.
+  ///
+  /// - Parameters:
+  ///   - asked: `NAME=URL` each; a usual name says where that provider is, any other one is told to the
+  ///     command as `NAME_BASE_URL`.
+  ///   - variables: those of this process: where they name a base URL, that is where requests go.
+  /// - Throws: ``Fault`` where one is not of that form.
+  public init(_ asked: [String], variables: (String) -> String?) throws(Fault) {
+    for usual in Self.usual {
+      let url = usual.variables.lazy.compactMap(variables).first { !$0.isEmpty } ?? usual.url
+      try add(usual.name, url, usual.variables, "\(usual.variables[0])")
+    }
+    for text in asked {
+      guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
+        throw Fault(description: "an upstream is NAME=URL, not “\(text)”")
+      }
+      let name = String(text[..<equals])
+      guard name.utf8.allSatisfy(Self.isName), name.utf8.count <= 40 else {
+        throw Fault(description: "the name of an upstream is letters, digits, “-” and “_”")
+      }
+      let known = Self.usual.first { $0.name == name }?.variables
+      let own = String(name.uppercased().map { $0 == "-" ? "_" : $0 }) + "_BASE_URL"
+      try add(name, String(text[equals...].dropFirst()), known ?? [own], "--upstream \(name)")
+    }
+  }
+
+  private mutating func add(
+    _ name: String, _ url: String, _ variables: [String], _ place: String
+  ) throws(Fault) {
+    var url = url
+    while url.hasSuffix("/") { url.removeLast() }
+    guard let address = HTTPAddress(url), !url.contains("?") else {
+      throw Fault(description: "\(place) is no URL of HTTP without a query")
+    }
+    var path = address.target
+    while path.hasSuffix("/") { path.removeLast() }
+    upstreams.removeAll { $0.name == name }
+    upstreams.append(Upstream(name: name, url: url, variables: variables, basePath: path))
+  }
+
+  private static func isName(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+      true
+    default: false
+    }
+  }
+
+  /// The variables that a command gets, so that its clients ask the proxy at a port.
+  public func variables(port: Int) -> [(name: String, value: String)] {
+    upstreams.flatMap { upstream in
+      upstream.variables.map {
+        ($0, "http://127.0.0.1:\(port)/\(upstream.name)\(upstream.basePath)")
+      }
+    }
+  }
+
+  /// Where a request to the proxy goes; `nil` where its path begins with no upstream's.
+  func route(_ target: String) -> (upstream: Upstream, path: String)? {
+    for upstream in upstreams {
+      let prefix = "/\(upstream.name)\(upstream.basePath)"
+      guard target.hasPrefix(prefix) else { continue }
+      let rest = target.dropFirst(prefix.count)
+      if rest.isEmpty || rest.hasPrefix("/") || rest.hasPrefix("?") {
+        return (upstream, String(rest))
+      }
+    }
+    return nil
+  }
+}

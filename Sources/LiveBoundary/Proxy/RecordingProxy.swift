@@ -1,0 +1,483 @@
+#if Live
+  public import AgentRuntime
+  import AgentTrace
+  import NIOCore
+  import NIOHTTP1
+  import NIOPosix
+  import Synchronization
+
+  /// A server on loopback that passes requests on to model providers, or answers them from a recording, and
+  /// has what it sees recorded.
+  public struct RecordingProxy: Sendable {
+    private let routes: ProxyRoutes
+    private let recorder: ExchangeRecorder
+    private let source: (any ReplySource)?
+
+    /// The most bytes of a request; a larger one is refused.
+    static let requestLimitBytes = 256 << 20
+    /// The most bytes of a request that a codec looks at.
+    static let readLimitBytes = 64 << 20
+    /// The most bytes of a reply that are kept in memory to be read and recorded.
+    static let keptLimitBytes = 64 << 20
+
+    /// - Parameter source: what answers in place of the providers; `nil` to ask them.
+    public init(
+      _ routes: ProxyRoutes, recordingTo recorder: ExchangeRecorder,
+      source: (any ReplySource)? = nil
+    ) {
+      self.routes = routes
+      self.recorder = recorder
+      self.source = source
+    }
+
+    private typealias Connection = NIOAsyncChannel<HTTPServerRequestPart, HTTPServerResponsePart>
+
+    /// Serves on a port that the system picks while some work goes on.
+    ///
+    /// - Parameter work: is given the port. When it ends, connections are closed and what they were about
+    ///   is recorded.
+    public func serve<Result: Sendable>(
+      while work: @escaping @Sendable (_ port: Int) async throws -> Result
+    ) async throws -> Result {
+      let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+        .serverChannelOption(.backlog, value: 256)
+        .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+        .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
+        .bind(host: "127.0.0.1", port: 0) { channel in
+          channel.eventLoop.makeCompletedFuture {
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+              withPipeliningAssistance: false)
+            return try Connection(wrappingChannelSynchronously: channel)
+          }
+        }
+      let port = server.channel.localAddress?.port ?? 0
+      return try await server.executeThenClose { connections in
+        try await withThrowingTaskGroup(of: Result?.self) { group in
+          group.addTask { try await work(port) }
+          group.addTask {
+            try await withThrowingDiscardingTaskGroup { group in
+              for try await connection in connections {
+                group.addTask { await handle(connection, port) }
+              }
+            }
+            return nil
+          }
+          defer { group.cancelAll() }
+          while let result = try await group.next() {
+            if let result { return result }
+          }
+          throw CancellationError()
+        }
+      }
+    }
+
+    // MARK: Connections
+
+    /// One request after the other; what breaks a connection is nobody else's concern.
+    private func handle(_ connection: Connection, _ port: Int) async {
+      let watch = ClientWatch()
+      connection.channel.closeFuture.whenComplete { _ in watch.leave() }
+      try? await connection.executeThenClose { inbound, outbound in
+        var parts = inbound.makeAsyncIterator()
+        while case .head(let head)? = try await parts.next(isolation: #isolation) {
+          guard let request = try await read(head, &parts, outbound) else { break }
+          let client = Client(outbound: outbound, head: head)
+          guard isOurs(head, port) else {
+            try await client.refuse(.forbidden, "this proxy is for one command alone")
+            break
+          }
+          let isWhole = await watch.whilePresent { await self.answer(request, client) }
+          guard isWhole, head.isKeepAlive else { break }
+        }
+      }
+    }
+
+    /// Pages in a browser may send requests anywhere, but not under this name.
+    private func isOurs(_ head: HTTPRequestHead, _ port: Int) -> Bool {
+      let host = head.headers.first(name: "host")
+      return host == nil || host == "127.0.0.1:\(port)" || host == "localhost:\(port)"
+    }
+
+    private func read(
+      _ head: HTTPRequestHead,
+      _ parts: inout NIOAsyncChannelInboundStream<HTTPServerRequestPart>.AsyncIterator,
+      _ outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
+    ) async throws -> ProxyRequest? {
+      if head.headers.contains(where: {
+        $0.name.lowercased() == "expect" && $0.value.lowercased() == "100-continue"
+      }) {
+        try await outbound.write(.head(HTTPResponseHead(version: head.version, status: .continue)))
+      }
+      var body: [UInt8] = []
+      while let part = try await parts.next(isolation: #isolation) {
+        switch part {
+        case .body(let buffer):
+          guard body.count + buffer.readableBytes <= Self.requestLimitBytes else {
+            try await Client(outbound: outbound, head: head)
+              .refuse(.payloadTooLarge, "requests of more than 256 MiB are not passed on")
+            return nil
+          }
+          body.append(contentsOf: buffer.readableBytesView)
+        case .end:
+          return ProxyRequest(
+            method: head.method.rawValue, target: head.uri,
+            headers: head.headers.map { HTTPHeader($0.name, $0.value) }, body: body)
+        case .head: return nil
+        }
+      }
+      return nil
+    }
+
+    // MARK: Requests
+
+    /// Answers one request; says whether the connection may be used again.
+    private func answer(_ request: ProxyRequest, _ client: Client) async -> Bool {
+      guard let (upstream, path) = routes.route(request.target) else {
+        let names = routes.upstreams.map { "/\($0.name)\($0.basePath)" }
+        let words = "no upstream has this path; there are \(names.joined(separator: ", "))"
+        return (try? await client.refuse(.notFound, words)) != nil
+      }
+      await recorder.learn(request.secrets)
+      let route = ProxyRoute(upstream: upstream, path: path)
+      if request.method == "POST", let dialect = Dialect(path: path),
+        let observed = request.observed(dialect)
+      {
+        return await converse(request, observed, dialect, route, client)
+      }
+      return await forward(request, route, client)
+    }
+
+    private func converse(
+      _ request: ProxyRequest, _ observed: ObservedRequest, _ dialect: Dialect, _ route: ProxyRoute,
+      _ client: Client
+    ) async -> Bool {
+      let turn = await recorder.begin(observed)
+      let start = ContinuousClock.now
+      let (wire, error, isWhole) = await exchange(request, route, client) {
+        source?.reply(
+          to: turn.request, upstream: route.upstream.name, path: route.plainPath)
+      }
+      var outcome = ExchangeRecorder.Outcome(
+        reply: nil, error: error,
+        wire: WireRecord(
+          upstream: route.upstream.name, method: request.method, path: route.path,
+          dialect: dialect.rawValue, streams: observed.streams, parameters: observed.parameters,
+          model: observed.model, reply: wire),
+        elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
+      if let wire, error == nil {
+        let read = ReadReply(wire, dialect)
+        (outcome.reply, outcome.error) = (read.reply, read.error)
+        // Clients go once they have all that they need, and wait for no end.
+        if read.reply != nil { outcome.wire.reply?.ending = .whole }
+      }
+      await recorder.end(turn, outcome)
+      return isWhole
+    }
+
+    private func forward(
+      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client
+    ) async -> Bool {
+      let digest = Digest(of: request.body).hex
+      let start = ContinuousClock.now
+      let (wire, error, isWhole) = await exchange(request, route, client) {
+        source?.reply(
+          toForwarded: request.method, upstream: route.upstream.name, path: route.path,
+          bodyDigest: digest)
+      }
+      var record = WireRecord(
+        upstream: route.upstream.name, method: request.method, path: route.path, reply: wire)
+      if let wire, wire.body.count > WireReply.bodyLimitBytes / 2 {
+        record.reply = nil
+        record.omitted = "its body has \(wire.body.count) bytes"
+      }
+      await recorder.forwarded(
+        RequestForwarded(
+          method: request.method, path: route.path, bodyDigest: digest, status: wire?.status,
+          error: error, elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds,
+          wire: record.encoded))
+      return isWhole
+    }
+
+    /// Hands over what is recorded, or what the provider says as it says it.
+    private func exchange(
+      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client,
+      recorded: () -> WireReply?
+    ) async -> (WireReply?, error: String?, isWhole: Bool) {
+      guard source != nil else { return await pass(request, route, client) }
+      guard let reply = recorded() else {
+        let words =
+          "the recording holds no reply to this request (\(request.method) \(route.plainPath)); "
+          + "agent-eval tells what differs when the command has ended"
+        let isSent = (try? await client.refuse(.badRequest, words, isFinal: true)) != nil
+        return (nil, words, isSent)
+      }
+      do {
+        try await client.begin(
+          reply.status, reply.headers.map { HTTPHeader($0.name, $0.value) } + Self.haste(reply))
+        for piece in reply.pieces { try await client.send(piece) }
+        // A reply that broke off then breaks off now.
+        guard reply.ending == .whole else { return (reply, nil, false) }
+        try await client.end()
+        return (reply, nil, true)
+      } catch {
+        var reply = reply
+        reply.ending = .dropped
+        return (reply, nil, false)
+      }
+    }
+
+    /// A client that was told to try again need not wait for a recording.
+    private static func haste(_ reply: WireReply) -> [HTTPHeader] {
+      reply.status == 429 || reply.status >= 500 ? [HTTPHeader("retry-after-ms", "1")] : []
+    }
+
+    private func pass(
+      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client
+    ) async -> (WireReply?, error: String?, isWhole: Bool) {
+      let kept = KeptReply(limitBytes: Self.keptLimitBytes)
+      do {
+        try await HTTPConnector.shared.perform(route.call(request)) { head, body in
+          kept.begin(head)
+          try await Self.telling(.client) { try await client.begin(head.status, head.headers) }
+          while let piece = try await body.next() {
+            kept.append(piece)
+            try await Self.telling(.client) { try await client.send(piece) }
+          }
+          kept.end(.whole)
+          try await Self.telling(.client) { try await client.end() }
+        }
+        return (kept.reply, nil, true)
+      } catch let failure as HTTPFailure where failure.kind != .cancelled {
+        kept.end(.cut)
+        guard kept.hasBegun else {
+          let words = "\(route.upstream.url): \(failure)"
+          let isSent = (try? await client.refuse(.badGateway, words)) != nil
+          return (client.refusal(.badGateway, words), nil, isSent)
+        }
+        return (kept.reply, nil, false)
+      } catch {
+        kept.end(.dropped)
+        let words = "whoever asked went away before there was a reply"
+        return (kept.reply, kept.hasBegun ? nil : words, false)
+      }
+    }
+
+    private enum Side { case client }
+    private struct Gone: Error {}
+
+    /// Failures of the client's side are not the provider's.
+    private static func telling(_ side: Side, _ work: () async throws -> Void) async throws {
+      do { try await work() } catch { throw Gone() }
+    }
+  }
+
+  /// A request as it came in.
+  struct ProxyRequest: Sendable {
+    var method: String
+    var target: String
+    var headers: [HTTPHeader]
+    var body: [UInt8]
+
+    /// Keys that it was sent with.
+    var secrets: [String] {
+      var secrets: [String] = []
+      for header in headers {
+        switch header.name.lowercased() {
+        case "authorization", "proxy-authorization":
+          secrets.append(header.value)
+          if let space = header.value.firstIndex(of: " ") {
+            secrets.append(String(header.value[space...].dropFirst()))
+          }
+        case "x-api-key", "api-key", "x-goog-api-key": secrets.append(header.value)
+        default: break
+        }
+      }
+      let query = target.split(separator: "?", maxSplits: 1).dropFirst().first ?? ""
+      for field in query.split(separator: "&") {
+        let pair = field.split(separator: "=", maxSplits: 1)
+        if pair.count == 2, ["key", "api_key", "token", "access_token"].contains(pair[0]) {
+          secrets.append(String(pair[1]))
+        }
+      }
+      return secrets
+    }
+
+    /// What it asks a model; `nil` where that cannot be read.
+    func observed(_ dialect: Dialect) -> ObservedRequest? {
+      guard body.count <= RecordingProxy.readLimitBytes, headers["content-encoding"] == nil,
+        let value = try? JSONValue(parsing: body, options: .init(keepsForeignText: true)),
+        let object = value.objectValue
+      else { return nil }
+      return dialect.observed(object)
+    }
+  }
+
+  /// Where a request goes.
+  struct ProxyRoute: Sendable {
+    var upstream: ProxyRoutes.Upstream
+    /// Behind the base URL, with the query.
+    var path: String
+
+    var plainPath: String { String(path.prefix { $0 != "?" }) }
+
+    /// Headers of one connection, and what the two sides agree on for themselves.
+    private static let ownHeaders = [
+      "accept-encoding", "connection", "content-length", "expect", "host", "keep-alive",
+      "proxy-authenticate", "proxy-authorization", "proxy-connection", "te", "trailer",
+      "transfer-encoding", "upgrade",
+    ]
+
+    static func isPassedOn(_ header: HTTPHeader) -> Bool {
+      !ownHeaders.contains(header.name.lowercased())
+    }
+
+    /// The request as the provider gets it. Compressed replies are not asked for: nobody could read them in
+    /// the log.
+    func call(_ request: ProxyRequest) -> HTTPCall {
+      HTTPCall(
+        method: request.method, url: upstream.url + path,
+        headers: request.headers.filter(Self.isPassedOn)
+          + [HTTPHeader("accept-encoding", "identity")],
+        body: request.body.isEmpty && request.method != "POST" ? nil : request.body,
+        // Whoever asks has limits of their own.
+        timeouts: HTTPTimeouts(connect: 30, firstByte: 86_400, idle: 86_400, total: 86_400),
+        decodesBody: false)
+    }
+  }
+
+  /// The side of a connection that is answered.
+  private struct Client: Sendable {
+    let outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
+    let head: HTTPRequestHead
+
+    func begin(_ status: Int, _ headers: [HTTPHeader]) async throws {
+      var fields = HTTPHeaders()
+      for header in headers
+      where ProxyRoute.isPassedOn(header) || header.name.lowercased() == "content-length" {
+        fields.add(name: header.name, value: header.value)
+      }
+      // Nothing follows, and no chunks shall say so.
+      if head.method == .HEAD, !fields.contains(name: "content-length") {
+        fields.add(name: "content-length", value: "0")
+      }
+      if !head.isKeepAlive { fields.add(name: "connection", value: "close") }
+      try await outbound.write(
+        .head(
+          HTTPResponseHead(
+            version: head.version, status: .init(statusCode: status), headers: fields)))
+    }
+
+    func send(_ piece: [UInt8]) async throws {
+      guard !piece.isEmpty, head.method != .HEAD else { return }
+      try await outbound.write(.body(.byteBuffer(ByteBuffer(bytes: piece))))
+    }
+
+    func end() async throws { try await outbound.write(.end(nil)) }
+
+    /// An error of the proxy's own, in a form that the clients of all dialects read.
+    func refusal(
+      _ status: HTTPResponseStatus, _ words: String, isFinal: Bool = false
+    ) -> WireReply {
+      let error: JSONValue = [
+        "type": "error",
+        "error": [
+          "type": "agent_eval_proxy", "code": "agent_eval_proxy",
+          "message": .string("agent-eval: \(words)"), "param": nil,
+        ],
+      ]
+      let body = CanonicalJSON.encode(error, form: .plain)
+      var headers = [("content-type", "application/json")]
+      if isFinal { headers.append(("x-should-retry", "false")) }
+      return WireReply(
+        status: Int(status.code), headers: headers, pieces: [body], ending: .whole)
+    }
+
+    func refuse(
+      _ status: HTTPResponseStatus, _ words: String, isFinal: Bool = false
+    ) async throws {
+      let reply = refusal(status, words, isFinal: isFinal)
+      try await begin(
+        reply.status,
+        reply.headers.map { HTTPHeader($0.name, $0.value) }
+          + [HTTPHeader("content-length", "\(reply.body.count)")])
+      try await send(reply.body)
+      try await end()
+    }
+  }
+
+  /// What came back so far.
+  private final class KeptReply: Sendable {
+    private struct State {
+      var head: HTTPHead?
+      var pieces: [[UInt8]] = []
+      var count = 0
+      var ending = WireReply.Ending.cut
+    }
+
+    private let state = Mutex(State())
+    private let limitBytes: Int
+
+    init(limitBytes: Int) { self.limitBytes = limitBytes }
+
+    func begin(_ head: HTTPHead) { state.withLock { $0.head = head } }
+
+    func append(_ piece: [UInt8]) {
+      state.withLock { state in
+        state.count += piece.count
+        if state.count <= limitBytes { state.pieces.append(piece) }
+      }
+    }
+
+    /// The first ending counts: what fails behind the last byte has lost nothing.
+    func end(_ ending: WireReply.Ending) {
+      state.withLock { if $0.ending != .whole { $0.ending = ending } }
+    }
+
+    var hasBegun: Bool { state.withLock { $0.head != nil } }
+
+    /// `nil` where nothing came, or more than is kept.
+    var reply: WireReply? {
+      state.withLock { state in
+        guard let head = state.head, state.count <= limitBytes else { return nil }
+        return WireReply(
+          status: head.status,
+          headers: head.headers.filter { WireReply.isKept(header: $0.name) }
+            .map { ($0.name.lowercased(), $0.value) },
+          pieces: state.pieces, ending: state.ending)
+      }
+    }
+  }
+
+  /// Ends what is done for a client that has gone away.
+  private final class ClientWatch: Sendable {
+    private struct State {
+      var hasLeft = false
+      var cancel: (@Sendable () -> Void)?
+    }
+
+    private let state = Mutex(State())
+
+    func leave() {
+      let cancel = state.withLock { state in
+        state.hasLeft = true
+        return state.cancel
+      }
+      cancel?()
+    }
+
+    func whilePresent(_ work: @escaping @Sendable () async -> Bool) async -> Bool {
+      let task = Task { await work() }
+      let hasLeft = state.withLock { state in
+        state.cancel = { task.cancel() }
+        return state.hasLeft
+      }
+      if hasLeft { task.cancel() }
+      defer { state.withLock { $0.cancel = nil } }
+      return await withTaskCancellationHandler {
+        await task.value
+      } onCancel: {
+        task.cancel()
+      }
+    }
+  }
+#endif

@@ -1,0 +1,145 @@
+#if Live
+  import AgentRuntime
+  import AgentTrace
+  import ArgumentParser
+  import EvalRunning
+  import Glibc
+  import LiveBoundary
+  import TraceReplaying
+  import TraceReporting
+  import TraceStorage
+
+  /// Records a command that talks to models, or answers it from what was recorded.
+  struct ProxiedRecording {
+    var command: [String]
+    var upstreams: [String]
+    var name: String?
+    var out: String?
+    var durability: LogWriter.Durability
+    /// The log that answers; `nil` to ask the providers.
+    var replay: String?
+
+    func run() async throws -> Int32 {
+      let routes: ProxyRoutes
+      do {
+        // A recording needs no provider, and none is asked.
+        routes = try ProxyRoutes(upstreams) {
+          replay == nil ? getenv($0).map { String(cString: $0) } : nil
+        }
+      } catch {
+        throw ValidationError(Visible.line("\(error)."))
+      }
+      let cancellation = Cancellation()
+      let listener = SignalListener(cancellation)
+      defer { listener.stop() }
+      guard let replay else { return try await record(routes, cancellation) }
+      return try await answer(routes, from: RecordedExchanges(path: replay), cancellation)
+    }
+
+    private var agentName: String {
+      name ?? command.first.map { String($0.split(separator: "/").last ?? "agent") } ?? "agent"
+    }
+
+    private func record(_ routes: ProxyRoutes, _ cancellation: Cancellation) async throws -> Int32 {
+      let runId = RandomRunIDs().next()
+      let path = RunFiles(output: out).path(of: agentName, runId: runId)
+      let recorder = ExchangeRecorder(
+        .init(runId: runId, name: agentName), clock: SystemClock(cancellation: cancellation),
+        redactor: Redactor(RedactionSettings(), .inEnvironment)
+      ) { [durability] in
+        try LogSink(LogWriter(creating: path, options: .init(durability: durability)))
+      }
+      let end = try await serve(routes, recorder, nil, cancellation)
+      let log = try await recorder.finish(end)
+      Output.error("agent-eval: recorded \(Visible.line(log))")
+      return end.exitCode
+    }
+
+    private func answer(
+      _ routes: ProxyRoutes, from exchanges: RecordedExchanges, _ cancellation: Cancellation
+    ) async throws -> Int32 {
+      let recorder = ExchangeRecorder(
+        .init(runId: RandomRunIDs().next(), name: agentName), clock: FixedClock(),
+        redactor: Redactor(RedactionSettings(), .inEnvironment), makeSink: { NoSink() })
+      let end = try await serve(routes, recorder, exchanges, cancellation)
+      if tell(exchanges) { return 1 }
+      return end.exitCode
+    }
+
+    private func serve(
+      _ routes: ProxyRoutes, _ recorder: ExchangeRecorder, _ source: (any ReplySource)?,
+      _ cancellation: Cancellation
+    ) async throws -> CommandEnd {
+      let command = command
+      return try await RecordingProxy(routes, recordingTo: recorder, source: source).serve { port in
+        var variables = routes.variables(port: port) + Self.direct
+        if source != nil { variables += Self.keys }
+        return try await ProxiedCommand(
+          command[0], Array(command.dropFirst()), variables: variables
+        ).run(until: cancellation)
+      }
+    }
+
+    /// What keeps clients from asking loopback by way of another proxy.
+    private static var direct: [(name: String, value: String)] {
+      ["NO_PROXY", "no_proxy"].map { name in
+        let before = getenv(name).map { String(cString: $0) } ?? ""
+        return (name, before.isEmpty ? "127.0.0.1,localhost" : "\(before),127.0.0.1,localhost")
+      }
+    }
+
+    /// Keys that clients want to have, where none is set.
+    private static var keys: [(name: String, value: String)] {
+      ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"].filter { (name: String) in getenv(name) == nil }.map {
+        ($0, "no-key-is-needed")
+      }
+    }
+
+    /// Tells what the recording had no reply to, and what nobody asked for; says whether there was any.
+    private func tell(_ exchanges: RecordedExchanges) -> Bool {
+      let report = DivergenceReport(painter: Screen.painter, width: Screen.width)
+      if let found = exchanges.difference {
+        let lines = report.lines(
+          DivergenceReport.Finding(
+            log: exchanges.path, cause: "context", step: found.step ?? 0, seq: found.seq ?? 0,
+            recorded: found.seq.map { "request of event \($0)" },
+            now: "request \(found.number): \(found.now)", input: nil,
+            explanation: found.reason ?? "The recording holds no reply to request \(found.number).",
+            fields: found.fields.map { ($0.pointer.description, $0.recorded, $0.now) },
+            fieldCount: found.fieldCount))
+        Output.error(lines.joined(separator: "\n"))
+        return true
+      }
+      let unasked = exchanges.unasked
+      guard let first = unasked.first else {
+        Output.error(
+          "agent-eval: faithful, \(exchanges.counts.asked) requests answered from "
+            + Visible.line(exchanges.path))
+        return false
+      }
+      Output.error(
+        "agent-eval: \(Visible.line(exchanges.path)) holds \(unasked.count) replies that nobody asked "
+          + "for; the first is event \(first.seq), step \(first.step).")
+      return true
+    }
+  }
+
+  /// A log that the recorder writes to.
+  private final class LogSink: ClosableSink {
+    private let writer: LogWriter
+
+    init(_ writer: LogWriter) { self.writer = writer }
+
+    func append(_ event: Event, isEffectAhead: Bool) throws {
+      try writer.append(event, isEffectAhead: isEffectAhead)
+    }
+
+    func closeLog() throws -> String { try writer.close().path }
+  }
+
+  /// What is answered from a log is recorded there already.
+  private final class NoSink: ClosableSink {
+    func append(_ event: Event, isEffectAhead: Bool) {}
+    func closeLog() -> String { "" }
+  }
+#endif

@@ -1,0 +1,232 @@
+import AgentTrace
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+import TraceStorage
+
+#if Live
+  @Suite("record --proxy")
+  struct ProxyVerbTests {
+    private static let answer =
+      #"{"id":"r","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":"Fine."},"finish_reason":"stop"}],"usage":{"prompt_tokens":3,"completion_tokens":2}}"#
+    private static let call =
+      #"{"id":"r","model":"m-1","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#
+
+    /// A provider that has a call made and then answers.
+    private static func provider() throws -> FakeServer {
+      try FakeServer { request, reply in
+        reply.finish(body: request.text.contains("tool_call_id") ? answer : call)
+      }
+    }
+
+    /// An agent in ten lines of shell, with nothing but curl: `$1` is what it is asked.
+    private static let agent = #"""
+      ask() {
+        curl -sS --max-time 20 -H "Authorization: Bearer $OPENAI_API_KEY" \
+          -H 'Content-Type: application/json' -d "$1" "$OPENAI_BASE_URL/chat/completions"
+      }
+      tools='[{"type":"function","function":{"name":"look","parameters":{"type":"object"}}}]'
+      asked="{\"role\":\"user\",\"content\":\"$1\"}"
+      first=$(ask "{\"model\":\"m\",\"tools\":$tools,\"messages\":[$asked]}") || exit 7
+      case $first in *tool_calls*) ;; *) echo "$first" >&2; exit 8 ;; esac
+      said='{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"look","arguments":"{}"}}]}'
+      seen="{\"role\":\"tool\",\"tool_call_id\":\"c1\",\"content\":\"${2:-blue}\"}"
+      ask "{\"model\":\"m\",\"tools\":$tools,\"messages\":[$asked,$said,$seen]}"
+      """#
+
+    private static let key = "sk-proj-veryverysecretkey0123456789"
+
+    private func proxy(
+      _ folder: TemporaryFolder, _ options: [String], _ command: [String],
+      environment: [String: String] = [:], status: Int32? = 0
+    ) async throws -> Command.Outcome {
+      try await Binary.run(
+        ["record", "--proxy"] + options + ["--"] + command, in: folder.path,
+        environment: ["OPENAI_API_KEY": Self.key].merging(environment) { $1 }, status: status)
+    }
+
+    static func hasCurl() async -> Bool { (try? await shell("command -v curl")) != nil }
+
+    @Test(
+      "any agent is recorded, judged by cases, and answered again without provider and key",
+      .enabled("needs curl") { await ProxyVerbTests.hasCurl() })
+    func recordedAndReplayed() async throws {
+      let folder = try TemporaryFolder()
+      let agent = try folder.script("agent.sh", Self.agent)
+      let server = try Self.provider()
+      let recorded = try await proxy(
+        folder, ["--out", "log.jsonl.gz", "--name", "looker"], [agent, "What colour?"],
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      #expect(recorded.output.hasSuffix(Self.answer))
+      #expect(recorded.errors.contains("recorded log.jsonl.gz"))
+      #expect(server.requests.allSatisfy { $0.header("authorization") == "Bearer \(Self.key)" })
+      server.stop()
+      // The log is a run like any other.
+      try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
+      let shown = try await Binary.run(["show", "log.jsonl.gz"], in: folder.path)
+      for words in ["agent looker", "goal       What colour?", "look", "Fine.", "success (exit:0)"]
+      {
+        #expect(shown.output.contains(words), "\(words)")
+      }
+      let text = try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path)
+      #expect(!text.output.contains("verysecret"))
+      let listed = try await Binary.run(["list", "."], in: folder.path)
+      #expect(listed.output.contains("looker"))
+      let step = try await Binary.run(
+        ["replay", "log.jsonl.gz", "--step", "1", "--json"], in: folder.path)
+      #expect(step.output.contains("look"))
+      try folder.write(
+        "cases/case.yaml",
+        """
+        caseId: looks
+        recording: ../log.jsonl.gz
+        expected:
+          stopReason: success
+          toolsCalled: [{tool: look, result: blue, times: 1}]
+          toolsNotCalled: [delete]
+          answer: Fine.
+          maxSteps: 2
+          time: [{expect: {returned: look}, before: {answer: {$any: true}}}]
+        """)
+      try await Binary.run(["run", "cases"], in: folder.path)
+      // It says what it cannot be used for.
+      let again = try await Binary.run(
+        ["replay", "log.jsonl.gz", "--reexecute"], in: folder.path, status: 2)
+      #expect(again.errors.contains("record --proxy --replay"))
+      // And again without anybody.
+      let replayed = try await proxy(
+        folder, ["--replay", "log.jsonl.gz"], [agent, "What colour?"],
+        environment: ["OPENAI_API_KEY": "", "OPENAI_BASE_URL": "\(server.url)/v1"])
+      #expect(replayed.output == recorded.output)
+      #expect(replayed.errors.contains("faithful, 2 requests"))
+    }
+
+    @Test(
+      "another prompt, another result and a call left out are told where they are",
+      .enabled("needs curl") { await ProxyVerbTests.hasCurl() })
+    func diverged() async throws {
+      let folder = try TemporaryFolder()
+      let agent = try folder.script("agent.sh", Self.agent)
+      let server = try Self.provider()
+      _ = try await proxy(
+        folder, ["--out", "log.jsonl.gz"], [agent, "What colour?"],
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      server.stop()
+      let prompt = try await proxy(
+        folder, ["--replay", "log.jsonl.gz"], [agent, "Which colour?"], status: 1)
+      #expect(prompt.errors.contains("diverged") && prompt.errors.contains("step 1"))
+      #expect(prompt.errors.contains("/messages/0/content/0/text"))
+      #expect(prompt.errors.contains("What colour?") && prompt.errors.contains("Which colour?"))
+      // The client was told, too.
+      #expect(prompt.errors.contains("the recording holds no reply to this request"))
+      let result = try await proxy(
+        folder, ["--replay", "log.jsonl.gz"], [agent, "What colour?", "red"], status: 1)
+      #expect(
+        result.errors.contains("step 2") && result.errors.contains("/messages/2/content/0/data"))
+      let silent = try await proxy(folder, ["--replay", "log.jsonl.gz"], ["true"], status: 1)
+      #expect(silent.errors.contains("2 replies that nobody asked for"))
+      // What no proxy recorded cannot answer.
+      let other = try await proxy(
+        folder, ["--replay", Fixture.run("refund-drafted")], ["true"], status: 2)
+      #expect(other.errors.contains("was not recorded by `record --proxy`"))
+    }
+
+    @Test(
+      "the command's own exit code is passed on, and says why the run stopped",
+      arguments: [
+        ("exit 0", 0, "success", "exit:0"), ("exit 3", 3, "tool_failure", "exit:3"),
+        ("kill -9 $$", 137, "tool_failure", "signal:SIGKILL"),
+      ] as [(String, Int32, String, String)])
+    func exitCodes(script: String, status: Int32, reason: String, detail: String) async throws {
+      let folder = try TemporaryFolder()
+      let outcome = try await proxy(
+        folder, ["--out", "log.jsonl.gz"], ["/bin/sh", "-c", "echo out; echo err >&2; \(script)"],
+        status: status)
+      #expect(outcome.output == "out\n" && outcome.errors.hasPrefix("err\n"))
+      let events = try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path)
+        .jsonLines()
+      let stop = events.first { $0["type"] == "stop" }?["data"]
+      #expect(stop?["reason"]?.stringValue == reason && stop?["detail"]?.stringValue == detail)
+      try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
+    }
+
+    @Test("a command has its input, and variables that lead to the proxy and past any other")
+    func variables() async throws {
+      let folder = try TemporaryFolder()
+      let outcome = try await Binary.run(
+        [
+          "record", "--proxy", "--out", "log.jsonl.gz", "--upstream",
+          "my-groq=https://h.example/o/v1",
+          "--", "/bin/sh", "-c", "cat; env | sort",
+        ], in: folder.path, environment: ["NO_PROXY": "corp"], input: Array("in\n".utf8))
+      #expect(outcome.lines.first == "in")
+      for line in ["NO_PROXY=corp,127.0.0.1,localhost", "no_proxy="] {
+        #expect(outcome.lines.contains { $0.hasPrefix(line) }, "\(line)")
+      }
+      for (name, path) in [
+        ("OPENAI_BASE_URL", "/openai/v1"), ("OPENAI_API_BASE", "/openai/v1"),
+        ("ANTHROPIC_BASE_URL", "/anthropic"), ("MY_GROQ_BASE_URL", "/my-groq/o/v1"),
+      ] {
+        #expect(
+          outcome.lines.contains {
+            $0.hasPrefix("\(name)=http://127.0.0.1:") && $0.hasSuffix(path)
+          },
+          "\(name)")
+      }
+    }
+
+    @Test(
+      "a signal reaches the command, whose end is waited for and recorded; a second one ends at once",
+      arguments: [1, 2])
+    func signals(count: Int) async throws {
+      let folder = try TemporaryFolder()
+      let script =
+        count == 1
+        ? "trap 'echo bye; exit 5' TERM; touch begun; while :; do sleep 0.05; done"
+        : "trap '' TERM; touch begun; while :; do sleep 0.05; done"
+      let outcome = try await shell(
+        """
+        "$0" record --proxy --out log.jsonl.gz -- /bin/sh -c "$1" & proxy=$!
+        while [ ! -e begun ]; do sleep 0.02; done
+        kill -TERM $proxy
+        [ "$2" = 1 ] || { sleep 0.5; kill -TERM $proxy; }
+        wait $proxy; echo "exit $?"
+        """, [script, "\(count)"], in: folder.path, timeoutSeconds: 30)
+      #expect(outcome.output.contains("exit 143"), "\(outcome)")
+      if count == 1 {
+        #expect(outcome.output.contains("bye"))
+        let events = try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path)
+          .jsonLines()
+        let stop = events.first { $0["type"] == "stop" }?["data"]
+        #expect(stop?["reason"] == "cancelled" && stop?["detail"] == "signal:SIGTERM")
+      }
+      // Nothing of the command is left.
+      let left = try await shell("pgrep -f 'touch begu[n]' || true", in: folder.path)
+      #expect(left.output.isEmpty || !left.output.contains("\(folder.path)"))
+    }
+
+    @Test("a command that is not there is said so, and leaves no log")
+    func notThere() async throws {
+      let folder = try TemporaryFolder()
+      let outcome = try await proxy(
+        folder, ["--out", "log.jsonl.gz"], ["/no/such/agent"], status: 2)
+      #expect(outcome.errors.contains("/no/such/agent could not be started"))
+      #expect(folder.listing.isEmpty)
+    }
+
+    @Test(
+      "options that do not go together are refused",
+      arguments: [
+        ["record", "--proxy"], ["record", "--proxy", "a.yaml", "--", "true"],
+        ["record", "a.yaml", "--", "true"], ["record", "a.yaml", "--upstream", "a=http://h"],
+        ["record", "--replay", "log", "a.yaml"],
+        ["record", "--proxy", "--seed", "1", "--", "true"],
+        ["record", "--proxy", "--replay", "l", "--out", "o", "--", "true"],
+        ["record", "--proxy", "--upstream", "nonsense", "--", "true"], ["record"],
+      ])
+    func usage(arguments: [String]) async throws {
+      try await Binary.run(arguments, status: 64)
+    }
+  }
+#endif
