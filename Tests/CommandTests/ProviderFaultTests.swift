@@ -337,6 +337,8 @@
       let again = try await Reexecution(of: log, with: agent)
       #expect(again.divergence == nil)
       #expect(await provider.server.waitUntilQuiet(), "a connection is left open in mid-reply")
+      // At most the one that the next request would use.
+      #expect(await eventually { provider.server.openConnections <= 1 })
       for request in provider.server.requests {
         let sent = request.header("authorization") ?? request.header("x-api-key") ?? ""
         #expect(sent.hasSuffix(Self.key))

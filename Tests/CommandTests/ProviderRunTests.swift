@@ -147,13 +147,20 @@
       #expect(!folder.listing.contains { $0.contains("jsonl") })
     }
 
-    @Test("a signal closes the connection at once, and the run that goes on asks again")
-    func signal() async throws {
+    @Test(
+      "a signal closes the connection or ends the wait at once, and the run that goes on asks again",
+      arguments: ["reply", "wait"])
+    func signal(during: String) async throws {
+      let isGone = Mutex(false)
       let provider = try FakeProvider { asked, reply in
         guard asked.number == 0 else { return Self.speak(asked, reply) }
+        if during == "wait" {
+          reply.finish(503, headers: [("retry-after", "100")], body: "{\"error\":\"busy\"}")
+          return
+        }
         reply.beginChunks()
         reply.chunk(FakeProvider.events(.init("Let me"), asked.dialect)[0])
-        reply.wait(seconds: 20)
+        if !reply.wait(seconds: 100) { isGone.withLock { $0 = true } }
       }
       defer { provider.stop() }
       let folder = try TemporaryFolder()
@@ -166,12 +173,12 @@
         until [ -e asked ]; do sleep 0.02; done
         kill -TERM $pid; wait $pid; echo "exit $?"
         """, in: folder.path)
-      #expect(await eventually { provider.server.requests.count == 1 })
+      try #require(await eventually(withinSeconds: 60) { provider.server.requests.count == 1 })
+      if during == "wait" { try await Task.sleep(for: .milliseconds(300)) }
       try folder.write("asked", "")
-      let begun = ContinuousClock.now
       #expect(try await recorded.lines.last == "exit 1")
-      #expect(await provider.server.waitUntilQuiet())
-      #expect(ContinuousClock.now - begun < .seconds(10))
+      let isClosed = await eventually { isGone.withLock { $0 } || during == "wait" }
+      #expect(isClosed, "the connection stands")
       #expect(try Self.events(log).last?.data["reason"] == "cancelled")
       try await Self.check(log, agent)
       try await Command(
@@ -219,6 +226,39 @@
         on: LiveBoundary.make(for: agent))
       #expect(recording.state.stop?.detail == "timeout")
       #expect(provider.server.requests.count == 1)
+      try await Self.check(log, agent)
+    }
+
+    @Test(
+      "what a model writes is told line by line while it writes, without keys",
+      arguments: Dialect.allCases)
+    func progress(_ dialect: Dialect) async throws {
+      setenv("CLERK_ACCESS", Self.key, 1)
+      let told = Mutex<[String]>([])
+      let provider = try FakeProvider { asked, reply in
+        let events = FakeProvider.events(
+          .init("The key is \(Self.key),\nand this is\nall."), asked.dialect)
+        reply.beginChunks()
+        // The last line comes only once the first was told.
+        let last = events.lastIndex { $0.contains("all.") && $0.contains("delta") } ?? 0
+        for event in events[..<last] { reply.chunk(event) }
+        for _ in 0..<1_000 where told.withLock(\.isEmpty) { usleep(10_000) }
+        for event in events[last...] { reply.chunk(event) }
+        reply.endChunks()
+      }
+      defer { provider.stop() }
+      let folder = try TemporaryFolder()
+      let path = try folder.write("agent.yaml", Self.file(provider, dialect))
+      let agent = try #require(AgentLoader.load(path).value)
+      let log = folder.path("run.jsonl.gz")
+      let recording = try await AgentRecording(
+        of: agent, .init(goal: "Say it.", files: RunFiles(output: log)),
+        on: LiveBoundary.make(for: agent),
+        report: { progress in told.withLock { $0.append(progress.text) } })
+      #expect(recording.isSuccess)
+      let lines = told.withLock { $0 }
+      #expect(lines.count == 3 && lines[1] == "and this is" && lines[2] == "all.")
+      #expect(lines[0].hasPrefix("The key is «redacted:environment:"))
       try await Self.check(log, agent)
     }
 
@@ -299,7 +339,7 @@
         }
         let hears = asked.request.text
         if hears.contains("It is eight.") {
-          FakeProvider.send(.init(""), to: asked, reply)
+          FakeProvider.send(.init("Thank you. ###STOP###"), to: asked, reply)
         } else if asked.number == 1 {
           reply.finish(529, body: "{\"error\":\"busy\"}")
         } else {

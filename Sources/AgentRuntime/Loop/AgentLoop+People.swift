@@ -82,7 +82,8 @@ extension AgentLoop {
 
 /// What a model said in the place of a person.
 ///
-/// `{"text"}` are words, and none where it is empty or missing; `{"granted","reason"}` is about a call.
+/// `{"text"}` are words, and none where it is empty, missing or says `###STOP###` (which models that play
+/// people are told to say at the end, after τ-bench); `{"granted","reason"}` is about a call.
 /// A text that begins with yes or no is about a call as well; what stands behind it is the reason.
 struct PersonReply {
   private let reply: JSONValue
@@ -91,9 +92,9 @@ struct PersonReply {
 
   /// `nil` where there is nothing more to say.
   var text: String? {
-    guard reply["stop"] == nil, let text = reply["text"]?.stringValue, !text.isEmpty else {
-      return nil
-    }
+    guard reply["stop"] == nil, let text = reply["text"]?.stringValue, !text.isEmpty,
+      text.firstRange(of: "###STOP###") == nil
+    else { return nil }
     return text
   }
 
