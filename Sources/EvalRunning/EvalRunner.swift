@@ -33,6 +33,8 @@ public struct EvalRunner: Sendable {
     public var asksJudges = false
     /// How often cases are run live that say nothing of it themselves; `nil` for once.
     public var plan: TrialPlan?
+    /// Whether trials are made that cannot change an outcome any more.
+    public var makesAllTrials = false
     /// Where judgements of models are kept, in place of what cases say.
     public var judgementsFolder: String?
     /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
@@ -250,7 +252,8 @@ public struct EvalRunner: Sendable {
       let log = try await record(agent, evalCase, trial: number)
       result.trials.append(try await judge(log, evalCase, isLive: true))
     } while result.plan != nil && cancellation.signal == nil
-      && plan.needsMore(after: result.trials.map(\.outcome))
+      && plan.needsMore(
+        after: result.trials.map(\.outcome), makesAll: options.makesAllTrials)
   }
 
   /// The recorded runs that show what became of a case.

@@ -56,6 +56,8 @@ public struct SuiteStatistics: Sendable {
   public let level: Double
   /// What the drawing of samples began with.
   public let seed: UInt64
+  /// How many samples were drawn.
+  public let draws: Int
 
   /// The share of cases that may be undecided before nothing is said of the suite.
   public static let undecidedLimit = 0.02
@@ -63,10 +65,15 @@ public struct SuiteStatistics: Sendable {
   /// - Parameters:
   ///   - level: how often something may be called worse that is not.
   ///   - seed: for the drawing of samples; the same gives the same numbers.
-  /// - Complexity: linear in the cases, and 10,000 × clusters.
-  public init(before: EvalResults, now: EvalResults, level: Double = 0.05, seed: UInt64 = 1) {
+  ///   - draws: how many samples are drawn for the interval, and for the suite's p-value.
+  /// - Complexity: linear in the cases, and draws × clusters.
+  public init(
+    before: EvalResults, now: EvalResults, level: Double = 0.05, seed: UInt64 = 1,
+    draws: Int = 10_000
+  ) {
     self.level = level
     self.seed = seed
+    self.draws = draws
     var known: [[UInt8]: CaseResult] = [:]
     for result in before.cases { known[Array(result.caseId.utf8)] = result }
     isLive = (before.cases + now.cases).contains { $0.plan != nil }
@@ -104,9 +111,9 @@ public struct SuiteStatistics: Sendable {
       }
       return
     }
-    interval = changes.interval(seed: seed)
+    interval = changes.interval(draws: draws, seed: seed)
     let adjusted = ManyTests.holm(
-      [changes.worseningPValue(seed: seed)] + pairs.map { $0.chanceOfWorsening })
+      [changes.worseningPValue(draws: draws, seed: seed)] + pairs.map { $0.chanceOfWorsening })
     pValue = adjusted[0]
     isSuiteWorse = pValue < level
     for (index, value) in adjusted.dropFirst().enumerated() {
@@ -139,7 +146,9 @@ public struct SuiteStatistics: Sendable {
     var object: JSONObject = [
       "schema": "agent-eval/comparison/1", "live": .bool(isLive), "worse": .bool(isWorse),
       "cases": .array(pairs.map(\.json)), "undecided": JSONValue(undecided),
-      "unpaired": JSONValue(unpaired), "level": JSONValue(level), "seed": JSONValue(Int(seed)),
+      "unpaired": JSONValue(unpaired), "level": JSONValue(level),
+      "seed": JSONValue(Int(clamping: seed)),
+      "draws": JSONValue(draws),
       "outcomes": [
         "bothPass": JSONValue(outcomes.bothPass), "onlyBefore": JSONValue(outcomes.onlyBefore),
         "onlyNow": JSONValue(outcomes.onlyNow), "bothFail": JSONValue(outcomes.bothFail),

@@ -56,11 +56,15 @@ public struct TrialPlan: Sendable, Hashable {
     standing(of: trials).outcome
   }
 
-  /// Whether further trials are worth making: they could change the outcome, and some are left.
-  public func needsMore(after trials: some Collection<CaseOutcome>) -> Bool {
+  /// Whether further trials are to be made: they could change the outcome, and some are left.
+  ///
+  /// - Parameter makesAll: whether those are made as well that could not.
+  public func needsMore(
+    after trials: some Collection<CaseOutcome>, makesAll: Bool = false
+  ) -> Bool {
     let standing = standing(of: trials)
     let decided = standing.passes + standing.fails
-    return !standing.isDecided && decided < self.trials
+    return (makesAll || !standing.isDecided) && decided < self.trials
       && trials.count < self.trials + Self.spareTrials
   }
 

@@ -93,6 +93,13 @@ struct JudgingOptions: ParsableArguments {
   @Option(help: "How many of those trials have to pass; all where left out.")
   var passThreshold: Int?
 
+  @Flag(
+    help: """
+      Make every trial, also those that cannot change the outcome any more: rates that are to be \
+      compared with others need them.
+      """)
+  var allTrials = false
+
   @Option(help: "Cases to work on side by side; 0 for one a core.")
   var jobs = 0
 
@@ -123,6 +130,7 @@ struct JudgingOptions: ParsableArguments {
       paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out, exec: exec)
     request.trials = trials
     request.passThreshold = passThreshold
+    request.allTrials = allTrials
     request.judge = judge
     request.judgements = judgements
     return request

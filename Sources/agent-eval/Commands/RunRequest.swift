@@ -17,6 +17,7 @@ struct RunRequest: Hashable {
   var live = false
   var trials: Int?
   var passThreshold: Int?
+  var allTrials = false
   var jobs = 0
   var filter: String?
   var out: String?
@@ -151,7 +152,14 @@ struct RunRequest: Hashable {
       .compactMap { JudgeLoader.load($0).value?.networkNeed }.first
   }
 
+  /// Hands over to the build with the HTTP stack where agents that are run, or models that judge, need it.
+  private func requireNetwork(for loaded: CaseLoader.Result) throws {
+    if live { try LiveBuild.require(for: agents(of: loaded)) }
+    if live || judge { try LiveBuild.require(for: networkNeed(ofJudgesIn: loaded)) }
+  }
+
   private func checkTrials() throws {
+    if allTrials, !live { throw ValidationError("--all-trials goes with --live.") }
     guard let trials else {
       guard passThreshold == nil else {
         throw ValidationError("--pass-threshold goes with --trials.")
@@ -174,6 +182,7 @@ struct RunRequest: Hashable {
       runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
+    options.makesAllTrials = allTrials
     options.plan = trials.map { TrialPlan(trials: $0, passThreshold: passThreshold) }
     if live { options.observeLive = { LiveView.show($1, of: $0) } }
     options.outlinesRuns = baselines.against != nil
