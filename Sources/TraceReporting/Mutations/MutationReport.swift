@@ -28,7 +28,8 @@ public struct MutationReport {
         painter.paint("left out  ", .faint) + Visible.line(found.caseId, width: width / 2)
           + painter.paint(": " + Visible.line(reason, width: 500), .faint))
     }
-    return lines + [""] + summary(of: score)
+    if !lines.isEmpty, lines.last?.isEmpty == false { lines.append("") }
+    return lines + summary(of: score)
   }
 
   private func head(of found: MutationScore.CaseScore, _ role: Painter.Role) -> String {
