@@ -154,7 +154,8 @@ import Testing
           FakeProvider.send(.init("It is \(colour), said twice."), to: asked, reply)
         } else if text.contains("delegate") {
           FakeProvider.send(
-            .init(calls: [.init("delegate", #"{"input":"Graz?"}"#, id: "call_d")]), to: asked, reply)
+            .init(calls: [.init("delegate", #"{"input":"Graz?"}"#, id: "call_d")]), to: asked, reply
+          )
         } else {
           FakeProvider.send(
             .init("Let me look.", calls: [.init("look", #"{"city":"Graz"}"#)]), to: asked, reply)
@@ -196,11 +197,13 @@ import Testing
       let events = try shown.jsonLines()
       let decisions = events.filter { $0["type"] == "decision" }
       #expect(decisions.count == program.requests)
-      #expect(events.contains { $0["type"] == "tool_result" && $0["data"]?["data"] == "blue in Graz" })
+      #expect(
+        events.contains { $0["type"] == "tool_result" && $0["data"]?["data"] == "blue in Graz" })
       #expect(events.contains { $0["type"] == "stop" && $0["data"]?["reason"] == "success" })
       if program.requests == 4 {
         // Who is asked as a tool speaks for itself.
-        #expect(decisions.map { $0["data"]?["caller"]?.stringValue } == [nil, "agent-2", "agent-2", nil])
+        #expect(
+          decisions.map { $0["data"]?["caller"]?.stringValue } == [nil, "agent-2", "agent-2", nil])
       }
       let again = try await proxy(["--replay", "log.jsonl.gz"], status: 0)
       #expect(again.output == recorded.output && !again.output.isEmpty)

@@ -14,9 +14,10 @@ enum Proxying {
   private static let plain = Array(
     #"{"id":"r","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":"\#(String(repeating: "word ", count: 200))"},"finish_reason":"stop"}]}"#
       .utf8)
-  private static let pieces = (0..<40).map {
-    Array("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \($0)\"}}]}\n\n".utf8)
-  } + [Array("data: [DONE]\n\n".utf8)]
+  private static let pieces =
+    (0..<40).map {
+      Array("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"word \($0)\"}}]}\n\n".utf8)
+    } + [Array("data: [DONE]\n\n".utf8)]
 
   // MARK: The server
 
@@ -59,7 +60,9 @@ enum Proxying {
       if body.firstRange(of: Array("\"stream\":true".utf8)) != nil {
         send(
           socket,
-          Array("HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n".utf8))
+          Array(
+            "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
+              .utf8))
         for piece in pieces {
           send(socket, Array("\(String(piece.count, radix: 16))\r\n".utf8) + piece + [13, 10])
         }
@@ -67,7 +70,9 @@ enum Proxying {
       } else {
         send(
           socket,
-          Array("HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(plain.count)\r\n\r\n".utf8)
+          Array(
+            "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: \(plain.count)\r\n\r\n"
+              .utf8)
             + plain)
       }
     }
@@ -164,7 +169,9 @@ enum Proxying {
         if let end = buffer.firstRange(of: [13, 10, 13, 10])?.upperBound {
           let head = String(decoding: buffer[..<end], as: UTF8.self).lowercased()
           buffer.removeFirst(end)
-          if head.contains("transfer-encoding: chunked") { return receive(until: Array("0\r\n\r\n".utf8)) }
+          if head.contains("transfer-encoding: chunked") {
+            return receive(until: Array("0\r\n\r\n".utf8))
+          }
           let length =
             head.split(separator: "\r\n").first { $0.hasPrefix("content-length:") }
             .flatMap { Int($0.dropFirst("content-length:".count).drop { $0 == " " }) } ?? 0
@@ -239,7 +246,8 @@ extension Table {
       Swift.print(
         "| \(words[0]) | \(figure(figures[0], digits: 0)) | \(figure(figures[1], digits: 0)) | "
           + "\(figure(figures[2], digits: 0)) | \(figure(figures[3], digits: 0)) | "
-          + "\(figure(figures[2] - figures[0], digits: 0)), p99 \(figure(figures[3] - figures[1], digits: 0)) |")
+          + "\(figure(figures[2] - figures[0], digits: 0)), p99 \(figure(figures[3] - figures[1], digits: 0)) |"
+      )
     }
   }
 }
