@@ -1,3 +1,4 @@
+import AgentRuntime
 import AgentTrace
 import TestSupport
 import Testing
