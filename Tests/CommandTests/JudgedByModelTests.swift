@@ -1,3 +1,4 @@
+import AgentRuntime
 import AgentTrace
 import TestSupport
 import Testing
@@ -274,3 +275,64 @@ struct JudgedByModelTests {
     #expect((inline.output + inline.errors).contains("expected.judge.model.scrip"))
   }
 }
+
+#if Live
+  @Suite("Cases judged by a provider's model")
+  struct JudgedByProviderTests {
+    @Test("a provider is asked once for what is judged then without it, and its key is in no log")
+    func provider() async throws {
+      let provider = try FakeProvider { asked, reply in
+        // The first reply is none that was asked for.
+        let text = asked.number == 0 ? "Pass." : #"{"a": {"reason": "fine", "outcome": "pass"}}"#
+        FakeProvider.send(.init(text), to: asked, reply)
+      }
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "case.yaml",
+        """
+        caseId: polite
+        recording: \(Fixture.run("refund-drafted"))
+        expected:
+          judge:
+            model:
+              {provider: anthropic, name: fake, baseUrl: "\(provider.baseURL(.anthropic))",
+               keyFrom: JUDGE_ACCESS}
+            rubric: {a: It is polite.}
+        """)
+      let key = "zz-plain-0123456789-key"
+      try await Binary.run(
+        ["run", "case.yaml", "--judge"], in: folder.path, environment: ["JUDGE_ACCESS": key])
+      #expect(provider.server.requests.count == 2)
+      #expect(provider.server.requests.allSatisfy { $0.text.contains("<observed ") })
+      provider.stop()
+      try await Binary.run(["run", "case.yaml"], in: folder.path)
+      let logs = try LogFiles.all(below: folder.path(".agent-eval/judgements"))
+      #expect(logs.count == 1)
+      try await Binary.run(["verify"] + logs)
+      let again = try await Binary.run(["replay", logs[0], "--reexecute"], in: folder.path)
+      #expect(again.output.contains("faithful"))
+      let text = try await Binary.run(["show", logs[0], "--json"])
+      #expect(!text.output.contains(key))
+    }
+
+    @Test("a provider that cannot be reached makes the case an error")
+    func unreachable() async throws {
+      let provider = try FakeProvider { _, reply in reply.close() }
+      provider.stop()
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "case.yaml",
+        """
+        caseId: polite
+        recording: \(Fixture.run("refund-drafted"))
+        expected:
+          judge:
+            model: {provider: openai, name: fake, baseUrl: "\(provider.baseURL(.openai))"}
+            rubric: {a: It is polite.}
+        """)
+      let outcome = try await Binary.run(
+        ["run", "case.yaml", "--judge"], in: folder.path, status: 2)
+      #expect(outcome.output.contains("judge: "), "\(outcome)")
+    }
+  }
+#endif

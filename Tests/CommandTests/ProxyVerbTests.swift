@@ -133,6 +133,27 @@ import TraceStorage
     }
 
     @Test(
+      "a call that nobody told the model of again may have been made: forbidding it proves nothing",
+      .enabled("needs curl") { await ProxyVerbTests.hasCurl() })
+    func lastCall() async throws {
+      let folder = try TemporaryFolder()
+      let server = try Self.provider()
+      let body = #"{"model":"m","messages":[{"role":"user","content":"go"}]}"#
+      _ = try await proxy(
+        folder, ["--out", "log.jsonl.gz"],
+        ["/bin/sh", "-c", "curl -sS -d '\(body)' $OPENAI_BASE_URL/chat/completions >/dev/null"],
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      for (expected, status) in [
+        ("toolsNotCalled: [look]", 3), ("toolsCalled: [look]", 3), ("toolsProposed: [look]", 0),
+        ("toolsNotCalled: [other]", 0),
+      ] as [(String, Int32)] {
+        try folder.write(
+          "case.yaml", "{caseId: a, recording: log.jsonl.gz, expected: {\(expected)}}")
+        try await Binary.run(["run", "case.yaml"], in: folder.path, status: status)
+      }
+    }
+
+    @Test(
       "the command's own exit code is passed on, and says why the run stopped",
       arguments: [
         ("exit 0", 0, "success", "exit:0"), ("exit 3", 3, "tool_failure", "exit:3"),

@@ -34,6 +34,7 @@ struct Table {
     memory()
     indexing()
     middle()
+    proxying()
   }
 
   /// The state at the step that holds the middle event of the long run, by a process of its own.

@@ -19,6 +19,8 @@ enum Work {
       try deflate(path, level: Int32(arguments[2]) ?? 6, repeats: arguments[3] == "repeating")
     case "append": try append(path, durability: arguments[2])
     case "growth": try growth(path)
+    case "proxy-server": Proxying.serve()
+    case "proxy-client": Proxying.ask(Int(path) ?? 0, rounds: 1_000)
     case "rule": try Ruling.rule()
     case "actions": Ruling.digestActions()
     default: return

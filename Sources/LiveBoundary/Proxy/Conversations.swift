@@ -173,7 +173,7 @@ struct Conversations {
       let role = message["role"]?.stringValue ?? ""
       guard role != "system" else { continue }
       let parts = (message["content"]?.arrayValue ?? []).filter { $0["type"] != "reasoning" }
-        .map(imprint(of:))
+        .map(mark(of:))
       if joined.last?.role == role, role == "assistant" {
         joined[joined.count - 1].parts += parts
       } else {
@@ -183,7 +183,7 @@ struct Conversations {
     return joined.map { Digest(of: .array([.string($0.role)] + $0.parts)) }
   }
 
-  private static func imprint(of part: JSONValue) -> JSONValue {
+  private static func mark(of part: JSONValue) -> JSONValue {
     guard var object = part.objectValue else { return part }
     object["callId"] = nil
     return .object(object)

@@ -107,7 +107,8 @@ struct CallView {
 
   /// Whether a call's end may be hidden.
   private func maySeeLess(of call: Trajectory.Call) -> Bool {
-    trajectory.recorded["tools"] == "none" || hidesBehind(call.outline.seq)
+    // Where only some results were recorded, one that is missing may be such.
+    trajectory.recorded["tools"] != nil || hidesBehind(call.outline.seq)
   }
 
   /// The calls that an entry may speak of, with how sure that is, in decision order.

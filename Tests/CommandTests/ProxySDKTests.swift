@@ -1,0 +1,220 @@
+import AgentRuntime
+import AgentTrace
+import Foundation
+import TestSupport
+import Testing
+
+#if Live
+  /// What other people's clients and frameworks do by way of the proxy, in a Python that
+  /// `AGENT_EVAL_PYTHON` names; one that lacks a package skips its tests.
+  @Suite("record --proxy with the vendors' clients and frameworks")
+  struct ProxySDKTests {
+    /// A program that asks its argument, runs the tool `look` as often as it is told, and prints the end.
+    struct Program: Sendable, CustomTestStringConvertible {
+      var name: String
+      /// The packages that it imports.
+      var packages: [String]
+      var text: String
+      /// How many requests it makes.
+      var requests = 2
+      /// The request in which what a tool returned is seen first.
+      var seenIn = 2
+
+      var testDescription: String { name }
+    }
+
+    private static let python = ProcessInfo.processInfo.environment["AGENT_EVAL_PYTHON"]
+
+    static func isThere(_ packages: [String]) async -> Bool {
+      guard let python else { return false }
+      let check = Command(
+        program: python, arguments: ["-c", "import " + packages.joined(separator: ", ")])
+      return (try? await check.run()) != nil
+    }
+
+    private static let head = """
+      import json, os, sys
+      def look(city: str) -> str:
+          "What colour a city is."
+          return os.environ.get("SEEN", "blue") + " in " + city
+      schema = {"type": "object", "properties": {"city": {"type": "string"}}, "required": ["city"]}
+
+      """
+
+    static let programs = [
+      Program(
+        name: "openai, Chat Completions", packages: ["openai"],
+        text: """
+          import openai
+          client = openai.OpenAI()
+          tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
+          said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": sys.argv[1]}]
+          while True:
+              m = client.chat.completions.create(model="fake-1", messages=said, tools=tools).choices[0].message
+              said.append(m.model_dump(exclude_none=True))
+              if not m.tool_calls: break
+              for c in m.tool_calls:
+                  said.append({"role": "tool", "tool_call_id": c.id, "content": look(**json.loads(c.function.arguments))})
+          print(said[-1]["content"])
+          """),
+      Program(
+        name: "openai, Chat Completions streamed", packages: ["openai"],
+        text: """
+          import openai
+          client = openai.OpenAI()
+          tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
+          said = [{"role": "user", "content": sys.argv[1]}]
+          while True:
+              with client.chat.completions.stream(model="fake-1", messages=said, tools=tools) as s:
+                  for event in s:
+                      if event.type == "content.delta": print("+", event.delta)
+                  m = s.get_final_completion().choices[0].message
+              said.append(m.model_dump(exclude_none=True, exclude={"parsed"}))
+              if not m.tool_calls: break
+              for c in said[-1]["tool_calls"]: c["function"].pop("parsed_arguments", None)
+              for c in m.tool_calls:
+                  said.append({"role": "tool", "tool_call_id": c.id, "content": look(**json.loads(c.function.arguments))})
+          """),
+      Program(
+        name: "openai, Responses streamed", packages: ["openai"],
+        text: """
+          import openai
+          client = openai.OpenAI()
+          tools = [{"type": "function", "name": "look", "parameters": schema, "strict": False}]
+          said = [{"role": "user", "content": sys.argv[1]}]
+          while True:
+              for event in client.responses.create(model="fake-1", input=said, tools=tools, store=False, stream=True):
+                  if event.type == "response.output_text.delta": print("+", event.delta)
+                  if event.type == "response.completed": r = event.response
+              calls = [o for o in r.output if o.type == "function_call"]
+              said += [o.model_dump(exclude_none=True) for o in r.output]
+              if not calls: break
+              for c in calls:
+                  said.append({"type": "function_call_output", "call_id": c.call_id, "output": look(**json.loads(c.arguments))})
+          """),
+      Program(
+        name: "anthropic, plain and streamed", packages: ["anthropic"],
+        text: """
+          import anthropic
+          client = anthropic.Anthropic()
+          tools = [{"name": "look", "description": "Looks.", "input_schema": schema}]
+          said, stream = [{"role": "user", "content": sys.argv[1]}], False
+          while True:
+              ask = dict(model="fake-1", max_tokens=100, system="Be brief.", messages=said, tools=tools)
+              if stream:
+                  with client.messages.stream(**ask) as s:
+                      for t in s.text_stream: print("+", t)
+                      m = s.get_final_message()
+              else:
+                  m = client.messages.create(**ask)
+              stream = True
+              said.append({"role": "assistant", "content": [b.model_dump(exclude_none=True) for b in m.content]})
+              calls = [b for b in m.content if b.type == "tool_use"]
+              if not calls: break
+              said.append({"role": "user", "content": [
+                  {"type": "tool_result", "tool_use_id": c.id, "content": look(**c.input)} for c in calls]})
+          """),
+      Program(
+        name: "openai-agents", packages: ["agents"],
+        text: """
+          from agents import Agent, Runner, function_tool, set_tracing_disabled
+          set_tracing_disabled(True)
+          agent = Agent(name="looker", instructions="Be brief.", tools=[function_tool(look)], model="fake-1")
+          print(Runner.run_sync(agent, sys.argv[1]).final_output)
+          """),
+      Program(
+        name: "openai-agents with an agent as a tool", packages: ["agents"],
+        text: """
+          from agents import Agent, Runner, function_tool, set_tracing_disabled
+          set_tracing_disabled(True)
+          inner = Agent(name="inner", instructions="You look things up.", tools=[function_tool(look)], model="fake-1")
+          tool = inner.as_tool(tool_name="delegate", tool_description="Asks somebody else.")
+          outer = Agent(name="outer", instructions="You delegate.", tools=[tool], model="fake-1")
+          print(Runner.run_sync(outer, sys.argv[1]).final_output)
+          """, requests: 4, seenIn: 3),
+      Program(
+        name: "pydantic-ai", packages: ["pydantic_ai", "openai"],
+        text: """
+          from pydantic_ai import Agent
+          agent = Agent("openai:fake-1", system_prompt="Be brief.")
+          agent.tool_plain(look)
+          print(agent.run_sync(sys.argv[1]).output)
+          """),
+    ]
+
+    /// Has the tool called that it is told of, then says what came of it.
+    private static func provider() throws -> FakeProvider {
+      try FakeProvider { asked, reply in
+        let text = asked.request.text
+        let isSeen = ["function_call_output", "tool_result", "\"tool\""].contains {
+          text.contains($0)
+        }
+        if isSeen {
+          let colour = text.contains("red in") ? "red" : "blue"
+          FakeProvider.send(.init("It is \(colour), said twice."), to: asked, reply)
+        } else if text.contains("delegate") {
+          FakeProvider.send(
+            .init(calls: [.init("delegate", #"{"input":"Graz?"}"#, id: "call_d")]), to: asked, reply
+          )
+        } else {
+          FakeProvider.send(
+            .init("Let me look.", calls: [.init("look", #"{"city":"Graz"}"#)]), to: asked, reply)
+        }
+      }
+    }
+
+    private static let key = "sk-proj-anothersecretkey98765"
+
+    @Test(
+      "is recorded, answered again with the provider stopped, and fails at the call that differs",
+      arguments: programs)
+    func program(_ program: Program) async throws {
+      guard await Self.isThere(program.packages), let python = Self.python else { return }
+      let folder = try TemporaryFolder()
+      try folder.write("agent.py", Self.head + program.text + "\n")
+      let provider = try Self.provider()
+      func proxy(
+        _ options: [String], asking: String = "What colour?", seen: String = "blue", status: Int32
+      ) async throws -> Command.Outcome {
+        var environment = [
+          "OPENAI_BASE_URL": provider.baseURL(.openai),
+          "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic), "SEEN": seen,
+        ]
+        if status == 0, !options.contains("--replay") {
+          environment["OPENAI_API_KEY"] = Self.key
+          environment["ANTHROPIC_API_KEY"] = Self.key
+        }
+        return try await Binary.run(
+          ["record", "--proxy"] + options + ["--", python, "agent.py", asking], in: folder.path,
+          environment: environment, status: status, timeoutSeconds: 120)
+      }
+      let recorded = try await proxy(["--out", "log.jsonl.gz"], status: 0)
+      #expect(provider.server.requests.count == program.requests)
+      provider.stop()
+      try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
+      let shown = try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path)
+      #expect(!shown.output.contains("anothersecretkey"))
+      let events = try shown.jsonLines()
+      let decisions = events.filter { $0["type"] == "decision" }
+      #expect(decisions.count == program.requests)
+      #expect(
+        events.contains { $0["type"] == "tool_result" && $0["data"]?["data"] == "blue in Graz" })
+      #expect(events.contains { $0["type"] == "stop" && $0["data"]?["reason"] == "success" })
+      if program.requests == 4 {
+        // Who is asked as a tool speaks for itself.
+        #expect(
+          decisions.map { $0["data"]?["caller"]?.stringValue } == [nil, "agent-2", "agent-2", nil])
+      }
+      let again = try await proxy(["--replay", "log.jsonl.gz"], status: 0)
+      #expect(again.output == recorded.output && !again.output.isEmpty)
+      #expect(again.errors.contains("faithful, \(program.requests) requests"))
+      let prompt = try await proxy(
+        ["--replay", "log.jsonl.gz"], asking: "Which colour?", status: 1)
+      #expect(prompt.errors.contains("no reply to request 1"))
+      #expect(prompt.errors.contains("What colour?") && prompt.errors.contains("Which colour?"))
+      let result = try await proxy(["--replay", "log.jsonl.gz"], seen: "red", status: 1)
+      #expect(result.errors.contains("no reply to request \(program.seenIn)"))
+      #expect(result.errors.contains("red in Graz"))
+    }
+  }
+#endif
