@@ -21,7 +21,7 @@ struct AgentEval: AsyncParsableCommand {
       Resume.self,
       Approve.self,
       AnswerVerb.self, Show.self, Replay.self,
-      Fork.self, Bisect.self, Diff.self, PolicyVerb.self,
+      Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self,
       Verify.self, Repair.self,
       Import.self, Index.self, List.self, Query.self, Schema.self, ConformanceVerb.self,
     ])

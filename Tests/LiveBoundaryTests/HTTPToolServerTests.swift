@@ -232,7 +232,9 @@
       let (switches, expected) = Self.faults[index]
       let server = try HTTPToolServer(switches + [era])
       defer { server.server?.stop() }
-      let served = try served(server.url, calls: [("fake.echo", ["text": "x"])], seconds: 1)
+      let served = try served(
+        server.url, calls: [("fake.echo", ["text": "x"])],
+        seconds: switches == ["never"] ? 1 : 30)
       let told = try await served.run().results.map(\.told)
       #expect(told.first?.hasPrefix(expected) == true, "\(told)")
     }

@@ -31,6 +31,7 @@ public enum ToolServerScript {
       printf '{"name":"%s","description":"%s","inputSchema":{"type":"object","properties":{"text":{"type":"string"}}}%s}' "$1" "$2" "$3"
     }
     told="Says what it is told."
+    [[ -e told ]] && told=$(<told)
     list() {
       local all="$(tool echo "$told" ',"annotations":{"readOnlyHint":true}')"
       for name in write crash hang garbled fails large huge deep refused asks slow structured parts flood; do

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceMatching
 
 extension AgentLoop {
   /// Asks the sources that were not asked since the run started or went on. Where one gives no list that
@@ -50,46 +49,14 @@ extension AgentLoop {
   private mutating func take(
     _ offer: ToolOffer, of source: SourceRegistration, _ moment: ToolListRequest.Moment, step: Int
   ) throws -> Halt? {
-    let listed = self.listed(offer, of: source, moment)
+    let listed = source.listed(
+      offer, first: recorder.contextHistory.listed[source.name]?.first,
+      besides: otherNames(than: source), isSession: moment == .session)
     try recorder.append(.toolsListed(listed), step: step)
     useListedTools()
     guard listed.error != nil else { return nil }
     return Halt(
       reason: .toolFailure, detail: StopDetail.source(source.name), isFinal: false)
-  }
-
-  private func listed(
-    _ offer: ToolOffer, of source: SourceRegistration, _ moment: ToolListRequest.Moment
-  ) -> ToolsListed {
-    func failure(_ error: String, _ offered: [OfferedTool] = []) -> ToolsListed {
-      ToolsListed(
-        source: source.name, offered: offered, server: offer.server,
-        error: error.prefix(utf8Bytes: 4_096))
-    }
-    if let error = offer.error { return failure(error) }
-    let offered = source.chosen(offer.tools)
-    if let fault = source.fault(in: offered) { return failure(fault) }
-    let digest = OfferedTool.digest(of: offered).hex
-    if moment == .session, let pinned = source.digest, !pinned.hasSameUTF8(as: digest) {
-      return failure(
-        "its list has the digest \(digest), and the agent file asks for \(pinned)", offered)
-    }
-    let listing = recorder.contextHistory.listed[source.name]
-    let selection = source.selection(
-      of: offered, first: listing?.first, besides: otherNames(than: source))
-    if listing == nil, let name = selection.missing.first {
-      let nearest = Spelling.nearest(to: name, among: offer.tools.map(\.name))
-      return failure(
-        "it offers no tool “\(name)”, which the agent file names"
-          + (nearest.map { "; did you mean “\($0)”?" } ?? ""), offered)
-    }
-    if selection.isChanged, source.onChange == .stop {
-      let words = selection.withheld.first.map { ": \($0.name): \($0.reason)" } ?? ""
-      return failure("its list is not as when the run started\(words)", offered)
-    }
-    return ToolsListed(
-      source: source.name, offered: offered, tools: selection.tools,
-      withheld: selection.withheld, server: offer.server)
   }
 
   /// The names that a source can no longer give to its tools: those of the agent file, and those that

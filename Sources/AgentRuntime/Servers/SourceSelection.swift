@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 import TraceMatching
 
 /// What an agent takes of a list.
@@ -22,6 +22,50 @@ struct SourceSelection {
 }
 
 extension SourceRegistration {
+  /// What a run records of an offer when it starts.
+  ///
+  /// - Parameter names: those that other tools of the agent have.
+  public func listed(_ offer: ToolOffer, besides names: [String]) -> ToolsListed {
+    listed(offer, first: nil, besides: names, isSession: true)
+  }
+
+  /// What a run records of an offer.
+  ///
+  /// - Parameters:
+  ///   - first: what was offered when the run started; `nil` where this is that.
+  ///   - isSession: whether the run starts or goes on.
+  func listed(
+    _ offer: ToolOffer, first: [OfferedTool]?, besides names: [String], isSession: Bool
+  ) -> ToolsListed {
+    func failure(_ error: String, _ offered: [OfferedTool] = []) -> ToolsListed {
+      ToolsListed(
+        source: name, offered: offered, server: offer.server,
+        error: error.prefix(utf8Bytes: 4_096))
+    }
+    if let error = offer.error { return failure(error) }
+    let offered = chosen(offer.tools)
+    if let fault = fault(in: offered) { return failure(fault) }
+    let now = OfferedTool.digest(of: offered).hex
+    if isSession, let digest, !digest.hasSameUTF8(as: now) {
+      return failure(
+        "its list has the digest \(now), and the agent file asks for \(digest)", offered)
+    }
+    let selection = selection(of: offered, first: first, besides: names)
+    if first == nil, let missing = selection.missing.first {
+      let nearest = Spelling.nearest(to: missing, among: offer.tools.map(\.name))
+      return failure(
+        "it offers no tool “\(missing)”, which the agent file names"
+          + (nearest.map { "; did you mean “\($0)”?" } ?? ""), offered)
+    }
+    if selection.isChanged, onChange == .stop {
+      let words = selection.withheld.first.map { ": \($0.name): \($0.reason)" } ?? ""
+      return failure("its list is not as when the run started\(words)", offered)
+    }
+    return ToolsListed(
+      source: name, offered: offered, tools: selection.tools, withheld: selection.withheld,
+      server: offer.server)
+  }
+
   /// The most tools of a source that are taken, and the most bytes that it may say of them.
   static let toolLimit = 1_000
   static let listLimitBytes = 2 << 20

@@ -5,7 +5,8 @@ public import AgentTrace
 public struct PolicySubject: Sendable {
   /// The rules.
   public var policy: Policy
-  /// The tools of the agent; `nil` where only a policy file was given.
+  /// The tools of the agent; `nil` where only a policy file was given, and where servers have tools that
+  /// only they know.
   public var tools: [ToolDefinition]?
 
   /// Reads a policy file, or the policy of an agent file: whichever the path names.
@@ -22,7 +23,7 @@ public struct PolicySubject: Sendable {
       let loaded = AgentLoader.load(document)
       diagnostics = loaded.diagnostics
       subject = loaded.value.map {
-        PolicySubject(policy: $0.policy, tools: $0.tools.map(\.definition))
+        PolicySubject(policy: $0.policy, tools: $0.definitions)
       }
     } else {
       let loaded = PolicyLoader.read(document)
@@ -32,8 +33,15 @@ public struct PolicySubject: Sendable {
     if let agent {
       let loaded = AgentLoader.load(agent)
       diagnostics += loaded.diagnostics
-      subject?.tools = loaded.value?.tools.map(\.definition)
+      subject?.tools = loaded.value?.definitions
     }
     return Loaded(subject, diagnostics)
+  }
+}
+
+extension AgentDefinition {
+  /// The tools, where the agent file says them all.
+  fileprivate var definitions: [ToolDefinition]? {
+    sources.isEmpty ? tools.map(\.definition) : nil
   }
 }

@@ -52,7 +52,7 @@ final class ForkBoundary: Boundary {
     shared = past.nextSeq - 1
     lists = RecordedLists(behind: past.nextSeq - 1)
     var start = State(
-      editedReply: editedReply, step: max(1, past.progress.step), t: past.state.elapsedMicroseconds)
+      editedReply: editedReply, step: past.progress.step, t: past.state.elapsedMicroseconds)
     for call in past.progress.decision?.calls ?? [] { start.calls[call.callId] = call }
     state = Mutex(start)
     let shared = shared

@@ -89,9 +89,7 @@ public struct Timeline {
     switch payload {
     case .runStarted(let started): return tell(started, runId: event.runId)
     case .toolsListed(let listed):
-      return [
-        Entry("tools", .faint, "\(listed.source): \(Figures.count(listed.tools.count, "tool"))")
-      ]
+      return tell(listed)
     case .contextBuilt(let packet): return [tell(packet)]
     case .modelResult(let result):
       let isSummary = result.purpose.hasSameUTF8(as: ModelPurpose.summarize.rawValue)
@@ -130,6 +128,21 @@ public struct Timeline {
     case .stop(let stop): return tell(stop, at: event.t)
     case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]
     }
+  }
+
+  /// A list, what is wrong with it, and what the run does not have of it.
+  private func tell(_ listed: ToolsListed) -> [Entry] {
+    if let error = listed.error {
+      return [Entry("tools", .bad, "\(listed.source): \(error)")]
+    }
+    let count = Figures.count(listed.tools.count, "tool")
+    let version = listed.server["protocol"]?.stringValue.map { ", MCP \($0)" } ?? ""
+    let withheld = listed.withheld.prefix(10).map {
+      Entry("withheld", .warning, "\(listed.source): \($0.name): \($0.reason)")
+    }
+    let more = listed.withheld.count - withheld.count
+    return [Entry("tools", .faint, "\(listed.source): \(count)\(version)")] + withheld
+      + (more > 0 ? [Entry("withheld", .warning, "\(listed.source): \(more) more")] : [])
   }
 
   private func tell(_ started: RunStarted, runId: String) -> [Entry] {

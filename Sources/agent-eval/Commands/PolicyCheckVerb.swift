@@ -3,6 +3,7 @@ import AgentTrace
 import ArgumentParser
 import EvalLoading
 import TraceReporting
+import TraceStorage
 
 /// Says what a policy does, without a run.
 struct PolicyCheckVerb: ParsableCommand {
@@ -21,11 +22,18 @@ struct PolicyCheckVerb: ParsableCommand {
   @Option(help: "The agent file whose tools the policy is for; FILE's own where that is an agent.")
   var agent: String?
 
+  @Option(
+    help:
+      "A recorded run of the agent, whose tools the policy is for: those of its servers too, which no file holds."
+  )
+  var log: String?
+
   @Flag(help: "Print one JSON object.")
   var json = false
 
   func run() throws {
-    let loaded = PolicySubject.load(file, agent: agent)
+    var loaded = PolicySubject.load(file, agent: agent)
+    if let log { loaded.value?.tools = try Self.tools(of: log) }
     guard let subject = loaded.value else {
       Diagnostics.print(loaded.diagnostics)
       throw ExitCode(2)
@@ -44,6 +52,25 @@ struct PolicyCheckVerb: ParsableCommand {
     Output.lines(
       PolicyCheckReport(painter: Screen.painter, width: Screen.width)
         .lines(for: check, contradictions, namesGlobs: agent != nil))
+  }
+}
+
+extension PolicyCheckVerb {
+  /// The tools that a recorded run had at its end, as its log says.
+  private static func tools(of log: String) throws -> [ToolDefinition] {
+    var reader = try LogReader(path: log)
+    var own: [ToolDefinition] = []
+    var listed: [(source: String, tools: [ToolDefinition])] = []
+    while let event = try reader.next() {
+      switch try EventPayload(of: event) {
+      case .runStarted(let started): own = started.tools
+      case .toolsListed(let list) where list.error == nil:
+        listed.removeAll { $0.source.hasSameUTF8(as: list.source) }
+        listed.append((list.source, list.tools))
+      default: break
+      }
+    }
+    return own + listed.flatMap(\.tools)
   }
 }
 
