@@ -93,14 +93,14 @@ public enum LiveBoundary {
         try await StdioLink.open(
           ProgramStart(serving: command, folder: folder), hiding: hidden, until: cancellation)
       }
-    case .endpoint(let endpoint):
-      #if Live
+    #if Live
+      case .endpoint(let endpoint):
         return MCPSource(registration, clock: clock, cancellation: cancellation) {
           try HTTPLink(endpoint, until: cancellation)
         }
-      #else
-        return nil
-      #endif
+    #else
+      case .endpoint: return nil
+    #endif
     }
   }
 }

@@ -29,7 +29,7 @@ struct ToolServerRunTests {
     let lived = try ServedAgent(["changes"], calls: Self.calls) { $0.onChange = .accept }
     let events = try await lived.run(clock: FixedClock())
     #expect(events.count > 25)
-    for count in 1..<events.count {
+    for count in stride(from: 1, to: events.count, by: TestRun.count(3, long: 1)) {
       let served = try ServedAgent(["changes"], calls: Self.calls) { $0.onChange = .accept }
       // What is left by a writer that dies.
       do {

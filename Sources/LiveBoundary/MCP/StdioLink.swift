@@ -102,10 +102,11 @@ final class StdioLink: MCPLink {
       request.params["_meta"] = .object(meta)
     }
     send(request.message(id: id))
-    let word = await cancellation.whileListening({
-      continuation.yield(
-        .failed(MCPFault(.cancelled, "cancelled by \(self.cancellation.signal ?? "a signal")")))
-    }) {
+    let tellCancelled: @Sendable () -> Void = {
+      let signal = self.cancellation.signal ?? "a signal"
+      continuation.yield(.failed(MCPFault(.cancelled, "cancelled by \(signal)")))
+    }
+    let word = await cancellation.whileListening(tellCancelled) {
       await firstOf(words, id, limits)
     }
     switch word {
