@@ -81,7 +81,7 @@ struct JudgeTests {
       (#"{"toolsNotProposed":["other"]}"#, ["model": "none"], .unverifiable),
       (#"{"answer":"x"}"#, ["model": "none"], .unverifiable),
       (#"{"stopReason":"success"}"#, ["stop": "none"], .unverifiable),
-      (#"{"toolsCalled":["look"]}"#, ["tools": "partial"], .fail),
+      (#"{"toolsCalled":["look"]}"#, ["tools": "partial"], .unverifiable),
       (#"{"toolsNotCalled":["look"]}"#, ["policy": "none", "context": "partial"], .pass),
     ] as [(String, [String: String], Outcome)])
   func channels(expected: String, recorded: [String: String], outcome: Outcome) throws {
