@@ -54,6 +54,35 @@ public struct RedactionToken: Hashable, Sendable {
     }
   }
 
+  /// Hands over each token in a value, in keys too, as often as it stands there.
+  public static func forEach(in value: JSONValue, _ body: (RedactionToken) -> Void) {
+    switch value {
+    case .string(let text): forEach(in: text, body)
+    case .array(let elements): for element in elements { forEach(in: element, body) }
+    case .object(let object):
+      for member in object {
+        forEach(in: member.key, body)
+        forEach(in: member.value, body)
+      }
+    default: break
+    }
+  }
+
+  private static func forEach(in text: String, _ body: (RedactionToken) -> Void) {
+    guard text.utf8.contains(opening[0]) else { return }
+    let bytes = Array(text.utf8)
+    for range in ranges(in: bytes) {
+      let inner = bytes[(range.lowerBound + opening.count)..<(range.upperBound - closing.count)]
+      // A kind may hold no colon, digits none either.
+      let parts = inner.split(separator: UInt8(ascii: ":"), maxSplits: 1)
+      guard parts.count == 2 else { continue }
+      body(
+        RedactionToken(
+          kind: String(decoding: parts[0], as: UTF8.self),
+          hex: String(decoding: parts[1], as: UTF8.self)))
+    }
+  }
+
   /// The place behind a token whose opening ends at `start`: letters, digits, `_ - . :` and the
   /// closing mark.
   private static func end(in bytes: [UInt8], from start: Int) -> Int? {

@@ -1,0 +1,214 @@
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import LiveBoundary
+import TraceJudging
+import TraceMatching
+import TraceReporting
+
+/// Makes a case of a recorded run.
+struct Promote: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Write a case and a scrubbed log from a recorded run, or from several good ones.",
+    discussion: """
+      A failing run is shortened to the fewest calls with which it still fails in the same way, judged \
+      again at each step; the case expects what it broke. What that is, say --cases or --expect, or \
+      --good shows it; without them it is what no run should do. Of runs that went well the case \
+      expects what they share. Secrets are withheld. Nothing that is there is overwritten. Exits with \
+      0 where a case was written, with 2 where none was.
+      """)
+
+  @Argument(help: "The log of a run that failed, or of one or several that went well.")
+  var logs: [String]
+
+  @Option(
+    parsing: .singleValue,
+    help: "Case files, or folders of them, that hold the case which the run fails.")
+  var cases: [String] = []
+
+  @Option(name: .customLong("case"), help: "Which of these cases. Default: the one the log names.")
+  var failedCase: String?
+
+  @Option(help: "What the run should have met: the “expected” of a case, as JSON.")
+  var expect: String?
+
+  @Option(
+    parsing: .singleValue, help: "The log of a run that did the same well; may be given again.")
+  var good: [String] = []
+
+  @Option(help: "The folder of the new case.")
+  var into = "EvalCases"
+
+  @Option(help: "The new case's name. Default: agent, what fails, and the run.")
+  var caseId: String?
+
+  @Option(help: "The agent file: the case names it, and its redaction rules hold.")
+  var agent: String?
+
+  @Option(
+    parsing: .singleValue,
+    help: "KIND=PATTERN: what is withheld beside credentials; may be given again.")
+  var redact: [String] = []
+
+  @Flag(help: "Keep the whole run.")
+  var whole = false
+
+  @Flag(help: "Print one JSON object.")
+  var json = false
+
+  func validate() throws {
+    guard logs.count == 1 || (cases.isEmpty && expect == nil && good.isEmpty && !whole) else {
+      throw ValidationError(
+        "--cases, --expect, --good and --whole go with the log of one run that failed.")
+    }
+    guard expect == nil || cases.isEmpty else {
+      throw ValidationError("--expect does not go with --cases.")
+    }
+    guard failedCase == nil || !cases.isEmpty else {
+      throw ValidationError("--case goes with --cases.")
+    }
+    guard !into.isEmpty else { throw ValidationError("--into takes a folder.") }
+    _ = try patterns()
+  }
+
+  func run() throws {
+    let redactor = try redactor()
+    let promotion = try promotion().scrubbed(by: redactor)
+    let files = PromotedFiles(for: promotion, caseId: caseId, folder: into)
+    try files.write(promotion, agent: agent.map { PathFrom(folder: into).path(of: $0) })
+    if json {
+      Output.json(promotion.json(files))
+    } else {
+      Output.lines(promotion.lines(files).map { Visible.line($0, width: Screen.width) })
+    }
+  }
+
+  private func promotion() throws -> Promotion {
+    guard logs.count == 1, let log = logs.first else { return try .good(logs) }
+    let found = try Promotion.failing(
+      log, against: expectations(of: log), good: good, isShortened: !whole)
+    if let found { return found }
+    Output.error(
+      "note: nothing is wrong with the run as far as it shows: the case holds what it did.")
+    return try .good(logs)
+  }
+
+  /// What the run should have met; `nil` where nobody says.
+  private func expectations(of log: String) throws -> Expectations? {
+    if let expect {
+      do {
+        return try Expectations(parsing: JSONValue(parsing: expect, options: .init(depthLimit: 64)))
+      } catch {
+        throw ValidationError(Visible.line("--expect: \(error)", width: 2_000))
+      }
+    }
+    guard !cases.isEmpty else { return nil }
+    let loaded = CaseLoader.load(cases, areRunsElsewhere: true)
+    Diagnostics.print(loaded.diagnostics)
+    if loaded.diagnostics.hasErrors { throw ExitCode(2) }
+    let wanted = try failedCase ?? Promotion.caseId(of: log)
+    guard let wanted else {
+      guard loaded.cases.count == 1, let only = loaded.cases.first else {
+        throw ValidationError(
+          Visible.line("\(log) names no case: say with --case which of these it fails."))
+      }
+      return only.expected
+    }
+    guard let found = loaded.cases.first(where: { $0.caseId.hasSameUTF8(as: wanted) }) else {
+      throw ValidationError(
+        Visible.line("no case “\(wanted)” in \(cases.joined(separator: ", "))."))
+    }
+    return found.expected
+  }
+
+  // MARK: Secrets
+
+  private func redactor() throws -> Redactor {
+    var settings = RedactionSettings()
+    var secrets = RunSecrets.inEnvironment
+    if let agent {
+      let definition = try Diagnostics.unwrap(AgentLoader.load(agent))
+      settings = definition.redaction
+      secrets = .inEnvironment(for: definition)
+    }
+    // A fixture is for many readers, whatever an agent file says of its own runs.
+    settings.findsCredentials = true
+    settings.patterns += try patterns()
+    return Redactor(settings, secrets, values: .recorded)
+  }
+
+  private func patterns() throws -> [RedactionSettings.PatternRule] {
+    try redact.map { rule in
+      guard let equals = rule.firstIndex(of: "="), equals > rule.startIndex,
+        rule[..<equals].allSatisfy({
+          $0.isASCII && ($0.isLetter || $0.isNumber || "_-.".contains($0))
+        })
+      else {
+        throw ValidationError(Visible.line("--redact takes KIND=PATTERN, not “\(rule)”."))
+      }
+      let text = String(rule[rule.index(after: equals)...])
+      do {
+        return .init(kind: String(rule[..<equals]), pattern: try Pattern(text))
+      } catch {
+        throw ValidationError(Visible.line("--redact \(rule): \(error)."))
+      }
+    }
+  }
+}
+
+/// Paths as seen from a folder.
+private struct PathFrom {
+  let folder: String
+
+  func path(of file: String) -> String {
+    guard !file.hasPrefix("/"), !folder.hasPrefix("/") else { return file }
+    func parts(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }
+    let (from, to) = (parts(folder), parts(file))
+    let shared = zip(from, to).prefix { $0 == $1 }.count
+    let up = from.count - shared
+    return (Array(repeating: "..", count: up) + to.dropFirst(shared).map(String.init))
+      .joined(separator: "/")
+  }
+}
+
+extension Promotion {
+  /// What was made, for a person.
+  func lines(_ files: PromotedFiles) -> [String] {
+    var lines = ["case      \(files.caseFile)", "run       \(files.log)"]
+    for failure in failures.prefix(10) {
+      lines.append("fails     \(failure.expectation): \(failure.message)")
+    }
+    if failures.isEmpty {
+      lines.append("expects   \(expected)")
+    }
+    if eventCounts.after < eventCounts.before {
+      lines.append(
+        "shortened \(Figures.count(callCounts.before, "call")) to \(callCounts.after), "
+          + "\(Figures.count(eventCounts.before, "event")) to \(eventCounts.after), "
+          + "judged \(Figures.count(judgements, "time"))")
+    }
+    if isCutShort { lines.append("note      the search took too long: a shorter run may be there") }
+    for entry in withheld {
+      lines.append("withheld  \(Figures.count(entry.values, "value")) (\(entry.kind))")
+    }
+    return lines + ["next      agent-eval run \(files.caseFile)"]
+  }
+
+  /// What was made, as `agent-eval/promotion/1`.
+  func json(_ files: PromotedFiles) -> JSONValue {
+    func counts(_ counts: (before: Int, after: Int)) -> JSONValue {
+      ["before": JSONValue(counts.before), "after": JSONValue(counts.after)]
+    }
+    return [
+      "schema": "agent-eval/promotion/1", "caseId": .string(files.caseId),
+      "case": .string(files.caseFile), "log": .string(files.log), "from": .string(log),
+      "runId": .string(runId), "expected": expected,
+      "failures": .array(failures.map(\.json)), "events": counts(eventCounts),
+      "calls": counts(callCounts), "judgements": JSONValue(judgements),
+      "isCutShort": .bool(isCutShort),
+      "withheld": .object(JSONObject(withheld.map { ($0.kind, JSONValue($0.values)) })),
+    ]
+  }
+}
