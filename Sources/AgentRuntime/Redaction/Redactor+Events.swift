@@ -7,14 +7,17 @@ extension Redactor {
   /// What shows as a credential only late in the run is withheld in all of it. Approvals name the calls as
   /// they stand now; digests of requests and of memory stay those of what was recorded.
   ///
-  /// - Complexity: looks through each text twice.
+  /// - Complexity: looks through each text twice, however often it is said.
   public func redacted(_ events: [Event]) -> [Event] {
     var tools: [String: String] = [:]
     for event in events {
       for call in Self.calls(of: event) { tools[call.callId] = call.name }
     }
     // Once to learn what is to be withheld, and once to withhold it everywhere.
+    keepWhatIsSaid(true)
     for event in events { _ = redacted(event, tools) }
+    keepWhatIsSaid(true)
+    defer { keepWhatIsSaid(false) }
     let redacted = events.map { self.redacted($0, tools) }
     var actions: [String: String] = [:]
     for (before, after) in zip(events, redacted) {

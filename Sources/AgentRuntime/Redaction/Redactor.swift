@@ -44,6 +44,9 @@ public final class Redactor: Sendable {
     /// Tokens that another key made, by the one that this key makes.
     var learned: [String: String] = [:]
     var texts = KnownTexts()
+    /// What was said of texts so far, by their bytes, while a whole run is looked through: its packets
+    /// say most of them again and again. `nil` else.
+    var said: [[UInt8]: String]?
   }
 
   private let settings: RedactionSettings
@@ -88,6 +91,19 @@ public final class Redactor: Sendable {
   /// A text as it may stand in the run.
   public func redacted(_ text: String) -> String {
     guard text.utf8.count >= 3 else { return text }
+    if let said = state.withLock({ $0.said.map { $0[Array(text.utf8)] } }) {
+      if let said { return said }
+      let redacted = lookedThrough(text)
+      state.withLock { $0.said?[Array(text.utf8)] = redacted }
+      return redacted
+    }
+    return lookedThrough(text)
+  }
+
+  /// Keeps what is said of each text, or forgets it.
+  func keepWhatIsSaid(_ isKept: Bool) { state.withLock { $0.said = isKept ? [:] : nil } }
+
+  private func lookedThrough(_ text: String) -> String {
     var redacted = text
     // What stands beside a token may be a finding of its own now. Each round leaves less to look at.
     for _ in 0..<Self.roundLimit {

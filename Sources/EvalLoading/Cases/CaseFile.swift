@@ -102,11 +102,7 @@ enum CaseFile {
     "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f\\u007f]*$",
   ]) { value, reader in
     guard let text = Shape<String>.name.read(value, reader) else { return nil }
-    if text.utf8.count <= 200 || text.unicodeScalars.count <= 200,
-      !text.utf8.contains(where: { $0 < 0x20 || $0 == 0x7f })
-    {
-      return text
-    }
+    if EvalCase.isUsable(caseId: text) { return text }
     reader.report("should be at most 200 characters, none of them a control character")
     return nil
   }

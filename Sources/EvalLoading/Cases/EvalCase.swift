@@ -50,3 +50,11 @@ public struct EvalCase: Sendable {
     self.position = position
   }
 }
+
+extension EvalCase {
+  /// Whether a text may name a case: 1 to 200 characters, none of them a control character.
+  public static func isUsable(caseId: String) -> Bool {
+    !caseId.isEmpty && (caseId.utf8.count <= 200 || caseId.unicodeScalars.count <= 200)
+      && !caseId.utf8.contains { $0 < 0x20 || $0 == 0x7f }
+  }
+}

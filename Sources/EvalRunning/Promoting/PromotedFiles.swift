@@ -1,4 +1,5 @@
 import AgentTrace
+import EvalLoading
 import Glibc
 import TraceJudging
 import TraceStorage
@@ -47,6 +48,10 @@ public struct PromotedFiles: Sendable {
   /// - Parameter agent: the path of the agent file as the case is to name it, seen from the case file.
   /// - Throws: ``PromotionError``; then none of them is there that was not there before.
   public func write(_ promotion: Promotion, agent: String?) throws(PromotionError) {
+    guard EvalCase.isUsable(caseId: caseId) else {
+      throw PromotionError(
+        caseFile, "a case is named by 1 to 200 characters, none of them a control character")
+    }
     for path in [caseFile, log] {
       var status = stat()
       if lstat(path, &status) == 0 {
@@ -64,6 +69,17 @@ public struct PromotedFiles: Sendable {
     } catch {
       unlink(log)
       throw PromotionError(caseFile, "cannot be written: \(error)")
+    }
+    let loaded = CaseLoader.load([caseFile])
+    guard
+      loaded.cases.first?.expected.written.source == promotion.expected
+        || loaded.cases.first?.expected.parts.isEmpty == false
+    else {
+      unlink(log)
+      unlink(caseFile)
+      throw PromotionError(
+        caseFile,
+        "what would be written is no case: \(loaded.diagnostics.first.map { "\($0)" } ?? "")")
     }
   }
 
