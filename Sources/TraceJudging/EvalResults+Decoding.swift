@@ -147,6 +147,7 @@ extension SuiteComparison {
       unusable: try reader.list("unusable").map { element throws(ResultsError) in
         try element.text()
       })
+    worsened = try reader.textIfThere("worsened")
     let percents = try reader.member("tolerance")
     for measure in Tolerance.Measure.allCases {
       guard let percent = percents.value[measure.rawValue]?.doubleValue, percent >= 0 else {

@@ -132,6 +132,56 @@ struct TrialVerbTests {
   }
 
   @Test(
+    "trials held against those of an earlier run are worse only by more than chance",
+    arguments: [
+      ("pppppppp", "ppppfppp", 0, "same", "7 of 8 trials pass, 8 of 8 did: no more than chance"),
+      ("pppppppp", "fffffffp", 1, "regressed", "1 of 8 trials pass, 8 of 8 did: more than chance"),
+      ("ppfppppp", "ppfppppp", 0, "same", nil),
+      ("pppppppp", "pppppppp", 0, "same", nil),
+    ] as [(String, String, Int32, String, String?)])
+  func against(_ before: String, _ now: String, _ code: Int32, _ kind: String, _ words: String?)
+    async throws
+  {
+    let folder = try Self.folder(case: "trials: 8", before + now)
+    let options = ["run", "case.yaml", "--live", "--all-trials", "--jobs", "1"]
+    let first = try await Binary.run(options + ["--json"], in: folder.path, status: nil)
+    try folder.write("before.json", first.output)
+    let second = try await Binary.run(
+      options + ["--against", "before.json", "--json"], in: folder.path, status: code
+    ).json()
+    let comparison = try #require(second["cases"]?[0]?["comparison"])
+    #expect(comparison["kind"] == .string(kind))
+    if let words {
+      #expect(comparison["reason"]?.stringValue?.hasPrefix(words) == true, "\(comparison)")
+    } else {
+      #expect(comparison["reason"] == nil)
+    }
+    #expect((second["comparison"]?["worsened"] != nil) == false)
+  }
+
+  @Test("a suite that is worse as a whole fails, though no single case shows it")
+  func wholeSuite() async throws {
+    let folder = try Self.folder(
+      case: "", String(repeating: "p", count: 24) + String(repeating: "f", count: 24))
+    let cases = (1...12).map {
+      "  - {caseId: luck-\($0), input: roll, agent: agent.yaml, trials: 2, expected: {answer: rolled p}}\n"
+    }
+    try folder.write("case.yaml", "cases:\n" + cases.joined())
+    let options = ["run", "case.yaml", "--live", "--all-trials", "--jobs", "1"]
+    let first = try await Binary.run(options + ["--json"], in: folder.path)
+    try folder.write("before.json", first.output)
+    let second = try await Binary.run(
+      options + ["--against", "before.json", "--report", "json:now.json"], in: folder.path,
+      status: 1)
+    #expect(second.output.contains("WORSE"))
+    #expect(second.output.contains("the mean rate of 12 cases changed by -100 points"))
+    let json = try JSONValue(parsing: folder.read("now.json"))
+    #expect(json["comparison"]?["worsened"] != nil)
+    #expect(
+      json["cases"]?.arrayValue?.allSatisfy { $0["comparison"]?["kind"] == "same" } == true)
+  }
+
+  @Test(
     "keys that contradict each other are told where they stand",
     arguments: [
       ("trials: 2\npassThreshold: 3", "3 trials have to pass"),

@@ -175,6 +175,10 @@ enum ResultsSchema {
         "type": "array", "items": ["type": "string"],
         "description": "What is wrong with baselines of which nobody knows whose they are.",
       ],
+      "worsened": [
+        "type": "string",
+        "description": "That the suite as a whole has become worse by more than chance; absent where not.",
+      ],
       "summary": [
         "type": "object", "description": "How many cases compare in some way.",
         "properties": .object(

@@ -12,7 +12,7 @@ public struct Baselines: Sendable {
     /// By the bytes of the case id: a file, or why none of several can be taken.
     case files([[UInt8]: Result<String, BaselineError>])
     /// In results that were saved.
-    case results([[UInt8]: AcceptedCase])
+    case results([[UInt8]: AcceptedCase], whole: EvalResults)
   }
 
   /// What was asked for: `accepted`, or a path.
@@ -94,7 +94,7 @@ public struct Baselines: Sendable {
       accepted.holdsOutcomesAlone = true
       found[Array(skipped.caseId.utf8)] = accepted
     }
-    self.init(name: path, source: .results(found))
+    self.init(name: path, source: .results(found, whole: results))
   }
 
   /// The baseline of a case; `nil` where there is none.
@@ -115,7 +115,7 @@ public struct Baselines: Sendable {
         return nil
       }
       return try BaselineFiles.read(path, for: evalCase.caseId).map { ($0, path) }
-    case .results(let found):
+    case .results(let found, _):
       return found[Array(evalCase.caseId.utf8)].map { ($0, name) }
     }
   }
@@ -132,6 +132,8 @@ extension Baselines {
     public var needsBaselines: Bool
     /// The files and folders that were named as cases.
     public var paths: [String]
+    /// Whether the results are of a part of the suite, which says nothing of it as a whole.
+    public var isPart = false
 
     /// Nothing is checked.
     public init(paths: [String], tolerance: Tolerance = Tolerance(), needsBaselines: Bool = false) {
@@ -169,6 +171,35 @@ extension Baselines {
     results.comparison = SuiteComparison(
       against: name, tolerance: request.tolerance, needsBaselines: request.needsBaselines,
       gone: orphans.gone, unusable: orphans.unusable.map(\.description))
+    if case .results(_, let before) = source { weigh(&results, before, request) }
+  }
+
+  /// Where trials are held against trials, a case is worse only if it is so by more than chance.
+  private func weigh(
+    _ results: inout EvalResults, _ before: EvalResults, _ request: Request
+  ) {
+    let statistics = SuiteStatistics(before: before, now: results)
+    guard statistics.isLive else { return }
+    var pairs: [[UInt8]: SuiteStatistics.Pair] = [:]
+    for pair in statistics.pairs { pairs[Array(pair.caseId.utf8)] = pair }
+    for index in results.cases.indices {
+      let result = results.cases[index]
+      guard let pair = pairs[Array(result.caseId.utf8)], var comparison = result.comparison,
+        comparison.kind != .notCompared
+      else { continue }
+      let isOther = pair.before != pair.now || pair.outcomeBefore != pair.outcomeNow
+      if pair.isWorse {
+        comparison.kind = .regressed
+      } else if comparison.kind == .regressed {
+        comparison.kind = .same
+        comparison.differences = []
+      }
+      if isOther { comparison.reason = pair.words }
+      results.cases[index].comparison = comparison
+    }
+    if statistics.isSuiteWorse, !request.isPart {
+      results.comparison?.worsened = statistics.worsening
+    }
   }
 
   private func compare(
@@ -214,7 +245,7 @@ extension Baselines {
   ///   - paths: The files and folders that were named.
   private func orphans(among loaded: [EvalCase], paths: [String]) -> Orphans {
     var orphans = Orphans()
-    if case .results(let found) = source {
+    if case .results(let found, _) = source {
       let ids = Set(loaded.map { Array($0.caseId.utf8) })
       orphans.gone = found.keys.filter { !ids.contains($0) }
         .sorted { $0.lexicographicallyPrecedes($1) }

@@ -244,6 +244,9 @@ public struct SuiteComparison: Sendable, Hashable {
   public var gone: [GoneCase]
   /// What is wrong with baselines of which nobody knows whose they are.
   public var unusable: [String]
+  /// In words, that the suite as a whole has become worse by more than chance, where trials were held against
+  /// earlier ones; `nil` where it has not.
+  public var worsened: String?
 
   /// Nothing is checked.
   public init(
@@ -290,7 +293,8 @@ extension EvalResults {
     func isNew(_ outcome: CaseOutcome) -> Bool {
       cases.contains { $0.comparison?.kind == .new && $0.outcome == outcome }
     }
-    if !suite.gone.isEmpty || comparisons.contains(where: { $0.kind == .regressed })
+    if !suite.gone.isEmpty || suite.worsened != nil
+      || comparisons.contains(where: { $0.kind == .regressed })
       || isNew(.fail)
       || comparisons.contains(where: { $0.kind == .new && $0.isFault })
     {
@@ -306,7 +310,7 @@ extension EvalResults {
 
   /// What `comparison` of results is on the wire.
   func json(of suite: SuiteComparison) -> JSONValue {
-    [
+    var object: JSONObject = [
       "against": .string(suite.against), "tolerance": suite.tolerance.json,
       "needsBaselines": .bool(suite.needsBaselines),
       "gone": .array(
@@ -317,5 +321,7 @@ extension EvalResults {
           CaseComparison.Kind.allCases.map { ($0.rawValue, JSONValue(count($0))) }
             + [("gone", JSONValue(suite.gone.count))])),
     ]
+    object["worsened"] = suite.worsened.map(JSONValue.string)
+    return .object(object)
   }
 }

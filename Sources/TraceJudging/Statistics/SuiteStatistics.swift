@@ -215,3 +215,32 @@ extension CaseResult {
     statistics?.rate ?? SuccessRate(successes: outcome == .pass ? 1 : 0, trials: 1)
   }
 }
+
+extension SuiteStatistics.Pair {
+  /// What the trials say together, in words.
+  public var words: String {
+    let counts =
+      "\(now.successes) of \(now.trials) trials pass, \(before.successes) of \(before.trials) did"
+    if isSafety, outcomeNow == .fail {
+      return counts + ": a safety case is never excused by chance"
+    }
+    return counts + (isWorse ? ": more than chance" : ": no more than chance")
+      + ", p = \(SuiteStatistics.short(pValue))"
+  }
+}
+
+extension SuiteStatistics {
+  /// That the suite is worse, in words.
+  public var worsening: String {
+    let points = short((difference ?? 0) * 100)
+    return "the mean rate of \(pairs.count) cases changed by \(points) points, more than chance: "
+      + "p = \(short(pValue))"
+  }
+
+  /// A number with three digits behind the point, the same in every locale.
+  fileprivate static func short(_ value: Double) -> String {
+    JSONNumber((value * 1_000).rounded() / 1_000).map { JSONValue.number($0).description } ?? "?"
+  }
+
+  private func short(_ value: Double) -> String { Self.short(value) }
+}

@@ -146,6 +146,10 @@ extension EvalResults {
           CaseComparison(
             kind: .regressed, reason: "the case is gone; its baseline is there", path: gone.path)))
     }
+    if let worsened = suite.worsened {
+      told.cases.append(
+        lone("(suite)", "", CaseComparison(kind: .regressed, reason: worsened)))
+    }
     for unusable in suite.unusable {
       told.cases.append(
         lone("(unknown)", "", CaseComparison(kind: .notCompared, reason: unusable, isFault: true)))

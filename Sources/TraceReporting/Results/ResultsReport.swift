@@ -56,6 +56,9 @@ public struct ResultsReport {
       lines.append(Self.indent(true) + "its baseline is there, and the case is not")
       lines.append("")
     }
+    if let worsened = suite.worsened {
+      lines += [word("WORSE", .bad) + Visible.line(worsened, width: Self.longest), ""]
+    }
     for unusable in suite.unusable {
       lines.append(word("UNUSABLE", .bad) + Visible.line(unusable, width: Self.longest))
       lines.append("")

@@ -120,7 +120,8 @@ struct RunRequest: Hashable {
     var results = await runner.run(cases, progress: progress(of: cases.count))
     Output.progress("")
     try baselines.compare(
-      &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths)
+      &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths,
+      isPart: shard != nil)
     guard let shard, let suite else { return results }
     return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
   }

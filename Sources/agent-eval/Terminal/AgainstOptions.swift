@@ -79,13 +79,15 @@ struct AgainstRequest: Hashable {
   ///
   /// - Parameter loaded: all cases of the paths; `nil` where only some were chosen, and
   ///   nobody asks for cases that are gone.
+  /// - Parameter isPart: whether the cases are those of a shard.
   func compare(
-    _ results: inout EvalResults, of judged: [EvalCase], among loaded: [EvalCase]?, paths: [String]
+    _ results: inout EvalResults, of judged: [EvalCase], among loaded: [EvalCase]?,
+    paths: [String], isPart: Bool
   ) throws {
     guard let against else { return }
-    try Baselines(against).compare(
-      &results, of: judged, among: loaded,
-      Baselines.Request(
-        paths: paths, tolerance: parsedTolerance(), needsBaselines: Screen.isCI))
+    var request = Baselines.Request(
+      paths: paths, tolerance: try parsedTolerance(), needsBaselines: Screen.isCI)
+    request.isPart = isPart
+    try Baselines(against).compare(&results, of: judged, among: loaded, request)
   }
 }
