@@ -105,7 +105,8 @@ let package = Package(
       ],
       swiftSettings: library),
     .target(
-      name: "TraceIndexing", dependencies: ["AgentTrace", "TraceStorage", grdb, sqlite],
+      name: "TraceIndexing",
+      dependencies: ["AgentTrace", "TraceStorage", "TraceJudging", grdb, sqlite],
       swiftSettings: library),
     .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
@@ -190,8 +191,8 @@ let package = Package(
     .testTarget(
       name: "TraceIndexingTests",
       dependencies: [
-        "AgentTrace", "TraceStorage", "AgentRuntime", "TraceIndexing", "TestSupport", grdb,
-        "agent-eval",
+        "AgentTrace", "TraceStorage", "TraceJudging", "AgentRuntime", "TraceIndexing",
+        "TestSupport", grdb, "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

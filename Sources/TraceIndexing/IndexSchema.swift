@@ -6,7 +6,7 @@ enum IndexSchema {
   /// (https://sqlite.org/fileformat.html, offset 68).
   static let applicationID: Int32 = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version: Int32 = 1
+  static let version: Int32 = 2
 
   /// The statements that create the tables, in this order.
   static let statements = [
@@ -66,6 +66,60 @@ enum IndexSchema {
       path TEXT NOT NULL,              -- of the run
       tag TEXT NOT NULL,
       PRIMARY KEY (path, tag)
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE suiteRuns (
+      path TEXT PRIMARY KEY NOT NULL,  -- of the file in the history, relative to the folder
+      startedAt TEXT,                  -- UTC, YYYY-MM-DDTHH:MM:SS.ffffffZ
+      elapsedMicroseconds INTEGER NOT NULL,
+      commitId TEXT,                   -- null where nobody knows
+      branch TEXT,
+      program TEXT,                    -- the version of the program that judged
+      pass INTEGER NOT NULL,           -- cases by outcome
+      fail INTEGER NOT NULL,
+      inconclusive INTEGER NOT NULL,
+      error INTEGER NOT NULL,
+      skipped INTEGER NOT NULL,        -- cases that were left out
+      fault TEXT,                      -- why the file could not be read
+      fileSize INTEGER NOT NULL,       -- bytes
+      modifiedAt INTEGER NOT NULL,     -- nanoseconds since 1970
+      fingerprint TEXT NOT NULL        -- changes with the file; nothing else is promised of it
+    ) STRICT, WITHOUT ROWID
+    """,
+    """
+    CREATE TABLE outcomes (
+      path TEXT NOT NULL,              -- of the suite run
+      n INTEGER NOT NULL,              -- from 0, in the order of the results
+      caseId TEXT NOT NULL,
+      outcome TEXT NOT NULL,           -- pass, fail, inconclusive or error
+      live INTEGER NOT NULL,           -- 1 where the agent was run for it
+      safety INTEGER NOT NULL,         -- 1 where one failure fails it
+      passThreshold INTEGER,           -- trials that had to pass; null without a plan
+      pass INTEGER NOT NULL,           -- trials by outcome
+      fail INTEGER NOT NULL,
+      inconclusive INTEGER NOT NULL,
+      error INTEGER NOT NULL,
+      trials TEXT NOT NULL,            -- their outcomes in order: a letter each, p f i e
+      flaky INTEGER NOT NULL,          -- 1 where it is live, and some passed and some failed
+      expectation TEXT,                -- the first that decided, where it did not pass
+      message TEXT,                    -- what was said of that
+      failedChecks INTEGER NOT NULL,   -- expectations that failed
+      warnedChecks INTEGER NOT NULL,   -- expectations that failed and only warn
+      fault TEXT,                      -- why it could not be judged
+      runs INTEGER,                    -- the runs that the sums below are of; null: none is known
+      steps INTEGER,
+      toolCalls INTEGER,
+      inputTokens INTEGER,
+      outputTokens INTEGER,
+      cost REAL,                       -- null where it is not known
+      elapsedMicroseconds INTEGER,
+      agent TEXT,
+      model TEXT,
+      subject TEXT,                    -- digest of agent, model, policy, tools and limits
+      asked TEXT,                      -- digest of input and expectations
+      cluster TEXT,
+      PRIMARY KEY (path, n)
     ) STRICT, WITHOUT ROWID
     """,
   ]

@@ -99,6 +99,11 @@ struct SQLRow {
     return Int(sqlite3_column_int64(statement, Int32(index)))
   }
 
+  func real(_ index: Int) -> Double? {
+    guard sqlite3_column_type(statement, Int32(index)) != SQLITE_NULL else { return nil }
+    return sqlite3_column_double(statement, Int32(index))
+  }
+
   /// Any value as JSON: text that is no UTF-8 and blobs are bytes; infinity, which JSON lacks, is
   /// `null`.
   func json(_ index: Int) -> JSONValue {

@@ -1,5 +1,6 @@
 import AgentTrace
 import GRDB
+import TraceJudging
 
 /// Puts rows into an index; used within one transaction.
 struct IndexWriter {
@@ -8,6 +9,9 @@ struct IndexWriter {
   private let insertTag: IndexStatement
   private let deletions: [IndexStatement]
   private let lookup: IndexStatement
+  private let insertSuiteRun: IndexStatement
+  private let insertOutcome: IndexStatement
+  private let suiteRunDeletions: [IndexStatement]
 
   init(_ db: Database) throws {
     let marks = IndexSchema.runColumns.map { _ in "?" }.joined(separator: ",")
@@ -18,6 +22,29 @@ struct IndexWriter {
       try IndexStatement(db, "DELETE FROM \(table) WHERE path = ?")
     }
     lookup = try IndexStatement(db, "SELECT 1 FROM runs WHERE path = ?")
+    func insertion(_ table: String, _ columns: Int) throws -> IndexStatement {
+      let marks = Array(repeating: "?", count: columns).joined(separator: ",")
+      return try IndexStatement(db, "INSERT INTO \(table) VALUES (\(marks))")
+    }
+    insertSuiteRun = try insertion("suiteRuns", 15)
+    insertOutcome = try insertion("outcomes", 30)
+    suiteRunDeletions = try ["suiteRuns", "outcomes"].map { table in
+      try IndexStatement(db, "DELETE FROM \(table) WHERE path = ?")
+    }
+  }
+
+  /// Removes what is known of a run of a suite.
+  func removeSuiteRun(_ path: String) throws {
+    for deletion in suiteRunDeletions { try deletion.run([.text(path)]) }
+  }
+
+  /// Puts in a run of a suite in place of what was known of its file.
+  func put(_ suite: IndexedSuiteRun) throws {
+    try removeSuiteRun(suite.path)
+    try insertSuiteRun.run(suite.values)
+    for (n, record) in (suite.record?.cases ?? []).enumerated() {
+      try insertOutcome.run(suite.values(of: record, n))
+    }
   }
 
   /// Removes what is known of a log.

@@ -1,6 +1,7 @@
 import AgentTrace
 import GRDB
 import Glibc
+import TraceJudging
 import TraceStorage
 
 /// A catalogue of the runs in a folder, in `.index.sqlite` there. Derived from the logs: it can be
@@ -18,6 +19,14 @@ public struct RunIndex {
     public var removed = 0
     /// Logs that are damaged or could not be read.
     public var faulty = 0
+    /// Records of runs of suites in the folder.
+    public var suiteRuns = 0
+    /// Those that are new or had changed, and were read.
+    public var suiteRunsRead = 0
+    /// Those whose rows went because their files are no longer there.
+    public var suiteRunsRemoved = 0
+    /// Those that could not be read.
+    public var faultySuiteRuns = 0
     /// Why a file that stood in the index's place was moved aside; `nil` where none was.
     public var replaced: String?
   }
@@ -111,7 +120,11 @@ public struct RunIndex {
   ) throws -> Report {
     // First the rows, then the folder: a row that another process adds in between is not missed.
     let known = try queue.read(Self.stamps)
-    let logs = try LogFiles.all(below: folder)
+    let knownSuiteRuns = try queue.read(Self.suiteRunStamps)
+    let files = try LogFiles.all(
+      below: folder, endings: LogFiles.endings + [SuiteRecord.fileSuffix])
+    let isRecord = { (path: String) in path.hasSuffix(SuiteRecord.fileSuffix) }
+    let logs = files.filter { !isRecord($0) }
     var report = Report(logs: logs.count, replaced: replaced)
     var seen: Set<ExactText> = []
     seen.reserveCapacity(logs.count)
@@ -137,6 +150,7 @@ public struct RunIndex {
     }
     try put(batch)
     report.removed = try remove(known.keys.filter { !seen.contains($0) })
+    try refresh(files.filter(isRecord), known: knownSuiteRuns, &report)
     report.faulty = try queue.read { db in
       try Int.fetchOne(
         db, sql: "SELECT count(*) FROM runs WHERE status IN ('damaged', 'unreadable')") ?? 0
@@ -144,7 +158,7 @@ public struct RunIndex {
     return report
   }
 
-  private func relative(_ log: String) -> String {
+  func relative(_ log: String) -> String {
     String(decoding: log.utf8.dropFirst(folder.utf8.count + 1), as: UTF8.self)
   }
 

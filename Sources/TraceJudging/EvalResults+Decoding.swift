@@ -7,6 +7,12 @@ public struct ResultsError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong there.
   public var reason: String
 
+  /// Nothing is checked.
+  public init(place: String, reason: String) {
+    self.place = place
+    self.reason = reason
+  }
+
   public var description: String { place.isEmpty ? reason : "\(place): \(reason)" }
 }
 
@@ -168,6 +174,7 @@ extension ResultsShard {
       suite: try reader.text("suite"), suiteCases: try reader.number("suiteCases"),
       places: try reader.numbers("places"), skippedPlaces: try reader.numbers("skippedPlaces"),
       program: try reader.text("program"), isWhole: isWhole)
+    isLive = reader.value["live"] == true
   }
 }
 

@@ -18,6 +18,8 @@ public struct ResultsShard: Sendable, Hashable {
   public var program: String
   /// Whether every case of the shard was judged; not where the run was called off.
   public var isWhole: Bool
+  /// Whether the agents of its cases were run for it.
+  public var isLive = false
 
   /// Nothing is checked.
   public init(
@@ -36,11 +38,13 @@ public struct ResultsShard: Sendable, Hashable {
 
   /// The wire form: the key `shard` of results.
   public var json: JSONValue {
-    [
+    var object: JSONObject = [
       "index": JSONValue(index), "of": JSONValue(count), "suite": .string(suite),
       "suiteCases": JSONValue(suiteCases), "places": .array(places.map { JSONValue($0) }),
       "skippedPlaces": .array(skippedPlaces.map { JSONValue($0) }), "program": .string(program),
       "isWhole": .bool(isWhole),
     ]
+    if isLive { object["live"] = true }
+    return .object(object)
   }
 }

@@ -11,9 +11,22 @@ public enum LogFiles {
   ///
   /// - Throws: ``FolderError`` where a folder cannot be read.
   public static func all(below path: String) throws(FolderError) -> [String] {
-    var found: [String] = []
     guard try isFolder(path) else { return [path] }
-    try collect(below: path, depth: 0, into: &found)
+    return try all(below: path, endings: endings)
+  }
+
+  /// The endings of the names of logs.
+  public static let endings = [LogFormat.suffix, LogFormat.suffix + LogFormat.openSuffix]
+
+  /// Every file below a folder whose name has one of some endings, sorted by UTF-8. Links to folders are
+  /// not followed, and names that begin with a dot are passed over.
+  ///
+  /// - Throws: ``FolderError`` where a folder cannot be read.
+  public static func all(
+    below folder: String, endings: [String]
+  ) throws(FolderError) -> [String] {
+    var found: [String] = []
+    try collect(below: folder, depth: 0, endings, into: &found)
     return found.sorted { $0.precedesByUTF8($1) }
   }
 
@@ -40,7 +53,7 @@ public enum LogFiles {
   }
 
   private static func collect(
-    below folder: String, depth: Int, into found: inout [String]
+    below folder: String, depth: Int, _ endings: [String], into found: inout [String]
   ) throws(FolderError) {
     guard depth < depthLimit else { return }
     guard let stream = opendir(folder) else { throw FolderError(path: folder, errno: errno) }
@@ -52,10 +65,8 @@ public enum LogFiles {
       guard !name.hasPrefix(".") else { continue }
       let path = "\(folder)/\(name)"
       if isFolder(path, Int(entry.pointee.d_type)) {
-        try collect(below: path, depth: depth + 1, into: &found)
-      } else if name.hasSuffix(LogFormat.suffix)
-        || name.hasSuffix(LogFormat.suffix + LogFormat.openSuffix)
-      {
+        try collect(below: path, depth: depth + 1, endings, into: &found)
+      } else if endings.contains(where: name.hasSuffix) {
         found.append(path)
       }
     }

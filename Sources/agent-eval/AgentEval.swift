@@ -24,7 +24,8 @@ struct AgentEval: AsyncParsableCommand {
       AnswerVerb.self, Show.self, Replay.self,
       Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self,
       Verify.self, Repair.self,
-      Import.self, Index.self, List.self, Query.self, Schema.self, ConformanceVerb.self,
+      Import.self, Index.self, List.self, History.self, Query.self, Schema.self,
+      ConformanceVerb.self,
     ])
 
   static func main() async {

@@ -49,7 +49,11 @@ private struct GitHubStandIn {
   func run(_ inputs: [String: String], in workspace: TemporaryFolder? = nil) async throws -> Job {
     var job = Job(workspace: try workspace ?? makeWorkspace())
     let machine = try TemporaryFolder()
-    var values = ["github.action_path": shared.path("action")]
+    var values = [
+      "github.action_path": shared.path("action"), "github.ref_name": "topic",
+      "github.run_id": "\(UInt64.random(in: 0...(.max)))", "github.run_attempt": "1",
+      "github.event.repository.default_branch": "main",
+    ]
     for input in action["inputs"]?.objectValue ?? [:] {
       values["inputs.\(input.key)"] =
         inputs[input.key] ?? input.value["default"]?.stringValue ?? ""
@@ -119,6 +123,11 @@ private struct GitHubStandIn {
     switch condition {
     case "success()": return !hasFailed
     case "inputs.merge == 'true'": return !hasFailed && values["inputs.merge"] == "true"
+    case "inputs.history != '' && inputs.shard == ''":
+      return !hasFailed && values["inputs.history"] != "" && values["inputs.shard"] == ""
+    case "always() && steps.judge.outputs.results != '' && inputs.history != '' && inputs.shard == ''":
+      return values["steps.judge.outputs.results"] ?? "" != "" && values["inputs.history"] != ""
+        && values["inputs.shard"] == ""
     case "steps.cache.outputs.cache-hit != 'true'":
       return !hasFailed && values["steps.cache.outputs.cache-hit"] != "true"
     case "always() && steps.prepare.outcome == 'success'":
@@ -147,6 +156,20 @@ private struct GitHubStandIn {
         ).output
       values["cache.path"] = path
       values["cache.key"] = key
+    case "actions/cache/restore@v4":
+      // Of several that begin so, the newest.
+      try await shell(
+        """
+        for prefix in $3; do
+          newest=$(ls -td "$1/$prefix"* 2>/dev/null | head -n 1)
+          [ -z "$newest" ] || { mkdir -p "$2"; cp -a "$newest/." "$2"; exit 0; }
+        done
+        """, [kept, workspace.path(try input("path")), try input("restore-keys")])
+    case "actions/cache/save@v4":
+      // A path that is not there is a warning.
+      try await shell(
+        "[ -d \"$3\" ] || exit 0; mkdir -p \"$1/$2\"; cp -a \"$3/.\" \"$1/$2\"",
+        [kept, try input("key"), workspace.path(try input("path"))])
     case "actions/upload-artifact@v4":
       #expect(with["include-hidden-files"] == true && with["overwrite"] == true)
       try await shell(
@@ -212,6 +235,25 @@ struct GitHubActionTests {
       #expect(try merged.workspace.read(path) == (try whole.workspace.read(path)), "\(name)")
     }
     #expect(merged.summary == whole.summary)
+  }
+
+  @Test("outcomes are kept from run to run, also where cases fail, and once for all shards")
+  func history() async throws {
+    let gitHub = try GitHubStandIn()
+    let inputs = ["paths": Self.paths, "history": ".agent-eval/history"]
+    for count in 1...2 {
+      let job = try await gitHub.run(inputs)
+      #expect(job.status == 1, "\(job)")
+      #expect(job.output.contains("commit "))
+      let kept = job.workspace.listing.filter { $0.hasSuffix(".history.json") }
+      #expect(kept.count == count, "\(kept)")
+    }
+    let shard = try await gitHub.run(inputs.merging(["shard": "1/1"]) { $1 })
+    #expect(shard.status == 0, "\(shard)")
+    let merged = try await gitHub.run(["merge": "true", "history": ".agent-eval/history"])
+    #expect(merged.workspace.listing.filter { $0.hasSuffix(".history.json") }.count == 3)
+    let page = merged.workspace.text(".agent-eval/results/results.html") ?? ""
+    #expect(page.contains("<h2>3 runs of the suite</h2>"))
   }
 
   @Test("a shard that could not be judged, or is not there, is an error of the job that merges")
@@ -284,6 +326,7 @@ struct GitHubActionTests {
       ["shard": "1/2", "merge": "true"],
       ["paths": "$(touch evil)\n; touch evil\n`touch evil`\n--help\n-x"],
       ["arguments": "--filter\n$(touch evil); touch evil"], ["artifact": "$(touch evil)"],
+      ["history": "$(touch evil)", "paths": "nowhere.yaml"],
     ])
   func hostile(inputs: [String: String]) async throws {
     let gitHub = try GitHubStandIn()

@@ -151,7 +151,7 @@ extension RunIndex {
   func dump(without columns: Set<String> = []) throws -> [String] {
     try queue.read { db in
       var lines: [String] = []
-      for table in ["runs", "calls", "tags"] {
+      for table in ["runs", "calls", "tags", "suiteRuns", "outcomes"] {
         let statement = try IndexStatement(db, "SELECT * FROM \(table)")
         try statement.rows([]) { row in
           let cells = (0..<row.count).filter { !columns.contains(row.name($0)) }.map {

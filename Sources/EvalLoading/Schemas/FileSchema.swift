@@ -25,6 +25,10 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case backtest
   /// What `agent-eval policy check --json` prints.
   case policyCheck = "policy-check"
+  /// A file that `agent-eval run --history` writes.
+  case history
+  /// A line that `agent-eval history --json` prints.
+  case trend
 
   /// The schema. Made anew each time.
   public var json: JSONValue {
@@ -39,6 +43,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
       case .diff: ReplaySchema.diff
       case .backtest: ReplaySchema.backtest
       case .policyCheck: ReplaySchema.policyCheck
+      case .history: HistorySchema.record
+      case .trend: HistorySchema.line
       }
     var schema = body
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -72,6 +78,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .diff: "agent-eval diff"
     case .backtest: "agent-eval policy backtest"
     case .policyCheck: "agent-eval policy check"
+    case .history: "agent-eval history"
+    case .trend: "agent-eval trend line"
     }
   }
 
@@ -86,6 +94,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .diff: "In what two runs differ. See Docs/comparing-runs.md."
     case .backtest: "What another policy says of recorded calls. See Docs/policy-backtest.md."
     case .policyCheck: "What can be said of a policy without a run. See Docs/policies.md."
+    case .history: "What one run of a suite came to. See Docs/history.md."
+    case .trend: "What became of a case over runs of its suite. See Docs/history.md."
     }
   }
 }

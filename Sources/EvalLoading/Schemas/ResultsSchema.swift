@@ -287,6 +287,7 @@ enum ResultsSchema {
       "isWhole": [
         "type": "boolean", "description": "Whether every case was judged before the run ended.",
       ],
+      "live": ["type": "boolean", "description": "Whether agents were run for it."],
     ],
   ]
 

@@ -25,15 +25,15 @@ struct HTMLReport {
       <html lang="en">
       <head>
       <meta charset="utf-8">
-      <meta http-equiv="Content-Security-Policy" content="\(Self.policy)">
+      <meta http-equiv="Content-Security-Policy" content="\(policy)">
       <meta name="viewport" content="width=device-width, initial-scale=1">
       <meta name="referrer" content="no-referrer">
       <title>agent-eval: \(results.sentence)</title>
-      <style>\(HTMLPage.style)</style>
+      <style>\(style)</style>
       </head>
       <body>
       \(filters(results))<main>
-      \(sections)<p id="none" hidden>Nothing matches.</p>
+      \(chart?.section() ?? "")\(sections)<p id="none" hidden>Nothing matches.</p>
       </main>
       <footer>agent-eval \(HTML.line(context.version))</footer>
       <script>\(HTMLPage.script)</script>
@@ -43,9 +43,14 @@ struct HTMLReport {
       """
   }
 
+  /// The pictures of what became of the cases before; `nil` where nobody gave a history.
+  private var chart: TrendChart? { context.history.map(TrendChart.init) }
+
+  private var style: String { HTMLPage.style + (context.history == nil ? "" : TrendChart.style) }
+
   /// Only what the page itself brings along; no address of any kind.
-  static var policy: String {
-    "default-src 'none'; style-src '\(HTML.source(HTMLPage.style))'; "
+  private var policy: String {
+    "default-src 'none'; style-src '\(HTML.source(style))'; "
       + "script-src '\(HTML.source(HTMLPage.script))'; base-uri 'none'; form-action 'none'"
   }
 
@@ -83,7 +88,8 @@ struct HTMLReport {
     let checks =
       account.checks == 0
       ? "" : "<span class=\"checks\">\(account.passed) of \(account.checks) checks</span>"
-    var body = ""
+    let strip = chart?.strip(of: result.caseId) ?? ""
+    var body = chart?.sentence(of: result.caseId) ?? ""
     if let error = result.error { body += "<pre class=\"error\">\(HTML.text(error))</pre>\n" }
     if let comparison = result.comparison {
       let lines = ComparisonLines(painter: Painter(isColoured: false)).lines(for: comparison)
@@ -103,7 +109,7 @@ struct HTMLReport {
     return """
       <details class="case \(result.standing.rawValue)"\(isOpen ? " open" : "")>
       <summary><span class="badge">\(result.words)</span>
-      <span class="name">\(HTML.line(account.name))</span> \(checks)
+      <span class="name">\(HTML.line(account.name))</span> \(checks)\(strip)
       <span class="place">\(HTML.line(account.place.path)):\(account.place.line)</span></summary>
       \(body)</details>
 

@@ -30,6 +30,9 @@ public struct ReportContext: Sendable {
   /// Tells each event of a log, by its path; without it a page has no timelines.
   public var readEvents: (@Sendable (_ log: String, _ tell: (Event) -> Void) throws -> Void)?
 
+  /// What became of the cases before, for a page that charts it; `nil` where nobody asked for that.
+  public var history: SuiteHistory?
+
   /// No file is touched.
   public init(root: String, folder: String, version: String) {
     self.root = root

@@ -32,6 +32,6 @@ struct Index: ParsableCommand {
     } else {
       Output.line(Visible.line("\(index.path ?? folder): \(report.line)"))
     }
-    if report.faulty > 0 { throw ExitCode(2) }
+    if report.faulty + report.faultySuiteRuns > 0 { throw ExitCode(2) }
   }
 }

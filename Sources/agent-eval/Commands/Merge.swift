@@ -20,7 +20,10 @@ struct Merge: ParsableCommand {
 
   @OptionGroup var output: ResultsOutput
 
+  @OptionGroup var history: HistoryOptions
+
   func run() throws {
+    let start = SuiteStart()
     let parts = try files.map { file in
       do {
         let json = try JSONValue(parsing: try InputFiles.all(of: file))
@@ -33,7 +36,11 @@ struct Merge: ParsableCommand {
     }
     let merge = try ShardMerge(parts)
     for note in merge.notes { Output.error(Visible.line("agent-eval: \(note).")) }
-    AgentEval.end(try output.destination.finish(merge.results))
+    let isLive = parts.contains { $0.results.shard?.isLive ?? false }
+    AgentEval.end(
+      try output.destination.finish(merge.results) {
+        try history.request.keep(merge.results, since: start, isLive: { _ in isLive })
+      })
   }
 
   /// A file that is something else, or half of one.

@@ -9,7 +9,7 @@ struct Query: ParsableCommand {
     commandName: "query",
     abstract: "Put a SELECT to the index of a folder of runs.",
     discussion: """
-      Tables: runs, calls, tags; Docs/finding-runs.md has their columns. Refreshes the index first; \
+      Tables: runs, calls, tags, suiteRuns, outcomes; Docs/finding-runs.md has their columns. Refreshes the index first; \
       the statement itself can only read. Exits with 0, or with 2 where the statement is wrong, or \
       took too long, or has more rows than --limit, or where a log could not be read whole.
       """)
@@ -57,7 +57,7 @@ struct Query: ParsableCommand {
     if ending == .cut {
       Output.error("agent-eval: there are more rows; give a larger --limit than \(limit).")
     }
-    if ending == .cut || report.faulty > 0 { throw ExitCode(2) }
+    if ending == .cut || report.faulty + report.faultySuiteRuns > 0 { throw ExitCode(2) }
   }
 
   /// Two columns of one name would be one key of an object.

@@ -60,6 +60,8 @@ struct Run: AsyncParsableCommand {
 
   @OptionGroup var baselines: AgainstOptions
 
+  @OptionGroup var history: HistoryOptions
+
   /// What is asked for.
   var request: RunRequest {
     var request = judging.request(of: paths)
@@ -71,6 +73,7 @@ struct Run: AsyncParsableCommand {
     request.debug = debug
     request.output = output.destination
     request.baselines = baselines.request
+    request.history = history.request
     return request
   }
 

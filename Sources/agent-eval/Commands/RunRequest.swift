@@ -32,10 +32,12 @@ struct RunRequest: Hashable {
   var debug = false
   var output = ResultsDestination()
   var baselines = AgainstRequest()
+  var history = HistoryRequest()
 
   func validate() throws {
     try output.validate()
     try baselines.validate()
+    try history.validate()
     guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
     try checkTrials()
@@ -44,6 +46,7 @@ struct RunRequest: Hashable {
         throw ValidationError("--debug does not go with --json, --watch and --files-from.")
       }
     }
+    try checkHistory()
     if filesFrom != nil {
       guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
       try checkLineOptions()
@@ -69,6 +72,7 @@ struct RunRequest: Hashable {
   func perform() async throws {
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
+    let start = SuiteStart()
     let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
     try requireNetwork(for: loaded)
     let cancellation = Cancellation()
@@ -82,7 +86,7 @@ struct RunRequest: Hashable {
       withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
     }
     let results = try await results(of: loaded, cancellation)
-    let code = try output.finish(results)
+    let code = try output.finish(results) { try keep(results, of: loaded, since: start) }
     if debug, let debugging = Debugging(firstFailureOf: results) { try debugging.explain() }
     // Not taken apart first: of thousands of cases that takes a while.
     withExtendedLifetime((loaded, results)) { AgentEval.end(code) }
@@ -91,6 +95,20 @@ struct RunRequest: Hashable {
   /// Whether results are printed as JSON, and nothing else becomes of them.
   private var asksForTextAlone: Bool {
     output.json && output.report.isEmpty && shard == nil && baselines.against == nil
+      && history.folder == nil
+  }
+
+  /// Keeps the outcomes, where that is asked for.
+  private func keep(
+    _ results: EvalResults, of loaded: CaseLoader.Result, since start: SuiteStart
+  ) throws -> SuiteHistory? {
+    guard history.folder != nil else { return nil }
+    var cases: [[UInt8]: EvalCase] = [:]
+    for evalCase in loaded.cases { cases[Array(evalCase.caseId.utf8)] = evalCase }
+    return try history.keep(
+      results, since: start,
+      isLive: { live && cases[Array($0.utf8)]?.agent != nil },
+      asked: { cases[Array($0.utf8)].map(CaseRecord.asked(of:)) })
   }
 
   /// Shows how far it is.
@@ -123,7 +141,9 @@ struct RunRequest: Hashable {
       &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths,
       isPart: shard != nil)
     guard let shard, let suite else { return results }
-    return suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
+    var marked = suite.mark(results, as: shard, isWhole: cancellation.signal == nil)
+    marked.shard?.isLive = live
+    return marked
   }
 
   /// The agents that the cases name, each once, and once more with each case's own person; what is wrong
@@ -157,6 +177,17 @@ struct RunRequest: Hashable {
   private func requireNetwork(for loaded: CaseLoader.Result) throws {
     if live { try LiveBuild.require(for: agents(of: loaded)) }
     if live || judge { try LiveBuild.require(for: networkNeed(ofJudgesIn: loaded)) }
+  }
+
+  /// Outcomes are kept of whole runs that end.
+  private func checkHistory() throws {
+    guard history.folder != nil else { return }
+    guard !watch, filesFrom == nil else {
+      throw ValidationError("--history does not go with --watch and --files-from.")
+    }
+    guard shard == nil else {
+      throw ValidationError("--history goes with `merge`, which has the results of all shards.")
+    }
   }
 
   private func checkTrials() throws {

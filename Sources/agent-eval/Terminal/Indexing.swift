@@ -44,6 +44,13 @@ enum Indexing {
           "note: \(folder)/.index.sqlite was made anew: \(reason). The file that was there is "
             + "\(folder)/.index.sqlite.replaced."))
     }
+    if report.faultySuiteRuns > 0 {
+      Output.error(
+        Visible.line(
+          "agent-eval: \(Figures.count(report.faultySuiteRuns, "file")) of the history in \(folder) "
+            + "could not be read: agent-eval query \(folder) "
+            + "\"SELECT fault FROM suiteRuns WHERE fault IS NOT NULL\""))
+    }
     if report.faulty > 0 {
       Output.error(
         Visible.line(
@@ -59,12 +66,20 @@ extension RunIndex.Report {
   var line: String {
     "\(Figures.count(logs, "log")), \(read) read, \(removed) removed"
       + (faulty == 0 ? "" : ", \(faulty) not whole")
+      + (suiteRuns + suiteRunsRemoved == 0
+        ? ""
+        : "; \(Figures.count(suiteRuns, "suite run")), \(suiteRunsRead) read, "
+          + "\(suiteRunsRemoved) removed"
+          + (faultySuiteRuns == 0 ? "" : ", \(faultySuiteRuns) not readable"))
   }
 
   func json(folder: String) -> JSONValue {
     [
       "folder": .string(folder), "logs": JSONValue(logs), "read": JSONValue(read),
       "removed": JSONValue(removed), "faulty": JSONValue(faulty),
+      "suiteRuns": JSONValue(suiteRuns), "suiteRunsRead": JSONValue(suiteRunsRead),
+      "suiteRunsRemoved": JSONValue(suiteRunsRemoved),
+      "faultySuiteRuns": JSONValue(faultySuiteRuns),
       "replaced": replaced.map(JSONValue.string) ?? .null,
     ]
   }
@@ -97,7 +112,8 @@ struct Instant {
     self.text = String(decoding: bytes, as: UTF8.self)
   }
 
-  private static func text(secondsSince1970 seconds: Int) -> String {
+  /// `YYYY-MM-DDTHH:MM:SS`.
+  static func text(secondsSince1970 seconds: Int) -> String {
     var (moment, parts) = (time_t(seconds), tm())
     gmtime_r(&moment, &parts)
     func padded(_ number: Int32, _ width: Int) -> String {

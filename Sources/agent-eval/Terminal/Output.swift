@@ -119,6 +119,18 @@ extension Screen {
       "\(padded(parts.tm_year + 1900, 4))-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
   }
 
+  /// Whether characters beyond ASCII can be shown: not on a terminal whose locale has another encoding
+  /// (POSIX, XBD 8.2: the first that is set of three variables). Files and pipes hold UTF-8 always.
+  static var knowsUnicode: Bool {
+    guard isatty(STDOUT_FILENO) == 1 else { return true }
+    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
+      guard let value = getenv(name), value.pointee != 0 else { continue }
+      let locale = String(cString: value).lowercased()
+      return locale.contains("utf-8") || locale.contains("utf8")
+    }
+    return true
+  }
+
   /// Processors that are on line.
   static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -38,17 +38,29 @@ struct ResultsDestination: Hashable {
 
   /// Writes every report; returns the exit code to end with.
   ///
+  /// - Parameter keep: keeps the results and tells what was before; what it throws is told, and counts
+  ///   as a report that is lost.
   /// Files first, so that they are there even where nobody reads the output to its end. A case that
   /// failed outranks a report that is lost.
-  func finish(_ results: EvalResults) throws -> Int32 {
-    let isLost = try write(results)
+  func finish(
+    _ results: EvalResults, keep: () throws -> SuiteHistory? = { nil }
+  ) throws -> Int32 {
+    var (history, isLost): (SuiteHistory?, Bool) = (nil, false)
+    do {
+      history = try keep()
+    } catch {
+      Output.error(Visible.line("agent-eval: \(error)", width: 4_200))
+      isLost = true
+    }
+    isLost = try write(results, history) || isLost
     return isLost && results.exitCode != 1 ? 2 : results.exitCode
   }
 
   /// Writes every report; returns whether one was lost.
-  func write(_ results: EvalResults) throws -> Bool {
+  func write(_ results: EvalResults, _ history: SuiteHistory? = nil) throws -> Bool {
     let requests = try ReportRequest.all(report, takesOutput: json)
-    let context = ReportContext.here
+    var context = ReportContext.here
+    context.history = history
     var isLost = false
     for request in requests {
       guard let file = request.file else { continue }

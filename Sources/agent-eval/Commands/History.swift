@@ -1,0 +1,94 @@
+import AgentTrace
+import ArgumentParser
+import EvalRunning
+import Glibc
+import TraceIndexing
+import TraceJudging
+import TraceMatching
+import TraceReporting
+
+/// What became of cases over time.
+struct History: ParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Show what became of cases over the runs of their suite.",
+    discussion: """
+      Reads what `run --history` and `merge --history` kept, a line for each case; with a case, a line \
+      for each run of the suite that has it. Refreshes the index of the folder first. Exits with 0, or \
+      with 2 where there is no such case, or where a file of the folder could not be read.
+      """)
+
+  @Argument(help: "A case, or a glob for several.")
+  var caseId: String?
+
+  @Option(help: "The folder that --history named.")
+  var dir = HistoryFolder.defaultPath
+
+  @Option(help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")
+  var since: String?
+
+  @Option(help: "Only so many runs of the suite, the newest; 0 for all.")
+  var last = 100
+
+  @Option(help: "Only runs of this branch.")
+  var branch: String?
+
+  @Flag(help: "Draw with characters of ASCII alone.")
+  var ascii = false
+
+  @Flag(help: "Print a line of JSON for each case; with a case, for each run of the suite.")
+  var json = false
+
+  /// Runs that a page is made of.
+  static let mostRunsOnPage = 200
+
+  func validate() throws {
+    if let since, Instant(since: since) == nil {
+      throw ValidationError(
+        "--since takes a date (2026-01-31), a time in UTC (2026-01-31T12:00) or 90m, 12h, 7d, 4w.")
+    }
+    guard last >= 0 else { throw ValidationError("--last takes 0 or more.") }
+    guard !dir.isEmpty else { throw ValidationError("--dir takes a folder, and here it is empty.") }
+  }
+
+  func run() throws {
+    let (index, found) = try Indexing.refreshed(dir)
+    var filter = HistoryFilter()
+    filter.since = since.flatMap { Instant(since: $0)?.text }
+    filter.branch = branch
+    filter.last = last == 0 ? nil : last
+    let history = try index.history(filter)
+    let report = TrendReport(
+      painter: Screen.painter, width: Screen.width, isASCII: ascii || !Screen.knowsUnicode)
+    if let caseId, let trend = history.trend(of: caseId) {
+      if json {
+        for point in trend.points.reversed() { Output.json(point.json) }
+      } else {
+        Output.lines(report.lines(for: trend))
+      }
+    } else {
+      let trends = try chosen(of: history)
+      if json {
+        for trend in trends { Output.json(trend.json) }
+      } else {
+        Output.lines(report.lines(for: trends))
+        Output.error(
+          Visible.line(
+            "\(Figures.count(trends.count, "case")), "
+              + "\(Figures.count(history.runs.count, "run")) of the suite in \(dir)"))
+      }
+    }
+    if found.faulty + found.faultySuiteRuns > 0 { throw ExitCode(2) }
+  }
+
+  private func chosen(of history: SuiteHistory) throws -> [CaseTrend] {
+    guard let caseId else { return history.trends }
+    let glob = try? Glob(caseId)
+    let trends = history.trends.filter { glob?.matches($0.caseId) ?? false }
+    guard trends.isEmpty else { return trends }
+    let nearest = Spelling.nearest(to: caseId, among: history.trends.map(\.caseId))
+    let hint = nearest.map { "; did you mean “\($0)”?" } ?? "."
+    Output.error(
+      Visible.line("agent-eval: no run of the suite in \(dir) has a case “\(caseId)”\(hint)"))
+    throw ExitCode(2)
+  }
+}
