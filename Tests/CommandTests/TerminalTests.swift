@@ -47,6 +47,36 @@ struct TerminalTests {
     #expect(Self.plain(without) == piped)
   }
 
+  @Test(
+    "a terminal whose locale is not UTF-8 sees ASCII, and every other one blocks",
+    arguments: [
+      ("C", "", ".F"), ("", "de_DE.ISO-8859-1", ".F"), ("", "", "✓✗"), ("", "C.UTF-8", "✓✗"),
+      ("en_US.utf8", "C", "✓✗"),
+    ])
+  func locales(all: String, language: String, marks: String) async throws {
+    let folder = try TemporaryFolder()
+    for (day, outcome) in [("01", "pass"), ("02", "fail")] {
+      try folder.write(
+        "\(day).history.json",
+        """
+        {"schema":"agent-eval/history/1","startedAt":"2026-01-\(day)T00:00:00Z","cases":[
+        {"caseId":"c","outcome":"\(outcome)","trials":["\(outcome)"]}]}
+        """)
+    }
+    let outcome = try await Command(
+      program: "/usr/bin/env",
+      arguments: ["python3", "-c", Self.spawn, Binary.path, "history", "c", "--dir", folder.path],
+      // Python would set a locale of its own (PEP 538).
+      environment: [
+        "LC_ALL": all, "LC_CTYPE": "", "LANG": language, "PYTHONCOERCECLOCALE": "0",
+      ]
+    ).run()
+    #expect(outcome.output.contains("outcome  \(marks)\r\n"), "\(outcome)")
+    let piped = try await Binary.run(
+      ["history", "c", "--dir", folder.path], environment: ["LC_ALL": "C"])
+    #expect(piped.output.contains("outcome  ✓✗\n"))
+  }
+
   /// Types an answer each time that it is asked, and returns what was shown in all.
   private static let type = """
     import os, pty, sys

@@ -247,6 +247,6 @@ struct TrendChartTests {
       #expect(path.attribute(forName: "d")?.stringValue?.filter { $0 == "M" }.count == 10)
     }
     #expect(chart.strip(of: "b").isEmpty && chart.sentence(of: "b").isEmpty)
-    #expect(chart.sentence(of: "a").contains("fails since commit c57"))
+    #expect(chart.sentence(of: "a").contains("fails since c57 of "))
   }
 }

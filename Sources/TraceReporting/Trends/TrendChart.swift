@@ -175,9 +175,9 @@ struct TrendChart {
     var parts: [String] = []
     if let first = trend.firstFailing {
       var part =
-        "fails since commit \(TrendReport.commit(first.run)) (\(TrendReport.day(first.run)))"
+        "fails since \(TrendReport.place(first.run))"
       if let last = trend.lastPassing {
-        part += ", last passed at \(TrendReport.commit(last.run)) (\(TrendReport.day(last.run)))"
+        part += ", last passed at \(TrendReport.place(last.run))"
       }
       parts.append(part)
     }
@@ -206,6 +206,7 @@ struct TrendChart {
     .chart text { font: 11px system-ui, sans-serif; fill: var(--faint); text-anchor: end; }
     .chart .axis { stroke: var(--line); fill: none; }
     rect.p, path.p { fill: var(--good); }
+    rect.p, .legend .p { opacity: .6; }
     rect.f, path.f { fill: var(--bad); }
     rect.i, path.i { fill: var(--warning); }
     rect.e { fill: var(--faint); }
@@ -216,6 +217,7 @@ struct TrendChart {
     .legend .f { background: var(--bad); }
     .legend .i { background: var(--warning); }
     .legend .e { background: var(--faint); }
+    .case > summary::after { content: ""; display: block; clear: both; }
     .strip { vertical-align: -3px; margin: 0 .4rem; }
     .state { color: var(--faint); font-size: .8rem; }
     .state.flaky { color: var(--warning); }

@@ -65,7 +65,7 @@ public struct TrendReport {
       cell(
         "\(trend.newest.record.outcome.rawValue) \(Self.day(trend.newest.run))",
         trend.newest.record.outcome.role),
-      cell(trend.firstFailing.map { Self.commit($0.run) + " " + Self.day($0.run) } ?? ""),
+      cell(trend.firstFailing.map { Self.place($0.run) } ?? ""),
     ]
   }
 
@@ -106,9 +106,9 @@ public struct TrendReport {
       line += ", \(Self.percent(rate)) flips (\(trend.flips) of \(trend.pairs))"
     }
     if let first = trend.firstFailing {
-      line += ", fails since \(Self.commit(first.run)) of \(Self.day(first.run))"
+      line += ", fails since \(Self.place(first.run))"
       if let last = trend.lastPassing {
-        line += ", last passed at \(Self.commit(last.run)) of \(Self.day(last.run))"
+        line += ", last passed at \(Self.place(last.run))"
       }
     }
     return line
@@ -170,6 +170,11 @@ public struct TrendReport {
   /// The first digits of a commit.
   static func commit(_ run: SuiteHistory.Run) -> String {
     run.commit.map { String(Visible.line(String($0.unicodeScalars.prefix(12)))) } ?? "unknown"
+  }
+
+  /// Commit and day, or the day alone where the commit is not known.
+  static func place(_ run: SuiteHistory.Run) -> String {
+    run.commit == nil ? day(run) : "\(commit(run)) of \(day(run))"
   }
 
   /// The day that a run began.

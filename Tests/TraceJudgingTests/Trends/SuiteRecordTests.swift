@@ -69,6 +69,36 @@ struct SuiteRecordTests {
     #expect((try? JSONValue(parsing: head)).map { (try? SuiteRecord(decoding: $0)) == nil } ?? true)
   }
 
+  @Test("whatever a value in a record is changed to, it is refused or read", arguments: 0..<60)
+  func changed(seed: Int) throws {
+    var generator = SeededGenerator(seed: UInt64(seed))
+    let values: [JSONValue] = [
+      nil, true, 0, -1, 1.5, 9_007_199_254_740_993, "", "pass", "\u{0}\u{1b}[2J", [], [[]], [:],
+      ["a": 1], .number(JSONNumber(Int.max)),
+    ]
+    func change(_ value: JSONValue, _ depth: Int) -> JSONValue {
+      guard Int.random(in: 0..<6, using: &generator) > 0 || depth == 0 else {
+        return values[Int.random(in: 0..<values.count, using: &generator)]
+      }
+      return switch value {
+      case .array(let elements): .array(elements.map { change($0, depth + 1) })
+      case .object(let object):
+        .object(JSONObject(object.map { ($0.key, change($0.value, depth + 1)) }))
+      default: value
+      }
+    }
+    for _ in 0..<50 {
+      let json = change(sampleRecord().json, 0)
+      guard let record = try? SuiteRecord(decoding: json) else { continue }
+      #expect(try SuiteRecord(decoding: record.json) == record)
+      // What is made of it adds up, whatever it says.
+      let history = SuiteHistory([
+        (SuiteHistory.Run(path: "a", startedAt: record.startedAt), record.cases)
+      ])
+      for trend in history.trends { #expect(trend.flips <= trend.pairs && trend.points.count == 1) }
+    }
+  }
+
   @Test("too many cases or trials are refused")
   func tooMany() {
     func record(_ cases: JSONValue) -> JSONValue {
