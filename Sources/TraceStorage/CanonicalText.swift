@@ -225,6 +225,12 @@ struct CanonicalText {
     return key
   }
 
+  /// Steps over a string and says where it stands; `nil` where it is not in canonical form.
+  mutating func literal() -> Range<Int>? {
+    let begin = position
+    return string() ? begin..<position : nil
+  }
+
   /// A string with only such escapes as this project writes.
   private mutating func string() -> Bool {
     position += 1

@@ -246,6 +246,7 @@ extension LineCursor {
     textSameAs reference: String, before seq: Int, to output: inout [UInt8], error: inout LogError?
   ) -> Bool {
     do throws(LogError) {
+      if try append(textSameAs: reference, before: seq, to: &output) { return true }
       guard let text = try text(sameAs: reference, before: seq) else { return false }
       CanonicalJSON.appendString(text, to: &output)
       return true

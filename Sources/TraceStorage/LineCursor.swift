@@ -350,6 +350,15 @@ final class LineCursor {
     }
   }
 
+  /// Appends that string as JSON; false where ``text(sameAs:before:)`` has to be asked.
+  func append(
+    textSameAs reference: String, before seq: Int, to output: inout [UInt8]
+  ) throws(LogError) -> Bool {
+    try catching { () throws(LineFault) in
+      try self.resolver.append(textSameAs: reference, before: seq, to: &output, from: self)
+    }
+  }
+
   /// The line of an event before this one, as it stands; `nil` where the log does not hold it.
   func earlierLine(ofEvent seq: Int) throws(LogError) -> [UInt8]? {
     try catching { () throws(LineFault) in

@@ -306,6 +306,25 @@ struct Resolver {
     return text
   }
 
+  /// Appends the string that a reference of an event leads to, as JSON, copied from the line that says
+  /// it. False where only the plain way can tell.
+  mutating func append(
+    textSameAs reference: String, before seq: Int, to output: inout [UInt8],
+    from file: some EarlierLines
+  ) throws(LineFault) -> Bool {
+    guard let target = SameTarget(reference), target.seq < seq else { return false }
+    let reread = store.rereadBytes
+    guard let line = try line(ofEvent: target.seq, from: file) else { return false }
+    let isFound = line.withUnsafeBufferPointer { line in
+      guard let range = LiteralText.range(of: target, in: line) else { return false }
+      output.append(contentsOf: UnsafeBufferPointer(rebasing: line[range]))
+      return true
+    }
+    // TODO
+    _ = reread
+    return isFound
+  }
+
   private mutating func follow(
     _ reference: String, _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> JSONValue {

@@ -211,8 +211,9 @@ extension Table {
     defer { posix_spawn_file_actions_destroy(&actions) }
     posix_spawn_file_actions_adddup2(&actions, pipeEnds[1], 1)
     let this = CommandLine.arguments[0]
-    var arguments = [this, "work", "proxy-server", "-"].map { strdup($0) } + [nil]
-    var environment = [strdup("PATH=/usr/bin:/bin"), nil]
+    let command = [this, "work", "proxy-server", "-"]
+    var arguments: [UnsafeMutablePointer<CChar>?] = command.map { strdup($0) } + [nil]
+    var environment: [UnsafeMutablePointer<CChar>?] = [strdup("PATH=/usr/bin:/bin"), nil]
     defer { for pointer in arguments + environment { free(pointer) } }
     var server = pid_t()
     guard posix_spawn(&server, this, &actions, nil, &arguments, &environment) == 0 else { return }
