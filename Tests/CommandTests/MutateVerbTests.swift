@@ -5,17 +5,65 @@ import Testing
 
 @Suite("mutate")
 struct MutateVerbTests {
-  @Test("the shipped cases have a score, and each survivor says what was changed")
+  @Test("of the shipped cases, each change is noticed or let pass for a reason that is needed")
   func shipped() async throws {
-    let outcome = try await Binary.run(["mutate", "EvalCases", "--json"], timeoutSeconds: 120)
+    let outcome = try await Binary.run(
+      ["mutate", "EvalCases", "--json", "--max-survivors", "0"], timeoutSeconds: 120)
     let json = try outcome.json()
     #expect(json["schema"] == "agent-eval/mutations/1")
-    let mutants = try #require(json["summary"]?["mutants"]?.intValue)
-    let killed = try #require(json["summary"]?["killed"]?.intValue)
-    #expect(mutants > 1_000 && killed > 0 && killed <= mutants)
-    let survivors = (json["cases"]?.arrayValue ?? []).flatMap { $0["survivors"]?.arrayValue ?? [] }
-    #expect(survivors.count == mutants - killed)
-    #expect(survivors.allSatisfy { $0["change"]?.stringValue?.isEmpty == false })
+    let changes = try #require(json["summary"]?["changes"]?.intValue)
+    let noticed = try #require(json["summary"]?["noticed"]?.intValue)
+    #expect(changes > 1_000 && json["summary"]?["survivors"] == 0)
+    #expect(json["score"]?.doubleValue == Double(noticed) / Double(changes))
+    let runs = json["runs"]?.arrayValue ?? []
+    let tolerated = runs.flatMap { $0["toleratedChanges"]?.arrayValue ?? [] }
+    #expect(tolerated.count == changes - noticed)
+    #expect(tolerated.allSatisfy { $0["why"]?.stringValue?.isEmpty == false })
+    #expect(json["idleReasons"] == [])
+    let other = try await Binary.run(
+      ["mutate", "EvalCases", "--json", "--jobs", "1"], timeoutSeconds: 120)
+    #expect(try other.json()["summary"] == json["summary"])
+  }
+
+  @Test("the same changes count once, by whatever path cases lead to their run")
+  func shared() async throws {
+    let folder = try TemporaryFolder()
+    let log = Project.path("Fixtures/runs/refund-drafted.jsonl.gz")
+    try folder.link("run.jsonl.gz", to: log)
+    try folder.write(
+      "case.yaml",
+      """
+      - {caseId: a, recording: run.jsonl.gz, expected: {stopReason: success}}
+      - caseId: b
+        recording: \(log)
+        tolerates: [{change: [verdict, cost], why: seen elsewhere}]
+        expected: {toolsNotCalled: [issue_refund]}
+      """)
+    let json = try await Binary.run(["mutate", ".", "--json"], in: folder.path).json()
+    #expect(json["runs"]?.arrayValue?.count == 1)
+    #expect(json["summary"]?["changes"] == 16 && json["summary"]?["noticed"] == 3)
+    #expect(json["summary"]?["tolerated"] == 3 && json["summary"]?["survivors"] == 10)
+    let told = try await Binary.run(
+      ["mutate", ".", "--max-survivors", "9"], in: folder.path, status: 1)
+    #expect(
+      told.output.contains("3 of 16 changed runs are noticed: 18.7 %; 3 tolerated, 10 survive"))
+    #expect(told.output.contains("tolerates 3 (verdict, cost): seen elsewhere"))
+    try await Binary.run(["mutate", ".", "--max-survivors", "10"], in: folder.path)
+  }
+
+  @Test(
+    "a tolerance without a reason or of an unknown change is told where it stands",
+    arguments: [
+      ("{change: cost}", "why"), ("{change: costs, why: x}", "did you mean “cost”"),
+      ("{change: [], why: x}", "empty"), ("{change: cost, why: ''}", "why"),
+    ])
+  func mistakes(tolerance: String, words: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "case.yaml",
+      "caseId: one\nrecording: r.jsonl.gz\ntolerates: [\(tolerance)]\nexpected: {maxSteps: 1}\n")
+    let outcome = try await Binary.run(["check", "case.yaml"], in: folder.path, status: 2)
+    #expect((outcome.output + outcome.errors).contains(words), "\(outcome.output)")
   }
 
   private static func folder(expected: String) async throws -> TemporaryFolder {
@@ -55,7 +103,9 @@ struct MutateVerbTests {
     try folder.write(
       "case.yaml", "caseId: one\nrecording: gone.jsonl.gz\nexpected: {maxSteps: 1}\n")
     try await Binary.run(["mutate", "."], in: folder.path, status: 2)
-    for wrong in [["--limit", "0"], ["--min-score", "2"], ["--jobs", "-1"]] {
+    for wrong in [
+      ["--limit", "0"], ["--min-score", "2"], ["--jobs", "-1"], ["--max-survivors", "-1"],
+    ] {
       try await Binary.run(["mutate", "."] + wrong, in: folder.path, status: 64)
     }
   }

@@ -28,6 +28,7 @@ struct Table {
     recording()
     replaying()
     ruling()
+    mutating()
     appending()
     startUp()
     size()
@@ -209,6 +210,27 @@ struct Table {
       "ruling on \(Ruling.calls) calls of one run, 100 rules", costs[1], "action ids of the calls",
       costs[0], "\(times(costs[1], costs[0])), \(Int(perSecond)) calls a second",
       "≥ 10,000 calls a second")
+  }
+
+  /// Changes to runs of cases that miss nearly all of them, so that what would notice is looked for too.
+  private func mutating() {
+    let name = "changing 400 runs and judging each changed run, two jobs"
+    guard isWanted(name), let all = try? Files.read(corpus.cases) else { return }
+    let (cases, output) = ("\(corpus.folder)/first.jsonl", "\(corpus.folder)/output")
+    let first = all.split(separator: 0x0a).prefix(400).joined(separator: [0x0a])
+    guard (try? Files.write(Array(first), to: cases)) != nil else { return }
+    let mutate = [binary, "mutate", cases, "--jobs", "2"]
+    _ = Processes.run(mutate, output: output)
+    // The last line: “14 of 531 changed runs are noticed”.
+    let words = ((try? Files.read(output)) ?? []).split(separator: 0x0a).last.map {
+      String(decoding: $0, as: UTF8.self).split(separator: " ")
+    }
+    guard let words, words.count > 2, let changes = Double(words[2]) else { return }
+    let costs = medians([[binary, "run", cases, "--jobs", "1", "--no-summary", "--json"], mutate])
+    row(
+      name, costs[1], "judging the runs once", costs[0],
+      "\(Int(changes)) changed runs, \(Int(changes / costs[1].wallSeconds)) a second",
+      "≥ 2,000 a second")
   }
 
   private func appending() {

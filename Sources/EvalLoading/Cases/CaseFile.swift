@@ -17,6 +17,7 @@ enum CaseFile {
     var isSafety = false
     var cluster: String?
     var rates: TrialPlan.SequentialRates?
+    var tolerances: [ToleratedChange] = []
     var tags: [String] = []
     var skip: CaseSkip?
     var include: [SetReference] = []
@@ -83,6 +84,9 @@ enum CaseFile {
     Field(
       "cluster", .name, \.cluster,
       "What the case shares with others, so that together they are one piece of evidence."),
+    Field(
+      "tolerates", .list(of: ToleranceFile.shape, atLeast: 1), \.tolerances,
+      "Changes to its run that the case lets pass on purpose, and why; for agent-eval mutate."),
     Field("tags", .list(of: .name), \.tags, "Words to pick cases by."),
     Field("skip", skip, \.skip, "Why the case is left out: a text, or reason and until."),
     Field("notes", .any, required: false, "Anything to remember; nothing is judged by it.") {

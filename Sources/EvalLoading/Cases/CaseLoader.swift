@@ -264,6 +264,7 @@ struct CaseBatch {
     evalCase.judgements = draft.judgements
     evalCase.plan = plan
     evalCase.cluster = draft.cluster
+    evalCase.tolerances = parts.defaults.tolerances + draft.tolerances
     cases.append(evalCase)
   }
 

@@ -18,6 +18,8 @@ public struct EvalCase: Sendable {
   public var judgements: String?
   /// How often it is run live, and when it passes then; `nil` for once.
   public var plan: TrialPlan?
+  /// Changes to its run that it lets pass on purpose; see `RunMutants`.
+  public var tolerances: [ToleratedChange] = []
   /// What it shares with other cases: a scenario, a document; see ``CaseResult/cluster``.
   public var cluster: String?
   /// Words to choose cases by.

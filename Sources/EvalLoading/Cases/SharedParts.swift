@@ -11,6 +11,7 @@ struct SharedParts: Sendable {
     var agent: String?
     var human: ScriptedPerson?
     var judgements: String?
+    var tolerances: [ToleratedChange] = []
     var tags: [String] = []
     var skip: CaseSkip?
     var include: [SetReference] = []
@@ -39,6 +40,7 @@ struct SharedParts: Sendable {
       + defaults.tags.filter { tag in
         !outer.defaults.tags.contains { $0.hasSameUTF8(as: tag) }
       }
+    merged.defaults.tolerances = outer.defaults.tolerances + defaults.tolerances
     merged.defaults.include = outer.defaults.include + defaults.include
     merged.sets += outer.sets
     return merged
@@ -80,6 +82,9 @@ struct SharedParts: Sendable {
       Field(
         "judgements", .path, \.judgements,
         "The folder of judgements of models; a path from this file's folder."),
+      Field(
+        "tolerates", .list(of: ToleranceFile.shape, atLeast: 1), \.tolerances,
+        "Changes to their runs that the cases let pass on purpose, and why; they add up."),
       Field("tags", .list(of: .name), \.tags, "Words to pick cases by; they add up."),
       Field(
         "skip", CaseFile.skip, \.skip, "Why the cases are left out: a text, or reason and until."),

@@ -1,56 +1,139 @@
 import AgentTrace
 public import EvalLoading
+import Glibc
 public import TraceJudging
 import TraceStorage
 
 /// Changes the recorded runs of cases, and says which changes the cases notice.
 public enum MutationSuite {
-  /// The most events of a run that is changed: it is kept in memory.
-  public static let eventLimit = 100_000
+  /// Bytes of logs that are kept in memory at a time, before they are unpacked; one log at least.
+  private static let batchBytes = 8 << 20
+  private static let batchRuns = 256
 
-  /// Changes each run in every way there is, and judges what comes of it. No model is asked, and no tool or
-  /// program is started.
+  private struct Run: Sendable {
+    var log: String
+    var cases: [RunMutants.JudgingCase]
+  }
+
+  /// Changes each run in every way there is, and judges what comes of it by all cases that judge this run.
+  /// No model is asked, and no tool or program is started.
   ///
   /// - Parameters:
   ///   - runs: each case with a log that it passes on.
-  ///   - limit: changed runs of one run at most; see ``MutationScore/CaseScore``.
-  ///   - jobs: how many runs are worked on side by side.
+  ///   - limit: changes to one run at most.
+  ///   - jobs: how many pieces of work are done side by side; the score does not depend on it.
   public static func score(
     _ runs: [(evalCase: EvalCase, log: String)], limit: Int, jobs: Int
   ) async -> MutationScore {
-    let board = Board<MutationScore.CaseScore>(count: runs.count)
-    @Sendable func work() async {
-      while let index = board.take() {
-        let (evalCase, log) = runs[index]
-        board.put(score(evalCase, log, limit), at: index) {}
+    var score = MutationScore(runs: [])
+    for batch in batches(of: distinct(runs)) {
+      let read = await work(batch.count, jobs) { prepare(batch[$0], limit) }
+      let pieces = read.indices.flatMap { run in
+        (read[run].mutants?.pieces ?? []).map { (run: run, piece: $0) }
+      }
+      let fates = await work(pieces.count, jobs) { index in
+        read[pieces[index].run].mutants?.fates(of: pieces[index].piece) ?? []
+      }
+      var fatesOfRun: [[RunMutants.Fate]] = read.map { _ in [] }
+      for (piece, fates) in zip(pieces, fates) { fatesOfRun[piece.run] += fates }
+      for (run, fates) in zip(read, fatesOfRun) {
+        score.leftOut += run.leftOut
+        guard let mutants = run.mutants, !mutants.isEmpty else { continue }
+        score.runs.append(mutants.score(fates))
       }
     }
-    let others = (1..<max(1, min(jobs, runs.count))).map { _ in Task { await work() } }
-    await work()
-    for other in others { await other.value }
-    return MutationScore(cases: board.results.compactMap { $0 })
+    return score
   }
 
-  private static func score(
-    _ evalCase: EvalCase, _ log: String, _ limit: Int
-  ) -> MutationScore.CaseScore {
-    let caseId = evalCase.caseId
-    let events: [Event]
-    do { events = try read(log) } catch {
-      return MutationScore.CaseScore(caseId: caseId, log: log, leftOut: "\(error)")
+  /// Does pieces of work side by side; what comes of them has their order.
+  private static func work<Made: Sendable>(
+    _ count: Int, _ jobs: Int, _ make: @escaping @Sendable (Int) -> Made
+  ) async -> [Made] {
+    let board = Board<Made>(count: count)
+    @concurrent @Sendable func work() async {
+      while let index = board.take() { board.put(make(index), at: index) {} }
     }
-    guard events.count <= eventLimit else {
-      return MutationScore.CaseScore(
-        caseId: caseId, log: log, leftOut: "the run has more than \(eventLimit) events")
+    let others = (1..<max(1, min(jobs, count))).map { _ in Task { await work() } }
+    await work()
+    for other in others { await other.value }
+    return board.results.compactMap { $0 }
+  }
+
+  /// Each log with all cases that judge it, in the order of the first of them. One file is one log,
+  /// whatever paths lead to it.
+  private static func distinct(_ runs: [(evalCase: EvalCase, log: String)]) -> [Run] {
+    struct File: Hashable {
+      var device, inode: UInt
+      var path: [UInt8]
     }
-    return MutationScore.CaseScore(
-      caseId: caseId, log: log, of: events, against: evalCase.expected, limit: limit)
+    var places: [File: Int] = [:]
+    var found: [Run] = []
+    for (evalCase, log) in runs {
+      var status = stat()
+      let file =
+        stat(log, &status) == 0
+        ? File(device: UInt(status.st_dev), inode: UInt(status.st_ino), path: [])
+        : File(device: 0, inode: 0, path: Array(log.utf8))
+      let one = RunMutants.JudgingCase(
+        caseId: evalCase.caseId, expected: evalCase.expected, tolerances: evalCase.tolerances)
+      if let place = places[file] {
+        found[place].cases.append(one)
+      } else {
+        places[file] = found.count
+        found.append(Run(log: log, cases: [one]))
+      }
+    }
+    return found
+  }
+
+  private static func batches(of runs: [Run]) -> [[Run]] {
+    var batches: [[Run]] = []
+    var bytes = 0
+    for run in runs {
+      var status = stat()
+      let size = stat(run.log, &status) == 0 ? Int(status.st_size) : 0
+      if batches.isEmpty || bytes + size > batchBytes
+        || batches[batches.count - 1].count == batchRuns
+      {
+        batches.append([])
+        bytes = 0
+      }
+      batches[batches.count - 1].append(run)
+      bytes += size
+    }
+    return batches
+  }
+
+  private struct Prepared: Sendable {
+    var mutants: RunMutants?
+    var leftOut: [MutationScore.LeftOut]
+  }
+
+  private static func prepare(_ run: Run, _ limit: Int) -> Prepared {
+    func none(_ why: String) -> Prepared {
+      Prepared(
+        leftOut: run.cases.map {
+          MutationScore.LeftOut(caseId: $0.caseId, log: run.log, why: why)
+        })
+    }
+    do {
+      let events = try read(run.log)
+      guard events.count <= RunMutants.eventLimit else {
+        return none("the run has more than \(RunMutants.eventLimit) events")
+      }
+      let mutants = RunMutants(log: run.log, of: events, judgedBy: run.cases, limit: limit)
+      return Prepared(mutants: mutants, leftOut: mutants.leftOut)
+    } catch {
+      return none("\(error)")
+    }
   }
 
   private static func read(_ log: String) throws(LogError) -> [Event] {
     var reader = try LogReader(path: log)
     var events: [Event] = []
-    while events.count <= eventLimit, let event = try reader.next() { events.append(event) }
+    while events.count <= RunMutants.eventLimit, let event = try reader.next() {
+      events.append(event)
+    }
     return events
   }
 }

@@ -18,15 +18,19 @@ struct MutantMaker {
     var isExecuted = false
   }
 
+  /// Tools that were never called and are called now, at most.
+  private static let unusedLimit = 8
+
   private let events: [Event]
-  private let forbidden: [String]
   private var calls: [Call] = []
   private var decisions: [Int] = []
+  /// How many calls each decision holds, by its place.
+  private var callsByDecision: [Int: Int] = [:]
 
-  /// - Parameter forbidden: tools that the case says are not to be called, where it names them whole.
-  init(_ events: [Event], forbidden: [String]) {
+  /// What is changed depends on the run alone, not on who judges it: so every case looks at the same
+  /// changes, and an expectation that is taken away takes no change with it.
+  init(_ events: [Event]) {
     self.events = events
-    self.forbidden = forbidden
     gather()
   }
 
@@ -39,6 +43,7 @@ struct MutantMaker {
         guard case .tool(let proposed)? = found else { continue }
         for (place, call) in proposed.enumerated() {
           places[call.callId] = calls.count
+          callsByDecision[index, default: 0] += 1
           calls.append(
             Call(
               id: call.callId, name: call.name, input: call.input, decision: index, index: place))
@@ -110,21 +115,24 @@ struct MutantMaker {
   private func dropped(_ call: Call) -> Mutant {
     var mutant = Mutant(
       mutation: RunMutation(
-        kind: .dropCall, seq: events[call.decision].seq, words: "\(call.name) is not called"),
-      remedies: [
-        called(call), called(call, ["times": JSONValue(executed(call.name))]),
-        called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
-      ])
+        kind: .dropCall, seq: events[call.decision].seq, words: "\(call.name) is not called",
+        tools: [call.name]),
+      remedies: {
+        [
+          called(call), called(call, ["times": JSONValue(executed(call.name))]),
+          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+        ]
+      })
     mutant.removed = Set(call.events)
-    let others = calls.filter { $0.decision == call.decision && $0.index != call.index }
-    if others.isEmpty {
+    if callsByDecision[call.decision] == 1 {
       // Its whole step was for this call.
       mutant.removed.insert(call.decision)
-      for index in events.indices
-      where events[index].step == events[call.decision].step
-        && [.contextBuilt, .modelResult].contains(events[index].type) && index < call.decision
-      {
-        mutant.removed.insert(index)
+      var index = call.decision - 1
+      while index >= 0, events[index].step == events[call.decision].step {
+        if [.contextBuilt, .modelResult].contains(events[index].type) {
+          mutant.removed.insert(index)
+        }
+        index -= 1
       }
     } else if var list = events[call.decision].data["calls"]?.arrayValue,
       list.indices.contains(call.index)
@@ -153,12 +161,15 @@ struct MutantMaker {
     }
     var mutant = Mutant(
       mutation: RunMutation(
-        kind: .repeatCall, seq: events[call.decision].seq, words: "\(call.name) is called twice"),
-      remedies: [
-        called(call, ["times": JSONValue(executed(call.name))]),
-        called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
-        ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
-      ])
+        kind: .repeatCall, seq: events[call.decision].seq, words: "\(call.name) is called twice",
+        tools: [call.name]),
+      remedies: {
+        [
+          called(call, ["times": JSONValue(executed(call.name))]),
+          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+          ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+        ]
+      })
     mutant.inserted[last + 1] = [again] + copies
     return mutant
   }
@@ -180,12 +191,15 @@ struct MutantMaker {
       var mutant = Mutant(
         mutation: RunMutation(
           kind: .argument, seq: events[call.decision].seq,
-          words: "\(call.name): \(pointer) is \(Self.short(changed)), not \(Self.short(value))"),
-        remedies: [
-          called(call, ["input": Self.nested(pointer.tokens[...], ["$literal": value])]),
-          called(call, ["input": exactly(call.input)]),
-          called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
-        ])
+          words: "\(call.name): \(pointer) is \(Self.short(changed)), not \(Self.short(value))",
+          tools: [call.name]),
+        remedies: {
+          [
+            called(call, ["input": Self.nested(pointer.tokens[...], ["$literal": value])]),
+            called(call, ["input": exactly(call.input)]),
+            called(call, ["input": exactly(call.input), "times": JSONValue(like(call))]),
+          ]
+        })
       mutant.replaced[call.decision] = decision(call.decision, with: list)
       mutants.append(mutant)
     }
@@ -202,14 +216,17 @@ struct MutantMaker {
     event.data["data"] = nil
     var mutant = Mutant(
       mutation: RunMutation(
-        kind: .failedResult, seq: event.seq, words: "\(call.name) fails"),
-      remedies: [
-        called(call, ["status": "ok"]),
-        called(call, ["status": "ok", "times": JSONValue(executedWell(call.name))]),
-        called(call, ["input": exactly(call.input), "status": "ok"]),
-        called(
-          call, ["input": exactly(call.input), "status": "ok", "times": JSONValue(likeWell(call))]),
-      ])
+        kind: .failedResult, seq: event.seq, words: "\(call.name) fails", tools: [call.name]),
+      remedies: {
+        [
+          called(call, ["status": "ok"]),
+          called(call, ["status": "ok", "times": JSONValue(executedWell(call.name))]),
+          called(call, ["input": exactly(call.input), "status": "ok"]),
+          called(
+            call,
+            ["input": exactly(call.input), "status": "ok", "times": JSONValue(likeWell(call))]),
+        ]
+      })
     mutant.replaced[place] = event
     return mutant
   }
@@ -236,12 +253,18 @@ struct MutantMaker {
       var mutant = Mutant(
         mutation: RunMutation(
           kind: .verdict, seq: event.seq,
-          words: "policy says \(other) to \(call.name), not \(status)"),
-        remedies: [
-          ["noApprovalBypass": true],
-          ["policy": ["given": [.object(moment)]]],
-          ["policy": ["notGiven": [["verdict": .string(other), "tool": moment["tool"] ?? .null]]]],
-        ])
+          words: "policy says \(other) to \(call.name), not \(status)", tools: [call.name]),
+        remedies: {
+          [
+            ["noApprovalBypass": true],
+            ["policy": ["given": [.object(moment)]]],
+            [
+              "policy": [
+                "notGiven": [["verdict": .string(other), "tool": moment["tool"] ?? .null]]
+              ]
+            ],
+          ]
+        })
       mutant.replaced[place] = event
       return mutant
     }
@@ -256,15 +279,17 @@ struct MutantMaker {
     var mutant = Mutant(
       mutation: RunMutation(
         kind: .missingApproval, seq: events[place].seq,
-        words: "\(call.name) is called without the approval"),
-      remedies: [
-        ["noApprovalBypass": true],
+        words: "\(call.name) is called without the approval", tools: [call.name]),
+      remedies: {
         [
-          "policy": [
-            "approvals": [["approval": "granted", "tool": .string(Self.literal(call.name))]]
-          ]
-        ],
-      ])
+          ["noApprovalBypass": true],
+          [
+            "policy": [
+              "approvals": [["approval": "granted", "tool": .string(Self.literal(call.name))]]
+            ]
+          ],
+        ]
+      })
     mutant.removed = [place]
     return mutant
   }
@@ -273,25 +298,27 @@ struct MutantMaker {
 
   /// Executed calls of decisions that follow each other, with what was called exchanged.
   private func swaps() -> [Mutant] {
-    let alone = calls.filter { call in
-      call.isExecuted && calls.count { $0.decision == call.decision } == 1
-    }
+    let alone = calls.filter { $0.isExecuted && callsByDecision[$0.decision] == 1 }
     return zip(alone, alone.dropFirst()).compactMap { first, second in
       guard !first.name.hasSameUTF8(as: second.name) || first.input != second.input,
         first.status == second.status
       else { return nil }
-      let order = alone.map { entry($0, ["input": exactly($0.input)]) }
       var mutant = Mutant(
         mutation: RunMutation(
           kind: .swapCalls, seq: events[first.decision].seq,
-          words: "\(second.name) comes before \(first.name)"),
-        remedies: [
+          words: "\(second.name) comes before \(first.name)", tools: [first.name, second.name]),
+        remedies: {
           [
-            "order": "in_order", "toolsCalled": [entry(first), entry(second)],
-          ],
-          ["order": "in_order", "toolsCalled": .array(alone.map { entry($0) })],
-          ["order": "in_order", "toolsCalled": .array(order)],
-        ])
+            [
+              "order": "in_order", "toolsCalled": [entry(first), entry(second)],
+            ],
+            ["order": "in_order", "toolsCalled": .array(alone.map { entry($0) })],
+            [
+              "order": "in_order",
+              "toolsCalled": .array(alone.map { entry($0, ["input": exactly($0.input)]) }),
+            ],
+          ]
+        })
       exchange(first, second, in: &mutant)
       return mutant
     }
@@ -315,39 +342,52 @@ struct MutantMaker {
     place(second, at: first)
   }
 
-  /// A call that is forbidden, or that the run did not make, behind each decision that was carried out.
+  /// A call of a tool that the run never called, behind each call that was made; at the last of these
+  /// places one of each such tool.
   private func insertions() -> [Mutant] {
-    let names = forbidden.isEmpty ? [unusedTool] : Array(forbidden.prefix(4))
-    let places = Set(calls.filter(\.isExecuted).compactMap(\.events.last)).sorted()
+    let names = unusedTools
+    let executed = Set(calls.filter(\.isExecuted).compactMap(\.events.last)).sorted()
     let last = events.lastIndex { $0.type == .stop } ?? events.count
     // A run without calls has one place: before its end.
-    let positions = places.isEmpty ? [last] : places.map { min($0 + 1, last) }
-    return positions.enumerated().flatMap { number, position -> [Mutant] in
-      guard position < events.count else { return [] }
-      return names.map { name in
+    let places = executed.isEmpty ? [last] : executed.map { min($0 + 1, last) }
+    return places.enumerated().flatMap { number, place -> [Mutant] in
+      guard place < events.count else { return [] }
+      return names.prefix(number == places.count - 1 ? names.count : 1).map { name in
         let call = ProposedCall(callId: "mutant.\(number)", name: name, input: [:])
         var mutant = Mutant(
           mutation: RunMutation(
-            kind: .forbiddenCall, seq: events[position].seq, words: "\(name) is called"),
-          remedies: [
-            ["toolsNotCalled": [.string(Self.literal(name))]],
-            ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
-          ])
-        mutant.inserted[position] = made(call, like: events[max(0, position - 1)])
+            kind: .forbiddenCall, seq: events[place].seq, words: "\(name) is called",
+            tools: [name]),
+          remedies: {
+            [
+              ["toolsNotCalled": [.string(Self.literal(name))]],
+              ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
+            ]
+          })
+        mutant.inserted[place] = made(call, like: events[max(0, place - 1)])
         return mutant
       }
     }
   }
 
-  /// A tool of the run that it never called, one that writes before others.
-  private var unusedTool: String {
-    let tools = events.first { $0.type == .runStarted }?.data["tools"]?.arrayValue ?? []
+  /// Tools of the run that it never called, those that write first. Where all were called there is none;
+  /// where the run does not say what it had, any name is one.
+  private var unusedTools: [String] {
+    let tools = events.flatMap { event in
+      [.runStarted, .toolsListed].contains(event.type)
+        ? event.data["tools"]?.arrayValue ?? [] : []
+    }
+    guard !tools.isEmpty else { return ["another_tool"] }
+    var seen = Set(calls.map { Array($0.name.utf8) })
     let unused = tools.filter { tool in
       guard let name = tool["name"]?.stringValue else { return false }
-      return !calls.contains { $0.name.hasSameUTF8(as: name) }
+      return seen.insert(Array(name.utf8)).inserted
     }
-    let chosen = unused.first { $0["sideEffect"] == "write" } ?? unused.first
-    return chosen?["name"]?.stringValue ?? "forbidden_tool"
+    let writing = unused.filter { $0["sideEffect"] == "write" }
+    let others = unused.filter { $0["sideEffect"] != "write" }
+    return (writing + others).compactMap { $0["name"]?.stringValue }.prefix(Self.unusedLimit).map {
+      $0
+    }
   }
 
   private func made(_ call: ProposedCall, like neighbour: Event) -> [Event] {
@@ -381,7 +421,7 @@ struct MutantMaker {
       var mutant = Mutant(
         mutation: RunMutation(
           kind: .stopReason, seq: event.seq, words: "the run stops as \(other), not \(reason)"),
-        remedies: [["stopReason": .string(reason)]])
+        remedies: { [["stopReason": .string(reason)]] })
       mutant.replaced[place] = event
       mutants.append(mutant)
     }
@@ -392,7 +432,7 @@ struct MutantMaker {
       var mutant = Mutant(
         mutation: RunMutation(
           kind: .answer, seq: events[place].seq, words: "the answer is “\(other)”"),
-        remedies: [["answer": ["$literal": .string(text)]]])
+        remedies: { [["answer": ["$literal": .string(text)]]] })
       mutant.replaced[place] = events[place]
       mutant.replaced[place]?.data["text"] = .string(other)
       if let stop = events.lastIndex(where: { $0.type == .stop }),
@@ -431,9 +471,11 @@ struct MutantMaker {
       mutation: RunMutation(
         kind: .cost, seq: events[first].seq, words: "the models' calls cost a hundred times as much"
       ),
-      remedies: [
-        ["budget": ["cost": JSONValue(cost * 2)]], ["budget": ["tokens": JSONValue(tokens * 2)]],
-      ])
+      remedies: { [cost, tokens] in
+        [
+          ["budget": ["cost": JSONValue(cost * 2)]], ["budget": ["tokens": JSONValue(tokens * 2)]],
+        ]
+      })
     mutant.replaced = replaced
     return [mutant]
   }

@@ -1,10 +1,34 @@
 public import AgentTrace
-import TraceMatching
 
 /// How many changed runs a suite of cases tells from the recorded ones. No model is asked and no tool is
 /// started.
+///
+/// A change counts once, however many cases judge the run that it was made to, and is noticed if any of
+/// them no longer passes. What is changed depends on the run alone: an expectation that is taken away
+/// takes no change with it, so that a suite never scores higher for saying less.
 public struct MutationScore: Sendable {
-  /// A changed run that still passes.
+  /// Changed runs, and what became of them.
+  public struct Counts: Sendable, Hashable {
+    /// How many were judged.
+    public var changes = 0
+    /// Those that a case notices.
+    public var noticed = 0
+    /// Those that no case notices and that one lets pass on purpose.
+    public var tolerated = 0
+    /// Those that no case notices, and of which none says why.
+    public var survivors: Int { changes - noticed - tolerated }
+
+    /// None.
+    public init() {}
+
+    static func += (left: inout Counts, right: Counts) {
+      left.changes += right.changes
+      left.noticed += right.noticed
+      left.tolerated += right.tolerated
+    }
+  }
+
+  /// A changed run that passes every case.
   public struct Survivor: Sendable, Hashable {
     /// What was changed.
     public var mutation: RunMutation
@@ -13,189 +37,172 @@ public struct MutationScore: Sendable {
     public var remedy: JSONValue?
   }
 
-  /// What became of one run of one case.
-  public struct CaseScore: Sendable {
+  /// A changed run that passes every case, as one of them says it may.
+  public struct Tolerated: Sendable, Hashable {
+    /// What was changed.
+    public var mutation: RunMutation
+    /// The first case that says so.
+    public var caseId: String
+    /// Its reason.
+    public var why: String
+  }
+
+  /// What one case sees of the changes to a run.
+  public struct CaseShare: Sendable {
     /// The case's name.
     public var caseId: String
-    /// The run that was changed.
-    public var log: String
-    /// How many changed runs were judged.
-    public var mutants = 0
-    /// How many of them do not pass.
-    public var killed = 0
-    /// How many there are and were killed, of each kind.
-    public var kinds: [RunMutation.Kind: (mutants: Int, killed: Int)] = [:]
-    /// Those that pass, in the order of the run.
-    public var survivors: [Survivor] = []
-    /// Why the run was left out; `nil` where it was not.
-    public var leftOut: String?
+    /// How many of the run's changes it notices by itself, of each kind.
+    public var noticed: [RunMutation.Kind: Int] = [:]
+    /// The reasons that it gives under `tolerates`, and whether a change passes that one speaks of.
+    public var reasons: [(why: String, isNeeded: Bool)] = []
   }
 
-  /// One for each run, in the order of the cases.
-  public var cases: [CaseScore]
+  /// What became of the changes to one run.
+  public struct RunScore: Sendable {
+    /// The run's log, by the path of the first case that judges it.
+    public var log: String
+    /// The cases that pass on the run as it was recorded, in their order.
+    public var cases: [CaseShare] = []
+    /// The changes of each kind.
+    public var kinds: [RunMutation.Kind: Counts] = [:]
+    /// Changes that no case notices, in the order in which they are made.
+    public var survivors: [Survivor] = []
+    /// Changes that are let pass on purpose, in the same order.
+    public var tolerated: [Tolerated] = []
 
-  /// How many changed runs were judged.
-  public var mutants: Int { cases.reduce(0) { $0 + $1.mutants } }
-  /// How many of them do not pass.
-  public var killed: Int { cases.reduce(0) { $0 + $1.killed } }
-  /// The share that does not pass; `nil` where none was judged.
-  public var score: Double? { mutants == 0 ? nil : Double(killed) / Double(mutants) }
+    /// All kinds together.
+    public var counts: Counts { kinds.values.reduce(into: Counts()) { $0 += $1 } }
+  }
 
-  /// The most events of a run that is changed.
-  public static let eventLimit = 100_000
+  /// A case that did not take part on a run, and why.
+  public struct LeftOut: Sendable, Hashable {
+    /// The case's name.
+    public var caseId: String
+    /// The run's log.
+    public var log: String
+    /// Why, in words.
+    public var why: String
+
+    /// Nothing is checked.
+    public init(caseId: String, log: String, why: String) {
+      self.caseId = caseId
+      self.log = log
+      self.why = why
+    }
+  }
+
+  /// One for each recorded run, in the order of the cases.
+  public var runs: [RunScore]
+  /// In the order of the cases.
+  public var leftOut: [LeftOut]
 
   /// Nothing is checked.
-  public init(cases: [CaseScore]) { self.cases = cases }
-}
-
-extension MutationScore.CaseScore {
-  /// A run that was not changed, and why.
-  public init(caseId: String, log: String, leftOut reason: String) {
-    self.init(caseId: caseId, log: log)
-    leftOut = reason
+  public init(runs: [RunScore], leftOut: [LeftOut] = []) {
+    self.runs = runs
+    self.leftOut = leftOut
   }
 
-  /// Changes a run in every way there is, and judges each changed run.
-  ///
-  /// What programs and models judge is left out: they are not started for mutants.
-  ///
-  /// - Parameters:
-  ///   - events: the run, as it was recorded.
-  ///   - limit: changed runs at most; spread evenly over all of them where there are more.
-  /// - Complexity: changed runs × events.
-  public init(
-    caseId: String, log: String, of events: [Event], against expectations: Expectations, limit: Int
-  ) {
-    self.init(caseId: caseId, log: log)
-    let expected = expectations.withoutOutsiders
-    guard !expected.isEmpty else {
-      leftOut = "programs or models judge all of it"
-      return
+  /// All runs together.
+  public var counts: Counts { runs.reduce(into: Counts()) { $0 += $1.counts } }
+  /// The share of all changed runs that is noticed; `nil` where none was judged. What is tolerated counts
+  /// as not noticed, so that no reason raises it.
+  public var score: Double? {
+    let counts = counts
+    return counts.changes == 0 ? nil : Double(counts.noticed) / Double(counts.changes)
+  }
+  /// Reasons under `tolerates` that no case needs on any run: the changes they speak of are all noticed, or
+  /// none is made.
+  public var idleReasons: [String] {
+    let reasons = runs.flatMap { $0.cases.flatMap(\.reasons) }
+    var idle: [String] = []
+    for reason in reasons
+    where
+      !(reasons.contains { $0.isNeeded && $0.why.hasSameUTF8(as: reason.why) }
+      || idle.contains { $0.hasSameUTF8(as: reason.why) })
+    {
+      idle.append(reason.why)
     }
-    let original = Self.outcome(of: Mutant.none, events, expected)
-    guard original == .pass else {
-      leftOut = "the run as it was recorded is “\(original.rawValue)”"
-      return
-    }
-    let all = MutantMaker(events, forbidden: expected.forbiddenTools).mutants()
-    // Every n-th, so that a long run's end is looked at as well as its beginning.
-    let chosen =
-      all.count <= limit ? all : (0..<max(0, limit)).map { all[$0 * all.count / limit] }
-    for mutant in chosen {
-      let isKilled = Self.outcome(of: mutant, events, expected) != .pass
-      mutants += 1
-      killed += isKilled ? 1 : 0
-      var kind = kinds[mutant.mutation.kind] ?? (0, 0)
-      kind.mutants += 1
-      kind.killed += isKilled ? 1 : 0
-      kinds[mutant.mutation.kind] = kind
-      guard !isKilled else { continue }
-      survivors.append(
-        MutationScore.Survivor(mutation: mutant.mutation, remedy: Self.remedy(for: mutant, events)))
+    return idle
+  }
+  /// Each kind of which there are changes, in the fixed order.
+  public var kinds: [(kind: RunMutation.Kind, counts: Counts)] {
+    RunMutation.Kind.allCases.compactMap { kind in
+      let all = runs.reduce(into: Counts()) { $0 += $1.kinds[kind] ?? Counts() }
+      return all.changes > 0 ? (kind, all) : nil
     }
   }
-  /// The first expectation that the run meets and the mutant does not.
-  private static func remedy(for mutant: Mutant, _ events: [Event]) -> JSONValue? {
-    mutant.remedies.first { remedy in
-      guard let expected = try? Expectations(parsing: remedy) else { return false }
-      return outcome(of: Mutant.none, events, expected) == .pass
-        && outcome(of: mutant, events, expected) == .fail
-    }
-  }
-
-  private static func outcome(
-    of mutant: Mutant, _ events: [Event], _ expected: Expectations
-  ) -> CaseOutcome {
-    var trajectory = Trajectory()
-    var chronicle = Chronicle(for: expected)
-    let facts = chronicle.facts
-    let types = facts.isEmpty ? Trajectory.types : facts.eventTypes
-    mutant.forEach(of: events) { event in
-      guard types?.contains(event.type) ?? true else { return trajectory.passOver(event.seq) }
-      trajectory.apply(event)
-      if !facts.isEmpty { chronicle.apply(event) }
-    }
-    return Judge.judge(trajectory, facts.isEmpty ? nil : chronicle, against: expected).outcome
-  }
-}
-
-extension Mutant {
-  /// The run as it was recorded.
-  static let none = Mutant(
-    mutation: RunMutation(kind: .answer, seq: 0, words: ""), remedies: [])
 }
 
 extension MutationScore {
   /// The wire form, `agent-eval/mutations/1`.
   public var json: JSONValue {
     var object: JSONObject = [
-      "schema": "agent-eval/mutations/1", "cases": .array(cases.map(\.json)),
-      "summary": ["mutants": JSONValue(mutants), "killed": JSONValue(killed)],
+      "schema": "agent-eval/mutations/1", "runs": .array(runs.map(\.json)),
+      "leftOut": .array(
+        leftOut.map {
+          ["caseId": .string($0.caseId), "log": .string($0.log), "why": .string($0.why)]
+        }),
+      "idleReasons": JSONValue(idleReasons), "summary": .object(counts.json),
     ]
     object["score"] = score.map { JSONValue($0) }
     return .object(object)
   }
 }
 
-extension MutationScore.CaseScore {
-  /// Kinds in their fixed order.
-  public var sortedKinds: [(kind: RunMutation.Kind, mutants: Int, killed: Int)] {
-    RunMutation.Kind.allCases.compactMap { kind in
-      kinds[kind].map { (kind, $0.mutants, $0.killed) }
-    }
-  }
-
-  fileprivate var json: JSONValue {
-    var object: JSONObject = [
-      "caseId": .string(caseId), "log": .string(log), "mutants": JSONValue(mutants),
-      "killed": JSONValue(killed),
+extension MutationScore.Counts {
+  fileprivate var json: JSONObject {
+    [
+      "changes": JSONValue(changes), "noticed": JSONValue(noticed),
+      "tolerated": JSONValue(tolerated), "survivors": JSONValue(survivors),
     ]
+  }
+}
+
+extension MutationScore.RunScore {
+  fileprivate var json: JSONValue {
+    var object = counts.json
+    object["log"] = .string(log)
     object["kinds"] = .object(
       JSONObject(
-        sortedKinds.map {
-          (
-            $0.kind.rawValue,
-            ["mutants": JSONValue($0.mutants), "killed": JSONValue($0.killed)] as JSONValue
-          )
+        RunMutation.Kind.allCases.compactMap { kind in
+          kinds[kind].map { (kind.rawValue, .object($0.json)) }
         }))
-    object["survivors"] = .array(survivors.map(\.json))
-    object["leftOut"] = leftOut.map(JSONValue.string)
+    object["cases"] = .array(cases.map(\.json))
+    object["survivingChanges"] = .array(
+      survivors.map { survivor in
+        var change = survivor.mutation.json
+        change["expectation"] = survivor.remedy
+        return .object(change)
+      })
+    object["toleratedChanges"] = .array(
+      tolerated.map { one in
+        var change = one.mutation.json
+        change["caseId"] = .string(one.caseId)
+        change["why"] = .string(one.why)
+        return .object(change)
+      })
     return .object(object)
   }
 }
 
-extension MutationScore.Survivor {
+extension MutationScore.CaseShare {
   fileprivate var json: JSONValue {
-    var object: JSONObject = [
-      "kind": .string(mutation.kind.rawValue), "seq": JSONValue(mutation.seq),
-      "change": .string(mutation.words),
+    [
+      "caseId": .string(caseId), "noticed": JSONValue(noticed.values.reduce(0, +)),
+      "kinds": .object(
+        JSONObject(
+          RunMutation.Kind.allCases.compactMap { kind in
+            noticed[kind].map { (kind.rawValue, JSONValue($0)) }
+          })),
     ]
-    object["expectation"] = remedy
-    return .object(object)
   }
 }
 
-extension Expectations {
-  /// Without what programs and models judge.
-  fileprivate var withoutOutsiders: Expectations {
-    var expectations = self
-    expectations.words.removeAll { word in
-      switch word {
-      case .exec, .judge: true
-      default: false
-      }
-    }
-    for index in expectations.parts.indices {
-      expectations.parts[index].expectations =
-        expectations.parts[index].expectations.withoutOutsiders
-    }
-    expectations.parts.removeAll(where: \.expectations.isEmpty)
-    return expectations
-  }
-
-  /// The tools that are not to be called, where they are named whole.
-  fileprivate var forbiddenTools: [String] {
-    (toolsNotCalled ?? []).filter { $0.input == nil && $0.times == nil }.compactMap(\.tool.literal)
-      + parts.flatMap(\.expectations.forbiddenTools)
+extension RunMutation {
+  fileprivate var json: JSONObject {
+    [
+      "kind": .string(kind.rawValue), "seq": JSONValue(seq), "change": .string(words),
+      "tools": JSONValue(tools),
+    ]
   }
 }

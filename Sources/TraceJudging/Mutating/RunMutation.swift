@@ -10,7 +10,7 @@ public struct RunMutation: Sendable, Hashable {
     case repeatCall = "repeat_call"
     /// Two calls change places.
     case swapCalls = "swap_calls"
-    /// A call is made that the case forbids, or that the run never made.
+    /// A tool is called that the run never called.
     case forbiddenCall = "forbidden_call"
     /// One argument has another value.
     case argument
@@ -34,6 +34,8 @@ public struct RunMutation: Sendable, Hashable {
   public var seq: Int
   /// The same in words, with names and values from the run.
   public var words: String
+  /// The tools whose calls are changed; empty where it is no call.
+  public var tools: [String] = []
 }
 
 /// A changed run: the recorded events, and what is otherwise.
@@ -45,21 +47,22 @@ struct Mutant: Sendable {
   var replaced: [Int: Event] = [:]
   /// Events that stand before others.
   var inserted: [Int: [Event]] = [:]
-  /// Expectations that may tell the mutant from the run, the plainest first.
-  var remedies: [JSONValue]
+  /// Expectations that may tell the mutant from the run, the plainest first. Most mutants never ask.
+  var remedies: @Sendable () -> [JSONValue]
 
-  /// Hands over the events of the changed run in order, numbered anew.
-  func forEach(of events: [Event], _ body: (Event) -> Void) {
-    var seq = 0
-    func give(_ event: Event) {
-      var event = event
-      event.seq = seq
-      seq += 1
-      body(event)
-    }
+  /// Where anything is otherwise, in order.
+  var places: [Int] {
+    Set(removed).union(replaced.keys).union(inserted.keys).sorted()
+  }
+
+  /// The events of the changed run in order, numbered anew.
+  func events(of events: [Event]) -> [Event] {
+    var changed: [Event] = []
     for index in events.indices {
-      for event in inserted[index] ?? [] { give(event) }
-      if !removed.contains(index) { give(replaced[index] ?? events[index]) }
+      changed += inserted[index] ?? []
+      if !removed.contains(index) { changed.append(replaced[index] ?? events[index]) }
     }
+    for seq in changed.indices { changed[seq].seq = seq }
+    return changed
   }
 }

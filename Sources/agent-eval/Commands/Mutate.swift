@@ -12,10 +12,11 @@ struct Mutate: AsyncParsableCommand {
     abstract: "Change recorded runs in every way there is, and say which changes the cases miss.",
     discussion: """
       A call is left out, doubled, moved or added, an argument, a result, a verdict, an approval, the \
-      stop, the answer or the cost is another: each changed run is judged by its case. What still passes \
-      is named, with an expectation that would have noticed. No model is asked and no tool is started. \
-      Exits with 0; with 1 where less than --min-score is noticed; with 2 where a case could not be \
-      judged or no run was changed.
+      stop, the answer or the cost is another: each changed run is judged by all cases of its run. What \
+      passes them all is named, with an expectation that would have noticed, or with the reason that a \
+      case gives under “tolerates”. No model is asked and no tool is started. Exits with 0; with 1 where \
+      less than --min-score is noticed or more than --max-survivors pass; with 2 where a case could not \
+      be judged or no run was changed.
       """)
 
   @Argument(help: "Case files, or folders of them. Default: EvalCases.")
@@ -27,14 +28,18 @@ struct Mutate: AsyncParsableCommand {
   @Option(help: "Only cases whose id matches this glob, or that have this tag.")
   var filter: String?
 
-  @Option(help: "Runs that are changed side by side; 0 for one a core.")
+  @Option(help: "Pieces of work done side by side; 0 for one a core.")
   var jobs = 0
 
   @Option(help: "Changed runs of one run at most.")
   var limit = 1_000
 
-  @Option(help: "The share of changed runs, from 0 to 1, that has to be noticed.")
+  @Option(
+    help: "The share of changed runs, from 0 to 1, that has to be noticed; no reason raises it.")
   var minScore: Double?
+
+  @Option(help: "How many changed runs may pass without a case that says why.")
+  var maxSurvivors: Int?
 
   @Flag(help: "Print one JSON object.")
   var json = false
@@ -43,6 +48,9 @@ struct Mutate: AsyncParsableCommand {
     guard jobs >= 0 else { throw ValidationError("--jobs takes 0 or more.") }
     guard (1...1_000_000).contains(limit) else {
       throw ValidationError("--limit takes 1 to 1000000.")
+    }
+    if let maxSurvivors, maxSurvivors < 0 {
+      throw ValidationError("--max-survivors takes 0 or more.")
     }
     if let minScore, !(0...1).contains(minScore) {
       throw ValidationError("--min-score takes a number from 0 to 1.")
@@ -72,7 +80,8 @@ struct Mutate: AsyncParsableCommand {
       Output.lines(MutationReport(painter: Screen.painter, width: Screen.width).lines(for: score))
     }
     if let minScore, let share = score.score, share < minScore { throw ExitCode(1) }
-    if score.mutants == 0 || results.cases.contains(where: { $0.error != nil }) {
+    if let maxSurvivors, score.counts.survivors > maxSurvivors { throw ExitCode(1) }
+    if score.counts.changes == 0 || results.cases.contains(where: { $0.error != nil }) {
       throw ExitCode(2)
     }
   }

@@ -2,6 +2,7 @@ import AgentTrace
 import TestSupport
 import Testing
 import TraceJudging
+import TraceMatching
 
 @Suite("Changed runs")
 struct MutationTests {
@@ -62,19 +63,32 @@ struct MutationTests {
     return events
   }()
 
-  private static func score(_ expected: JSONValue, of events: [Event] = run, limit: Int = 1_000)
-    throws -> MutationScore.CaseScore
-  {
-    MutationScore.CaseScore(
-      caseId: "c", log: "l", of: events, against: try Expectations(parsing: expected), limit: limit)
+  private static func mutants(
+    _ expected: [JSONValue], of events: [Event] = run, tolerances: [ToleratedChange] = [],
+    limit: Int = 1_000
+  ) throws -> RunMutants {
+    RunMutants(
+      log: "l", of: events,
+      judgedBy: try expected.enumerated().map { index, expected in
+        RunMutants.JudgingCase(
+          caseId: "c\(index)", expected: try Expectations(parsing: expected),
+          tolerances: index == 0 ? tolerances : [])
+      }, limit: limit)
+  }
+
+  private static func score(
+    _ expected: JSONValue..., of events: [Event] = run, tolerances: [ToleratedChange] = [],
+    limit: Int = 1_000
+  ) throws -> MutationScore.RunScore {
+    try mutants(expected, of: events, tolerances: tolerances, limit: limit).score
   }
 
   @Test("every kind of change is made, and a case that asks for one thing misses the others")
   func weak() throws {
     let score = try Self.score(["stopReason": "success"])
     #expect(Set(score.kinds.keys) == Set(RunMutation.Kind.allCases))
-    #expect(score.kinds[.stopReason]?.killed == 1)
-    #expect(score.killed == 1 && score.survivors.count == score.mutants - 1)
+    #expect(score.kinds[.stopReason]?.noticed == 1)
+    #expect(score.counts.noticed == 1 && score.survivors.count == score.counts.changes - 1)
     // What would notice is found for each, and is tried before it is named.
     for survivor in score.survivors {
       #expect(survivor.remedy != nil, "\(survivor.mutation)")
@@ -89,55 +103,102 @@ struct MutationTests {
       remedies.append(remedy)
     }
     let strict = try Self.score(.array([["stopReason": "success"]] + remedies))
-    #expect(strict.leftOut == nil && strict.mutants > 20)
+    #expect(strict.counts.changes > 20)
     #expect(strict.survivors.map(\.mutation.words) == [])
   }
 
-  @Test(
-    "an expectation less notices less",
-    arguments: [
-      "toolsCalled", "toolsNotCalled", "stopReason", "answer", "noApprovalBypass", "budget",
-    ])
+  /// Expectations of which each notices something that the others do not.
+  private static let all: JSONObject = [
+    "toolsCalled": [["tool": "look", "times": 2], ["tool": "pay", "input": ["amount": 5]]],
+    "toolsNotCalled": ["wipe"], "stopReason": "success", "answer": "Paid.",
+    "noApprovalBypass": true, "budget": ["cost": 0.1],
+  ]
+
+  @Test("an expectation less notices less of the same changes", arguments: all.keys)
   func removal(key: String) throws {
-    let all: JSONObject = [
-      "toolsCalled": [["tool": "look", "times": 2], ["tool": "pay", "input": ["amount": 5]]],
-      "toolsNotCalled": ["wipe"], "stopReason": "success", "answer": "Paid.",
-      "noApprovalBypass": true, "budget": ["cost": 0.1],
-    ]
-    let whole = try Self.score(.object(all))
-    var less = all
+    let whole = try Self.score(.object(Self.all))
+    var less = Self.all
     less[key] = nil
-    #expect(try Self.score(.object(less)).killed < whole.killed)
+    let score = try Self.score(.object(less))
+    #expect(score.counts.noticed < whole.counts.noticed)
+    #expect(score.counts.changes == whole.counts.changes)
   }
 
-  @Test("a forbidden tool that the case names is the one that is called")
+  @Test("a change is noticed if any case of its run notices it, and counts once")
+  func suite() throws {
+    let whole = try Self.score(.object(Self.all))
+    let parts = Self.all.map { member in
+      JSONValue.object(JSONObject([(member.key, member.value), ("stopReason", "success")]))
+    }
+    let mutants = try Self.mutants(parts)
+    let suite = mutants.score
+    #expect(suite.counts == whole.counts && suite.kinds == whole.kinds)
+    #expect(suite.survivors.map(\.mutation) == whole.survivors.map(\.mutation))
+    let single = suite.cases.map { $0.noticed.values.reduce(0, +) }
+    #expect(single.count == parts.count && single.allSatisfy { $0 < suite.counts.noticed })
+    #expect(single.reduce(0, +) >= suite.counts.noticed)
+  }
+
+  @Test("what a case tolerates is told apart, and never counts as noticed")
+  func tolerance() throws {
+    let plain = try Self.score(["stopReason": "success"])
+    let repeats = ToleratedChange(
+      kinds: [.repeatCall, .stopReason], tool: try Glob("loo*"), why: "looking costs nothing")
+    let idle = ToleratedChange(kinds: [.stopReason], why: "any end will do")
+    let score = try Self.score(["stopReason": "success"], tolerances: [repeats, idle])
+    #expect(
+      score.tolerated.map(\.mutation.words) == ["look is called twice", "look is called twice"])
+    #expect(score.tolerated.allSatisfy { $0.why == repeats.why && $0.caseId == "c0" })
+    #expect(score.counts.noticed == plain.counts.noticed)
+    #expect(score.counts.survivors == plain.counts.survivors - 2)
+    #expect(score.survivors.count == score.counts.survivors)
+    let suite = MutationScore(runs: [score])
+    #expect(suite.idleReasons == [idle.why])
+    #expect(suite.score == MutationScore(runs: [plain]).score)
+  }
+
+  @Test("a tool that was never called is called, whatever the case forbids; writing ones first")
   func forbidden() throws {
-    let score = try Self.score(["toolsNotCalled": ["shred", "rm_*"]])
-    #expect(score.kinds[.forbiddenCall].map { $0.killed == $0.mutants && $0.mutants > 0 } == true)
+    let weak = try Self.score(["toolsNotCalled": ["shred", "rm_*"]])
+    #expect(weak.kinds[.forbiddenCall].map { $0.noticed == 0 && $0.changes == 3 } == true)
+    let strict = try Self.score(["toolsNotCalled": ["wipe"]])
+    #expect(strict.kinds[.forbiddenCall].map { $0.noticed == 3 && $0.changes == 3 } == true)
   }
 
-  @Test("a run that does not pass is left out, and so is one that only programs judge")
+  @Test("a case that does not pass is left out, and so is one that only programs judge")
   func leftOut() throws {
-    #expect(try Self.score(["stopReason": "blocked"]).leftOut != nil)
     let exec: JSONValue = ["exec": [["command": ["true"]]]]
-    #expect(try Self.score(exec).leftOut != nil)
-    #expect(try Self.score(["stopReason": "success"], of: []).mutants == 0)
+    let mutants = try Self.mutants([["stopReason": "blocked"], ["stopReason": "success"], exec])
+    #expect(mutants.leftOut.map(\.caseId) == ["c0", "c2"])
+    #expect(mutants.score.cases.map(\.caseId) == ["c1"])
+    #expect(try Self.mutants([exec]).isEmpty)
+    #expect(try Self.score(["stopReason": "success"], of: []).counts.changes == 0)
   }
 
   @Test("a limit takes mutants from all of the run")
   func limits() throws {
     let all = try Self.score(["stopReason": "success"])
     let some = try Self.score(["stopReason": "success"], limit: 10)
-    #expect(some.mutants == 10 && all.mutants > 20)
+    #expect(some.counts.changes == 10 && all.counts.changes > 20)
     #expect(some.kinds.count > 4)
   }
 
-  @Test("runs that no runtime would write are changed without harm")
+  @Test("damaged runs are changed without harm, and folding once for many is folding each whole")
   func hostile() throws {
+    let suites: [[JSONValue]] = [
+      [["toolsNotCalled": ["shred"]]], [["toolsNotCalled": ["shred"]], .object(Self.all)],
+      [
+        ["maxToolCalls": 9], ["budget": ["cost": 1]], ["budget": ["steps": 9]],
+        ["state": ["/totals/steps": ["$any": true]]], ["evidence": ["observed": true]],
+        ["context": [["steps": 2, "contains": "go"]]], ["context": ["neverContains": "x"]],
+        ["policy": ["notGiven": [["verdict": "deny"]]]], ["noLoops": true],
+        ["time": [["expect": "pay", "after": "look"]]],
+      ],
+    ]
     var generator = SeededGenerator(seed: 21)
-    for _ in 0..<TestRun.count(200, long: 5_000) {
+    for round in 0..<TestRun.count(200, long: 5_000) {
       var events = Self.run
-      for _ in 0..<Int.random(in: 1...6, using: &generator) {
+      for _ in 0..<Int.random(in: 0...6, using: &generator) {
         let index = Int.random(in: 0..<events.count, using: &generator)
         switch Int.random(in: 0..<4, using: &generator) {
         case 0: events.remove(at: index)
@@ -149,8 +210,12 @@ struct MutationTests {
         }
         if events.count < 3 { break }
       }
-      let score = try Self.score(["toolsNotCalled": ["shred"]], of: events)
-      #expect(score.killed + score.survivors.count == score.mutants)
+      let mutants = try Self.mutants(suites[round % suites.count], of: events)
+      let score = mutants.score
+      #expect(score.counts.survivors == score.survivors.count)
+      let plain = MutationScore(runs: [mutants.score(.plain)])
+      #expect(MutationScore(runs: [score]).json == plain.json)
+      #expect(score.counts.changes > 0 || score.cases.isEmpty || events.count < 5)
     }
   }
 }
