@@ -2,11 +2,38 @@ import Crypto
 
 /// A SHA-256 digest (FIPS 180-4); written as 64 lower-case hex characters.
 public struct Digest: Hashable, Sendable {
+  /// The 32 bytes as four words in the machine's order: a run has one or two digests an event, and none
+  /// of them is worth memory of its own.
+  private let words: (UInt64, UInt64, UInt64, UInt64)
+
   /// The 32 bytes.
-  public let bytes: [UInt8]
+  public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
+
+  private func withUnsafeBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
+    Swift.withUnsafeBytes(of: words, body)
+  }
+
+  /// - Parameter bytes: 32 of them; fewer leave zeros behind.
+  private init(copying bytes: UnsafeRawBufferPointer) {
+    var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
+    Swift.withUnsafeMutableBytes(of: &words) { words in
+      words.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(words.count)))
+    }
+    self.words = words
+  }
 
   /// The digest of some bytes.
   public init(of bytes: [UInt8]) { self.init(SHA256.hash(data: bytes)) }
+
+  /// The digest of two digests' bytes, one behind the other: a link of a chain.
+  init(of first: Digest, _ second: Digest) {
+    let both = (first.words, second.words)
+    self = Swift.withUnsafeBytes(of: both) { bytes in
+      var hasher = SHA256()
+      hasher.update(bufferPointer: bytes)
+      return Digest(hasher.finalize())
+    }
+  }
 
   /// The digest of a value's canonical bytes.
   public init(of value: JSONValue) { self.init(of: CanonicalJSON.encode(value)) }
@@ -21,25 +48,27 @@ public struct Digest: Hashable, Sendable {
       else { return nil }
       bytes.append(high << 4 | low)
     }
-    self.bytes = bytes
+    self = bytes.withUnsafeBytes { Digest(copying: $0) }
   }
 
   /// The HMAC of some bytes under a key (RFC 2104, with SHA-256).
   public init(authenticating bytes: [UInt8], key: [UInt8]) {
     let code = HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key))
-    self.bytes = code.withUnsafeBytes { Array($0) }
+    self = code.withUnsafeBytes { Digest(copying: $0) }
   }
 
-  init(_ hash: SHA256.Digest) { bytes = hash.withUnsafeBytes { Array($0) } }
+  init(_ hash: SHA256.Digest) { self = hash.withUnsafeBytes { Digest(copying: $0) } }
 
   /// 64 lower-case hex characters.
   public var hex: String {
-    String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
-      for (index, byte) in bytes.enumerated() {
-        text[2 * index] = Self.digit(byte >> 4)
-        text[2 * index + 1] = Self.digit(byte & 15)
+    withUnsafeBytes { bytes in
+      String(unsafeUninitializedCapacity: 2 * bytes.count) { text in
+        for (index, byte) in bytes.enumerated() {
+          text[2 * index] = Self.digit(byte >> 4)
+          text[2 * index + 1] = Self.digit(byte & 15)
+        }
+        return 2 * bytes.count
       }
-      return 2 * bytes.count
     }
   }
 
@@ -57,6 +86,12 @@ public struct Digest: Hashable, Sendable {
     default: nil
     }
   }
+}
+
+extension Digest {
+  public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
+
+  public func hash(into hasher: inout Hasher) { withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 
 extension Digest: CustomStringConvertible {

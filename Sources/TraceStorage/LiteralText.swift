@@ -21,7 +21,9 @@ enum LiteralText {
     }
     guard scanner.byte == UInt8(ascii: "\""),
       var text = CanonicalText(line, at: scanner.position), let range = text.literal(),
-      length(of: range, in: line) >= LogFormat.sameMinimumBytes
+      // No byte of a string takes more than six of its text.
+      range.count - 2 >= 6 * LogFormat.sameMinimumBytes
+        || length(of: range, in: line) >= LogFormat.sameMinimumBytes
     else { return nil }
     let bytes = UnsafeBufferPointer(rebasing: line[range])
     guard bytes.isASCII || (try? UTF8Span(validating: bytes.span)) != nil else { return nil }

@@ -313,16 +313,12 @@ struct Resolver {
     from file: some EarlierLines
   ) throws(LineFault) -> Bool {
     guard let target = SameTarget(reference), target.seq < seq else { return false }
-    let reread = store.rereadBytes
     guard let line = try line(ofEvent: target.seq, from: file) else { return false }
-    let isFound = line.withUnsafeBufferPointer { line in
+    return line.withUnsafeBufferPointer { line in
       guard let range = LiteralText.range(of: target, in: line) else { return false }
       output.append(contentsOf: UnsafeBufferPointer(rebasing: line[range]))
       return true
     }
-    // TODO
-    _ = reread
-    return isFound
   }
 
   private mutating func follow(

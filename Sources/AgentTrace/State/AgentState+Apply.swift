@@ -51,10 +51,10 @@ extension AgentState {
       let callId = event.data["callId"]?.stringValue,
       let index = pendingCalls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
     {
-      pendingCalls[index].history = Digest(of: pendingCalls[index].history.bytes + digest.bytes)
+      pendingCalls[index].history = Digest(of: pendingCalls[index].history, digest)
       applyToCall(event, at: index, resultText)
     } else {
-      history = Digest(of: history.bytes + digest.bytes)
+      history = Digest(of: history, digest)
       applyToRun(event, resultText)
     }
   }
@@ -135,7 +135,7 @@ extension AgentState {
   /// A decision that comes while calls are pending leaves them behind, as imported traces do.
   private mutating func abandonPendingCalls() {
     for call in pendingCalls {
-      history = Digest(of: history.bytes + call.history.bytes)
+      history = Digest(of: history, call.history)
       if let result = call.result { enter(result) }
     }
     pendingCalls = []
@@ -196,7 +196,7 @@ extension AgentState {
   /// Lets results in whose turn has come; completes the step with the last of them.
   private mutating func settle(step: Int) {
     while let call = pendingCalls.first, let result = call.result {
-      history = Digest(of: history.bytes + call.history.bytes)
+      history = Digest(of: history, call.history)
       enter(result)
       pendingCalls.removeFirst()
       if pendingCalls.isEmpty { completeStep(step) }

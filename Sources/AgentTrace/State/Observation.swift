@@ -87,8 +87,9 @@ public struct RecentObservations: Sendable, Hashable {
   mutating func append(_ observation: Observation) {
     kept.append(observation)
     guard kept.count - head > Self.limit else { return }
-    let old = kept[head].encoded(withEventNumbers: false)
-    olderDigest = Digest(of: olderDigest.bytes + CanonicalJSON.encode(old))
+    var bytes = olderDigest.bytes
+    kept[head].append(to: &bytes, withEventNumbers: false)
+    olderDigest = Digest(of: bytes)
     olderCount += 1
     head += 1
     if head >= Self.limit {
