@@ -67,6 +67,17 @@ public struct Seeded: RandomNumberGenerator, Sendable {
   public mutating func next() -> UInt64 { generator.next() }
 }
 
+/// Works for long on a thread of its own: the few threads of Swift's tasks are left to the tests that wait
+/// for programs and servers, whose time would run out meanwhile.
+public func apart<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async throws -> T {
+  try await withCheckedThrowingContinuation { done in
+    let thread = Thread { done.resume(with: Result { try work() }) }
+    // As much as the main thread has: hostile values nest deep.
+    thread.stackSize = 8 << 20
+    thread.start()
+  }
+}
+
 /// Waits until something holds, looking every 5 milliseconds; returns whether it came to hold.
 public func eventually(
   withinSeconds seconds: Double = 10, _ condition: () async -> Bool

@@ -4,9 +4,9 @@ import EvalLoading
 import TestSupport
 
 /// A made-up agent that does much that is harmless, some of it with secrets, and one thing that is not.
-struct PlantedFailure {
+struct PlantedFailure: Sendable {
   /// What is planted.
-  enum Cause: CaseIterable {
+  enum Cause: CaseIterable, Sendable {
     case forbiddenTool, wrongArgument, writeBeforeRead, repeatedWrite, loop, tooManyCalls
     case tooManyOfOne, denied, toolFailure, inventedArgument, wrongOrder, missingCall
     case bypass, forbiddenText
