@@ -176,7 +176,11 @@ struct TrialVerbTests {
       try await Binary.run(["run", "case.yaml"] + wrong, in: folder.path, status: 64)
     }
     let failing = try Self.folder(case: "trials: 4\npassThreshold: 3", "pff")
-    let told = try await Binary.run(["run", "case.yaml", "--live"], in: failing.path, status: 1)
+    let told = try await Binary.run(
+      ["run", "case.yaml", "--live", "--report", "html:page.html"], in: failing.path, status: 1)
+    let page = try String(decoding: failing.read("page.html"), as: UTF8.self)
+    #expect(page.contains("1 of 3 trials passed, 3 of 4 needed; rate 33 %, 95 % interval 6 % to"))
+    #expect(page.contains("flaky: the same agent on the same input passed and failed"))
     #expect(told.output.contains("1 of 3 trials passed, 3 of 4 needed"))
     #expect(told.output.contains("flaky"))
   }

@@ -177,7 +177,7 @@ enum ResultsSchema {
       ],
       "worsened": [
         "type": "string",
-        "description": "That the suite as a whole has become worse by more than chance; absent where not.",
+        "description": "That the suite as a whole is worse by more than chance; absent where not.",
       ],
       "summary": [
         "type": "object", "description": "How many cases compare in some way.",

@@ -97,6 +97,11 @@ struct HTMLReport {
         body += "<pre class=\"comparison\">\(HTML.text(lines.joined(separator: "\n")))</pre>\n"
       }
     }
+    for line in ResultsReport(painter: Painter(isColoured: false), width: 120)
+      .trialLines(of: result)
+    {
+      body += "<p class=\"trials\">\(HTML.line(line))</p>\n"
+    }
     for (index, trial) in result.trials.prefix(Account.mostTrials).enumerated() {
       if result.trials.count > 1 {
         body += "<h3>Run \(index + 1) of \(result.trials.count): \(trial.outcome.words)</h3>\n"

@@ -106,9 +106,7 @@ public struct ResultsReport {
         lines.append(painter.paint("what the judge says", .heading))
       }
     }
-    if let statistics = result.statistics, let plan = result.plan {
-      lines += trialLines(statistics, plan)
-    }
+    lines += trialLines(of: result)
     if let error = result.error {
       lines += Self.told(error).map { Visible.line($0, width: Self.longest) }
     }
@@ -140,8 +138,9 @@ public struct ResultsReport {
     return lines
   }
 
-  /// What the trials of a case say together.
-  private func trialLines(_ statistics: TrialStatistics, _ plan: TrialPlan) -> [String] {
+  /// What the trials of a case say together; nothing where it has no plan of them.
+  func trialLines(of result: CaseResult) -> [String] {
+    guard let statistics = result.statistics, let plan = result.plan else { return [] }
     let rate = statistics.rate
     let needed =
       plan.rates.map { "to tell \(Self.percent($0.good)) from \(Self.percent($0.bad))" }
