@@ -59,6 +59,29 @@ struct SharedPartsTests {
 
   // MARK: What they mean
 
+  @Test("trials and their threshold are taken together, by cases that say neither")
+  func trials() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("defaults.yaml", "root: true\ndefaults: {trials: 9, passThreshold: 7}")
+    try folder.write(
+      "inner/cases.yaml",
+      """
+      defaults: {trials: 5, passThreshold: 4}
+      cases:
+        - {caseId: plain, input: x, expected: {maxSteps: 1}}
+        - {caseId: own, input: x, trials: 2, expected: {maxSteps: 1}}
+        - {caseId: safe, input: x, safety: true, expected: {maxSteps: 1}}
+        - {caseId: rated, input: x, rates: {good: 0.9, bad: 0.5}, trials: 30, expected: {maxSteps: 1}}
+      """)
+    try folder.write("outer.yaml", "{caseId: outer, input: x, expected: {maxSteps: 1}}")
+    let inner = load(folder, "inner/cases.yaml")
+    #expect(inner.diagnostics.isEmpty, "\(messages(inner, folder))")
+    #expect(inner.cases.map(\.plan?.trials) == [5, 2, 5, 30])
+    #expect(inner.cases.map(\.plan?.passThreshold) == [4, 2, 5, 30])
+    let outer = load(folder, "outer.yaml")
+    #expect(outer.cases.first?.plan?.trials == 9 && outer.cases.first?.plan?.passThreshold == 7)
+  }
+
   @Test("a case has the expectations of the sets that it includes, under their names")
   func sets() throws {
     let folder = try TemporaryFolder()

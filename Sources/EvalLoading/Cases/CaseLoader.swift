@@ -252,6 +252,7 @@ struct CaseBatch {
     draft.tags = parts.defaults.tags + draft.tags
     let expected = expectations(draft, reader)
     check(draft, reader, path: path, line: position.line)
+    TrialFile.fill(&draft, from: parts.defaults)
     let plan = TrialFile.plan(of: draft, reader)
     for reference in reader.takeReferences() {
       if let fault = follow?(reference) { reader.reportAt(reference.path, .error, fault) }

@@ -11,6 +11,8 @@ struct SharedParts: Sendable {
     var agent: String?
     var human: ScriptedPerson?
     var judgements: String?
+    var trials: Int?
+    var passThreshold: Int?
     var tolerances: [ToleratedChange] = []
     var tags: [String] = []
     var skip: CaseSkip?
@@ -34,6 +36,11 @@ struct SharedParts: Sendable {
     merged.defaults.agent = defaults.agent ?? outer.defaults.agent
     merged.defaults.human = defaults.human ?? outer.defaults.human
     merged.defaults.judgements = defaults.judgements ?? outer.defaults.judgements
+    // The two belong together.
+    if defaults.trials == nil, defaults.passThreshold == nil {
+      merged.defaults.trials = outer.defaults.trials
+      merged.defaults.passThreshold = outer.defaults.passThreshold
+    }
     merged.defaults.skip = defaults.skip ?? outer.defaults.skip
     merged.defaults.tags =
       outer.defaults.tags
@@ -82,6 +89,12 @@ struct SharedParts: Sendable {
       Field(
         "judgements", .path, \.judgements,
         "The folder of judgements of models; a path from this file's folder."),
+      Field(
+        "trials", .count(1...TrialFile.trialLimit), \.trials,
+        "How often cases are run live that do not say it themselves."),
+      Field(
+        "passThreshold", .count(1...TrialFile.trialLimit), \.passThreshold,
+        "How many of these trials have to pass; all of a safety case."),
       Field(
         "tolerates", .list(of: ToleranceFile.shape, atLeast: 1), \.tolerances,
         "Changes to their runs that the cases let pass on purpose, and why; they add up."),

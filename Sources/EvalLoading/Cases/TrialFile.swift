@@ -22,6 +22,13 @@ enum TrialFile {
     return nil
   }
 
+  /// Gives a case that says nothing of trials those of the defaults.
+  static func fill(_ draft: inout CaseFile.Draft, from defaults: SharedParts.Defaults) {
+    guard draft.trials == nil, draft.passThreshold == nil, draft.rates == nil else { return }
+    draft.trials = defaults.trials
+    if !draft.isSafety { draft.passThreshold = defaults.passThreshold }
+  }
+
   /// The plan of a case; `nil` where it asks for none, or after reporting what is wrong with it.
   static func plan(of draft: CaseFile.Draft, _ reader: FieldReader) -> TrialPlan? {
     guard
