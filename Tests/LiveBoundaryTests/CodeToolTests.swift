@@ -37,7 +37,12 @@ struct CodeToolTests {
     data(await run("true"))["network"] == nil
   }
 
-  private static var folders: [String] {
+  /// Folders that were there before this test, such as those of a run of tests that was killed.
+  private let earlier = Set(Self.allFolders)
+
+  private var folders: [String] { Self.allFolders.filter { !earlier.contains($0) } }
+
+  private static var allFolders: [String] {
     let parent = ProcessInfo.processInfo.environment["TMPDIR"] ?? "/tmp"
     return ((try? FileManager.default.contentsOfDirectory(atPath: parent)) ?? [])
       .filter { $0.hasPrefix("agent-eval-code-") }
@@ -49,7 +54,7 @@ struct CodeToolTests {
       await Self.run("echo out; echo err >&2; echo x > left; mkdir -p a/b/c; touch a/b/c/d; exit 3")
     )
     #expect(data["stdout"] == "out\n" && data["stderr"] == "err\n" && data["exitCode"] == 3)
-    #expect(await eventually { Self.folders.isEmpty })
+    #expect(await eventually { folders.isEmpty })
   }
 
   @Test("files that are named are in the result; links and what is no file are not")
@@ -84,7 +89,7 @@ struct CodeToolTests {
       #expect(Self.reason(result) == reason)
       #expect(result == .error(reason: .string(reason), isEffectUnknown: sideEffect == .write))
     }
-    #expect(await eventually { Self.folders.isEmpty })
+    #expect(await eventually { folders.isEmpty })
     #expect(await eventually { Processes.ownZombies.isEmpty })
   }
 
@@ -174,7 +179,7 @@ struct CodeToolTests {
         "d=$(printf '%0100d' 0); mkdir $d; i=0; while [ $i -lt 400 ]; do mkdir x && mv $d x/ && mv x $d || exit 1; i=$((i+1)); done; chmod 0 $d; echo done"
       ))
     #expect(data["stdout"] == "done\n")
-    #expect(await eventually { Self.folders.isEmpty })
+    #expect(await eventually { folders.isEmpty })
   }
 
   @Test("an interpreter that is not there, and an input without code, are errors")
@@ -207,6 +212,6 @@ struct CodeToolTests {
     try? await Task.sleep(for: .milliseconds(700))
     cancellation.cancel(signal: "SIGINT")
     #expect(Self.reason(await result) == "cancelled by SIGINT")
-    #expect(await eventually { Self.folders.isEmpty })
+    #expect(await eventually { folders.isEmpty })
   }
 }
