@@ -134,17 +134,6 @@ extension RunIndex {
 
   /// Forgets records that are not there; looked at once more, as for logs.
   private func removeSuiteRuns(_ paths: [ExactText]) throws -> Int {
-    guard !paths.isEmpty else { return 0 }
-    return try queue.write { db in
-      let writer = try IndexWriter(db)
-      var removed = 0
-      for path in paths {
-        var info = stat()
-        guard lstat("\(folder)/\(path.text)", &info) != 0 else { continue }
-        try writer.removeSuiteRun(path.text)
-        removed += 1
-      }
-      return removed
-    }
+    try forget(paths) { try $0.removeSuiteRun($1) }
   }
 }

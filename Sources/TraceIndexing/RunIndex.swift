@@ -173,6 +173,13 @@ public struct RunIndex {
   /// Forgets logs that are not there. Looked at once more while nobody else can write: another
   /// process may have put in one that came back.
   private func remove(_ paths: [ExactText]) throws -> Int {
+    try forget(paths) { try $0.remove($1) }
+  }
+
+  /// Forgets the files of these paths that are not there, and counts them.
+  func forget(
+    _ paths: [ExactText], _ remove: (_ writer: IndexWriter, _ path: String) throws -> Void
+  ) throws -> Int {
     guard !paths.isEmpty else { return 0 }
     return try queue.write { db in
       let writer = try IndexWriter(db)
@@ -180,7 +187,7 @@ public struct RunIndex {
       for path in paths {
         var info = stat()
         guard lstat("\(folder)/\(path.text)", &info) != 0 else { continue }
-        try writer.remove(path.text)
+        try remove(writer, path.text)
         removed += 1
       }
       return removed
