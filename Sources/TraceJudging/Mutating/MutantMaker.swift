@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceMatching
 
 /// Makes the mutants of one recorded run, in the order of its events.
 struct MutantMaker {
@@ -85,23 +86,13 @@ struct MutantMaker {
   }
 
   private func entry(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
-    var entry: JSONObject = ["tool": .string(Self.literal(call.name))]
+    var entry: JSONObject = ["tool": .string(Glob.escaping(call.name))]
     for member in more { entry[member.key] = member.value }
     return .object(entry)
   }
 
   private func called(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
     ["toolsCalled": [entry(call, more)]]
-  }
-
-  /// A name as a glob that matches nothing else.
-  private static func literal(_ name: String) -> String {
-    var text = ""
-    for character in name {
-      if "*?[]{}\\,".contains(character) { text.append("\\") }
-      text.append(character)
-    }
-    return text
   }
 
   private func exactly(_ input: JSONValue) -> JSONValue { ["$exact": input] }
@@ -248,7 +239,7 @@ struct MutantMaker {
       var event = events[place]
       event.data["status"] = .string(other)
       let moment: JSONObject = [
-        "verdict": .string(status), "tool": .string(Self.literal(call.name)),
+        "verdict": .string(status), "tool": .string(Glob.escaping(call.name)),
       ]
       var mutant = Mutant(
         mutation: RunMutation(
@@ -285,7 +276,7 @@ struct MutantMaker {
           ["noApprovalBypass": true],
           [
             "policy": [
-              "approvals": [["approval": "granted", "tool": .string(Self.literal(call.name))]]
+              "approvals": [["approval": "granted", "tool": .string(Glob.escaping(call.name))]]
             ]
           ],
         ]
@@ -360,7 +351,7 @@ struct MutantMaker {
             tools: [name]),
           remedies: {
             [
-              ["toolsNotCalled": [.string(Self.literal(name))]],
+              ["toolsNotCalled": [.string(Glob.escaping(name))]],
               ["maxToolCalls": JSONValue(calls.count { $0.isExecuted })],
             ]
           })

@@ -31,6 +31,16 @@ public struct Glob: Hashable, Sendable {
   /// The one name that the glob matches, where it has no wildcard.
   public var literal: String? { compiled.literal }
 
+  /// The glob that matches this name and nothing else.
+  public static func escaping(_ name: String) -> String {
+    var text = ""
+    for character in name {
+      if "*?[]{}\\,".contains(character) { text.append("\\") }
+      text.append(character)
+    }
+    return text
+  }
+
   /// Compiles a glob.
   ///
   /// - Throws: ``PatternError`` with its place; the limits are those of ``Pattern``.
