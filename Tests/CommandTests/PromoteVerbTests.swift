@@ -61,6 +61,19 @@ struct PromoteVerbTests {
       #expect(outcome.status == 0 || outcome.errors.contains("meets all"))
     }
     #expect(made == 1)
+    // However the folder is written, the case finds the agent.
+    let failing = (runs ?? []).filter { $0.hasSuffix(".jsonl.gz") }
+    for (index, into) in [folder.path("absolute"), "evals/../beside", "./here"].enumerated() {
+      for run in failing {
+        try await Binary.run(
+          [
+            "promote", "runs/\(run)", "--expect", #"{"toolsNotCalled":["draft"]}"#, "--agent",
+            "agents/../agents/drafter.yaml", "--into", into, "--case-id",
+            "c\(index)-\(run.prefix(4))",
+          ], in: folder.path)
+      }
+      try await Binary.run(["check", into], in: folder.path)
+    }
     let live = try await Binary.run(
       ["run", "promoted", "--live", "--json"], in: folder.path, status: 1
     ).json()

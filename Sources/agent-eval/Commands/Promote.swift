@@ -77,7 +77,7 @@ struct Promote: ParsableCommand {
     let redactor = try redactor()
     let promotion = try promotion().scrubbed(by: redactor)
     let files = PromotedFiles(for: promotion, caseId: caseId, folder: into)
-    try files.write(promotion, agent: agent.map { PathFrom(folder: into).path(of: $0) })
+    try files.write(promotion, agent: agent.map { WorkingFolder.path(of: $0, seenFrom: into) })
     if json {
       Output.json(promotion.json(files))
     } else {
@@ -155,21 +155,6 @@ struct Promote: ParsableCommand {
         throw ValidationError(Visible.line("--redact \(rule): \(error)."))
       }
     }
-  }
-}
-
-/// Paths as seen from a folder.
-private struct PathFrom {
-  let folder: String
-
-  func path(of file: String) -> String {
-    guard !file.hasPrefix("/"), !folder.hasPrefix("/") else { return file }
-    func parts(_ path: String) -> [Substring] { path.split(separator: "/").filter { $0 != "." } }
-    let (from, to) = (parts(folder), parts(file))
-    let shared = zip(from, to).prefix { $0 == $1 }.count
-    let up = from.count - shared
-    return (Array(repeating: "..", count: up) + to.dropFirst(shared).map(String.init))
-      .joined(separator: "/")
   }
 }
 

@@ -42,7 +42,7 @@ enum ReportFiles {
 extension ReportContext {
   /// Paths are told from where continuous integration has checked the project out, else from here.
   static var here: ReportContext {
-    let folder = currentFolder
+    let folder = WorkingFolder.path
     let root = ["GITHUB_WORKSPACE", "CI_PROJECT_DIR"].compactMap(variable).first ?? folder
     var context = ReportContext(
       root: root, folder: folder, version: AgentEval.configuration.version)
@@ -51,12 +51,6 @@ extension ReportContext {
       while let event = try reader.next() { tell(event) }
     }
     return context
-  }
-
-  private static var currentFolder: String {
-    guard let path = getcwd(nil, 0) else { return "/" }
-    defer { free(path) }
-    return String(cString: path)
   }
 
   private static func variable(_ name: String) -> String? {
