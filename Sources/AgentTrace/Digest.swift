@@ -89,8 +89,10 @@ public struct Digest: Hashable, Sendable {
 }
 
 extension Digest {
+  /// Whether all 32 bytes are equal.
   public static func == (left: Digest, right: Digest) -> Bool { left.words == right.words }
 
+  /// Feeds the 32 bytes.
   public func hash(into hasher: inout Hasher) { withUnsafeBytes { hasher.combine(bytes: $0) } }
 }
 

@@ -66,8 +66,7 @@ public struct Promotion: Sendable {
       }
     }
     guard let common = CommonFailures.broken(by: events),
-      let parsed = try? Expectations(parsing: common),
-      let short = ShortRun(of: events, breaking: parsed, isShortened: isShortened)
+      let short = ShortRun(of: events, breaking: common, isShortened: isShortened)
     else {
       guard good.isEmpty else {
         throw PromotionError(
@@ -129,7 +128,12 @@ public struct Promotion: Sendable {
   ///
   /// - Throws: ``PromotionError``.
   public static func caseId(of log: String) throws(PromotionError) -> String? {
-    try read(log).first?.data["case"]?["caseId"]?.stringValue
+    do {
+      var reader = try LogReader(path: log)
+      return try reader.next()?.data["case"]?["caseId"]?.stringValue
+    } catch {
+      throw PromotionError(log, "\(error)")
+    }
   }
 
   /// The events of a whole log.
@@ -173,7 +177,7 @@ public struct Promotion: Sendable {
     _ = redactor.redacted(expected)
     for run in recorded { _ = redactor.redacted(run) }
     promotion.recorded = []
-    promotion.events = RunRewriting.ended(redactor.redacted(events))
+    promotion.events = redactor.redacted(events)
     promotion.expected = redactor.redacted(expected)
     promotion.withheld = Self.withheld(in: promotion.events)
     guard let expectations = try? Expectations(parsing: promotion.expected) else {

@@ -47,6 +47,7 @@ struct RunParts {
 
   private mutating func gather() {
     var partOfCall: [String: Int] = [:]
+    // For the decision that comes of them; where none does, they belong to how the run ended.
     var waiting: [Int] = []
     var question: Int?
     for (index, event) in events.enumerated() {
@@ -76,7 +77,6 @@ struct RunParts {
         }
       }
     }
-    // What the model was asked last, where nothing came of it, belongs to how the run ended.
   }
 
   private mutating func add(

@@ -232,15 +232,13 @@ extension SuiteStatistics.Pair {
 extension SuiteStatistics {
   /// That the suite is worse, in words.
   public var worsening: String {
-    let points = short((difference ?? 0) * 100)
+    let points = Self.short((difference ?? 0) * 100)
     return "the mean rate of \(pairs.count) cases changed by \(points) points, more than chance: "
-      + "p = \(short(pValue))"
+      + "p = \(Self.short(pValue))"
   }
 
   /// A number with three digits behind the point, the same in every locale.
   fileprivate static func short(_ value: Double) -> String {
     JSONNumber((value * 1_000).rounded() / 1_000).map { JSONValue.number($0).description } ?? "?"
   }
-
-  private func short(_ value: Double) -> String { Self.short(value) }
 }

@@ -13,10 +13,10 @@ public enum CommonFailures {
     .budgetExhausted, .invalidDecision, .toolFailure, .modelFailure,
   ]
 
-  /// The `expected` of a case that the run breaks; `nil` where nothing of this kind is wrong with it.
+  /// Expectations of which the run breaks some; `nil` where nothing of this kind is wrong with it.
   ///
   /// - Parameter events: the whole run, numbered from 0 without gaps.
-  public static func broken(by events: [Event]) -> JSONValue? {
+  public static func broken(by events: [Event]) -> Expectations? {
     let acts: JSONObject = [
       "noApprovalBypass": true, "noLoops": JSONValue(loopLimit), "noRepeatedSideEffect": true,
       "maxInvalidDecisions": JSONValue(invalidLimit),
@@ -30,8 +30,10 @@ public enum CommonFailures {
     return broken(["stopReason": .array(others.map { .string($0.rawValue) })], events)
   }
 
-  private static func broken(_ expected: JSONObject, _ events: [Event]) -> JSONValue? {
-    guard let expectations = try? Expectations(parsing: .object(expected)) else { return nil }
-    return BrokenExpectations.json(of: expectations, events)
+  private static func broken(_ expected: JSONObject, _ events: [Event]) -> Expectations? {
+    guard let expectations = try? Expectations(parsing: .object(expected)),
+      !RunFailure.failing(events, expectations).isEmpty
+    else { return nil }
+    return expectations
   }
 }

@@ -1,4 +1,5 @@
 public import AgentTrace
+import TraceMatching
 
 /// What several runs that went well have in common, as the `expected` of a case.
 ///
@@ -78,7 +79,7 @@ public struct SharedExpectations: Sendable {
       let counts = Set(calls.map(\.count))
       var called = entry(name, calls.flatMap { $0 })
       if counts.count == 1, let count = counts.first {
-        var object = called.objectValue ?? ["tool": .string(literal(name))]
+        var object = called.objectValue ?? ["tool": .string(Glob.escaping(name))]
         object["times"] = JSONValue(count)
         called = .object(object)
       }
@@ -89,12 +90,12 @@ public struct SharedExpectations: Sendable {
 
   /// A call with what all of these calls share.
   private static func entry(_ name: String, _ calls: [ShownRun.Call]) -> JSONValue {
-    var object: JSONObject = ["tool": .string(literal(name))]
+    var object: JSONObject = ["tool": .string(Glob.escaping(name))]
     if let input = shared(calls.map(\.input)), input.objectValue?.isEmpty == false {
       object["input"] = input
     }
     if calls.allSatisfy({ $0.status == "ok" }) { object["status"] = "ok" }
-    return object.count == 1 ? .string(literal(name)) : .object(object)
+    return object.count == 1 ? .string(Glob.escaping(name)) : .object(object)
   }
 
   /// What these values have in common, as a matcher of each; `nil` for nothing.
@@ -122,11 +123,6 @@ public struct SharedExpectations: Sendable {
     }
   }
 
-  /// A name as a glob that matches nothing else.
-  private static func literal(_ name: String) -> String {
-    String(name.flatMap { "*?[]{}\\,".contains($0) ? ["\\", $0] : [$0] })
-  }
-
   /// Tools that all runs proposed and none executed.
   private static func refused(_ runs: [ShownRun]) -> JSONValue? {
     guard let first = runs.first else { return nil }
@@ -139,7 +135,7 @@ public struct SharedExpectations: Sendable {
         }
     }
     guard !names.isEmpty else { return nil }
-    return .array(names.map { .string(literal($0)) })
+    return .array(names.map { .string(Glob.escaping($0)) })
   }
 
   /// Tools that write, that all runs have and none executed.
@@ -152,7 +148,7 @@ public struct SharedExpectations: Sendable {
       }
     }
     guard !names.isEmpty else { return nil }
-    return .array(names.prefix(forbiddenLimit).map { .string(literal($0)) })
+    return .array(names.prefix(forbiddenLimit).map { .string(Glob.escaping($0)) })
   }
 
   /// What policy asked a person for in all runs.
@@ -165,7 +161,7 @@ public struct SharedExpectations: Sendable {
     }
     guard !names.isEmpty else { return nil }
     return .array(
-      names.map { ["verdict": "approval_required", "tool": .string(literal($0))] })
+      names.map { ["verdict": "approval_required", "tool": .string(Glob.escaping($0))] })
   }
 
   // MARK: The answer
