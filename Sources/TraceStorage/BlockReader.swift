@@ -74,6 +74,16 @@ final class BlockReader {
     UnsafeBufferPointer(rebasing: UnsafeBufferPointer(text)[..<textCount])
   }
 
+  /// Hands over the memory that the current block's text stands in, and reads on with another piece. The
+  /// block has no text any more.
+  func exchangeText(for other: BlockText?) -> BlockText {
+    defer {
+      buffers.block = other ?? BlockText(capacity: ReadingBuffers.textBytes)
+      textCount = 0
+    }
+    return buffers.block
+  }
+
   /// Goes to a member, which may follow anything.
   func seek(to offset: Int, number: Int) {
     self.offset = offset
@@ -218,6 +228,39 @@ final class BlockReader {
     return position + result.read
   }
 
+  // MARK: Beginnings of a text
+
+  /// Of how many bytes each beginning of a block's text has more than the one before it.
+  static let beginningBytes = 32 * 1024
+
+  /// The CRC-32 of each beginning of the current block's text, as far as they were kept.
+  private(set) var beginnings: [UInt32] = []
+  /// Whether they are kept, for ``readBeginning(ofBlockAt:number:bytes:checksum:)``.
+  var keepsBeginnings = false
+
+  /// Inflates no more than the beginning of a member's text, where somebody needs one line of a member
+  /// that was read before: half of the work on average. What libdeflate leaves behind of a stream that
+  /// finds no room is not promised, so the checksum of that time decides.
+  ///
+  /// - Returns: false where that does not go, and the member has to be read as a whole.
+  func readBeginning(
+    ofBlockAt offset: Int, number: Int, bytes: Int, checksum: UInt32
+  ) throws(LogError) -> Bool {
+    // The longest match of deflate (RFC 1951, 3.2.5) may begin before the end and is not written then.
+    guard let fast = buffers.wholeInflater, bytes + 258 < text.count else { return false }
+    seek(to: offset, number: number)
+    textCount = 0
+    let input = try available(at: offset + MemberHeader.length)
+    let room = UnsafeMutableBufferPointer(rebasing: text[..<(bytes + 258)])
+    _ = fast.inflate(input, into: room)
+    let beginning = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(room)[..<bytes])
+    guard fast.crc32(beginning) == checksum else { return false }
+    textCount = bytes
+    return true
+  }
+
+  // MARK: Checking
+
   /// Compares what stands behind a member's stream with its text.
   private func check(_ block: inout Block, endOfStream position: Int) throws(LogError) {
     let check = try bytes(at: position, count: 8)
@@ -237,10 +280,25 @@ final class BlockReader {
   }
 
   private var textCRC: UInt32 {
-    if let fast = buffers.wholeInflater { return fast.crc32(lines) }
+    if let fast = buffers.wholeInflater {
+      return keepsBeginnings ? checksumKeepingBeginnings(fast) : fast.crc32(lines)
+    }
     var crc = CRC32()
     crc.update(lines)
     return crc.value
+  }
+
+  private func checksumKeepingBeginnings(_ fast: WholeInflater) -> UInt32 {
+    beginnings.removeAll(keepingCapacity: true)
+    var checksum: UInt32 = 0
+    var start = 0
+    while textCount - start > Self.beginningBytes {
+      let end = start + Self.beginningBytes
+      checksum = fast.crc32(UnsafeBufferPointer(rebasing: lines[start..<end]), after: checksum)
+      beginnings.append(checksum)
+      start = end
+    }
+    return fast.crc32(UnsafeBufferPointer(rebasing: lines[start...]), after: checksum)
   }
 
   /// Inflates some input behind the text so far; makes room as it goes.

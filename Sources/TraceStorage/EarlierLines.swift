@@ -1,7 +1,10 @@
 /// The part of a log before the line that is resolved, to be read again.
 protocol EarlierLines {
-  /// The line of an event, read from the file and kept; `nil` where the log does not hold it.
-  func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]?
+  /// The line of an event, read from the file and kept, valid until another line is read; `nil` where the
+  /// log does not hold it.
+  func line(
+    ofEvent seq: Int, into store: inout LineStore
+  ) throws(LogError) -> UnsafeBufferPointer<UInt8>?
 
   /// The last block that begins with a checkpoint at which an item had no number yet, else the first
   /// block; and how many items had one.

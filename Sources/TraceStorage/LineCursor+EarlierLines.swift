@@ -2,16 +2,20 @@ import AgentTrace
 
 /// Reading again what the resolver has forgotten, or has never seen.
 extension LineCursor: EarlierLines {
-  func line(ofEvent seq: Int, into store: inout LineStore) throws(LogError) -> [UInt8]? {
-    if let place = places.place(ofEvent: seq) { return Array(blocks.lines[place.range]) }
-    guard let place = place(ofEvent: seq), try open(block: place, countingIn: &store) else {
-      return nil
+  func line(
+    ofEvent seq: Int, into store: inout LineStore
+  ) throws(LogError) -> UnsafeBufferPointer<UInt8>? {
+    if let place = places.place(ofEvent: seq) {
+      return UnsafeBufferPointer(rebasing: blocks.lines[place.range])
     }
-    var found: [UInt8]?
+    guard let place = place(ofEvent: seq),
+      try open(block: place, asFarAs: seq, countingIn: &store)
+    else { return nil }
+    var found: UnsafeBufferPointer<UInt8>?
     eachEventOfOpenBlock { number, _, line in
       if number == seq {
         store.keep(line, seq: seq)
-        found = Array(line)
+        found = line
       }
       return number < seq
     }
@@ -50,7 +54,11 @@ extension LineCursor: EarlierLines {
 
   /// Reads an earlier block again, unless it is the one that was read again last; false where it has
   /// no lines.
-  private func open(block: Int, countingIn store: inout LineStore) throws(LogError) -> Bool {
+  ///
+  /// - Parameter seq: the last event that is needed of it; `nil` where all are.
+  private func open(
+    block: Int, asFarAs seq: Int? = nil, countingIn store: inout LineStore
+  ) throws(LogError) -> Bool {
     let reader: BlockReader
     if let rereader {
       reader = rereader
@@ -58,13 +66,25 @@ extension LineCursor: EarlierLines {
       reader = try BlockReader(file: blocks.file, limitBytes: options.blockLimitBytes)
       rereader = reader
     }
-    if openBlock != block {
-      openBlock = nil
-      reader.seek(to: index[block].offset, number: block)
-      guard try reader.next() != nil else { return false }
-      openBlock = block
-      store.rereadBytes += reader.textCount
+    let (offset, firstSeq) = (index[block].offset, index[block].firstSeq)
+    let event = seq.map { $0 - firstSeq }
+    // All of them are needed where no last one is named.
+    if openBlock == block, (event ?? .max) < (openEventCount ?? .max) || openEventCount == nil {
+      return reader.textCount > 0
     }
+    openBlock = nil
+    openEventCount = nil
+    if let event, let start = beginnings.beginning(ofBlock: block, holding: event),
+      try reader.readBeginning(
+        ofBlockAt: offset, number: block, bytes: start.bytes, checksum: start.checksum)
+    {
+      openEventCount = start.eventCount
+    } else {
+      reader.seek(to: offset, number: block)
+      guard try reader.next() != nil else { return false }
+    }
+    openBlock = block
+    store.rereadBytes += reader.textCount
     return reader.textCount > 0
   }
 

@@ -24,7 +24,7 @@ extension LineCursor {
   private func literalItemCount(of event: Event) throws(LogError) -> Int {
     guard event.type == .contextBuilt else { return 0 }
     return try catching { () throws(LineFault) in
-      try Resolver.literalCount(of: Array(self.bytes))
+      try Resolver.literalCount(of: self.bytes)
     }
   }
 

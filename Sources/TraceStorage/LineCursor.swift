@@ -44,12 +44,17 @@ final class LineCursor {
   var rereader: BlockReader?
   /// Which member the rereader holds.
   var openBlock: Int?
+  /// How many of its events the rereader holds; `nil` where it holds all.
+  var openEventCount: Int?
+  /// How the texts of the members in `index` begin.
+  var beginnings = BlockBeginnings()
   /// The state where the cursor began.
   let startState: AgentState
 
   init(file: LogFile, options: LogReader.Options) throws(LogError) {
     blocks = try BlockReader(
       file: file, checksLinks: options.checksLinks, limitBytes: options.blockLimitBytes)
+    blocks.keepsBeginnings = options.keepsLines
     self.options = options
     resolver = Resolver(cacheBytes: options.cacheBytes)
     foldedItems = FoldedItems(cacheBytes: options.cacheBytes)
@@ -75,6 +80,7 @@ final class LineCursor {
       state.digest.hex == data["digest"]?.stringValue
     else { return nil }
     blocks.seek(to: entry.offset, number: place)
+    blocks.keepsBeginnings = options.keepsLines
     self.index = Array(index.entries[..<place])
     nextSeq = entry.firstSeq
     checkpoints = [(place, items)]
@@ -184,7 +190,14 @@ final class LineCursor {
 
   private func nextBlock() throws(LogError) {
     if block?.kind == .torn { return try end() }
-    if options.keepsLines { resolver.keep(blocks.lines, places: places) }
+    if options.keepsLines {
+      if let block, block.kind == .whole, holes.isEmpty, let last = index.indices.last,
+        index[last].offset == block.offset
+      {
+        beginnings.add(blocks.beginnings, block: last, events: places)
+      }
+      resolver.keepLines(of: blocks, places: places)
+    }
     places.removeAll(keepingCapacity: true)
     let next: BlockReader.Block?
     do { next = try blocks.next() } catch {
@@ -362,7 +375,7 @@ final class LineCursor {
   /// The line of an event before this one, as it stands; `nil` where the log does not hold it.
   func earlierLine(ofEvent seq: Int) throws(LogError) -> [UInt8]? {
     try catching { () throws(LineFault) in
-      try self.resolver.line(ofEvent: seq, from: self)
+      try self.resolver.line(ofEvent: seq, from: self).map(Array.init)
     }
   }
 

@@ -13,7 +13,8 @@ struct LineStore {
   }
 
   private struct Kept {
-    var text: [UInt8]
+    var text: BlockText
+    var count: Int
     var places: [Place]
   }
 
@@ -26,25 +27,59 @@ struct LineStore {
 
   init(limitBytes: Int) { self.limitBytes = limitBytes }
 
-  /// Keeps the lines of a block, and forgets the oldest blocks beyond the limit.
-  mutating func keep(_ text: UnsafeBufferPointer<UInt8>, places: [Place]) {
+  /// Keeps the lines of the block that a reader is about to leave, and forgets the oldest blocks beyond
+  /// the limit.
+  mutating func keepLines(of reader: BlockReader, places: [Place]) {
     guard !places.isEmpty else { return }
-    blocks.append(Kept(text: Array(text), places: places))
-    bytes += text.count
-    while blocks.count > 1, bytes > limitBytes || blocks.count > Self.limitBlocks {
-      bytes -= blocks.removeFirst().text.count
+    let count = reader.textCount
+    guard count >= Self.exchangedBytes else {
+      return keep(Kept(text: BlockText(copying: reader.lines), count: count, places: places))
     }
+    let free = makeRoom(for: count)
+    keep(Kept(text: reader.exchangeText(for: free), count: count, places: places))
   }
 
   /// Keeps one line.
   mutating func keep(_ line: UnsafeBufferPointer<UInt8>, seq: Int) {
-    keep(line, places: [Place(seq: seq, range: 0..<line.count)])
+    let place = Place(seq: seq, range: 0..<line.count)
+    keep(Kept(text: BlockText(copying: line), count: line.count, places: [place]))
   }
 
-  /// The line of an event, if it is still here.
-  func line(seq: Int) -> [UInt8]? {
+  private mutating func keep(_ kept: Kept) {
+    blocks.append(kept)
+    bytes += kept.count
+    while blocks.count > 1, bytes > limitBytes || blocks.count > Self.limitBlocks { forgetFirst() }
+  }
+
+  /// Forgets what will have to go anyway.
+  ///
+  /// - Returns: memory that a reader may go on with; `nil` where none is free.
+  private mutating func makeRoom(for count: Int) -> BlockText? {
+    var free: BlockText?
+    while !blocks.isEmpty, bytes + count > limitBytes {
+      let text = forgetFirst()
+      if text.bytes.count >= ReadingBuffers.textBytes { free = text }
+    }
+    return free
+  }
+
+  @discardableResult
+  private mutating func forgetFirst() -> BlockText {
+    let first = blocks.removeFirst()
+    bytes -= first.count
+    return first.text
+  }
+
+  /// From how many bytes on a block's memory is handed over; smaller ones are copied, so that reading
+  /// many small logs takes no new memory for each.
+  private static let exchangedBytes = 64 * 1024
+
+  /// The line of an event, if it is still here; valid until something else is kept.
+  func line(seq: Int) -> UnsafeBufferPointer<UInt8>? {
     for block in blocks.reversed() {
-      if let place = block.places.place(ofEvent: seq) { return Array(block.text[place.range]) }
+      if let place = block.places.place(ofEvent: seq) {
+        return UnsafeBufferPointer(rebasing: UnsafeBufferPointer(block.text.bytes)[place.range])
+      }
     }
     return nil
   }

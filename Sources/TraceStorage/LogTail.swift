@@ -50,7 +50,7 @@ public struct LogTail: Sendable, Hashable {
       throw LogError(.system(operation: "inflate", errno: ENOMEM), path: path)
     }
     defer { ReadingBuffers.putBack(buffers) }
-    let size = try file.size()
+    let size = try file.sizeBySeeking()
     var start = max(0, size - Self.usualBytes)
     var bytes = try Self.read(file, from: start, to: size, buffers)
     let trailer = try Self.trailer(of: bytes, at: size, path: path)

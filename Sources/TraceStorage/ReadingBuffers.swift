@@ -5,28 +5,27 @@ import Synchronization
 /// Kept when a reader goes away and used again by the next one: clearing fresh memory for each of
 /// many small logs would cost more than reading them.
 final class ReadingBuffers {
-  var text: UnsafeMutableBufferPointer<UInt8>
+  var block: BlockText
   let window: UnsafeMutableBufferPointer<UInt8>
   let inflater: Inflater
   /// The fast way, where the machine has one.
   let wholeInflater: WholeInflater?
 
   static let windowBytes = 128 * 1024
-  private static let textBytes = 512 * 1024
+  static let textBytes = 512 * 1024
 
   /// `nil` where zlib has no memory.
   private init?() {
     guard let inflater = Inflater() else { return nil }
     self.inflater = inflater
     wholeInflater = WholeInflater()
-    text = .allocate(capacity: Self.textBytes)
+    block = BlockText(capacity: Self.textBytes)
     window = .allocate(capacity: Self.windowBytes)
   }
 
-  deinit {
-    text.deallocate()
-    window.deallocate()
-  }
+  deinit { window.deallocate() }
+
+  var text: UnsafeMutableBufferPointer<UInt8> { block.bytes }
 
   /// The CRC-32 of some bytes, the fast way where the machine has one.
   func crc32(of bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
@@ -38,10 +37,9 @@ final class ReadingBuffers {
 
   /// Replaces the text's memory by a larger piece that holds the same.
   func growText(to capacity: Int) {
-    let larger = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: capacity)
-    _ = larger.update(fromContentsOf: text)
-    text.deallocate()
-    text = larger
+    let larger = BlockText(capacity: capacity)
+    _ = larger.bytes.update(fromContentsOf: text)
+    block = larger
   }
 
   // MARK: Using them again

@@ -36,8 +36,8 @@ struct Resolver {
   }
 
   /// Keeps the lines of a block that the reader leaves, as far as there is room.
-  mutating func keep(_ text: UnsafeBufferPointer<UInt8>, places: [LineStore.Place]) {
-    store.keep(text, places: places)
+  mutating func keepLines(of reader: BlockReader, places: [LineStore.Place]) {
+    store.keepLines(of: reader, places: places)
   }
 
   /// Bytes that were parsed or inflated again for what lines refer to.
@@ -253,7 +253,9 @@ struct Resolver {
       }
       guard let packets else { break }
       for (seq, line) in packets {
-        let count = try Self.literalCount(of: line)
+        let count = try line.withUnsafeBufferPointer { line throws(LineFault) in
+          try Self.literalCount(of: line)
+        }
         items.add(packet: seq, firstItem: first, itemCount: count)
         line.withUnsafeBufferPointer { store.keep($0, seq: seq) }
         first += count
@@ -264,11 +266,8 @@ struct Resolver {
   }
 
   /// How many list items stand literally in the line of a packet.
-  static func literalCount(of line: [UInt8]) throws(LineFault) -> Int {
-    let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
-      try RawLine(parsing: bytes)
-    }
-    guard case .event(let event) = raw else { return 0 }
+  static func literalCount(of line: UnsafeBufferPointer<UInt8>) throws(LineFault) -> Int {
+    guard case .event(let event) = try RawLine(parsing: line) else { return 0 }
     var count = 0
     for pointer in ContextPacket.listPointers {
       guard let object = JSONValue.object(event.data)[pointer]?.objectValue,
@@ -314,11 +313,9 @@ struct Resolver {
   ) throws(LineFault) -> Bool {
     guard let target = SameTarget(reference), target.seq < seq else { return false }
     guard let line = try line(ofEvent: target.seq, from: file) else { return false }
-    return line.withUnsafeBufferPointer { line in
-      guard let range = LiteralText.range(of: target, in: line) else { return false }
-      output.append(contentsOf: UnsafeBufferPointer(rebasing: line[range]))
-      return true
-    }
+    guard let range = LiteralText.range(of: target, in: line) else { return false }
+    output.append(contentsOf: UnsafeBufferPointer(rebasing: line[range]))
+    return true
   }
 
   private mutating func follow(
@@ -341,8 +338,11 @@ struct Resolver {
     return .string(text)
   }
 
-  /// The line of an earlier event, kept or read again; `nil` where the log does not hold it.
-  mutating func line(ofEvent seq: Int, from file: some EarlierLines) throws(LineFault) -> [UInt8]? {
+  /// The line of an earlier event, kept or read again, valid until another one is asked for or the
+  /// reader goes on; `nil` where the log does not hold it.
+  mutating func line(
+    ofEvent seq: Int, from file: some EarlierLines
+  ) throws(LineFault) -> UnsafeBufferPointer<UInt8>? {
     // What a few bytes may cause is bounded by what was read already.
     guard repeatedBytes <= notedBytes * 16 + 1 << 30 else {
       throw .rereadsTooMuch
@@ -360,10 +360,7 @@ struct Resolver {
   {
     if let event = parsed[seq] { return event }
     guard let line = try line(ofEvent: seq, from: file) else { return nil }
-    let raw = try line.withUnsafeBufferPointer { bytes throws(LineFault) in
-      try RawLine(parsing: bytes)
-    }
-    guard case .event(let event) = raw, event.seq == seq else { return nil }
+    guard case .event(let event) = try RawLine(parsing: line), event.seq == seq else { return nil }
     parsed.keep(event, bytes: line.count)
     return event
   }

@@ -34,9 +34,9 @@ final class WholeInflater {
     return (read, written)
   }
 
-  /// The CRC-32 of some bytes.
-  func crc32(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
-    functions.crc32(0, bytes.baseAddress, bytes.count)
+  /// The CRC-32 of some bytes, behind others that have the checksum given.
+  func crc32(_ bytes: UnsafeBufferPointer<UInt8>, after checksum: UInt32 = 0) -> UInt32 {
+    functions.crc32(checksum, bytes.baseAddress, bytes.count)
   }
 
   // MARK: The library

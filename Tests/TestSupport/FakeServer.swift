@@ -180,7 +180,7 @@ public final class FakeServer: Sendable {
   public var connections: Int { state.withLock(\.connections) }
 
   /// Waits until no connection stands any more; false when that takes too long.
-  public func waitUntilIdle(seconds: Double = 5) async -> Bool {
+  public func waitUntilIdle(seconds: Double = 60) async -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while openConnections > 0 {
       guard ContinuousClock.now < end else { return false }
@@ -191,7 +191,7 @@ public final class FakeServer: Sendable {
 
   /// Waits until no handler is at work any more, because each has ended or lost its other side; false when
   /// that takes too long. Connections that wait for another request may stand.
-  public func waitUntilQuiet(seconds: Double = 3) async -> Bool {
+  public func waitUntilQuiet(seconds: Double = 60) async -> Bool {
     let end = ContinuousClock.now + .seconds(seconds)
     while state.withLock(\.busy) > 0 {
       guard ContinuousClock.now < end else { return false }

@@ -222,11 +222,22 @@ struct ProofOfCutsTests {
 
   @Test(
     "reader, verifier, repair and a writer that goes on agree on what is whole",
-    .timeLimit(.minutes(240)))
-  func everyCut() throws {
+    .timeLimit(.minutes(240)), arguments: 0..<proofParts)
+  func everyCut(part: Int) async throws {
+    let log = try Self.log.get()
+    try await apart { try Self.everyCut(of: log, part: part) }
+  }
+
+  /// Made once for all parts.
+  private static let log = Result {
     let folder = try TemporaryFolder()
     var log = try ManyBlocks(events: 1_000, in: folder)
     try log.countLines()
+    return log
+  }
+
+  private static func everyCut(of log: ManyBlocks, part: Int) throws {
+    let folder = try TemporaryFolder()
     try #require(log.members.count > 20 && log.isEvent.count(where: { $0 }) == 1_000)
     let inflater = try #require(Inflater())
     let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 20)
@@ -234,7 +245,7 @@ struct ProofOfCutsTests {
     var generator = Seeded(seed: 50)
     let cuts =
       isLongRun
-      ? Array(0...log.bytes.count)
+      ? Array(stride(from: part, through: log.bytes.count, by: proofParts))
       : (0..<10).map { _ in Int.random(in: 0...log.bytes.count, using: &generator) }
         + log.members.shuffled(using: &generator).prefix(2) + [log.bytes.count]
     for cut in cuts {
@@ -244,7 +255,9 @@ struct ProofOfCutsTests {
       }
     }
     if isLongRun {
-      print("proof: \(cuts.count) cuts of a log of 1,000 events in \(log.members.count) members")
+      print(
+        "proof: \(cuts.count) of \(log.bytes.count + 1) cuts of a log of 1,000 events in "
+          + "\(log.members.count) members")
     }
   }
 }

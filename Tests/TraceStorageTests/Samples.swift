@@ -22,6 +22,9 @@ final class TemporaryFolder {
 /// Whether proofs run whole (`bin/test --long`) rather than as samples.
 let isLongRun = ProcessInfo.processInfo.environment["AGENT_EVAL_LONG"] != nil
 
+/// Into how many parts, side by side, the longest proofs are cut.
+let proofParts = isLongRun ? 16 : 1
+
 /// Makes runs of random events that try every corner of the line format.
 struct RandomRun {
   var generator: Seeded

@@ -15,18 +15,19 @@ public struct Tolerance: Sendable, Hashable {
   /// Per cent where nothing is said.
   public static let defaultPercent = 10.0
 
-  private var percents: [Measure: Double]
+  /// Where it is not ``defaultPercent``.
+  private var percents: [Measure: Double] = [:]
 
   /// ``defaultPercent`` for each measure.
-  public init() {
-    percents = Dictionary(
-      uniqueKeysWithValues: Measure.allCases.map { ($0, Self.defaultPercent) })
-  }
+  public init() {}
 
   /// Per cent that a measure may grow; at least 0.
   public subscript(measure: Measure) -> Double {
     get { percents[measure] ?? Self.defaultPercent }
-    set { percents[measure] = newValue.isFinite ? max(0, newValue) : 0 }
+    set {
+      let percent = newValue.isFinite ? max(0, newValue) : 0
+      percents[measure] = percent == Self.defaultPercent ? nil : percent
+    }
   }
 
   /// The most that is within tolerance. What is counted is rounded up to a whole one, so that a run of

@@ -156,7 +156,8 @@ public enum Judge {
   // MARK: Single values
 
   private static func stop(_ reasons: [StopReason], _ view: CallView) -> ExpectationOutcome {
-    let expected = reasons.map(\.rawValue).joined(separator: " or ")
+    var expected = ""
+    for reason in reasons { expected += (expected.isEmpty ? "" : " or ") + reason.rawValue }
     func outcome(
       _ outcome: Outcome, _ events: [Int], _ message: String, _ actual: String?
     ) -> ExpectationOutcome {
