@@ -53,13 +53,33 @@ public struct EncodedResults: Sendable {
 
   /// The canonical bytes of ``EvalResults/json``, for other programs: keys as they are.
   public var bytes: [UInt8] {
+    var all: [UInt8] = []
+    all.reserveCapacity(cases.reduce(1024) { $0 + $1.bytes.count + 1 })
+    forEachPiece { all += $0 }
+    return all
+  }
+
+  /// Hands over ``bytes`` piece by piece, so that they need not stand in memory as a whole once more.
+  public func forEachPiece(_ take: ([UInt8]) -> Void) {
     var output = ResultsText()
-    output.bytes.reserveCapacity(cases.reduce(1024) { $0 + $1.bytes.count + 1 })
+    output.bytes.reserveCapacity(2 * Self.pieceBytes)
     output.raw("{\"cases\":[")
     for index in cases.indices {
       output.comma(before: index)
       output.bytes += cases[index].bytes
+      guard output.bytes.count >= Self.pieceBytes else { continue }
+      take(output.bytes)
+      output.bytes.removeAll(keepingCapacity: true)
     }
+    addRest(to: &output)
+    take(output.bytes)
+  }
+
+  /// About how many bytes a piece has.
+  private static let pieceBytes = 32 * 1024
+
+  /// Writes what stands behind the cases.
+  private func addRest(to output: inout ResultsText) {
     output.raw("]")
     if let comparison {
       output.raw(",\"comparison\":")
@@ -94,7 +114,6 @@ public struct EncodedResults: Sendable {
     output.raw(",\"pass\":")
     output.number(tally.pass)
     output.raw("}}")
-    return output.bytes
   }
 }
 

@@ -62,7 +62,18 @@ public struct ScriptedPerson: Sendable, Person {
   /// In order; a question that none fits finds nobody there.
   public var answers: [AnswerRule]
   /// Who speaks where nothing of all this does; `nil` for nobody.
-  public var model: SimulatedPerson?
+  public var model: SimulatedPerson? {
+    get { if case .model(let model) = simulation { model } else { nil } }
+    set { simulation = newValue.map { .model($0) } ?? .none }
+  }
+  private var simulation: Simulation
+
+  /// Kept apart from the rest: what describes a model is large, nearly no person has one, and thousands of
+  /// cases have a person each.
+  private indirect enum Simulation: Sendable {
+    case none
+    case model(SimulatedPerson)
+  }
 
   /// Nothing is checked. Without rules, it is as if nobody were there.
   public init(
@@ -72,7 +83,7 @@ public struct ScriptedPerson: Sendable, Person {
     self.turns = turns
     self.approvals = approvals
     self.answers = answers
-    self.model = model
+    simulation = model.map { .model($0) } ?? .none
   }
 
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {

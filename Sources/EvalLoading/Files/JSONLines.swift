@@ -19,7 +19,7 @@ struct JSONLines {
     var number = 1
     var rest: [UInt8] = []
     while true {
-      let chunk = try file.read(1 << 18, path: path)
+      let chunk = try file.read(1 << 16, path: path)
       if chunk.isEmpty {
         if !isBlank(rest[...]) { _ = body(Line(number: number, bytes: rest)) }
         return

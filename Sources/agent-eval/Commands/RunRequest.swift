@@ -82,7 +82,7 @@ struct RunRequest: Hashable {
       let results = try await makeRunner(runnerOptions(cancellation), cancellation)
         .encodedResults(loaded.cases, progress: progress(of: loaded.cases.count))
       Output.progress("")
-      Output.jsonLine(results.bytes)
+      Output.jsonLine(results)
       withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
     }
     let results = try await results(of: loaded, cancellation)

@@ -1,6 +1,7 @@
 import AgentTrace
 import Glibc
 import Synchronization
+import TraceJudging
 import TraceReporting
 
 /// Standard output and standard error.
@@ -37,12 +38,20 @@ enum Output {
 
   /// Writes a line of JSON, given without its end, to standard output: byte for byte, but on a
   /// terminal with every character escaped that would act on it.
-  static func jsonLine(_ line: [UInt8]) {
+  static func jsonLine(_ line: consuming [UInt8]) {
     var line = line
     if isatty(STDOUT_FILENO) == 1 {
       line = Array(Visible.json(String(decoding: line, as: UTF8.self)).utf8)
     }
-    write(line + [UInt8(ascii: "\n")], to: STDOUT_FILENO)
+    line.append(UInt8(ascii: "\n"))
+    write(line, to: STDOUT_FILENO)
+  }
+
+  /// Writes results as a line of JSON, as ``jsonLine(_:)`` does.
+  static func jsonLine(_ results: EncodedResults) {
+    guard isatty(STDOUT_FILENO) != 1 else { return jsonLine(results.bytes) }
+    results.forEachPiece { bytes($0) }
+    bytes([UInt8(ascii: "\n")])
   }
 
   /// Writes one line of progress or diagnostics to standard error.
