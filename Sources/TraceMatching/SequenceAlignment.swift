@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Two sequences beside each other, so that as little as possible differs.
 ///
 /// Leaving an item out and putting another in costs less than pairing two that have nothing in common,
@@ -234,13 +236,9 @@ public struct SequenceAlignment: Sendable {
     var tops: [Int] = []
     var before = [Int](repeating: -1, count: candidates.count)
     for (index, candidate) in candidates.enumerated() {
-      var (low, high) = (0, tops.count)
-      while low < high {
-        let middle = (low + high) / 2
-        if candidates[tops[middle]].row < candidate.row { low = middle + 1 } else { high = middle }
-      }
-      if low > 0 { before[index] = tops[low - 1] }
-      if low == tops.count { tops.append(index) } else { tops[low] = index }
+      let pile = tops.partitionPoint { candidates[$0].row < candidate.row }
+      if pile > 0 { before[index] = tops[pile - 1] }
+      if pile == tops.count { tops.append(index) } else { tops[pile] = index }
     }
     var chain: [(Int, Int)] = []
     var index = tops.last ?? -1

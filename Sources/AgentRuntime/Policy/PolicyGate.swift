@@ -177,18 +177,18 @@ struct PolicyQuestion {
   /// Whether every condition that the rule names holds; the cheap ones are looked at first.
   ///
   /// - Parameter unknown: gets the conditions that cannot be known.
-  func fits(_ rule: Policy.Rule, _ unknown: inout [Condition]) -> PolicyAnswer {
+  func fits(_ rule: Policy.Rule, _ unknown: inout [Condition]) -> Trilean {
     guard rule.sideEffects?.contains(tool.sideEffect) ?? true,
       rule.approved.map({ $0 == isApproved }) ?? true, Self.fits(rule.tools, tool.name),
       Self.fits(rule.sensitivities, tool.sensitivity), Self.fits(rule.actors, moment.run.actorId),
       Self.fits(rule.tenants, moment.run.tenantId), Self.fits(rule.routes, moment.run.route)
     else { return .no }
-    func holds(_ condition: Condition, _ answer: PolicyAnswer) -> Bool {
+    func holds(_ condition: Condition, _ answer: Trilean) -> Bool {
       if answer == .unknown { unknown.append(condition) }
       return answer != .no
     }
     if let attributes = rule.attributes,
-      !holds(.attributes, PolicyAnswer(attributes.matches(.object(moment.run.attributes))))
+      !holds(.attributes, Trilean(attributes.matches(.object(moment.run.attributes))))
     {
       return .no
     }
@@ -212,14 +212,14 @@ struct PolicyQuestion {
     return globs.contains { $0.matches(text) }
   }
 
-  private func fits(_ input: Matcher) -> PolicyAnswer {
+  private func fits(_ input: Matcher) -> Trilean {
     let history = moment.history
-    return PolicyAnswer(input.matches(call.input, from: { history.values(of: $0) }))
+    return Trilean(input.matches(call.input, from: { history.values(of: $0) }))
   }
 
   private func past(
     _ condition: Policy.PastCalls, _ scope: PolicyHistory.Scope
-  ) -> PolicyAnswer {
+  ) -> Trilean {
     moment.history.holds(condition, scope, for: call, at: moment.t)
   }
 
@@ -251,7 +251,7 @@ struct PolicyQuestion {
 }
 
 extension PolicyGate.Moment {
-  fileprivate func answer(_ condition: Policy.Remaining) -> PolicyAnswer {
+  fileprivate func answer(_ condition: Policy.Remaining) -> Trilean {
     let amount: JSONValue?
     switch condition.resource {
     case .steps: amount = remainingSteps.map { JSONValue($0) }
@@ -265,6 +265,6 @@ extension PolicyGate.Moment {
       }
     case .seconds: amount = remainingSeconds.map { JSONValue($0) }
     }
-    return PolicyAnswer(condition.amount.matches(amount))
+    return Trilean(condition.amount.matches(amount))
   }
 }

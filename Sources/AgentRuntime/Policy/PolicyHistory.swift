@@ -224,39 +224,6 @@ extension JSONValue {
 
 // MARK: - Questions
 
-/// Yes, no, or not to be known.
-enum PolicyAnswer: Sendable, Hashable {
-  case no
-  case unknown
-  case yes
-
-  init(_ answer: Bool?) {
-    switch answer {
-    case true?: self = .yes
-    case false?: self = .no
-    case nil: self = .unknown
-    }
-  }
-
-  static prefix func ! (answer: PolicyAnswer) -> PolicyAnswer {
-    switch answer {
-    case .no: .yes
-    case .unknown: .unknown
-    case .yes: .no
-    }
-  }
-
-  /// No beats unknown, unknown beats yes.
-  static func both(
-    _ left: PolicyAnswer, _ right: @autoclosure () -> PolicyAnswer
-  ) -> PolicyAnswer {
-    guard left != .no else { return .no }
-    let right = right()
-    if right == .no { return .no }
-    return left == .unknown || right == .unknown ? .unknown : .yes
-  }
-}
-
 extension PolicyHistory {
   /// In which sense a condition speaks of earlier calls.
   enum Scope: Sendable {
@@ -275,7 +242,7 @@ extension PolicyHistory {
   ///   - t: microseconds of active run time.
   func holds(
     _ condition: Policy.PastCalls, _ scope: Scope, for call: ProposedCall, at t: Int
-  ) -> PolicyAnswer {
+  ) -> Trilean {
     let times = scope == .begun ? 1...Int.max : condition.times
     var tally = Tally(times: times)
     count(condition, scope, for: call, at: t, into: &tally)
@@ -288,7 +255,7 @@ extension PolicyHistory {
     var yes = 0
     var unknown = 0
 
-    mutating func add(_ answer: PolicyAnswer, _ count: Int = 1) {
+    mutating func add(_ answer: Trilean, _ count: Int = 1) {
       switch answer {
       case .yes: yes += count
       case .unknown: unknown += count
@@ -301,7 +268,7 @@ extension PolicyHistory {
       yes > times.upperBound || (times.upperBound == .max && yes >= times.lowerBound)
     }
 
-    var answer: PolicyAnswer {
+    var answer: Trilean {
       let most = yes + unknown
       if yes > times.upperBound || most < times.lowerBound { return .no }
       return yes >= times.lowerBound && most <= times.upperBound ? .yes : .unknown
@@ -369,8 +336,8 @@ extension PolicyHistory {
   private func fits(
     _ call: Call, _ condition: Policy.PastCalls, _ scope: Scope, isBefore: Bool, since: Int?,
     _ origins: @escaping Origins
-  ) -> PolicyAnswer {
-    var answer = PolicyAnswer.yes
+  ) -> Trilean {
+    var answer = Trilean.yes
     switch scope {
     case .proposed: if !isBefore { return .no }
     case .executed:
@@ -384,7 +351,7 @@ extension PolicyHistory {
       answer = .both(answer, status(of: call, isOneOf: statuses))
     }
     if let input = condition.input {
-      answer = .both(answer, PolicyAnswer(input.matches(call.input, from: origins)))
+      answer = .both(answer, Trilean(input.matches(call.input, from: origins)))
     }
     if let result = condition.result {
       answer = .both(answer, self.result(of: call, result, origins))
@@ -395,7 +362,7 @@ extension PolicyHistory {
   /// Whether the log would not show it if the call ran.
   private func hasHiddenEnd(_ call: Call) -> Bool { hidesResults && call.status == nil }
 
-  private func status(of call: Call, isOneOf statuses: [CallStatus]) -> PolicyAnswer {
+  private func status(of call: Call, isOneOf statuses: [CallStatus]) -> Trilean {
     guard let status = call.status ?? (call.verdict == .deny ? .refused : nil) else {
       return isOpen(call) ? .unknown : .no
     }
@@ -404,12 +371,12 @@ extension PolicyHistory {
   }
 
   private func result(of call: Call, _ matcher: Matcher, _ origins: @escaping Origins)
-    -> PolicyAnswer
+    -> Trilean
   {
     guard let value = call.result, call.status != .unknown else {
-      return isOpen(call) ? .unknown : PolicyAnswer(matcher.matches(nil, from: origins))
+      return isOpen(call) ? .unknown : Trilean(matcher.matches(nil, from: origins))
     }
-    return PolicyAnswer(matcher.matches(value, from: origins))
+    return Trilean(matcher.matches(value, from: origins))
   }
 
   /// Whether nobody knows yet, or ever, how a call ends: it is under way, or may run, or may be allowed
@@ -426,7 +393,7 @@ extension PolicyHistory {
     for tool in past where origin.tool?.matches(tool.name) == true {
       if tool.forgotten > 0 { found.mayBeMore = true }
       for call in tool.calls where call.status == .ok {
-        switch PolicyAnswer(origin.input.map { $0.matches(call.input) } ?? true) {
+        switch Trilean(origin.input.map { $0.matches(call.input) } ?? true) {
         case .no: continue
         case .unknown: found.mayBeMore = true
         case .yes:

@@ -109,12 +109,7 @@ public struct JSONObject: Sendable, Hashable {
   }
 
   private func lowerBound(of key: String) -> Int {
-    var (low, high) = (0, members.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if members[middle].key.precedesByUTF8(key) { low = middle + 1 } else { high = middle }
-    }
-    return low
+    members.partitionPoint { $0.key.precedesByUTF8(key) }
   }
 }
 

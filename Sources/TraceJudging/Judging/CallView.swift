@@ -1,29 +1,6 @@
 import AgentTrace
 import TraceMatching
 
-/// Yes, no, or not to be known.
-enum Answer: Sendable {
-  case no
-  case unknown
-  case yes
-
-  init(_ answer: Bool?) {
-    switch answer {
-    case true?: self = .yes
-    case false?: self = .no
-    case nil: self = .unknown
-    }
-  }
-
-  /// No beats unknown, unknown beats yes.
-  static func both(_ left: Answer, _ right: @autoclosure () -> Answer) -> Answer {
-    guard left != .no else { return .no }
-    let right = right()
-    if right == .no { return .no }
-    return left == .unknown || right == .unknown ? .unknown : .yes
-  }
-}
-
 /// What of a trajectory can be seen: its calls, and what may be hidden in holes of the log.
 struct CallView {
   /// Which calls a list speaks of.
@@ -99,7 +76,7 @@ struct CallView {
   }
 
   /// Whether a call ran; unknown where neither a start nor a result could have been seen.
-  func executed(_ call: Trajectory.Call) -> Answer {
+  func executed(_ call: Trajectory.Call) -> Trilean {
     if call.isExecuted { return .yes }
     if call.status == .refused || call.isInvalid { return .no }
     return maySeeLess(of: call) ? .unknown : .no
@@ -117,8 +94,8 @@ struct CallView {
   /// are forbidden.
   func candidates(
     for entry: CallEntry, _ scope: Scope, unknownCounts: Bool = false
-  ) -> [(index: Int, answer: Answer)] {
-    var found: [(index: Int, answer: Answer)] = []
+  ) -> [(index: Int, answer: Trilean)] {
+    var found: [(index: Int, answer: Trilean)] = []
     for index in indices(of: entry.tool) {
       let answer = matches(entry, calls[index], scope, unknownCounts: unknownCounts)
       if answer != .no { found.append((index, answer)) }
@@ -137,16 +114,16 @@ struct CallView {
   /// Whether a call is one that an entry speaks of.
   func isSuch(
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool = false
-  ) -> Answer {
+  ) -> Trilean {
     guard entry.tool.matches(call.tool) else { return .no }
     return matches(entry, call, scope, unknownCounts: unknownCounts)
   }
 
   private func matches(
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool
-  ) -> Answer {
+  ) -> Trilean {
     guard entry.speaks(of: call.caller) else { return .no }
-    var answer = Answer.yes
+    var answer = Trilean.yes
     if scope == .executed {
       answer = executed(call)
       if answer == .yes, call.status == .unknown, entry.statuses == nil, !unknownCounts {
@@ -159,7 +136,7 @@ struct CallView {
     return answer
   }
 
-  func status(_ entry: CallEntry, _ call: Trajectory.Call) -> Answer {
+  func status(_ entry: CallEntry, _ call: Trajectory.Call) -> Trilean {
     guard let statuses = entry.statuses else { return .yes }
     guard let status = call.status else {
       return !call.isInvalid && maySeeLess(of: call) ? .unknown : .no
@@ -170,8 +147,8 @@ struct CallView {
   }
 
   /// Whether the input of a call is as an entry asks.
-  func input(_ matcher: Matcher, _ entry: CallEntry, _ call: Trajectory.Call) -> Answer {
-    Answer(
+  func input(_ matcher: Matcher, _ entry: CallEntry, _ call: Trajectory.Call) -> Trilean {
+    Trilean(
       matcher.matches(
         entry.arguments.map { $0.seen(call.input) } ?? call.input,
         from: matcher.usesOrigins ? { origin in values(of: origin, before: call.outline.seq) } : nil
@@ -190,7 +167,7 @@ struct CallView {
         guard let resultSeq = call.outline.resultSeq, resultSeq < seq, call.status == .ok else {
           continue
         }
-        let fits = origin.input.map { Answer($0.matches(call.input)) } ?? .yes
+        let fits = origin.input.map { Trilean($0.matches(call.input)) } ?? .yes
         guard fits != .no else { continue }
         guard fits == .yes, case .ok(let data)? = call.result else {
           found.mayBeMore = true
@@ -204,11 +181,11 @@ struct CallView {
     return found
   }
 
-  func result(_ matcher: Matcher, _ call: Trajectory.Call) -> Answer {
-    if let value = Self.resultValue(of: call) { return Answer(matcher.matches(value)) }
+  func result(_ matcher: Matcher, _ call: Trajectory.Call) -> Trilean {
+    if let value = Self.resultValue(of: call) { return Trilean(matcher.matches(value)) }
     if call.outline.resultSeq != nil || call.status == .unknown { return .unknown }
     if !call.isInvalid, maySeeLess(of: call) { return .unknown }
-    return Answer(matcher.matches(nil))
+    return Trilean(matcher.matches(nil))
   }
 
   /// What a matcher of a result looks at: the data of one that is ok, else the reason.

@@ -197,12 +197,8 @@ public struct Chronicle: Sendable {
 
   /// The last step of which anything was seen before an event.
   func step(before seq: Int) -> Int {
-    var (low, high) = (0, stepStarts.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if stepStarts[middle].seq < seq { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 ? stepStarts[low - 1].step : 0
+    let behind = stepStarts.partitionPoint { $0.seq < seq }
+    return behind > 0 ? stepStarts[behind - 1].step : 0
   }
 }
 

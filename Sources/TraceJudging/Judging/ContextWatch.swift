@@ -8,7 +8,7 @@ struct ContextWatch: Sendable {
     var certain: Int?
     var possible: Int?
 
-    mutating func note(_ answer: Answer, at seq: Int) {
+    mutating func note(_ answer: Trilean, at seq: Int) {
       switch answer {
       case .yes: if certain == nil { certain = seq }
       case .unknown: if possible == nil { possible = seq }
@@ -75,10 +75,10 @@ struct ContextWatch: Sendable {
   }
 
   /// Whether some name of a list fits.
-  private static func names(_ list: JSONValue?, _ fits: (String) -> Bool) -> Answer {
+  private static func names(_ list: JSONValue?, _ fits: (String) -> Bool) -> Trilean {
     guard let list else { return .no }
     guard let names = list.arrayValue else { return .unknown }
-    var answer = Answer.no
+    var answer = Trilean.no
     for name in names {
       guard let text = name.stringValue else {
         answer = .unknown
@@ -89,17 +89,17 @@ struct ContextWatch: Sendable {
     return answer
   }
 
-  private static func isOmitted(_ item: OmittedItem, _ list: JSONValue?) -> Answer {
+  private static func isOmitted(_ item: OmittedItem, _ list: JSONValue?) -> Trilean {
     guard let list else { return .no }
     guard let items = list.arrayValue else { return .unknown }
-    var answer = Answer.no
+    var answer = Trilean.no
     for value in items {
       guard let ref = value["ref"]?.stringValue else {
         answer = .unknown
         continue
       }
       guard item.ref.matches(ref) else { continue }
-      let why = item.reason.map { Answer($0.matches(value["reason"])) } ?? .yes
+      let why = item.reason.map { Trilean($0.matches(value["reason"])) } ?? .yes
       if why == .yes { return .yes }
       if why == .unknown { answer = .unknown }
     }
@@ -121,10 +121,10 @@ struct ContextWatch: Sendable {
         }
       case .string, .lost, .cut:
         for index in wanted {
-          contains[index].note(Answer(rule.contains[index].matches(value)), at: seq)
+          contains[index].note(Trilean(rule.contains[index].matches(value)), at: seq)
         }
         for index in forbidden {
-          neverContains[index].note(Answer(rule.neverContains[index].matches(value)), at: seq)
+          neverContains[index].note(Trilean(rule.neverContains[index].matches(value)), at: seq)
         }
       default: break
       }

@@ -31,7 +31,7 @@ struct Counting {
   private var verb: String { scope == .executed ? "called" : "proposed" }
 
   /// Whether the number of calls is within `times`, for every number that it can be.
-  private var isWithin: Answer {
+  private var isWithin: Trilean {
     let least = certain.count
     let most = view.mayHideCalls ? Int.max : least + possible.count
     if most < times.minimum || least > times.maximum ?? .max { return .no }

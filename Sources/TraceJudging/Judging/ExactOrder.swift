@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceMatching
 
 /// Judges a positive list as the whole of what was executed: in order, and no other call.
 ///
@@ -29,7 +30,7 @@ struct ExactOrder {
   private let entries: [CallEntry]
   private let name: String
   private let view: CallView
-  private let candidates: [[Int: Answer]]
+  private let candidates: [[Int: Trilean]]
   private let groups: [Group]
 
   init(_ entries: [CallEntry], _ name: String, _ view: CallView) {

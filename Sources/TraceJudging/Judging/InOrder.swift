@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceMatching
 
 /// Judges a positive list as a subsequence: the entries' calls stand in decisions that do not go
 /// back, and each has a call of its own. Calls of one decision have no order among themselves.
@@ -19,7 +20,7 @@ struct InOrder {
   private let view: CallView
   /// One for each call that is needed: the entry it belongs to.
   private let places: [Int]
-  private let candidates: [[Int: Answer]]
+  private let candidates: [[Int: Trilean]]
 
   init(_ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView) {
     self.entries = entries

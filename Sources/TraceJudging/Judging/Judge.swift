@@ -112,7 +112,7 @@ public enum Judge {
   private static func noOther(
     _ entries: [CallEntry], _ name: String, _ view: CallView
   ) -> ExpectationOutcome {
-    var known: [Int: Answer] = [:]
+    var known: [Int: Trilean] = [:]
     for entry in entries {
       for (index, answer) in view.candidates(for: entry, .proposed) {
         known[index] = known[index] == .yes ? .yes : answer

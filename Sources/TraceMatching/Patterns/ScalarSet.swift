@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// The scalars that one place of a pattern takes.
 struct ScalarSet: Hashable, Sendable {
   /// Sorted and apart from each other once ``normalize()`` has run.
@@ -88,12 +90,8 @@ struct ScalarSet: Hashable, Sendable {
   }
 
   private func holds(_ value: UInt32) -> Bool {
-    var (low, high) = (0, ranges.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if ranges[middle].upperBound < value { low = middle + 1 } else { high = middle }
-    }
-    return low < ranges.count && ranges[low].lowerBound <= value
+    let place = ranges.partitionPoint { $0.upperBound < value }
+    return place < ranges.count && ranges[place].lowerBound <= value
   }
 }
 

@@ -288,13 +288,9 @@ struct SchemaCheck {
     of key: String, in properties: [(key: String, schema: Int)]
   ) -> Int? {
     // The properties of a schema object are sorted by UTF-8, as all objects are.
-    var (low, high) = (0, properties.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if properties[middle].key.precedesByUTF8(key) { low = middle + 1 } else { high = middle }
-    }
-    guard low < properties.count, properties[low].key.hasSameUTF8(as: key) else { return nil }
-    return properties[low].schema
+    let place = properties.partitionPoint { $0.key.precedesByUTF8(key) }
+    guard place < properties.count, properties[place].key.hasSameUTF8(as: key) else { return nil }
+    return properties[place].schema
   }
 
   private mutating func checkAdditional(

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// How many columns of a terminal text takes.
 ///
 /// By the East Asian width of Unicode (UAX #11): wide and fullwidth characters take two columns, marks
@@ -80,11 +82,7 @@ public enum CellWidth {
 
   private static func isWide(_ value: UInt32) -> Bool {
     guard value >= 0x1100 else { return false }
-    var (low, high) = (0, wide.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if wide[middle].upperBound < value { low = middle + 1 } else { high = middle }
-    }
-    return low < wide.count && wide[low].contains(value)
+    let place = wide.partitionPoint { $0.upperBound < value }
+    return place < wide.count && wide[place].contains(value)
   }
 }

@@ -69,15 +69,10 @@ struct ItemTable {
 
   /// The number of the event an item stands in.
   func origin(of number: Int) -> Int? {
-    var (low, high) = (0, origins.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if origins[middle].firstItem <= number { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0, number < origins[low - 1].firstItem + origins[low - 1].itemCount else {
-      return nil
-    }
-    return origins[low - 1].seq
+    let behind = origins.partitionPoint { $0.firstItem <= number }
+    guard behind > 0 else { return nil }
+    let origin = origins[behind - 1]
+    return number < origin.firstItem + origin.itemCount ? origin.seq : nil
   }
 
   mutating func keep(_ item: JSONValue, number: Int, bytes: Int) {

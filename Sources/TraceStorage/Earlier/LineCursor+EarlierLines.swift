@@ -105,11 +105,7 @@ extension LineCursor: EarlierLines {
 
   /// The last block that begins at or before an event.
   private func place(ofEvent seq: Int) -> Int? {
-    var (low, high) = (0, index.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if index[middle].firstSeq <= seq { low = middle + 1 } else { high = middle }
-    }
-    return low > 0 ? low - 1 : nil
+    let behind = index.partitionPoint { $0.firstSeq <= seq }
+    return behind > 0 ? behind - 1 : nil
   }
 }

@@ -89,12 +89,8 @@ extension [LineStore.Place] {
   /// Where an event stands; the places are in the order of their numbers.
   func place(ofEvent seq: Int) -> LineStore.Place? {
     guard let first, let last, first.seq <= seq, seq <= last.seq else { return nil }
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if self[middle].seq < seq { low = middle + 1 } else { high = middle }
-    }
-    return low < count && self[low].seq == seq ? self[low] : nil
+    let place = partitionPoint { $0.seq < seq }
+    return place < count && self[place].seq == seq ? self[place] : nil
   }
 }
 

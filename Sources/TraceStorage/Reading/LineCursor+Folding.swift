@@ -153,13 +153,9 @@ struct FoldedItems {
   /// The packet that an item stands in, and which of its new items it is; `nil` where that packet was
   /// not read.
   func origin(of number: Int) -> (seq: Int, index: Int)? {
-    var (low, high) = (0, origins.count)
-    while low < high {
-      let middle = (low + high) / 2
-      if origins[middle].first <= number { low = middle + 1 } else { high = middle }
-    }
-    guard low > 0, number < settled else { return nil }
-    return (origins[low - 1].seq, number - origins[low - 1].first)
+    let behind = origins.partitionPoint { $0.first <= number }
+    guard behind > 0, number < settled else { return nil }
+    return (origins[behind - 1].seq, number - origins[behind - 1].first)
   }
 
   private mutating func settleNumbers(event seq: Int) {

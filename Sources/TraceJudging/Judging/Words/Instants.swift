@@ -9,7 +9,7 @@ struct Instant {
   var call: Int?
   var sort: Moment.Sort
   /// Whether it is such a moment.
-  var answer: Answer
+  var answer: Trilean
   /// The events that show it.
   var events: [Int]
   /// Whether its place is the one that the log shows: where the start of a call may lie in a hole,
@@ -39,7 +39,7 @@ extension WordJudge {
     for sort in sorts {
       let same = moments.filter { $0.sort == sort }
       for var instant in places(of: sort, same, unknownCounts) {
-        if others { instant.answer = instant.answer.negated }
+        if others { instant.answer = !instant.answer }
         if instant.answer != .no { found.append(instant) }
       }
     }
@@ -106,8 +106,8 @@ extension WordJudge {
     }
   }
 
-  private func any(_ moments: [Moment], _ answer: (Moment) -> Answer) -> Answer {
-    var found = Answer.no
+  private func any(_ moments: [Moment], _ answer: (Moment) -> Trilean) -> Trilean {
+    var found = Trilean.no
     for moment in moments {
       switch answer(moment) {
       case .yes: return .yes
@@ -155,7 +155,7 @@ extension WordJudge {
   private func callIndex(_ callId: String) -> Int? { callIndices[callId] }
 
   /// Whether the call of a verdict or an approval is as an entry says.
-  private func fits(_ entry: CallEntry?, _ call: Int?, tool: String? = nil) -> Answer {
+  private func fits(_ entry: CallEntry?, _ call: Int?, tool: String? = nil) -> Trilean {
     guard let entry else { return .yes }
     guard let call else { return .unknown }
     return view.isSuch(entry, view.calls[call], .proposed)
@@ -163,20 +163,20 @@ extension WordJudge {
 
   private func answer(
     _ verdict: Chronicle.VerdictFact, _ call: Int?, _ moment: Moment
-  ) -> Answer {
+  ) -> Trilean {
     guard case .verdict(let asked) = moment else { return .no }
     guard let status = verdict.status, asked.statuses.contains(status) else { return .no }
     if let rule = asked.rule, !(verdict.rule.map { rule.matches($0) } ?? false) { return .no }
     var answer = fits(asked.call, call)
     if let reason = asked.reason {
-      answer = .both(answer, Answer(reason.matches(verdict.reason)))
+      answer = .both(answer, Trilean(reason.matches(verdict.reason)))
     }
     return answer
   }
 
   private func answer(
     _ approval: Chronicle.ApprovalFact, _ call: Int?, _ moment: Moment
-  ) -> Answer {
+  ) -> Trilean {
     guard case .approval(let asked) = moment,
       asked.isGranted.map({ $0 == approval.isGranted }) ?? true,
       asked.by?.matches(approval.by) ?? true
@@ -195,8 +195,8 @@ extension WordJudge {
           guard by.map({ by in said.by.map { by.matches($0) } ?? false }) ?? true else {
             return .no
           }
-          return Answer(text.matches(said.value))
-        case .answer(let matcher): return Answer(matcher.matches(said.value))
+          return Trilean(text.matches(said.value))
+        case .answer(let matcher): return Trilean(matcher.matches(said.value))
         default: return .no
         }
       }, events: [said.seq])
@@ -227,14 +227,4 @@ extension Moment {
 
 extension Moment.Sort {
   var isOfCall: Bool { self == .called || self == .proposed || self == .returned }
-}
-
-extension Answer {
-  var negated: Answer {
-    switch self {
-    case .yes: .no
-    case .unknown: .unknown
-    case .no: .yes
-    }
-  }
 }

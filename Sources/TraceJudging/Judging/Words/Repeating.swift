@@ -16,7 +16,7 @@ extension WordJudge {
     var first: [JSONValue: (call: Trajectory.Call, isSure: Bool)] = [:]
     var unsure: [Trajectory.Call]?
     for call in view.calls where !call.caller.hasSameUTF8(as: CallEntry.simulatedUser) {
-      let isWrite: Answer
+      let isWrite: Trilean
       if tools.isEmpty {
         isWrite = chronicle.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
       } else {

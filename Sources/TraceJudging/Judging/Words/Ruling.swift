@@ -14,14 +14,14 @@ extension WordJudge {
   /// Judges how often something was seen.
   func count(
     _ name: String, _ times: CallEntry.Times, _ isForbidden: Bool,
-    _ found: [(answer: Answer, events: [Int])], mayBeMore: Bool, _ what: String,
+    _ found: [(answer: Trilean, events: [Int])], mayBeMore: Bool, _ what: String,
     whyMore: @autoclosure () -> String
   ) -> ExpectationOutcome {
     let certain = found.filter { $0.answer == .yes }
     let possible = found.filter { $0.answer == .unknown }
     let least = certain.count
     let most = mayBeMore ? Int.max : least + possible.count
-    let isWithin: Answer =
+    let isWithin: Trilean =
       most < times.minimum || least > times.maximum ?? .max
       ? .no : least >= times.minimum && most <= times.maximum ?? .max ? .yes : .unknown
     let isDefault = times.minimum == 1 && times.maximum == nil
@@ -121,11 +121,11 @@ extension WordJudge {
   // MARK: Memory
 
   func memory(_ rule: MemoryRule) -> ExpectationOutcome {
-    let found = chronicle.notes.compactMap { note -> (answer: Answer, events: [Int])? in
+    let found = chronicle.notes.compactMap { note -> (answer: Trilean, events: [Int])? in
       guard note.isWritten == rule.isWritten, rule.scope?.matches(note.scope) ?? true,
         rule.key?.matches(note.key) ?? true
       else { return nil }
-      let answer = rule.value.map { Answer($0.matches(note.value)) } ?? .yes
+      let answer = rule.value.map { Trilean($0.matches(note.value)) } ?? .yes
       return answer == .no ? nil : (answer, [note.seq])
     }
     var what = "a note"

@@ -265,15 +265,3 @@ extension Instant {
     return copy
   }
 }
-
-extension Array {
-  /// The first index whose element does not fulfil a condition that the first ones fulfil.
-  fileprivate func partitionPoint(_ fulfils: (Element) -> Bool) -> Int {
-    var (low, high) = (0, count)
-    while low < high {
-      let middle = (low + high) / 2
-      if fulfils(self[middle]) { low = middle + 1 } else { high = middle }
-    }
-    return low
-  }
-}

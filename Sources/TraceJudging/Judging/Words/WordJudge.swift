@@ -122,7 +122,7 @@ struct WordJudge {
       else { continue }
       let executed = view.executed(call)
       guard executed != .no else { continue }
-      func free(_ isEnough: (Answer) -> Bool) -> [Int]? {
+      func free(_ isEnough: (Trilean) -> Bool) -> [Int]? {
         var found: [Int] = []
         for entry in entries.indices {
           guard let answer = candidates[entry][index], isEnough(answer) else { continue }
@@ -155,7 +155,7 @@ struct WordJudge {
     for call in view.calls where entry.tool.matches(call.tool) && entry.speaks(of: call.caller) {
       let executed = view.executed(call)
       guard executed != .no else { continue }
-      var fits = Answer.yes
+      var fits = Trilean.yes
       if let input = entry.input { fits = .both(fits, view.input(input, entry, call)) }
       fits = .both(fits, view.status(entry, call))
       if let result = entry.result { fits = .both(fits, view.result(result, call)) }
