@@ -99,7 +99,8 @@ public struct Command: Sendable {
       // A child of its own could hold up the end of a process that is killed alone.
       let session = running.processIdentifier.value
       return Task {
-        guard (try? await Task.sleep(for: .seconds(timeoutSeconds))) != nil else { return false }
+        let limit = timeoutSeconds * TestRun.patience
+        guard (try? await Task.sleep(for: .seconds(limit))) != nil else { return false }
         Processes.killSession(session)
         return true
       }

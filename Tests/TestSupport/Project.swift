@@ -43,6 +43,10 @@ public enum TestRun {
   /// Whether full proofs run instead of seeded samples: `bin/test --long`.
   public static let isLong = ProcessInfo.processInfo.environment["AGENT_EVAL_LONG"] == "1"
 
+  /// How many times as long is waited for something as usual: full proofs keep all processors busy for
+  /// minutes.
+  public static let patience = isLong ? 20.0 : 1
+
   /// The folder with other people's trajectories (`AGENT_EVAL_CORPORA`); `nil` where there is none.
   public static let corpora: String? = {
     guard let folder = ProcessInfo.processInfo.environment["AGENT_EVAL_CORPORA"],
@@ -82,7 +86,7 @@ public func apart<T: Sendable>(_ work: @escaping @Sendable () throws -> T) async
 public func eventually(
   withinSeconds seconds: Double = 10, _ condition: () async -> Bool
 ) async -> Bool {
-  let deadline = ContinuousClock.now + .seconds(seconds)
+  let deadline = ContinuousClock.now + .seconds(seconds * TestRun.patience)
   while ContinuousClock.now < deadline {
     if await condition() { return true }
     guard (try? await Task.sleep(for: .milliseconds(5))) != nil else { return false }

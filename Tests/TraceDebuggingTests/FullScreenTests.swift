@@ -34,7 +34,8 @@ struct FullScreenTests {
       let frame = screen.frame(columns: columns, rows: rows)
       #expect(frame.rows.count == rows)
       for row in frame.rows {
-        #expect(row.left.columns <= (row.right == nil ? columns : frame.leftColumns))
+        let room = row.right == nil ? columns : frame.leftColumns
+        #expect(row.left.columns <= room, "\(columns) columns: \(row.left)")
         if let right = row.right { #expect(right.columns <= columns - frame.leftColumns - 2) }
       }
       // What has not changed is not sent again.

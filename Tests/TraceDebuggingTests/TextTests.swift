@@ -46,7 +46,9 @@ struct TextTests {
 
   @Test("a line is cut to columns, its pieces kept as long as they fit")
   func cuttingLines() {
-    let line = TextLine([.init("日本"), .init("abc", .bad), .init("def")])
+    let line = TextLine([
+      .init("日本"), .init(""), .init("abc", .bad), .init(""), .init("def"),
+    ])
     for columns in 0...12 {
       let cut = line.cut(columns: columns)
       #expect(cut.columns <= columns)

@@ -56,13 +56,22 @@ public struct TextLine: Sendable, Hashable {
       // The ellipsis takes the place of a column, perhaps of the piece before.
       if left > 0 {
         kept.append(Span(CellWidth.cut(span.text, columns: left), span.role))
-      } else if let last = kept.popLast() {
-        let room = CellWidth.of(last.text) - 1
-        kept.append(Span(CellWidth.prefix(of: last.text, columns: room).text + "…", last.role))
+      } else {
+        Self.endInEllipsis(&kept)
       }
       break
     }
     return TextLine(kept, hanging: hanging)
+  }
+
+  /// Puts an ellipsis in the place of the last column that is taken; a piece may take none.
+  private static func endInEllipsis(_ spans: inout [Span]) {
+    while let last = spans.popLast() {
+      let columns = CellWidth.of(last.text)
+      guard columns > 0 else { continue }
+      let text = CellWidth.prefix(of: last.text, columns: columns - 1).text
+      return spans.append(Span(text + "…", last.role))
+    }
   }
 
   /// The line in as many lines of a width as it takes, broken at spaces where there are any.
