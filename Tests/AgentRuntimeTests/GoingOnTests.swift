@@ -11,7 +11,8 @@ struct GoingOnTests {
   func everyEvent() async throws {
     var seen: Set<String> = []
     var boundaries = 0
-    for seed in 0..<UInt64(TestRun.count(120, long: 10_000)) {
+    // With 234, a call reads a note that one beside it takes away.
+    for seed in Array(0..<UInt64(TestRun.count(120, long: 10_000))) + [234] {
       let agent = try RandomAgent.make(seed: seed)
       let whole = try await agent.run().events
       for event in whole {

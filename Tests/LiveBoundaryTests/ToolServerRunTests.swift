@@ -8,7 +8,7 @@ import TraceMatching
 import TraceReplaying
 import TraceStorage
 
-@Suite("Runs with servers that go on, and forks of them", .serialized, .timeLimit(.minutes(10)))
+@Suite("Runs with servers that go on, and forks of them", .serialized, .timeLimit(.minutes(60)))
 struct ToolServerRunTests {
   private static let calls: [(tool: String, input: JSONValue)] = [
     ("fake.write", [:]), ("fake.echo", ["text": "x"]), ("fake.crash", [:]), ("fake.write", [:]),

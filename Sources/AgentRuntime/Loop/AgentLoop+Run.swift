@@ -190,7 +190,11 @@ extension AgentLoop {
     var request = ToolRequest(
       callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
       idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
-    if case .memory = registry[call.name]?.implementation { request.memory = memoryView }
+    if case .memory = registry[call.name]?.implementation {
+      var view = memoryView
+      view.notes = recorder.notes.notes(seenBy: call.callId)
+      request.memory = view
+    }
     return request
   }
 

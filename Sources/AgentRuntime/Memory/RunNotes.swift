@@ -7,6 +7,9 @@ struct RunNotes: Sendable {
   /// The last event, where it writes a note that outlives the run: only of that it is not known whether
   /// the store has it, because nothing is recorded before the store was told of what was recorded last.
   private(set) var unconfirmed: (note: MemoryNote, seq: Int)?
+  /// The notes as they were when each call began that has no result yet: what it reads does not change by
+  /// what those beside it write.
+  private var notesAtStart: [String: JSONObject] = [:]
   private let keepsNotes: Bool
 
   init(of agent: AgentDefinition? = nil) {
@@ -23,6 +26,10 @@ struct RunNotes: Sendable {
   mutating func take(_ event: Event) {
     if event.type == .runResumed { return }
     unconfirmed = nil
+    if keepsNotes, let callId = event.data["callId"]?.stringValue {
+      if event.type == .toolStarted { notesAtStart[callId] = notes }
+      if event.type == .toolResult { notesAtStart[callId] = nil }
+    }
     guard event.type == .memoryWritten || event.type == .memoryRead,
       let note = try? MemoryNote(decoding: event.data)
     else { return }
@@ -35,4 +42,7 @@ struct RunNotes: Sendable {
       unconfirmed = (note, event.seq)
     }
   }
+
+  /// The notes that a call sees, whether it begins now or began before the process that runs it now.
+  func notes(seenBy callId: String) -> JSONObject { notesAtStart[callId] ?? notes }
 }

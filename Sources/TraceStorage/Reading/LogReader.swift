@@ -94,12 +94,6 @@ public struct LogReader: EventSource {
     try self.init(path: path, startingAtCheckpointBefore: seq, options: options)
   }
 
-  /// Makes ready what reading a log takes besides the log: memory, and a library where there is one. Not
-  /// needed; for a thread that has nothing else to do yet.
-  public static func prepare() {
-    if let buffers = ReadingBuffers.take() { ReadingBuffers.putBack(buffers) }
-  }
-
   /// The state before the first event that is read: empty, unless reading begins at a checkpoint.
   public var startState: AgentState { cursor.startState }
 

@@ -9,7 +9,6 @@ import TraceIndexing
 import TraceJudging
 import TraceMatching
 import TraceReporting
-import TraceStorage
 
 /// What ``Run`` is asked to do; each property is the argument of its name.
 struct RunRequest: Hashable {
@@ -74,8 +73,6 @@ struct RunRequest: Hashable {
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
     let start = SuiteStart()
-    // The threads of the other jobs start while this one reads the cases.
-    if jobCount > 1 { Task.detached { LogReader.prepare() } }
     let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
     try requireNetwork(for: loaded)
     let cancellation = Cancellation()
@@ -211,13 +208,10 @@ struct RunRequest: Hashable {
     }
   }
 
-  /// How many cases are worked on side by side.
-  private var jobCount: Int { jobs == 0 ? Screen.processorCount : jobs }
-
   /// How cases are run, as the options say.
   func runnerOptions(_ cancellation: Cancellation) -> EvalRunner.Options {
     var options = EvalRunner.Options(
-      runsFolder: runs, isLive: live, jobs: jobCount,
+      runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
     options.makesAllTrials = allTrials
