@@ -13,7 +13,8 @@ extension AgentLoop {
       calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }, step: step)
     refused += unready
     let open = calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }
-    try refuse(beyondLimits: open, step: step, from: progress)
+    let hasBegun = calls.contains { progress[$0.callId].attempts > 0 }
+    try refuse(beyondLimits: open, hasBegun: hasBegun, step: step, from: progress)
     refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
     let failed = try await run(left, step: step, from: progress)
@@ -60,10 +61,12 @@ extension AgentLoop {
     return refused
   }
 
+  /// - Parameter hasBegun: whether a call beside them has begun: then each of these meets the limits that
+  ///   others use up when its turn comes, behind the results that come before.
   private mutating func refuse(
-    beyondLimits calls: [ProposedCall], step: Int, from progress: StepProgress
+    beyondLimits calls: [ProposedCall], hasBegun: Bool, step: Int, from progress: StepProgress
   ) throws {
-    if let limit = exhaustedLimit {
+    if let limit = exhaustedLimit, !hasBegun {
       for call in calls { try refuse(call, beyond: limit, step: step, from: progress) }
       return
     }
