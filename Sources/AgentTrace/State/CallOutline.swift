@@ -43,12 +43,21 @@ public struct CallOutline: Sendable, Hashable {
   public var tool: String
   /// The number of the decision that proposed it.
   public var seq: Int
+  /// The number of the first `tool_started`; `nil` where there is none or a summary does not say.
+  public var startedSeq: Int? {
+    get { startedPlace < 0 ? nil : startedPlace }
+    set { startedPlace = newValue ?? -1 }
+  }
+  /// The number of its `tool_result`; `nil` where there is none.
+  public var resultSeq: Int? {
+    get { resultPlace < 0 ? nil : resultPlace }
+    set { resultPlace = newValue ?? -1 }
+  }
+  // Below 0 for none: a trajectory holds hundreds of thousands of calls, and an optional takes twice the room.
+  private var startedPlace = -1
+  private var resultPlace = -1
   /// The policy gate's word on it; `nil` where none was recorded.
   public var verdict: VerdictStatus?
-  /// The number of the first `tool_started`; `nil` where there is none or a summary does not say.
-  public var startedSeq: Int?
-  /// The number of its `tool_result`; `nil` where there is none.
-  public var resultSeq: Int?
   /// The status of its result, as far as it is one that is known.
   private var resultStatus: ResultStatus?
   private var isEffectUnknown = false
