@@ -37,8 +37,8 @@ final class LogFile {
 
   /// Opens a file to be read at any place. Never waits for the other end of a pipe.
   ///
-  /// What kind of file it is nobody asks here, as that would cost each of many small logs a tenth of its
-  /// reading: a pipe, a terminal or a folder says so when it is read, and a device holds no log.
+  /// What kind of file it is nobody asks here, which spares each of many small logs a system call: a pipe, a
+  /// terminal or a folder says so when it is read, and a device holds no log.
   static func openForReading(_ path: String) throws(LogError) -> LogFile {
     try open(path, O_RDONLY | O_NONBLOCK)
   }
@@ -55,7 +55,8 @@ final class LogFile {
   /// Bytes in the file.
   func size() throws(LogError) -> Int { Int(try status().st_size) }
 
-  /// Bytes in the file, told in a third of the time, by going to its end: for files that are read alone.
+  /// Bytes in the file, by going to its end: for files that are only read, and at places. Tells what is no
+  /// file to go to any place in.
   func sizeBySeeking() throws(LogError) -> Int {
     let size = Self.retrying { lseek(descriptor, 0, SEEK_END) }
     guard size >= 0 else { throw Self.failure("inspect", path) }
