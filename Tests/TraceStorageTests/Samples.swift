@@ -20,7 +20,7 @@ final class TemporaryFolder {
 }
 
 /// Whether proofs run whole (`bin/test --long`) rather than as samples.
-let isLongRun = ProcessInfo.processInfo.environment["AGENT_EVAL_LONG"] != nil
+let isLongRun = TestRun.isLong
 
 /// Into how many parts, side by side, the longest proofs are cut.
 let proofParts = isLongRun ? 16 : 1

@@ -26,9 +26,10 @@ struct RunNotes: Sendable {
   mutating func take(_ event: Event) {
     if event.type == .runResumed { return }
     unconfirmed = nil
-    if keepsNotes, let callId = event.data["callId"]?.stringValue {
-      if event.type == .toolStarted { notesAtStart[callId] = notes }
-      if event.type == .toolResult { notesAtStart[callId] = nil }
+    if keepsNotes, event.type == .toolStarted || event.type == .toolResult,
+      let callId = event.data["callId"]?.stringValue
+    {
+      notesAtStart[callId] = event.type == .toolStarted ? notes : nil
     }
     guard event.type == .memoryWritten || event.type == .memoryRead,
       let note = try? MemoryNote(decoding: event.data)
