@@ -13,7 +13,7 @@ struct GoingOnTests {
     var boundaries = 0
     // With 234, a call reads a note that one beside it takes away; with 790, time is over while a call is
     // under way and others wait.
-    for seed in Array(0..<UInt64(TestRun.count(120, long: 10_000))) + [234, 790] {
+    for seed in Array(0..<UInt64(TestRun.count(120, long: 10_000))) + [234, 790, 5801] {
       let agent = try RandomAgent.make(seed: seed)
       let whole = try await agent.run().events
       for event in whole {

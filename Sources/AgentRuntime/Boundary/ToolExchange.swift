@@ -81,7 +81,7 @@ public struct ToolAnswer: Sendable, Hashable {
   public var elapsedMicroseconds: Int
   /// Only of a recorded answer, where it is known whether the call was made again: `true` where another
   /// attempt followed, up to which `elapsedMicroseconds` reaches, so that there was time left then;
-  /// `false` where none did, and the record breaks off before it says why.
+  /// `false` where none did and a signal may be why, or the record breaks off before it says why.
   public var wasTriedAgain: Bool?
   /// Notes that the tool read or wrote, in the order in which they are recorded, before the result.
   public var notes: [ToolNote] = []

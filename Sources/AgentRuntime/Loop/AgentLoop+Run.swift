@@ -218,11 +218,15 @@ extension AgentLoop {
   // MARK: Again
 
   /// How long to wait before a failed call is made again; `nil` where it is not.
+  ///
+  /// A signal is looked for behind the wait, which it cuts short on a running clock. The log does not say
+  /// that a call waits, so on a clock that stands still a run that goes on from there, and hears the signal
+  /// again, begins the wait again.
   private func waitBeforeRetry(
     of call: ProposedCall, behind attempt: CallBatch.Attempt, startedAt: Int
   ) -> Int? {
     guard case .error = attempt.answer.result, let tool = registry[call.name],
-      attempt.attempt < tool.attemptLimit, mayGoOn
+      attempt.attempt < tool.attemptLimit, exhaustedLimit == nil
     else { return nil }
     // The recorded time reaches up to the next attempt: the wait is in it, and was short enough.
     if let wasTriedAgain = attempt.answer.wasTriedAgain { return wasTriedAgain ? 0 : nil }

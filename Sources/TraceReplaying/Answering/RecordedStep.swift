@@ -210,8 +210,11 @@ extension RecordedStep {
       result: payload.result,
       elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
     answer.notes = notes[callId] ?? []
-    // A signal that ended the run may have come before, and its process died before it said so.
-    if case .error = payload.result, let ending, ending != .stop { answer.wasTriedAgain = false }
+    // A signal that ended the run came before, or may have, and its process died before it said so.
+    if case .error = payload.result, let ending {
+      if ending != .stop { answer.wasTriedAgain = false }
+      if let cancellation, cancellation.after < index { answer.wasTriedAgain = false }
+    }
     return answer
   }
 
