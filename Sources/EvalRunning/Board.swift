@@ -1,33 +1,35 @@
 import Synchronization
 
-/// Hands out the places of a list of work and takes in what is kept of each.
+/// Takes in what is kept of each place of a list of work.
 final class Board<Kept: Sendable>: Sendable {
-  private struct State {
-    var next = 0
-    var results: [Kept?]
-  }
+  private let kept: Mutex<[Kept?]>
 
-  private let state: Mutex<State>
-
-  init(count: Int) { state = Mutex(State(results: Array(repeating: nil, count: count))) }
-
-  /// The next place that nobody has taken; `nil` when all are.
-  func take() -> Int? {
-    state.withLock { state in
-      guard state.next < state.results.count else { return nil }
-      defer { state.next += 1 }
-      return state.next
-    }
-  }
+  init(count: Int) { kept = Mutex(Array(repeating: nil, count: count)) }
 
   /// Takes in what is kept of a result and tells of it, one at a time.
-  func put(_ kept: Kept, at index: Int, _ tell: () -> Void) {
-    state.withLock { state in
-      state.results[index] = kept
+  func put(_ result: Kept, at index: Int, _ tell: () -> Void) {
+    kept.withLock { kept in
+      kept[index] = result
       tell()
     }
   }
 
   /// What has come in, in the order of the places.
-  var results: [Kept?] { state.withLock { $0.results } }
+  var results: [Kept?] { kept.withLock { $0 } }
+}
+
+/// Hands out the places of a list of work, each to one job.
+final class WorkList: Sendable {
+  private let places: [Int]
+  private let next = Atomic(0)
+
+  init(_ places: [Int]) { self.places = places }
+
+  var count: Int { places.count }
+
+  /// The next place that nobody has taken; `nil` when all are.
+  func take() -> Int? {
+    let index = next.add(1, ordering: .relaxed).oldValue
+    return index < places.count ? places[index] : nil
+  }
 }

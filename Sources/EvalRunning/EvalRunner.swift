@@ -109,15 +109,24 @@ public struct EvalRunner: Sendable {
     let skipped = cases.indices.filter { cases[$0].skip != nil && isSkipped(cases[$0]) }
     let open = skipped.isEmpty ? cases : cases.filter { !isSkipped($0) }
     let board = Board<Kept>(count: open.count)
+    // Threads of their own are there sooner than those of a pool, and waiting for them takes this one
+    // nowhere else.
+    let readAlone = WorkList(open.indices.filter { isToldByReading(open[$0]) })
+    JobThreads.run(min(options.jobs, readAlone.count)) {
+      while cancellation.signal == nil, let index = readAlone.take() {
+        let result = judgedByReading(open[index])
+        board.put(keep(result), at: index) { progress(result) }
+      }
+    }
+    let made = WorkList(open.indices.filter { !isToldByReading(open[$0]) })
     @Sendable func work() async {
-      while cancellation.signal == nil, let index = board.take() {
+      while cancellation.signal == nil, let index = made.take() {
         let result = await run(open[index])
         board.put(keep(result), at: index) { progress(result) }
       }
     }
-    // The first job is this task's: a task group would take it off the thread that it runs on, and one
-    // job needs no other thread.
-    let others = (1..<max(1, min(options.jobs, open.count))).map { _ in Task { await work() } }
+    // The first job is this task's: a task group would take it off the thread that it runs on.
+    let others = (1..<max(1, min(options.jobs, made.count))).map { _ in Task { await work() } }
     await work()
     for other in others { await other.value }
     let judged = board.results
@@ -165,6 +174,26 @@ public struct EvalRunner: Sendable {
 
   // MARK: One case
 
+  /// Whether recorded runs tell all of a case: no agent is run for it, no program started, no model asked.
+  private func isToldByReading(_ evalCase: EvalCase) -> Bool {
+    !options.isLive && (evalCase.recording != nil || evalCase.agent == nil)
+      && evalCase.expected.isToldByLogs
+  }
+
+  private func judgedByReading(_ evalCase: EvalCase) -> CaseResult {
+    var result = CaseResult(evalCase)
+    do {
+      for log in try logs(of: evalCase) {
+        let run = try read(log, evalCase)
+        result.trials.append(trial(of: run, evalCase, try aids(for: run, in: log, evalCase)))
+      }
+      if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
+    } catch {
+      result.error = "\(error)"
+    }
+    return result
+  }
+
   private func run(_ evalCase: EvalCase) async -> CaseResult {
     var result = CaseResult(evalCase)
     do {
@@ -190,33 +219,52 @@ public struct EvalRunner: Sendable {
   private func judge(
     _ log: String, _ evalCase: EvalCase, isLive: Bool = false
   ) async throws -> TrialResult {
-    var run: RecordedRun?
-    if options.usesSummaries, !options.outlinesRuns {
-      run = RecordedRun(endOf: log, for: evalCase.expected)
-    }
-    let read =
-      try run
-      ?? RecordedRun(path: log, for: evalCase.expected, countsUsage: options.outlinesRuns)
-    var aids = Judge.Aids()
-    if !evalCase.expected.facts.isEmpty {
-      aids = try await Judge.Aids(
-        for: read, evalCase.expected,
-        folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 },
-        options.runProgram)
+    let run = try read(log, evalCase)
+    var aids = try aids(for: run, in: log, evalCase)
+    if !evalCase.expected.isToldByLogs {
+      if let runProgram = options.runProgram {
+        try await aids.run(programsOf: evalCase.expected, on: run, with: runProgram)
+      }
       try await aids.judge(
-        read, evalCase.expected, with: judges,
+        run, evalCase.expected, with: judges,
         keptIn: JudgementFiles(
           folder: options.judgementsFolder ?? evalCase.judgements ?? JudgementFiles.defaultFolder))
     }
-    var trial = TrialResult(
-      runId: read.trajectory.runId, log: read.path, judgedFrom: read.source,
-      judgement: Judge.judge(
-        read.trajectory, read.chronicle, against: evalCase.expected, aids: aids))
-    if isLive, let stop = read.trajectory.stop {
+    var trial = trial(of: run, evalCase, aids)
+    if isLive, let stop = run.trajectory.stop {
       trial.error = Self.infrastructureFailure(stop, evalCase.expected)
     }
+    return trial
+  }
+
+  /// What a log tells of its run, as far as a case asks.
+  private func read(_ log: String, _ evalCase: EvalCase) throws(LogError) -> RecordedRun {
+    if options.usesSummaries, !options.outlinesRuns,
+      let run = RecordedRun(endOf: log, for: evalCase.expected)
+    {
+      return run
+    }
+    return try RecordedRun(path: log, for: evalCase.expected, countsUsage: options.outlinesRuns)
+  }
+
+  /// What other logs tell of a run.
+  private func aids(
+    for run: RecordedRun, in log: String, _ evalCase: EvalCase
+  ) throws -> Judge.Aids {
+    try Judge.Aids(
+      for: run, evalCase.expected,
+      folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 })
+  }
+
+  private func trial(
+    of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids
+  ) -> TrialResult {
+    var trial = TrialResult(
+      runId: run.trajectory.runId, log: run.path, judgedFrom: run.source,
+      judgement: Judge.judge(
+        run.trajectory, run.chronicle, against: evalCase.expected, aids: aids))
     if options.outlinesRuns {
-      trial.outline = AcceptedRun(of: read.trajectory, read.usage, trial.judgement)
+      trial.outline = AcceptedRun(of: run.trajectory, run.usage, trial.judgement)
     }
     return trial
   }

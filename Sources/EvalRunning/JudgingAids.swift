@@ -9,18 +9,25 @@ public typealias ProgramRunner =
   ToolResult
 
 extension Judge.Aids {
-  /// Finds out what judging a run needs beside its log.
+  /// Finds out what other logs tell of a run.
   ///
-  /// - Throws: where a program does not say what it should, or a log of a sub-run cannot be read.
+  /// - Throws: where a log of a sub-run cannot be read.
   init(
-    for run: RecordedRun, _ expectations: Expectations, folders: [String],
-    _ runProgram: ProgramRunner?
-  ) async throws {
+    for run: RecordedRun, _ expectations: Expectations, folders: @autoclosure () -> [String]
+  ) throws {
     self.init()
     if expectations.includesSubRuns {
-      subRuns = try SubRuns(folders, expectations).totals(below: run.trajectory.runId)
+      subRuns = try SubRuns(folders(), expectations).totals(below: run.trajectory.runId)
     }
-    guard let runProgram else { return }
+  }
+
+  /// Finds out what programs say of a run.
+  ///
+  /// - Throws: where one does not say what it should.
+  mutating func run(
+    programsOf expectations: Expectations, on run: RecordedRun, with runProgram: ProgramRunner
+  ) async throws {
+    guard !expectations.programs.isEmpty else { return }
     let input = run.trajectory.json
     for program in expectations.programs where programs[program] == nil {
       let name = program.command.first ?? ""

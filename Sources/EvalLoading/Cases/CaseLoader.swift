@@ -144,14 +144,22 @@ struct CaseBatch {
     var holdsCases: Bool?
     do {
       try JSONLines.read(path, limits: limits) { line in
+        if holdsCases == true, let plain = plainCase(on: line, of: path, in: folder, known) {
+          cases.append(plain)
+          return true
+        }
         do throws(Diagnostic) {
           let root = try SourceRoot(
             json: line.bytes, path: path, firstLine: line.number, limits: limits)
           if holdsCases == nil { holdsCases = FileKind(of: root.value) == .case }
           guard holdsCases == true else { return false }
           let reader = FieldReader(folder: folder, known: known)
+          let (count, found) = (cases.count, diagnostics.count)
           take(root.value, TextPosition(line: line.number, column: 1), reader, path: path)
           diagnostics += reader.diagnostics(path: path, in: root)
+          if cases.count == count + 1, diagnostics.count == found {
+            remember(cases[count].expected, of: line, in: known)
+          }
         } catch {
           holdsCases = holdsCases ?? true
           diagnostics.append(error)
@@ -168,6 +176,55 @@ struct CaseBatch {
       return nil
     }
     return holdsCases == true ? nil : SourceDocument(empty: path)
+  }
+
+  /// A case that expects, word for word, what the one on the line before it does; `nil` where it is to be
+  /// read the plain way.
+  private mutating func plainCase(
+    on line: JSONLines.Line, of path: String, in folder: SourceFolder, _ known: KnownExpectations
+  ) -> EvalCase? {
+    guard parts.isEmpty, follow == nil else { return nil }
+    let found = line.bytes.withUnsafeBufferPointer { bytes -> EvalCase? in
+      guard let plain = PlainCaseLine(bytes), let written = plain.expected,
+        let expected = known.expectations(
+          written: UnsafeRawBufferPointer(rebasing: UnsafeRawBufferPointer(bytes)[written])),
+        let caseId = plain.caseId.flatMap({ String(validating: bytes[$0], as: UTF8.self) }),
+        EvalCase.isUsable(caseId: caseId)
+      else { return nil }
+      var evalCase = EvalCase(
+        caseId: caseId, expected: expected, path: path,
+        position: TextPosition(line: line.number, column: 1))
+      if let range = plain.input {
+        guard let input = String(validating: bytes[range], as: UTF8.self) else { return nil }
+        evalCase.input = input
+      }
+      if let range = plain.recording {
+        guard !range.isEmpty, let file = String(validating: bytes[range], as: UTF8.self) else {
+          return nil
+        }
+        evalCase.recording = folder.resolve(file)
+      }
+      return evalCase
+    }
+    guard let evalCase = found,
+      !evalCase.input.isEmpty || evalCase.recording != nil || areRunsElsewhere
+    else { return nil }
+    let id = CaseID(text: evalCase.caseId)
+    // The plain way says where the other one stands.
+    guard places[id] == nil else { return nil }
+    places[id] = (path, line.number)
+    return evalCase
+  }
+
+  /// Keeps what the case on a line expects, for the next one.
+  private func remember(
+    _ expected: Expectations, of line: JSONLines.Line, in known: KnownExpectations
+  ) {
+    guard parts.isEmpty else { return }
+    line.bytes.withUnsafeBufferPointer { bytes in
+      guard let written = PlainCaseLine(bytes)?.expected else { return }
+      known.add(expected, written: Array(bytes[written]))
+    }
   }
 
   /// Takes in the case or the cases of one root.

@@ -26,6 +26,8 @@ struct SharedParts: Sendable {
     var sets: [(name: String, expectations: Expectations?)] = []
   }
 
+  /// Whether nobody wrote any down.
+  private(set) var isEmpty = true
   private(set) var defaults = Defaults()
   private var sets: [(name: String, expectations: Expectations?)] = []
 
@@ -50,12 +52,14 @@ struct SharedParts: Sendable {
     merged.defaults.tolerances = outer.defaults.tolerances + defaults.tolerances
     merged.defaults.include = outer.defaults.include + defaults.include
     merged.sets += outer.sets
+    merged.isEmpty = isEmpty && outer.isEmpty
     return merged
   }
 
   init() {}
 
   init(_ draft: Draft) {
+    isEmpty = false
     defaults = draft.defaults
     sets = draft.sets
   }

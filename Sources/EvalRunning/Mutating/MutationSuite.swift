@@ -24,14 +24,14 @@ public enum MutationSuite {
   ///   - jobs: how many pieces of work are done side by side; the score does not depend on it.
   public static func score(
     _ runs: [(evalCase: EvalCase, log: String)], limit: Int, jobs: Int
-  ) async -> MutationScore {
+  ) -> MutationScore {
     var score = MutationScore(runs: [])
     for batch in batches(of: distinct(runs)) {
-      let read = await work(batch.count, jobs) { prepare(batch[$0], limit) }
+      let read = work(batch.count, jobs) { prepare(batch[$0], limit) }
       let pieces = read.indices.flatMap { run in
         (read[run].mutants?.pieces ?? []).map { (run: run, piece: $0) }
       }
-      let fates = await work(pieces.count, jobs) { index in
+      let fates = work(pieces.count, jobs) { index in
         read[pieces[index].run].mutants?.fates(of: pieces[index].piece) ?? []
       }
       var fatesOfRun: [[RunMutants.Fate]] = read.map { _ in [] }
@@ -48,14 +48,12 @@ public enum MutationSuite {
   /// Does pieces of work side by side; what comes of them has their order.
   private static func work<Made: Sendable>(
     _ count: Int, _ jobs: Int, _ make: @escaping @Sendable (Int) -> Made
-  ) async -> [Made] {
+  ) -> [Made] {
     let board = Board<Made>(count: count)
-    @concurrent @Sendable func work() async {
-      while let index = board.take() { board.put(make(index), at: index) {} }
+    let list = WorkList(Array(0..<count))
+    JobThreads.run(min(jobs, count)) {
+      while let index = list.take() { board.put(make(index), at: index) {} }
     }
-    let others = (1..<max(1, min(jobs, count))).map { _ in Task { await work() } }
-    await work()
-    for other in others { await other.value }
     return board.results.compactMap { $0 }
   }
 

@@ -47,8 +47,9 @@ public struct ReexecutionSuite: Sendable {
     _ logs: [String], progress: @escaping @Sendable (Item) -> Void = { _ in }
   ) async -> [Item] {
     let board = Board<Item>(count: logs.count)
+    let list = WorkList(Array(logs.indices))
     @Sendable func work() async {
-      while let index = board.take() {
+      while let index = list.take() {
         let item = await item(logs[index])
         board.put(item, at: index) { progress(item) }
       }

@@ -109,6 +109,16 @@ public struct Expectations: Sendable, Hashable {
     return facts
   }
 
+  /// Whether logs tell all that these expectations ask: no program is started, no model asked.
+  public var isToldByLogs: Bool {
+    words.allSatisfy { word in
+      switch word {
+      case .exec, .judge: false
+      default: true
+      }
+    } && parts.allSatisfy(\.expectations.isToldByLogs)
+  }
+
   /// Every program that judges along.
   public var programs: [ProgramCheck] {
     words.flatMap { word -> [ProgramCheck] in

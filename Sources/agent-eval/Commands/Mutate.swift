@@ -72,7 +72,7 @@ struct Mutate: AsyncParsableCommand {
         Output.error(Visible.line("agent-eval: \(result.caseId): \(error)", width: 2_000))
       }
     }
-    let score = await MutationSuite.score(
+    let score = MutationSuite.score(
       judged, limit: limit, jobs: jobs == 0 ? Screen.processorCount : jobs)
     if json {
       Output.json(score.json)
