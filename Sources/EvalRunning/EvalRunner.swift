@@ -111,14 +111,13 @@ public struct EvalRunner: Sendable {
     let board = Board<Kept>(count: open.count)
     // Threads of their own are there sooner than those of a pool, and waiting for them takes this one
     // nowhere else.
-    let readAlone = WorkList(open.indices.filter { isToldByReading(open[$0]) })
+    let (readAlone, made) = workLists(of: open)
     JobThreads.run(min(options.jobs, readAlone.count)) {
       while cancellation.signal == nil, let index = readAlone.take() {
         let result = judgedByReading(open[index])
         board.put(keep(result), at: index) { progress(result) }
       }
     }
-    let made = WorkList(open.indices.filter { !isToldByReading(open[$0]) })
     @Sendable func work() async {
       while cancellation.signal == nil, let index = made.take() {
         let result = await run(open[index])
@@ -178,6 +177,15 @@ public struct EvalRunner: Sendable {
   private func isToldByReading(_ evalCase: EvalCase) -> Bool {
     !options.isLive && (evalCase.recording != nil || evalCase.agent == nil)
       && evalCase.expected.isToldByLogs
+  }
+
+  /// The cases that recorded runs tell all of, and the others.
+  private func workLists(of cases: [EvalCase]) -> (readAlone: WorkList, made: WorkList) {
+    var (readAlone, made): ([Int], [Int]) = ([], [])
+    for index in cases.indices {
+      if isToldByReading(cases[index]) { readAlone.append(index) } else { made.append(index) }
+    }
+    return (WorkList(readAlone), WorkList(made))
   }
 
   private func judgedByReading(_ evalCase: EvalCase) -> CaseResult {

@@ -140,8 +140,8 @@ extension RunEvents {
 
   /// The channels that are not whole. A message list never holds verdicts, nor how its prompts were
   /// made up, nor how a model was asked.
-  private var recorded: [String: String] {
-    var recorded = ["context": "partial", "model": "partial", "policy": "none"]
+  private var recorded: RecordedChannels {
+    var recorded: RecordedChannels = ["context": "partial", "model": "partial", "policy": "none"]
     recorded["time"] = run.messages.contains { $0.timestamp != nil } ? "partial" : "none"
     if !CallPairing.isWhole(run.messages) { recorded["tools"] = "partial" }
     if run.ending == nil { recorded["stop"] = "none" }

@@ -207,6 +207,64 @@ struct TrajectoryTests {
       ))
   }
 
+  @Test("what events say reaches the last call with their id, of few calls as of many")
+  func callsById() {
+    var seeded = Seeded(seed: 5)
+    for count in [1, 2, 15, 16, 17, 18, 40] {
+      var events: [Event] = []
+      var expected: [CallStatus?] = []
+      var places: [String: Int] = [:]
+      func add(_ payload: EventPayload) {
+        events.append(
+          Event(
+            seq: events.count, step: 1, type: payload.type, runId: "r", data: payload.encoded))
+      }
+      while expected.count < count {
+        // Some ids come again; some results speak of no call.
+        let callId = "\(Int.random(in: 0..<(count + count / 4 + 1), using: &seeded))"
+        if Bool.random(using: &seeded) {
+          places[callId] = expected.count
+          expected.append(nil)
+          add(
+            .decision(
+              DecisionPayload(.tool([ProposedCall(callId: callId, name: "t", input: [:])]))))
+        } else {
+          add(Sample.result(callId, .ok(data: 1)))
+          if let place = places[callId] { expected[place] = .ok }
+        }
+      }
+      #expect(Trajectory(of: events).calls.map(\.status) == expected)
+    }
+  }
+
+  @Test(
+    "a channel is found by its name, whatever the order it came in, and the last word on it counts")
+  func channels() {
+    var seeded = Seeded(seed: 9)
+    for _ in 0..<200 {
+      var channels = RecordedChannels()
+      var oracle: [String: String] = [:]
+      for _ in 0..<Int.random(in: 0...12, using: &seeded) {
+        let name =
+          ["model", "tools", "time", "context", "policy", "é", "e\u{301}", ""]
+          .randomElement(using: &seeded) ?? ""
+        let extent = ["none", "partial", nil].randomElement(using: &seeded) ?? nil
+        channels[name] = extent
+        oracle = oracle.filter { !$0.key.hasSameUTF8(as: name) }
+        if let extent, !name.unicodeScalars.contains("\u{301}") { oracle[name] = extent }
+        #expect(channels[name] == extent)
+      }
+      for (name, extent) in oracle { #expect(channels[name] == extent) }
+      let names = channels.all.map(\.name)
+      #expect(names.filter { !$0.unicodeScalars.contains("\u{301}") }.count == oracle.count)
+      #expect(zip(names, names.dropFirst()).allSatisfy { $0.precedesByUTF8($1) })
+      #expect(channels.isEmpty == names.isEmpty)
+      var started = RunStarted(agentName: "a", goal: "g")
+      started.recorded = channels
+      #expect((try? RunStarted(decoding: started.encoded))?.recorded == channels)
+    }
+  }
+
   @Test("holes in the numbers and a torn end are gaps")
   func gaps() {
     var trajectory = Trajectory()

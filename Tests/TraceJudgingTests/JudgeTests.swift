@@ -83,8 +83,8 @@ struct JudgeTests {
       (#"{"stopReason":"success"}"#, ["stop": "none"], .unverifiable),
       (#"{"toolsCalled":["look"]}"#, ["tools": "partial"], .unverifiable),
       (#"{"toolsNotCalled":["look"]}"#, ["policy": "none", "context": "partial"], .pass),
-    ] as [(String, [String: String], Outcome)])
-  func channels(expected: String, recorded: [String: String], outcome: Outcome) throws {
+    ] as [(String, RecordedChannels, Outcome)])
+  func channels(expected: String, recorded: RecordedChannels, outcome: Outcome) throws {
     var run = RecordedRun(recorded: recorded)
     run.decide([.init("look", [:], .untouched)])
     #expect(try self.outcome(expected, Trajectory(of: run.events)) == outcome)

@@ -31,7 +31,7 @@ struct RecordedRun {
   private(set) var events: [Event] = []
   private var step = 0
 
-  init(tools: [String] = [], recorded: [String: String] = [:]) {
+  init(tools: [String] = [], recorded: RecordedChannels = [:]) {
     var started = RunStarted(
       agentName: "test", goal: "a goal", tools: tools.map { ToolDefinition(name: $0) })
     started.recorded = recorded
@@ -104,7 +104,7 @@ struct RecordedRun {
 
   /// A whole run: one decision for each group of calls, an answer, a stop.
   static func whole(
-    _ groups: [[Call]], tools: [String] = [], recorded: [String: String] = [:],
+    _ groups: [[Call]], tools: [String] = [], recorded: RecordedChannels = [:],
     answer: String? = "done"
   ) -> Trajectory {
     var run = RecordedRun(tools: tools, recorded: recorded)

@@ -91,7 +91,7 @@ public struct RunStarted: Sendable, Hashable {
   /// The task of that graph; `nil` outside of one.
   public var taskId: String?
   /// Imports only: `none` or `partial` for each channel that is not whole.
-  public var recorded: [String: String]
+  public var recorded: RecordedChannels
   /// Where an import came from; `nil` for a run of our own.
   public var source: RunSource?
   /// Words to find the run by.
@@ -108,7 +108,7 @@ public struct RunStarted: Sendable, Hashable {
     self.limits = limits
     self.policyContext = policyContext
     self.tools = tools
-    recorded = [:]
+    recorded = RecordedChannels()
     tags = []
   }
 
@@ -146,12 +146,8 @@ public struct RunStarted: Sendable, Hashable {
   }
 
   /// What the data of the event say of channels that are not whole, whatever else is in them.
-  static func recorded(in data: JSONObject) -> [String: String] {
-    var recorded: [String: String] = [:]
-    for member in data["recorded"]?.objectValue ?? [:] {
-      recorded[member.key] = member.value.stringValue ?? "partial"
-    }
-    return recorded
+  static func recorded(in data: JSONObject) -> RecordedChannels {
+    RecordedChannels(data["recorded"]?.objectValue ?? [:])
   }
 
   private static func parent(in reader: PayloadReader) throws(PayloadError) -> ParentRun? {
@@ -193,14 +189,10 @@ public struct RunStarted: Sendable, Hashable {
       ("case", evalCase.map(JSONValue.object)),
       ("parent", parent.map { .object($0.encoded) }),
       ("pipelineId", pipelineId.map(JSONValue.string)), ("taskId", taskId.map(JSONValue.string)),
-      ("recorded", recorded.isEmpty ? nil : .object(recordedObject)),
+      ("recorded", recorded.isEmpty ? nil : .object(recorded.object)),
       ("source", source.map { .object($0.encoded) }),
       ("tags", tags.isEmpty ? JSONValue?.none : JSONValue(tags)),
     ])
-  }
-
-  private var recordedObject: JSONObject {
-    JSONObject(recorded.map { ($0.key, .string($0.value)) })
   }
 }
 

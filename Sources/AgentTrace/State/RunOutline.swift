@@ -8,11 +8,12 @@ public struct RunOutline: Sendable, Hashable {
   /// Every call that a decision proposed, in decision order.
   public var calls: [CallOutline]
   /// `none` or `partial` for each channel that an import lacks.
-  public var recorded: [String: String]
+  public var recorded: RecordedChannels
 
   /// Nothing is checked.
   public init(
-    runId: String, stop: Trajectory.Ending, calls: [CallOutline], recorded: [String: String] = [:]
+    runId: String, stop: Trajectory.Ending, calls: [CallOutline],
+    recorded: RecordedChannels = RecordedChannels()
   ) {
     self.runId = runId
     self.stop = stop
@@ -32,14 +33,10 @@ public struct RunOutline: Sendable, Hashable {
       guard let call = CallOutline(summary: value) else { return nil }
       calls.append(call)
     }
-    var recorded: [String: String] = [:]
-    for member in summary["recorded"]?.objectValue ?? [:] {
-      recorded[member.key] = member.value.stringValue ?? "partial"
-    }
     self.init(
       runId: event.runId,
       stop: Trajectory.Ending(
         reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq),
-      calls: calls, recorded: recorded)
+      calls: calls, recorded: RecordedChannels(summary["recorded"]?.objectValue ?? [:]))
   }
 }

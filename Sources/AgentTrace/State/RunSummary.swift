@@ -10,7 +10,7 @@ public struct RunSummary: Sendable, Hashable {
   private var stop: JSONValue = .null
   private var answer: JSONValue?
   /// What `run_started` says of channels that an import lacks.
-  private var recorded: [String: String] = [:]
+  private var recorded = RecordedChannels()
   private var mayHideCalls = false
   private var nextSeq = 0
 
@@ -74,11 +74,7 @@ public struct RunSummary: Sendable, Hashable {
     var data: JSONObject = ["totals": .object(totals.encoded), "stop": stop]
     data["answer"] = answer
     if mayHideCalls { data["mayHideCalls"] = true }
-    if !recorded.isEmpty {
-      data["recorded"] = .object(
-        JSONObject(
-          recorded.sorted { $0.key.precedesByUTF8($1.key) }.map { ($0.key, .string($0.value)) }))
-    }
+    if !recorded.isEmpty { data["recorded"] = .object(recorded.object) }
     if hasAllCalls { data["calls"] = .array(outlines.map(\.encoded)) }
     for key in ["calls", "answer"] where CanonicalJSON.encode(.object(data)).count > Self.limitBytes
     {

@@ -113,7 +113,7 @@ public struct Trajectory: Sendable {
   /// Names of all tools the run had; `nil` where that was not recorded.
   public private(set) var toolNames: [String]?
   /// `none` or `partial` for each channel that an import lacks.
-  public private(set) var recorded: [String: String] = [:]
+  public private(set) var recorded = RecordedChannels()
   /// What is missing, by event number.
   public private(set) var gaps: [Gap] = []
   /// The number of the last event taken in; -1 before the first.
@@ -125,7 +125,9 @@ public struct Trajectory: Sendable {
   private var inputBytes = 0
 
   private var groups = 0
+  /// Where each call stands, by its id; empty where there are so few that looking through them costs less.
   private var indexByCallID: [String: Int] = [:]
+  private static let fewCalls = 16
   private var lastDecidedStep = 0
 
   /// The trajectory of no events.
@@ -196,8 +198,7 @@ public struct Trajectory: Sendable {
     default: break
     }
     for call in payload.decision.calls {
-      indexByCallID[call.callId] = calls.count
-      calls.append(
+      add(
         Call(
           outline: CallOutline(call: call, caller: caller, seq: event.seq),
           inputSource: .value(call.input), result: nil, group: groups, step: event.step,
@@ -213,9 +214,8 @@ public struct Trajectory: Sendable {
     for call in decision.calls {
       let outline = CallOutline(
         callId: call.callId, caller: decision.caller ?? "agent", tool: call.name, seq: decision.seq)
-      indexByCallID[call.callId] = calls.count
       inputBytes += call.input.count
-      calls.append(
+      add(
         Call(
           outline: outline,
           inputSource: inputBytes <= inputLimitBytes ? .text(call.input) : .unknown, result: nil,
@@ -234,8 +234,27 @@ public struct Trajectory: Sendable {
   /// Takes in what an event says of its call, but not what the tool returned.
   public mutating func apply(_ note: CallNote) {
     passOver(note.seq)
-    guard let index = indexByCallID[note.callId] else { return }
+    guard let index = index(ofCall: note.callId) else { return }
     calls[index].outline.apply(note)
+  }
+
+  private mutating func add(_ call: Call) {
+    calls.append(call)
+    if calls.count == Self.fewCalls + 1 {
+      for (index, call) in calls.enumerated() { indexByCallID[call.outline.callId] = index }
+    } else if calls.count > Self.fewCalls {
+      indexByCallID[call.outline.callId] = calls.count - 1
+    }
+  }
+
+  /// The last call with an id.
+  private func index(ofCall callId: String) -> Int? {
+    guard calls.count <= Self.fewCalls else { return indexByCallID[callId] }
+    // By index, and from the end: an event mostly speaks of one of the last calls.
+    for index in calls.indices.reversed() where calls[index].outline.callId == callId {
+      return index
+    }
+    return nil
   }
 
   private mutating func count(step: Int) {
@@ -245,7 +264,7 @@ public struct Trajectory: Sendable {
   }
 
   private mutating func apply(toCall event: Event) {
-    guard let callId = event.data["callId"]?.stringValue, let index = indexByCallID[callId] else {
+    guard let callId = event.data["callId"]?.stringValue, let index = index(ofCall: callId) else {
       return
     }
     calls[index].outline.apply(event)

@@ -75,6 +75,9 @@ struct CaseBatch {
   /// Looks at the files that a case names; says what is wrong with one. Nobody looks without it.
   var follow: ((FieldReader.Reference) -> String?)?
 
+  /// For how many cases room is made at once.
+  private static let reservedLimit = 16_384
+
   private let areRunsElsewhere: Bool
   private let limits: SourceLimits
   private var shared: SharedPartsFinder
@@ -158,6 +161,7 @@ struct CaseBatch {
           take(root.value, TextPosition(line: line.number, column: 1), reader, path: path)
           diagnostics += reader.diagnostics(path: path, in: root)
           if cases.count == count + 1, diagnostics.count == found {
+            if count == 0 { cases.reserveCapacity(min(line.likesInFile, Self.reservedLimit)) }
             remember(cases[count].expected, of: line, in: known)
           }
         } catch {
@@ -210,9 +214,11 @@ struct CaseBatch {
       !evalCase.input.isEmpty || evalCase.recording != nil || areRunsElsewhere
     else { return nil }
     let id = CaseID(text: evalCase.caseId)
-    // The plain way says where the other one stands.
-    guard places[id] == nil else { return nil }
-    places[id] = (path, line.number)
+    if let first = places.updateValue((path, line.number), forKey: id) {
+      // The plain way says where the other one stands.
+      places[id] = first
+      return nil
+    }
     return evalCase
   }
 

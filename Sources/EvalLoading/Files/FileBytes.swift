@@ -18,6 +18,8 @@ enum FileBytes {
   /// A regular file that is open for reading; closes itself.
   struct Handle: ~Copyable {
     fileprivate let descriptor: Int32
+    /// Bytes in the file when it was opened.
+    let size: Int
 
     deinit { Glibc.close(descriptor) }
 
@@ -61,7 +63,7 @@ enum FileBytes {
         .error, path: path,
         message: isFolder ? "a folder, where a file is needed" : "no regular file")
     }
-    return Handle(descriptor: descriptor)
+    return Handle(descriptor: descriptor, size: Int(status.st_size))
   }
 
   /// All bytes of a file of at most `limit` bytes.

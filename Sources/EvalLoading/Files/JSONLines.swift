@@ -9,6 +9,8 @@ struct JSONLines {
     var number: Int
     /// Without its end.
     var bytes: [UInt8]
+    /// How many lines like it the whole file has room for.
+    var likesInFile: Int
   }
 
   /// Calls `body` with each line that is not blank, until it says `false` or the file ends.
@@ -18,16 +20,20 @@ struct JSONLines {
     let file = try FileBytes.open(path)
     var number = 1
     var rest: [UInt8] = []
+    let size = file.size
+    func line() -> Line {
+      Line(number: number, bytes: rest, likesInFile: size / max(1, rest.count))
+    }
     while true {
       let chunk = try file.read(1 << 16, path: path)
       if chunk.isEmpty {
-        if !isBlank(rest[...]) { _ = body(Line(number: number, bytes: rest)) }
+        if !isBlank(rest[...]) { _ = body(line()) }
         return
       }
       var start = 0
       while let end = Self.lineEnd(in: chunk, from: start) {
         rest.append(contentsOf: chunk[start..<end])
-        if !isBlank(rest[...]), !body(Line(number: number, bytes: rest)) { return }
+        if !isBlank(rest[...]), !body(line()) { return }
         rest.removeAll(keepingCapacity: true)
         number += 1
         start = end + 1

@@ -55,7 +55,7 @@ struct ConformanceRun: Sendable {
 
   /// - Parameter writes: tools that are declared to write; all others read.
   init(
-    tools: [String] = [], writes: [String] = [], recorded: [String: String] = [:],
+    tools: [String] = [], writes: [String] = [], recorded: RecordedChannels = [:],
     _ build: (inout ConformanceRun) -> Void
   ) {
     var started = RunStarted(

@@ -2,7 +2,9 @@ import AgentTrace
 import TraceMatching
 
 /// What of a trajectory can be seen: its calls, and what may be hidden in holes of the log.
-struct CallView {
+///
+/// A class, because every expectation holds on to it: copying a trajectory would retain all of its parts.
+final class CallView: Sendable {
   /// Which calls a list speaks of.
   enum Scope: Sendable {
     case executed
@@ -151,7 +153,8 @@ struct CallView {
     Trilean(
       matcher.matches(
         entry.arguments.map { $0.seen(call.input) } ?? call.input,
-        from: matcher.usesOrigins ? { origin in values(of: origin, before: call.outline.seq) } : nil
+        from: matcher.usesOrigins
+          ? { origin in self.values(of: origin, before: call.outline.seq) } : nil
       ))
   }
 
@@ -163,7 +166,7 @@ struct CallView {
         || gaps.contains { $0.first < seq })
     for (tool, indices) in indicesByTool ?? Self.indicesByTool(calls)
     where origin.tool?.matches(tool) == true {
-      for call in indices.lazy.map({ calls[$0] }) {
+      for call in indices.lazy.map({ self.calls[$0] }) {
         guard let resultSeq = call.outline.resultSeq, resultSeq < seq, call.status == .ok else {
           continue
         }

@@ -40,7 +40,6 @@ enum CallWording {
   }
 
   static func short(_ text: String) -> String {
-    let head = text.prefix(utf8Bytes: limitBytes)
-    return head.utf8.count < text.utf8.count ? head + "…" : head
+    text.utf8.count <= limitBytes ? text : text.prefix(utf8Bytes: limitBytes) + "…"
   }
 }

@@ -151,8 +151,7 @@ public struct Timeline {
     var entries = [Entry("run", .heading, "\(runId)  agent \(agent)\(version)")]
     if !started.goal.isNull { entries.append(Entry("goal", .heading, Self.text(started.goal))) }
     if !started.recorded.isEmpty {
-      let missing = started.recorded.sorted { $0.key.precedesByUTF8($1.key) }
-        .map { "\($0.key) \($0.value)" }.joined(separator: ", ")
+      let missing = started.recorded.all.map { "\($0.name) \($0.extent)" }.joined(separator: ", ")
       entries.append(Entry("recorded", .warning, missing))
     }
     return entries

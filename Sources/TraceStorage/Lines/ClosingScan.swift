@@ -7,7 +7,7 @@
 /// against each other.
 struct ClosingScan {
   private var stop: (runId: String, ending: Trajectory.Ending)?
-  private var summary: (calls: [CallOutline], recorded: [String: String])?
+  private var summary: (calls: [CallOutline], recorded: RecordedChannels)?
   private var isSealed = false
 
   /// What the lines of a closing block tell of the run.
@@ -61,7 +61,7 @@ extension LineScanner {
         isFinal = scanner.skip("true")
         return isFinal || scanner.skip("false")
       case "reason":
-        reason = scanner.word()
+        reason = scanner.stopReason()
         return reason != nil
       case "stateFormat": return scanner.number() != nil
       case "totals":
@@ -83,9 +83,9 @@ extension LineScanner {
   }
 
   /// Reads the data of a summary, as far as ``RunOutline/init(summary:stop:)`` looks at them.
-  fileprivate mutating func summary() -> (calls: [CallOutline], recorded: [String: String])? {
+  fileprivate mutating func summary() -> (calls: [CallOutline], recorded: RecordedChannels)? {
     var calls: [CallOutline]?
-    var recorded: [String: String] = [:]
+    var recorded = RecordedChannels()
     let isWhole = members { scanner, key in
       switch scanner.bytes(key) {
       case "calls":
@@ -101,8 +101,7 @@ extension LineScanner {
       case "recorded":
         return scanner.members { scanner, key in
           guard scanner.bytes(key).isASCII, let name = scanner.quotedName() else { return false }
-          recorded[scanner.text(key)] = scanner.text(name)
-          return true
+          return recorded.append(scanner.text(key), scanner.text(name))
         }
       default: return scanner.skipValue()
       }
@@ -125,7 +124,7 @@ extension LineScanner {
       case "seq": seq = scanner.number()
       case "startedSeq": return scanner.take(&startedSeq) { $0.number() }
       case "resultSeq": return scanner.take(&resultSeq) { $0.number() }
-      case "status": status = scanner.word()
+      case "status": status = scanner.callStatus()
       case "verdict": return scanner.take(&verdict) { $0.word() }
       default: return scanner.skipValue()
       }
@@ -150,6 +149,16 @@ extension LineScanner {
   }
 
   // MARK: Values
+
+  // By their bytes, what there is most of: to look a text up among raw values takes several times as long.
+
+  private mutating func callStatus() -> CallStatus? {
+    skip("\"ok\"") ? .ok : skip("\"error\"") ? .error : word()
+  }
+
+  private mutating func stopReason() -> StopReason? {
+    skip("\"success\"") ? .success : word()
+  }
 
   /// One of the words of an enumeration.
   private mutating func word<Word: RawRepresentable<String>>() -> Word? {

@@ -92,9 +92,9 @@ public struct LogTail: Sendable, Hashable {
   private static func trailer(
     of window: UnsafeBufferPointer<UInt8>, at size: Int, path: String
   ) throws(LogError) -> MemberHeader {
-    let bytes = window.suffix(Trailer.length)
+    let bytes = UnsafeBufferPointer(rebasing: window.suffix(Trailer.length))
     guard bytes.count == Trailer.length,
-      bytes.suffix(Trailer.body.count).elementsEqual(Trailer.body),
+      bytes[MemberHeader.length...].elementsEqual(Trailer.body),
       let header = try? MemberHeader(decoding: bytes)
     else { throw LogError(.noTrailer, path: path, offset: size) }
     return header
