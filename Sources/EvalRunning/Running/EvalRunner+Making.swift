@@ -1,0 +1,108 @@
+import AgentRuntime
+import AgentTrace
+import EvalLoading
+import TraceJudging
+
+/// Cases for which an agent is run, a program started or a model asked.
+extension EvalRunner {
+  func run(_ evalCase: EvalCase) async -> CaseResult {
+    var result = CaseResult(evalCase)
+    do {
+      if let agent = evalCase.agent, options.isLive {
+        try await makeTrials(of: evalCase, agent, &result)
+      } else {
+        for log in try logs(of: evalCase) {
+          result.trials.append(try await judge(log, evalCase))
+        }
+        if result.trials.isEmpty, let agent = evalCase.agent {
+          result.trials = [try await judge(try await record(agent, evalCase), evalCase)]
+        }
+      }
+      if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
+    } catch {
+      result.error = "\(error)"
+    }
+    return result
+  }
+
+  /// - Parameter isLive: whether the run was made just now, so that what stopped it may have been no doing
+  ///   of the agent's.
+  func judge(
+    _ log: String, _ evalCase: EvalCase, isLive: Bool = false
+  ) async throws -> TrialResult {
+    let run = try read(log, evalCase)
+    var aids = try aids(for: run, in: log, evalCase)
+    if !evalCase.expected.isToldByLogs {
+      if let runProgram = options.runProgram {
+        try await aids.run(programsOf: evalCase.expected, on: run, with: runProgram)
+      }
+      try await aids.judge(
+        run, evalCase.expected, with: judges,
+        keptIn: JudgementFiles(
+          folder: options.judgementsFolder ?? evalCase.judgements ?? JudgementFiles.defaultFolder))
+    }
+    var trial = trial(of: run, evalCase, aids)
+    if isLive, let stop = run.trajectory.stop {
+      trial.error = Self.infrastructureFailure(stop, evalCase.expected)
+    }
+    return trial
+  }
+
+  /// Runs a case as often as its plan asks for and its outcome is open.
+  private func makeTrials(
+    of evalCase: EvalCase, _ agent: String, _ result: inout CaseResult
+  ) async throws {
+    result.plan = evalCase.plan ?? options.plan
+    let plan = result.plan ?? TrialPlan(trials: 1)
+    repeat {
+      let number = result.plan == nil ? nil : result.trials.count + 1
+      let log = try await record(agent, evalCase, trial: number)
+      result.trials.append(try await judge(log, evalCase, isLive: true))
+    } while result.plan != nil && cancellation.signal == nil
+      && plan.needsMore(
+        after: result.trials.map(\.outcome), makesAll: options.makesAllTrials)
+  }
+
+  /// Why a run that was made just now says nothing of the agent; `nil` where it does, or where the case is
+  /// about just that.
+  private static func infrastructureFailure(
+    _ stop: Trajectory.Ending, _ expected: Expectations
+  ) -> String? {
+    let detail = stop.detail.map { " (\($0))" } ?? ""
+    let expects = ([expected] + expected.parts.map(\.expectations))
+      .contains { $0.stopReasons?.contains(stop.reason) ?? false }
+    switch stop.reason {
+    case .modelFailure where !expects: return "the model was out of reach\(detail)"
+    case .cancelled where !expects: return "the run was cancelled\(detail)"
+    default: return nil
+    }
+  }
+
+  private func record(
+    _ path: String, _ evalCase: EvalCase, trial: Int? = nil
+  ) async throws -> String {
+    let loaded = AgentLoader.load(path)
+    guard var agent = loaded.value else {
+      throw CaseError(
+        reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
+    }
+    guard options.isLive || agent.isScripted else {
+      throw CaseError(
+        reason: "\(path) starts processes or asks a model; give --live to let it run")
+    }
+    if let human = evalCase.human { agent.human = human }
+    // Without --live nothing outside is reached, so time need not pass either.
+    let clock: any RunClock = options.isLive ? makeClock() : FixedClock()
+    let conditions = RunConditions(
+      clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
+    var request = AgentRecording.Request(
+      goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
+    request.trial = trial
+    request.tags = evalCase.tags
+    let (caseId, tell) = (evalCase.caseId, options.observeLive)
+    return try await AgentRecording(
+      of: agent, request, on: makeBoundary(agent, conditions),
+      report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
+    ).log
+  }
+}

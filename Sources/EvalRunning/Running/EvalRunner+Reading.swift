@@ -1,0 +1,78 @@
+import AgentTrace
+import EvalLoading
+import TraceJudging
+import TraceStorage
+
+/// What recorded runs tell of a case, with no agent run, no program started and no model asked.
+extension EvalRunner {
+  /// Whether recorded runs tell all of a case: no agent is run for it, no program started, no model asked.
+  func isToldByReading(_ evalCase: EvalCase) -> Bool {
+    !options.isLive && (evalCase.recording != nil || evalCase.agent == nil)
+      && evalCase.expected.isToldByLogs
+  }
+
+  func judgedByReading(_ evalCase: EvalCase) -> CaseResult {
+    var result = CaseResult(evalCase)
+    do {
+      for log in try logs(of: evalCase) {
+        let run = try read(log, evalCase)
+        result.trials.append(trial(of: run, evalCase, try aids(for: run, in: log, evalCase)))
+      }
+      if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
+    } catch {
+      result.error = "\(error)"
+    }
+    return result
+  }
+
+  /// The recorded runs that show what became of a case.
+  func logs(of evalCase: EvalCase) throws -> [String] {
+    // Where agents are run, models judge recordings too.
+    if options.isLive, evalCase.expected.judges.isEmpty { return [] }
+    if let recording = evalCase.recording { return [recording] }
+    return catalogue?.logs(of: evalCase.caseId) ?? []
+  }
+
+  func nothingToJudge(_ evalCase: EvalCase) -> String {
+    if options.isLive { return "the case names no agent to run; add “agent: FILE”" }
+    if let folder = options.runsFolder { return "no run of this case in \(folder)" }
+    return "the case names neither a recording nor an agent; add one, or give --runs DIR"
+  }
+
+  /// What a log tells of its run, as far as a case asks.
+  func read(_ log: String, _ evalCase: EvalCase) throws(LogError) -> RecordedRun {
+    if options.usesSummaries, !options.outlinesRuns,
+      let run = RecordedRun(endOf: log, for: evalCase.expected)
+    {
+      return run
+    }
+    return try RecordedRun(path: log, for: evalCase.expected, countsUsage: options.outlinesRuns)
+  }
+
+  /// What other logs tell of a run.
+  func aids(
+    for run: RecordedRun, in log: String, _ evalCase: EvalCase
+  ) throws -> Judge.Aids {
+    try Judge.Aids(
+      for: run, evalCase.expected,
+      folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 })
+  }
+
+  func trial(
+    of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids
+  ) -> TrialResult {
+    var trial = TrialResult(
+      runId: run.trajectory.runId, log: run.path, judgedFrom: run.source,
+      judgement: Judge.judge(
+        run.trajectory, run.chronicle, against: evalCase.expected, aids: aids))
+    if options.outlinesRuns {
+      trial.outline = AcceptedRun(of: run.trajectory, run.usage, trial.judgement)
+    }
+    return trial
+  }
+
+  private static func folder(of path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+}

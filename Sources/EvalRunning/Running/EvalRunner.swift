@@ -1,0 +1,196 @@
+public import AgentRuntime
+import AgentTrace
+public import EvalLoading
+public import TraceJudging
+
+/// Judges cases against recorded runs, or runs their agents first.
+public struct EvalRunner: Sendable {
+  /// How cases are run.
+  public struct Options: Sendable {
+    /// Where to look for the runs of cases that name no recording.
+    public var runsFolder: String?
+    /// What is known of those runs without reading them: an index, for example.
+    public var knownRuns: RunCatalogue.Known = { _ in nil }
+    /// Whether agents are run, rather than their recordings judged.
+    public var isLive: Bool
+    /// How many cases are worked on side by side.
+    public var jobs: Int
+    /// Whether the end of a log is enough, where it tells all that a case asks. Outcomes are the
+    /// same; a message may show less of a call, and a misspelt tool is not warned of.
+    public var usesSummaries: Bool
+    /// Whether each trial is told with its ``TrialResult/outline``, as baselines need it. Then the
+    /// bodies of logs are read.
+    public var outlinesRuns = false
+    /// Where runs that are made now are recorded.
+    public var files: RunFiles
+    /// Told what a run that is made now is at, by the id of its case; from any task.
+    public var observeLive: @Sendable (String, RunUpdate) -> Void = { _, _ in }
+    /// Starts the programs that judge along; `nil` where none may be started.
+    public var runProgram: ProgramRunner?
+    /// Whether models by which cases are judged are asked where no judgement of theirs is kept. Where
+    /// agents are run, they are.
+    public var asksJudges = false
+    /// How often cases are run live that say nothing of it themselves; `nil` for once.
+    public var plan: TrialPlan?
+    /// Whether trials are made that cannot change an outcome any more.
+    public var makesAllTrials = false
+    /// Where judgements of models are kept, in place of what cases say.
+    public var judgementsFolder: String?
+    /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
+    /// out all that say so.
+    public var today: String?
+
+    /// Nothing is checked. Fewer jobs than one count as one.
+    public init(
+      runsFolder: String? = nil, isLive: Bool = false, jobs: Int = 1, usesSummaries: Bool = false,
+      files: RunFiles = RunFiles()
+    ) {
+      self.runsFolder = runsFolder
+      self.isLive = isLive
+      self.jobs = jobs
+      self.usesSummaries = usesSummaries
+      self.files = files
+    }
+  }
+
+  let options: Options
+  let catalogue: RunCatalogue?
+  let makeBoundary: BoundaryMaker
+  let cancellation: Cancellation
+  let makeClock: @Sendable () -> any RunClock
+  let judges: JudgingModels
+
+  /// - Parameters:
+  ///   - makeClock: the clock of a live run.
+  ///   - makeBoundary: what a run that is made now reaches the outside world through.
+  /// - Throws: where the folder of runs cannot be read.
+  public init(
+    options: Options, cancellation: Cancellation = Cancellation(),
+    makeClock: @escaping @Sendable () -> any RunClock,
+    makeBoundary: @escaping BoundaryMaker
+  ) throws {
+    self.options = options
+    self.cancellation = cancellation
+    self.makeClock = makeClock
+    self.makeBoundary = makeBoundary
+    judges = JudgingModels(
+      asks: options.isLive || options.asksJudges, cancellation: cancellation, makeClock: makeClock,
+      makeBoundary: makeBoundary)
+    catalogue = try options.runsFolder.map {
+      try RunCatalogue(folder: $0, known: options.knownRuns)
+    }
+  }
+
+  /// Judges every case; results stand in the order of the cases.
+  ///
+  /// - Parameter progress: told each result as it comes, from any task, one at a time.
+  public func run(
+    _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
+  ) async -> EvalResults {
+    let (cases, skipped) = await results(cases, progress) { $0 }
+    return EvalResults(cases: cases, skipped: skipped)
+  }
+
+  /// Judges every case and keeps of each result its text alone, which each job writes for itself.
+  ///
+  /// - Parameter progress: told each result as it comes, from any task, one at a time.
+  public func encodedResults(
+    _ cases: [EvalCase], progress: @escaping @Sendable (CaseResult) -> Void = { _ in }
+  ) async -> EncodedResults {
+    let (cases, skipped) = await results(cases, progress) { EncodedResult($0) }
+    return EncodedResults(cases: cases, skipped: skipped)
+  }
+
+  private func results<Kept: Sendable>(
+    _ cases: [EvalCase], _ progress: @escaping @Sendable (CaseResult) -> Void,
+    _ keep: @escaping @Sendable (CaseResult) -> Kept
+  ) async -> (cases: [Kept], skipped: [SkippedCase]) {
+    let skipped = cases.indices.filter { cases[$0].skip != nil && isSkipped(cases[$0]) }
+    let open = skipped.isEmpty ? cases : cases.filter { !isSkipped($0) }
+    let board = Board<Kept>(count: open.count)
+    // Threads of their own are there sooner than those of a pool, and waiting for them takes this one
+    // nowhere else.
+    let (readAlone, made) = workLists(of: open)
+    JobThreads.run(min(options.jobs, readAlone.count)) {
+      while cancellation.signal == nil, let index = readAlone.take() {
+        let result = judgedByReading(open[index])
+        board.put(keep(result), at: index) { progress(result) }
+      }
+    }
+    @Sendable func work() async {
+      while cancellation.signal == nil, let index = made.take() {
+        let result = await run(open[index])
+        board.put(keep(result), at: index) { progress(result) }
+      }
+    }
+    // The first job is this task's: a task group would take it off the thread that it runs on.
+    let others = (1..<max(1, min(options.jobs, made.count))).map { _ in Task { await work() } }
+    await work()
+    for other in others { await other.value }
+    let judged = board.results
+    return (
+      judged.indices.map { judged[$0] ?? keep(Self.cancelled(open[$0])) },
+      skipped.map {
+        SkippedCase(caseId: cases[$0].caseId, reason: cases[$0].skip?.reason ?? "")
+      }
+    )
+  }
+
+  /// The cases that recorded runs tell all of, and the others.
+  private func workLists(of cases: [EvalCase]) -> (readAlone: WorkList, made: WorkList) {
+    var (readAlone, made): ([Int], [Int]) = ([], [])
+    for index in cases.indices {
+      if isToldByReading(cases[index]) { readAlone.append(index) } else { made.append(index) }
+    }
+    return (WorkList(readAlone), WorkList(made))
+  }
+
+  /// Judges one log by each of some cases, whatever recordings or agents they name; none is run.
+  public func judge(_ cases: [EvalCase], onLog log: String) async -> EvalResults {
+    var results = EvalResults(cases: [], skipped: [])
+    for var evalCase in cases {
+      if isSkipped(evalCase), let skip = evalCase.skip {
+        results.skipped.append(SkippedCase(caseId: evalCase.caseId, reason: skip.reason))
+        continue
+      }
+      var result = CaseResult(
+        caseId: evalCase.caseId, position: "\(evalCase.path):\(evalCase.position.line)")
+      evalCase.recording = log
+      do {
+        result.trials = [try await judge(log, evalCase)]
+      } catch {
+        result.error = "\(error)"
+      }
+      results.cases.append(result)
+    }
+    return results
+  }
+
+  /// Whether a case is left out, by the day that it is.
+  private func isSkipped(_ evalCase: EvalCase) -> Bool {
+    guard let skip = evalCase.skip else { return false }
+    guard let until = skip.until, let today = options.today else { return true }
+    return !until.precedesByUTF8(today)
+  }
+
+  private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
+    var result = CaseResult(evalCase)
+    result.error = "not judged: the run was cancelled"
+    return result
+  }
+}
+
+extension CaseResult {
+  /// The result of a case that was not judged yet.
+  init(_ evalCase: EvalCase) {
+    self.init(
+      caseId: evalCase.caseId, position: evalCase.path + ":" + String(evalCase.position.line))
+    cluster = evalCase.cluster
+  }
+}
+
+/// Why a case could not be judged.
+struct CaseError: Error, CustomStringConvertible {
+  var reason: String
+  var description: String { reason }
+}
