@@ -1,4 +1,3 @@
-import Foundation
 import TestSupport
 import Testing
 
@@ -15,10 +14,8 @@ struct SnippetTests {
   @Test("the built snippet runs its agent, and its log verifies and is shown")
   func runs() async throws {
     let folder = try TemporaryFolder()
-    let program = URL(fileURLWithPath: Binary.path).deletingLastPathComponent()
-      .appendingPathComponent("OwnAgent").path
     let outcome = try await Command(
-      program: program, arguments: ["run.jsonl.gz"], folder: folder.path
+      program: Binary.builtWithTests("OwnAgent"), arguments: ["run.jsonl.gz"], folder: folder.path
     ).run(status: 0)
     #expect(outcome.output == "success run.jsonl.gz\n")
     try await Binary.run(["verify", "run.jsonl.gz"], in: folder.path)

@@ -7,9 +7,14 @@ public enum Binary {
   /// The full path of the program.
   public static let path: String = {
     if let given = ProcessInfo.processInfo.environment["AGENT_EVAL_BINARY"] { return given }
-    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
-    return URL(fileURLWithPath: tests).deletingLastPathComponent().path + "/agent-eval"
+    return builtWithTests("agent-eval")
   }()
+
+  /// The full path of a program of this package that stands beside the tests.
+  public static func builtWithTests(_ name: String) -> String {
+    let tests = (try? FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")) ?? ""
+    return URL(fileURLWithPath: tests).deletingLastPathComponent().path + "/" + name
+  }
 
   /// Runs `agent-eval`.
   ///
