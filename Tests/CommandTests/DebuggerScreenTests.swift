@@ -68,6 +68,28 @@ struct DebuggerScreenTests {
     await terminal.end()
   }
 
+  @Test("keys that come at once lead to what they lead to one by one")
+  func keysAtOnce() async throws {
+    let keys = [
+      ("J", " event 1 "), ("J", " event 7 "), ("j", " event 8 "), ("j", " event 9 "),
+      ("b", "breakpoint 1"), ("G", " event 22 "), ("r", " event 9 "),
+    ]
+    let log = "Fixtures/runs/hidden-deletion.jsonl.gz"
+    let slow = try await Self.open(log, columns: 110, rows: 32)
+    for (key, awaited) in keys {
+      try await slow.type(key)
+      _ = try await slow.shows { rows in
+        rows.first?.contains(awaited) ?? false || rows.last?.contains(awaited) ?? false
+      }
+    }
+    let expected = try await slow.rows()
+    await slow.end()
+    let quick = try await Self.open(log, columns: 110, rows: 32)
+    try await quick.type(keys.map(\.0).joined())
+    _ = try await quick.shows { $0 == expected }
+    await quick.end()
+  }
+
   @Test("a terminal that changes its size is drawn anew, however small")
   func resize() async throws {
     let terminal = try await Self.open(
