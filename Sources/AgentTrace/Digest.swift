@@ -9,6 +9,9 @@ public struct Digest: Hashable, Sendable {
   /// The 32 bytes.
   public var bytes: [UInt8] { withUnsafeBytes { Array($0) } }
 
+  /// Appends the 32 bytes.
+  func append(to bytes: inout [UInt8]) { withUnsafeBytes { bytes.append(contentsOf: $0) } }
+
   private func withUnsafeBytes<T>(_ body: (UnsafeRawBufferPointer) -> T) -> T {
     Swift.withUnsafeBytes(of: words, body)
   }

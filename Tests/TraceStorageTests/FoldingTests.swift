@@ -83,6 +83,37 @@ struct FoldingTests {
     }
   }
 
+  @Test(
+    "Bytes that are no UTF-8 are an error as they are the plain way, wherever they stand",
+    arguments: [0, 1, 15, 16, 63, 64, 100, 300])
+  func noUTF8(before: Int) throws {
+    let folder = try TemporaryFolder()
+    let start = #"{"seq":0,"step":0,"type":"run_started","runId":"r","t":0,"data":{"goal":"g"}}"#
+    for type in ["context_built", "tool_result", "model_result", "of_tomorrow"] {
+      for key in ["callId", "data", "other"] {
+        for isKey in [false, true] {
+          let filler = String(repeating: "x", count: before)
+          var line = Array(
+            #"{"seq":1,"step":1,"type":"\#(type)","runId":"r","t":0,"data":{"\#(key)":"\#(filler)"#
+              .utf8)
+          if isKey { line += Array(#"","z\#(filler)"#.utf8) }
+          line += [0xc3, 0x28] + Array((isKey ? #"":1}}"# : #"and more of it"}}"#).utf8)
+          var forged = try ForgedLog()
+          forged.addBlock([Array(start.utf8), line], events: 2)
+          forged.addTrailer()
+          let path = folder.file("\(type)-\(key)-\(isKey).jsonl.gz")
+          try forged.write(to: path)
+          let plain = #expect(throws: LogError.self) { try Self.states(path, .init()) }
+          var reader = try LogReader(path: path)
+          var state = AgentState()
+          #expect(try reader.foldNext(into: &state) == 0)
+          let error = #expect(throws: LogError.self) { try reader.foldNext(into: &state) }
+          #expect(error == plain)
+        }
+      }
+    }
+  }
+
   @Test("Text that is not canonical is read the plain way, and what is wrong with it is found")
   func foreignText() throws {
     let folder = try TemporaryFolder()
@@ -91,6 +122,10 @@ struct FoldingTests {
       #"{"seq":1,"step":1,"type":"context_built","runId":"r","t":0,"data":{ "goal" : 1.0e5 }}"#,
       #"{"seq":2,"step":1,"type":"human_replied","runId":"r","t":0,"data":{"text":"\u000a","by":"x"}}"#,
       #"{"seq":3,"step":1,"type":"of_tomorrow","runId":"r","t":0,"data":{"":1,"$$same":{"$bytes":"AAE="}},"more":1}"#,
+      #"{"seq":4,"step":1,"type":"tool_result","runId":"r","t":0,"data":{"callId":"c\"1","data":"é\n","status":5,"tool":{"$$same":"x"}}}"#,
+      #"{"seq":5,"step":1,"type":"model_result","runId":"r","t":0,"data":{"callId":7,"cost":{"amount":"1.5"},"error":null,"usage":{"inputTokens":3}}}"#,
+      #"{"seq":6,"step":1,"type":"policy_decision","runId":"r","t":0,"data":{"callId":"ünï","reason":["a",{"b":1e400}],"status":"deny","tool":"t"}}"#,
+      #"{"seq":7,"step":1,"type":"tool_result","runId":"r","t":0,"data":{"callId":"c","data":{"é":"é"},"elapsedMicroseconds":9,"status":"ok","tool":"ü"}}"#,
     ]
     func log(_ name: String, _ lines: [String]) throws -> String {
       var forged = try ForgedLog()

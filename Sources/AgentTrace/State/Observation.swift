@@ -87,7 +87,9 @@ public struct RecentObservations: Sendable, Hashable {
   mutating func append(_ observation: Observation) {
     kept.append(observation)
     guard kept.count - head > Self.limit else { return }
-    var bytes = olderDigest.bytes
+    var bytes: [UInt8] = []
+    bytes.reserveCapacity(2 * Observation.summaryLimitBytes)
+    olderDigest.append(to: &bytes)
     kept[head].append(to: &bytes, withEventNumbers: false)
     olderDigest = Digest(of: bytes)
     olderCount += 1
@@ -100,8 +102,8 @@ public struct RecentObservations: Sendable, Hashable {
 
   /// The id of the next observation of a kind in a step.
   func nextID(step: Int, kind: Observation.Kind) -> String {
-    let prefix = "\(step).\(kind.rawValue)."
-    let stepPrefix = "\(step)."
+    let stepPrefix = String(step) + "."
+    let prefix = stepPrefix + kind.rawValue + "."
     for observation in recent.reversed() {
       guard observation.id.hasPrefix(stepPrefix) else { break }
       guard observation.id.hasPrefix(prefix) else { continue }

@@ -213,12 +213,15 @@ final class BlockReader {
     guard let fast = buffers.wholeInflater else { return nil }
     let position = block.offset + MemberHeader.length
     var input = try available(at: position)
-    // A member that goes on behind the window would be inflated in vain.
-    if input.count < window.count * 3 / 4, windowCount == window.count {
-      try show(position, count: window.count)
-      input = try available(at: position)
+    // Members of a log are much alike: one that seems to go on behind the window is shown whole at once.
+    let expected = min((previousLength ?? 0) / 4 * 5, window.count)
+    if input.count < expected, !windowIsLast { input = try showAll(from: position) }
+    var result = fast.inflate(input, into: text)
+    if result == nil, windowStart < position, !windowIsLast {
+      input = try showAll(from: position)
+      result = fast.inflate(input, into: text)
     }
-    guard let result = fast.inflate(input, into: text) else { return nil }
+    guard let result else { return nil }
     textCount = result.written
     if checksLinks {
       memberCRC = CRC32()
@@ -231,7 +234,7 @@ final class BlockReader {
   // MARK: Beginnings of a text
 
   /// Of how many bytes each beginning of a block's text has more than the one before it.
-  static let beginningBytes = 32 * 1024
+  static let beginningBytes = 16 * 1024
 
   /// The CRC-32 of each beginning of the current block's text, as far as they were kept.
   private(set) var beginnings: [UInt32] = []
@@ -242,15 +245,22 @@ final class BlockReader {
   /// that was read before: half of the work on average. What libdeflate leaves behind of a stream that
   /// finds no room is not promised, so the checksum of that time decides.
   ///
+  /// - Parameter length: the member's, in the file; no more than that is read of it.
   /// - Returns: false where that does not go, and the member has to be read as a whole.
   func readBeginning(
-    ofBlockAt offset: Int, number: Int, bytes: Int, checksum: UInt32
+    ofBlockAt offset: Int, length: Int, number: Int, bytes: Int, checksum: UInt32
   ) throws(LogError) -> Bool {
     // The longest match of deflate (RFC 1951, 3.2.5) may begin before the end and is not written then.
-    guard let fast = buffers.wholeInflater, bytes + 258 < text.count else { return false }
+    guard let fast = buffers.wholeInflater, bytes + 258 < text.count,
+      (MemberHeader.length...window.count).contains(length)
+    else { return false }
     seek(to: offset, number: number)
     textCount = 0
-    let input = try available(at: offset + MemberHeader.length)
+    let piece = UnsafeMutableBufferPointer(rebasing: window[..<length])
+    windowCount = 0
+    windowCount = try file.read(at: offset, into: piece)
+    (windowStart, windowIsLast) = (offset, false)
+    let input = UnsafeBufferPointer(rebasing: window[..<windowCount].dropFirst(MemberHeader.length))
     let room = UnsafeMutableBufferPointer(rebasing: text[..<(bytes + 258)])
     _ = fast.inflate(input, into: room)
     let beginning = UnsafeBufferPointer(rebasing: UnsafeBufferPointer(room)[..<bytes])
@@ -357,6 +367,12 @@ final class BlockReader {
     guard last < size else { return false }
     (end, windowCount, windowIsLast) = (last, 0, false)
     return true
+  }
+
+  /// Moves the window to a position, and gives what it then holds.
+  private func showAll(from position: Int) throws(LogError) -> UnsafeBufferPointer<UInt8> {
+    try show(position, count: window.count)
+    return try available(at: position)
   }
 
   /// What the window holds from a position of the file on; empty only at the end of the file. Valid

@@ -11,7 +11,7 @@ final class ReadingBuffers {
   /// The fast way, where the machine has one.
   let wholeInflater: WholeInflater?
 
-  static let windowBytes = 128 * 1024
+  static let windowBytes = 256 * 1024
   static let textBytes = 512 * 1024
 
   /// `nil` where zlib has no memory.

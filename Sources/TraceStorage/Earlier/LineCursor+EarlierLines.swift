@@ -76,7 +76,8 @@ extension LineCursor: EarlierLines {
     openEventCount = nil
     if let event, let start = beginnings.beginning(ofBlock: block, holding: event),
       try reader.readBeginning(
-        ofBlockAt: offset, number: block, bytes: start.bytes, checksum: start.checksum)
+        ofBlockAt: offset, length: lengthOfBlock(block), number: block, bytes: start.bytes,
+        checksum: start.checksum)
     {
       openEventCount = start.eventCount
     } else {
@@ -86,6 +87,11 @@ extension LineCursor: EarlierLines {
     openBlock = block
     store.rereadBytes += reader.textCount
     return reader.textCount > 0
+  }
+
+  /// How many bytes a block takes in the file; 0 where that is not known.
+  private func lengthOfBlock(_ block: Int) -> Int {
+    block + 1 < index.count ? index[block + 1].offset - index[block].offset : 0
   }
 
   /// Visits the events of the block that was read again, until a visit says to stop.

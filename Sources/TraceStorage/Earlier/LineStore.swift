@@ -16,6 +16,19 @@ struct LineStore {
     var text: BlockText
     var count: Int
     var places: [Place]
+    /// Between the first and the last of the places; found without going there.
+    let events: ClosedRange<Int>
+
+    /// `nil` where there are no places.
+    init?(text: BlockText, count: Int, places: [Place]) {
+      guard let first = places.first?.seq, let last = places.last?.seq, first <= last else {
+        return nil
+      }
+      self.text = text
+      self.count = count
+      self.places = places
+      events = first...last
+    }
   }
 
   private var blocks: [Kept] = []
@@ -45,7 +58,8 @@ struct LineStore {
     keep(Kept(text: BlockText(copying: line), count: line.count, places: [place]))
   }
 
-  private mutating func keep(_ kept: Kept) {
+  private mutating func keep(_ kept: Kept?) {
+    guard let kept else { return }
     blocks.append(kept)
     bytes += kept.count
     while blocks.count > 1, bytes > limitBytes || blocks.count > Self.limitBlocks { forgetFirst() }
@@ -76,9 +90,10 @@ struct LineStore {
 
   /// The line of an event, if it is still here; valid until something else is kept.
   func line(seq: Int) -> UnsafeBufferPointer<UInt8>? {
-    for block in blocks.reversed() {
-      if let place = block.places.place(ofEvent: seq) {
-        return UnsafeBufferPointer(rebasing: UnsafeBufferPointer(block.text.bytes)[place.range])
+    for index in blocks.indices.reversed() where blocks[index].events.contains(seq) {
+      if let place = blocks[index].places.place(ofEvent: seq) {
+        return UnsafeBufferPointer(
+          rebasing: UnsafeBufferPointer(blocks[index].text.bytes)[place.range])
       }
     }
     return nil

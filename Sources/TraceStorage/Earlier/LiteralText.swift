@@ -26,7 +26,7 @@ enum LiteralText {
         || length(of: range, in: line) >= LogFormat.sameMinimumBytes
     else { return nil }
     let bytes = UnsafeBufferPointer(rebasing: line[range])
-    guard bytes.isASCII || (try? UTF8Span(validating: bytes.span)) != nil else { return nil }
+    guard text.isASCII || (try? UTF8Span(validating: bytes.span)) != nil else { return nil }
     return range
   }
 

@@ -22,8 +22,12 @@ struct CanonicalText {
   private(set) var position: Int
   /// From where on what was looked at is not in the output yet.
   private var copied: Int
-  /// Where in the output the value of the key `data` stands, if the data have it.
+  /// Where in the output the value of each of the keys looked for stands; empty where there is none.
+  private(set) var found = InlineArray<4, Range<Int>>(repeating: 0..<0)
+  /// Where the value of the key `data` stands, if the data have it.
   private(set) var result: Range<Int>?
+  /// The bits of the strings looked at, and perhaps of some bytes behind them.
+  private var seen: UInt64 = 0
 
   /// What may stand in a line's place of all its references, and no more.
   static let outputLimitBytes = 8 * 1024 * 1024
@@ -39,12 +43,18 @@ struct CanonicalText {
     copied = position
   }
 
+  /// Whether no string looked at holds a byte of 0x80 or above, as far as that is known without looking
+  /// again: perhaps false where none does.
+  var isASCII: Bool { UnsafeBufferPointer<UInt8>.isASCII(seen: seen) }
+
   // MARK: Data
 
   /// Copies an event's data, an object, without some of its keys.
+  ///
+  /// - Parameter wanted: the keys whose values are looked for, the first four of them; see ``found``.
   mutating func copyData(
-    without excluded: [StaticString], ofPacket isPacket: Bool, from earlier: inout some Earlier,
-    to output: inout [UInt8]
+    without excluded: [StaticString], lookingFor wanted: [StaticString] = [],
+    ofPacket isPacket: Bool, from earlier: inout some Earlier, to output: inout [UInt8]
   ) -> Bool {
     guard skip(UInt8(ascii: "{")) else { return false }
     output.append(UInt8(ascii: "{"))
@@ -67,9 +77,12 @@ struct CanonicalText {
         output.removeLast(output.count - end)
       } else {
         flush(to: &output)
-        if isText("data", at: key) {
-          result = (end + (isFirst ? 0 : 1) + "\"data\":".utf8.count)..<output.count
+        // Behind a comma, but for the first; the key's quotes and colon.
+        let range = (end + (isFirst ? 0 : 1) + key.count + 3)..<output.count
+        for index in 0..<min(wanted.count, found.count) where isText(wanted[index], at: key) {
+          found[index] = range
         }
+        if isText("data", at: key) { result = range }
         isFirst = false
       }
     } while skip(UInt8(ascii: ","))
@@ -219,7 +232,7 @@ struct CanonicalText {
   private mutating func key(behind last: Range<Int>?) -> Range<Int>? {
     guard skip(UInt8(ascii: "\"")) else { return nil }
     let begin = position
-    position = text.plainEnd(from: position)
+    position = text.plainEnd(from: position, seen: &seen)
     let key = begin..<position
     guard skip("\":"), last.map({ precedes($0, key) }) ?? true else { return nil }
     return key
@@ -235,7 +248,7 @@ struct CanonicalText {
   private mutating func string() -> Bool {
     position += 1
     while true {
-      position = text.plainEnd(from: position)
+      position = text.plainEnd(from: position, seen: &seen)
       if skip(UInt8(ascii: "\"")) { return true }
       guard skip(UInt8(ascii: "\\")) else { return false }
       switch byte(at: position) {

@@ -31,8 +31,7 @@ extension LineCursor {
   private func digest(
     countingIn items: inout FoldedItems
   ) throws(LogError) -> (event: Event, digest: Digest, resultText: String?)? {
-    guard holes.isEmpty, isUTF8, var scanner = LineScanner(bytes),
-      let envelope = Envelope(&scanner),
+    guard holes.isEmpty, var scanner = LineScanner(bytes), let envelope = Envelope(&scanner),
       var text = CanonicalText(bytes, at: scanner.position)
     else { return nil }
     var output = foldedText
@@ -41,20 +40,31 @@ extension LineCursor {
     output.removeAll(keepingCapacity: true)
     output.append(UInt8(ascii: "["))
     CanonicalJSON.appendString(envelope.type.rawValue, to: &output)
-    output.append(contentsOf: ",\(envelope.step),".utf8)
+    output.append(UInt8(ascii: ","))
+    JSONNumber(envelope.step).append(to: &output)
+    output.append(UInt8(ascii: ","))
     let start = output.count
+    let keys = AgentState.keysRead(of: envelope.type)
     var earlier = EarlierText(seq: envelope.seq, items: items.take(), cursor: self)
     let isCopied = text.copyData(
-      without: AgentState.keysNotDigested, ofPacket: envelope.type == .contextBuilt, from: &earlier,
-      to: &output)
+      without: AgentState.keysNotDigested, lookingFor: keys ?? [],
+      ofPacket: envelope.type == .contextBuilt, from: &earlier, to: &output)
     items = earlier.items.take()
     if let error = earlier.error { throw error }
-    guard isCopied, text.position == bytes.count - 1, bytes.last == UInt8(ascii: "}") else {
-      return nil
-    }
+    guard isCopied, text.position == bytes.count - 1, bytes.last == UInt8(ascii: "}"),
+      text.isASCII || (try? UTF8Span(validating: bytes.span)) != nil
+    else { return nil }
     let end = output.count
     output.append(UInt8(ascii: "]"))
-    guard let event = event(envelope, output[start..<end]) else { return nil }
+    guard let runId = scanner.text(envelope.runId, known: lastRunID) else { return nil }
+    lastRunID = runId
+    let members = keys.map { text.members($0, in: output) } ?? output[start..<end].objectValue
+    guard let data = members else { return nil }
+    let event = Event(
+      seq: envelope.seq, step: envelope.step, type: envelope.type, runId: runId, t: envelope.t,
+      data: data)
+    // What a newer version may have changed is the plain way's to say.
+    if event.type == .runStarted, (try? Resolver.checkFormat(of: event)) == nil { return nil }
     var resultText: String?
     if envelope.type == .toolResult, let result = text.result {
       resultText = output[result].beginningAsText
@@ -62,42 +72,38 @@ extension LineCursor {
     }
     return (event, Digest(of: output), resultText)
   }
+}
 
-  /// The event with as much of its data as the fold reads.
-  private func event(_ envelope: Envelope, _ data: ArraySlice<UInt8>) -> Event? {
-    if let keys = AgentState.keysRead(of: envelope.type) {
-      if let event = EventScan.event(
-        of: bytes, withOnly: EventScan.Wanted(keys: keys), runId: lastRunID)
-      {
-        lastRunID = event.runId
-        return event
-      }
-      guard envelope.type != .contextBuilt else { return nil }
+extension CanonicalText {
+  /// The members that were looked for, whose keys grow, from the output; `nil` where one cannot be read.
+  fileprivate func members(_ keys: [StaticString], in output: [UInt8]) -> JSONObject? {
+    var members: [JSONObject.Member] = []
+    for (index, key) in keys.prefix(found.count).enumerated() where !found[index].isEmpty {
+      guard let value = output[found[index]].jsonValue(depth: 2) else { return nil }
+      members.append(JSONObject.Member(key: key.description, value: value))
     }
-    guard let scanner = LineScanner(bytes),
-      let runId = scanner.text(envelope.runId, known: lastRunID)
-    else { return nil }
-    lastRunID = runId
-    let value = data.withUnsafeBufferPointer { data in
-      try? JSONValue(
-        parsing: data, options: JSONValue.ParseOptions(depthLimit: LogFormat.depthLimit - 1))
-    }
-    guard case .object(let object)? = value else { return nil }
-    let event = Event(
-      seq: envelope.seq, step: envelope.step, type: envelope.type, runId: runId, t: envelope.t,
-      data: object)
-    // What a newer version may have changed is the plain way's to say.
-    return envelope.type == .runStarted && (try? Resolver.checkFormat(of: event)) == nil
-      ? nil : event
-  }
-
-  private var isUTF8: Bool {
-    let bytes = bytes
-    return bytes.isASCII || (try? UTF8Span(validating: bytes.span)) != nil
+    return JSONObject(growing: members)
   }
 }
 
 extension ArraySlice<UInt8> {
+  /// The value that stands here, valid UTF-8, so many levels below a line; `nil` where that cannot be
+  /// read.
+  fileprivate func jsonValue(depth: Int) -> JSONValue? {
+    withUnsafeBufferPointer { bytes in
+      let end = bytes.count - 1
+      if end > 0, bytes[0] == UInt8(ascii: "\""), bytes.plainEnd(from: 1) == end {
+        let text = UnsafeBufferPointer(rebasing: bytes[1..<end])
+        return .string(String(decoding: text, as: UTF8.self))
+      }
+      let options = JSONValue.ParseOptions(depthLimit: LogFormat.depthLimit - depth)
+      return try? JSONValue(parsing: bytes, options: options)
+    }
+  }
+
+  /// The object that stands here, an event's data.
+  fileprivate var objectValue: JSONObject? { jsonValue(depth: 1)?.objectValue }
+
   /// How a value begins whose canonical text this is: a string's own text, and the canonical form of
   /// any other, as much as an observation takes of it. `nil` where it is no such text.
   fileprivate var beginningAsText: String? {
@@ -107,7 +113,7 @@ extension ArraySlice<UInt8> {
       while end < endIndex, end > startIndex, self[end] & 0b1100_0000 == 0b1000_0000 { end -= 1 }
       return String(decoding: self[..<end], as: UTF8.self)
     }
-    return withUnsafeBufferPointer { try? JSONValue(parsing: $0).stringValue }
+    return jsonValue(depth: 2)?.stringValue
   }
 }
 
@@ -183,54 +189,80 @@ struct FoldedItems {
 }
 
 /// The texts of items whose numbers follow on one another.
+///
+/// Two generations: when the young one has half of the room, it becomes the old one, and the old one is
+/// forgotten. So nothing is ever moved.
 private struct ItemTexts {
-  private var text: [UInt8] = []
-  /// Where each kept item stands in the text; empty where it is not kept.
-  private var places: [Range<Int>] = []
-  /// The number of the first of ``places``.
-  private var first: Int
+  private var old: Generation
+  private var young: Generation
   /// How much text is kept.
   private let limitBytes: Int
 
   init(first: Int, limitBytes: Int) {
-    self.first = first
+    old = Generation(first: first)
+    young = Generation(first: first)
     self.limitBytes = limitBytes
   }
 
-  var count: Int { first + places.count }
+  var count: Int { young.count }
 
-  mutating func add(_ item: ArraySlice<UInt8>) {
-    let start = text.count
-    text.append(contentsOf: item)
-    places.append(start..<text.count)
-  }
+  mutating func add(_ item: ArraySlice<UInt8>) { young.add(item) }
 
   func append(_ number: Int, to output: inout [UInt8]) -> Bool {
-    guard (first..<count).contains(number) else { return false }
-    let place = places[number - first]
-    guard !place.isEmpty else { return false }
-    output.append(contentsOf: text[place])
-    return true
+    number < young.first ? old.append(number, to: &output) : young.append(number, to: &output)
   }
 
-  /// Takes back the items from a number on.
-  mutating func drop(from number: Int) {
-    while count > number, let last = places.popLast() {
-      if !last.isEmpty { text.removeSubrange(last.lowerBound...) }
-    }
-  }
+  /// Takes back the items from a number on, none of which is older than the last
+  /// ``forgetBeyondLimit()``.
+  mutating func drop(from number: Int) { young.drop(from: number) }
 
-  /// Forgets the oldest half where there is too much, of text or of places.
+  /// Forgets the older half where there is too much, of text or of places.
   mutating func forgetBeyondLimit() {
-    guard text.count > limitBytes || places.count * MemoryLayout<Range<Int>>.stride > 2 * limitBytes
+    guard
+      young.textBytes > limitBytes / 2
+        || young.placesCount * MemoryLayout<Range<Int>>.stride > limitBytes
     else { return }
-    let dropped = places.count / 2
-    let start = places[dropped...].first { !$0.isEmpty }?.lowerBound ?? text.count
-    text.removeSubrange(..<start)
-    places.removeFirst(dropped)
-    first += dropped
-    for index in places.indices where !places[index].isEmpty {
-      places[index] = (places[index].lowerBound - start)..<(places[index].upperBound - start)
+    swap(&old, &young)
+    young.removeAll(first: old.count)
+  }
+
+  private struct Generation {
+    private var text: [UInt8] = []
+    /// Where each item stands in the text; empty where it is not kept.
+    private var places: [Range<Int>] = []
+    /// The number of the first of ``places``.
+    private(set) var first: Int
+
+    init(first: Int) { self.first = first }
+
+    var count: Int { first + places.count }
+    var textBytes: Int { text.count }
+    var placesCount: Int { places.count }
+
+    mutating func add(_ item: ArraySlice<UInt8>) {
+      let start = text.count
+      text.append(contentsOf: item)
+      places.append(start..<text.count)
+    }
+
+    func append(_ number: Int, to output: inout [UInt8]) -> Bool {
+      guard (first..<count).contains(number) else { return false }
+      let place = places[number - first]
+      guard !place.isEmpty else { return false }
+      output.append(contentsOf: text[place])
+      return true
+    }
+
+    mutating func drop(from number: Int) {
+      while count > number, let last = places.popLast() {
+        if !last.isEmpty { text.removeSubrange(last.lowerBound...) }
+      }
+    }
+
+    mutating func removeAll(first: Int) {
+      text.removeAll(keepingCapacity: true)
+      places.removeAll(keepingCapacity: true)
+      self.first = first
     }
   }
 }

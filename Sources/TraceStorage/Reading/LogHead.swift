@@ -77,8 +77,8 @@ public struct LogHead: Sendable, Hashable {
           return result.written
         }
       }
-      if let end = text[searched...].firstIndex(of: 0x0a) {
-        text.removeSubrange(end...)
+      if let length = text.withUnsafeBufferPointer({ $0.lineLength(from: searched) }) {
+        text.removeLast(text.count - searched - length)
         return text
       }
       guard text.count < LogFormat.lineLimitBytes else {

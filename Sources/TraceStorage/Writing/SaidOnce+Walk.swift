@@ -9,7 +9,7 @@ extension SaidOnce {
     let given: UnsafeBufferPointer<UInt8>?
     var line: [UInt8]
     /// The pointer to the value being written, escaped, as far as a long string may stand there.
-    var path: [UInt8] = []
+    var path: [UInt8]
     /// Where each part of it begins, and its name in the tree once that was asked for.
     var levels: [(start: Int, node: PathTree.Node?)] = []
     var depth = 0
@@ -24,7 +24,7 @@ extension SaidOnce {
     var givenRun: (next: Int, left: Int, end: Int)?
     /// The data with nothing left out, up to ``resolvedEnd`` in the line: what the digest is taken of.
     /// Stays empty where the line has all of it.
-    var resolved: [UInt8] = []
+    var resolved: [UInt8]
     var resolvedEnd = 0
     /// Where data that no digest holds stand in ``resolved``, or in the line.
     var undigested: [Range<Int>] = []
@@ -36,13 +36,16 @@ extension SaidOnce {
     /// Where lists stand, if this event has any.
     let lists: [[UInt8]]
 
+    /// - Parameter room: empty, and nobody else's.
     init(
-      tables: SaidOnce, event: Event, given: UnsafeBufferPointer<UInt8>?, room: [UInt8]
+      tables: SaidOnce, event: Event, given: UnsafeBufferPointer<UInt8>?, room: consuming Room
     ) {
       self.tables = tables
       self.event = event
       self.given = given
-      line = room
+      line = room.line
+      resolved = room.resolved
+      path = room.path
       sharesText = event.type != .stop
       lists = event.type == .contextBuilt ? SaidOnce.listPaths : []
     }
@@ -93,9 +96,13 @@ extension SaidOnce {
 
     mutating func takeDigest(of data: Range<Int>) {
       var builder = DigestBuilder()
-      var head: [UInt8] = [UInt8(ascii: "[")]
+      var head: [UInt8] = []
+      head.reserveCapacity(64)
+      head.append(UInt8(ascii: "["))
       CanonicalJSON.appendString(event.type.rawValue, to: &head)
-      head.append(contentsOf: ",\(event.step),".utf8)
+      head.append(UInt8(ascii: ","))
+      JSONNumber(event.step).append(to: &head)
+      head.append(UInt8(ascii: ","))
       builder.update(head)
       if !resolved.isEmpty { resolve() }
       let (text, range) = resolved.isEmpty ? (line, data) : (resolved, 0..<resolved.count)

@@ -34,7 +34,24 @@ struct SaidOnce {
   /// How many items the log's one table has.
   private(set) var itemCount = 0
   /// Room for the next line: that of the last one.
-  private var room: [UInt8] = []
+  private var room = Room()
+
+  /// Memory that a walk over one event leaves for the next.
+  struct Room {
+    var line: [UInt8] = []
+    var resolved: [UInt8] = []
+    var path: [UInt8] = []
+
+    /// Leaves nothing behind, so that what is taken is written to where it is.
+    mutating func take() -> Room {
+      var taken = Room()
+      swap(&taken, &self)
+      taken.line.removeAll(keepingCapacity: true)
+      taken.resolved.removeAll(keepingCapacity: true)
+      taken.path.removeAll(keepingCapacity: true)
+      return taken
+    }
+  }
 
   init(_ lines: Lines = .new) {
     keys = TextKeyMaker()
@@ -69,13 +86,10 @@ struct SaidOnce {
   ///
   /// - Parameter given: the line that is there, where lines are given.
   mutating func encode(_ event: Event, given: UnsafeBufferPointer<UInt8>? = nil) -> Line {
-    var room: [UInt8] = []
-    swap(&room, &self.room)
-    room.removeAll(keepingCapacity: true)
-    var walk = Walk(tables: self, event: event, given: given, room: room)
-    // The walk alone holds the room, so that it is written to where it is.
-    room = []
+    let room = room.take()
+    var walk = Walk(tables: self, event: event, given: given, room: consume room)
     walk.writeEvent()
+    (self.room.resolved, self.room.path) = (walk.resolved, walk.path)
     return Line(
       bytes: walk.line, depth: walk.deepest, expandedBytes: walk.line.count + walk.savedBytes,
       digest: walk.digest, doubts: walk.doubts, newPlaces: walk.newPlaces, newItems: walk.newItems)
@@ -91,7 +105,7 @@ struct SaidOnce {
       for key in line.newItems.keys { said?.items.insert(key) }
     }
     itemCount += line.newItems.count
-    room = line.bytes
+    room.line = line.bytes
   }
 
   /// Takes in the texts that a given line says for the first time. Where one stands there twice, which
