@@ -1,7 +1,7 @@
 @_spi(Scanning) import AgentTrace
 import Testing
 
-@Suite("Text is scanned in pieces of 16 and 64 bytes")
+@Suite("Text is scanned in pieces of 16 and 32 bytes")
 struct PlainTextTests {
   @Test(
     "every character is escaped or kept, wherever in a piece it stands",
@@ -40,7 +40,7 @@ struct PlainTextTests {
         #expect(buffer.plainEnd(from: start, seen: &seen) == expected, "\(bytes) from \(start)")
         #expect(buffer.plainEnd(from: start) == expected, "\(bytes) from \(start)")
         let isASCII = UnsafeBufferPointer<UInt8>.isASCII(seen: seen)
-        let reach = min(expected + 64, bytes.count)
+        let reach = min(expected + 32, bytes.count)
         #expect(
           isASCII
             ? bytes[start..<expected].allSatisfy { $0 < 0x80 }

@@ -296,28 +296,32 @@ struct CanonicalText {
   }
 
   // MARK: Bytes
+  //
+  // Inlined, since a call that only reads would be given a copy of all of the above.
 
-  private func byte(at position: Int) -> UInt8 { position < text.count ? start[position] : 0 }
+  @inline(__always) private func byte(at position: Int) -> UInt8 {
+    position < text.count ? start[position] : 0
+  }
 
-  private mutating func skip(_ byte: UInt8) -> Bool {
+  @inline(__always) private mutating func skip(_ byte: UInt8) -> Bool {
     guard position < text.count, start[position] == byte else { return false }
     position += 1
     return true
   }
 
-  private func matches(_ word: StaticString) -> Bool {
+  @inline(__always) private func matches(_ word: StaticString) -> Bool {
     text.count - position >= word.utf8CodeUnitCount
       && isText(
         word, at: position..<(position + word.utf8CodeUnitCount))
   }
 
-  private mutating func skip(_ word: StaticString) -> Bool {
+  @inline(__always) private mutating func skip(_ word: StaticString) -> Bool {
     guard matches(word) else { return false }
     position += word.utf8CodeUnitCount
     return true
   }
 
-  private func isText(_ word: StaticString, at range: Range<Int>) -> Bool {
+  @inline(__always) private func isText(_ word: StaticString, at range: Range<Int>) -> Bool {
     guard word.utf8CodeUnitCount == range.count else { return false }
     for index in 0..<range.count where word.utf8Start[index] != start[range.lowerBound + index] {
       return false
@@ -325,7 +329,7 @@ struct CanonicalText {
     return true
   }
 
-  private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
+  @inline(__always) private func precedes(_ left: Range<Int>, _ right: Range<Int>) -> Bool {
     var (a, b) = (left.lowerBound, right.lowerBound)
     while a < left.upperBound, b < right.upperBound {
       if start[a] != start[b] { return start[a] < start[b] }

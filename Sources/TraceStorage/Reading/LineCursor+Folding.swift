@@ -9,14 +9,9 @@ extension LineCursor {
   /// Folds the event in that was stepped to; a mark changes nothing.
   func fold(into state: inout AgentState) throws(LogError) {
     guard isAtEvent else { return }
-    var items = foldedItems.take()
-    defer { foldedItems = items }
-    if let (event, digest, resultText) = try digest(countingIn: &items) {
-      items.settle(event: event.seq)
-      return state.apply(event, digest: digest, resultText: resultText)
-    }
+    if try foldText(into: &state) { return }
     guard case .event(let event) = try line() else { return }
-    items.passOver(try literalItemCount(of: event), event: event.seq)
+    foldedItems.passOver(try literalItemCount(of: event), event: event.seq)
     state.apply(event)
   }
 
@@ -28,12 +23,12 @@ extension LineCursor {
     }
   }
 
-  private func digest(
-    countingIn items: inout FoldedItems
-  ) throws(LogError) -> (event: Event, digest: Digest, resultText: String?)? {
+  /// Folds the event in from its text; false, and nothing changed, where that has to be read the plain
+  /// way.
+  private func foldText(into state: inout AgentState) throws(LogError) -> Bool {
     guard holes.isEmpty, var scanner = LineScanner(bytes), let envelope = Envelope(&scanner),
       var text = CanonicalText(bytes, at: scanner.position)
-    else { return nil }
+    else { return false }
     var output = foldedText
     foldedText = []
     defer { foldedText = output }
@@ -45,32 +40,32 @@ extension LineCursor {
     output.append(UInt8(ascii: ","))
     let start = output.count
     let keys = AgentState.keysRead(of: envelope.type)
-    var earlier = EarlierText(seq: envelope.seq, items: items.take(), cursor: self)
+    var earlier = EarlierText(seq: envelope.seq, items: foldedItems, cursor: self)
     let isCopied = text.copyData(
       without: AgentState.keysNotDigested, lookingFor: keys ?? [],
       ofPacket: envelope.type == .contextBuilt, from: &earlier, to: &output)
-    items = earlier.items.take()
     if let error = earlier.error { throw error }
     guard isCopied, text.position == bytes.count - 1, bytes.last == UInt8(ascii: "}"),
-      text.isASCII || (try? UTF8Span(validating: bytes.span)) != nil
-    else { return nil }
-    let end = output.count
-    output.append(UInt8(ascii: "]"))
-    guard let runId = scanner.text(envelope.runId, known: lastRunID) else { return nil }
+      text.isASCII || (try? UTF8Span(validating: bytes.span)) != nil,
+      let runId = scanner.text(envelope.runId, known: lastRunID)
+    else { return false }
     lastRunID = runId
-    let members = keys.map { text.members($0, in: output) } ?? output[start..<end].objectValue
-    guard let data = members else { return nil }
+    let members = keys.map { text.members($0, in: output) } ?? output[start...].objectValue
+    output.append(UInt8(ascii: "]"))
+    guard let data = members else { return false }
     let event = Event(
       seq: envelope.seq, step: envelope.step, type: envelope.type, runId: runId, t: envelope.t,
       data: data)
     // What a newer version may have changed is the plain way's to say.
-    if event.type == .runStarted, (try? Resolver.checkFormat(of: event)) == nil { return nil }
+    if event.type == .runStarted, (try? Resolver.checkFormat(of: event)) == nil { return false }
     var resultText: String?
-    if envelope.type == .toolResult, let result = text.result {
+    if event.type == .toolResult, let result = text.result {
       resultText = output[result].beginningAsText
-      guard resultText != nil else { return nil }
+      guard resultText != nil else { return false }
     }
-    return (event, Digest(of: output), resultText)
+    foldedItems.settle(event: event.seq)
+    state.apply(event, digest: Digest(of: output), resultText: resultText)
+    return true
   }
 }
 
@@ -78,6 +73,7 @@ extension CanonicalText {
   /// The members that were looked for, whose keys grow, from the output; `nil` where one cannot be read.
   fileprivate func members(_ keys: [StaticString], in output: [UInt8]) -> JSONObject? {
     var members: [JSONObject.Member] = []
+    members.reserveCapacity(found.count)
     for (index, key) in keys.prefix(found.count).enumerated() where !found[index].isEmpty {
       guard let value = output[found[index]].jsonValue(depth: 2) else { return nil }
       members.append(JSONObject.Member(key: key.description, value: value))
@@ -119,7 +115,7 @@ extension ArraySlice<UInt8> {
 
 /// List items as canonical text, the latest of them: as many as find room, and of small ones more. Of
 /// the others, where they stand.
-struct FoldedItems {
+final class FoldedItems {
   private var texts: ItemTexts
   /// Small items alone; see ``ItemTable``.
   private var smallTexts: ItemTexts
@@ -140,13 +136,7 @@ struct FoldedItems {
     smallTexts = ItemTexts(first: first, limitBytes: min(cacheBytes / 4, 1 << 19))
   }
 
-  /// Leaves nothing behind, so that what is taken is changed in its place.
-  mutating func take() -> FoldedItems {
-    defer { self = FoldedItems() }
-    return self
-  }
-
-  mutating func add(_ item: ArraySlice<UInt8>) {
+  func add(_ item: ArraySlice<UInt8>) {
     texts.add(item)
     smallTexts.add(item.count <= ItemTable.smallItemBytes ? item : [])
   }
@@ -164,20 +154,20 @@ struct FoldedItems {
     return (origins[behind - 1].seq, number - origins[behind - 1].first)
   }
 
-  private mutating func settleNumbers(event seq: Int) {
+  private func settleNumbers(event seq: Int) {
     if count > settled { origins.append((settled, seq)) }
     settled = count
   }
 
   /// Keeps what an event has added, and forgets the oldest half where there is too much.
-  mutating func settle(event seq: Int) {
+  func settle(event seq: Int) {
     settleNumbers(event: seq)
     texts.forgetBeyondLimit()
     smallTexts.forgetBeyondLimit()
   }
 
   /// Numbers the items of an event that was read another way; their text is not kept.
-  mutating func passOver(_ itemCount: Int, event seq: Int) {
+  func passOver(_ itemCount: Int, event seq: Int) {
     texts.drop(from: settled)
     smallTexts.drop(from: settled)
     for _ in 0..<itemCount {
@@ -288,7 +278,7 @@ extension LineCursor {
 /// What an event may refer to, as text.
 private struct EarlierText: CanonicalText.Earlier {
   let seq: Int
-  var items: FoldedItems
+  let items: FoldedItems
   let cursor: LineCursor
   var error: LogError?
 

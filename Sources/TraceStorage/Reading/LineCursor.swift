@@ -34,7 +34,7 @@ final class LineCursor {
   /// The text of the last `runId`: nearly always that of the next event too.
   var lastRunID = ""
   /// What folding from text keeps.
-  var foldedItems: FoldedItems
+  let foldedItems: FoldedItems
   /// Memory for the resolved text of one event.
   var foldedText: [UInt8] = []
   /// The members up to here, those before the start too, to read one of them again.
