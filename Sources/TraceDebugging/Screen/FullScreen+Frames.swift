@@ -6,14 +6,15 @@ extension FullScreen {
   /// The rows of the panes.
   var paneRows: Int { max(1, size.rows - 2 - stateRows) }
   private var isNarrow: Bool { size.columns < 72 }
+  private var isTooSmall: Bool { size.rows < 3 || size.columns < 16 }
+  private var timelineRows: Int { isNarrow && paneRows >= 8 ? paneRows / 2 : paneRows }
 
   /// The next frame for a terminal of some size.
   public func frame(columns: Int, rows: Int) -> Frame {
     size = (max(1, columns), max(1, rows))
-    cursor.widen(to: foldsAll ? 240 : min(200, rows))
     let left = isNarrow ? columns : min(64, max(36, columns * 2 / 5))
     var frame = Frame(columns: columns, leftColumns: left)
-    guard rows >= 3, columns >= 16 else {
+    guard !isTooSmall else {
       frame.rows = Array(
         repeating: Frame.Row(left: TextLine("too small").cut(columns: columns)), count: rows)
       return frame
@@ -22,12 +23,12 @@ extension FullScreen {
     if isHelp {
       addPage(help, rows: paneRows, to: &frame)
     } else if isNarrow {
-      let upper = paneRows >= 8 ? paneRows / 2 : paneRows
-      addTimeline(rows: upper, columns: columns, right: nil, to: &frame)
-      if paneRows > upper { addPage(detailLines(columns), rows: paneRows - upper, to: &frame) }
+      addTimeline(columns: columns, right: nil, to: &frame)
+      let rest = paneRows - timelineRows
+      if rest > 0 { addPage(detailLines(columns), rows: rest, to: &frame) }
     } else {
       let lines = detailLines(columns - left - 2)
-      addTimeline(rows: paneRows, columns: left, right: lines, to: &frame)
+      addTimeline(columns: left, right: lines, to: &frame)
     }
     if stateRows > 0 { addState(to: &frame) }
     addStatus(to: &frame)
@@ -43,17 +44,9 @@ extension FullScreen {
     )
   }
 
-  private func addTimeline(
-    rows count: Int, columns: Int, right: [TextLine]?, to frame: inout Frame
-  ) {
-    let pane = TimelinePane(
-      cursor, folded: isFolded,
-      isBreakpoint: { event in
-        !self.session.breakpoints.all.isEmpty
-          && !self.session.breakpoints.reasons(at: event, in: self.cursor).isEmpty
-      })
-    let first = firstRow(of: pane, count: count)
-    for index in 0..<count {
+  private func addTimeline(columns: Int, right: [TextLine]?, to frame: inout Frame) {
+    let (pane, first) = timeline()
+    for index in 0..<timelineRows {
       var row = Frame.Row()
       if pane.rows.indices.contains(first + index) {
         let entry = pane.rows[first + index]
@@ -62,9 +55,28 @@ extension FullScreen {
           entry.seq == cursor.seq && entry.isFirst
           || first + index == pane.selected
       }
-      if let right { row.right = detailRow(index, of: right, rows: count) }
+      if let right { row.right = detailRow(index, of: right, rows: timelineRows) }
       frame.rows.append(row)
     }
+  }
+
+  /// Moves the timeline to where the selected event is seen, if there is one on the screen. Where it
+  /// stands follows from every key, not from how many of them come between two frames.
+  func moveTimeline() {
+    guard !isTooSmall, !isHelp else { return }
+    _ = timeline()
+  }
+
+  /// The timeline, and the row of it that stands first.
+  private func timeline() -> (pane: TimelinePane, first: Int) {
+    cursor.widen(to: foldsAll ? 240 : min(200, size.rows))
+    let pane = TimelinePane(
+      cursor, folded: isFolded,
+      isBreakpoint: { event in
+        !self.session.breakpoints.all.isEmpty
+          && !self.session.breakpoints.reasons(at: event, in: self.cursor).isEmpty
+      })
+    return (pane, firstRow(of: pane, count: timelineRows))
   }
 
   /// Keeps the rows where they stand, as long as the selected one is among them.

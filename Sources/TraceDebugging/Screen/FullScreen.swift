@@ -60,6 +60,7 @@ public final class FullScreen {
 
   /// Follows a key.
   public func handle(_ key: Key) -> Effect {
+    defer { moveTimeline() }
     if prompt != nil { return type(key) }
     message = nil
     if case .help = detail {

@@ -29,9 +29,7 @@ struct FullScreenLoop {
       case .end(let number): return terminal.end(by: number)
       case .hangUp: return
       case .keys(let keys):
-        for (index, key) in keys.enumerated() {
-          // Where the timeline stands follows from each key, not from how many of them come at once.
-          if index > 0 { _ = screen.frame(columns: size.columns, rows: size.rows) }
+        for key in keys {
           switch screen.handle(key) {
           case .nothing: continue
           case .quit: return
