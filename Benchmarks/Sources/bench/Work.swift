@@ -8,22 +8,38 @@ enum Work {
   static func run(_ arguments: [String]) throws {
     guard arguments.count >= 2 else { return }
     let path = arguments[1]
+    /// An argument of the work, which stands behind its name and path.
+    func argument(_ index: Int) throws -> String {
+      guard index + 2 < arguments.count else { throw WrongArguments(arguments) }
+      return arguments[index + 2]
+    }
+    func number(_ index: Int) throws -> Int {
+      guard let number = Int(try argument(index)) else { throw WrongArguments(arguments) }
+      return number
+    }
     switch arguments[0] {
-    case "corpus": try Corpus(folder: path).make(longMiB: Int(arguments[2]) ?? 0)
+    case "corpus": try Corpus(folder: path).make(longMiB: number(0))
     case "inflate": try inflate(path)
     case "replay": try replay(path)
-    case "piece": try piece(path, of: arguments[2])
-    case "record":
-      try record(path, level: Int(arguments[2]) ?? 6, repeats: arguments[3] == "repeating")
+    case "piece": try piece(path, of: argument(0))
+    case "record": try record(path, level: number(0), repeats: argument(1) == "repeating")
     case "deflate":
-      try deflate(path, level: Int32(arguments[2]) ?? 6, repeats: arguments[3] == "repeating")
-    case "append": try append(path, durability: arguments[2])
+      try deflate(path, level: Int32(clamping: number(0)), repeats: argument(1) == "repeating")
+    case "append": try append(path, durability: argument(0))
     case "growth": try growth(path)
     case "proxy-server": Proxying.serve()
     case "proxy-client": Proxying.ask(Int(path) ?? 0, rounds: 1_000)
     case "rule": try Ruling.rule()
     case "actions": Ruling.digestActions()
     default: return
+    }
+  }
+
+  private struct WrongArguments: Error, CustomStringConvertible {
+    let description: String
+
+    init(_ arguments: [String]) {
+      description = "bench work cannot read its arguments: \(arguments.joined(separator: " "))"
     }
   }
 
