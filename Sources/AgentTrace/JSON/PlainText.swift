@@ -70,7 +70,7 @@ extension UnsafeBufferPointer<UInt8> {
       seen |= UInt64(self[index])
       index += 1
     }
-    return seen & 0x8080_8080_8080_8080 == 0
+    return Self.isASCII(seen: seen)
   }
 
   private static func isEscaped(_ byte: UInt8) -> Bool {

@@ -245,13 +245,13 @@ final class BlockReader {
   /// that was read before: half of the work on average. What libdeflate leaves behind of a stream that
   /// finds no room is not promised, so the checksum of that time decides.
   ///
-  /// - Parameter length: the member's, in the file; no more than that is read of it.
+  /// - Parameter length: the member's, in the file, if it is known; no more than that is read of it.
   /// - Returns: false where that does not go, and the member has to be read as a whole.
   func readBeginning(
-    ofBlockAt offset: Int, length: Int, number: Int, bytes: Int, checksum: UInt32
+    ofBlockAt offset: Int, length: Int?, number: Int, bytes: Int, checksum: UInt32
   ) throws(LogError) -> Bool {
     // The longest match of deflate (RFC 1951, 3.2.5) may begin before the end and is not written then.
-    guard let fast = buffers.wholeInflater, bytes + 258 < text.count,
+    guard let length, let fast = buffers.wholeInflater, bytes + 258 < text.count,
       (MemberHeader.length...window.count).contains(length)
     else { return false }
     seek(to: offset, number: number)

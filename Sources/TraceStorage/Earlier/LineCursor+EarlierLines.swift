@@ -89,9 +89,9 @@ extension LineCursor: EarlierLines {
     return reader.textCount > 0
   }
 
-  /// How many bytes a block takes in the file; 0 where that is not known.
-  private func lengthOfBlock(_ block: Int) -> Int {
-    block + 1 < index.count ? index[block + 1].offset - index[block].offset : 0
+  /// How many bytes a block takes in the file; `nil` where that is not known.
+  private func lengthOfBlock(_ block: Int) -> Int? {
+    block + 1 < index.count ? index[block + 1].offset - index[block].offset : nil
   }
 
   /// Visits the events of the block that was read again, until a visit says to stop.

@@ -51,12 +51,12 @@ struct CanonicalText {
 
   /// Copies an event's data, an object, without some of its keys.
   ///
-  /// - Parameter wanted: the keys whose values are looked for, the first four of them; see ``found``.
+  /// - Parameter wanted: the keys whose values are looked for, at most four; see ``found``.
   mutating func copyData(
     without excluded: [StaticString], lookingFor wanted: [StaticString] = [],
     ofPacket isPacket: Bool, from earlier: inout some Earlier, to output: inout [UInt8]
   ) -> Bool {
-    guard skip(UInt8(ascii: "{")) else { return false }
+    guard wanted.count <= found.count, skip(UInt8(ascii: "{")) else { return false }
     output.append(UInt8(ascii: "{"))
     guard !skip(UInt8(ascii: "}")) else {
       output.append(UInt8(ascii: "}"))
@@ -79,7 +79,7 @@ struct CanonicalText {
         flush(to: &output)
         // Behind a comma, but for the first; the key's quotes and colon.
         let range = (end + (isFirst ? 0 : 1) + key.count + 3)..<output.count
-        for index in 0..<min(wanted.count, found.count) where isText(wanted[index], at: key) {
+        for index in 0..<wanted.count where isText(wanted[index], at: key) {
           found[index] = range
         }
         if isText("data", at: key) { result = range }
