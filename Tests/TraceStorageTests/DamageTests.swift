@@ -19,10 +19,9 @@ struct DamageTests {
       rest.withUnsafeBufferPointer { buffer in
         let input = UnsafeBufferPointer(rebasing: buffer[36...])
         text.append(addingCapacity: 1 << 20) { space in
-          let result = inflater.inflate(input, into: space)
+          let result = inflater.inflate(input, into: &space)
           if case .streamEnd = result.progress { ended = true }
           position += result.read
-          return result.written
         }
       }
       guard ended, rest.endIndex - position >= 8 else { break }

@@ -94,8 +94,7 @@ struct KeyTableTests {
     let tree = PathTree(keys: TextKeyMaker())
     func node(_ parts: [String]) throws -> PathTree.Node {
       try parts.reduce(PathTree.root) { parent, part in
-        try #require(
-          Array(part.utf8).withUnsafeBufferPointer { tree.node($0, below: parent) })
+        try #require(tree.node(Array(part.utf8), below: parent))
       }
     }
     func pointer(_ node: PathTree.Node) -> String {

@@ -80,9 +80,7 @@ extension Event {
 
   static func appendExtra(_ extra: JSONObject, to line: inout [UInt8]) {
     for member in extra {
-      line.append(UInt8(ascii: ","))
-      CanonicalJSON.appendString(member.key, to: &line)
-      line.append(UInt8(ascii: ":"))
+      CanonicalJSON.appendKey(member.key, isFirst: false, to: &line, form: .plain)
       CanonicalJSON.append(member.value, to: &line)
     }
   }

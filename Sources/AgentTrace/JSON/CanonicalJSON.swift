@@ -33,9 +33,11 @@ public enum CanonicalJSON {
     case .string(let text): appendString(text, to: &bytes)
     case .array(let elements):
       bytes.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { bytes.append(UInt8(ascii: ",")) }
-        append(element, to: &bytes, form: form)
+      elements.withUnsafeBufferPointer { elements in
+        for index in elements.indices {
+          if index > 0 { bytes.append(UInt8(ascii: ",")) }
+          append(elements[index], to: &bytes, form: form)
+        }
       }
       bytes.append(UInt8(ascii: "]"))
     case .object(let object): append(object, to: &bytes, form: form)
@@ -57,69 +59,108 @@ public enum CanonicalJSON {
   /// Appends the canonical bytes of an object.
   public static func append(_ object: JSONObject, to bytes: inout [UInt8], form: Form = .log) {
     bytes.append(UInt8(ascii: "{"))
-    if form == .log, let escaped = escapedMembers(of: object) {
-      for (index, (key, value)) in escaped.enumerated() {
-        appendMember(key, value, isFirst: index == 0, to: &bytes, form: form)
-      }
-    } else {
-      var isFirst = true
-      for member in object.members {
-        appendMember(member.key, member.value, isFirst: isFirst, to: &bytes, form: form)
-        isFirst = false
+    (form == .log ? object.inLogOrder : object.members).withUnsafeBufferPointer { members in
+      for index in members.indices {
+        appendKey(members[index].key, isFirst: index == 0, to: &bytes, form: form)
+        append(members[index].value, to: &bytes, form: form)
       }
     }
     bytes.append(UInt8(ascii: "}"))
   }
 
-  /// The members with their keys as a log writes them, in its order; `nil` where they are as they
-  /// stand. A further `$` can change the order, so these rare objects are sorted anew.
-  private static func escapedMembers(of object: JSONObject) -> [(String, JSONValue)]? {
-    guard object.members.contains(where: { isReserved($0.key) }) else { return nil }
-    return object.map { ($0.key.escapingReservedKey, $0.value) }
-      .sorted { $0.0.precedesByUTF8($1.0) }
-  }
-
-  private static func appendMember(
-    _ key: String, _ value: JSONValue, isFirst: Bool, to bytes: inout [UInt8], form: Form
+  /// Appends a member's key and colon, behind a comma unless the member is its object's first.
+  @_spi(Scanning) public static func appendKey(
+    _ key: String, isFirst: Bool, to bytes: inout [UInt8], form: Form = .log
   ) {
+    let isWritten = key.utf8.withContiguousStorageIfAvailable { utf8 in
+      guard form == .plain || utf8.first != UInt8(ascii: "$") else { return false }
+      return appendQuoted(
+        utf8, behind: isFirst ? nil : UInt8(ascii: ","), before: UInt8(ascii: ":"), to: &bytes)
+    }
+    if isWritten == true { return }
     if !isFirst { bytes.append(UInt8(ascii: ",")) }
-    appendString(key, to: &bytes)
+    appendString(form == .log ? key.escapingReservedKey : key, to: &bytes)
     bytes.append(UInt8(ascii: ":"))
-    append(value, to: &bytes, form: form)
   }
 
   /// Appends a string in quotes. Escapes `"`, `\` and everything below 0x20, nothing else.
   public static func appendString(_ text: String, to bytes: inout [UInt8]) {
-    bytes.append(UInt8(ascii: "\""))
+    let isWritten: Void? = text.utf8.withContiguousStorageIfAvailable { utf8 in
+      if !appendQuoted(utf8, to: &bytes) { appendEscaped(utf8, to: &bytes) }
+    }
+    guard isWritten == nil else { return }
     var text = text
-    text.withUTF8 { utf8 in
-      var clean = 0
-      var index = utf8.plainEnd(from: 0)
-      while index < utf8.count {
-        bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[clean..<index]))
-        clean = index + 1
-        appendEscape(of: utf8[index], to: &bytes)
-        index = utf8.plainEnd(from: clean)
+    text.withUTF8 { appendEscaped($0, to: &bytes) }
+  }
+
+  /// Appends a string in which nothing has to be escaped, all of it at once; false where something has.
+  @inline(__always) private static func appendQuoted(
+    _ utf8: UnsafeBufferPointer<UInt8>, behind before: UInt8? = nil, before after: UInt8? = nil,
+    to bytes: inout [UInt8]
+  ) -> Bool {
+    guard utf8.plainEnd(from: 0) == utf8.count else { return false }
+    bytes.append(addingCapacity: utf8.count + 4) { room in
+      if let before { room.append(before) }
+      room.append(UInt8(ascii: "\""))
+      room.append(copying: utf8)
+      room.append(UInt8(ascii: "\""))
+      if let after { room.append(after) }
+    }
+    return true
+  }
+
+  private static func appendEscaped(_ utf8: UnsafeBufferPointer<UInt8>, to bytes: inout [UInt8]) {
+    bytes.append(UInt8(ascii: "\""))
+    var start = 0
+    while start < utf8.count {
+      let piece = UnsafeBufferPointer(rebasing: utf8[start..<min(start + 4_096, utf8.count)])
+      // A byte becomes six at most.
+      bytes.append(addingCapacity: 6 * piece.count) { room in
+        var index = 0
+        while index < piece.count {
+          let end = piece.plainEnd(from: index)
+          room.append(copying: UnsafeBufferPointer(rebasing: piece[index..<end]))
+          if end < piece.count { appendEscape(of: piece[end], to: &room) }
+          index = end + 1
+        }
       }
-      bytes.append(contentsOf: UnsafeBufferPointer(rebasing: utf8[clean...]))
+      start += piece.count
     }
     bytes.append(UInt8(ascii: "\""))
   }
 
-  private static func appendEscape(of byte: UInt8, to bytes: inout [UInt8]) {
+  private static func appendEscape(of byte: UInt8, to room: inout OutputSpan<UInt8>) {
+    room.append(UInt8(ascii: "\\"))
     switch byte {
-    case UInt8(ascii: "\""): bytes.append(contentsOf: "\\\"".utf8)
-    case UInt8(ascii: "\\"): bytes.append(contentsOf: "\\\\".utf8)
-    case 0x08: bytes.append(contentsOf: "\\b".utf8)
-    case 0x09: bytes.append(contentsOf: "\\t".utf8)
-    case 0x0a: bytes.append(contentsOf: "\\n".utf8)
-    case 0x0c: bytes.append(contentsOf: "\\f".utf8)
-    case 0x0d: bytes.append(contentsOf: "\\r".utf8)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"): room.append(byte)
+    case 0x08: room.append(UInt8(ascii: "b"))
+    case 0x09: room.append(UInt8(ascii: "t"))
+    case 0x0a: room.append(UInt8(ascii: "n"))
+    case 0x0c: room.append(UInt8(ascii: "f"))
+    case 0x0d: room.append(UInt8(ascii: "r"))
     default:
-      bytes.append(contentsOf: "\\u00".utf8)
-      bytes.append(byte < 16 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
-      bytes.append(Array("0123456789abcdef".utf8)[Int(byte & 15)])
+      // A control character, below 0x20.
+      room.append(copying: "u00")
+      room.append(byte < 16 ? UInt8(ascii: "0") : UInt8(ascii: "1"))
+      let digit = byte & 15
+      room.append(digit < 10 ? UInt8(ascii: "0") + digit : UInt8(ascii: "a") - 10 + digit)
     }
+  }
+}
+
+extension OutputSpan<UInt8> {
+  fileprivate mutating func append(copying bytes: UnsafeBufferPointer<UInt8>) {
+    guard let source = bytes.baseAddress else { return }
+    withUnsafeMutableBufferPointer { room, count in
+      precondition(bytes.count <= room.count - count, "there is no such room")
+      guard let start = room.baseAddress else { return }
+      (start + count).initialize(from: source, count: bytes.count)
+      count += bytes.count
+    }
+  }
+
+  fileprivate mutating func append(copying text: StaticString) {
+    text.withUTF8Buffer { append(copying: $0) }
   }
 }
 
@@ -134,6 +175,21 @@ extension CanonicalJSON {
     case "same", "list", "bytes", "lost", "cut": return true
     default: return false
     }
+  }
+}
+
+extension JSONObject {
+  /// The members in the order a log writes them: by their keys as it writes them. A further `$` can
+  /// change the order.
+  @_spi(Scanning) public var inLogOrder: [Member] {
+    guard holdsReservedKey else { return members }
+    return members.sorted { $0.key.escapingReservedKey.precedesByUTF8($1.key.escapingReservedKey) }
+  }
+
+  private var holdsReservedKey: Bool {
+    // The first key tells of nearly every object that all begin behind a `$`.
+    if let first = members.first?.key.utf8.first, first > UInt8(ascii: "$") { return false }
+    return members.contains { CanonicalJSON.isReserved($0.key) }
   }
 }
 
@@ -227,18 +283,9 @@ extension CanonicalJSON {
     of object: JSONObject, to bytes: inout [UInt8], limitBytes: Int
   ) {
     bytes.append(UInt8(ascii: "{"))
-    var isFirst = true
-    func append(_ key: String, _ value: JSONValue) {
-      if !isFirst { bytes.append(UInt8(ascii: ",")) }
-      isFirst = false
-      appendString(key, to: &bytes)
-      bytes.append(UInt8(ascii: ":"))
-      appendPrefix(of: value, to: &bytes, limitBytes: limitBytes)
-    }
-    if let escaped = escapedMembers(of: object) {
-      for (key, value) in escaped where bytes.count < limitBytes { append(key, value) }
-    } else {
-      for member in object where bytes.count < limitBytes { append(member.key, member.value) }
+    for (index, member) in object.inLogOrder.enumerated() where bytes.count < limitBytes {
+      appendKey(member.key, isFirst: index == 0, to: &bytes)
+      appendPrefix(of: member.value, to: &bytes, limitBytes: limitBytes)
     }
     bytes.append(UInt8(ascii: "}"))
   }

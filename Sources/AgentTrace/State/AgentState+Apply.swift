@@ -59,10 +59,21 @@ extension AgentState {
     }
   }
 
+  /// Appends what stands before the data in the text that an event's digest is taken of; a `]` stands
+  /// behind them.
+  @_spi(Scanning) public static func appendDigestHead(
+    of type: EventType, step: Int, to bytes: inout [UInt8]
+  ) {
+    bytes.append(UInt8(ascii: "["))
+    CanonicalJSON.appendString(type.rawValue, to: &bytes)
+    bytes.append(UInt8(ascii: ","))
+    JSONNumber(step).append(to: &bytes)
+    bytes.append(UInt8(ascii: ","))
+  }
+
   private static func digest(of event: Event) -> Digest {
-    var bytes: [UInt8] = [UInt8(ascii: "[")]
-    CanonicalJSON.appendString(event.type.rawValue, to: &bytes)
-    bytes.append(contentsOf: ",\(event.step),".utf8)
+    var bytes: [UInt8] = []
+    appendDigestHead(of: event.type, step: event.step, to: &bytes)
     var data = event.data
     for key in keysNotDigested { data["\(key)"] = nil }
     CanonicalJSON.append(data, to: &bytes)

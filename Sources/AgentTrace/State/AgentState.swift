@@ -94,13 +94,9 @@ extension AgentState {
   private func append(to bytes: inout [UInt8], withEventNumbers: Bool) -> Int {
     // No key of a state has a meaning of its own in a log, so that their order stays.
     bytes.append(UInt8(ascii: "{"))
-    var isFirst = true
     let object = encoded(observations: nil, withEventNumbers: withEventNumbers).objectValue ?? [:]
-    for member in object {
-      if !isFirst { bytes.append(UInt8(ascii: ",")) }
-      isFirst = false
-      CanonicalJSON.appendString(member.key, to: &bytes)
-      bytes.append(UInt8(ascii: ":"))
+    for (index, member) in object.enumerated() {
+      CanonicalJSON.appendKey(member.key, isFirst: index == 0, to: &bytes)
       if member.key.hasSameUTF8(as: "observations") {
         observations.append(to: &bytes, withEventNumbers: withEventNumbers)
       } else {

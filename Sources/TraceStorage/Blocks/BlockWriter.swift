@@ -13,8 +13,6 @@ struct BlockWriter {
   /// The digest of the last seal.
   private(set) var lastDigest = Digest.zero
 
-  private static let newline = [UInt8(ascii: "\n")]
-
   private let deflater: Deflater
   private let checksum = WholeInflater.checksum
   /// Lines that are in no stream yet.
@@ -93,12 +91,14 @@ struct BlockWriter {
 
   /// Adds a line, given without its `\n`.
   mutating func add(_ line: [UInt8]) {
+    let start = waiting.count
     waiting += line
     waiting.append(UInt8(ascii: "\n"))
-    textCRC.update(line, with: checksum)
-    textCRC.update(Self.newline)
-    seal.update(line)
-    seal.update(Self.newline)
+    waiting.withUnsafeBufferPointer { waiting in
+      let added = UnsafeBufferPointer(rebasing: waiting[start...])
+      textCRC.update(added, with: checksum)
+      seal.update(UnsafeRawBufferPointer(added))
+    }
     textLength &+= UInt32(truncatingIfNeeded: line.count + 1)
     lineBytes += line.count + 1
     lineCount += 1
@@ -160,7 +160,7 @@ struct BlockWriter {
   }
 
   private mutating func put(_ bytes: [UInt8]) {
-    memberCRC.update(bytes, with: checksum)
+    bytes.withUnsafeBufferPointer { memberCRC.update($0, with: checksum) }
     memberLength += bytes.count
     pending += bytes
   }

@@ -75,7 +75,7 @@ struct MemberIndex {
     guard let inflater = Inflater() else { return nil }
     var text: [UInt8] = []
     input.withUnsafeBufferPointer { input in
-      text.append(addingCapacity: 160) { inflater.inflate(input, into: $0).written }
+      text.append(addingCapacity: 160) { _ = inflater.inflate(input, into: &$0) }
     }
     let beginning = Array(#"{"mark":"checkpoint","data":{"digest":""#.utf8)
     guard text.starts(with: beginning) else { return nil }

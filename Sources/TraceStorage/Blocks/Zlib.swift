@@ -9,11 +9,9 @@ struct CRC32 {
   }
 
   /// The same with a faster function where there is one.
-  mutating func update(_ bytes: [UInt8], with fast: WholeInflater.Checksum?) {
-    bytes.withUnsafeBufferPointer { bytes in
-      guard let fast else { return update(bytes) }
-      value = fast(value, bytes.baseAddress, bytes.count)
-    }
+  mutating func update(_ bytes: UnsafeBufferPointer<UInt8>, with fast: WholeInflater.Checksum?) {
+    guard let fast else { return update(bytes) }
+    value = fast(value, bytes.baseAddress, bytes.count)
   }
 
   mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBufferPointer { update($0) } }
@@ -157,16 +155,17 @@ final class Inflater {
     default: return (.failed, read, written)
     }
   }
-}
 
-extension [UInt8] {
-  /// Appends as many bytes as `fill` says it has put into the room it is given.
-  mutating func append(
-    addingCapacity room: Int, _ fill: (UnsafeMutableBufferPointer<UInt8>) -> Int
-  ) {
-    let piece = [UInt8](unsafeUninitializedCapacity: room) { space, count in
-      count = fill(space)
+  /// Inflates from `input` behind what is initialized, as far as there is room.
+  func inflate(
+    _ input: UnsafeBufferPointer<UInt8>, into output: inout OutputSpan<UInt8>,
+    stopsAtBlocks: Bool = false
+  ) -> (progress: Progress, read: Int, written: Int) {
+    output.withUnsafeMutableBufferPointer { output, count in
+      let room = UnsafeMutableBufferPointer(rebasing: output[count...])
+      let result = inflate(input, into: room, stopsAtBlocks: stopsAtBlocks)
+      count += result.written
+      return result
     }
-    append(contentsOf: piece)
   }
 }

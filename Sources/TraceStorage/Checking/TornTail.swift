@@ -33,8 +33,7 @@ struct TornTail {
       input.withUnsafeBufferPointer { input in
         all.append(addingCapacity: 64 * 1024) { space in
           piece = inflater.inflate(
-            UnsafeBufferPointer(rebasing: input[read...]), into: space, stopsAtBlocks: true)
-          return piece.written
+            UnsafeBufferPointer(rebasing: input[read...]), into: &space, stopsAtBlocks: true)
         }
       }
       read += piece.read

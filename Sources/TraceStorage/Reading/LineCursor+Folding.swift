@@ -23,6 +23,9 @@ extension LineCursor {
     }
   }
 
+  /// Room for so much text is kept for the next event; more is asked for anew.
+  private static let keptTextBytes = 1 << 20
+
   /// Folds the event in from its text; false, and nothing changed, where that has to be read the plain
   /// way.
   private func foldText(into state: inout AgentState) throws(LogError) -> Bool {
@@ -31,13 +34,9 @@ extension LineCursor {
     else { return false }
     var output = foldedText
     foldedText = []
-    defer { foldedText = output }
+    defer { if output.capacity <= Self.keptTextBytes { foldedText = output } }
     output.removeAll(keepingCapacity: true)
-    output.append(UInt8(ascii: "["))
-    CanonicalJSON.appendString(envelope.type.rawValue, to: &output)
-    output.append(UInt8(ascii: ","))
-    JSONNumber(envelope.step).append(to: &output)
-    output.append(UInt8(ascii: ","))
+    AgentState.appendDigestHead(of: envelope.type, step: envelope.step, to: &output)
     let start = output.count
     let keys = AgentState.keysRead(of: envelope.type)
     var earlier = EarlierText(seq: envelope.seq, items: foldedItems, cursor: self)

@@ -72,9 +72,8 @@ public struct LogHead: Sendable, Hashable {
         text.append(addingCapacity: max(8 * 1024, text.count)) { space in
           // The writer ends a deflate block with the line: what follows is not inflated in vain.
           let result = inflater.inflate(
-            UnsafeBufferPointer(rebasing: input[start...]), into: space, stopsAtBlocks: true)
+            UnsafeBufferPointer(rebasing: input[start...]), into: &space, stopsAtBlocks: true)
           (read, progress) = (result.read, result.progress)
-          return result.written
         }
       }
       if let length = text.withUnsafeBufferPointer({ $0.lineLength(from: searched) }) {

@@ -18,8 +18,8 @@ final class PathTree {
   init(keys: TextKeyMaker) { self.keys = keys }
 
   /// The pointer that has one part more, given escaped; `nil` where there are too many.
-  func node(_ part: UnsafeBufferPointer<UInt8>, below parent: Node) -> Node? {
-    let key = keys.key(of: UnsafeRawBufferPointer(part), after: UInt64(parent))
+  func node(_ part: [UInt8], below parent: Node) -> Node? {
+    let key = part.withUnsafeBytes { keys.key(of: $0, after: UInt64(parent)) }
     if let node = nodes[key] { return node }
     guard let node = Node(exactly: parents.count) else { return nil }
     nodes.insert(node, for: key)

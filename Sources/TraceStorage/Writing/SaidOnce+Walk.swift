@@ -8,10 +8,8 @@ extension SaidOnce {
     /// The line that is there, where lines are given.
     let given: UnsafeBufferPointer<UInt8>?
     var line: [UInt8]
-    /// The pointer to the value being written, escaped, as far as a long string may stand there.
-    var path: [UInt8]
-    /// Where each part of it begins, and its name in the tree once that was asked for.
-    var levels: [(start: Int, node: PathTree.Node?)] = []
+    /// The pointer to the value being written, as far as a long string may stand there.
+    var path: [Level]
     var depth = 0
     var deepest = 0
     var savedBytes = 0
@@ -34,7 +32,19 @@ extension SaidOnce {
     /// Whether long strings of this event are said once: not in a `stop`.
     let sharesText: Bool
     /// Where lists stand, if this event has any.
-    let lists: [[UInt8]]
+    let lists: [[String]]
+
+    /// A part of a pointer, and the name that the pointer as far as here has in the tree, once that was
+    /// asked for.
+    struct Level {
+      var part: Part
+      var node: PathTree.Node?
+    }
+
+    enum Part {
+      case key(String)
+      case index(Int)
+    }
 
     /// - Parameter room: empty, and nobody else's.
     init(
@@ -47,7 +57,7 @@ extension SaidOnce {
       resolved = room.resolved
       path = room.path
       sharesText = event.type != .stop
-      lists = event.type == .contextBuilt ? SaidOnce.listPaths : []
+      lists = event.type == .contextBuilt ? SaidOnce.listTokens : []
     }
 
     /// Whether the line is too long whatever follows. Then the rest is left out: a reference can be
@@ -73,12 +83,9 @@ extension SaidOnce {
     mutating func writeData() {
       enter()
       line.append(UInt8(ascii: "{"))
-      var isFirst = true
-      for member in event.data.inLogOrder {
+      for (index, member) in event.data.inLogOrder.enumerated() {
         let start = position
-        if !isFirst { line.append(UInt8(ascii: ",")) }
-        isFirst = false
-        write(member)
+        write(member, isFirst: index == 0)
         if !AgentState.isDigested(member.key) { undigested.append(start..<position) }
       }
       line.append(UInt8(ascii: "}"))
@@ -98,18 +105,14 @@ extension SaidOnce {
       var builder = DigestBuilder()
       var head: [UInt8] = []
       head.reserveCapacity(64)
-      head.append(UInt8(ascii: "["))
-      CanonicalJSON.appendString(event.type.rawValue, to: &head)
-      head.append(UInt8(ascii: ","))
-      JSONNumber(event.step).append(to: &head)
-      head.append(UInt8(ascii: ","))
+      AgentState.appendDigestHead(of: event.type, step: event.step, to: &head)
+      head.append(UInt8(ascii: "{"))
       builder.update(head)
       if !resolved.isEmpty { resolve() }
       let (text, range) = resolved.isEmpty ? (line, data) : (resolved, 0..<resolved.count)
       let offset = resolved.isEmpty ? data.lowerBound : 0
       text.withUnsafeBytes { text in
-        // A brace, then members with a comma before each but the first that is digested.
-        builder.update(UnsafeRawBufferPointer(rebasing: text[range.prefix(1)]))
+        // Behind the brace, members with a comma before each but the first that is digested.
         var start = range.lowerBound + 1
         var isFirst = true
         for left in undigested {
@@ -137,9 +140,7 @@ extension SaidOnce {
       switch value {
       case .string(let text): write(text)
       case .array(let elements):
-        if !lists.isEmpty, lists.contains(where: { $0 == path }),
-          !elements.contains(where: { $0.arrayValue != nil })
-        {
+        if isAtList, !elements.contains(where: { $0.arrayValue != nil }) {
           writeList(elements)
         } else {
           writeArray(elements)
@@ -157,49 +158,41 @@ extension SaidOnce {
     mutating func writeArray(_ elements: [JSONValue]) {
       enter()
       line.append(UInt8(ascii: "["))
-      for (index, element) in elements.enumerated() {
-        if index > 0 { line.append(UInt8(ascii: ",")) }
-        write(element, at: index)
+      elements.withUnsafeBufferPointer { elements in
+        for index in elements.indices {
+          if index > 0 { line.append(UInt8(ascii: ",")) }
+          write(elements[index], at: .index(index))
+        }
       }
       line.append(UInt8(ascii: "]"))
       leave()
     }
 
-    mutating func write(_ element: JSONValue, at index: Int) {
-      guard needsPath(element) else { return write(element) }
-      let start = beginPart()
-      JSONNumber(index).append(to: &path)
-      write(element)
-      endPart(start)
-    }
-
     mutating func write(_ object: JSONObject) {
       enter()
       line.append(UInt8(ascii: "{"))
-      var isFirst = true
-      for member in object.inLogOrder {
-        if !isFirst { line.append(UInt8(ascii: ",")) }
-        isFirst = false
-        write(member)
+      object.inLogOrder.withUnsafeBufferPointer { members in
+        for index in members.indices { write(members[index], isFirst: index == 0) }
       }
       line.append(UInt8(ascii: "}"))
       leave()
     }
 
-    mutating func write(_ member: JSONObject.Member) {
-      CanonicalJSON.appendString(member.key.escapingReservedKey, to: &line)
-      line.append(UInt8(ascii: ":"))
-      guard needsPath(member.value) else { return write(member.value) }
-      let start = beginPart()
-      path.appendPointerPart(member.key)
-      write(member.value)
-      endPart(start)
+    mutating func write(_ member: JSONObject.Member, isFirst: Bool) {
+      CanonicalJSON.appendKey(member.key, isFirst: isFirst, to: &line)
+      write(member.value, at: .key(member.key))
     }
 
     // MARK: The path
 
-    /// Whether a value is a long string or may hold one.
-    func needsPath(_ value: JSONValue) -> Bool {
+    mutating func write(_ value: JSONValue, at part: Part) {
+      guard mayHoldLongText(value) else { return write(value) }
+      path.append(Level(part: part))
+      write(value)
+      path.removeLast()
+    }
+
+    func mayHoldLongText(_ value: JSONValue) -> Bool {
       switch value {
       case .array, .object: true
       case .string(let text): text.utf8.count >= LogFormat.sameMinimumBytes
@@ -207,35 +200,41 @@ extension SaidOnce {
       }
     }
 
-    mutating func beginPart() -> Int {
-      let start = path.count
-      path.append(UInt8(ascii: "/"))
-      levels.append((path.count, nil))
-      return start
-    }
-
-    mutating func endPart(_ start: Int) {
-      path.removeLast(path.count - start)
-      levels.removeLast()
+    /// Whether the pointer leads to an array of which a log has one table.
+    var isAtList: Bool {
+      lists.contains { tokens in
+        tokens.count == path.count
+          && zip(tokens, path).allSatisfy { token, level in
+            guard case .key(let key) = level.part else { return false }
+            return key.hasSameUTF8(as: token)
+          }
+      }
     }
 
     /// The name of the path; `nil` where there are too many.
     mutating func pathNode() -> PathTree.Node? {
       var node = PathTree.root
-      for (index, level) in levels.enumerated() {
-        if let known = level.node {
+      for index in path.indices {
+        if let known = path[index].node {
           node = known
           continue
         }
-        let end = index + 1 < levels.count ? levels[index + 1].start - 1 : path.count
-        let next = path.withUnsafeBufferPointer {
-          tables.paths.node(UnsafeBufferPointer(rebasing: $0[level.start..<end]), below: node)
+        guard let next = tables.paths.node(escapedPart(of: path[index].part), below: node) else {
+          return nil
         }
-        guard let next else { return nil }
-        levels[index].node = next
+        path[index].node = next
         node = next
       }
       return node
+    }
+
+    private func escapedPart(of part: Part) -> [UInt8] {
+      var bytes: [UInt8] = []
+      switch part {
+      case .key(let key): bytes.appendPointerPart(key)
+      case .index(let index): JSONNumber(index).append(to: &bytes)
+      }
+      return bytes
     }
 
     // MARK: Text
@@ -334,7 +333,7 @@ extension SaidOnce {
         if !isFirst { line.append(UInt8(ascii: ",")) }
         isFirst = false
         isInItem = true
-        write(element, at: index)
+        write(element, at: .index(index))
         isInItem = false
       }
       write(run, &isFirst)
@@ -388,8 +387,7 @@ extension SaidOnce {
     }
   }
 
-  /// ``ContextPacket/listPointers`` as escaped bytes.
-  static let listPaths = ContextPacket.listPointers.map { Array($0.description.utf8) }
+  static let listTokens = ContextPacket.listPointers.map(\.tokens)
 }
 
 extension [UInt8] {
@@ -402,13 +400,5 @@ extension [UInt8] {
       default: append(byte)
       }
     }
-  }
-}
-
-extension JSONObject {
-  /// The members in the order a log writes them: by their escaped keys.
-  var inLogOrder: [Member] {
-    guard members.contains(where: { CanonicalJSON.isReserved($0.key) }) else { return members }
-    return members.sorted { $0.key.escapingReservedKey.precedesByUTF8($1.key.escapingReservedKey) }
   }
 }

@@ -33,23 +33,34 @@ struct SaidOnce {
   private(set) var said: (texts: KeySet, items: KeySet)?
   /// How many items the log's one table has.
   private(set) var itemCount = 0
-  /// Room for the next line: that of the last one.
   private var room = Room()
 
-  /// Memory that a walk over one event leaves for the next.
+  /// Memory that one event leaves for the next, unless it was a large one.
   struct Room {
     var line: [UInt8] = []
     var resolved: [UInt8] = []
-    var path: [UInt8] = []
+    var path: [Walk.Level] = []
+
+    private static let keptBytes = 1 << 20
 
     /// Leaves nothing behind, so that what is taken is written to where it is.
     mutating func take() -> Room {
       var taken = Room()
       swap(&taken, &self)
-      taken.line.removeAll(keepingCapacity: true)
-      taken.resolved.removeAll(keepingCapacity: true)
-      taken.path.removeAll(keepingCapacity: true)
       return taken
+    }
+
+    mutating func keep(line: consuming [UInt8]) { self.line = Self.emptied(line) }
+
+    mutating func keep(resolved: consuming [UInt8], path: consuming [Walk.Level]) {
+      self.resolved = Self.emptied(resolved)
+      path.removeAll(keepingCapacity: true)
+      self.path = path
+    }
+
+    private static func emptied(_ bytes: consuming [UInt8]) -> [UInt8] {
+      bytes.removeAll(keepingCapacity: bytes.capacity <= keptBytes)
+      return bytes
     }
   }
 
@@ -89,10 +100,13 @@ struct SaidOnce {
     let room = room.take()
     var walk = Walk(tables: self, event: event, given: given, room: consume room)
     walk.writeEvent()
-    (self.room.resolved, self.room.path) = (walk.resolved, walk.path)
-    return Line(
+    let line = Line(
       bytes: walk.line, depth: walk.deepest, expandedBytes: walk.line.count + walk.savedBytes,
       digest: walk.digest, doubts: walk.doubts, newPlaces: walk.newPlaces, newItems: walk.newItems)
+    let (resolved, path) = (walk.resolved, walk.path)
+    _ = consume walk
+    self.room.keep(resolved: resolved, path: path)
+    return line
   }
 
   /// Takes in what a line says for the first time.
@@ -105,7 +119,9 @@ struct SaidOnce {
       for key in line.newItems.keys { said?.items.insert(key) }
     }
     itemCount += line.newItems.count
-    room.line = line.bytes
+    let bytes = line.bytes
+    _ = consume line
+    room.keep(line: bytes)
   }
 
   /// Takes in the texts that a given line says for the first time. Where one stands there twice, which
