@@ -10,8 +10,11 @@ public struct Trajectory: Sendable {
     /// again; what is no JSON then counts as lost.
     public var input: JSONValue? { inputSource.value }
     fileprivate var inputSource: InputSource
-    /// The result, where there is one.
-    public var result: ToolResult?
+    /// The result, where there is one and it was read.
+    public var result: ToolResult? {
+      if case .value(let result) = returned { result } else { nil }
+    }
+    fileprivate var returned = Returned.nothing
     /// Which decision with calls it belongs to, from 0. Calls of one decision have no order among
     /// themselves.
     public var group: Int
@@ -35,10 +38,12 @@ public struct Trajectory: Sendable {
     }
   }
 
+  // Both elsewhere: a trajectory holds hundreds of thousands of calls, of most of which a judge needs neither.
+
   /// Where the input of a call is found. Two are equal where they lead to equal inputs.
   fileprivate enum InputSource: Sendable, Hashable {
     case unknown
-    case value(JSONValue)
+    indirect case value(JSONValue)
     case text([UInt8])
 
     var value: JSONValue? {
@@ -52,6 +57,11 @@ public struct Trajectory: Sendable {
     static func == (left: InputSource, right: InputSource) -> Bool { left.value == right.value }
 
     func hash(into hasher: inout Hasher) { hasher.combine(value) }
+  }
+
+  fileprivate enum Returned: Sendable, Hashable {
+    case nothing
+    indirect case value(ToolResult)
   }
 
   /// How the run ended or paused.
@@ -126,7 +136,7 @@ public struct Trajectory: Sendable {
 
   private var groups = 0
   /// Where each call stands, by its id; empty where there are so few that looking through them costs less.
-  private var indexByCallID: [String: Int] = [:]
+  private var indexByCallID: [String: UInt32] = [:]
   private static let fewCalls = 16
   private var lastDecidedStep = 0
 
@@ -201,8 +211,7 @@ public struct Trajectory: Sendable {
       add(
         Call(
           outline: CallOutline(call: call, caller: caller, seq: event.seq),
-          inputSource: .value(call.input), result: nil, group: groups, step: event.step,
-          isInvalid: isInvalid))
+          inputSource: .value(call.input), group: groups, step: event.step, isInvalid: isInvalid))
     }
     if !payload.decision.calls.isEmpty { groups += 1 }
   }
@@ -218,8 +227,7 @@ public struct Trajectory: Sendable {
       add(
         Call(
           outline: outline,
-          inputSource: inputBytes <= inputLimitBytes ? .text(call.input) : .unknown, result: nil,
-          group: groups,
+          inputSource: inputBytes <= inputLimitBytes ? .text(call.input) : .unknown, group: groups,
           step: decision.step, isInvalid: false))
     }
     if !decision.calls.isEmpty { groups += 1 }
@@ -241,15 +249,19 @@ public struct Trajectory: Sendable {
   private mutating func add(_ call: Call) {
     calls.append(call)
     if calls.count == Self.fewCalls + 1 {
-      for (index, call) in calls.enumerated() { indexByCallID[call.outline.callId] = index }
+      for (index, call) in calls.enumerated() { note(call, at: index) }
     } else if calls.count > Self.fewCalls {
-      indexByCallID[call.outline.callId] = calls.count - 1
+      note(call, at: calls.count - 1)
     }
+  }
+
+  private mutating func note(_ call: Call, at index: Int) {
+    indexByCallID[call.outline.callId] = UInt32(clamping: index)
   }
 
   /// The last call with an id.
   private func index(ofCall callId: String) -> Int? {
-    guard calls.count <= Self.fewCalls else { return indexByCallID[callId] }
+    guard calls.count <= Self.fewCalls else { return indexByCallID[callId].map(Int.init) }
     // By index, and from the end: an event mostly speaks of one of the last calls.
     for index in calls.indices.reversed() where calls[index].outline.callId == callId {
       return index
@@ -269,7 +281,8 @@ public struct Trajectory: Sendable {
     }
     calls[index].outline.apply(event)
     if event.type == .toolResult {
-      calls[index].result = try? ToolResultPayload(decoding: event.data).result
+      let result = try? ToolResultPayload(decoding: event.data).result
+      calls[index].returned = result.map { .value($0) } ?? .nothing
     }
   }
 }
@@ -329,8 +342,7 @@ extension Trajectory {
       if let last = calls.last, last.outline.seq != call.seq { groups += 1 }
       calls.append(
         Call(
-          outline: call, inputSource: .unknown, result: nil, group: groups, step: 0,
-          isInvalid: false))
+          outline: call, inputSource: .unknown, group: groups, step: 0, isInvalid: false))
     }
     recorded = outline.recorded
     stop = outline.stop
