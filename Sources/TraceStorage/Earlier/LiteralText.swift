@@ -19,8 +19,8 @@ enum LiteralText {
         && ContextPacket.listPointers.contains { $0.tokens.elementsEqual(tokens[..<index]) }
       guard step(&scanner, into: token, isPacketList: isPacketList) else { return nil }
     }
-    guard scanner.byte == UInt8(ascii: "\""),
-      var text = CanonicalText(line, at: scanner.position), let range = text.literal(),
+    var text = CanonicalText(scanner)
+    guard let range = text.literal(),
       // No byte of a string takes more than six of its text.
       range.count - 2 >= 6 * LogFormat.sameMinimumBytes
         || length(of: range, in: line) >= LogFormat.sameMinimumBytes

@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 import Glibc
 
 /// Steps over the bytes of one line as this project writes it, making no value of what it passes.
@@ -23,16 +23,16 @@ struct LineScanner {
   var byte: UInt8 { position < line.count ? start[position] : 0 }
 
   /// Whether an object is next that may stand for something else.
-  var isAtForm: Bool {
-    var next = self
-    return next.skip("{\"$")
+  var isAtForm: Bool { isNext("{\"$") }
+
+  func isNext(_ text: StaticString) -> Bool {
+    let count = text.utf8CodeUnitCount
+    return line.count - position >= count && memcmp(start + position, text.utf8Start, count) == 0
   }
 
   mutating func skip(_ text: StaticString) -> Bool {
-    let count = text.utf8CodeUnitCount
-    guard line.count - position >= count, memcmp(start + position, text.utf8Start, count) == 0
-    else { return false }
-    position += count
+    guard isNext(text) else { return false }
+    position += text.utf8CodeUnitCount
     return true
   }
 
@@ -40,6 +40,27 @@ struct LineScanner {
     guard self.byte == byte else { return false }
     position += 1
     return true
+  }
+
+  /// Steps over a byte; 0, and nothing stepped over, behind the last.
+  mutating func next() -> UInt8 {
+    guard position < line.count else { return 0 }
+    defer { position += 1 }
+    return start[position]
+  }
+
+  /// Steps over digits, and says how many there were.
+  mutating func skipDigits() -> Int {
+    let first = position
+    while position < line.count, start[position] &- 0x30 < 10 { position += 1 }
+    return position - first
+  }
+
+  /// Steps over what stands in a string as it is, up to a quote, a backslash or a control character.
+  ///
+  /// - Parameter seen: see `plainEnd(from:seen:)`.
+  mutating func skipPlain(seen: inout UInt64) {
+    position = line.plainEnd(from: position, seen: &seen)
   }
 
   /// Up to 15 digits, the first of them not 0 unless alone.

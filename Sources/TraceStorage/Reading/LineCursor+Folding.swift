@@ -29,9 +29,10 @@ extension LineCursor {
   /// Folds the event in from its text; false, and nothing changed, where that has to be read the plain
   /// way.
   private func foldText(into state: inout AgentState) throws(LogError) -> Bool {
-    guard holes.isEmpty, var scanner = LineScanner(bytes), let envelope = Envelope(&scanner),
-      var text = CanonicalText(bytes, at: scanner.position)
-    else { return false }
+    guard holes.isEmpty, var scanner = LineScanner(bytes), let envelope = Envelope(&scanner) else {
+      return false
+    }
+    var text = CanonicalText(scanner)
     var output = foldedText
     foldedText = []
     defer { if output.capacity <= Self.keptTextBytes { foldedText = output } }
@@ -44,7 +45,8 @@ extension LineCursor {
       without: AgentState.keysNotDigested, lookingFor: keys ?? [],
       ofPacket: envelope.type == .contextBuilt, from: &earlier, to: &output)
     if let error = earlier.error { throw error }
-    guard isCopied, text.position == bytes.count - 1, bytes.last == UInt8(ascii: "}"),
+    scanner = text.scanner
+    guard isCopied, scanner.skip(UInt8(ascii: "}")), scanner.isAtEnd,
       text.isASCII || (try? UTF8Span(validating: bytes.span)) != nil,
       let runId = scanner.text(envelope.runId, known: lastRunID)
     else { return false }
@@ -304,9 +306,9 @@ private struct EarlierText: CanonicalText.Earlier {
       guard let line = try cursor.earlierLine(ofEvent: packet) else { return nil }
       return line.withUnsafeBufferPointer { line in
         guard var scanner = LineScanner(line), let envelope = Envelope(&scanner),
-          envelope.seq == packet, envelope.type == .contextBuilt,
-          var text = CanonicalText(line, at: scanner.position)
+          envelope.seq == packet, envelope.type == .contextBuilt
         else { return nil }
+        var text = CanonicalText(scanner)
         var finder = ItemFinder(index: index, packet: packet, cursor: cursor)
         var passed: [UInt8] = []
         let isRead = text.copyData(without: [], ofPacket: true, from: &finder, to: &passed)
