@@ -158,7 +158,8 @@ struct JSONTests {
     "the beginning of a value is that of its canonical form, whatever its keys",
     arguments: [
       #"{"$same":1,"$l":2}"#, #"{"$$cut":{"$list":[1,"x"],"$k":2},"$z":3}"#,
-      #"[{"a":"éé","b":["long",null,1.50]}]"#,
+      #"[{"a":"éé","b":["long",null,1.50]}]"#, #""a😀b€c😀""#, #"["ab😀😀",1,"€€€"]"#,
+      #"[["é€😀"],{"😀":"😀"}]"#, #"["€","a\"😀"]"#,
     ])
   func beginnings(text: String) throws {
     let value = try JSONValue(parsing: text)

@@ -264,7 +264,10 @@ extension CanonicalJSON {
   ) {
     guard bytes.count < limitBytes else { return }
     switch value {
-    case .string(let text): appendString(text.prefix(utf8Bytes: limitBytes), to: &bytes)
+    case .string(let text):
+      // Where a text is cut, no quote may stand within the limit, also where a character of four bytes is cut.
+      let isCut = text.utf8.count > limitBytes
+      appendString(isCut ? text.prefix(utf8Bytes: limitBytes + 4) : text, to: &bytes)
     case .array(let elements):
       bytes.append(UInt8(ascii: "["))
       for (index, element) in elements.enumerated() where bytes.count < limitBytes {
