@@ -35,32 +35,24 @@ struct SaidOnce {
   private(set) var itemCount = 0
   private var room = Room()
 
-  /// Memory that one event leaves for the next, unless it was a large one.
+  /// Memory that a walk over one event leaves for the next.
   struct Room {
     var line: [UInt8] = []
     var resolved: [UInt8] = []
     var path: [Walk.Level] = []
 
+    /// What a large event needed beyond this is given back.
     private static let keptBytes = 1 << 20
 
-    /// Leaves nothing behind, so that what is taken is written to where it is.
+    /// Emptied only here, where nothing else holds it any more, and leaving nothing behind, so that what
+    /// is taken is written to where it is.
     mutating func take() -> Room {
       var taken = Room()
       swap(&taken, &self)
+      taken.line.removeAll(keepingCapacity: taken.line.capacity <= Self.keptBytes)
+      taken.resolved.removeAll(keepingCapacity: taken.resolved.capacity <= Self.keptBytes)
+      taken.path.removeAll(keepingCapacity: true)
       return taken
-    }
-
-    mutating func keep(line: consuming [UInt8]) { self.line = Self.emptied(line) }
-
-    mutating func keep(resolved: consuming [UInt8], path: consuming [Walk.Level]) {
-      self.resolved = Self.emptied(resolved)
-      path.removeAll(keepingCapacity: true)
-      self.path = path
-    }
-
-    private static func emptied(_ bytes: consuming [UInt8]) -> [UInt8] {
-      bytes.removeAll(keepingCapacity: bytes.capacity <= keptBytes)
-      return bytes
     }
   }
 
@@ -100,13 +92,10 @@ struct SaidOnce {
     let room = room.take()
     var walk = Walk(tables: self, event: event, given: given, room: consume room)
     walk.writeEvent()
-    let line = Line(
+    (self.room.resolved, self.room.path) = (walk.resolved, walk.path)
+    return Line(
       bytes: walk.line, depth: walk.deepest, expandedBytes: walk.line.count + walk.savedBytes,
       digest: walk.digest, doubts: walk.doubts, newPlaces: walk.newPlaces, newItems: walk.newItems)
-    let (resolved, path) = (walk.resolved, walk.path)
-    _ = consume walk
-    self.room.keep(resolved: resolved, path: path)
-    return line
   }
 
   /// Takes in what a line says for the first time.
@@ -119,9 +108,7 @@ struct SaidOnce {
       for key in line.newItems.keys { said?.items.insert(key) }
     }
     itemCount += line.newItems.count
-    let bytes = line.bytes
-    _ = consume line
-    room.keep(line: bytes)
+    room.line = line.bytes
   }
 
   /// Takes in the texts that a given line says for the first time. Where one stands there twice, which
