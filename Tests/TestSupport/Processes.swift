@@ -19,15 +19,21 @@ public enum Processes {
 
   /// Ends every process of a session, also those of other process groups in it, and those that these
   /// start meanwhile.
-  public static func killSession(_ session: Int32) {
+  ///
+  /// - Returns: whether there was any that had not ended by itself.
+  @discardableResult
+  public static func killSession(_ session: Int32) -> Bool {
+    var isAnyKilled = false
     for _ in 0..<100 {
       let members = all { fields in
         fields.dropFirst(3).first.flatMap { Int32($0) } == session
           && !["Z", "X"].contains(fields.first)
       }
-      if members.isEmpty { return }
+      if members.isEmpty { break }
       for pid in members { kill(pid, SIGKILL) }
+      isAnyKilled = true
     }
+    return isAnyKilled
   }
 
   /// The processes whose fields in `/proc/PID/stat` behind the name (state, parent, group, session, …)
