@@ -28,6 +28,13 @@ public struct Digest: Hashable, Sendable {
   /// The digest of some bytes.
   public init(of bytes: [UInt8]) { self.init(SHA256.hash(data: bytes)) }
 
+  /// The digest of bytes that stay where they are.
+  public init(of bytes: UnsafeRawBufferPointer) {
+    var hasher = SHA256()
+    hasher.update(bufferPointer: bytes)
+    self.init(hasher.finalize())
+  }
+
   /// The digest of two digests' bytes, one behind the other: a link of a chain.
   init(of first: Digest, _ second: Digest) {
     let both = (first.words, second.words)

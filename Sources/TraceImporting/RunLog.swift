@@ -14,12 +14,16 @@ struct RunLog {
   ///   begun is then taken away again.
   func write(_ run: ParsedRun, as identity: RunIdentity) throws(ImportError) -> RunCounts {
     do {
-      if try isThere() {
+      guard try !isThere() else {
         try compare(run, identity)
-      } else {
-        try create(run, identity)
+        return try counts()
       }
-      return try counts()
+      try create(run, identity)
+      do { return try counts() } catch {
+        // What cannot be read is no import.
+        unlink(path)
+        throw error
+      }
     } catch let error as ImportError {
       throw error
     } catch {
@@ -53,7 +57,7 @@ struct RunLog {
     do {
       var reader = try LogReader(path: path)
       try RunEvents.emit(run, as: identity) { event in
-        guard try reader.next()?.encodedLine() == event.encodedLine() else { throw differs }
+        guard try reader.next() == event else { throw differs }
       }
       guard try reader.next() == nil, reader.ending == .closed else { throw differs }
     } catch is LogError {

@@ -27,6 +27,9 @@ extension LogError: CustomStringConvertible {
       "\(path): an event grows beyond \(limit) bytes once what it repeats stands in it\(place)"
     case .newerFormat(let version):
       "\(path): log format \(version) is newer than this agent-eval reads; update agent-eval"
+    case .olderFormat(let version):
+      "\(path): this log is of format \(version), which is read and not gone on with; "
+        + "`agent-eval repair` makes a log of format \(RunStarted.currentFormatVersion) of it"
     case .badHeader where offset == 0:
       "\(path): this is no run log, or its very beginning is damaged"
     default:

@@ -58,6 +58,8 @@ public struct LogError: Error, Hashable, Sendable {
     case noTrailer
     /// A newer version of the format.
     case newerFormat(Int)
+    /// A log of an older format, which can be read and not gone on with.
+    case olderFormat(Int)
   }
 
   /// What is wrong.

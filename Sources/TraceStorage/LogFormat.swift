@@ -1,6 +1,7 @@
+import AgentTrace
 import Glibc
 
-/// The constants of format version 1. Docs/log-format.md is their specification.
+/// The constants of format version 2, and of version 1 where it differs. Docs/log-format.md is their specification.
 public enum LogFormat {
   /// The name of a closed log ends so.
   public static let suffix = ".jsonl.gz"
@@ -20,6 +21,34 @@ public enum LogFormat {
   public static let numberLimit = 1 << 53
   /// The most bytes of lines in a block: what a reader holds at once.
   public static let blockLimitBytes = 32 * 1024 * 1024
+
+  /// How many of the latest packets a packet may take list items over from.
+  static let packetWindow = 64
+  /// A writer refers to the items of so many bytes of packets, and always to those of the last one.
+  static let packetWindowBytes = 8 * 1024 * 1024
+  /// A writer refers to strings no further back than so many bytes of events' lines.
+  static let sameWindowBytes = 8 * 1024 * 1024
+  /// How many arrays of a packet are written as `$list`.
+  static let listCount = 7
+
+  /// How many tables number the items of a log's lists: one for each list, in format 1 one for all.
+  static func tableCount(_ version: Int) -> Int { version == 1 ? 1 : listCount }
+
+  /// The table that numbers the items of a list.
+  static func table(ofList list: Int, _ version: Int) -> Int { version == 1 ? 0 : list }
+
+  /// How many items have numbers, by table, as a checkpoint says; `nil` where it does not.
+  static func itemCounts(ofCheckpoint data: JSONValue) -> [Int]? {
+    guard let items = data["items"] else { return nil }
+    let counts = items.arrayValue?.map(\.intValue) ?? [items.intValue]
+    guard [1, listCount].contains(counts.count) else { return nil }
+    var result: [Int] = []
+    for count in counts {
+      guard let count, (0...numberLimit).contains(count) else { return nil }
+      result.append(count)
+    }
+    return result
+  }
 
   static let sealMark = "seal"
   static let summaryMark = "summary"

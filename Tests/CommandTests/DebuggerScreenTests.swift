@@ -220,7 +220,7 @@ struct DebuggerScreenTests {
       (
         .runStarted,
         [
-          "formatVersion": 1, "agent": ["name": text], "goal": text, "limits": [:],
+          "formatVersion": 2, "agent": ["name": text], "goal": text, "limits": [:],
           "policyContext": [:], "tools": [],
         ]
       ),

@@ -71,7 +71,7 @@ struct DiffVerbTests {
         [
           Event(
             seq: 0, step: 0, type: .runStarted, runId: "r" + text,
-            data: ["formatVersion": 1, "goal": .string(text), "agent": ["name": .string(text)]]),
+            data: ["formatVersion": 2, "goal": .string(text), "agent": ["name": .string(text)]]),
           Event(
             seq: 1, step: 1, type: .decision, runId: "r", data: ["kind": "tool", "calls": [call]]),
           Event(

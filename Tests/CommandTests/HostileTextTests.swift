@@ -95,7 +95,7 @@ struct HostileTextTests {
       (
         .runStarted,
         [
-          "formatVersion": 1, "agent": ["name": text, "version": text], "goal": text,
+          "formatVersion": 2, "agent": ["name": text, "version": text], "goal": text,
           "limits": [:], "policyContext": [:], "tools": [],
           "case": ["caseId": .string("../../" + Self.escape), "trial": 1],
         ]

@@ -230,7 +230,7 @@ struct ReexecuteVerbTests {
       Event(
         seq: 0, step: 0, type: .runStarted, runId: "r",
         data: [
-          "formatVersion": 1, "goal": .string(name), "input": .string(name),
+          "formatVersion": 2, "goal": .string(name), "input": .string(name),
           "agent": ["name": .string(name)], "limits": ["maxSteps": 50, "\u{1b}]0;x\u{7}": 1],
           "model": ["name": .string(name)],
           "tools": [["name": .string(name), "description": .string(name)]],

@@ -159,7 +159,7 @@ struct TerminalTests {
         Event(
           seq: 0, step: 0, type: .runStarted, runId: text,
           data: [
-            "formatVersion": 1, "agent": ["name": value], "goal": value, "limits": [:],
+            "formatVersion": 2, "agent": ["name": value], "goal": value, "limits": [:],
             "policyContext": [:], "tools": [],
           ]),
         Event(

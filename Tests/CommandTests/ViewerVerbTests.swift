@@ -57,7 +57,7 @@ struct ViewerVerbTests {
       }
       return Event(
         seq: seq, step: seq, type: seq == 0 ? .runStarted : .modelResult, runId: "r",
-        data: ["formatVersion": 1, "goal": "g", "reply": .bytes(bytes)])
+        data: ["formatVersion": 2, "goal": "g", "reply": .bytes(bytes)])
     }
     let log = try writeLog(events, to: folder.path("run.jsonl.gz"))
     let outcome = try await Binary.run(

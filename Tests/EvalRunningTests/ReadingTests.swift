@@ -119,7 +119,7 @@ private struct RandomCalls {
 
   mutating func events() -> [Event] {
     var started: JSONObject = [
-      "formatVersion": 1, "agent": ["name": "a"], "goal": "g",
+      "formatVersion": 2, "agent": ["name": "a"], "goal": "g",
       "tools": [["name": "look", "inputSchema": [:]], ["name": "send"], ["name": "delete_all"]],
     ]
     if oneIn(3) {

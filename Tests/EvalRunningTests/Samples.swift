@@ -53,7 +53,7 @@ func writeLog(of events: [Event], without gap: ClosedRange<Int>, to path: String
 func writeLog(caseId: String?, to path: String) throws {
   let writer = try LogWriter(creating: path)
   var data: JSONObject = [
-    "formatVersion": 1, "agent": ["name": "a"], "goal": "g", "limits": [:], "policyContext": [:],
+    "formatVersion": 2, "agent": ["name": "a"], "goal": "g", "limits": [:], "policyContext": [:],
     "tools": [],
   ]
   if let caseId { data["case"] = ["caseId": .string(caseId), "trial": 1] }

@@ -72,7 +72,7 @@ private struct RandomRun {
     Event(
       seq: 0, step: 0, type: .runStarted, runId: "random",
       data: [
-        "formatVersion": 1, "agent": ["name": "random"], "goal": "find 42", "limits": [:],
+        "formatVersion": 2, "agent": ["name": "random"], "goal": "find 42", "limits": [:],
         "policyContext": [:], "tools": [],
       ])
   ]

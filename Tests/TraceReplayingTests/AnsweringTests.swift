@@ -238,7 +238,7 @@ private struct Asked {
 
 extension Event {
   static func start(_ more: JSONObject) -> Event {
-    var data: JSONObject = ["formatVersion": 1, "goal": "g", "input": "g"]
+    var data: JSONObject = ["formatVersion": 2, "goal": "g", "input": "g"]
     for member in more { data[member.key] = member.value }
     return Event(seq: 0, step: 0, type: .runStarted, runId: "r", data: data)
   }

@@ -75,7 +75,7 @@ struct GeneratedRun {
     add(
       .runStarted, step: 0,
       [
-        "formatVersion": 1, "agent": ["name": "made", "digest": .string(tag)],
+        "formatVersion": 2, "agent": ["name": "made", "digest": .string(tag)],
         "goal": .string(goal), "limits": [:], "policyContext": [:],
         "tools": [["name": "tool0", "description": "Looks."]], "seed": JSONValue(t),
       ])

@@ -113,7 +113,7 @@ struct JudgedRun {
     add(
       .runStarted, step: 0,
       [
-        "formatVersion": 1, "agent": ["name": "made"], "goal": "g", "limits": ["maxSteps": 9_999],
+        "formatVersion": 2, "agent": ["name": "made"], "goal": "g", "limits": ["maxSteps": 9_999],
         "policyContext": .object(context),
         "tools": .array(
           zip(Tools.names, Tools.effects).map {
@@ -279,7 +279,7 @@ struct PolicyBacktestTests {
         Event(
           seq: 0, step: 0, type: .runStarted, runId: "r",
           data: [
-            "formatVersion": 1, "goal": "g", "tools": [["name": "look", "sideEffect": "read"]],
+            "formatVersion": 2, "goal": "g", "tools": [["name": "look", "sideEffect": "read"]],
           ]),
         Event(
           seq: 1, step: 1, type: .decision, runId: "r", data: DecisionPayload(.tool([call])).encoded

@@ -56,7 +56,7 @@ struct TimelineTests {
       (
         .runStarted,
         [
-          "formatVersion": 1, "agent": ["name": value, "version": value], "goal": value,
+          "formatVersion": 2, "agent": ["name": value, "version": value], "goal": value,
           "limits": [:], "policyContext": [:], "tools": [],
           "recorded": .object(JSONObject([(text, value)])),
           "source": ["format": value, "file": value],

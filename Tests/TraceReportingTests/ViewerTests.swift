@@ -63,7 +63,7 @@ private func hostileEvents(longest length: Int = 1 << 20) -> [Event] {
     Event(
       seq: 0, step: 0, type: .runStarted, runId: hostileTexts[0],
       data: [
-        "formatVersion": 1, "agent": ["name": .string(hostileTexts[1])],
+        "formatVersion": 2, "agent": ["name": .string(hostileTexts[1])],
         "goal": .string(hostileTexts[0]),
       ])
   ]
@@ -417,7 +417,7 @@ struct ViewerBrowserTests {
       let type: EventType
       switch seq % 4 {
       case 0 where seq == 0:
-        (type, data) = (.runStarted, ["formatVersion": 1, "goal": "much", "agent": ["name": "a"]])
+        (type, data) = (.runStarted, ["formatVersion": 2, "goal": "much", "agent": ["name": "a"]])
       case 0:
         (type, data) = (
           .contextBuilt,

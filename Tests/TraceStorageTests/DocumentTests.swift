@@ -1,5 +1,6 @@
 import AgentTrace
 import Foundation
+import TestSupport
 import Testing
 
 @testable import TraceStorage
@@ -31,6 +32,60 @@ struct DocumentTests {
     let report = LogVerifier.verify(path: path)
     #expect(report.status == .whole)
     #expect(report.blocks == 3)
+  }
+
+  @Test("its thirty lines of Python resolve any log", arguments: 0..<4)
+  func resolved(seed: UInt64) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    var generator = Seeded(seed: 900 + seed)
+    var events = [
+      Event(
+        seq: 0, step: 0, type: .runStarted, runId: "r",
+        data: RunStarted(agentName: "a", goal: "g").encoded)
+    ]
+    var messages: [JSONValue] = []
+    while events.count < 300 {
+      let text =
+        "\(events.count) "
+        + String(repeating: "text ", count: .random(in: 1...200, using: &generator))
+      switch Int.random(in: 0..<5, using: &generator) {
+      case 0: messages.append(["role": "user", "text": .string(text)])
+      case 1: messages.append(messages.randomElement(using: &generator) ?? "first")
+      case 2: messages.append(["a/b~c": ["$same": [events.last?.data["text"] ?? "none"]]])
+      case 3: messages.removeFirst(min(messages.count, .random(in: 0...3, using: &generator)))
+      default: messages.append(.string(text))
+      }
+      events.append(
+        Event(
+          seq: events.count, step: 1, type: .humanReplied, runId: "r", data: ["text": .string(text)]
+        ))
+      events.append(
+        Event(
+          seq: events.count, step: 1, type: .contextBuilt, runId: "r",
+          data: [
+            "prompt": ["messages": .array(messages)], "observations": .array(messages.suffix(5)),
+          ]))
+    }
+    try writeLog(events, to: path, options: .init(blockBytes: 20_000, durability: .none))
+    try Self.block("python").write(
+      to: URL(filePath: folder.file("resolve.py")), atomically: true, encoding: .utf8)
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    let python = ProcessInfo.processInfo.environment["AGENT_EVAL_PYTHON"] ?? "python3"
+    process.arguments = [python, folder.file("resolve.py"), path]
+    let pipe = Pipe()
+    process.standardOutput = pipe
+    try process.run()
+    let output = try pipe.fileHandleForReading.readToEnd() ?? Data()
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+    let lines = output.split(separator: UInt8(ascii: "\n"))
+    try #require(lines.count == events.count)
+    for (line, event) in zip(lines, events) {
+      let value = try JSONValue(parsing: Array(line))
+      #expect(value["data"] == .object(event.data), "event \(event.seq)")
+    }
   }
 
   @Test("the writer writes its example byte for byte")

@@ -37,7 +37,7 @@ enum ExampleLog {
     }
     add(
       0, .runStarted, t: 0,
-      ["formatVersion": 1, "agent": ["name": "timetable"], "goal": .string(goal)])
+      ["formatVersion": 2, "agent": ["name": "timetable"], "goal": .string(goal)])
     add(1, .contextBuilt, t: 150, packet([question], refs: []))
     add(
       1, .decision, t: 900,

@@ -131,7 +131,7 @@ struct HostileLogTests {
     Forgery(
       name: "items that come later in the same list",
       lines: [("context_built", #"{"observations":{"$list":["a",[0,2],"b"]}}"#)],
-      code: .badReference("[1,1]")),
+      code: .badReference("[0,2]")),
     Forgery(
       name: "a run of items beyond every number",
       lines: [("context_built", #"{"observations":{"$list":[[9223372036854775807,1]]}}"#)],
@@ -211,8 +211,8 @@ struct HostileLogTests {
         )
       ], code: .lineTooLong(limitBytes: LogFormat.lineLimitBytes)),
     Forgery(
-      name: "a format of tomorrow", lines: [("run_started", #"{"formatVersion":2}"#)],
-      code: .newerFormat(2)),
+      name: "a format of tomorrow", lines: [("run_started", #"{"formatVersion":3}"#)],
+      code: .newerFormat(3)),
   ]
 
   @Test("is refused with a reason and its place", arguments: forgeries)

@@ -74,10 +74,10 @@ struct SaidOnceTests {
     ])
     #expect(
       lines == [
-        #"{"observations":{"$list":["a","b",[0,1]]},"toolsDisclosed":{"$list":[[1,1],"c"]}}"#,
-        #"{"memoryRefs":{"$list":[]},"observations":{"$list":[[0,3],[2,1],"d"]}}"#,
-        #"{"prompt":{"messages":{"$list":[[3,1],{"x":"\#(Self.long)"}]},"other":["a"]}}"#,
-        #"{"prompt":{"messages":{"$list":[[0,1],[4,1]]}}}"#,
+        #"{"observations":{"$list":["a","b","a"]},"toolsDisclosed":{"$list":["b","c"]}}"#,
+        #"{"memoryRefs":{"$list":[]},"observations":{"$list":["a","b","c","c","d"]}}"#,
+        #"{"prompt":{"messages":{"$list":["d",{"x":"\#(Self.long)"}]},"other":["a"]}}"#,
+        #"{"prompt":{"messages":{"$list":["a",[1,1]]}}}"#,
         #"{"evidenceRefs":"none","observations":["a",["b"]]}"#,
         #"{"observations":["a"],"text":{"$same":"2/prompt/messages/1/x"}}"#,
       ])
@@ -89,6 +89,88 @@ struct SaidOnceTests {
       (.humanReplied, ["$same": 1, "$": 2, "$$cut": 3, "$other": 4, "$bytes": 5])
     ])
     #expect(lines == [#"{"$":2,"$$$cut":3,"$$bytes":5,"$$same":1,"$other":4}"#])
+  }
+
+  @Test("a packet takes over what follows in one before, after items that went or came between")
+  func runs() {
+    let items = (0..<12).map { JSONValue.string("item \($0)") }
+    func packet(_ items: [JSONValue]) -> (EventType, JSONObject) {
+      (.contextBuilt, ["observations": .array(items)])
+    }
+    let lines = Self.lines([
+      packet(items),
+      // Cut at the beginning, as by a budget.
+      packet([items[0]] + items[5...]),
+      // A summary in the place of what was cut, and something new.
+      packet(["summary"] + items[7...] + ["new"]),
+      // One in the middle is another.
+      packet(["summary"] + items[7...9] + ["other"] + [items[11], "new"]),
+      // Back to the beginning.
+      packet(Array(items[0...5])),
+      // Too few in a row to be worth a run of their own in all packets to come.
+      packet(Array(items[0...5]) + Array(items[8...9])),
+      packet(Array(items[0...5]) + Array(items[8...9]) + ["end"]),
+    ])
+    #expect(
+      lines.dropFirst() == [
+        #"{"observations":{"$list":[[0,1],[5,7]]}}"#,
+        #"{"observations":{"$list":["summary",[7,5],"new"]}}"#,
+        #"{"observations":{"$list":[[12,1],[7,3],"other",[11,1],[13,1]]}}"#,
+        #"{"observations":{"$list":[[0,6]]}}"#,
+        #"{"observations":{"$list":[[0,6],"item 8","item 9"]}}"#,
+        #"{"observations":{"$list":[[0,6],[15,2],"end"]}}"#,
+      ])
+  }
+
+  @Test("what is referred to lies within the windows of the format")
+  func windows() {
+    // Past a window of lines, a text is said again.
+    let filler = String(repeating: "x", count: 200)
+    func wide(_ bytes: Int) -> JSONObject {
+      ["a": .array(Array(repeating: .string(filler), count: bytes / 203))]
+    }
+    let texts = Self.lines([
+      (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, wide(7 << 20)),
+      (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, wide(2 << 20)),
+      (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, ["text": .string(Self.long)]),
+    ])
+    #expect(texts[2] == #"{"text":{"$same":"0/text"}}"#)
+    #expect(texts[4] == #"{"text":"\#(Self.long)"}"#)
+    #expect(texts[5] == #"{"text":{"$same":"4/text"}}"#)
+    // Past 64 packets, an item is.
+    let items: [JSONValue] = (0..<6).map { .string("item \($0)") }
+    for between in [10, 63, 64, 100] {
+      var events: [(EventType, JSONObject)] = [(.contextBuilt, ["observations": .array(items)])]
+      for number in 0..<between {
+        events.append((.contextBuilt, ["observations": [.string("other \(number)")]]))
+      }
+      events.append((.contextBuilt, ["observations": .array(items)]))
+      #expect(Self.lines(events).last?.contains("[0,6]") == (between < 64), "\(between)")
+    }
+  }
+
+  @Test(
+    "a list that repeats itself, or changes what it said last or a step before, stays a few runs",
+    arguments: [0, 1, 2, 3])
+  func fragments(kind: Int) {
+    var events: [(EventType, JSONObject)] = []
+    for step in 0..<600 {
+      let messages = (0...step).map { number -> JSONValue in
+        switch kind {
+        case 0: number % 3 == 0 ? "again" : number % 3 == 1 ? "ok" : .string("step \(number)")
+        // As where only the last message carries a mark.
+        case 1: ["text": .string("step \(number)"), "isLast": .bool(number == step)]
+        // As where what lies further back is left out.
+        case 2: .string(number < step - 20 ? "left out \(number)" : "step \(number)")
+        default: .string(number % 7 == 3 && number < step / 2 ? "late" : "step \(number)")
+        }
+      }
+      events.append((.contextBuilt, ["prompt": ["messages": .array(messages)]]))
+    }
+    let lines = Self.lines(events).map { $0.utf8.count }
+    #expect((lines.suffix(100).max() ?? 0) < 4000)
+    // About what is new, and that again as often as its size has digits.
+    #expect(lines.reduce(0, +) < 600 * 60 * 12, "\(lines.reduce(0, +))")
   }
 
   @Test("a run of twice the steps makes a log of about twice the size")

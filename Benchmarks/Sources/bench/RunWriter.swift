@@ -53,7 +53,7 @@ struct RunWriter {
     try put(
       .runStarted, step: 0,
       [
-        "formatVersion": 1, "agent": ["name": "help-desk", "version": "1"],
+        "formatVersion": 2, "agent": ["name": "help-desk", "version": "1"],
         "goal": .string(text.text(200)), "limits": ["maxSteps": 1_000_000],
         "policyContext": ["actorId": "a-1", "tenantId": "t-1"], "tools": .array(tools),
         "model": ["provider": "bench", "name": "made-up"], "seed": 1,

@@ -9,7 +9,7 @@ struct Table {
   var rounds = 5
   var only: String?
 
-  private var this: String { CommandLine.arguments[0] }
+  var this: String { CommandLine.arguments[0] }
 
   static func absolute(_ path: String) -> String {
     guard !path.hasPrefix("/"), let folder = getcwd(nil, 0) else { return path }
@@ -36,6 +36,7 @@ struct Table {
     indexing()
     middle()
     proxying()
+    growing()
   }
 
   /// The state at the step that holds the middle event of the long run, by a process of its own.
@@ -66,9 +67,9 @@ struct Table {
       [this, "work", "corpus", corpus.folder, String(longMiB)], output: "/dev/stderr")
   }
 
-  private func isWanted(_ name: String) -> Bool { only.map { name.contains($0) } ?? true }
+  func isWanted(_ name: String) -> Bool { only.map { name.contains($0) } ?? true }
 
-  private func row(
+  func row(
     _ name: String, _ cost: Cost?, _ floorName: String, _ floor: Cost?, _ ratio: String,
     _ aim: String
   ) {
@@ -82,7 +83,7 @@ struct Table {
   }
 
   /// The medians of several commands, run in turns; `before` each.
-  private func medians(_ commands: [[String]], before: () -> Void = {}) -> [Cost] {
+  func medians(_ commands: [[String]], before: () -> Void = {}) -> [Cost] {
     var costs = [[Cost]](repeating: [], count: commands.count)
     for _ in 0..<rounds {
       for (index, command) in commands.enumerated() {
@@ -97,7 +98,7 @@ struct Table {
     }
   }
 
-  private func times(_ cost: Cost, _ floor: Cost) -> String {
+  func times(_ cost: Cost, _ floor: Cost) -> String {
     "\(figure(cost.cpuSeconds / floor.cpuSeconds)) ×"
   }
 
@@ -309,7 +310,7 @@ struct Table {
     }
   }
 
-  private func mebibytes(_ cost: Cost) -> String {
+  func mebibytes(_ cost: Cost) -> String {
     "\(figure(Double(cost.peakBytes) / 1_048_576, digits: 1)) MiB"
   }
 }

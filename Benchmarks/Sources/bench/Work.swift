@@ -231,7 +231,7 @@ enum Work {
           isEffectAhead: false)
         seq += 1
       }
-      try put(.runStarted, 0, ["formatVersion": 1, "agent": ["name": "growth"], "goal": "grow"])
+      try put(.runStarted, 0, ["formatVersion": 2, "agent": ["name": "growth"], "goal": "grow"])
       for step in 1...steps {
         messages.append([
           "role": "user", "content": [["type": "text", "text": .string(text.text(600))]],

@@ -36,8 +36,23 @@ public struct ModelRequest: Sendable, Hashable {
     self.tools = tools
   }
 
-  /// SHA-256 of the canonical messages and tools: what the model is asked, and nothing else.
+  /// The digest of ``messages``, where whoever asks has it already; `nil` to make it when it is needed.
+  var messagesDigest: ListDigest?
+
+  /// SHA-256 of canonical `{"messages":…,"tools":[…]}`, the messages by their ``ListDigest``: what the
+  /// model is asked, and nothing else.
   public var digest: String {
+    let messages = messagesDigest ?? ListDigest(of: messages)
+    return Digest(
+      of: [
+        "messages": .string(messages.value.hex),
+        "tools": .array(tools.map { .object($0.encoded) }),
+      ]
+    ).hex
+  }
+
+  /// What ``digest`` is in logs of format 1: of the messages as they stand.
+  public var digestInFormat1: String {
     Digest(
       of: [
         "messages": .array(messages),

@@ -67,19 +67,34 @@ public struct ContextAssembler: Sendable {
     state: AgentState, history: ContextHistory = ContextHistory(), at seq: Int = .max,
     lookup: EventLookup
   ) -> ContextPacket {
+    var cache = TurnCache()
+    return assemble(state: state, history: history, at: seq, &cache, lookup: lookup)
+  }
+
+  /// The same, with the turns that the last packet showed at hand.
+  ///
+  /// - Complexity: linear in what is new, and a few operations for each observation that the state
+  ///   retains.
+  func assemble(
+    state: AgentState, history: ContextHistory, at seq: Int, _ cache: inout TurnCache,
+    lookup: EventLookup
+  ) -> ContextPacket {
     var (draft, disclosed, budget) = opening(state, history, at: seq)
     let settings = settings.at(seq)
     var observed = state.observations.recent
+    cache.forget(before: observed.first?.seq ?? 0)
     if settings.strategy == .summarize, let summary = history.summary {
       let latest = Self.turns(of: observed).last ?? []
       let told = observed.covered(through: summary.through)
-      if draft.addSummary(summary, told: told, beside: latest, budget: budget, lookup: lookup) {
+      if draft.addSummary(
+        summary, told: told, beside: latest, budget: budget, &cache, lookup: lookup)
+      {
         observed = observed.dropFirst(told.count)
       }
     }
     draft.addTurns(
       Self.turns(of: observed), budget: budget, dropsOutput: settings.strategy == .dropToolOutput,
-      lookup: lookup)
+      &cache, lookup: lookup)
     let listed = draft.list(state.observations.recent, limit: settings.observationLimit)
     return ContextPacket(
       runId: state.runId, goal: state.goal, stateSummary: Self.summary(of: state),
@@ -154,7 +169,8 @@ extension ContextAssembler {
   /// It is due where what was seen since the last one does not fit the budget. Told is then everything
   /// but the newest turns that take up half of what is left, so that the next one is not due at once.
   func summaryDue(
-    state: AgentState, history: ContextHistory, at seq: Int, lookup: EventLookup
+    state: AgentState, history: ContextHistory, at seq: Int, _ cache: inout TurnCache,
+    lookup: EventLookup
   ) -> SummaryTask? {
     let settings = settings.at(seq)
     guard settings.strategy == .summarize else { return nil }
@@ -168,8 +184,7 @@ extension ContextAssembler {
     let room = max(0, budget - draft.tokens)
     var (tokens, kept, isOver) = (0, 0, false)
     for observations in turns.reversed() {
-      let turn = Turn(observations, leavingOut: settings, lookup: lookup)
-      let cost = turn.messages.reduce(0) { $0 + estimate.tokens(in: $1) }
+      let cost = cache.shown(observations, leavingOut: settings, estimate, lookup: lookup).tokens
       guard cost <= room - min(room, tokens) else {
         isOver = kept > 0
         break
@@ -180,14 +195,14 @@ extension ContextAssembler {
     let told = turns.dropLast(max(1, kept))
     guard isOver, let through = told.last?.last?.id else { return nil }
     return SummaryTask(
-      messages: messages(toTell: Array(told), after: history.summary, settings, lookup),
+      messages: messages(toTell: Array(told), after: history.summary, settings, &cache, lookup),
       through: through)
   }
 
   /// The request: what is to be told, the newest of it where not all fits the budget.
   private func messages(
     toTell turns: [[Observation]], after summary: ContextHistory.Summary?,
-    _ settings: ContextSettings, _ lookup: EventLookup
+    _ settings: ContextSettings, _ cache: inout TurnCache, _ lookup: EventLookup
   ) -> [JSONValue] {
     var opening = [Turn.Part.text("system", Self.instructions)]
     if let summary {
@@ -199,11 +214,10 @@ extension ContextAssembler {
       - (opening + [closing]).reduce(0) { $0 + estimate.tokens(in: $1) }
     var told: [[JSONValue]] = []
     for observations in turns.reversed() {
-      let turn = Turn(observations, leavingOut: settings, lookup: lookup)
-      let cost = turn.messages.reduce(0) { $0 + estimate.tokens(in: $1) }
-      guard told.isEmpty || cost <= rest else { break }
-      rest -= min(rest, cost)
-      told.append(turn.messages)
+      let shown = cache.shown(observations, leavingOut: settings, estimate, lookup: lookup)
+      guard told.isEmpty || shown.tokens <= rest else { break }
+      rest -= min(rest, shown.tokens)
+      told.append(shown.turn.messages)
     }
     return opening + told.reversed().joined() + [closing]
   }

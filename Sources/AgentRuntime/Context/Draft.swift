@@ -45,11 +45,11 @@ struct Draft {
   /// latest turn.
   mutating func addSummary(
     _ summary: ContextHistory.Summary, told: ArraySlice<Observation>, beside latest: [Observation],
-    budget: Int, lookup: EventLookup
+    budget: Int, _ cache: inout TurnCache, lookup: EventLookup
   ) -> Bool {
     let message = Self.message(of: summary, limitBytes: limitBytes)
-    let turn = Turn(latest, leavingOut: settings, lookup: lookup)
-    let cost = ([message] + turn.messages).reduce(tokens) { $0 + estimate.tokens(in: $1) }
+    let turn = cache.shown(latest, leavingOut: settings, estimate, lookup: lookup)
+    let cost = tokens + estimate.tokens(in: message) + turn.tokens
     guard cost <= budget else {
       omit(summary.ref, "no room for it beside the latest turn")
       return false
@@ -83,7 +83,8 @@ struct Draft {
   /// - Parameter dropsOutput: whether turns but the last one may stand without what their tools
   ///   returned, the oldest first, before whole turns are left out.
   mutating func addTurns(
-    _ turns: [[Observation]], budget: Int, dropsOutput: Bool = false, lookup: EventLookup
+    _ turns: [[Observation]], budget: Int, dropsOutput: Bool = false, _ cache: inout TurnCache,
+    lookup: EventLookup
   ) {
     // A decision takes everything that came of it along: no result stands without its call.
     var kept: [[Observation]] = []
@@ -96,7 +97,8 @@ struct Draft {
         kept.append(turn)
       }
     }
-    let taken = newest(of: kept, room: budget - tokens, dropsOutput: dropsOutput, lookup: lookup)
+    let taken = newest(
+      of: kept, room: budget - tokens, dropsOutput: dropsOutput, &cache, lookup: lookup)
     for observation in kept.dropLast(taken.count).joined() {
       if let reason = settings.reasonToLeaveOut(observation.id) {
         drop(observation.id, reason)
@@ -104,7 +106,7 @@ struct Draft {
         omit(observation.id, "older than what fits the token budget")
       }
     }
-    for (age, turn) in taken.enumerated().reversed() {
+    for (age, (turn, cost)) in taken.enumerated().reversed() {
       let reason = age == 0 ? "the latest turn" : "fits the token budget"
       for part in turn.parts {
         let isShort = turn.lacksOutput && part.hasOutput
@@ -112,38 +114,42 @@ struct Draft {
           part.observation.id,
           isShort ? "without its output, which does not fit the token budget" : reason)
       }
-      append(turn.shownMessages)
+      messages += turn.shownMessages
+      tokens += cost
       evidenceRefs += turn.evidenceRefs
       memoryRefs += turn.memoryRefs
     }
   }
 
-  /// The newest turns that fit, newest first.
+  /// The newest turns that fit, newest first, and what each costs.
   private func newest(
-    of turns: [[Observation]], room: Int, dropsOutput: Bool, lookup: EventLookup
-  ) -> [Turn] {
-    var taken: [Turn] = []
+    of turns: [[Observation]], room: Int, dropsOutput: Bool, _ cache: inout TurnCache,
+    lookup: EventLookup
+  ) -> [(turn: Turn, cost: Int)] {
+    var taken: [(turn: Turn, cost: Int)] = []
+    var whole: [Int] = []
     var rest = room
     for observations in turns.reversed() {
-      var turn = Turn(observations, leavingOut: settings, lookup: lookup)
-      if dropsOutput, !taken.isEmpty { turn.dropOutput() }
-      let cost = tokens(of: turn.shownMessages)
+      let isShort = dropsOutput && !taken.isEmpty
+      let shown =
+        isShort
+        ? cache.short(observations, leavingOut: settings, estimate, lookup: lookup)
+        : cache.shown(observations, leavingOut: settings, estimate, lookup: lookup)
+      let cost = shown.turn.lacksOutput ? shown.shortTokens ?? shown.tokens : shown.tokens
       guard taken.isEmpty || cost <= rest else { break }
       rest -= cost
-      taken.append(turn)
+      taken.append((shown.turn, cost))
+      whole.append(shown.tokens)
     }
     // What there is room for comes back, the newest first.
-    for index in taken.indices where taken[index].lacksOutput {
-      let more = tokens(of: taken[index].messages) - tokens(of: taken[index].shownMessages)
+    for index in taken.indices where taken[index].turn.lacksOutput {
+      let more = whole[index] - taken[index].cost
       guard more <= rest else { break }
       rest -= more
-      taken[index].restoreOutput()
+      taken[index].turn.restoreOutput()
+      taken[index].cost = whole[index]
     }
     return taken
-  }
-
-  private func tokens(of messages: [JSONValue]) -> Int {
-    messages.reduce(0) { $0 + estimate.tokens(in: $1) }
   }
 
   /// The newest observations as a packet lists them.
@@ -180,6 +186,6 @@ struct Draft {
 
   private mutating func append(_ added: [JSONValue]) {
     messages += added
-    tokens += tokens(of: added)
+    tokens += estimate.tokens(in: added)
   }
 }

@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 
 extension AgentLoop {
   enum Decided {
@@ -42,7 +42,7 @@ extension AgentLoop {
       if let halt = try await takeNewLists(step: step, tryNumber: tryNumber) { return .halt(halt) }
       try await summarizeIfDue(step: step, tryNumber: tryNumber)
       packet = assembler.assemble(
-        state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1,
+        state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1, &turns,
         lookup: recorder.event(at:))
       try recorder.append(.contextBuilt(packet), step: step)
     }
@@ -84,6 +84,8 @@ extension AgentLoop {
         purpose: agent.purpose, step: step, tryNumber: tryNumber, attempt: attempt,
         number: recorder.modelCalls(for: agent.purpose) + 1, goal: packet.goal,
         messages: packet.messages, tools: tools)
+      // The packet is the last that the state has taken in.
+      request.messagesDigest = state.messagesDigest
       request.timeoutMicroseconds = timeLeft
       let result = try await recordedResult(of: request, model: agent.model.name)
       if let reply = result.reply { return .reply(reply) }
@@ -132,7 +134,8 @@ extension AgentLoop {
       else { return }
       guard
         let task = assembler.summaryDue(
-          state: state, history: history, at: recorder.lastSeq + 1, lookup: recorder.event(at:))
+          state: state, history: history, at: recorder.lastSeq + 1, &turns,
+          lookup: recorder.event(at:))
       else { return }
       if history.summaryAttempts > 0 {
         guard haltBetweenTries() == nil, history.summaryRetry != .never,

@@ -15,6 +15,8 @@ struct AgentLoop {
   let continuation: Continuation
   /// What the guard found at the decision that the run goes on from.
   let breachAtDecision: GuardBreach?
+  /// What the next context takes over from the last one.
+  var turns = TurnCache()
   /// Actions that people granted since the run goes on.
   var approvedSince: [String] = []
   /// Calls of the current decision that were beyond a limit, by their ids, and which one.

@@ -116,4 +116,7 @@ public struct ContextPacket: Sendable, Hashable {
     JSONPointer(tokens: ["omittedRefs"]), JSONPointer(tokens: ["prompt", "messages"]),
     JSONPointer(tokens: ["toolsDisclosed"]),
   ]
+
+  /// The place of the messages among ``listPointers``.
+  static let messagesList = 5
 }

@@ -52,7 +52,7 @@ public struct ParentRun: Sendable, Hashable {
 /// The data of a `run_started` event.
 public struct RunStarted: Sendable, Hashable {
   /// The version of the log format that this project writes.
-  public static let currentFormatVersion = 1
+  public static let currentFormatVersion = 2
 
   /// The version of the format that the log is written in.
   public var formatVersion = currentFormatVersion

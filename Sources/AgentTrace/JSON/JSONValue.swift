@@ -52,6 +52,28 @@ extension JSONValue: Hashable {
   }
 }
 
+extension UnsafeBufferPointer<JSONValue> {
+  /// Whether two elements are one and the same in memory, so that they need not be compared: what a
+  /// context takes over from the one before mostly is. False says nothing.
+  @_spi(Scanning) public func isIdentical(
+    _ index: Int, to other: UnsafeBufferPointer<JSONValue>, _ otherIndex: Int
+  ) -> Bool {
+    guard let start = baseAddress, let otherStart = other.baseAddress else { return false }
+    let size = MemoryLayout<JSONValue>.size
+    let bytes = UnsafeRawBufferPointer(start: start + index, count: size)
+    let otherBytes = UnsafeRawBufferPointer(start: otherStart + otherIndex, count: size)
+    var place = 0
+    while place + 8 <= size {
+      guard
+        bytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+          == otherBytes.loadUnaligned(fromByteOffset: place, as: UInt64.self)
+      else { return false }
+      place += 8
+    }
+    return bytes[place...].elementsEqual(otherBytes[place...])
+  }
+}
+
 // MARK: - Reading
 
 extension JSONValue {

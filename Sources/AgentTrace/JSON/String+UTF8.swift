@@ -1,7 +1,20 @@
 extension String {
   /// Whether both strings are the same bytes; `==` would call equivalent spellings equal.
   public func hasSameUTF8(as other: String) -> Bool {
-    utf8.count == other.utf8.count && compareUTF8(with: other) == 0
+    utf8.count == other.utf8.count && (isIdentical(to: other) || compareUTF8(with: other) == 0)
+  }
+
+  /// Whether both are one and the same in memory, so that nothing need be compared: what a context takes
+  /// over from the one before mostly is.
+  private func isIdentical(to other: String) -> Bool {
+    withUnsafeBytes(of: self) { left in
+      withUnsafeBytes(of: other) { right in
+        guard left.count == 16, right.count == 16 else { return false }
+        return left.loadUnaligned(as: UInt64.self) == right.loadUnaligned(as: UInt64.self)
+          && left.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+            == right.loadUnaligned(fromByteOffset: 8, as: UInt64.self)
+      }
+    }
   }
 
   /// Whether this string stands before the other by UTF-8 bytes: the order of canonical JSON, and

@@ -3,14 +3,15 @@ extension AgentState {
   ///
   /// `history` becomes SHA-256 of the history before and of the event's own digest, SHA-256 of
   /// canonical `[type,step,data]`, where `data` stands without `elapsedMicroseconds`, `modelResult`
-  /// and `replyTo`: no time and no event number reaches it. Events of a pending call (all that carry
+  /// and `replyTo`, and with a ``ListDigest`` in the place of each list of a packet: no time and no event
+  /// number reaches it. Events of a pending call (all that carry
   /// its `callId` but verdicts and approvals) build a history of that call's own, which enters the
   /// run's in call order once the call and all before it have their results.
   ///
   /// An event of an unknown type changes the history and nothing else; so does one whose data are not
   /// what its type promises (``EventPayload/init(of:)`` says what is wrong with it).
   public mutating func apply(_ event: Event) {
-    apply(event, digest: Self.digest(of: event))
+    apply(event, digest: digest(of: event))
   }
 
   /// What of an event's data the fold looks at; `nil` for all. Always `callId` as well. Of a result's
@@ -71,12 +72,16 @@ extension AgentState {
     bytes.append(UInt8(ascii: ","))
   }
 
-  private static func digest(of event: Event) -> Digest {
+  private mutating func digest(of event: Event) -> Digest {
     var bytes: [UInt8] = []
-    appendDigestHead(of: event.type, step: event.step, to: &bytes)
+    Self.appendDigestHead(of: event.type, step: event.step, to: &bytes)
     var data = event.data
-    for key in keysNotDigested { data["\(key)"] = nil }
-    CanonicalJSON.append(data, to: &bytes)
+    for key in Self.keysNotDigested { data["\(key)"] = nil }
+    if event.type == .contextBuilt {
+      ListDigest.append(packet: data, to: &bytes, knowing: &packetDigests)
+    } else {
+      CanonicalJSON.append(data, to: &bytes)
+    }
     bytes.append(UInt8(ascii: "]"))
     return Digest(of: bytes)
   }

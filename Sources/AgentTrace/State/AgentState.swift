@@ -6,7 +6,7 @@
 /// whatever order they came in.
 public struct AgentState: Sendable, Hashable {
   /// The version of this fold. A checkpoint of another one is not compared.
-  public static let format = 1
+  public static let format = 2
   /// The most approvals, and the most notes, that a state keeps track of.
   public static let keyLimit = 10_000
 
@@ -40,6 +40,11 @@ public struct AgentState: Sendable, Hashable {
   public internal(set) var stop: StopSummary?
   /// A running digest of every event, in fold order; see ``apply(_:)``.
   public internal(set) var history = Digest.zero
+  /// What the digest of the next packet need not hash again; no part of the state.
+  var packetDigests = PacketDigests()
+
+  /// The digest of the messages of the last packet that ``apply(_:)`` took in.
+  @_spi(Scanning) public var messagesDigest: ListDigest { packetDigests.messages }
 
   /// What the limits on failures count.
   public struct Counters: Sendable, Hashable {

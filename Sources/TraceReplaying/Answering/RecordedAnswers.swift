@@ -25,9 +25,13 @@ public struct RecordedAnswers: Sendable {
   ///
   /// - Throws: `LogError` where the log is damaged, ``RecordingError`` where a step is too large.
   public func answer(to request: ModelRequest) throws -> ModelAnswer? {
-    try steps.step(request.step)?.reply(
-      for: request.purpose, toTry: request.tryNumber, attempt: request.attempt,
-      withDigest: request.digest)
+    guard let step = try steps.step(request.step) else { return nil }
+    func answer(withDigest digest: String) -> ModelAnswer? {
+      step.reply(
+        for: request.purpose, toTry: request.tryNumber, attempt: request.attempt,
+        withDigest: digest)
+    }
+    return answer(withDigest: request.digest) ?? answer(withDigest: request.digestInFormat1)
   }
 
   /// The recorded result of the same call: the same tool with the same input, under the same call id

@@ -331,7 +331,16 @@ extension RecordingError: CustomStringConvertible {
 
 extension Event {
   /// About how much memory the event takes: what its texts hold, and something for each value.
-  fileprivate var approximateBytes: Int { 256 + JSONValue.object(data).approximateBytes }
+  fileprivate var approximateBytes: Int {
+    guard type == .contextBuilt else { return 256 + JSONValue.object(data).approximateBytes }
+    // The items of a packet are held besides, and mostly those of the one before.
+    var (data, items) = (data, 0)
+    for pointer in ContextPacket.listPointers {
+      items += JSONValue.object(data)[pointer]?.arrayValue?.count ?? 0
+    }
+    for key in ContextPacket.listPointers.compactMap(\.tokens.first) { data[key] = nil }
+    return 256 + 48 * items + JSONValue.object(data).approximateBytes
+  }
 }
 
 extension JSONValue {

@@ -39,6 +39,8 @@ final class ComparingSink: EventSink {
   /// Positions of the events of calls that stand before that one and were not made yet, by call.
   private var open: [String: [Int]] = [:]
   private var openCount = 0
+  /// What need not be compared again of the next packet.
+  private var packets = ComparedPackets()
 
   /// Compares with the session that the recording is at.
   init(_ boundary: ReplayingBoundary, _ redactor: Redactor) {
@@ -114,7 +116,11 @@ final class ComparingSink: EventSink {
   /// Whether two events say the same. Without the key of then, what the agent file holds has other
   /// tokens now; which stands for which is seen where they first differ.
   private func areSame(_ recorded: Event, _ now: Event) -> Bool {
-    if ComparedData.areSame(recorded, now) { return true }
+    if recorded.type == .contextBuilt, now.type == .contextBuilt {
+      if packets.areSame(recorded, now) { return true }
+    } else if ComparedData.areSame(recorded, now) {
+      return true
+    }
     guard redactor.hasWithheld, RedactionToken.isIn(.object(now.data)) else { return false }
     redactor.learn(from: .object(recorded.data), today: .object(now.data))
     var now = now

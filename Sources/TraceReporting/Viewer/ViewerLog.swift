@@ -19,8 +19,10 @@ enum ViewerLog {
     const keepNumbers = (_, value, context) =>
       typeof value === "number" && context !== undefined && context.source !== String(value)
         ? new Token(context.source) : value;
-    const LISTS = [["evidenceRefs"], ["included"], ["memoryRefs"], ["observations"], ["omittedRefs"],
-      ["prompt", "messages"], ["toolsDisclosed"]];
+    const LISTS = ["evidenceRefs", "included", "memoryRefs", "observations", "omittedRefs",
+      "prompt/messages", "toolsDisclosed"];
+    const within = (data, path) =>
+      path.split("/").reduce((value, key) => (isObject(value) ? value[key] : undefined), data);
     const isObject = (value) =>
       typeof value === "object" && value !== null && !Array.isArray(value)
       && !(value instanceof Token);
@@ -38,8 +40,10 @@ enum ViewerLog {
         // Of each event: its block, and where its line begins and ends in it.
         this.lines = [];
         this.bySeq = new Map();
-        // Items of lists in the order of their numbers: the event that has them literally, and a path.
-        this.items = [];
+        // Items by list, in the order of their numbers: the event that has them literally, and where. In
+        // format 1 all lists number theirs together.
+        this.items = LISTS.map(() => []);
+        this.version = 2;
         this.check = { blocks: 0, seals: 0, problem: null, ending: "torn", last: null, events: 0,
           gaps: 0 };
         this.cache = new Map();
@@ -193,49 +197,36 @@ enum ViewerLog {
         return line;
       }
 
-      // Numbers the items of a context's lists as they first appear.
+      // Numbers the items of a context's lists as they appear.
       addItems(index, data) {
         for (const path of LISTS) {
-          const list = path.reduce((value, key) => (isObject(value) ? value[key] : undefined), data);
+          const list = within(data, path);
           if (!isObject(list) || !Array.isArray(list.$list)) continue;
           list.$list.forEach((item, place) => {
-            if (!Array.isArray(item)) this.items.push([index, path, place]);
+            if (!Array.isArray(item)) this.table(path).push([index, path, place]);
           });
         }
       }
 
-      // The numbers of a list's items, in order; `null` where it is no such list.
-      numbers(list, firstOwn) {
-        if (!isObject(list) || !Array.isArray(list.$list)) return null;
-        const numbers = [];
-        let own = firstOwn;
-        for (const item of list.$list) {
-          if (Array.isArray(item)) {
-            for (let i = 0; i < item[1] && numbers.length < 1000000; i += 1) numbers.push(item[0] + i);
-          } else {
-            numbers.push(own);
-            own += 1;
-          }
-        }
-        return numbers;
+      table(path) {
+        return this.items[this.version === 1 ? 0 : LISTS.indexOf(path)];
       }
 
-      item(number, exact, depth) {
-        const place = this.items[number];
+      item(path, number, exact, depth) {
+        const place = this.table(path)[number];
         if (place === undefined) return { $lost: "item " + number };
-        let list = this.raw(place[0], exact).data;
-        for (const key of place[1]) list = list[key];
+        const list = within(this.raw(place[0], exact).data, place[1]);
         return this.resolved(list.$list[place[2]], exact, depth);
       }
 
       // The data of an event, references followed.
       data(index, exact) {
         const line = this.raw(index, exact);
-        if (line.type === "stop") return this.resolved(line.data, exact, 0, true);
-        return this.resolved(line.data, exact, 0);
+        return this.resolved(line.data, exact, 0, line.type === "stop", "");
       }
 
-      resolved(value, exact, depth, isLiteral) {
+      // The path leads to the value in the data; without one no list stands there.
+      resolved(value, exact, depth, isLiteral, path) {
         if (depth > 200) return { $lost: "too deep" };
         if (Array.isArray(value)) {
           return value.map((element) => this.resolved(element, exact, depth + 1, isLiteral));
@@ -244,17 +235,18 @@ enum ViewerLog {
         if (!isLiteral && typeof value.$same === "string" && onlyKey(value, "$same")) {
           return this.said(value.$same) ?? { $lost: value.$same };
         }
-        if (!isLiteral && Array.isArray(value.$list) && onlyKey(value, "$list")) {
+        if (LISTS.includes(path) && Array.isArray(value.$list) && onlyKey(value, "$list")) {
           return value.$list.flatMap((item) => {
             if (!Array.isArray(item)) return [this.resolved(item, exact, depth + 1)];
             const count = Math.min(item[1], 100000);
-            return Array.from({ length: count }, (_, i) => this.item(item[0] + i, exact, depth + 1));
+            return Array.from({ length: count }, (_, i) => this.item(path, item[0] + i, exact, depth + 1));
           });
         }
         const result = Object.create(null);
         for (const key of Object.keys(value)) {
           const name = /^\$\$+(same|list|bytes|lost|cut)$/.test(key) ? key.slice(1) : key;
-          result[name] = this.resolved(value[key], exact, depth + 1, isLiteral);
+          const below = path === undefined ? path : path === "" ? name : path + "/" + name;
+          result[name] = this.resolved(value[key], exact, depth + 1, isLiteral, below);
         }
         return result;
       }
@@ -265,9 +257,14 @@ enum ViewerLog {
         const index = this.bySeq.get(Number(reference.slice(0, slash < 0 ? undefined : slash)));
         if (index === undefined || slash < 0) return undefined;
         let value = this.raw(index, false).data;
+        const passed = [];
         for (const part of reference.slice(slash + 1).split("/")) {
           const token = part.replaceAll("~1", "/").replaceAll("~0", "~");
-          if (isObject(value) && Array.isArray(value.$list)) value = this.member(value, Number(token));
+          const path = passed.join("/");
+          passed.push(part);
+          if (LISTS.includes(path) && isObject(value) && Array.isArray(value.$list)) {
+            value = this.member(path, value, Number(token));
+          }
           else if (Array.isArray(value)) value = value[Number(token)];
           else if (isObject(value)) {
             const key = /^\$+(same|list|bytes|lost|cut)$/.test(token) ? "$" + token : token;
@@ -278,17 +275,15 @@ enum ViewerLog {
       }
 
       // The element of a list at a place, as it stands where it was said first.
-      member(list, place) {
+      member(path, list, place) {
         let at = 0;
         for (const item of list.$list) {
           const count = Array.isArray(item) ? item[1] : 1;
           if (place < at + count) {
             if (!Array.isArray(item)) return item;
-            const found = this.items[item[0] + place - at];
+            const found = this.table(path)[item[0] + place - at];
             if (found === undefined) return undefined;
-            let own = this.raw(found[0], false).data;
-            for (const key of found[1]) own = own[key];
-            return own.$list[found[2]];
+            return within(this.raw(found[0], false).data, found[1]).$list[found[2]];
           }
           at += count;
         }

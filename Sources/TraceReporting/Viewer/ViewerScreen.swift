@@ -43,17 +43,15 @@ enum ViewerScreen {
     const takeEvent = (index, seq, step) => {
       const line = log.raw(index, false);
       const type = String(line.type);
-      if (type === "context_built" && isObject(line.data)) {
-        line.firstOwn = log.items.length;
-        log.addItems(index, line.data);
-      }
+      if (type === "run_started" && numberOf(line.data?.formatVersion) === 1) log.version = 1;
+      if (type === "context_built" && isObject(line.data)) log.addItems(index, line.data);
       // A context is told by sizes alone: what its lists hold need not be put together for that.
       const data = type === "context_built" ? line.data : log.data(index, false);
       const rows = tell(type, log.asTold(index, type, data), line).map(([label, role, text, tail]) => ({
         label, role, text: cut(text, 400), tail: tail === undefined ? "" : cut(tail, 60) }));
       const before = sums.now;
       const after = sums.take(type, step, data, line);
-      events.push({ seq, step, type, rows, own: line.firstOwn ?? 0, after, before });
+      events.push({ seq, step, type, rows, after, before });
     };
 
     // MARK: Timeline
@@ -217,36 +215,23 @@ enum ViewerScreen {
       return box;
     };
 
-    // Which messages stood in the context before, by the numbers that the log gives them.
+    // The messages of a context, as text.
+    const messagesOf = (index) => {
+      const messages = log.data(index, false)?.prompt?.messages;
+      return (Array.isArray(messages) ? messages : []).map(compact);
+    };
+    // Which of them stood in the context before.
     const seenBefore = (index) => {
       for (let at = index - 1; at >= 0; at -= 1) {
-        if (events[at].type !== "context_built") continue;
-        const list = log.raw(at, false).data?.prompt?.messages;
-        const numbers = log.numbers(list, ownOf(at));
-        return numbers !== null ? { numbers: new Set(numbers), texts: null }
-          : { numbers: null, texts: new Set((Array.isArray(list) ? list : []).map(compact)) };
+        if (events[at].type === "context_built") return new Set(messagesOf(at));
       }
-      return { numbers: new Set(), texts: new Set() };
-    };
-    // The number of a context's first message of its own: the lists before it may have some as well.
-    const ownOf = (at) => {
-      let own = events[at].own;
-      const data = log.raw(at, false).data;
-      for (const path of LISTS) {
-        if (path[0] === "prompt") return own;
-        const items = isObject(data) && isObject(data[path[0]]) ? data[path[0]].$list : null;
-        if (Array.isArray(items)) own += items.filter((item) => !Array.isArray(item)).length;
-      }
-      return own;
+      return new Set();
     };
 
     const showContext = (index, data) => {
       const messages = Array.isArray(data.prompt?.messages) ? data.prompt.messages : [];
-      const numbers = log.numbers(log.raw(index, false).data?.prompt?.messages, ownOf(index));
       const seen = seenBefore(index);
-      const isNew = messages.map((message, place) =>
-        numbers !== null && seen.numbers !== null
-          ? !seen.numbers.has(numbers[place]) : !(seen.texts ?? new Set()).has(compact(message)));
+      const isNew = messagesOf(index).map((message) => !seen.has(message));
       const parts = [];
       const old = messages.filter((_, place) => !isNew[place]);
       if (old.length > 0) {

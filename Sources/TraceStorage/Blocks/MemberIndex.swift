@@ -36,7 +36,7 @@ struct MemberIndex {
   /// The last member with a checkpoint whose first event has at most this number.
   func checkpoint(atOrBefore seq: Int, in file: LogFile) throws(LogError) -> Int? {
     for place in entries.indices.reversed() where entries[place].firstSeq <= seq {
-      if try Self.checkpointItems(at: entries[place].offset, in: file) != nil { return place }
+      if try Self.checkpointCounts(at: entries[place].offset, in: file) != nil { return place }
     }
     return nil
   }
@@ -68,21 +68,29 @@ struct MemberIndex {
     return .max
   }
 
-  /// The size of the item table that a member's checkpoint gives; `nil` where it has none. Inflates
-  /// only its beginning.
-  static func checkpointItems(at offset: Int, in file: LogFile) throws(LogError) -> Int? {
+  /// How many items have numbers, by table, as a member's checkpoint says; `nil` where it has none.
+  /// Inflates only its beginning.
+  static func checkpointCounts(at offset: Int, in file: LogFile) throws(LogError) -> [Int]? {
     let input = try file.read(at: offset + MemberHeader.length, count: 512)
     guard let inflater = Inflater() else { return nil }
     var text: [UInt8] = []
     input.withUnsafeBufferPointer { input in
-      text.append(addingCapacity: 160) { _ = inflater.inflate(input, into: &$0) }
+      text.append(addingCapacity: 288) { _ = inflater.inflate(input, into: &$0) }
     }
-    let beginning = Array(#"{"mark":"checkpoint","data":{"digest":""#.utf8)
-    guard text.starts(with: beginning) else { return nil }
-    let rest = text.dropFirst(beginning.count + 64)
-    let key = Array(#"","items":"#.utf8)
-    guard rest.starts(with: key) else { return nil }
-    let digits = rest.dropFirst(key.count).prefix { (0x30...0x39).contains($0) }
-    return Int(String(decoding: digits, as: UTF8.self))
+    return text.withUnsafeBufferPointer { text in
+      guard var scanner = LineScanner(text),
+        scanner.skip(#"{"mark":"checkpoint","data":{"digest":"#), scanner.quotedName() != nil,
+        scanner.skip(#","items":"#)
+      else { return nil }
+      // One number in format 1.
+      if let count = scanner.number() { return [count] }
+      var counts: [Int] = []
+      guard
+        scanner.elements({ scanner in
+          scanner.number().map { counts.append($0) } != nil
+        })
+      else { return nil }
+      return counts.count == LogFormat.listCount ? counts : nil
+    }
   }
 }

@@ -5,8 +5,8 @@ public enum LogVerifier {
   /// Reads a log once and says what is wrong with it.
   ///
   /// Checked: headers, links and checksums of all members; the chain of seals; event numbers; the
-  /// canonical form of every line, so that what was said once is said once and refers to its first
-  /// occurrence; the data of every event of a known type; each checkpoint, each summary and each
+  /// canonical form of every line; that each reference leads where it may; the data of every event of a
+  /// known type; each checkpoint, each summary and each
   /// `stop`'s digest against the fold of the events; the closing block and the trailer.
   ///
   /// - Parameters:
@@ -14,28 +14,14 @@ public enum LogVerifier {
   ///   - expectedDigest: the digest that the last seal must have. Only it shows that a log was cut back
   ///     to an earlier pause, or written anew.
   public static func verify(path: String, expectedDigest: Digest? = nil) -> VerifyReport {
-    verify(path: path, expectedDigest: expectedDigest, keys: KeySet(), searchLimit: 4)
-  }
-
-  /// - Parameters:
-  ///   - keys: An empty set like those that what was said is taken into.
-  ///   - searchLimit: How often a log is read again to see whether a text is there twice; where keys are
-  ///     what they should be, more than one text that only seems so is next to impossible.
-  static func verify(
-    path: String, expectedDigest: Digest?, keys: KeySet, searchLimit: Int
-  ) -> VerifyReport {
-    // Less than other readers keep: the tables of what was said take the room.
-    let cacheBytes = 1024 * 1024
     var report = VerifyReport(
       path: path, status: .whole, findings: [], notes: [], events: 0, blocks: 0, sealDigest: nil)
     do {
       let reader = try LogReader(
         path: path,
-        options: LogReader.Options(
-          skipsDamaged: true, checksLinks: true, cacheBytes: cacheBytes))
+        options: LogReader.Options(skipsDamaged: true, checksLinks: true))
       report.path = reader.path
-      var verification = Verification(
-        cursor: reader.cursor, report: report, keys: keys, searchesLeft: searchLimit)
+      var verification = Verification(cursor: reader.cursor, report: report)
       verification.run(expectedDigest: expectedDigest)
       return verification.report
     } catch {
@@ -53,8 +39,6 @@ private struct Verification {
   // The fold.
   private var state = AgentState()
   private var summary = RunSummary()
-  private var saidOnce: SaidOnce
-  private var searchesLeft: Int
   /// Whether everything before was read, so that what follows from it can be compared.
   private var isComplete: Bool { cursor.damage.isEmpty && !hasUnreadable }
   private var hasUnreadable = false
@@ -72,11 +56,9 @@ private struct Verification {
   private var lastSealLine: [UInt8] = []
   private var damageSeen = 0
 
-  init(cursor: LineCursor, report: VerifyReport, keys: KeySet, searchesLeft: Int) {
+  init(cursor: LineCursor, report: VerifyReport) {
     self.cursor = cursor
     self.report = report
-    saidOnce = SaidOnce(.given(keys: keys))
-    self.searchesLeft = searchesLeft
   }
 
   mutating func run(expectedDigest: Digest?) {
@@ -134,9 +116,9 @@ private struct Verification {
     names.append(Self.name(of: head))
     if names.count > 4 { names.removeFirst() }
     do throws(LogError) {
-      switch try cursor.line() {
-      case .event(let event): check(event)
-      case .mark(let mark): check(mark)
+      switch head {
+      case .event(_, _, let type): try checkEvent(isPacket: type == .contextBuilt)
+      case .mark: if case .mark(let mark) = try cursor.line() { check(mark) }
       }
     } catch {
       note(error)
@@ -166,20 +148,22 @@ private struct Verification {
     report.blocks += 1
   }
 
-  private mutating func check(_ event: Event) {
+  /// Checks the event that the cursor stands on.
+  ///
+  /// Of a packet no more is looked at than what it says: that its references lead where they may is told
+  /// when it is folded in, before anything is made of it.
+  private mutating func checkEvent(isPacket: Bool) throws(LogError) {
     report.events += 1
-    /// Known where the line is what it should be.
-    var digest: Digest?
-    if isComplete {
-      let line = saidOnce.encode(event, given: cursor.bytes)
-      if line.bytes.elementsEqual(cursor.bytes),
-        !line.doubts.contains(where: { isSaid($0, before: event.seq) })
-      {
-        digest = line.digest
-      } else {
-        find("the line is not in canonical form", seq: event.seq)
-      }
-      saidOnce.commit(line)
+    if isPacket { try cursor.fold(into: &state) }
+    guard let raw = try cursor.rawEvent() else { return }
+    if !raw.isCanonical(in: cursor.bytes) {
+      find("the line is not in canonical form", seq: raw.seq)
+    }
+    var event = raw
+    if isPacket {
+      event.data = raw.data.saidHere
+    } else if case .event(let resolved) = try cursor.line() {
+      event = resolved
     }
     do { _ = try EventPayload(of: event) } catch {
       // What a missing event had said stands as lost, whatever it was.
@@ -193,19 +177,8 @@ private struct Verification {
     {
       find("the digest of the state before this stop is another", seq: event.seq)
     }
-    if let digest { state.apply(event, digest: digest) } else { state.apply(event) }
+    if !isPacket { try cursor.fold(into: &state) }
     summary.apply(event)
-  }
-
-  /// Whether an earlier event says what may not be said again, as its key makes one think.
-  private mutating func isSaid(_ doubt: SaidOnce.Doubt, before seq: Int) -> Bool {
-    guard searchesLeft > 0 else { return true }
-    searchesLeft -= 1
-    guard var reader = try? LogReader(path: report.path) else { return true }
-    while let event = try? reader.next(), event.seq < seq {
-      if saidOnce.said(doubt, in: event) { return true }
-    }
-    return false
   }
 
   private mutating func check(_ mark: Mark) {
@@ -251,8 +224,11 @@ private struct Verification {
     {
       find("a checkpoint is not the state that follows from the events")
     }
-    if mark.data["items"]?.intValue != saidOnce.itemCount {
-      find("a checkpoint gives another number of list items")
+    let counts = cursor.foldedLists.counts.map { JSONValue($0) }
+    if cursor.holes.isEmpty,
+      mark.data["items"] != .array(counts) || mark.data["lists"] != cursor.foldedLists.latest
+    {
+      find("a checkpoint gives other list items than those that stand before it")
     }
   }
 

@@ -7,11 +7,16 @@ protocol EarlierLines {
   ) throws(LogError) -> UnsafeBufferPointer<UInt8>?
 
   /// The last block that begins with a checkpoint at which an item had no number yet, else the first
-  /// block; and how many items had one.
-  func checkpoint(beforeItem number: Int) throws(LogError) -> (block: Int, itemCount: Int)
+  /// block; and how many items had one, by table (none for the first block).
+  func checkpoint(
+    beforeItem number: Int, ofTable table: Int
+  ) throws(LogError) -> (block: Int, counts: [Int])
 
   /// The packets of a block; `nil` behind the last.
   func packets(
     inBlock block: Int, countingIn store: inout LineStore
   ) throws(LogError) -> [(seq: Int, line: [UInt8])]?
+
+  /// The size of the file; 0 where the system does not say.
+  var fileBytes: Int { get }
 }

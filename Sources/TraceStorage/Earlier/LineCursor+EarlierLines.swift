@@ -22,22 +22,28 @@ extension LineCursor: EarlierLines {
     return found
   }
 
-  func checkpoint(beforeItem number: Int) throws(LogError) -> (block: Int, itemCount: Int) {
+  func checkpoint(
+    beforeItem number: Int, ofTable table: Int
+  ) throws(LogError) -> (block: Int, counts: [Int]) {
     while true {
-      if let found = checkpoints.first(where: { $0.itemCount <= number }) { return found }
-      guard let last = checkpoints.last, last.block > 0 else { return (0, 0) }
+      if let found = checkpoints.first(where: { $0.counts.isEmpty || $0.counts[table] <= number }) {
+        return found
+      }
+      guard let last = checkpoints.last, last.block > 0 else { return (0, []) }
       var block = last.block - 1
       while block > 0 {
-        let items = try MemberIndex.checkpointItems(at: index[block].offset, in: blocks.file)
-        if let items {
-          checkpoints.append((block, items))
+        let counts = try MemberIndex.checkpointCounts(at: index[block].offset, in: blocks.file)
+        if let counts, counts.count == last.counts.count {
+          checkpoints.append((block, counts))
           break
         }
         block -= 1
       }
-      if block == 0 { checkpoints.append((0, 0)) }
+      if block == 0 { checkpoints.append((0, [])) }
     }
   }
+
+  var fileBytes: Int { (try? blocks.file.size()) ?? 0 }
 
   func packets(
     inBlock block: Int, countingIn store: inout LineStore

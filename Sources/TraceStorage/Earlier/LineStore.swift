@@ -13,9 +13,12 @@ struct LineStore {
   }
 
   private struct Kept {
-    var text: BlockText
+    /// `nil` once it was forgotten.
+    var text: BlockText?
     var count: Int
     var places: [Place]
+    /// Bytes of the lines of events alone, with their `\n`.
+    let eventBytes: Int
     /// Between the first and the last of the places; found without going there.
     let events: ClosedRange<Int>
 
@@ -27,14 +30,21 @@ struct LineStore {
       self.text = text
       self.count = count
       self.places = places
+      eventBytes = places.reduce(0) { $0 + $1.range.count + 1 }
       events = first...last
     }
   }
 
+  /// In the order of their events.
   private var blocks: [Kept] = []
-  private var bytes = 0
+  /// Those before it were forgotten.
+  private var firstBlock = 0
+  private var eventBytes = 0
+  /// Lines that were read again.
+  private var reread: [Kept] = []
+  private var rereadCount = 0
+  /// How many bytes of events' lines are kept at least, where there are so many.
   let limitBytes: Int
-  private static let limitBlocks = 512
   /// Bytes of text that were inflated again for lines that had been forgotten.
   var rereadBytes = 0
 
@@ -48,39 +58,55 @@ struct LineStore {
     guard count >= Self.exchangedBytes else {
       return keep(Kept(text: BlockText(copying: reader.lines), count: count, places: places))
     }
-    let free = makeRoom(for: count)
+    let free = makeRoom(for: places.reduce(0) { $0 + $1.range.count + 1 })
     keep(Kept(text: reader.exchangeText(for: free), count: count, places: places))
   }
 
-  /// Keeps one line.
+  /// Keeps one line that was read again.
   mutating func keep(_ line: UnsafeBufferPointer<UInt8>, seq: Int) {
     let place = Place(seq: seq, range: 0..<line.count)
-    keep(Kept(text: BlockText(copying: line), count: line.count, places: [place]))
+    guard let kept = Kept(text: BlockText(copying: line), count: line.count, places: [place])
+    else { return }
+    reread.append(kept)
+    rereadCount += kept.count
+    while reread.count > 1, rereadCount > limitBytes / 2 || reread.count > 64 {
+      rereadCount -= reread.removeFirst().count
+    }
   }
 
   private mutating func keep(_ kept: Kept?) {
     guard let kept else { return }
     blocks.append(kept)
-    bytes += kept.count
-    while blocks.count > 1, bytes > limitBytes || blocks.count > Self.limitBlocks { forgetFirst() }
+    eventBytes += kept.eventBytes
+    while blocks.count - firstBlock > 1, mayForgetFirst(beside: 0) { forgetFirst() }
+  }
+
+  /// Whether enough is kept without the oldest block.
+  private func mayForgetFirst(beside bytes: Int) -> Bool {
+    firstBlock < blocks.count && eventBytes - blocks[firstBlock].eventBytes + bytes >= limitBytes
   }
 
   /// Forgets what will have to go anyway.
   ///
   /// - Returns: memory that a reader may go on with; `nil` where none is free.
-  private mutating func makeRoom(for count: Int) -> BlockText? {
+  private mutating func makeRoom(for eventBytes: Int) -> BlockText? {
     var free: BlockText?
-    while !blocks.isEmpty, bytes + count > limitBytes {
-      let text = forgetFirst()
-      if text.bytes.count >= ReadingBuffers.textBytes { free = text }
+    while mayForgetFirst(beside: eventBytes) {
+      if let text = forgetFirst(), text.bytes.count >= ReadingBuffers.textBytes { free = text }
     }
     return free
   }
 
   @discardableResult
-  private mutating func forgetFirst() -> BlockText {
-    let first = blocks.removeFirst()
-    bytes -= first.count
+  private mutating func forgetFirst() -> BlockText? {
+    let first = blocks[firstBlock]
+    eventBytes -= first.eventBytes
+    blocks[firstBlock].text = nil
+    firstBlock += 1
+    if firstBlock > 64, firstBlock > blocks.count / 2 {
+      blocks.removeFirst(firstBlock)
+      firstBlock = 0
+    }
     return first.text
   }
 
@@ -90,13 +116,19 @@ struct LineStore {
 
   /// The line of an event, if it is still here; valid until something else is kept.
   func line(seq: Int) -> UnsafeBufferPointer<UInt8>? {
-    for index in blocks.indices.reversed() where blocks[index].events.contains(seq) {
-      if let place = blocks[index].places.place(ofEvent: seq) {
-        return UnsafeBufferPointer(
-          rebasing: UnsafeBufferPointer(blocks[index].text.bytes)[place.range])
-      }
+    let behind = blocks[firstBlock...].partitionPoint { $0.events.lowerBound <= seq }
+    if behind > firstBlock, let line = line(seq: seq, in: blocks[behind - 1]) { return line }
+    for kept in reread.reversed() {
+      if let line = line(seq: seq, in: kept) { return line }
     }
     return nil
+  }
+
+  private func line(seq: Int, in kept: Kept) -> UnsafeBufferPointer<UInt8>? {
+    guard kept.events.contains(seq), let text = kept.text,
+      let place = kept.places.place(ofEvent: seq)
+    else { return nil }
+    return UnsafeBufferPointer(rebasing: UnsafeBufferPointer(text.bytes)[place.range])
   }
 }
 
@@ -109,18 +141,31 @@ extension [LineStore.Place] {
   }
 }
 
-/// The last few lines that references led to, parsed.
+/// Lines that references led to, parsed: as many as the writer's window may hold.
 struct ParsedLines {
-  private var events: [(event: Event, bytes: Int)] = []
+  private var events: [Int: (event: Event, bytes: Int)] = [:]
+  private var order: [Int] = []
   private var bytes = 0
+  /// How often lines were referred to that are not parsed yet.
+  private var references: [Int: Int] = [:]
 
-  subscript(seq: Int) -> Event? { events.last { $0.event.seq == seq }?.event }
+  subscript(seq: Int) -> Event? { events[seq]?.event }
+
+  /// Whether a line is to be parsed for one reference more: a short one never, a long one where it is
+  /// not the first.
+  mutating func isWorthParsing(_ seq: Int, bytes: Int) -> Bool {
+    guard bytes > 1024 else { return false }
+    if references.count > 4096 { references.removeAll(keepingCapacity: true) }
+    references[seq, default: 0] += 1
+    return references[seq, default: 0] > 1
+  }
 
   mutating func keep(_ event: Event, bytes: Int) {
-    events.append((event, bytes))
+    guard events.updateValue((event, bytes), forKey: event.seq) == nil else { return }
+    order.append(event.seq)
     self.bytes += bytes
-    while events.count > 1, events.count > 16 || self.bytes > 1024 * 1024 {
-      self.bytes -= events.removeFirst().bytes
+    while order.count > 1, order.count > 4096 || self.bytes > LogFormat.sameWindowBytes {
+      self.bytes -= events.removeValue(forKey: order.removeFirst())?.bytes ?? 0
     }
   }
 }

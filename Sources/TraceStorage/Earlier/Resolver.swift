@@ -2,29 +2,57 @@ import AgentTrace
 
 /// Turns lines into events: follows `$same`, expands `$list`, unescapes keys.
 ///
-/// Nothing is held but a bounded cache and, per event with new list items, three numbers: what an
-/// old reference leads to is read again from the file.
+/// Held are the lines that the writer may refer to, the items of the latest packets, and the lists of the
+/// last one; what an older reference leads to is read again from the file.
 struct Resolver {
+  /// The version of the log's format.
+  var version: Int {
+    didSet { if version != oldValue { packets = Self.window(version, counts: nil) } }
+  }
   private var store: LineStore
-  private var items: ItemTable
+  private var packets: PacketWindow<JSONValue>
+  /// The lists of the last packet that was resolved, by list.
+  private var latest: [ResolvedList]
+  /// The packet that was resolved last: asked for again, its items have their numbers already.
+  private var lastPacket: (seq: Int, data: JSONObject)?
+  /// How many items had numbers where reading began, by table.
+  private let countsAtStart: [Int]
   /// Texts that references led to, by reference.
   private var texts: RecentCache<String, String>
   private var parsed = ParsedLines()
   /// Bytes of lines taken note of, and bytes parsed again for what they hold.
   private var notedBytes = 0
   private var parsedBytes = 0
+  private var work = ReadingWork()
   /// Packets whose items have no numbers yet, because nobody has asked for them.
   private var unreadPackets: [Int] = []
   /// Events that are known to be missing.
   private(set) var holes: [ClosedRange<Int>] = []
 
+  /// A list as it stood in a packet.
+  private struct ResolvedList {
+    var runs: [ItemRun] = []
+    var items: [JSONValue] = []
+    var bytes = 0
+  }
+
   /// - Parameters:
   ///   - cacheBytes: about how much of what may be referred to stays in memory.
-  ///   - itemCount: the size of the item table, where reading begins at a checkpoint.
-  init(cacheBytes: Int, itemCount: Int = 0) {
+  ///   - counts: how many items have numbers, by table, where reading begins at a checkpoint.
+  init(version: Int, cacheBytes: Int, counts: [Int]? = nil) {
+    self.version = version
     store = LineStore(limitBytes: cacheBytes)
     texts = RecentCache(limitBytes: cacheBytes / 2)
-    items = ItemTable(count: itemCount, cacheLimitBytes: cacheBytes)
+    packets = Self.window(version, counts: counts)
+    latest = Array(repeating: ResolvedList(), count: LogFormat.listCount)
+    countsAtStart = packets.counts
+  }
+
+  private static func window(_ version: Int, counts: [Int]?) -> PacketWindow<JSONValue> {
+    let zeros = Array(repeating: 0, count: LogFormat.tableCount(version))
+    return PacketWindow(
+      counts: counts ?? zeros, limitBytes: 2 * LogFormat.packetWindowBytes,
+      limitPackets: version == 1 ? .max : LogFormat.packetWindow)
   }
 
   // MARK: Taking note
@@ -48,18 +76,18 @@ struct Resolver {
   {
     try readPackets(before: range.lowerBound, from: file)
     holes.append(range)
-    items.isUncertain = true
+    packets.isUncertain = true
   }
 
   /// Takes note of events that a repaired log says are not there: nothing in it was numbered with them.
   mutating func noteGap(_ range: ClosedRange<Int>) { holes.append(range) }
 
-  /// Takes note of a checkpoint's word on the size of the item table.
-  mutating func note(itemCount: Int) {
-    guard items.isUncertain else { return }
+  /// Takes note of a checkpoint's word on how many items have numbers.
+  mutating func note(counts: [Int]) {
+    guard packets.isUncertain else { return }
     // What stands between the hole and here has no numbers that anyone knows.
     unreadPackets = []
-    items.restart(at: itemCount)
+    packets.restart(at: counts)
   }
 
   // MARK: Events
@@ -82,16 +110,19 @@ struct Resolver {
         seq: raw.seq, isPacket: raw.type == .contextBuilt, expandedBytes: lineBytes)
       event.data = try resolve(raw, &expansion, from: file)
     }
-    try Self.checkFormat(of: event)
-    return event
+    return try Self.inThisFormat(event)
   }
 
-  /// Refuses a log of a newer format.
-  static func checkFormat(of event: Event) throws(LineFault) {
+  /// An event of any format that is read, as one of today's: what a `run_started` says of its file's
+  /// format is not handed on.
+  ///
+  /// - Throws: where the format is newer than this.
+  static func inThisFormat(_ event: Event) throws(LineFault) -> Event {
     guard event.type == .runStarted, let version = event.data["formatVersion"]?.intValue,
-      version > RunStarted.currentFormatVersion
-    else { return }
-    throw .newerFormat(version)
+      version != RunStarted.currentFormatVersion
+    else { return event }
+    guard version < RunStarted.currentFormatVersion else { throw .newerFormat(version) }
+    return event.inThisFormat
   }
 
   /// How far one event has been expanded.
@@ -100,17 +131,15 @@ struct Resolver {
     let isPacket: Bool
     var expandedBytes: Int
     var expandedItems = 0
-    /// The number that its next literal item has.
-    var nextItem = 0
+    /// Whether its items have numbers that are known.
     var numbersItems = false
-    /// The items that stand literally in this event so far.
-    var ownItems: [(item: JSONValue, bytes: Int)] = []
+    /// Its lists, by list; `nil` where one does not stand in it as `$list`.
+    var lists = [ResolvedList?](repeating: nil, count: LogFormat.listCount)
+    /// The items that stand literally in it so far, by table.
+    var new: [[(item: JSONValue, bytes: Int)]] = []
     /// Whether only the items that stand literally are wanted. So reading a packet again never leads
     /// to another packet.
     var literalsOnly = false
-    /// The number of the item that is looked for, and that item.
-    var wantedItem: Int?
-    var foundItem: (item: JSONValue, bytes: Int)?
 
     mutating func add(bytes: Int) throws(LineFault) {
       let (sum, overflow) = expandedBytes.addingReportingOverflow(bytes)
@@ -127,30 +156,50 @@ struct Resolver {
   private mutating func resolve(
     _ raw: Event, _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> JSONObject {
-    if expansion.isPacket {
-      (expansion.nextItem, expansion.numbersItems) = items.begin(event: raw.seq)
+    guard expansion.isPacket else {
+      return try resolve(object: raw.data, lists: [], depth: 0, &expansion, from: file)
     }
-    let lists = expansion.isPacket ? Self.listTokens : []
+    if let lastPacket, lastPacket.seq == raw.seq { return lastPacket.data }
+    expansion.numbersItems = !packets.isUncertain
+    expansion.new = Array(repeating: [], count: packets.counts.count)
     let data = try resolve(
-      object: raw.data, lists: lists, depth: 0, &expansion, from: file)
-    if expansion.isPacket { items.end(event: raw.seq, nextItem: expansion.nextItem) }
+      object: raw.data, lists: Self.listPlaces, depth: 0, &expansion, from: file)
+    // Behind a hole nobody knows their numbers.
+    guard expansion.numbersItems else { return data }
+    var runs = [[ItemRun]](repeating: [], count: packets.counts.count)
+    for (list, resolved) in expansion.lists.enumerated() {
+      guard let resolved else { continue }
+      runs[LogFormat.table(ofList: list, version)] += resolved.runs
+      if !expansion.literalsOnly { latest[list] = resolved }
+    }
+    packets.add(runs: runs, new: expansion.new)
+    if !expansion.literalsOnly { lastPacket = (raw.seq, data) }
     return data
   }
 
-  private static let listTokens = ContextPacket.listPointers.map(\.tokens)
+  /// Where a list stands in the data of a packet, and which it is.
+  private struct ListPlace {
+    var tokens: [String]
+    var list: Int
+  }
+
+  private static let listPlaces = ContextPacket.listPointers.enumerated().map {
+    ListPlace(tokens: $0.element.tokens, list: $0.offset)
+  }
 
   private mutating func resolve(
-    object: JSONObject, lists: [[String]], depth: Int, _ expansion: inout Expansion,
+    object: JSONObject, lists: [ListPlace], depth: Int, _ expansion: inout Expansion,
     from file: some EarlierLines
   ) throws(LineFault) -> JSONObject {
     try object.unescaped { key, value throws(LineFault) in
-      let inside = lists.isEmpty ? [] : lists.filter { $0.count > depth && $0[depth] == key }
+      let inside =
+        lists.isEmpty ? [] : lists.filter { $0.tokens.count > depth && $0.tokens[depth] == key }
       return try resolve(value, lists: inside, depth: depth + 1, &expansion, from: file)
     }
   }
 
   private mutating func resolve(
-    _ value: JSONValue, lists: [[String]], depth: Int, _ expansion: inout Expansion,
+    _ value: JSONValue, lists: [ListPlace], depth: Int, _ expansion: inout Expansion,
     from file: some EarlierLines
   ) throws(LineFault) -> JSONValue {
     switch value {
@@ -169,10 +218,10 @@ struct Resolver {
       case .value(let value): return value
       case .same(let reference): return try follow(reference, &expansion, from: file)
       case .list(let entries):
-        guard lists.contains(where: { $0.count == depth }) else {
+        guard let place = lists.first(where: { $0.tokens.count == depth }) else {
           throw .line("“$list” stands where none may stand")
         }
-        return .array(try expand(entries, &expansion, from: file))
+        return .array(try expand(entries, of: place.list, &expansion, from: file))
       }
     default: return value
     }
@@ -181,101 +230,151 @@ struct Resolver {
   // MARK: Lists
 
   private mutating func expand(
-    _ entries: [JSONValue], _ expansion: inout Expansion, from file: some EarlierLines
+    _ entries: [JSONValue], of list: Int, _ expansion: inout Expansion,
+    from file: some EarlierLines
   ) throws(LineFault) -> [JSONValue] {
-    var result: [JSONValue] = []
+    let table = LogFormat.table(ofList: list, version)
+    var resolved = ResolvedList()
     for entry in entries {
       if case .array(let pair) = entry {
-        guard pair.count == 2, let first = pair[0].intValue, let count = pair[1].intValue,
-          first >= 0, count >= 1, first <= LogFormat.numberLimit, count <= LogFormat.listItemLimit
-        else { throw .line("“$list” is not of its form") }
-        if expansion.literalsOnly { continue }
-        try expansion.addItems(count)
-        for number in first..<(first + count) {
-          result.append(try item(number, &expansion, from: file))
+        let run = try Self.run(pair)
+        if !expansion.literalsOnly {
+          try takeOver(run, of: list, in: table, &resolved, &expansion, from: file)
         }
+        resolved.runs.add(run)
       } else {
         try expansion.addItems(1)
         let before = expansion.expandedBytes
         let item = try resolve(entry, lists: [], depth: 0, &expansion, from: file)
         let bytes = expansion.expandedBytes - before + entry.approximateBytes
-        expansion.ownItems.append((item, bytes))
-        if expansion.numbersItems {
-          items.keep(item, number: expansion.nextItem, bytes: bytes)
-          if expansion.nextItem == expansion.wantedItem { expansion.foundItem = (item, bytes) }
-        }
-        expansion.nextItem += 1
-        result.append(item)
+        let number = packets.count(ofTable: table) + expansion.new[table].count
+        expansion.new[table].append((item, bytes))
+        resolved.runs.add(ItemRun(first: number, count: 1))
+        guard !expansion.literalsOnly else { continue }
+        resolved.items.append(item)
+        resolved.bytes += bytes
       }
     }
-    return result
+    expansion.lists[list] = resolved
+    return resolved.items
   }
 
-  private mutating func item(
-    _ number: Int, _ expansion: inout Expansion, from file: some EarlierLines
-  ) throws(LineFault) -> JSONValue {
-    guard number < expansion.nextItem || !holes.isEmpty else { throw .reference("[\(number),1]") }
-    let own = number - expansion.nextItem + expansion.ownItems.count
-    let known =
-      expansion.numbersItems && expansion.ownItems.indices.contains(own)
-      ? expansion.ownItems[own] : items.kept(number)
-    if let (item, bytes) = known {
-      try expansion.add(bytes: bytes)
-      return item
-    }
-    guard let origin = try origin(of: number, from: file), origin != expansion.seq else {
-      if holes.isEmpty { throw .reference("[\(number),1]") }
-      return .lost("[\(number),1]")
-    }
-    // The item was forgotten: its packet is read again, which keeps all the items it holds.
-    guard let raw = try rawEvent(origin, from: file) else { return .lost("[\(number),1]") }
-    var again = Expansion(seq: origin, isPacket: true, expandedBytes: 0)
-    again.literalsOnly = true
-    again.wantedItem = number
-    _ = try resolve(raw, &again, from: file)
-    guard let (item, bytes) = again.foundItem else { throw .reference("[\(number),1]") }
-    try expansion.add(bytes: bytes)
-    return item
+  /// `[first,count]`.
+  static func run(_ pair: [JSONValue]) throws(LineFault) -> ItemRun {
+    guard pair.count == 2, let first = pair[0].intValue, let count = pair[1].intValue,
+      first >= 0, count >= 1, first <= LogFormat.numberLimit, count <= LogFormat.listItemLimit
+    else { throw .line("“$list” is not of its form") }
+    return ItemRun(first: first, count: count)
   }
 
-  /// The packet an item stands in first. Behind a checkpoint the older ones are searched in the file.
-  private mutating func origin(
-    of number: Int, from file: some EarlierLines
-  ) throws(LineFault) -> Int? {
-    if let origin = items.origin(of: number) { return origin }
-    guard items.isBeforeStart(number) else { return nil }
-    var (block, first): (Int, Int)
-    do { (block, first) = try file.checkpoint(beforeItem: number) } catch { throw .file(error) }
-    while first <= number {
-      let packets: [(seq: Int, line: [UInt8])]?
-      do { packets = try file.packets(inBlock: block, countingIn: &store) } catch {
+  /// Appends the items of a run to a list.
+  private mutating func takeOver(
+    _ run: ItemRun, of list: Int, in table: Int, _ resolved: inout ResolvedList,
+    _ expansion: inout Expansion, from file: some EarlierLines
+  ) throws(LineFault) {
+    try expansion.addItems(run.count)
+    work.add(items: run.count)
+    try checkWork(file)
+    let own = packets.count(ofTable: table)
+    // Of an item of this event itself, which format 1 allows.
+    let known = own + (version == 1 ? expansion.new[table].count : 0)
+    guard run.end <= known || !holes.isEmpty else { throw .reference(run.text) }
+    var number = run.first
+    if resolved.items.isEmpty, expansion.numbersItems, let first = latest[list].runs.first,
+      first.first == run.first, first.count <= run.count,
+      latest[list].runs.count == 1
+    {
+      // The whole list of the packet before goes on: nearly every time.
+      resolved.items = latest[list].items
+      resolved.bytes = latest[list].bytes
+      try expansion.add(bytes: latest[list].bytes)
+      number = first.end
+    }
+    var missing: [Int] = []
+    for number in number..<run.end where number < own {
+      if packets.item(number, ofTable: table) == nil { missing.append(number) }
+    }
+    if !missing.isEmpty { try fetch(missing, in: table, from: file) }
+    for number in number..<run.end {
+      if expansion.numbersItems, version == 1, number >= own,
+        expansion.new[table].indices.contains(number - own)
+      {
+        let (item, bytes) = expansion.new[table][number - own]
+        try expansion.add(bytes: bytes)
+        resolved.items.append(item)
+      } else if let (item, bytes) = packets.entry(number, ofTable: table), number < own {
+        try expansion.add(bytes: bytes)
+        resolved.bytes += bytes
+        resolved.items.append(item)
+      } else if !holes.isEmpty {
+        resolved.items.append(.lost("[\(number),1]"))
+      } else {
+        throw .reference("[\(number),1]")
+      }
+    }
+  }
+
+  /// Holds items that stand before the place where reading began: reads them in the file.
+  private mutating func fetch(
+    _ numbers: [Int], in table: Int, from file: some EarlierLines
+  ) throws(LineFault) {
+    var wanted = numbers.filter { $0 < countsAtStart[table] }[...]
+    var (block, counts) = (-1, [Int]())
+    while let next = wanted.first {
+      let nearest: (block: Int, counts: [Int])
+      do { nearest = try file.checkpoint(beforeItem: next, ofTable: table) } catch {
         throw .file(error)
       }
-      guard let packets else { break }
-      for (seq, line) in packets {
-        let count = try line.withUnsafeBufferPointer { line throws(LineFault) in
-          try Self.literalCount(of: line)
-        }
-        items.add(packet: seq, firstItem: first, itemCount: count)
-        line.withUnsafeBufferPointer { store.keep($0, seq: seq) }
-        first += count
+      // Going on is right until a checkpoint stands nearer.
+      if nearest.block > block || block < 0 {
+        (block, counts) = nearest
+        if counts.isEmpty { counts = Array(repeating: 0, count: countsAtStart.count) }
       }
+      let lines: [(seq: Int, line: [UInt8])]?
+      do { lines = try file.packets(inBlock: block, countingIn: &store) } catch {
+        throw .file(error)
+      }
+      guard let lines else { return }
+      for (seq, line) in lines {
+        try take(&wanted, from: line, seq: seq, &counts, in: table, file)
+      }
+      try checkRereading()
       block += 1
     }
-    return items.origin(of: number)
   }
 
-  /// How many list items stand literally in the line of a packet.
-  static func literalCount(of line: UnsafeBufferPointer<UInt8>) throws(LineFault) -> Int {
-    guard case .event(let event) = try RawLine(parsing: line) else { return 0 }
-    var count = 0
-    for pointer in ContextPacket.listPointers {
-      guard let object = JSONValue.object(event.data)[pointer]?.objectValue,
-        case .list(let entries)? = try SpecialForm(object)
-      else { continue }
-      for entry in entries where entry.arrayValue == nil { count += 1 }
+  private mutating func take(
+    _ wanted: inout ArraySlice<Int>, from line: [UInt8], seq: Int, _ counts: inout [Int],
+    in table: Int, _ file: some EarlierLines
+  ) throws(LineFault) {
+    let raw = try line.withUnsafeBufferPointer { line throws(LineFault) in
+      try RawLine(parsing: line)
     }
-    return count
+    guard case .event(let event) = raw else { return }
+    for (list, entries) in Self.entries(ofPacket: event).enumerated() {
+      let place = LogFormat.table(ofList: list, version)
+      for entry in entries ?? [] where entry.arrayValue == nil {
+        if place == table, counts[table] == wanted.first {
+          wanted.removeFirst()
+          var expansion = Expansion(seq: seq, isPacket: false, expandedBytes: 0)
+          let item = try resolve(entry, lists: [], depth: 0, &expansion, from: file)
+          packets.keep(
+            item, number: counts[table], ofTable: table,
+            bytes: expansion.expandedBytes + entry.approximateBytes)
+        }
+        counts[place] += 1
+      }
+    }
+  }
+
+  /// What stands in the lists of a raw packet, by list; `nil` where one does not stand as `$list`.
+  static func entries(ofPacket raw: Event) -> [[JSONValue]?] {
+    ContextPacket.listPointers.map { pointer in
+      guard let object = JSONValue.object(raw.data)[pointer]?.objectValue,
+        case .list(let entries)? = try? SpecialForm(object)
+      else { return nil }
+      return entries
+    }
   }
 
   private mutating func readPackets(before seq: Int, from file: some EarlierLines) throws(LineFault)
@@ -292,6 +391,17 @@ struct Resolver {
       expansion.literalsOnly = true
       _ = try resolve(raw, &expansion, from: file)
     }
+  }
+
+  // MARK: Limits
+
+  private func checkWork(_ file: some EarlierLines) throws(LineFault) {
+    if work.isTooMuch(fileBytes: { file.fileBytes }) { throw .tooMuchWork }
+  }
+
+  /// What a few bytes may cause to be read again is bounded by what was read already.
+  private func checkRereading() throws(LineFault) {
+    guard repeatedBytes <= notedBytes * 16 + 1 << 30 else { throw .tooMuchWork }
   }
 
   // MARK: Text
@@ -312,8 +422,21 @@ struct Resolver {
     from file: some EarlierLines
   ) throws(LineFault) -> Bool {
     guard let target = SameTarget(reference), target.seq < seq else { return false }
+    if let raw = parsed[target.seq] {
+      guard raw.type != .stop, let text = target.literal(in: raw) else { return false }
+      work.add(textBytes: text.utf8.count)
+      try checkWork(file)
+      CanonicalJSON.appendString(text, to: &output)
+      return true
+    }
     guard let line = try line(ofEvent: target.seq, from: file) else { return false }
+    if parsed.isWorthParsing(target.seq, bytes: line.count) {
+      _ = try rawEvent(target.seq, from: file)
+      return try append(textSameAs: reference, before: seq, to: &output, from: file)
+    }
     guard let range = LiteralText.range(of: target, in: line) else { return false }
+    work.add(textBytes: range.count)
+    try checkWork(file)
     output.append(contentsOf: UnsafeBufferPointer(rebasing: line[range]))
     return true
   }
@@ -321,7 +444,9 @@ struct Resolver {
   private mutating func follow(
     _ reference: String, _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) -> JSONValue {
+    try checkWork(file)
     if let text = texts[reference] {
+      work.add(textBytes: text.utf8.count)
       try expansion.add(bytes: text.utf8.count)
       return .string(text)
     }
@@ -333,6 +458,7 @@ struct Resolver {
       throw .reference(reference)
     }
     guard raw.type != .stop, let text = target.literal(in: raw) else { throw .reference(reference) }
+    work.add(textBytes: text.utf8.count)
     try expansion.add(bytes: text.utf8.count)
     texts.keep(text, for: reference, bytes: text.utf8.count + reference.utf8.count)
     return .string(text)
@@ -343,15 +469,11 @@ struct Resolver {
   mutating func line(
     ofEvent seq: Int, from file: some EarlierLines
   ) throws(LineFault) -> UnsafeBufferPointer<UInt8>? {
-    // What a few bytes may cause is bounded by what was read already.
-    guard repeatedBytes <= notedBytes * 16 + 1 << 30 else {
-      throw .rereadsTooMuch
-    }
+    try checkRereading()
     var line = store.line(seq: seq)
     if line == nil {
       do { line = try file.line(ofEvent: seq, into: &store) } catch { throw .file(error) }
     }
-    parsedBytes += line?.count ?? 0
     return line
   }
 
@@ -360,6 +482,7 @@ struct Resolver {
   {
     if let event = parsed[seq] { return event }
     guard let line = try line(ofEvent: seq, from: file) else { return nil }
+    parsedBytes += line.count
     guard case .event(let event) = try RawLine(parsing: line), event.seq == seq else { return nil }
     parsed.keep(event, bytes: line.count)
     return event

@@ -1,7 +1,8 @@
 @_spi(Scanning) import AgentTrace
 
-/// Copies the canonical text of an event's data, with everything in it that was said before put in
-/// its place again: what a digest of the resolved data is taken of, without making values of it.
+/// Copies the canonical text of an event's data, with every string in it that was said before put in
+/// its place again, and a digest in the place of each list of a packet: what the event's digest is taken
+/// of, without making values of it.
 ///
 /// Every byte is looked at, and only text as this project writes it passes. Of any other, and of the
 /// rare forms, the answer is no: then the plain way has to be gone.
@@ -10,10 +11,14 @@ struct CanonicalText {
   protocol Earlier {
     /// Appends the string that a reference leads to.
     mutating func append(sameAs reference: String, to output: inout [UInt8]) -> Bool
-    /// Appends list items that stood before, with commas between them.
-    mutating func append(items first: Int, count: Int, to output: inout [UInt8]) -> Bool
+    /// Begins a list of a packet, by its place among ``ContextPacket/listPointers``.
+    mutating func begin(list: Int)
+    /// Takes in list items that stood before.
+    mutating func take(items first: Int, count: Int) -> Bool
     /// Takes in an item that stands here for the first time.
-    mutating func add(item: ArraySlice<UInt8>)
+    mutating func take(item: ArraySlice<UInt8>)
+    /// Ends the list; `nil` where not all that it holds is known.
+    mutating func endList() -> ListDigest?
   }
 
   /// Behind what was looked at.
@@ -28,7 +33,7 @@ struct CanonicalText {
   private var seen: UInt64 = 0
 
   /// What may stand in a line's place of all its references, and no more.
-  static let outputLimitBytes = 8 * 1024 * 1024
+  static let outputLimitBytes = LogFormat.expandedLimitBytes
   /// Deeper values are left to the plain way, which knows the limit.
   private static let depthLimit = 96
 
@@ -93,15 +98,18 @@ struct CanonicalText {
     if scanner.isText("prompt", at: key), scanner.byte == UInt8(ascii: "{") {
       return prompt(&earlier, &output)
     }
-    guard Self.listKeys.contains(where: { scanner.isText($0, at: key) }) else {
+    guard let list = Self.listKeys.first(where: { scanner.isText($0.key, at: key) })?.list else {
       return value(1, &earlier, &output)
     }
-    return listOrValue(1, &earlier, &output)
+    return listOrValue(list, 1, &earlier, &output)
   }
 
-  private static let listKeys: [StaticString] = [
-    "evidenceRefs", "included", "memoryRefs", "observations", "omittedRefs", "toolsDisclosed",
+  /// By their places among ``ContextPacket/listPointers``.
+  private static let listKeys: [(key: StaticString, list: Int)] = [
+    ("evidenceRefs", 0), ("included", 1), ("memoryRefs", 2), ("observations", 3),
+    ("omittedRefs", 4), ("toolsDisclosed", 6),
   ]
+  private static let messages = 5
 
   private mutating func prompt(_ earlier: inout some Earlier, _ output: inout [UInt8]) -> Bool {
     guard scanner.skip(UInt8(ascii: "{")) else { return false }
@@ -111,34 +119,32 @@ struct CanonicalText {
       guard let key = key(behind: lastKey) else { return false }
       lastKey = key
       let isList = scanner.isText("messages", at: key)
-      guard isList ? listOrValue(2, &earlier, &output) : value(2, &earlier, &output) else {
-        return false
-      }
+      guard
+        isList
+          ? listOrValue(Self.messages, 2, &earlier, &output) : value(2, &earlier, &output)
+      else { return false }
     } while scanner.skip(UInt8(ascii: ","))
     return scanner.skip(UInt8(ascii: "}"))
   }
 
   private mutating func listOrValue(
-    _ depth: Int, _ earlier: inout some Earlier, _ output: inout [UInt8]
+    _ list: Int, _ depth: Int, _ earlier: inout some Earlier, _ output: inout [UInt8]
   ) -> Bool {
     let start = scanner.position
     guard scanner.skip("{\"$list\":[") else { return value(depth, &earlier, &output) }
     output.append(contentsOf: scanner.bytes(copied..<start))
-    output.append(UInt8(ascii: "["))
+    earlier.begin(list: list)
     if !scanner.skip(UInt8(ascii: "]")) {
-      var isFirst = true
       repeat {
-        if !isFirst { output.append(UInt8(ascii: ",")) }
-        isFirst = false
         copied = scanner.position
         guard entry(depth + 2, &earlier, &output) else { return false }
       } while scanner.skip(UInt8(ascii: ","))
       guard scanner.skip(UInt8(ascii: "]")) else { return false }
     }
-    guard scanner.skip(UInt8(ascii: "}")) else { return false }
-    output.append(UInt8(ascii: "]"))
+    guard scanner.skip(UInt8(ascii: "}")), let digest = earlier.endList() else { return false }
+    digest.append(to: &output)
     copied = scanner.position
-    return output.count <= Self.outputLimitBytes
+    return true
   }
 
   /// One entry of a list: a run of earlier items, or an item.
@@ -148,16 +154,16 @@ struct CanonicalText {
     if scanner.skip(UInt8(ascii: "[")) {
       guard let first = scanner.number(), scanner.skip(UInt8(ascii: ",")),
         let count = scanner.number(), count > 0,
-        scanner.skip(UInt8(ascii: "]")),
-        earlier.append(items: first, count: count, to: &output)
+        scanner.skip(UInt8(ascii: "]")), earlier.take(items: first, count: count)
       else { return false }
       copied = scanner.position
-      return output.count <= Self.outputLimitBytes
+      return true
     }
     let begin = output.count
     guard value(depth, &earlier, &output) else { return false }
     flush(to: &output)
-    earlier.add(item: output[begin...])
+    earlier.take(item: output[begin...])
+    output.removeLast(output.count - begin)
     return true
   }
 

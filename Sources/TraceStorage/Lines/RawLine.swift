@@ -8,8 +8,8 @@ enum LineFault: Error {
   case line(String)
   case reference(String)
   case expandsTooFar
-  /// What lines refer to had to be read again too often.
-  case rereadsTooMuch
+  /// Following what lines refer to takes more work than any writer asks for.
+  case tooMuchWork
   case newerFormat(Int)
   /// A line that a reference leads to could not be read.
   case file(LogError)
@@ -21,9 +21,9 @@ enum LineFault: Error {
     case .reference(let reference): LogError(.badReference(reference), path: path)
     case .expandsTooFar:
       LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
-    case .rereadsTooMuch:
+    case .tooMuchWork:
       LogError(
-        .badLine("what it refers to was read again too often: no writer makes such a log"),
+        .badLine("to follow what it refers to takes more work than a writer may ask for"),
         path: path)
     case .newerFormat(let version): LogError(.newerFormat(version), path: path)
     case .file(let error): error

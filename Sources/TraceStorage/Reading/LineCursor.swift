@@ -34,13 +34,13 @@ final class LineCursor {
   /// The text of the last `runId`: nearly always that of the next event too.
   var lastRunID = ""
   /// What folding from text keeps.
-  let foldedItems: FoldedItems
+  let foldedLists: FoldedLists
   /// Memory for the resolved text of one event.
   var foldedText: [UInt8] = []
   /// The members up to here, those before the start too, to read one of them again.
   var index: [MemberIndex.Entry] = []
   /// Checkpoints before the start, the last one first, as far as they were looked for.
-  var checkpoints: [(block: Int, itemCount: Int)] = []
+  var checkpoints: [(block: Int, counts: [Int])] = []
   var rereader: BlockReader?
   /// Which member the rereader holds.
   var openBlock: Int?
@@ -56,8 +56,9 @@ final class LineCursor {
       file: file, checksLinks: options.checksLinks, limitBytes: options.blockLimitBytes)
     blocks.keepsBeginnings = options.keepsLines
     self.options = options
-    resolver = Resolver(cacheBytes: options.cacheBytes)
-    foldedItems = FoldedItems(cacheBytes: options.cacheBytes)
+    resolver = Resolver(
+      version: RunStarted.currentFormatVersion, cacheBytes: options.cacheBytes)
+    foldedLists = FoldedLists(version: RunStarted.currentFormatVersion)
     startState = AgentState()
   }
 
@@ -75,7 +76,8 @@ final class LineCursor {
       case .mark(let mark)? = try? RawLine(parsing: UnsafeBufferPointer(rebasing: line)),
       mark.name == LogFormat.checkpointMark,
       let data = try? mark.data.withoutForms(), data["stateFormat"]?.intValue == AgentState.format,
-      let items = data["items"]?.intValue, (0...LogFormat.numberLimit).contains(items),
+      let counts = LogFormat.itemCounts(ofCheckpoint: data), counts.count == LogFormat.listCount,
+      let lists = FoldedLists(checkpoint: data, counts: counts),
       let object = data["state"]?.objectValue, let state = try? AgentState(decoding: object),
       state.digest.hex == data["digest"]?.stringValue
     else { return nil }
@@ -83,9 +85,10 @@ final class LineCursor {
     blocks.keepsBeginnings = options.keepsLines
     self.index = Array(index.entries[..<place])
     nextSeq = entry.firstSeq
-    checkpoints = [(place, items)]
-    resolver = Resolver(cacheBytes: options.cacheBytes, itemCount: items)
-    foldedItems = FoldedItems(first: items, cacheBytes: options.cacheBytes)
+    checkpoints = [(place, counts)]
+    resolver = Resolver(
+      version: RunStarted.currentFormatVersion, cacheBytes: options.cacheBytes, counts: counts)
+    foldedLists = lists
     startState = state
   }
 
@@ -160,15 +163,40 @@ final class LineCursor {
       isBehindDamage = false
       nextSeq = seq + 1
       places.append(LineStore.Place(seq: seq, range: current))
+      if seq == 0, type == .runStarted { noteVersion() }
       resolver.note(lineBytes: current.count, seq: seq, type: type)
     case .mark(LogFormat.gapMark): try noteGap()
     case .mark(LogFormat.checkpointMark):
-      if !resolver.holes.isEmpty, let items = try mark().data["items"]?.intValue {
-        resolver.note(itemCount: items)
+      guard !resolver.holes.isEmpty else { break }
+      if let counts = LogFormat.itemCounts(ofCheckpoint: try mark().data) {
+        // Where the first event is lost, only this tells of the format.
+        if version(of: counts) != resolver.version { take(version: version(of: counts)) }
+        resolver.note(counts: counts)
       }
     case .mark: break
     }
   }
+
+  /// Takes note of the format that the first event names.
+  private func noteVersion() {
+    let wanted = EventScan.Wanted(keys: ["formatVersion"])
+    var event = EventScan.event(of: bytes, withOnly: wanted)
+    if event == nil, case .event(let raw)? = try? RawLine(parsing: bytes) { event = raw }
+    if event?.data["formatVersion"]?.intValue == 1 { take(version: 1) }
+  }
+
+  /// Which format a log has whose checkpoints give so many numbers of items.
+  private func version(of counts: [Int]) -> Int {
+    counts.count == 1 ? 1 : RunStarted.currentFormatVersion
+  }
+
+  private func take(version: Int) {
+    resolver.version = version
+    foldedLists.begin(version: version)
+  }
+
+  /// The version of the log's format.
+  var version: Int { resolver.version }
 
   private func noteGap() throws(LogError) {
     let data = try mark().data
@@ -306,8 +334,7 @@ final class LineCursor {
   func event(withOnly wanted: EventScan.Wanted) throws(LogError) -> Event? {
     if let event = EventScan.event(of: bytes, withOnly: wanted, runId: lastRunID) {
       lastRunID = event.runId
-      try catching { () throws(LineFault) in try Resolver.checkFormat(of: event) }
-      return event
+      return try catching { () throws(LineFault) in try Resolver.inThisFormat(event) }
     }
     guard case .event(var event) = try line() else { return nil }
     let names = (wanted.keys + [wanted.list].compactMap { $0 }).map { "\($0)" }
@@ -335,12 +362,32 @@ final class LineCursor {
               try value.withoutForms()
             }))
       case .event(let event) where !holdsForms && event.type != .contextBuilt:
-        try Resolver.checkFormat(of: event)
-        return .event(event)
+        return .event(try Resolver.inThisFormat(event))
       case .event(let raw):
         return .event(
           try self.resolver.resolve(raw, lineBytes: self.current.count, from: self))
       }
+    }
+  }
+
+  /// The event stepped to as it stands, and with its references resolved; `nil` for a mark.
+  func rawAndResolved() throws(LogError) -> (raw: Event, resolved: Event)? {
+    guard case .event(let event) = try line() else { return nil }
+    return try catching { () throws(LineFault) in
+      guard case .event(let raw) = try RawLine(parsing: self.bytes, runId: self.lastRunID) else {
+        return nil
+      }
+      return (raw, event)
+    }
+  }
+
+  /// The event stepped to as it stands; `nil` for a mark.
+  func rawEvent() throws(LogError) -> Event? {
+    try catching { () throws(LineFault) in
+      guard case .event(let raw) = try RawLine(parsing: self.bytes, runId: self.lastRunID) else {
+        return nil
+      }
+      return raw
     }
   }
 
@@ -369,13 +416,6 @@ final class LineCursor {
   ) throws(LogError) -> Bool {
     try catching { () throws(LineFault) in
       try self.resolver.append(textSameAs: reference, before: seq, to: &output, from: self)
-    }
-  }
-
-  /// The line of an event before this one, as it stands; `nil` where the log does not hold it.
-  func earlierLine(ofEvent seq: Int) throws(LogError) -> [UInt8]? {
-    try catching { () throws(LineFault) in
-      try self.resolver.line(ofEvent: seq, from: self).map(Array.init)
     }
   }
 

@@ -43,13 +43,12 @@ public struct LogHead: Sendable, Hashable {
       event.type == .runStarted
     {
       event.time = times.time
-      try Resolver.checkFormat(of: event)
-      return event
+      return try Resolver.inThisFormat(event)
     }
     guard case .event(var event) = try RawLine(parsing: line), event.seq == 0,
       event.type == .runStarted
     else { throw .line("the first line is not the start of a run") }
-    try Resolver.checkFormat(of: event)
+    event = try Resolver.inThisFormat(event)
     event.data = try event.data.unescaped { _, value throws(LineFault) in
       try value.withoutForms()
     }

@@ -61,6 +61,16 @@ struct KeyTable<Value: BitwiseCopyable> {
     return isNew
   }
 
+  /// Takes in a value in the place of the one that the key has, if it has one.
+  mutating func update(_ value: Value, for key: TextKey) {
+    guard !insert(value, for: key) else { return }
+    let key = key.stored
+    segments[key.segment(bits: Self.segmentBits)].slots.withUnsafeMutableBufferPointer { slots in
+      guard let index = Self.index(of: key, in: UnsafeBufferPointer(slots)) else { return }
+      slots[index] = Slot(key: key, value: value)
+    }
+  }
+
   private static func grow(_ segment: inout Segment, filler: Value) {
     let old = segment.slots
     let empty = Slot(key: .empty, value: filler)

@@ -89,9 +89,13 @@ private struct Recovery {
         lastBlock = number
       }
       result.bytesSinceCheckpoint += cursor.bytes.count + 1
-      switch try cursor.line() {
-      case .event(let event): take(event)
-      case .mark(let mark): try take(mark)
+      if let (raw, event) = try cursor.rawAndResolved() {
+        guard cursor.version == RunStarted.currentFormatVersion else {
+          throw LogError(.olderFormat(cursor.version), path: file.path)
+        }
+        try take(raw: raw, resolved: event)
+      } else if case .mark(let mark) = try cursor.line() {
+        try take(mark)
       }
     }
     result.nextSeq = cursor.nextSeq
@@ -100,10 +104,9 @@ private struct Recovery {
     }
   }
 
-  private mutating func take(_ event: Event) {
-    let line = result.saidOnce.encode(event)
-    result.saidOnce.commit(line)
-    result.state.apply(event)
+  private mutating func take(raw: Event, resolved event: Event) throws(LogError) {
+    result.saidOnce.take(raw: raw, resolved: event, lineBytes: cursor.bytes.count)
+    try cursor.fold(into: &result.state)
     result.summary.apply(event)
     lastEvent = event
     add(event.type == .stop ? .stop : .otherEvent)

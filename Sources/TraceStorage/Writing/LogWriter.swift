@@ -58,6 +58,8 @@ public final class LogWriter: EventSink {
   private var saidOnce: SaidOnce
   private var summary: RunSummary
   private var bytesSinceCheckpoint: Int
+  /// How many bytes the file has.
+  private var fileBytes: Int
   /// What stands in the open block, as far as closing the log depends on it.
   private var closing: ClosingBlock
   private var isStopped = false
@@ -143,6 +145,7 @@ public final class LogWriter: EventSink {
     summary = start.summary
     nextSeq = start.nextSeq
     bytesSinceCheckpoint = start.bytesSinceCheckpoint
+    fileBytes = start.length ?? 0
     closing = start.closing
     runIsOver = start.runIsOver
     try begin(start)
@@ -177,6 +180,8 @@ public final class LogWriter: EventSink {
     guard event.seq == nextSeq else {
       throw LogError(.wrongNumber(expected: nextSeq, found: event.seq), path: path)
     }
+    let event = event.inThisFormat
+    saidOnce.fileBytes = fileBytes
     let line = saidOnce.encode(event)
     try check(line)
     prepareBlock(for: event, lineBytes: line.bytes.count + 1)
@@ -202,7 +207,9 @@ public final class LogWriter: EventSink {
     guard line.depth <= LogFormat.depthLimit else {
       throw LogError(.tooDeep(limit: LogFormat.depthLimit), path: path)
     }
-    guard line.expandedBytes <= LogFormat.expandedLimitBytes else {
+    guard line.expandedBytes <= LogFormat.expandedLimitBytes,
+      line.itemCount <= LogFormat.listItemLimit, saidOnce.mayAskFor(line)
+    else {
       throw LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
     }
   }
@@ -226,7 +233,12 @@ public final class LogWriter: EventSink {
     // As a mark's canonical line, without making a value of the state.
     var line = Array("{\"mark\":\"\(LogFormat.checkpointMark)\",\"data\":{\"digest\":".utf8)
     CanonicalJSON.appendString(state.digest.hex, to: &line)
-    line.append(contentsOf: ",\"items\":\(saidOnce.itemCount),\"state\":".utf8)
+    let lists = saidOnce.checkpoint
+    line.append(contentsOf: ",\"items\":".utf8)
+    CanonicalJSON.append(lists.items, to: &line)
+    line.append(contentsOf: ",\"lists\":".utf8)
+    CanonicalJSON.append(lists.lists, to: &line)
+    line.append(contentsOf: ",\"state\":".utf8)
     let depth = state.append(to: &line)
     line.append(contentsOf: ",\"stateFormat\":\(AgentState.format)}}".utf8)
     // A state too large for a line would be unreadable; without it a reader folds from further back.
@@ -249,6 +261,7 @@ public final class LogWriter: EventSink {
   private func write(forcingDisk: Bool) throws(LogError) {
     do {
       try file.write(blocks.pending)
+      fileBytes += blocks.pending.count
       blocks.pending.removeAll(keepingCapacity: true)
       if forcingDisk, options.durability != .none {
         try file.syncData()

@@ -5,23 +5,19 @@ extension SaidOnce {
   struct Walk {
     let tables: SaidOnce
     let event: Event
-    /// The line that is there, where lines are given.
-    let given: UnsafeBufferPointer<UInt8>?
     var line: [UInt8]
     /// The pointer to the value being written, as far as a long string may stand there.
     var path: [Level]
     var depth = 0
     var deepest = 0
     var savedBytes = 0
-    var newPlaces: [(TextKey, Place)] = []
-    /// The numbers of items that no event before has.
-    var newItems: [TextKey: UInt32] = [:]
-    var doubts: [Doubt] = []
-    /// The run of earlier items in the given line that the item being written may belong to: the next
-    /// of its items, how many are left of it, and where it ends there.
-    var givenRun: (next: Int, left: Int, end: Int)?
-    /// The data with nothing left out, up to ``resolvedEnd`` in the line: what the digest is taken of.
-    /// Stays empty where the line has all of it.
+    var newPlaces: [(TextKey, SaidTexts.Place)] = []
+    /// Bytes of text that references lead to.
+    var referredBytes = 0
+    /// Of a packet, each list that is written as `$list`.
+    var written: [WrittenList?]
+    /// The data with nothing left out but the items of lists, up to ``resolvedEnd`` in the line: what the
+    /// digest is taken of. Stays empty where the line has all of it.
     var resolved: [UInt8]
     var resolvedEnd = 0
     /// Where data that no digest holds stand in ``resolved``, or in the line.
@@ -47,17 +43,15 @@ extension SaidOnce {
     }
 
     /// - Parameter room: empty, and nobody else's.
-    init(
-      tables: SaidOnce, event: Event, given: UnsafeBufferPointer<UInt8>?, room: consuming Room
-    ) {
+    init(tables: SaidOnce, event: Event, room: consuming Room) {
       self.tables = tables
       self.event = event
-      self.given = given
       line = room.line
       resolved = room.resolved
       path = room.path
       sharesText = event.type != .stop
       lists = event.type == .contextBuilt ? SaidOnce.listTokens : []
+      written = Array(repeating: nil, count: lists.count)
     }
 
     /// Whether the line is too long whatever follows. Then the rest is left out: a reference can be
@@ -140,8 +134,8 @@ extension SaidOnce {
       switch value {
       case .string(let text): write(text)
       case .array(let elements):
-        if isAtList, !elements.contains(where: { $0.arrayValue != nil }) {
-          writeList(elements)
+        if let list = listHere, !elements.contains(where: { $0.arrayValue != nil }) {
+          writeList(elements, list)
         } else {
           writeArray(elements)
         }
@@ -200,9 +194,9 @@ extension SaidOnce {
       }
     }
 
-    /// Whether the pointer leads to an array of which a log has one table.
-    var isAtList: Bool {
-      lists.contains { tokens in
+    /// The list that the pointer leads to; `nil` where it leads to none.
+    var listHere: Int? {
+      lists.firstIndex { tokens in
         tokens.count == path.count
           && zip(tokens, path).allSatisfy { token, level in
             guard case .key(let key) = level.part else { return false }
@@ -219,7 +213,8 @@ extension SaidOnce {
           node = known
           continue
         }
-        guard let next = tables.paths.node(escapedPart(of: path[index].part), below: node) else {
+        guard let next = tables.texts.paths.node(escapedPart(of: path[index].part), below: node)
+        else {
           return nil
         }
         path[index].node = next
@@ -247,7 +242,10 @@ extension SaidOnce {
       guard !isTooLong else { return }
       var text = text
       let key = text.withUTF8 { tables.keys.key(of: UnsafeRawBufferPointer($0)) }
-      if let reference = reference(to: key) {
+      if tables.work.mayGrow(
+        byTextBytes: referredBytes + text.utf8.count, fileBytes: tables.fileBytes),
+        let reference = tables.texts.reference(to: key)
+      {
         deepest = max(deepest, depth + 1)
         if !isInItem {
           resolve()
@@ -258,132 +256,67 @@ extension SaidOnce {
         line.append(UInt8(ascii: "}"))
         resolvedEnd = line.count
         savedBytes += text.utf8.count
+        referredBytes += text.utf8.count
         return
       }
       CanonicalJSON.appendString(text, to: &line)
       if let seq = UInt32(exactly: event.seq), let node = pathNode() {
-        newPlaces.append((key, Place(seq: seq, path: node)))
+        newPlaces.append((key, SaidTexts.Place(seq: seq, path: node)))
       }
     }
-
-    /// Where a text was said first, as `$same` names it; `nil` where it stands literally.
-    mutating func reference(to key: TextKey) -> String? {
-      if let place = tables.places[key] {
-        var reference: [UInt8] = []
-        JSONNumber(Int(place.seq)).append(to: &reference)
-        tables.paths.append(place.path, to: &reference)
-        return String(decoding: reference, as: UTF8.self)
-      }
-      guard tables.said?.texts.contains(key) == true else { return nil }
-      if let reference = givenReference() { return reference }
-      doubts.append(.text(key))
-      return nil
-    }
-
-    /// The reference that stands in the given line where the next value does.
-    func givenReference() -> String? {
-      guard let given, line.count < given.count else { return nil }
-      let rest = given[line.count...]
-      guard rest.starts(with: Self.referenceStart) else { return nil }
-      let start = rest.startIndex + Self.referenceStart.count
-      var end = start + 1
-      while end < given.count, given[end] != UInt8(ascii: "\"") {
-        end += given[end] == UInt8(ascii: "\\") ? 2 : 1
-      }
-      guard end < given.count else { return nil }
-      return (try? JSONValue(parsing: Array(given[start...end])))?.stringValue
-    }
-
-    static let referenceStart = Array("{\"$same\":".utf8)
 
     // MARK: Lists
 
-    mutating func writeList(_ elements: [JSONValue]) {
+    mutating func writeList(_ elements: [JSONValue], _ list: Int) {
       resolve()
-      resolved.append(UInt8(ascii: "["))
       line.append(contentsOf: "{\"$list\":[".utf8)
       enter()
       enter()
-      /// A run of earlier items that may still grow.
-      var run: (first: Int, count: Int)?
+      var result = WrittenList()
+      result.list.places.reserveCapacity(elements.count)
+      let own = tables.packets.count(ofTable: list)
       var isFirst = true
-      for (index, element) in elements.enumerated() {
+      for segment in KnownItems.segments(of: elements, list, in: tables) {
         guard !isTooLong else { break }
-        if index > 0 { resolved.append(UInt8(ascii: ",")) }
-        let start = resolved.count
-        CanonicalJSON.append(element, to: &resolved)
-        let key = resolved.withUnsafeBytes {
-          tables.keys.key(of: UnsafeRawBufferPointer(rebasing: $0[start...]))
-        }
-        if let number = number(ofItem: key, isFirst: isFirst) {
-          savedBytes += resolved.count - start
-          if let current = run, current.first + current.count == number {
-            run = (current.first, current.count + 1)
-            continue
-          }
+        switch segment {
+        case .run(let run, let places):
           write(run, &isFirst)
-          run = (number, 1)
           deepest = max(deepest, depth + 1)
-          continue
+          result.runs.add(run)
+          result.list.places += places
+          savedBytes += places.reduce(0) { $0 + $1.bytes }
+        case .said(let items):
+          for item in items {
+            guard !isTooLong else { break }
+            let number = own + result.new.count
+            let bytes = item.value.approximateBytes
+            result.new.append((item, bytes))
+            result.runs.add(ItemRun(first: number, count: 1))
+            if !isFirst { line.append(UInt8(ascii: ",")) }
+            isFirst = false
+            isInItem = true
+            write(item.value, at: .index(result.list.places.count))
+            isInItem = false
+            result.list.places.append((number, bytes))
+          }
         }
-        write(run, &isFirst)
-        run = nil
-        givenRun = nil
-        newItems[key] = UInt32(clamping: tables.itemCount + newItems.count)
-        if !isFirst { line.append(UInt8(ascii: ",")) }
-        isFirst = false
-        isInItem = true
-        write(element, at: .index(index))
-        isInItem = false
       }
-      write(run, &isFirst)
-      givenRun = nil
       line.append(contentsOf: "]}".utf8)
-      resolved.append(UInt8(ascii: "]"))
+      leave()
+      leave()
+      result.list.items =
+        result.list.places.count == elements.count
+        ? elements : Array(elements.prefix(result.list.places.count))
+      tables.digest(&result, list: list)
+      (result.digested?.digest ?? ListDigest()).append(to: &resolved)
       resolvedEnd = line.count
-      leave()
-      leave()
+      written[list] = result
     }
 
-    /// The number of an item that an event before has, or this one already; `nil` where it stands
-    /// literally.
-    mutating func number(ofItem key: TextKey, isFirst: Bool) -> Int? {
-      let known = (tables.items[key] ?? newItems[key]).map(Int.init)
-      guard let said = tables.said, known != nil || said.items.contains(key) else { return known }
-      let given = givenNumber(isFirst: isFirst)
-      if let number = known ?? given { return number }
-      doubts.append(.item(key))
-      return nil
-    }
-
-    /// The number of the earlier item that stands in the given line where the next item does.
-    mutating func givenNumber(isFirst: Bool) -> Int? {
-      if let run = givenRun, run.left > 0 {
-        givenRun = (run.next + 1, run.left - 1, run.end)
-        return run.next
-      }
-      // A run that was taken from there is not written yet.
-      let needsComma = !isFirst || givenRun != nil
-      let start = givenRun?.end ?? line.count
-      givenRun = nil
-      guard let given, var scanner = LineScanner(given, from: start),
-        !needsComma || scanner.skip(UInt8(ascii: ",")), scanner.skip(UInt8(ascii: "[")),
-        let first = scanner.number(), scanner.skip(UInt8(ascii: ",")),
-        let count = scanner.number(), count > 0, scanner.skip(UInt8(ascii: "]"))
-      else { return nil }
-      givenRun = (first + 1, count - 1, scanner.position)
-      return first
-    }
-
-    mutating func write(_ run: (first: Int, count: Int)?, _ isFirst: inout Bool) {
-      guard let run else { return }
+    mutating func write(_ run: ItemRun, _ isFirst: inout Bool) {
       if !isFirst { line.append(UInt8(ascii: ",")) }
       isFirst = false
-      line.append(UInt8(ascii: "["))
-      JSONNumber(run.first).append(to: &line)
-      line.append(UInt8(ascii: ","))
-      JSONNumber(run.count).append(to: &line)
-      line.append(UInt8(ascii: "]"))
+      line.append(contentsOf: run.text.utf8)
     }
   }
 

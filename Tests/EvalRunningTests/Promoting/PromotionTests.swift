@@ -105,7 +105,7 @@ struct PromotionTests {
 struct PromotedFilesTests {
   private static let shortRun: [Event] = {
     var started: JSONObject = [
-      "formatVersion": 1, "agent": ["name": "../../a\u{1b}[2J"], "goal": "g", "limits": [:],
+      "formatVersion": 2, "agent": ["name": "../../a\u{1b}[2J"], "goal": "g", "limits": [:],
       "policyContext": [:], "tools": [],
     ]
     started["case"] = ["caseId": "other"]

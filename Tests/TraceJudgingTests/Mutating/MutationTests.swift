@@ -48,7 +48,7 @@ struct MutationTests {
     add(
       .runStarted, 0,
       [
-        "formatVersion": 1, "agent": ["name": "a"], "goal": "go", "limits": [:],
+        "formatVersion": 2, "agent": ["name": "a"], "goal": "go", "limits": [:],
         "tools": [
           ["name": "look", "sideEffect": "read"], ["name": "pay", "sideEffect": "write"],
           ["name": "wipe", "sideEffect": "write"],

@@ -1,0 +1,114 @@
+import AgentTrace
+
+/// The list items that the next packet may take over, by their numbers: those of the latest packets.
+///
+/// What no recent packet holds is forgotten, so that the memory this takes depends on the contexts of a
+/// run and not on its length.
+struct PacketWindow<Item> {
+  private struct Table {
+    var items: [Int: (item: Item, bytes: Int)] = [:]
+    /// How many items have numbers.
+    var count: Int
+  }
+
+  private var tables: [Table]
+  /// The runs of the packets that are held, sorted, by table; the oldest first.
+  private var packets: [[[ItemRun]]] = []
+  /// About how many bytes all items have that are held.
+  private(set) var bytes = 0
+  /// Packets of so many bytes together are held, and always the last one.
+  private let limitBytes: Int
+  /// So many packets are held at most.
+  private let limitPackets: Int
+  /// Whether packets are missing, so that nobody knows the numbers of later items.
+  var isUncertain = false
+
+  /// - Parameter counts: how many items of each table have numbers where reading begins.
+  init(counts: [Int], limitBytes: Int, limitPackets: Int = LogFormat.packetWindow) {
+    tables = counts.map { Table(count: $0) }
+    self.limitBytes = limitBytes
+    self.limitPackets = limitPackets
+  }
+
+  /// How many items have numbers, by table.
+  var counts: [Int] { tables.map(\.count) }
+
+  /// How many items of a table have numbers.
+  func count(ofTable table: Int) -> Int { tables[table].count }
+
+  /// An item that is held.
+  func item(_ number: Int, ofTable table: Int) -> Item? { tables[table].items[number]?.item }
+
+  /// An item that is held, and about how many bytes it has.
+  func entry(_ number: Int, ofTable table: Int) -> (item: Item, bytes: Int)? {
+    tables[table].items[number]
+  }
+
+  /// Holds an item that has a number already.
+  mutating func keep(_ item: Item, number: Int, ofTable table: Int, bytes: Int) {
+    let old = tables[table].items.updateValue((item, bytes), forKey: number)
+    self.bytes += bytes - (old?.bytes ?? 0)
+  }
+
+  /// Takes in a packet, and forgets what no packet holds that is still looked at.
+  ///
+  /// - Parameters:
+  ///   - runs: the items of its lists, by table.
+  ///   - new: the items that it says, by table, in the order of their numbers.
+  ///   - forgetting: is told of each item that is forgotten.
+  mutating func add(
+    runs: [[ItemRun]], new: [[(item: Item, bytes: Int)]],
+    forgetting: (_ table: Int, _ number: Int, Item) -> Void = { _, _, _ in }
+  ) {
+    for (table, items) in new.enumerated() {
+      for (item, bytes) in items {
+        keep(item, number: tables[table].count, ofTable: table, bytes: bytes)
+        tables[table].count += 1
+      }
+    }
+    guard limitPackets < .max else { return }
+    packets.append(runs.map(\.sorted))
+    while packets.count > 1, packets.count > limitPackets || bytes > limitBytes {
+      forgetOldest(forgetting)
+    }
+  }
+
+  private mutating func forgetOldest(_ forgetting: (Int, Int, Item) -> Void) {
+    let oldest = packets.removeFirst()
+    for (table, runs) in oldest.enumerated() {
+      var runs = runs
+      // The latest most likely holds most of it.
+      for packet in packets.reversed() where !runs.isEmpty {
+        runs = runs.subtracting(packet[table])
+      }
+      for number in runs.lazy.flatMap({ $0.first..<$0.end }) {
+        guard let (item, bytes) = tables[table].items.removeValue(forKey: number) else { continue }
+        self.bytes -= bytes
+        forgetting(table, number, item)
+      }
+    }
+  }
+
+  /// Goes on at known sizes behind a hole.
+  mutating func restart(at counts: [Int]) {
+    guard counts.count == tables.count else { return }
+    for (table, count) in counts.enumerated() where count >= tables[table].count {
+      tables[table].count = count
+    }
+    isUncertain = false
+  }
+}
+
+extension JSONValue {
+  /// About how many bytes the value takes, for limits.
+  var approximateBytes: Int {
+    switch self {
+    case .string(let text): text.utf8.count + 2
+    case .array(let elements): elements.reduce(2) { $0 + $1.approximateBytes + 1 }
+    case .object(let object):
+      object.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateBytes }
+    case .bytes(let raw): raw.count * 4 / 3 + 16
+    default: 16
+    }
+  }
+}

@@ -1,0 +1,62 @@
+/// The work that a log makes its readers do beside reading its lines: following what they refer to.
+///
+/// A few bytes may refer to many, and each of those again for every line. The writer keeps count of what
+/// it asks for and stays below limits that grow with the file; who reads allows no less, so that whatever
+/// the writer writes is read, and a log made to cost time ends soon.
+struct ReadingWork {
+  /// A kind of work, and how much of it a file may ask for.
+  private struct Limit {
+    /// What is asked of a reader before the size of the file counts.
+    var free: Int
+    /// What is asked for each byte of the file.
+    var perFileByte: Int
+
+    func allowed(_ fileBytes: Int) -> Int { free + fileBytes * perFileByte }
+  }
+
+  /// Bytes of text that references led to.
+  private(set) var textBytes = 0
+  /// Items of all lists.
+  private(set) var items = 0
+  /// Items whose digests were hashed into that of a list.
+  private(set) var hashes = 0
+
+  private static let textLimit = Limit(free: 128 << 20, perFileByte: 256)
+  private static let itemLimit = Limit(free: 100_000_000, perFileByte: 64)
+  private static let hashLimit = Limit(free: 8_000_000, perFileByte: 16)
+
+  mutating func add(textBytes: Int = 0, items: Int = 0, hashes: Int = 0) {
+    self.textBytes = self.textBytes.addingClamped(textBytes)
+    self.items = self.items.addingClamped(items)
+    self.hashes = self.hashes.addingClamped(hashes)
+  }
+
+  /// Whether so much more text is within the limit of a writer of a file of so many bytes.
+  func mayGrow(byTextBytes bytes: Int, fileBytes: Int) -> Bool {
+    textBytes.addingClamped(bytes) <= Self.textLimit.allowed(fileBytes)
+  }
+
+  /// The same of items, and of those whose digests are hashed.
+  func mayGrow(byItems count: Int, hashes: Int, fileBytes: Int) -> Bool {
+    items.addingClamped(count) <= Self.itemLimit.allowed(fileBytes)
+      && self.hashes.addingClamped(hashes) <= Self.hashLimit.allowed(fileBytes)
+  }
+
+  /// Whether no writer asks for so much. Who reads may meet the same text twice.
+  func isTooMuch(fileBytes: () -> Int) -> Bool {
+    guard
+      textBytes > Self.textLimit.free || items > Self.itemLimit.free
+        || hashes > Self.hashLimit.free
+    else { return false }
+    let fileBytes = fileBytes()
+    return textBytes > 2 * Self.textLimit.allowed(fileBytes)
+      || items > Self.itemLimit.allowed(fileBytes) || hashes > Self.hashLimit.allowed(fileBytes)
+  }
+}
+
+extension Int {
+  fileprivate func addingClamped(_ other: Int) -> Int {
+    let (sum, overflow) = addingReportingOverflow(other)
+    return overflow ? .max : sum
+  }
+}
