@@ -59,7 +59,7 @@ enum IndexFile {
     var configuration = configuration
     configuration.readonly = true
     guard let queue = try? DatabaseQueue(path: path, configuration: configuration),
-      (try? queue.read { try isOurs($0) }) == true
+      (try? queue.read({ try isOurs($0) && IndexPages.areWhole($0) })) == true
     else { return nil }
     return queue
   }
@@ -71,6 +71,7 @@ enum IndexFile {
     configuration.prepareDatabase { db in
       // Nothing in a file that somebody else may have made is to be run (sqlite.org/security.html).
       try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
+      IndexPages.keepSums(db)
     }
     return configuration
   }
@@ -81,6 +82,9 @@ enum IndexFile {
       // Two processes that find nothing both come here; the second finds the tables of the first.
       if try !queue.read({ try isOurs($0) }) {
         try queue.write { db in if try !isOurs(db) { try create(in: db) } }
+      }
+      guard try queue.read({ try isOurs($0) && IndexPages.areWhole($0) }) else {
+        throw NotAnIndex(reason: "it was damaged")
       }
       return queue
     } catch let error as DatabaseError where isDamage(error, of: path) {

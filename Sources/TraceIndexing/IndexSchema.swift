@@ -6,7 +6,7 @@ enum IndexSchema {
   /// (https://sqlite.org/fileformat.html, offset 68).
   static let applicationID: Int32 = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version: Int32 = 2
+  static let version: Int32 = 3
 
   /// The statements that create the tables, in this order.
   static let statements = [

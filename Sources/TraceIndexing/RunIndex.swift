@@ -7,7 +7,8 @@ import TraceStorage
 /// A catalogue of the runs in a folder, in `.index.sqlite` there. Derived from the logs: it can be
 /// deleted at any time, and built again it has the same rows.
 ///
-/// Several processes may use one index at the same time.
+/// Several processes may use one index at the same time. Every page of the file has a sum, which is
+/// checked when the index is opened: one with a flipped bit is built anew.
 public struct RunIndex {
   /// What a refresh found and did.
   public struct Report: Sendable, Hashable {
@@ -98,7 +99,7 @@ public struct RunIndex {
         guard let path, roundsLeft > 0,
           IndexFile.isDamage(error, of: path) || IndexFile.hasMoved(error)
         else { throw IndexError(error, path: path ?? "the index in memory") }
-        try? queue.close()
+        // Not closed here: a copy of this index may still have it. It closes with the last of them.
         if IndexFile.isDamage(error, of: path) {
           try IndexFile.setAside(path, identity)
           replaced = "it was damaged"

@@ -148,12 +148,18 @@ struct IndexedCasesTests {
     #expect(without.output.contains("1.jsonl.gz"))
     try refreshed(folder)
     #expect(try await Binary.run(arguments).output == without.output)
-    // Only an index that is asked can be wrong.
+    let change = "UPDATE runs SET caseId = 'another' WHERE path = '1.jsonl.gz'"
+    // What another program writes has no sums, and is not asked.
+    let whole = try folder.read(".index.sqlite")
     let queue = try DatabaseQueue(path: folder.path(".index.sqlite"))
-    try await queue.write { db in
-      try db.execute(sql: "UPDATE runs SET caseId = 'another' WHERE path = '1.jsonl.gz'")
-    }
+    try await queue.write { db in try db.execute(sql: change) }
     try queue.close()
+    #expect(try await Binary.run(arguments).output == without.output)
+    try folder.write(".index.sqlite", whole)
+    // Only an index that is asked can be wrong.
+    let own = try RunIndex(folder: folder.path)
+    try await own.queue.write { db in try db.execute(sql: change) }
+    try own.queue.close()
     let misled = try await Binary.run(arguments, status: 2)
     #expect(misled.output.contains("no run of this case"))
     // A file that has changed is looked at itself.

@@ -10,11 +10,14 @@ enum Indexing {
   static func refreshed(_ folder: String) throws -> (RunIndex, RunIndex.Report) {
     do {
       var index = try RunIndex(folder: folder)
-      return (index, try refresh(&index))
+      // Refreshing may put another file in the index's place, so that it is given out afterwards.
+      let report = try refresh(&index)
+      return (index, report)
     } catch let error as IndexError where error.code != .busy {
       Output.error(Visible.line("note: \(error); indexing in memory."))
       var index = try RunIndex(inMemoryFor: folder)
-      return (index, try refresh(&index))
+      let report = try refresh(&index)
+      return (index, report)
     }
   }
 
