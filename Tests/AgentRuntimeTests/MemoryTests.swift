@@ -180,6 +180,41 @@ struct MemoryTests {
     #expect(other.first { $0.type == .memoryRead }?.data["value"] == "German")
   }
 
+  @Test(
+    "a tool that looks a note up finds what the start of a run would: the store's, else the file's")
+  func lookedUp() async throws {
+    for scope in ["run", "agent", "actor"] {
+      let store = InMemoryStore()
+      var agent = Self.agent([
+        Self.call("recall", scope, "tone"), Self.call("keep", scope, "tone", "gruff"),
+        Self.call("recall", scope, "tone"), Self.call("recall", scope, "other"),
+      ])
+      agent.memory = [
+        MemoryNote(scope: scope, key: "tone", value: "kind"),
+        MemoryNote(scope: scope == "run" ? "agent" : "run", key: "other", value: "elsewhere"),
+      ]
+      for (number, first) in ["kind", scope == "run" ? "kind" : "gruff"].enumerated() {
+        let events = try await Self.run(agent, on: store, named: "run \(number)")
+        let shown = try #require(
+          events.first { $0.type == .memoryRead && $0.data["key"] == "tone" }?.data["value"])
+        #expect(shown.stringValue == first)
+        let found = events.filter { $0.type == .toolResult }.map { $0.data["data"] }
+        #expect(found.count == 4)
+        #expect(found[0]?["value"] == shown && found[0]?["found"] == true, "\(scope)")
+        #expect(found[2]?["value"] == "gruff", "\(scope)")
+        #expect(found[3] == ["found": false], "\(scope)")
+      }
+      // What is taken away from the store is what the file says again, there as here.
+      agent.model =
+        Self.agent([
+          Self.call("keep", scope, "tone"), Self.call("recall", scope, "tone"),
+        ]).model
+      let events = try await Self.run(agent, on: store, named: "last")
+      let found = events.last { $0.type == .toolResult }?.data["data"]
+      #expect(found == (scope == "run" ? ["found": false] : ["found": true, "value": "kind"]))
+    }
+  }
+
   @Test("a run that ended between an event and its store makes up for it, once, when it goes on")
   func unconfirmed() async throws {
     let agent = Self.agent([Self.call("keep", "actor", "a", 1), Self.call("recall", "actor", "a")])

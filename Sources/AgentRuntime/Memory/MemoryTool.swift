@@ -62,8 +62,13 @@ struct MemoryTool: Tool {
   private func read(_ note: MemoryNote, _ view: MemoryView) -> ToolAnswer {
     var note = note
     do {
-      let address = try view.address(scope: note.scope, key: note.key)
-      note.value = try address.map { try store.value(at: $0) } ?? view.notes[note.key]
+      if let address = try view.address(scope: note.scope, key: note.key) {
+        // As the note is read when a run starts.
+        note.value =
+          try store.value(at: address) ?? view.defaultValue(scope: note.scope, key: note.key)
+      } else {
+        note.value = view.notes[note.key]
+      }
     } catch {
       return ToolAnswer(result: .error("\(error)"))
     }

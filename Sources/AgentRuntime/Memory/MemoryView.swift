@@ -8,12 +8,22 @@ public struct MemoryView: Sendable, Hashable {
   public var actor: String?
   /// The notes of the scope `run`.
   public var notes: JSONObject
+  /// The notes of the agent file: what a note of the store is while the store has none.
+  public var defaults: [MemoryNote]
 
   /// Nothing is checked.
-  public init(agent: String, actor: String?, notes: JSONObject = [:]) {
+  public init(
+    agent: String, actor: String?, notes: JSONObject = [:], defaults: [MemoryNote] = []
+  ) {
     self.agent = agent
     self.actor = actor
     self.notes = notes
+    self.defaults = defaults
+  }
+
+  /// What the agent file says for a note of the store; `nil` where it names no such note.
+  func defaultValue(scope: String, key: String) -> JSONValue? {
+    defaults.last { $0.scope.hasSameUTF8(as: scope) && $0.key.hasSameUTF8(as: key) }?.value
   }
 
   /// Where a note is kept; `nil` for the scope `run`.
@@ -56,7 +66,7 @@ extension AgentDefinition {
       CanonicalJSON.string(
         [policyContext.tenantId.map(JSONValue.string) ?? .null, .string(actorId)], form: .plain)
     }
-    return MemoryView(agent: name, actor: actor)
+    return MemoryView(agent: name, actor: actor, defaults: memory)
   }
 
   /// Whether its runs may write notes that outlive them.
