@@ -2,6 +2,8 @@
 
 # A header that the compiler must find, and the Debian package that holds it.
 headers=(zlib.h:zlib1g-dev sqlite3.h:libsqlite3-dev)
+# Where compilers look; a header below another folder belongs to something else (node has a zlib.h).
+include_folders=(/usr/include '/usr/include/*-linux-*' /usr/local/include)
 
 need_swift() {
   type -P swift >/dev/null && return
@@ -12,25 +14,40 @@ need_swift() {
   exit 2
 }
 
+has_header() {
+  local folder
+  for folder in "${include_folders[@]}"; do
+    if compgen -G "$folder/$1" >/dev/null; then return 0; fi
+  done
+  # Elsewhere, where this compiler looks all the same.
+  type -P clang >/dev/null && clang -fsyntax-only -include "$1" -x c /dev/null 2>/dev/null
+}
+
+# Whether a CI system runs this: it says so, and neither 0 nor false.
+is_under_ci() {
+  case ${CI:-} in '' | 0 | false) return 1 ;; esac
+}
+
 # Installs what is missing as root or under CI; elsewhere says how, and stops.
 need_libraries() {
-  local entry missing=()
+  local entry missing=() names=()
   for entry in "${headers[@]}"; do
-    compgen -G "/usr/include/${entry%%:*}" >/dev/null \
-      || compgen -G "/usr/include/*/${entry%%:*}" >/dev/null \
-      || compgen -G "/usr/local/include/${entry%%:*}" >/dev/null \
-      || missing+=("${entry#*:}")
+    has_header "${entry%%:*}" && continue
+    names+=("${entry%%:*}")
+    missing+=("${entry#*:}")
   done
   [[ ${#missing[@]} -gt 0 ]] || return 0
   local sudo=()
   [[ $EUID -eq 0 ]] || sudo=(sudo -n)
-  if type -P apt-get >/dev/null && [[ $EUID -eq 0 || -n ${CI:-} ]]; then
+  if type -P apt-get >/dev/null && { [[ $EUID -eq 0 ]] || is_under_ci; }; then
     install_packages "${missing[@]}" && return
     echo "agent-eval: apt-get could not install ${missing[*]}." >&2
   fi
   {
-    echo "agent-eval: a system library is missing. Install it with"
+    echo "agent-eval: no header ${names[*]} where the compiler looks. Install what holds it, on Debian and"
+    echo "Ubuntu with"
     echo "  sudo apt-get install -y ${missing[*]}"
+    echo "and elsewhere the development packages of zlib and SQLite."
   } >&2
   exit 2
 }

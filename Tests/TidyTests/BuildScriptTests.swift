@@ -212,6 +212,37 @@ struct BuildScriptTests {
     #expect(outcome.errors.contains("https://www.swift.org/install/linux/"))
   }
 
+  @Test(
+    "without a header it names it and its package, and what belongs to something else is none",
+    arguments: [
+      (["zlib.h", "sqlite3.h"], []), (["x86_64-linux-gnu/zlib.h", "sqlite3.h"], []),
+      (["node/zlib.h", "sqlite3.h"], ["zlib.h"]), (["zlib.h"], ["sqlite3.h"]),
+      ([], ["zlib.h", "sqlite3.h"]),
+    ] as [([String], [String])])
+  func missingHeader(there: [String], missing: [String]) async throws {
+    let folder = try TemporaryFolder()
+    for name in there { try folder.write("include/\(name)", "") }
+    // Neither a compiler that looks elsewhere, nor anything that installs.
+    try FileManager.default.createDirectory(
+      atPath: folder.path("few"), withIntermediateDirectories: true)
+    let outcome = try await Command(
+      program: "/bin/bash",
+      arguments: [
+        "-c",
+        """
+        set -euo pipefail
+        source "$1"; include_folders=("$2" "$2"'/*-linux-*'); need_libraries; echo all there
+        """, "bash", Project.path("bin/setup.bash"), folder.path("include"),
+      ], folder: folder.path, environment: ["PATH": folder.path("few")]
+    ).run(status: nil)
+    #expect(outcome.status == (missing.isEmpty ? 0 : 2), "\(outcome)")
+    #expect(outcome.output == (missing.isEmpty ? "all there\n" : ""))
+    for (header, package) in [("zlib.h", "zlib1g-dev"), ("sqlite3.h", "libsqlite3-dev")] {
+      #expect(outcome.errors.contains(header) == missing.contains(header), "\(outcome)")
+      #expect(outcome.errors.contains(package) == missing.contains(header), "\(outcome)")
+    }
+  }
+
   @Test("the scripts know the package of every system library")
   func packages() throws {
     let setup = try Project.text("bin/setup.bash")
