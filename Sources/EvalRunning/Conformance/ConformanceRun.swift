@@ -150,15 +150,16 @@ struct ConformanceRun: Sendable {
 
   /// A context, before the next decision.
   mutating func see(
-    tools: [String] = [], text: String = "", evidence: [String] = [], tokens: Int = 0,
-    omitted: [ContextItem] = []
+    tools: [String] = [], text: String = "", included: [String] = [], evidence: [String] = [],
+    tokens: Int = 0, omitted: [ContextItem] = []
   ) {
     step += 1
     add(
       .contextBuilt,
       ContextPacket(
         runId: "conformance", goal: "a goal", stateSummary: [:], observations: [],
-        toolsDisclosed: tools, evidenceRefs: evidence, memoryRefs: [], included: [],
+        toolsDisclosed: tools, evidenceRefs: evidence, memoryRefs: [],
+        included: included.map { ContextItem(ref: $0, reason: "it fits") },
         omittedRefs: omitted,
         messages: [["role": "user", "content": [["type": "text", "text": .string(text)]]]],
         tokenEstimate: tokens, tokenBudget: nil

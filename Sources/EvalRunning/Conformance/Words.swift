@@ -519,9 +519,13 @@ extension ConformanceBook {
     add("no answer", ["answerJson": ["$any": true]], on: Run { $0.stop(.blocked) }, is: .fail)
 
     rule = "evidence"
-    func cited(_ refs: [String]) -> Run {
+    func cited(
+      _ refs: [String], shown: [String]? = ["1.1.0"], placed: [String] = [],
+      _ fate: Run.Fate = .ok()
+    ) -> Run {
       Run { run in
-        run.decide(Call("lookup"))
+        run.decide(Call("lookup", [:], fate))
+        if let shown { run.see(included: shown + placed, evidence: shown) }
         run.answer("it is", evidence: refs)
         run.stop()
       }
@@ -534,6 +538,18 @@ extension ConformanceBook {
       "one that was never made", ["evidence": ["observed": true]], on: cited(["1.1.0", "7.1.0"]),
       is: .fail)
     add("nothing is cited", ["evidence": ["observed": true]], on: cited([]), is: .notExercised)
+    add(
+      "one that was made, and left out of the context", ["evidence": ["observed": true]],
+      on: cited(["1.1.0"], shown: []), is: .fail)
+    add(
+      "one of which the context has the place alone", ["evidence": ["observed": true]],
+      on: cited(["1.1.0"], shown: [], placed: ["1.1.0"]), is: .fail)
+    add(
+      "one that failed, and is shown as it is", ["evidence": ["observed": true]],
+      on: cited(["1.1.0"], shown: [], placed: ["1.1.0"], .error()), is: .pass)
+    add(
+      "the context is not in the log", ["evidence": ["observed": true]],
+      on: cited(["1.1.0"], shown: nil), is: .unverifiable)
     add("too little is cited", ["evidence": ["min": 1]], on: cited([]), is: .fail)
     add(
       "another tool's result is not cited", ["evidence": ["cites": ["search"]]],

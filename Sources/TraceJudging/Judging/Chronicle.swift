@@ -72,6 +72,14 @@ public struct Chronicle: Sendable {
   private(set) var state = AgentState()
   /// Of the references of the last answer, those that no earlier observation bears.
   private(set) var unobserved: [String] = []
+  /// Of its references, those that the packet of that decision does not name.
+  private(set) var unshown: [String] = []
+  /// Those that the packet has in it, but not as evidence: of a result perhaps only its place.
+  private(set) var placed: [String] = []
+  /// Whether the packet of the last answer is not in the log, or not whole.
+  private(set) var lacksPacket = true
+  /// What stood in the last packet; kept only where the state is.
+  private var packet: JSONObject?
 
   /// Tokens and cost, and whether they are all.
   struct Usage: Sendable {
@@ -124,6 +132,7 @@ public struct Chronicle: Sendable {
           by: event.data["by"]?.stringValue))
     case .modelResult: if facts.contains(.usage) { usage.count(event) }
     case .contextBuilt:
+      if facts.contains(.state) { packet = event.data }
       if facts.contains(.contexts) {
         for index in contexts.indices { contexts[index].apply(event) }
       }
@@ -156,9 +165,7 @@ public struct Chronicle: Sendable {
       guard facts.contains(.state), data["caller"]?.stringValue ?? "agent" == "agent" else {
         return
       }
-      let known = Set(state.observations.recent.map(\.id))
-      unobserved = (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue)
-        .filter { !known.contains($0) }
+      compareEvidence((data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue))
     case "ask_human":
       questions.append(
         Said(
@@ -166,6 +173,27 @@ public struct Chronicle: Sendable {
           by: data["caller"]?.stringValue ?? "agent"))
     case "invalid": invalidDecisions.append((event.seq, event.step))
     default: break
+    }
+  }
+
+  /// Holds what an answer cites against what was observed before it, and against its packet.
+  private mutating func compareEvidence(_ refs: [String]) {
+    (unobserved, unshown, placed, lacksPacket) = ([], [], [], true)
+    guard !refs.isEmpty else { return }
+    let known = state.observations.recent.map(\.id)
+    unobserved = refs.filter { ref in !known.contains { $0.hasSameUTF8(as: ref) } }
+    guard let evidence = packet?["evidenceRefs"]?.arrayValue,
+      let included = packet?["included"]?.arrayValue
+    else { return }
+    let shown = evidence.compactMap(\.stringValue)
+    let names = included.compactMap { $0["ref"]?.stringValue }
+    lacksPacket = shown.count < evidence.count || names.count < included.count
+    for ref in refs where !shown.contains(where: { $0.hasSameUTF8(as: ref) }) {
+      if names.contains(where: { $0.hasSameUTF8(as: ref) }) {
+        placed.append(ref)
+      } else {
+        unshown.append(ref)
+      }
     }
   }
 

@@ -62,14 +62,27 @@ extension WordJudge {
       mayHideAnswer ? "The last answer may not be the one seen: \(view.whyHidden)." : nil
     var outcomes: [ExpectationOutcome] = []
     if rule.mustBeObserved {
-      let expected = "every observation cited was made before the answer"
+      let expected = "every observation cited was shown to the model that gave the answer"
       let strange = chronicle.unobserved.filter { !wasReturned($0, before: answer?.seq ?? -1) }
+      // Of a result that succeeded and is no evidence, only its place was shown.
+      let unseen = chronicle.unshown + chronicle.placed.filter(hasSucceeded)
       if let isHidden {
         outcomes.append(outcome("observed", .unverifiable, [], isHidden, expected))
       } else if refs.isEmpty {
         outcomes.append(outcome("observed", .notExercised, [], "Nothing is cited.", expected))
+      } else if strange.isEmpty, chronicle.lacksPacket || view.trajectory.recorded["context"] != nil
+      {
+        outcomes.append(
+          outcome(
+            "observed", .unverifiable, shown,
+            "What the model was shown before the answer is not in the log.", expected))
+      } else if strange.isEmpty, unseen.isEmpty {
+        outcomes.append(outcome("observed", .pass, shown, "All of it was shown.", expected))
       } else if strange.isEmpty {
-        outcomes.append(outcome("observed", .pass, shown, "All of it was observed.", expected))
+        outcomes.append(
+          outcome(
+            "observed", .fail, shown,
+            "\(Self.list(unseen)) was not shown to the model before the answer.", expected))
       } else if !view.gaps.isEmpty || view.trajectory.recorded["tools"] == "none" {
         outcomes.append(
           outcome(
@@ -118,6 +131,10 @@ extension WordJudge {
     view.calls.contains { call in
       call.outline.callId.hasSameUTF8(as: ref) && call.outline.resultSeq.map { $0 < seq } ?? false
     }
+  }
+
+  private func hasSucceeded(_ ref: String) -> Bool {
+    view.calls.contains { $0.outline.callId.hasSameUTF8(as: ref) && $0.outline.status == .ok }
   }
 
   private static func list(_ refs: [String]) -> String {
