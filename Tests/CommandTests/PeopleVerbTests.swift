@@ -177,6 +177,37 @@ struct PeopleVerbTests {
 
   // MARK: Words behind a run
 
+  @Test("what is said about a call names the others that wait beside it, until none does")
+  func others() async throws {
+    let tools = ["pay", "wipe", "send"]
+    for order in [[0, 1, 2], [2, 0, 1], [1, 2, 0]] {
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "agent.yaml",
+        """
+        name: busy
+        tools:
+        \(tools.map { "  - {name: \($0), sideEffect: write, scripted: [{ok: 1}]}" }.joined(separator: "\n"))
+        model:
+          script:
+            - calls: [\(tools.map { "{tool: \($0), input: {n: 1}}" }.joined(separator: ", "))]
+            - answer: Done.
+        """)
+      try await Binary.run(
+        ["record", "agent.yaml", "Go", "--out", "one.jsonl.gz"], in: folder.path, status: 1)
+      for (number, place) in order.enumerated() {
+        let said = try await Binary.run(
+          ["approve", "one.jsonl.gz", "1.1.\(place)", "--by", "ana"], in: folder.path)
+        let left = order.dropFirst(number + 1).sorted()
+        let waits = said.lines.filter { $0.hasPrefix("waits") }
+        #expect(waits == left.map { "waits  1.1.\($0) \(tools[$0]) {\"n\":1}" }, "\(said)")
+        let next = left.first.map { "approve one.jsonl.gz 1.1.\($0) --by NAME" }
+        #expect(said.lines.last == "next   agent-eval \(next ?? "resume one.jsonl.gz")")
+      }
+      try await Binary.run(["resume", "one.jsonl.gz"], in: folder.path)
+    }
+  }
+
   @Test("wrong use of approve ends with 64, and nothing is written")
   func wrongUse() async throws {
     let (folder, _) = try await Self.record("a\n", status: 1)

@@ -139,6 +139,12 @@ private enum Spoken {
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     Output.lines(timeline.lines(for: event))
     for call in waiting { Output.line("waits  \(Visible.line("\(call)"))") }
-    Output.line("next   agent-eval resume \(Visible.line(log))")
+    // Without the others the run would only ask for them.
+    if let other = waiting.first {
+      let call = Visible.line(other.call.callId)
+      Output.line("next   agent-eval approve \(Visible.line(log)) \(call) --by NAME")
+    } else {
+      Output.line("next   agent-eval resume \(Visible.line(log))")
+    }
   }
 }
