@@ -234,8 +234,12 @@ struct WriteFailureTests {
       // Under its plain name a log is whole; and then nothing was under way but its name.
       #expect(report.status == .whole && report.path == readable, "\(what): \(report)")
     }
-    let repaired = try LogRepair.repair(path)
-    #expect(repaired.gaps.isEmpty && repaired.events == events.count, "\(what)")
+    if events.isEmpty {
+      #expect(throws: LogError.self, "\(what)") { try LogRepair.repair(path) }
+    } else {
+      let repaired = try LogRepair.repair(path)
+      #expect(repaired.gaps.isEmpty && repaired.events == events.count, "\(what)")
+    }
     guard events.last?.type != .stop || lived.acknowledged.isEmpty else { return }
     // Another process goes on as if nothing had been.
     let (writer, reopened) = try LogWriter.reopening(path)
@@ -320,6 +324,27 @@ struct WriteFailureTests {
     }
     #expect(total > 100)
     if isLongRun { print("proof: \(total) calls interrupted or short, \(durability)") }
+  }
+
+  @Test(
+    "leaves no log behind where it was the first, and nothing in the way of the next try",
+    arguments: [
+      FaultySystem.Fault.forGood(ENOSPC), .once(EIO), .shortWriteThen(ENOSPC),
+    ])
+  func firstWrite(fault: FaultySystem.Fault) throws {
+    for durability in LogWriter.Durability.allCases {
+      _ = try Self.failEachCall(fault, durability) { lived, call, path, what in
+        guard lived.acknowledged.isEmpty, ["write", "fdatasync", "fsync"].contains(call) else {
+          return
+        }
+        guard lived.error != nil else { return }
+        #expect(!FileManager.default.fileExists(atPath: path + ".open"), "\(what)")
+        #expect(!FileManager.default.fileExists(atPath: path), "\(what)")
+        let writer = try LogWriter(creating: path)
+        try writer.append(WriterTests.event(0), isEffectAhead: true)
+        _ = try writer.close()
+      }
+    }
   }
 
   @Test(

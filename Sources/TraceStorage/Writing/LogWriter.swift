@@ -66,6 +66,8 @@ public final class LogWriter: EventSink {
   /// Whether the name under which the file is written is on the disk.
   private var isNameForced = false
   private var isClosed = false
+  /// Whether the file holds something that was acknowledged.
+  private var holdsSomething: Bool
   private var runIsOver: Bool
 
   /// How much of the closing block is there.
@@ -148,6 +150,7 @@ public final class LogWriter: EventSink {
     fileBytes = start.length ?? 0
     closing = start.closing
     runIsOver = start.runIsOver
+    holdsSomething = start.length != nil
     try begin(start)
   }
 
@@ -268,8 +271,11 @@ public final class LogWriter: EventSink {
         if !isNameForced { try file.syncFolder() }
         isNameForced = true
       }
+      holdsSomething = true
     } catch {
       isStopped = true
+      // A log without an event would only be in the way of the next try.
+      if !holdsSomething { file.remove() }
       throw error
     }
   }
