@@ -18,6 +18,13 @@ extension LogError: CustomStringConvertible {
         + "or take another name"
     case .runIsOver: "\(path): the run in this log has ended for good; start a new one"
     case .badName: "\(path): the name of a log ends in \(LogFormat.suffix)"
+    case .fileGone:
+      "\(path): the file is no longer there; what was read of it is not in doubt\(soFar)"
+    case .fileReplaced:
+      "\(path): another file was put in the place of the one that was followed\(soFar)"
+    case .fileShrank:
+      "\(path): the file was cut: it holds less than was read of it\(soFar)"
+    case .noEvents: "\(path): no event of a run is in it, so that there is nothing to keep"
     case .writerStopped: "\(path): an earlier failure stopped this log; nothing was written since"
     case .wrongNumber(let expected, let found):
       "\(path): event \(found) was appended where event \(expected) is next"
@@ -46,9 +53,15 @@ extension LogError: CustomStringConvertible {
   }
 
   private var rest: String {
-    guard let intactEvents else { return "" }
-    let events = intactEvents == 1 ? "event before it is" : "\(intactEvents) events before it are"
-    return "; the \(events) intact"
+    switch intactEvents {
+    case nil, 0?: ""
+    case 1?: "; the event before it is intact"
+    case let count?: "; the \(count) events before it are intact"
+    }
+  }
+
+  private var soFar: String {
+    intactEvents.map { "; \($0) \($0 == 1 ? "event was" : "events were") read before" } ?? ""
   }
 
   /// What is wrong, without the path.

@@ -22,6 +22,17 @@ public struct LogError: Error, Hashable, Sendable {
     /// The name is not that of a log.
     case badName
 
+    /// No event is in the log, and none is known to be missing.
+    case noEvents
+
+    // A follower.
+    /// The file that is followed is no longer at its path.
+    case fileGone
+    /// Another file is at the path of the one that is followed.
+    case fileReplaced
+    /// The file that is followed holds less than was read of it.
+    case fileShrank
+
     // The writer.
     /// An earlier failure stopped the writer; nothing was written since.
     case writerStopped

@@ -127,6 +127,49 @@ struct RepairAndFollowTests {
     #expect(folder.text("notes")?.contains("no process writes this log") == true)
   }
 
+  @Test("a file that goes, shrinks or is replaced while it is shown is told, and ends with 2")
+  func gone() async throws {
+    for (change, words) in [
+      ("rm a.jsonl.gz.open", "no longer there"),
+      ("cp a.jsonl.gz.open b; rm a.jsonl.gz.open; mv b a.jsonl.gz.open", "place of"),
+      ("truncate -s 0 a.jsonl.gz.open", "was cut"),
+    ] {
+      let folder = try TemporaryFolder()
+      try writeLog(
+        [Event(seq: 0, step: 0, type: .humanReplied, runId: "r", data: ["text": "Anybody?"])],
+        to: folder.path("a.jsonl.gz"), closes: false)
+      let outcome = try await shell(
+        """
+        "$0" show a.jsonl.gz --follow >shown 2>notes & pid=$!
+        until grep -q Anybody shown; do sleep 0.02; done
+        \(change)
+        wait $pid; echo "exit $?"
+        """, in: folder.path, timeoutSeconds: 30)
+      #expect(outcome.lines == ["exit 2"], "\(change): \(outcome)")
+      #expect(folder.text("notes")?.contains(words) == true, "\(folder.text("notes") ?? "")")
+      #expect(folder.text("notes")?.contains("1 event was read before") == true)
+    }
+  }
+
+  @Test("a file without an event is not repaired, and nonsense that is sealed is left out")
+  func nothing() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("empty.jsonl.gz", "")
+    let empty = try await Binary.run(["repair", "empty.jsonl.gz"], in: folder.path, status: 2)
+    #expect(empty.errors.contains("empty.jsonl.gz") && empty.output.isEmpty)
+    #expect(folder.text("empty-repaired.jsonl.gz") == nil)
+    try writeLog(
+      [
+        Event(seq: 0, step: 0, type: .humanReplied, runId: "r", data: ["text": "a"]),
+        Event(seq: 1, step: 0, type: .decision, runId: "r", data: ["kind": ["tool"]]),
+        Event(seq: 2, step: 0, type: .humanReplied, runId: "r", data: ["text": "b"]),
+      ], to: folder.path("odd.jsonl.gz"))
+    try await Binary.run(["verify", "odd.jsonl.gz"], in: folder.path, status: 1)
+    let mended = try await Binary.run(["repair", "odd.jsonl.gz"], in: folder.path)
+    #expect(mended.output.contains("missing event 1: "), "\(mended)")
+    try await Binary.run(["verify", "odd-repaired.jsonl.gz"], in: folder.path)
+  }
+
   @Test("a log that is already closed, and one that is none, do not keep anybody waiting")
   func closed() async throws {
     let log = Fixture.run("hundred-steps")

@@ -155,6 +155,57 @@ struct FollowTests {
     #expect(try all == Self.lines(path))
   }
 
+  /// What may become of a file that is followed.
+  enum Fate: CaseIterable {
+    case removed, moved, replaced, emptied, cut
+  }
+
+  @Test(
+    "a file that goes, is replaced or shrinks ends it, and says how much was read",
+    arguments: Fate.allCases)
+  func fate(_ fate: Fate) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    // Many blocks, so that what is cut off held lines.
+    let options = LogWriter.Options(blockBytes: 300, checkpointBytes: 9000, durability: .none)
+    do {
+      let writer = try LogWriter(creating: path, options: options)
+      for event in lawfulRun(seed: 43, count: 20, endsWithStop: false) {
+        try writer.append(event, isEffectAhead: false)
+      }
+    }
+    let name = path + ".open"
+    var follower = try LogFollower(path: path)
+    var seen: [LogLine] = []
+    #expect(try !Self.drain(&follower, into: &seen))
+    #expect(Self.seqs(seen) == Array(0..<20))
+    let bytes = Array(try Data(contentsOf: URL(filePath: name)))
+    let expected: LogError.Code
+    switch fate {
+    case .removed:
+      try FileManager.default.removeItem(atPath: name)
+      expected = .fileGone
+    case .moved:
+      try FileManager.default.moveItem(atPath: name, toPath: folder.file("b.jsonl.gz.open"))
+      expected = .fileGone
+    case .replaced:
+      // Kept under another name, so that the new one cannot get its number.
+      try FileManager.default.moveItem(atPath: name, toPath: folder.file("b.jsonl.gz.open"))
+      try Data(bytes).write(to: URL(filePath: name))
+      expected = .fileReplaced
+    case .emptied, .cut:
+      let file = try #require(FileHandle(forWritingAtPath: name))
+      try file.truncate(atOffset: fate == .cut ? UInt64(bytes.count / 2) : 0)
+      expected = .fileShrank
+    }
+    let error = #expect(throws: LogError.self) {
+      for _ in 0..<20 { _ = try Self.drain(&follower, into: &seen) }
+    }
+    #expect(error?.code == expected && error?.intactEvents == 20, "\(String(describing: error))")
+    #expect(error?.description.contains("20 events were read before") == true)
+    #expect(Self.seqs(seen) == Array(0..<20))
+  }
+
   @Test("damage ends it with its place")
   func damage() throws {
     let folder = try TemporaryFolder()

@@ -206,6 +206,10 @@ struct RepairTests {
     for part in 0..<40 {
       let cut = whole.count * part / 40
       try Data(whole[..<cut]).write(to: URL(filePath: path))
+      guard try !readEvents(path).isEmpty else {
+        #expect(throws: LogError(.noEvents, path: path)) { try LogRepair.repair(path) }
+        continue
+      }
       let report = try Self.repair(path, events: events)
       #expect(report.gaps.isEmpty && report.damage.isEmpty && report.lostValues == 0)
       #expect(report.isClosed)
@@ -316,6 +320,90 @@ struct RepairTests {
     #expect(report.gaps.map { [$0.first, $0.last] } == [[1, 1]])
     #expect(LogVerifier.verify(path: report.output).status == .whole)
     #expect(try readEvents(path, options: .init(skipsDamaged: true)).map(\.seq) == [0, 2])
+  }
+
+  @Test("of a file without an event nothing is written", arguments: [0, 10, 40])
+  func noEvents(bytes: Int) throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    try writeLog(lawfulRun(seed: 12, count: 5), to: path)
+    let beginning = try Self.bytes(path).prefix(bytes)
+    unlink(path)
+    for name in ["a.jsonl.gz.open", "a.jsonl.gz"] {
+      try Data(beginning).write(to: URL(filePath: folder.file(name)))
+      let error = #expect(throws: LogError.self) { try LogRepair.repair(folder.file(name)) }
+      #expect(error?.description.isEmpty == false)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path) == [name])
+      unlink(folder.file(name))
+    }
+  }
+
+  @Test("whatever the lines of a sealed log say, what is written of them verifies")
+  func resealed() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    var sawGap = false
+    for seed in 0..<UInt64(isLongRun ? 1_000 : 60) {
+      var generator = Seeded(seed: seed)
+      var events = lawfulRun(seed: seed, count: 30)
+      for _ in 0..<Int.random(in: 1...6, using: &generator) {
+        let place = Int.random(in: 0..<events.count, using: &generator)
+        let nonsense: [JSONValue] = [.null, 5, "x", [], [:], true, [["id": 1]], ["reason": [7]]]
+        let value = nonsense.randomElement(using: &generator) ?? .null
+        switch Int.random(in: 0..<4, using: &generator) {
+        case 0: events[place].data = [:]
+        case 1:
+          let types: [EventType] = [.stop, .decision, .toolResult, .contextBuilt, .runStarted]
+          events[place].type = types.randomElement(using: &generator) ?? .stop
+        default:
+          guard let key = events[place].data.keys.randomElement(using: &generator) else { continue }
+          events[place].data[key] = value
+        }
+      }
+      var log = try ForgedLog()
+      for piece in stride(from: 0, to: events.count, by: 10) {
+        let block = events[piece..<min(piece + 10, events.count)]
+        log.addBlock(block.map { $0.encodedLine() }, events: block.count)
+      }
+      log.addTrailer()
+      let path = folder.file("\(seed).jsonl.gz")
+      try log.write(to: path)
+      guard let report = try? LogRepair.repair(path) else { continue }
+      let verified = LogVerifier.verify(path: report.output, expectedDigest: report.sealDigest)
+      #expect(verified.findings.isEmpty, "seed \(seed): \(verified.findings)")
+      #expect(report.events + report.missingEvents == 30)
+      sawGap = sawGap || !report.gaps.isEmpty
+    }
+    #expect(sawGap)
+  }
+
+  @Test(
+    "damage says how many events before it can be read: neither its own nor those that are missing")
+  func intactEvents() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    let path = folder.file("a.jsonl.gz")
+    let bad = #"{"text":{"$same":"0/none"}}"#
+    for count in 0..<4 {
+      var log = try ForgedLog()
+      let lines = (0...count).map { ForgedLog.line($0, $0 == count ? bad : #"{"text":"a"}"#) }
+      log.addBlock(lines, events: lines.count)
+      log.addTrailer()
+      try log.write(to: path)
+      let error = #expect(throws: LogError.self) { try readEvents(path) }
+      #expect(error?.intactEvents == count)
+      let text = ["", "; the event before it is intact", "; the 2 events before it are intact"]
+      if count < 3 { #expect(error?.description.hasSuffix(text[count]) == true) }
+    }
+    // Behind a gap of three events.
+    let writer = try LogWriter(creating: folder.file("b.jsonl.gz"), options: Self.options)
+    try writer.append(WriterTests.event(0), isEffectAhead: false)
+    try writer.appendGap(through: 3, reason: "x")
+    try writer.append(WriterTests.event(4), isEffectAhead: false)
+    _ = try writer.close()
+    var bytes = try Self.bytes(folder.file("b.jsonl.gz"))
+    bytes[bytes.count - 60] ^= 1
+    try Data(bytes).write(to: URL(filePath: path))
+    let error = #expect(throws: LogError.self) { try readEvents(path) }
+    #expect((error?.intactEvents ?? 9) <= 2)
   }
 
   @Test("marks and keys of tomorrow are passed on")

@@ -17,8 +17,11 @@ public enum LogRepair {
   ///   - path: the log; where only `….open` is there, that is read.
   ///   - output: the plain name of the new log; without one `NAME-repaired.jsonl.gz` beside the old
   ///     one, with a number where that is taken. Nothing is ever replaced.
-  /// - Throws: ``LogError`` where the log cannot be read at all, is of a newer format or held by a
-  ///   writer, or where the new one cannot be written; then nothing is left of it.
+  /// An event whose data are not what its type promises is passed over like a line that cannot be read,
+  /// and so is a stop that speaks of another state than the events before it lead to.
+  ///
+  /// - Throws: ``LogError`` where the log cannot be read at all, holds no event, is of a newer format or
+  ///   held by a writer, or where the new one cannot be written; then nothing is left of it.
   /// - Complexity: reads the log once, in constant memory but for what a writer remembers.
   public static func repair(
     _ path: String, to output: String? = nil, options: LogWriter.Options = .init()
@@ -114,7 +117,7 @@ private struct LogCopy {
 
   /// Makes sure that there is something to copy before a file is created.
   ///
-  /// - Throws: what is wrong with a file that holds no event, unless it is the beginning of a log.
+  /// - Throws: what is wrong with a file that holds no event.
   mutating func readToFirstEvent() throws(LogError) {
     while let head = try cursor.advance() {
       if case .event = head {
@@ -122,7 +125,7 @@ private struct LogCopy {
         return
       }
     }
-    if let error = cursor.damage.first(where: { $0.code != .noTrailer }) { throw error }
+    throw cursor.damage.first { $0.code != .noTrailer } ?? LogError(.noEvents, path: cursor.path)
   }
 
   mutating func write(to writer: LogWriter) throws(LogError) -> RepairReport {
@@ -152,6 +155,7 @@ private struct LogCopy {
   }
 
   private mutating func copy(_ event: Event, to writer: LogWriter) throws(LogError) {
+    if let fault = fault(in: event, behind: writer) { return cursor.passOver(fault) }
     if event.seq > writer.nextSeq { try putGap(before: event.seq, in: writer) }
     do { try writer.append(event, isEffectAhead: false) } catch {
       switch error.code {
@@ -164,6 +168,28 @@ private struct LogCopy {
     lastEvent = event
     eventCount += 1
     if !cursor.holes.isEmpty { lostValues += JSONValue.object(event.data).lostCount }
+  }
+
+  /// Why an event would be damage in the new log; `nil` where it would not. As ``LogVerifier`` has it.
+  private func fault(in event: Event, behind writer: LogWriter) -> LogError? {
+    let isWhole = cursor.holes.isEmpty
+    do { _ = try EventPayload(of: event) } catch {
+      if isWhole || JSONValue.object(event.data).lostCount == 0 {
+        return fault("the data of a \(event.type.rawValue): \(error)")
+      }
+    }
+    if event.type == .stop, isWhole, gaps.isEmpty, event.seq == writer.nextSeq,
+      event.data["stateFormat"]?.intValue == AgentState.format,
+      let digest = event.data["stateDigest"]?.stringValue, digest != writer.state.digest.hex
+    {
+      return fault("the digest of the state before this stop is another")
+    }
+    return nil
+  }
+
+  private func fault(_ what: String) -> LogError {
+    LogError(
+      .badLine(what), path: cursor.path, offset: cursor.block?.offset, block: cursor.block?.number)
   }
 
   private mutating func copy(_ mark: Mark, to writer: LogWriter) throws(LogError) {

@@ -15,6 +15,8 @@ final class LineCursor {
   /// The current line in the block's text, without `\n`.
   private var current = 0..<0
   private var head: LineHead?
+  /// Whether the current line is an event that counts in `nextSeq`.
+  private var isOnEvent = false
 
   /// Whether the current line is an event.
   var isAtEvent: Bool { if case .event? = head { true } else { false } }
@@ -133,6 +135,7 @@ final class LineCursor {
   func stop() { isAtEnd = true }
 
   private func nextLineInBlock() throws(LogError) -> LineHead? {
+    isOnEvent = false
     guard let block, position < blocks.textCount else { return nil }
     guard let length = blocks.lines.lineLength(from: position) else {
       if block.kind == .torn { return nil }
@@ -162,6 +165,7 @@ final class LineCursor {
       if seq > nextSeq { try noteHole(nextSeq...(seq - 1)) }
       isBehindDamage = false
       nextSeq = seq + 1
+      isOnEvent = true
       places.append(LineStore.Place(seq: seq, range: current))
       if seq == 0, type == .runStarted { noteVersion() }
       resolver.note(lineBytes: current.count, seq: seq, type: type)
@@ -230,7 +234,7 @@ final class LineCursor {
     let next: BlockReader.Block?
     do { next = try blocks.next() } catch {
       var error = error
-      error.intactEvents = nextSeq
+      error.intactEvents = intactEvents
       throw error
     }
     guard let next else { return try end() }
@@ -292,7 +296,7 @@ final class LineCursor {
     guard isOpen else {
       throw LogError(
         .noTrailer, path: path, offset: block?.offset ?? 0, block: block?.number ?? 0,
-        intactEvents: nextSeq)
+        intactEvents: intactEvents)
     }
   }
 
@@ -398,9 +402,16 @@ final class LineCursor {
 
   // MARK: Faults
 
+  /// Events before the line that is stepped to, or that would be next: those that are missing do not
+  /// count, nor does one that may turn out to be unreadable.
+  private var intactEvents: Int {
+    nextSeq - (isOnEvent ? 1 : 0) - holes.reduce(0) { $0 + $1.count }
+  }
+
   private func error(_ code: LogError.Code) -> LogError {
     LogError(
-      code, path: path, offset: block?.offset, block: block?.number, intactEvents: nextSeq)
+      code, path: path, offset: block?.offset, block: block?.number,
+      intactEvents: intactEvents)
   }
 
   /// The string that a reference of an event leads to; `nil` where that is not a string.

@@ -21,6 +21,10 @@ public struct LogFollower {
   private var seen: LogFile.Stamp?
   private var runIsOver = false
   private var failures = 0
+  private var linesRead = 0
+  private var eventsRead = 0
+  /// Bytes of the file when its lines were last known to be those that were read.
+  private var length = 0
 
   private var file: LogFile { reader.cursor.blocks.file }
   private let plainName: String
@@ -41,12 +45,18 @@ public struct LogFollower {
 
   /// The next line, or why there is none.
   ///
-  /// - Throws: ``LogError`` where the log is damaged. What looks damaged while a writer cuts off a torn
-  ///   end and goes on is looked at again first.
+  /// - Throws: ``LogError`` where the log is damaged, and where its file is gone, was replaced, or holds
+  ///   less than was read of it and nobody writes it. What looks damaged while a writer cuts off a torn end
+  ///   and goes on is looked at again first.
   public mutating func next() throws(LogError) -> Step {
     if isAtEnd {
       let now = try file.stamp()
-      guard now != seen || failures > 0 else { return hasEnded ? .ended : .nothingYet }
+      if now.size < length, !isHeld { try checkLength(now.size) }
+      guard now != seen || failures > 0 else {
+        if hasEnded { return .ended }
+        try checkPlace()
+        return .nothingYet
+      }
       isAtEnd = false
       seen = now
       do { try reader.cursor.takeUp() } catch { return try lookAgain(error) }
@@ -57,9 +67,11 @@ public struct LogFollower {
       guard let line = try reader.nextLine() else {
         isAtEnd = true
         failures = 0
+        length = max(length, seen?.size ?? 0)
         return hasEnded ? .ended : .nothingYet
       }
       failures = 0
+      linesRead += 1
       if case .event(let event) = line { note(event) }
       return .line(line)
     } catch {
@@ -68,6 +80,7 @@ public struct LogFollower {
   }
 
   private mutating func note(_ event: Event) {
+    eventsRead += 1
     guard event.type == .stop else { return }
     runIsOver = (try? Stop(decoding: event.data))?.isFinal ?? true
   }
@@ -80,9 +93,38 @@ public struct LogFollower {
     }
     failures += 1
     guard error.isDamage, error.code != .noTrailer, reader.cursor.blocks.isLost, failures < 5 else {
+      if let size = try? file.size(), size < length, !isHeld { try checkLength(size) }
       throw error
     }
     return .nothingYet
+  }
+
+  // MARK: What became of the file
+
+  private func failure(_ code: LogError.Code) -> LogError {
+    LogError(code, path: reader.path, intactEvents: eventsRead)
+  }
+
+  /// A writer that goes on in a torn log, or a machine that stopped, may take bytes away, but no line.
+  private mutating func checkLength(_ size: Int) throws(LogError) {
+    var lines = 0
+    do throws(LogError) {
+      let cursor = try LineCursor(file: file, options: LogReader.Options())
+      while lines < linesRead, try cursor.advance() != nil { lines += 1 }
+    } catch {
+      // Then its lines are not there either.
+    }
+    guard lines >= linesRead else { throw failure(.fileShrank) }
+    length = size
+  }
+
+  /// Whether the path still leads to the file. A writer gives it its other name when it closes it, or
+  /// goes on: one look at each might miss it in between.
+  private func checkPlace() throws(LogError) {
+    let names = [reader.path, plainName + LogFormat.openSuffix, plainName]
+    guard !(names + names).contains(where: file.isAt) else { return }
+    let isThere = names.contains { (try? LogFile.exists($0, .real)) ?? false }
+    throw failure(isThere ? .fileReplaced : .fileGone)
   }
 
   /// Whether the end that was reached is that of the log.

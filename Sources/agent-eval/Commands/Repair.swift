@@ -10,8 +10,8 @@ struct Repair: ParsableCommand {
     abstract: "Write what is whole in a log to a new one.",
     discussion: """
       The old log stays as it is. Events keep their numbers; the new log says which are missing and \
-      why, and `verify` accepts exactly those gaps. Exits with 0 where a new log was written, with 2 \
-      where nothing could be read or written.
+      why, and `verify` accepts exactly those gaps. Exits with 0 where a new log was written that \
+      verifies, with 1 where what was written does not, with 2 where nothing could be read or written.
       """)
 
   @Argument(help: "A run log (….jsonl.gz, or ….open where a writer left it behind).")
@@ -34,6 +34,14 @@ struct Repair: ParsableCommand {
       Output.json(report.json)
     } else {
       Output.lines(report.lines.map { Visible.line($0) })
+    }
+    // What was read decides what is written, and nobody knows what that may be.
+    let verified = LogVerifier.verify(path: report.output, expectedDigest: report.sealDigest)
+    guard verified.findings.isEmpty else {
+      for finding in verified.findings.prefix(10) {
+        Output.error(Visible.line("agent-eval: \(report.output): \(finding)"))
+      }
+      throw ExitCode(1)
     }
   }
 }
