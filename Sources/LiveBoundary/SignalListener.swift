@@ -2,12 +2,13 @@ public import AgentRuntime
 import Glibc
 import Synchronization
 
-/// Turns SIGINT and SIGTERM into the end of a run.
+/// Turns SIGHUP, SIGINT and SIGTERM into the end of a run.
 ///
 /// The first signal asks every run that listens to end: it writes its stop and closes its log. A
 /// second one ends the process at once with 128 + its number, and the commands that still run with
 /// it. Signals in quick succession count as one, since a terminal or `timeout` may send the same wish
-/// to a process and to its group. A signal that the process was started to ignore stays ignored.
+/// to a process and to its group. A signal that the process was started to ignore stays ignored, as
+/// SIGHUP under `nohup`.
 public final class SignalListener: Sendable {
   private let number: Int
 
@@ -21,8 +22,14 @@ public final class SignalListener: Sendable {
   /// Listens no more. When the last listener stops, signals do what they did before.
   public func stop() { SignalHub.shared.remove(number) }
 
-  /// Makes the calling thread one that SIGINT and SIGTERM are delivered to; called by the first thread
-  /// of a program, so that they end it while nobody listens.
+  /// What a process exits with that such a signal ended: 128 and its number, that of SIGTERM for a name
+  /// that is none of a signal.
+  public static func exitCode(of name: String) -> Int32 {
+    128 + (SignalName.number(of: name) ?? SIGTERM)
+  }
+
+  /// Makes the calling thread one that these signals are delivered to; called by the first thread of a
+  /// program, so that they end it while nobody listens.
   ///
   /// A process inherits the signals that its parent's thread had blocked, and a thread those of the one
   /// that made it; threads of a pool block them all. Were none left to take a signal, it would wait
@@ -80,7 +87,7 @@ enum SignalName {
 final class SignalHub: Sendable {
   static let shared = SignalHub()
 
-  fileprivate static let signals = [SIGINT, SIGTERM]
+  fileprivate static let signals = [SIGHUP, SIGINT, SIGTERM]
   /// How long after the first signal others count as the same wish.
   private static let echoDuration = Duration.milliseconds(250)
 

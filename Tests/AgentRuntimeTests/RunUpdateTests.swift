@@ -102,4 +102,24 @@ struct RunUpdateTests {
       #expect(!progress.joined(separator: "\n").contains(secret), "\(said)")
     }
   }
+
+  @Test("who asks for events behind the end of a run gets an end, and those of the next run")
+  func behindTheEnd() async throws {
+    let agent = AgentDefinition.replying(answer("done"), tools: [])
+    let boundary = AssembledBoundary(
+      for: agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 1))
+    let shared = try Runtime(agent: agent, boundary: boundary)
+    // From another task, as only what is Sendable can be used.
+    try await Task.detached {
+      _ = try await shared.run(goal: "one", into: InMemoryEventSink())
+      for await update in shared.events { Issue.record("\(update) behind the end") }
+      let next = Mutex<AsyncStream<RunUpdate>?>(nil)
+      _ = try await shared.run(
+        goal: "two", into: InMemoryEventSink(),
+        observe: { _ in next.withLock { $0 = $0 ?? shared.events } })
+      var count = 0
+      for await _ in try #require(next.withLock { $0 }) { count += 1 }
+      #expect(count > 1)
+    }.value
+  }
 }

@@ -7,7 +7,9 @@ import Testing
 
 @Suite("Signals", .serialized)
 struct SignalTests {
-  @Test("a signal reaches every run that listens, by its name", arguments: ["SIGINT", "SIGTERM"])
+  @Test(
+    "a signal reaches every run that listens, by its name",
+    arguments: ["SIGHUP", "SIGINT", "SIGTERM"])
   func arrival(name: String) async {
     await #expect(processExitsWith: .success) { [name] in
       let (first, second) = (Cancellation(), Cancellation())
@@ -83,13 +85,15 @@ struct SignalTests {
     }
   }
 
-  @Test("a signal that the process was started to ignore stays ignored")
-  func ignored() async {
-    await #expect(processExitsWith: .exitCode(7)) {
-      signal(SIGINT, SIG_IGN)
+  @Test(
+    "a signal that the process was started to ignore stays ignored, as under nohup",
+    arguments: [SIGINT, SIGHUP])
+  func ignored(number: Int32) async {
+    await #expect(processExitsWith: .exitCode(7)) { [number] in
+      signal(number, SIG_IGN)
       let cancellation = Cancellation()
       let listener = SignalListener(cancellation)
-      kill(getpid(), SIGINT)
+      kill(getpid(), number)
       try await Task.sleep(for: .milliseconds(100))
       withExtendedLifetime(listener) {}
       exit(cancellation.signal == nil ? 7 : 8)

@@ -69,11 +69,13 @@ public struct AssembledBoundary: Boundary {
   }
 
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
-    await person?.approve(request)
+    guard let person, !(person is ScriptedPerson) else { return await person?.approve(request) }
+    return await cancellation.leaving { await person.approve(request) } ?? nil
   }
 
   public func answer(_ request: QuestionRequest) async -> PersonAnswer? {
-    await person?.answer(request)
+    guard let person, !(person is ScriptedPerson) else { return await person?.answer(request) }
+    return await cancellation.leaving { await person.answer(request) } ?? nil
   }
 
   public func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? { simulated }
@@ -101,7 +103,7 @@ extension AssembledBoundary {
       switch registration.implementation {
       case .scripted(let script):
         tools[registration.definition.name] = ScriptedToolRunner(
-          script, wait: { await clock.wait(microseconds: $0) }, raise: raise)
+          script, wait: { await clock.wait(microseconds: $0, until: cancellation) }, raise: raise)
       case .tool(let tool):
         tools[registration.definition.name] = SupervisedTool(
           tool: tool, clock: clock, cancellation: cancellation)
@@ -120,17 +122,36 @@ extension AssembledBoundary {
     let model: any Model =
       switch agent.model.implementation {
       case .scripted(let script): ScriptedModel(script)
-      case .model(let model): model
+      case .model(let model): SupervisedModel(model: model, cancellation: cancellation)
       case .provider: makeModel(agent.model) ?? UnreachableModel()
       }
     var simulated = person == nil ? agent.human?.model : nil
-    if let played = simulated?.model, case .provider = played.implementation {
-      simulated?.model.implementation = .model(makeModel(played) ?? UnreachableModel())
+    switch simulated?.model.implementation {
+    case .provider?:
+      if let played = simulated?.model {
+        simulated?.model.implementation = .model(makeModel(played) ?? UnreachableModel())
+      }
+    case .model(let model)?:
+      simulated?.model.implementation = .model(
+        SupervisedModel(model: model, cancellation: cancellation))
+    case .scripted?, nil: break
     }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
       tools: tools, person: person ?? agent.human,
       simulated: simulated, secrets: secrets, memory: memory, sources: sources)
+  }
+}
+
+/// Leaves a model behind that does not end by itself when the run is to end.
+private struct SupervisedModel: Model {
+  let model: any Model
+  let cancellation: Cancellation
+
+  func reply(to request: ModelRequest) async -> ModelAnswer {
+    let model = model
+    return await cancellation.leaving { await model.reply(to: request) }
+      ?? ModelAnswer(error: "cancelled by \(cancellation.signal ?? "a signal")")
   }
 }
 

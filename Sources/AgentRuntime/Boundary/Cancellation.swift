@@ -13,6 +13,9 @@ public final class Cancellation: Sendable {
   /// A run that may go on, with nobody listening yet.
   public init() {}
 
+  /// What stands in the place of a signal where the task was cancelled that waits for the run.
+  public static let cancelledTask = "task"
+
   /// The name of the signal that asked for it, or `nil` while the run may go on.
   public var signal: String? { state.withLock { $0.signal } }
 
@@ -38,5 +41,44 @@ public final class Cancellation: Sendable {
     if isLate { handler() }
     defer { state.withLock { _ = $0.handlers.removeValue(forKey: number) } }
     return await work()
+  }
+
+  /// Does some work in a task that is cancelled when the run is to end, or the caller's task is; waits for
+  /// its end in any case.
+  func ending(_ work: @escaping @Sendable () async -> Void) async {
+    let task = Task { await work() }
+    await withTaskCancellationHandler {
+      await whileListening({ task.cancel() }) { await task.value }
+    } onCancel: {
+      task.cancel()
+    }
+  }
+
+  /// Does some work in a task that is cancelled when the run is to end, and left behind then.
+  ///
+  /// - Returns: `nil` where it was left behind.
+  func leaving<Result: Sendable>(
+    _ work: @escaping @Sendable () async -> Result
+  ) async -> Result? {
+    let (results, result) = AsyncStream<Result>.makeStream()
+    let task = Task {
+      result.yield(await work())
+      result.finish()
+    }
+    return await whileListening({
+      task.cancel()
+      result.finish()
+    }) {
+      for await first in results { return first }
+      return nil
+    }
+  }
+}
+
+extension RunClock {
+  /// Waits no longer than until the run is to end, whatever the clock itself listens to.
+  func wait(microseconds: Int, until cancellation: Cancellation) async {
+    guard !isFixed else { return await wait(microseconds: microseconds) }
+    await cancellation.ending { await wait(microseconds: microseconds) }
   }
 }

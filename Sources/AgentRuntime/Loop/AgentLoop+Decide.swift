@@ -99,7 +99,7 @@ extension AgentLoop {
   func haltAfterWait(_ retry: ModelAnswer.Retry) async -> Halt? {
     guard case .after(let microseconds) = retry, microseconds > 0 else { return nil }
     if let left = timeLeft, microseconds >= left { return Self.exhausted(StopDetail.timeout) }
-    await boundary.clock.wait(microseconds: microseconds)
+    await boundary.clock.wait(microseconds: microseconds, until: boundary.cancellation)
     return boundary.cancellation.signal.map(Self.cancelled(by:))
   }
 

@@ -177,6 +177,7 @@ extension AgentLoop {
   private mutating func start(
     _ call: ProposedCall, attempt: Int, step: Int
   ) throws -> ToolRequest {
+    try starts.note(call.callId, attempt: attempt, step: step)
     let key = "\(state.runId)/\(call.callId)"
     let started = ToolStartedPayload(
       callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key)
@@ -241,7 +242,8 @@ extension AgentLoop {
   private func waiting(_ attempt: CallBatch.Attempt) -> @Sendable () async -> CallBatch.Attempt {
     let boundary = boundary
     return {
-      await boundary.clock.wait(microseconds: attempt.waitMicroseconds ?? 0)
+      await boundary.clock.wait(
+        microseconds: attempt.waitMicroseconds ?? 0, until: boundary.cancellation)
       return attempt
     }
   }

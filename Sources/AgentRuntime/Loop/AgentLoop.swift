@@ -21,6 +21,8 @@ struct AgentLoop {
   var approvedSince: [String] = []
   /// Calls of the current decision that were beyond a limit, by their ids, and which one.
   var limitRefusals: [String: String] = [:]
+  /// What has started since the run goes on.
+  var starts = StartGuard()
   /// What a model that plays a person was asked before the run goes on, and nothing came of yet.
   var recordedPersonTries: [PersonTry] = []
 
@@ -86,6 +88,7 @@ struct AgentLoop {
       if let halt = try await runStep(step, from: StepProgress()) {
         return try stop(halt, step: step)
       }
+      guard state.steps >= step else { throw LoopFault.standsStill(step: step) }
     }
   }
 

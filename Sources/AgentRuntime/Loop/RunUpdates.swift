@@ -88,17 +88,33 @@ final class RunListeners: Sendable {
   private struct State {
     var listeners: [Int: AsyncStream<RunUpdate>.Continuation] = [:]
     var count = 0
+    /// How many runs go on.
+    var runs = 0
+    var hasRun = false
   }
 
   private let state = Mutex(State())
 
-  /// Everything from now on until the run ends.
+  /// A run goes on.
+  func begin() {
+    state.withLock { state in
+      state.runs += 1
+      state.hasRun = true
+    }
+  }
+
+  /// Everything from now on until the run ends; nothing where it has ended.
   func listen() -> AsyncStream<RunUpdate> {
     let (stream, continuation) = AsyncStream<RunUpdate>.makeStream()
-    let number = state.withLock { state in
+    let number = state.withLock { state -> Int? in
+      if state.hasRun, state.runs == 0 { return nil }
       state.count += 1
       state.listeners[state.count] = continuation
       return state.count
+    }
+    guard let number else {
+      continuation.finish()
+      return stream
     }
     continuation.onTermination = { [weak self] _ in
       self?.state.withLock { _ = $0.listeners.removeValue(forKey: number) }
@@ -112,7 +128,9 @@ final class RunListeners: Sendable {
 
   /// The run has ended or paused.
   func finish() {
-    let listeners = state.withLock { state in
+    let listeners = state.withLock { state -> [AsyncStream<RunUpdate>.Continuation] in
+      state.runs -= 1
+      guard state.runs == 0 else { return [] }
       defer { state.listeners = [:] }
       return Array(state.listeners.values)
     }

@@ -5,7 +5,7 @@ public import AgentTrace
 /// The model proposes, the runtime decides: a decision is validated, then every call gets its
 /// verdict, then the allowed calls run. State changes in one way, by an event that is appended to the
 /// log and applied.
-public struct Runtime {
+public struct Runtime: Sendable {
   private let agent: AgentDefinition
   private let registry: ToolRegistry
   private let boundary: any Boundary
@@ -36,7 +36,8 @@ public struct Runtime {
   }
 
   /// What runs of this runtime tell while they go on: from the moment this is asked for until the run
-  /// ends or pauses. Each time it is asked for it is another row of all of it.
+  /// ends or pauses. Each time it is asked for it is another row of all of it. Asked for behind the end
+  /// of a run, while no other goes on, it is empty.
   ///
   /// A row waits in memory for whoever reads it, and holds no run up.
   public var events: AsyncStream<RunUpdate> { listeners.listen() }
@@ -70,38 +71,36 @@ public struct Runtime {
 
   /// Runs the agent to its end or to a pause.
   ///
+  /// Where the task that waits for it is cancelled, the boundary's cancellation hears of that as of a
+  /// signal: what is under way is ended and waited for, and the run stops as `cancelled` and may go on.
+  ///
   /// - Parameters:
   ///   - continuation: What else calls are held back for; nothing where it is left out.
   ///   - sink: Gets each event before what follows from it.
   ///   - observe: Called with each event once it is kept; for showing a run as it happens.
   /// - Returns: the last state. Why it stopped is in there, however badly it went.
-  /// - Throws: only what the sink throws.
+  /// - Throws: what the sink throws; ``LoopFault``, which is a fault of this program.
   public func run(
     _ start: Start, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
-    defer { listeners.finish() }
     let recorder = Recorder(
       runId: start.runId, after: RunPast(for: agent), sink: sink, clock: boundary.clock,
       observe: observing(observe))
-    var loop = AgentLoop(
+    let loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder,
       continuation: continuation)
     var start = start
     start.goal = redactor.redacted(start.goal, .goal)
     start.input = start.input.map { redactor.redacted($0) }
-    do { try await loop.run(from: agent.started(start)) } catch {
-      await boundary.close()
-      throw error
-    }
-    await boundary.close()
-    return loop.state
+    let started = agent.started(start)
+    return try await live(loop) { try await $0.run(from: started) }
   }
 
   /// Runs the agent towards a goal, with an identifier of the boundary's.
   ///
   /// - Returns: the last state.
-  /// - Throws: only what the sink throws.
+  /// - Throws: what the sink throws; ``LoopFault``, which is a fault of this program.
   public func run(
     goal: JSONValue, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
@@ -120,28 +119,39 @@ public struct Runtime {
   ///   - sink: Gets each new event before what follows from it.
   ///   - observe: Called with each new event once it is kept.
   /// - Returns: the last state.
-  /// - Throws: only what the sink throws.
+  /// - Throws: what the sink throws; ``LoopFault``, which is a fault of this program.
   public func goOn(
     from past: RunPast, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
-    defer { listeners.finish() }
     let recorder = Recorder(
       runId: past.state.runId, after: past, sink: sink, clock: boundary.clock,
       observe: observing(observe))
-    var loop = AgentLoop(
+    let loop = AgentLoop(
       agent: agent, registry: registry, boundary: boundary, recorder: recorder,
       continuation: continuation, breachAtDecision: past.breachAtDecision)
-    do { try await loop.goOn(from: past.progress) } catch {
-      await boundary.close()
-      throw error
-    }
-    await boundary.close()
-    return loop.state
+    return try await live(loop) { try await $0.goOn(from: past.progress) }
   }
 }
 
 extension Runtime {
+  /// Lets a loop run to its end, whatever becomes of the task that waits for it.
+  private func live(
+    _ loop: AgentLoop, _ body: @escaping (inout AgentLoop) async throws -> Void
+  ) async throws -> AgentState {
+    listeners.begin()
+    defer { listeners.finish() }
+    return try await RunShield.run(endedBy: boundary.cancellation) {
+      var loop = loop
+      do { try await body(&loop) } catch {
+        await boundary.close()
+        throw error
+      }
+      await boundary.close()
+      return loop.state
+    }
+  }
+
   /// Listeners are told of an event behind whoever observes it.
   private func observing(_ observe: @escaping (Event) -> Void) -> (Event) -> Void {
     { event in

@@ -175,6 +175,7 @@ extension Bisection {
       return nil
     }
     if let failure = boundary.failure { throw failure }
+    try Task.checkCancellation()
     return sink.fold.outcome()
   }
 }

@@ -32,7 +32,8 @@ extension Reexecution {
   /// Where the agent file is byte for byte the recorded one, whom the run acts for and what it may use
   /// are taken from the log: they were said on the command line then.
   ///
-  /// - Throws: `LogError` where the log cannot be read or is damaged before the first difference,
+  /// - Throws: `CancellationError` where its task was cancelled,
+  ///   `LogError` where the log cannot be read or is damaged before the first difference,
   ///   ``RecordingError`` where no run can be made from it, `ToolRegistry.RegistryError` where the
   ///   agent's tools cannot be used.
   /// - Complexity: linear in the log; memory as ``RecordedSteps``.
@@ -105,6 +106,8 @@ private struct Session {
     } catch ComparingSink.Interruption.endOfRecording {
       if let failure = boundary.failure { throw failure }
     }
+    // The run hears of its task's cancelling, as one that was recorded did not: no difference of theirs.
+    try Task.checkCancellation()
     return difference == nil
   }
 

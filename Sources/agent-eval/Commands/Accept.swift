@@ -71,7 +71,7 @@ struct Accept: AsyncParsableCommand {
     let results = try await request.results(of: loaded, cancellation)
     if let signal = cancellation.signal {
       Output.error("agent-eval: nothing was accepted: \(signal) came.")
-      throw ExitCode(128 + (signal == "SIGINT" ? SIGINT : SIGTERM))
+      throw ExitCode(SignalListener.exitCode(of: signal))
     }
     return results
   }

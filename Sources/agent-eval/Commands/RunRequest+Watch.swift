@@ -39,7 +39,7 @@ extension RunRequest {
       Output.error(Visible.line("agent-eval: \(changed) changed."))
     }
     guard let signal = cancellation.signal else { return }
-    throw ExitCode(128 + (signal == "SIGINT" ? SIGINT : SIGTERM))
+    throw ExitCode(SignalListener.exitCode(of: signal))
   }
 
   /// Judges all cases and tells of it; what is wrong with their files is told instead.
