@@ -229,11 +229,13 @@ struct GoingOnTests {
     #expect(paused.events.last?.data["reason"] == "approval_required")
     let verdict = try #require(paused.events.first { $0.type == .policyDecision })
     #expect(verdict.data["reason"] == "done before")
-    agent.human = ScriptedPerson(approvals: [.init(granted: true, by: "Ana")])
-    let granted = try await agent.goOn(from: first, continuation)
-    #expect(granted.events.filter { $0.type == .approval }.count == 1)
-    #expect(granted.events.filter { $0.type == .toolStarted }.count == 2)
-    #expect(granted.events.last?.data["reason"] == "success")
+    for (scope, count) in [(.once, 2), (.calls(2), 1), (.input, 1)] as [(ApprovalScope, Int)] {
+      agent.human = ScriptedPerson(approvals: [.init(granted: true, by: "Ana", scope: scope)])
+      let granted = try await agent.goOn(from: first, continuation)
+      #expect(granted.events.filter { $0.type == .approval }.count == count)
+      #expect(granted.events.filter { $0.type == .toolStarted }.count == 2)
+      #expect(granted.events.last?.data["reason"] == "success")
+    }
   }
 }
 

@@ -164,7 +164,7 @@ struct PolicyHistoryTests {
     #expect(results == ["1.1.0": "ok", "1.1.1": "refused", "2.1.0": "ok", "2.1.1": "refused"])
   }
 
-  @Test("an approval covers its own action: the same tool with another input waits again")
+  @Test("an approval covers one call: the next one waits again, of the same input and of another")
   func approved() async throws {
     var rule = Policy.Rule(id: "approved", tools: [try Glob("pay")], verdict: .allow)
     rule.approved = true
@@ -175,7 +175,7 @@ struct PolicyHistoryTests {
     ])
     let run = try await agent.run()
     let verdicts = run.events.filter { $0.type == .policyDecision }
-    #expect(verdicts.map { $0.data["ruleId"] } == [nil, "approved", "approved", nil])
+    #expect(verdicts.map { $0.data["ruleId"] } == [nil, "approved", nil, nil, "approved"])
     #expect(run.stop == ("approval_required", "tool:pay"))
   }
 

@@ -360,7 +360,7 @@ extension PolicyOracle.Question {
       run: PolicyContext(
         actorId: actor, tenantId: tenant, route: route,
         attributes: tier.map { ["tier": .string($0)] } ?? [:]),
-      approvedActionIds: isApproved ? ["other", call.actionId] : ["other"], t: t,
+      approvals: Approvals(ofActions: isApproved ? ["other", call.actionId] : ["other"]), t: t,
       history: history(for: policy))
     moment.remainingSteps = left[.steps]
     moment.remainingToolCalls = left[.calls]

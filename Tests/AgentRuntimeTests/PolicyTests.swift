@@ -68,19 +68,21 @@ struct PolicyTests {
     #expect(Set(run.results().values) == ["refused"])
   }
 
-  @Test("a person's yes opens the gate for that very action, a no refuses it")
+  @Test("a person's yes opens the gate for that very call, or for that action; a no refuses it")
   func approvals() async throws {
-    for granted in [true, false] {
+    for (granted, scope) in [(true, .once), (true, .input), (false, .once)]
+      as [(Bool, ApprovalScope)]
+    {
       var agent = AgentDefinition.replying(calls("pay 1", "look 2"), calls("pay 1", "pay 3"))
       agent.human = ScriptedPerson(approvals: [
-        .init(input: try Matcher(compiling: ["n": 1]), granted: granted, by: "ana")
+        .init(input: try Matcher(compiling: ["n": 1]), granted: granted, by: "ana", scope: scope)
       ])
       let run = try await agent.run()
       #expect(run.results()["1.1.0"] == (granted ? "ok" : "refused"))
       #expect(run.stop == ("approval_required", "tool:pay"))
-      // Approved once, the same action is allowed again; another input is another action.
+      // Approved for the run, the same action is allowed again; another input is another action.
       let again = run.events.filter { $0.type == .policyDecision && $0.step == 2 }
-      #expect(again.first?.data["status"] == (granted ? "allow" : "approval_required"))
+      #expect(again.first?.data["status"] == (scope == .input ? "allow" : "approval_required"))
       #expect(run.state.pendingCalls.last?.callId == "2.1.1")
     }
   }

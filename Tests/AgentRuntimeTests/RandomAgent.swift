@@ -172,17 +172,21 @@ struct RandomAgent {
       person.approvals.append(
         .init(
           input: try Matcher(compiling: ["n": JSONValue(n)]), granted: chance(70), by: "Ana",
-          reason: chance(50) ? "because" : nil))
+          reason: chance(50) ? "because" : nil, scope: Self.scopes[n % 3]))
     }
     if chance(60) { person.answers.append(.init(text: "yes", by: "Ana")) }
     for _ in 0..<(chance(40) ? number(1...4) : 0) {
       person.turns.append(
         chance(60)
-          ? .says("and more", by: "Bo") : .approves(chance(70), by: "Bo", reason: nil))
+          ? .says("and more", by: "Bo")
+          : .approves(
+            chance(70), by: "Bo", reason: nil, scope: Self.scopes[person.turns.count % 3]))
     }
     if chance(40) { person.model = simulated() }
     return person
   }
+
+  private static let scopes: [ApprovalScope] = [.once, .calls(2), .input]
 
   /// A person that a model plays, who is out of reach at times and says nothing at others.
   private mutating func simulated() -> SimulatedPerson {

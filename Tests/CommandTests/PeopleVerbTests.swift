@@ -63,7 +63,7 @@ struct PeopleVerbTests {
     #expect(outcome.output.contains("Not paid: too much"), "\(outcome)")
     #expect(outcome.errors.contains("approve?   pay"))
     #expect(outcome.errors.contains("no rule matches, and write tools need approval"))
-    #expect(outcome.errors.components("y or n, and why:") == 3)
+    #expect(outcome.errors.components(" or n, and why:") == 3)
     let approval = try await Self.events(folder).first { $0["type"] == "approval" }?["data"]
     #expect(approval?["by"] == "ana" && approval?["reason"] == "too much")
     try await Self.check(folder)
@@ -98,8 +98,8 @@ struct PeopleVerbTests {
 
   @Test(
     "a signal while a person is asked ends the run as cancelled, and it goes on from there",
-    .timeLimit(.minutes(5)))
-  func signal() async throws {
+    .timeLimit(.minutes(5)), arguments: ["TERM", "HUP"])
+  func signal(name: String) async throws {
     let folder = try TemporaryFolder()
     try folder.write("agent.yaml", payerFile)
     let outcome = try await shell(
@@ -108,11 +108,11 @@ struct PeopleVerbTests {
       "$0" record agent.yaml Pay --out one.jsonl.gz --approve ask <&3 2>told & pid=$!
       echo "the red one" >&3
       until grep -q "approve?" told; do sleep 0.02; done
-      kill -TERM $pid; wait $pid; echo "exit $?"
+      kill -\(name) $pid; wait $pid; echo "exit $?"
       """, in: folder.path, timeoutSeconds: 30)
     #expect(outcome.lines.last == "exit 1", "\(outcome)")
     let stop = try await Self.events(folder).last { $0["type"] == "stop" }?["data"]
-    #expect(stop?["reason"] == "cancelled" && stop?["detail"] == "signal:SIGTERM")
+    #expect(stop?["reason"] == "cancelled" && stop?["detail"] == .string("signal:SIG\(name)"))
     try await Self.check(folder)
     try await Binary.run(
       ["resume", "one.jsonl.gz", "--agent", "agent.yaml", "--approve", "ask"], in: folder.path,
@@ -175,6 +175,18 @@ struct PeopleVerbTests {
     #expect(bad.errors.contains("did you mean “answers”?"))
   }
 
+  @Test("“always” covers this input for the rest of the run, and stands in the log")
+  func always() async throws {
+    let (folder, outcome) = try await Self.record("the red one\nalways, it is mine\n")
+    #expect(outcome.output.contains("by ana for this input in this run: it is mine"), "\(outcome)")
+    let approval = try await Self.events(folder).first { $0["type"] == "approval" }?["data"]
+    #expect(approval?["scope"] == "input" && approval?["reason"] == "it is mine")
+    let (other, _) = try await Self.record("the red one\ny\n")
+    let once = try await Self.events(other).first { $0["type"] == "approval" }?["data"]
+    #expect(once?["scope"] == ["calls": 1])
+    try await Self.check(folder)
+  }
+
   // MARK: Words behind a run
 
   @Test("what is said about a call names the others that wait beside it, until none does")
@@ -208,6 +220,48 @@ struct PeopleVerbTests {
     }
   }
 
+  /// An agent that pays the same four times, whatever comes of it.
+  private static let repeating = """
+    name: payer
+    tools: [{name: pay, sideEffect: write, scripted: [{ok: 1}]}]
+    model:
+      script:
+        - {call: {tool: pay, input: {note: a}}, repeat: 4}
+        - {answer: Done.}
+    """
+
+  @Test(
+    "an approval from outside lets one call run, or as many as it says, until the time it says",
+    arguments: [
+      ([], 1), (["--for", "2"], 2), (["--for", "4"], 4), (["--same-input"], 4),
+      (["--until", "2030-01-01T00:00:00Z"], 1), (["--until", "2020-01-01T00:00:00Z"], 0),
+      (["--for", "3", "--until", "2030-01-01T01:00:00+01:00"], 3),
+      (["--same-input", "--until", "2020-01-01T00:00Z"], 0),
+    ])
+  func scopes(options: [String], count: Int) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", Self.repeating)
+    try await Binary.run(
+      ["record", "agent.yaml", "Pay", "--out", "one.jsonl.gz", "--fixed-clock", "--seed", "1"],
+      in: folder.path, status: 1)
+    try await Binary.run(
+      ["approve", "one.jsonl.gz", "pay", "--by", "ana", "--fixed-clock"] + options, in: folder.path)
+    try await Binary.run(
+      ["resume", "one.jsonl.gz", "--agent", "agent.yaml", "--fixed-clock"], in: folder.path,
+      status: count == 4 ? 0 : 1)
+    let events = try await Self.events(folder)
+    #expect(events.count { $0["type"] == "tool_started" } == count)
+    let stop = events.last?["data"]
+    #expect(stop?["reason"] == (count == 4 ? "success" : "approval_required"))
+    try await Self.check(folder)
+    try folder.write(
+      "case.yaml",
+      "caseId: a\nrecording: one.jsonl.gz\nexpected: {noApprovalBypass: true}")
+    try await Binary.run(["run", "case.yaml"], in: folder.path)
+    let state = try await Binary.run(["replay", "one.jsonl.gz", "--json"], in: folder.path)
+    #expect(!state.output.isEmpty)
+  }
+
   @Test("wrong use of approve ends with 64, and nothing is written")
   func wrongUse() async throws {
     let (folder, _) = try await Self.record("a\n", status: 1)
@@ -215,6 +269,10 @@ struct PeopleVerbTests {
     for options in [
       [], ["--by", ""], ["--by", "a", "--deny", "--happened"], ["--by", "a", "--data", "1"],
       ["--by", "a", "--happened", "--data", "{"], ["--by", "a", "--happened", "--reason", "x"],
+      ["--by", "a", "--for", "0"], ["--by", "a", "--for", "x"], ["--by", "a", "--for", "-1"],
+      ["--by", "a", "--for", "2", "--same-input"], ["--by", "a", "--deny", "--for", "2"],
+      ["--by", "a", "--happened", "--same-input"], ["--by", "a", "--until", "tomorrow"],
+      ["--by", "a", "--deny", "--until", "2026-12-24T18:00:00Z"],
     ] {
       try await Binary.run(
         ["approve", "one.jsonl.gz", "pay"] + options, in: folder.path, status: 64)

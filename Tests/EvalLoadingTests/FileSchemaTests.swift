@@ -277,6 +277,11 @@ private let samplePayloads: [EventPayload] = [
   .toolResult(
     ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
   .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
+  .approval(
+    Approval(
+      callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: .input,
+      until: "2026-12-24T18:00:00Z")),
+  .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: nil)),
   .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3, modelResult: 2)),
   .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
   .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
@@ -546,6 +551,8 @@ private let validAgents = [
   agent("memory: [{scope: run, key: k, value: null}]"),
   agent("human: {approvals: [{tool: [a, 'b*'], input: {x: 1}, granted: false}]}"),
   agent("human: {turns: [{say: x}, {approve: true, by: b, reason: c}, {say: ''}]}"),
+  agent("human: {turns: [{approve: true, calls: 3}, {approve: true, sameInput: true}]}"),
+  agent("human: {approvals: [{granted: true, calls: 1}, {granted: true, sameInput: false}]}"),
   agent("human: {by: a, system: b, model: {name: c, script: [{answer: d}, {stop: success}]}}"),
 ]
 
@@ -584,6 +591,13 @@ private let invalidAgents = [
   agent("human: {turns: [{say: x, reason: y}]}"), agent("human: {turns: [{by: x}]}"),
   agent("human: {system: x}"), agent("human: {by: x}"), agent("human: {model: {script: []}}"),
   agent("human: {approvals: [{tool: [], granted: true}]}"),
+  agent("human: {approvals: [{granted: true, calls: 0}]}"),
+  agent("human: {approvals: [{granted: false, calls: 1}]}"),
+  agent("human: {approvals: [{granted: false, sameInput: true}]}"),
+  agent("human: {approvals: [{granted: true, calls: 2, sameInput: true}]}"),
+  agent("human: {turns: [{approve: false, calls: 2}]}"),
+  agent("human: {turns: [{say: x, sameInput: true}]}"),
+  agent("human: {turns: [{approve: true, calls: 2, sameInput: false}]}"),
   script("{}"), script("5"), script("{answer: x, ask: y}"), script("{call: {tool: t}, calls: []}"),
   script("{calls: []}"), script("{call: t}"), script("{call: {input: {}}}"), script("{say: x}"),
   script("{answer: x, say: y}"), script("{ask: x, evidence: [a]}"),

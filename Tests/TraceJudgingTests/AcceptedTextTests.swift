@@ -38,6 +38,9 @@ struct AcceptedTextTests {
       cost 0.25
 
     run pass
+      call pay
+        asked
+        verdict allow
       steps 0
 
     """
@@ -184,6 +187,7 @@ struct AcceptedTextTests {
     #expect(
       run.decisions[0][0].caller == "user" && run.decisions[0][0].verdict == "approval_required")
     #expect(run.stop == .init(reason: "budget_exhausted", detail: "max_steps") && run.isIncomplete)
+    #expect(accepted.runs[1].decisions.first?.first?.wasAsked == true)
     #expect(run.tokens == .max && run.cost == 0.25 && accepted.runs[1].tokens == nil)
   }
 

@@ -152,8 +152,10 @@ struct JudgedRun {
         let granted = Bool.random(using: &random)
         add(
           .approval, step: step,
-          Approval(callId: call.callId, actionId: call.actionId, granted: granted, by: "ana")
-            .encoded)
+          // For the run, as an approval without a scope is.
+          Approval(
+            callId: call.callId, actionId: call.actionId, granted: granted, by: "ana", scope: nil
+          ).encoded)
         if granted {
           approved.insert(call.actionId)
           _ = ask(tool, call)

@@ -50,7 +50,9 @@ struct RandomRun {
     if Bool.random(using: &generator) {
       agent.human = ScriptedPerson(
         approvals: [
-          .init(granted: Bool.random(using: &generator), by: "ana")
+          .init(
+            granted: Bool.random(using: &generator), by: "ana",
+            scope: seed % 5 < 3 ? .once : seed % 5 == 3 ? .calls(2) : .input)
         ], answers: [.init(text: "yes", by: "bo")])
       // Only some, so that random choices of other runs stay what they were.
       if seed % 3 == 0 { agent.human?.turns = [.says("and then?", by: "bo")] }

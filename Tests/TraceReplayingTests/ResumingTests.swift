@@ -37,9 +37,13 @@ private struct Resuming {
   }
 
   @discardableResult
-  func say(_ word: SpokenWord, about call: String, reason: String? = nil) throws -> Event {
+  func say(
+    _ word: SpokenWord, about call: String, reason: String? = nil, scope: ApprovalScope = .once,
+    until: String? = nil
+  ) throws -> Event {
     try WaitingRun(path: log).record(
-      word, about: call, by: "ana", reason: reason, options: .init(durability: .none),
+      word, about: call, by: "ana", reason: reason, scope: scope, until: until,
+      options: .init(durability: .none),
       at: { FixedClock(elapsedMicroseconds: $0).moment() })
   }
 
@@ -184,8 +188,12 @@ struct ResumingTests {
     let words: [SpokenWord] =
       waiting.reason == .approval
       ? [.granted, .denied] : [.happened(["n": 1]), .didNotHappen, .denied]
+    let scopes: [ApprovalScope] = [.once, .calls(2), .input]
+    let times = [nil, "2026-01-01T00:00:00.050000Z", "2099-01-01T00:00:00.000000Z"]
     try resuming.say(
-      words.randomElement(using: &generator) ?? .denied, about: waiting.call.callId)
+      words.randomElement(using: &generator) ?? .denied, about: waiting.call.callId,
+      scope: scopes.randomElement(using: &generator) ?? .once,
+      until: times.randomElement(using: &generator) ?? nil)
     return true
   }
 

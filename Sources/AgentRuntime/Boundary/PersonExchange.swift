@@ -2,7 +2,7 @@ public import AgentTrace
 
 /// A person is asked to approve one call.
 public struct ApprovalRequest: Sendable, Hashable {
-  /// The call that waits; the answer covers its ``ProposedCall/actionId``.
+  /// The call that waits; what the answer covers beyond it, it says itself.
   public var call: ProposedCall
   /// Why policy asks, in words.
   public var reason: String
@@ -28,12 +28,28 @@ public struct ApprovalAnswer: Sendable, Hashable {
   public var by: String
   /// Why, in the person's words; `nil` where none were given.
   public var reason: String?
+  /// What it covers; `nil` as a log of before there was such a word has it.
+  public var scope: ApprovalScope?
+  /// When it runs out, as ``UTC`` writes it; `nil` for never. What is no such time has run out.
+  public var until: String?
 
-  /// Nothing is checked.
-  public init(granted: Bool, by: String, reason: String? = nil) {
+  /// Nothing is checked. Without more, it covers this one call.
+  public init(
+    granted: Bool, by: String, reason: String? = nil, scope: ApprovalScope? = .once,
+    until: String? = nil
+  ) {
     self.granted = granted
     self.by = by
     self.reason = reason
+    self.scope = scope
+    self.until = until
+  }
+
+  /// The answer that a recorded approval holds.
+  public init(recorded approval: Approval) {
+    self.init(
+      granted: approval.granted, by: approval.by, reason: approval.reason, scope: approval.scope,
+      until: approval.until)
   }
 }
 

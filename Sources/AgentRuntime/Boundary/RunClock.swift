@@ -54,35 +54,3 @@ public final class FixedClock: RunClock {
 
   public func advance(to t: Int) { elapsed.withLock { $0 = max($0, t) } }
 }
-
-/// Coordinated universal time as text.
-public enum UTC {
-  /// `2026-11-21T12:00:00.123456Z`, by the proleptic Gregorian calendar (days to civil date after
-  /// Howard Hinnant, chrono-compatible low-level date algorithms).
-  public static func text(microsecondsSince1970 microseconds: Int) -> String {
-    let (days, inDay) = floorDivide(microseconds, by: 86_400_000_000)
-    let (seconds, fraction) = floorDivide(inDay, by: 1_000_000)
-    let shifted = days + 719_468
-    let (era, dayOfEra) = floorDivide(shifted, by: 146_097)
-    let yearOfEra =
-      (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let monthFromMarch = (5 * dayOfYear + 2) / 153
-    let day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
-    let month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    return padded(year, 4) + "-" + padded(month, 2) + "-" + padded(day, 2) + "T"
-      + padded(seconds / 3_600, 2) + ":" + padded(seconds / 60 % 60, 2) + ":"
-      + padded(seconds % 60, 2) + "." + padded(fraction, 6) + "Z"
-  }
-
-  private static func floorDivide(_ value: Int, by divisor: Int) -> (Int, Int) {
-    let (quotient, remainder) = value.quotientAndRemainder(dividingBy: divisor)
-    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
-  }
-
-  private static func padded(_ value: Int, _ width: Int) -> String {
-    let text = String(value)
-    return String(repeating: "0", count: max(0, width - text.count)) + text
-  }
-}

@@ -87,11 +87,25 @@ extension AgentLoop {
 
   /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.
   private func reasonToAskAgain(_ call: ProposedCall, _ progress: CallProgress) -> String? {
-    guard progress.attempts == 0, !progress.isOver, !approvedSince.contains(call.actionId) else {
+    guard progress.attempts == 0, !progress.isOver, !isGrantedSince(call) else {
       return nil
     }
     if progress.isHeldAgainstVerdict { return "the run paused before it until a person approves" }
     return continuation.asksAgain(call, definition(of: call))
+  }
+
+  /// Whether the call rests on what a person granted since the run goes on.
+  ///
+  /// - Parameter moment: now; nothing has run out where it is left out.
+  private func isGrantedSince(
+    _ call: ProposedCall, at moment: PolicyGate.Moment? = nil
+  ) -> Bool {
+    guard !approvedSince.isEmpty else { return false }
+    func isSince(_ grant: Approvals.Grant) -> Bool { approvedSince.contains(grant.callId) }
+    if let moment { return moment.finding(for: call, among: isSince).isCovered }
+    return state.approvals.finding(
+      for: call.callId, actionId: call.actionId, isOver: { _ in false }, among: isSince
+    ).isCovered
   }
 
   func definition(of call: ProposedCall) -> ToolDefinition {
@@ -105,11 +119,11 @@ extension AgentLoop {
     on call: ProposedCall, behind earlier: [String] = [], step: Int
   ) throws -> PolicyGate.Ruling {
     let tool = definition(of: call)
-    let moment = PolicyGate.Moment(
-      run: agent.policyContext, limits: agent.limits, state: state,
-      history: recorder.policyHistory)
+    // The verdict's own, so that whoever reads it later can tell what had run out.
+    let now = recorder.moment()
+    let moment = moment(at: now.time)
     var ruling = gate.ruling(on: call, tool: tool, at: moment)
-    if ruling.verdict.status == .allow, !approvedSince.contains(call.actionId),
+    if ruling.verdict.status == .allow, !isGrantedSince(call, at: moment),
       let reason = continuation.asksAgain(call, tool)
     {
       ruling.verdict.status = .approvalRequired
@@ -123,8 +137,15 @@ extension AgentLoop {
       ruling.verdict.ruleId = breach.ruleId
       ruling.verdict.reason = breach.message
     }
-    try recorder.append(.policyDecision(ruling.verdict), step: step)
+    try recorder.append(.policyDecision(ruling.verdict), step: step, at: now)
     return ruling
+  }
+
+  /// What the gate knows besides a call.
+  private func moment(at time: String) -> PolicyGate.Moment {
+    PolicyGate.Moment(
+      run: agent.policyContext, limits: agent.limits, state: state,
+      history: recorder.policyHistory, time: time)
   }
 
   var remainingToolCalls: Int? {
@@ -181,9 +202,10 @@ extension AgentLoop {
       }
       let approval = Approval(
         callId: call.callId, actionId: call.actionId, granted: heard.answer.granted,
-        by: heard.answer.by, reason: heard.answer.reason, modelResult: heard.modelResult)
+        by: heard.answer.by, reason: heard.answer.reason, scope: heard.answer.scope,
+        until: heard.answer.until, modelResult: heard.modelResult)
       try recorder.append(.approval(approval), step: step)
-      if approval.granted { approvedSince.append(call.actionId) }
+      if approval.granted { approvedSince.insert(call.callId) }
       let halt = try await act(
         on: approval, call: call, step: step, from: progress.forgetting(call.callId))
       if let halt { return halt }

@@ -40,7 +40,8 @@ extension AgentLoop {
     guard let reply = try await replyOfSimulated(about: request, step: step),
       let word = PersonReply(reply.value).approval
     else { return nil }
-    let answer = ApprovalAnswer(granted: word.granted, by: reply.by, reason: word.reason)
+    let answer = ApprovalAnswer(
+      granted: word.granted, by: reply.by, reason: word.reason, scope: reply.scope)
     return (answer, reply.seq)
   }
 
@@ -49,13 +50,15 @@ extension AgentLoop {
   /// - Parameter request: the call that the person is asked about; `nil` where the agent has spoken.
   private mutating func replyOfSimulated(
     about request: ApprovalRequest?, step: Int
-  ) async throws -> (value: JSONValue, seq: Int, by: String)? {
+  ) async throws -> (value: JSONValue, seq: Int, by: String, scope: ApprovalScope?)? {
     let isRecorded = !recordedPersonTries.isEmpty
     let asked = recorder.personQuestions(in: step)
     let question = isRecorded ? asked - recordedPersonTries.count + 1 : asked + 1
     guard let person = boundary.simulatedPerson(step: step, question: question) else { return nil }
     let recorded = isRecorded ? recordedPersonTries.removeFirst() : nil
-    if let recorded, let reply = recorded.reply { return (reply, recorded.seq, person.name) }
+    if let recorded, let reply = recorded.reply {
+      return (reply, recorded.seq, person.name, person.approvalScope)
+    }
     let messages = PersonTranscript(
       person, state: state, about: request, lookup: recorder.event(at:)
     ).messages
@@ -73,7 +76,9 @@ extension AgentLoop {
         number: recorder.modelCalls(for: .human) + 1, goal: state.goal, messages: messages)
       request.timeoutMicroseconds = timeLeft
       let result = try await recordedResult(of: request, model: person.model.name)
-      if let reply = result.reply { return (reply, recorder.lastSeq, person.name) }
+      if let reply = result.reply {
+        return (reply, recorder.lastSeq, person.name, person.approvalScope)
+      }
       retry = ModelAnswer.Retry(of: result)
     }
     return nil

@@ -17,8 +17,8 @@ struct AgentLoop {
   let breachAtDecision: GuardBreach?
   /// What the next context takes over from the last one.
   var turns = TurnCache()
-  /// Actions that people granted since the run goes on.
-  var approvedSince: [String] = []
+  /// The calls that people granted since the run goes on.
+  var approvedSince: Set<String> = []
   /// Calls of the current decision that were beyond a limit, by their ids, and which one.
   var limitRefusals: [String: String] = [:]
   /// What has started since the run goes on.

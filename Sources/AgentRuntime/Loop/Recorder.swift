@@ -24,15 +24,19 @@ struct Recorder {
     self.observe = observe
   }
 
+  /// The moment of an event that is about to be made; see ``append(_:step:isEffectAhead:at:)``.
+  func moment() -> Moment { clock.moment() }
+
   /// Appends one event; returns its number.
   ///
+  /// - Parameter moment: the event's, where what it says rests on it; that of now where it is left out.
   /// - Throws: what the sink throws. The run must stop then: its log can no longer be trusted to hold
   ///   what happens.
   @discardableResult
   mutating func append(
-    _ payload: EventPayload, step: Int, isEffectAhead: Bool = false
+    _ payload: EventPayload, step: Int, isEffectAhead: Bool = false, at moment: Moment? = nil
   ) throws -> Int {
-    let moment = clock.moment()
+    let moment = moment ?? clock.moment()
     let event = Event(
       seq: nextSeq, step: step, type: payload.type, runId: runId, time: moment.time, t: moment.t,
       data: payload.encoded)

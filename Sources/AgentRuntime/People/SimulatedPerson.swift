@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 
 /// A person that a model plays: it is asked what they would say, with the conversation as they saw it.
 public struct SimulatedPerson: Sendable {
@@ -8,6 +8,8 @@ public struct SimulatedPerson: Sendable {
   public var systemPrompt: String?
   /// What logs call the person.
   public var name: String
+  /// What a yes of theirs covers; `nil` as logs of before there was such a word have it.
+  public var approvalScope: ApprovalScope? = .once
 
   /// Nothing is checked.
   public init(model: ModelDefinition, systemPrompt: String? = nil, name: String = "person") {

@@ -33,7 +33,7 @@ public struct Policy: Sendable {
     public var attributes: Matcher?
     /// Looks at the call's input. `$from` speaks of results that stood before the decision.
     public var input: Matcher?
-    /// Whether a person has approved this very action; `nil` where that does not matter.
+    /// Whether an approval that is not used up covers the call; `nil` where that does not matter.
     public var approved: Bool?
     /// What the run may still use.
     public var remaining: [Remaining] = []

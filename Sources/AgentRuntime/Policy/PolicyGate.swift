@@ -17,8 +17,11 @@ public struct PolicyGate: Sendable {
   public struct Moment: Sendable {
     /// Who the run acts for.
     public var run: PolicyContext
-    /// The actions that people granted so far; see ``ProposedCall/actionId``.
-    public var approvedActionIds: [String]
+    /// What people granted so far and is not used up.
+    public var approvals: Approvals
+    /// The time in UTC, by which approvals run out; `nil` where it is not known, and those have run out
+    /// that ever do.
+    public var time: String?
     /// Steps the run may still make, this one included; `nil` for no limit.
     public var remainingSteps: Int?
     /// Calls the run may still execute; `nil` for no limit.
@@ -44,22 +47,24 @@ public struct PolicyGate: Sendable {
 
     /// A moment of a run without limits. Nothing is checked.
     public init(
-      run: PolicyContext, approvedActionIds: [String] = [], t: Int = 0,
+      run: PolicyContext, approvals: Approvals = Approvals(), time: String? = nil, t: Int = 0,
       history: PolicyHistory = PolicyHistory()
     ) {
       self.run = run
-      self.approvedActionIds = approvedActionIds
+      self.approvals = approvals
+      self.time = time
       self.t = t
       self.history = history
     }
 
     /// The moment behind the events of a state, for a run with these limits.
     public init(
-      run: PolicyContext, limits: Limits, state: AgentState, history: PolicyHistory
+      run: PolicyContext, limits: Limits, state: AgentState, history: PolicyHistory,
+      time: String? = nil
     ) {
       let totals = state.totals
       self.init(
-        run: run, approvedActionIds: state.approvedActionIds, t: state.elapsedMicroseconds,
+        run: run, approvals: state.approvals, time: time, t: state.elapsedMicroseconds,
         history: history)
       // What a log claims may be less than nothing, and more than can be added.
       func left(_ limit: Int, _ used: Int) -> Int { max(0, max(0, limit) - max(0, used)) }
@@ -76,6 +81,24 @@ public struct PolicyGate: Sendable {
         return max(0, (micros - Double(state.elapsedMicroseconds)) / 1_000_000)
       }
     }
+
+    /// Which approval covers a call now.
+    ///
+    /// - Parameter fits: which of them count at all.
+    func finding(
+      for call: ProposedCall, among fits: (Approvals.Grant) -> Bool = { _ in true }
+    ) -> Approvals.Finding {
+      guard !approvals.isEmpty else { return .none }
+      return approvals.finding(
+        for: call.callId, actionId: call.actionId, isOver: isOver, among: fits)
+    }
+
+    private func isOver(_ until: String) -> Bool {
+      guard let now = time.flatMap(UTC.microsecondsSince1970),
+        let end = UTC.microsecondsSince1970(until)
+      else { return true }
+      return end <= now
+    }
   }
 
   /// A verdict, and whether a denial ends the run.
@@ -88,7 +111,8 @@ public struct PolicyGate: Sendable {
 
   /// The verdict on one call. Pure: the same call at the same moment gets the same verdict.
   ///
-  /// An approval covers its action id and nothing else; it lifts `approval_required`, never `deny`.
+  /// An approval covers the call that it was given to, and what else it says; it lifts
+  /// `approval_required`, never `deny`.
   ///
   /// Where a condition cannot be known (a value was withheld, lost or forgotten), the strictest of what
   /// might apply holds: a rule that would allow is passed over, one that would deny denies, one that
@@ -106,6 +130,8 @@ public struct PolicyGate: Sendable {
     if status == .approvalRequired, question.isApproved {
       status = .allow
       reason = "approved by a person"
+    } else if status == .approvalRequired, case .over(let grant) = question.approval {
+      reason += " (an approval of it ran out at \(grant.until ?? "some time"))"
     }
     let verdict = Verdict(
       callId: call.callId, tool: call.name, status: status, reason: reason, ruleId: rule?.id,
@@ -163,15 +189,16 @@ struct PolicyQuestion {
   let call: ProposedCall
   let tool: ToolDefinition
   let moment: PolicyGate.Moment
-  /// Whether a person has granted this very action.
-  let isApproved: Bool
+  /// Which approval that is not used up covers the call.
+  let approval: Approvals.Finding
+  /// Whether there is one.
+  var isApproved: Bool { approval.isCovered }
 
   init(call: ProposedCall, tool: ToolDefinition, moment: PolicyGate.Moment) {
     self.call = call
     self.tool = tool
     self.moment = moment
-    isApproved =
-      !moment.approvedActionIds.isEmpty && moment.approvedActionIds.contains(call.actionId)
+    approval = moment.finding(for: call)
   }
 
   /// Whether every condition that the rule names holds; the cheap ones are looked at first.
@@ -223,7 +250,7 @@ struct PolicyQuestion {
     moment.history.holds(condition, scope, for: call, at: moment.t)
   }
 
-  /// What of the moment a verdict records: of the approvals only whether they cover this call, of the
+  /// What of the moment a verdict records: of the approvals only the one that covers this call, of the
   /// limits those that rules look at, and which conditions of the rule that decided could not be known.
   func recorded(_ resources: Set<Policy.Resource>, unknown: [Condition]) -> JSONObject {
     var remaining: JSONObject = [:]
@@ -240,6 +267,7 @@ struct PolicyQuestion {
     var object: JSONObject = [
       "approvedActionIds": isApproved ? [.string(call.actionId)] : []
     ]
+    object["approval"] = approval.recorded
     object["remainingSteps"] = moment.remainingSteps.map { JSONValue($0) }
     if !remaining.isEmpty { object["remaining"] = .object(remaining) }
     if !unknown.isEmpty {

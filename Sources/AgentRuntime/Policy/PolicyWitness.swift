@@ -128,7 +128,7 @@ struct PolicyWitness {
       for call: ProposedCall, past: [ProposedCall], under rules: [Policy.Rule]
     ) -> PolicyGate.Moment {
       var moment = PolicyGate.Moment(
-        run: run, approvedActionIds: isApproved ? [call.actionId] : [], t: 1_000_000,
+        run: run, approvals: Approvals(ofActions: isApproved ? [call.actionId] : []), t: 1_000_000,
         history: history(of: past, before: call, under: rules))
       moment.remainingSteps = left[.steps].flatMap(Int.init(exactly:))
       moment.remainingToolCalls = left[.calls].flatMap(Int.init(exactly:))

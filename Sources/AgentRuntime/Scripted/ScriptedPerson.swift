@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 public import TraceMatching
 
 /// A person written down: whom they are, which calls they approve, what they answer.
@@ -15,17 +15,20 @@ public struct ScriptedPerson: Sendable, Person {
     public var by: String
     /// Why, in words; `nil` where none is given.
     public var reason: String?
+    /// What a yes covers.
+    public var scope = ApprovalScope.once
 
-    /// Nothing is checked. Without a condition, the rule fits every call.
+    /// Nothing is checked. Without a condition, the rule fits every call; a yes covers that call alone.
     public init(
       tools: [Glob]? = nil, input: Matcher? = nil, granted: Bool, by: String,
-      reason: String? = nil
+      reason: String? = nil, scope: ApprovalScope = .once
     ) {
       self.tools = tools
       self.input = input
       self.granted = granted
       self.by = by
       self.reason = reason
+      self.scope = scope
     }
   }
 
@@ -50,8 +53,8 @@ public struct ScriptedPerson: Sendable, Person {
   public enum Turn: Sendable, Hashable {
     /// Words, to a question or to an answer of the agent.
     case says(String, by: String)
-    /// That a call may run or may not, and why.
-    case approves(Bool, by: String, reason: String?)
+    /// That a call may run or may not, why, and what a yes covers.
+    case approves(Bool, by: String, reason: String?, scope: ApprovalScope = .once)
   }
 
   /// What the person says, in order: the n-th word of the run is the n-th that they say here, the n-th
@@ -88,15 +91,17 @@ public struct ScriptedPerson: Sendable, Person {
 
   public func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     let turns = turns.compactMap { turn -> ApprovalAnswer? in
-      guard case .approves(let granted, let by, let reason) = turn else { return nil }
-      return ApprovalAnswer(granted: granted, by: by, reason: reason)
+      guard case .approves(let granted, let by, let reason, let scope) = turn else { return nil }
+      return ApprovalAnswer(granted: granted, by: by, reason: reason, scope: scope)
     }
     if turns.indices.contains(request.number - 1) { return turns[request.number - 1] }
     let rule = approvals.first { rule in
       (rule.tools?.contains { $0.matches(request.call.name) } ?? true)
         && (rule.input?.match(request.call.input).isMatch ?? true)
     }
-    return rule.map { ApprovalAnswer(granted: $0.granted, by: $0.by, reason: $0.reason) }
+    return rule.map {
+      ApprovalAnswer(granted: $0.granted, by: $0.by, reason: $0.reason, scope: $0.scope)
+    }
   }
 
   /// To an answer only a turn says more: rules would say it for ever.

@@ -20,7 +20,7 @@ extension AgentState {
     switch type {
     case .contextBuilt, .toolsListed, .toolStarted: ["callId"]
     case .modelResult: ["callId", "cost", "error", "usage"]
-    case .policyDecision: ["callId", "reason", "status", "tool"]
+    case .policyDecision: ["callId", "context", "reason", "status", "tool"]
     case .toolResult: ["callId", "reason", "status", "tool"]
     default: nil
     }
@@ -101,7 +101,13 @@ extension AgentState {
     case .policyDecision: apply(verdict: event)
     case .toolStarted, .toolResult:
       // A call that no pending decision holds: nothing waits for it.
-      if event.type == .toolResult { observe(Self.observation(ofResult: event, resultText)) }
+      let callId = data["callId"]?.stringValue ?? ""
+      if event.type == .toolStarted || Self.isOfRun(data["status"]?.stringValue) {
+        approvals.begin(callId)
+      }
+      guard event.type == .toolResult else { break }
+      approvals.end(callId)
+      observe(Self.observation(ofResult: event, resultText))
     case .approval: apply(approval: event)
     case .humanReplied:
       question = nil
@@ -151,6 +157,7 @@ extension AgentState {
   /// A decision that comes while calls are pending leaves them behind, as imported traces do.
   private mutating func abandonPendingCalls() {
     for call in pendingCalls {
+      approvals.end(call.callId)
       history = Digest(of: history, call.history)
       if let result = call.result { enter(result) }
     }
@@ -158,8 +165,16 @@ extension AgentState {
   }
 
   private mutating func apply(verdict event: Event) {
-    guard let status = event.data["status"]?.stringValue, status != VerdictStatus.allow.rawValue
-    else { return }
+    guard let status = event.data["status"]?.stringValue else { return }
+    guard status != VerdictStatus.allow.rawValue else {
+      let finding = RecordedFinding(context: event.data["context"])
+      if finding.isCovered, !finding.isExpired, let grantedTo = finding.grantedTo,
+        let callId = event.data["callId"]?.stringValue
+      {
+        approvals.hold(callId, onThatOf: grantedTo)
+      }
+      return
+    }
     if status == VerdictStatus.deny.rawValue { counters.denials += 1 }
     let tool = event.data["tool"].map(Self.text) ?? ""
     observe(.policy, "\(status) \(tool): \(event.data["reason"].map(Self.text) ?? "")", event)
@@ -168,9 +183,7 @@ extension AgentState {
   private mutating func apply(approval event: Event) {
     guard let approval = try? Approval(decoding: event.data) else { return }
     observe(.human, "\(approval.granted ? "approved" : "denied") by \(approval.by)", event)
-    guard approval.granted, !approvedActionIds.contains(approval.actionId) else { return }
-    approvedActionIds.append(approval.actionId)
-    if approvedActionIds.count > Self.keyLimit { approvedActionIds.removeFirst() }
+    approvals.take(approval)
   }
 
   private mutating func apply(memoryWritten data: JSONObject) {
@@ -195,11 +208,14 @@ extension AgentState {
     case .toolStarted:
       if !pendingCalls[index].isStarted { totals.toolCalls += 1 }
       pendingCalls[index].isStarted = true
+      approvals.begin(pendingCalls[index].callId)
     case .toolResult:
       let status = event.data["status"]?.stringValue ?? ""
-      if !pendingCalls[index].isStarted, status == "ok" || status == "error" {
+      if !pendingCalls[index].isStarted, Self.isOfRun(status) {
         totals.toolCalls += 1
+        approvals.begin(pendingCalls[index].callId)
       }
+      approvals.end(pendingCalls[index].callId)
       pendingCalls[index].result = PendingCall.Result(
         observation: Self.observation(ofResult: event, resultText), status: status)
       settle(step: event.step)
@@ -208,6 +224,9 @@ extension AgentState {
     default: break
     }
   }
+
+  /// Whether only a tool that ran has such a result.
+  private static func isOfRun(_ status: String?) -> Bool { status == "ok" || status == "error" }
 
   /// Lets results in whose turn has come; completes the step with the last of them.
   private mutating func settle(step: Int) {

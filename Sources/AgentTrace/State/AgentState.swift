@@ -24,8 +24,8 @@ public struct AgentState: Sendable, Hashable {
   public internal(set) var observations = RecentObservations()
   /// The calls of the current decision that have not entered the state yet, in call order.
   public internal(set) var pendingCalls: [PendingCall] = []
-  /// Actions that a person granted, oldest first.
-  public internal(set) var approvedActionIds: [String] = []
+  /// What people granted and is not used up.
+  public internal(set) var approvals = Approvals()
   /// SHA-256 of the canonical value of each note, by `scope/key`.
   public internal(set) var memory: JSONObject = [:]
   /// `{"state","failures"}` of each tool's circuit breaker.
@@ -68,6 +68,9 @@ public struct AgentState: Sendable, Hashable {
 
   /// The state before the first event.
   public init() {}
+
+  /// The tools and inputs that unspent approvals cover, oldest first; see ``ProposedCall/actionId``.
+  public var approvedActionIds: [String] { approvals.actionIds }
 
   /// Completed steps.
   public var steps: Int { totals.steps }
@@ -130,7 +133,8 @@ extension AgentState {
           "pendingCalls",
           .array(pendingCalls.map { $0.encoded(withEventNumbers: withEventNumbers) })
         ),
-        ("approvedActionIds", JSONValue(approvedActionIds)), ("memory", .object(memory)),
+        ("approvedActionIds", JSONValue(approvedActionIds)), ("approvals", approvals.encoded),
+        ("memory", .object(memory)),
         ("breakers", .object(breakers)), ("counters", counters.encoded),
         ("elapsedMicroseconds", withEventNumbers ? JSONValue(elapsedMicroseconds) : nil),
         ("question", question.map(JSONValue.string)), ("stop", stop.map(JSONValue.object)),
@@ -153,7 +157,7 @@ extension AgentState {
     for call in try reader.objects("pendingCalls") {
       pendingCalls.append(try PendingCall(reader: call))
     }
-    approvedActionIds = try reader.strings("approvedActionIds")
+    approvals = try Approvals(readers: try reader.objects("approvals"))
     memory = try reader.optionalObject("memory") ?? [:]
     breakers = try reader.optionalObject("breakers") ?? [:]
     counters = try Counters(

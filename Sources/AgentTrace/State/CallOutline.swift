@@ -58,6 +58,8 @@ public struct CallOutline: Sendable, Hashable {
   private var resultPlace = -1
   /// The policy gate's word on it; `nil` where none was recorded.
   public var verdict: VerdictStatus?
+  /// Whether the gate ever said that a person has to approve it; not known from a summary.
+  public private(set) var wasAsked = false
   /// The status of its result, as far as it is one that is known.
   private var resultStatus: ResultStatus?
   private var isEffectUnknown = false
@@ -107,7 +109,9 @@ public struct CallOutline: Sendable, Hashable {
   /// Takes in what an event says of this call.
   mutating func apply(_ note: CallNote) {
     switch note.type {
-    case .policyDecision: verdict = note.status.flatMap(VerdictStatus.init(rawValue:))
+    case .policyDecision:
+      verdict = note.status.flatMap(VerdictStatus.init(rawValue:))
+      if verdict == .approvalRequired { wasAsked = true }
     case .toolStarted: if startedSeq == nil { startedSeq = note.seq }
     case .toolResult:
       resultSeq = note.seq

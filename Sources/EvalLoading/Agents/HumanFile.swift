@@ -52,6 +52,51 @@ enum HumanFile {
     var approve: Bool?
     var by = defaultName
     var reason: String?
+    var yes = YesDraft()
+  }
+
+  /// What a yes covers, as turns and approvals say it.
+  private struct YesDraft: Sendable {
+    var calls: Int?
+    var sameInput: Bool?
+
+    /// Reports what does not go together.
+    func scope(isGranted: Bool, _ reader: FieldReader) -> ApprovalScope {
+      if calls != nil || sameInput != nil, !isGranted, !reader.hasErrorHere {
+        reader.report("“calls” and “sameInput” say what a yes covers; this is none")
+      } else if calls != nil, sameInput != nil, !reader.hasErrorHere {
+        reader.report("say one of “calls” and “sameInput”")
+      }
+      return sameInput == true ? .input : .calls(calls ?? 1)
+    }
+
+    /// The same for a JSON Schema.
+    ///
+    /// - Parameter key: what holds whether it is a yes.
+    static func constraint(besides key: String) -> JSONValue {
+      let no: (String) -> JSONValue = { other in
+        [
+          "required": [.string(key), .string(other)],
+          "properties": .object(JSONObject([(key, ["const": false])])),
+        ]
+      }
+      return ["anyOf": [["required": ["calls", "sameInput"]], no("calls"), no("sameInput")]]
+    }
+
+    static func fields<Target>(
+      in yes: any WritableKeyPath<Target, YesDraft> & Sendable
+    ) -> [Field<Target>] {
+      [
+        Field(
+          "calls", .count(1...1_000_000),
+          "How many calls of this tool and input a yes covers, this one first; 1 unless given."
+        ) { $0[keyPath: yes].calls = $1 },
+        Field(
+          "sameInput", .flag,
+          "Whether a yes covers each call of this tool with this input, for the rest of the run."
+        ) { $0[keyPath: yes].sameInput = $1 },
+      ]
+    }
   }
 
   private static let turn = Shape<TurnDraft>.record(
@@ -61,34 +106,52 @@ enum HumanFile {
       Field("approve", .flag, \.approve, "Whether the call that waits may run."),
       Field("by", .name, \.by, "Who speaks; “person” where it is left out."),
       Field("reason", .text, \.reason, "Why the call may run, or may not."),
-    ],
+    ] + YesDraft.fields(in: \.yes),
     constraints: [
       "oneOf": [["required": ["say"]], ["required": ["approve"]]],
-      "dependentRequired": ["reason": ["approve"]],
+      "dependentRequired": [
+        "reason": ["approve"], "calls": ["approve"], "sameInput": ["approve"],
+      ],
+      "not": YesDraft.constraint(besides: "approve"),
     ]
   ).map { draft, reader -> ScriptedPerson.Turn? in
     switch (draft.say, draft.approve) {
     case (let text?, nil):
       if draft.reason != nil { reader.report("“reason” stands beside “approve”") }
+      _ = draft.yes.scope(isGranted: false, reader)
       return .says(text, by: draft.by)
-    case (nil, let granted?): return .approves(granted, by: draft.by, reason: draft.reason)
+    case (nil, let granted?):
+      return .approves(
+        granted, by: draft.by, reason: draft.reason,
+        scope: draft.yes.scope(isGranted: granted, reader))
     default:
       if !reader.hasErrorHere { reader.report("needs either “say” or “approve”") }
       return nil
     }
   }
 
-  private static let approval = Shape<ScriptedPerson.ApprovalRule>.record(
-    ScriptedPerson.ApprovalRule(granted: false, by: defaultName),
+  private struct ApprovalDraft: Sendable {
+    var rule = ScriptedPerson.ApprovalRule(granted: false, by: defaultName)
+    var yes = YesDraft()
+  }
+
+  private static let approval = Shape<ApprovalDraft>.record(
+    ApprovalDraft(),
     [
       Field(
-        "tool", .oneOrMore(of: PolicyFile.toolGlob), \.tools,
+        "tool", .oneOrMore(of: PolicyFile.toolGlob), \.rule.tools,
         "Names or globs of tools; every tool where it is left out."),
-      Field("input", .matcher, \.input, "A matcher on the call's input."),
-      Field("granted", .flag, \.granted, required: true, "Whether the call may run."),
-      Field("by", .name, \.by, "Who answers; “person” where it is left out."),
-      Field("reason", .text, \.reason, "Why."),
-    ])
+      Field("input", .matcher, \.rule.input, "A matcher on the call's input."),
+      Field("granted", .flag, \.rule.granted, required: true, "Whether the call may run."),
+      Field("by", .name, \.rule.by, "Who answers; “person” where it is left out."),
+      Field("reason", .text, \.rule.reason, "Why."),
+    ] + YesDraft.fields(in: \.yes),
+    constraints: ["not": YesDraft.constraint(besides: "granted")]
+  ).map { draft, reader in
+    var rule = draft.rule
+    rule.scope = draft.yes.scope(isGranted: rule.granted, reader)
+    return rule
+  }
 
   private static let answer = Shape<ScriptedPerson.AnswerRule>.record(
     ScriptedPerson.AnswerRule(text: "", by: defaultName),

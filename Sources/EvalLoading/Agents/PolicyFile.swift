@@ -90,7 +90,7 @@ enum PolicyFile {
         "input", .matcher(origins: .results), \.input,
         "A matcher on the call's input; $from speaks of earlier results."),
       Field(
-        "approved", .flag, \.approved, "Whether a person has approved this very tool and input."),
+        "approved", .flag, \.approved, "Whether an approval that is not used up covers the call."),
       Field("remaining", remaining, \.remaining, "What is left of the run's limits."),
       Field(
         "calls", .oneOrMore(of: PastCallsFile.executed), \.calls,

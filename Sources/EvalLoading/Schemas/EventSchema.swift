@@ -310,9 +310,27 @@ enum EventSchema {
   private static let approval: JSONValue = object(
     "A person granted or denied a call.",
     [
-      Key("callId!", string, "The call."), Key("actionId!", string, "What the answer covers."),
+      Key("callId!", string, "The call."), Key("actionId!", string, "Its tool and input."),
       Key("granted!", ["type": "boolean"], "Whether it may run."),
       Key("by!", ref("text"), "Who answered."), Key("reason", string, "Why."),
+      Key(
+        "scope",
+        [
+          "oneOf": [
+            ["const": "input"],
+            [
+              "type": "object", "required": ["calls"],
+              "properties": [
+                "calls": [
+                  "type": "integer", "minimum": 1, "description": "How many calls, this one first.",
+                ]
+              ],
+            ],
+          ]
+        ],
+        "What a yes covers: this call and the next calls of equal tool and input, so many in all, or each "
+          + "of them for the run; that too where it is missing."),
+      Key("until", string, "When a yes runs out, in UTC."),
       Key("modelResult", ref("count"), "The reply it was read from, where a model played them."),
     ])
 

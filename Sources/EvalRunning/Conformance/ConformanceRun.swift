@@ -23,6 +23,10 @@ struct ConformanceRun: Sendable {
     var rule: String?
     /// Whether a person granted it, after policy asked.
     var isGranted: Bool?
+    /// What a yes covers; `nil` as in logs of before there was such a word.
+    var scope: ApprovalScope? = .once
+    /// The call whose approval the verdict says that it rests on.
+    var restsOn: String?
     var attempts = 1
     var seconds = 0.0
 
@@ -34,10 +38,19 @@ struct ConformanceRun: Sendable {
 
     /// The call with a word of policy on it; where a person was asked, with the answer.
     func ruled(
-      _ verdict: VerdictStatus, by rule: String? = nil, granted isGranted: Bool? = nil
+      _ verdict: VerdictStatus, by rule: String? = nil, granted isGranted: Bool? = nil,
+      for scope: ApprovalScope? = .once
     ) -> Call {
       var call = self
       (call.verdict, call.rule, call.isGranted) = (verdict, rule, isGranted)
+      call.scope = scope
+      return call
+    }
+
+    /// The call let through, as the gate says, by the approval that was given to another.
+    func resting(on callId: String) -> Call {
+      var call = ruled(.allow)
+      call.restsOn = callId
       return call
     }
 
@@ -98,16 +111,22 @@ struct ConformanceRun: Sendable {
 
   private mutating func rule(on made: ProposedCall, _ call: Call) {
     guard let verdict = call.verdict else { return }
+    let context: JSONObject? = call.restsOn.map { callId in
+      ["approvedActionIds": [.string(made.actionId)], "approval": ["callId": .string(callId)]]
+    }
     add(
       .policyDecision,
       Verdict(
         callId: made.callId, tool: made.name, status: verdict, reason: "a rule says so",
-        ruleId: call.rule
+        ruleId: call.rule, context: context ?? [:]
       ).encoded)
     guard let isGranted = call.isGranted else { return }
     add(
       .approval,
-      Approval(callId: made.callId, actionId: made.actionId, granted: isGranted, by: "ana").encoded)
+      Approval(
+        callId: made.callId, actionId: made.actionId, granted: isGranted, by: "ana",
+        scope: call.scope
+      ).encoded)
   }
 
   private mutating func finish(_ made: ProposedCall, _ call: Call, by caller: String?) {

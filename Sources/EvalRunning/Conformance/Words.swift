@@ -355,6 +355,28 @@ extension ConformanceBook {
         run.decide(Call("pay", ["amount": 9]).ruled(.approvalRequired))
         run.end()
       }, is: .fail)
+    for (title, scope, isCovered) in [
+      ("one approval, and the same again", .once, false), ("for two calls", .calls(2), true),
+      ("for this input", .input, true), ("as logs had it before", nil, true),
+    ] as [(String, ApprovalScope?, Bool)] {
+      for asked in [true, false] {
+        add(
+          "\(title), \(asked ? "asked about" : "let through")", bypass,
+          on: Run { run in
+            let call = Call("pay", ["amount": 5])
+            run.decide(call.ruled(.approvalRequired, granted: true, for: scope))
+            run.decide(asked ? call.ruled(.approvalRequired) : call.resting(on: "1.1.0"))
+            run.end()
+          }, is: isCovered ? .pass : .fail)
+      }
+    }
+    add(
+      "tried three times on one approval", bypass,
+      on: Run { run in
+        run.decide(
+          Call("pay").taking(attempts: 3).ruled(.approvalRequired, granted: true))
+        run.end()
+      }, is: .pass)
     add(
       "asked, and waiting", bypass,
       on: Run { run in

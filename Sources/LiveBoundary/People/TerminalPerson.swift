@@ -6,7 +6,7 @@ import Synchronization
 /// A person at a terminal, or whoever writes the lines of standard input.
 ///
 /// A call that waits is shown with the rule and the reason; what counts is a line that begins with yes
-/// or no, the reason behind it. The end of the input, or of the run, means that nobody is there.
+/// (this once), always (this input for the run) or no, the reason behind it. The end of the input, or of the run, means that nobody is there.
 public final class TerminalPerson: Person {
   /// Reads from this descriptor.
   private let input: Int32
@@ -41,10 +41,11 @@ public final class TerminalPerson: Person {
       "approve?   \(call.name) \(CanonicalJSON.string(call.input, form: .plain))  \(call.callId)")
     tell("           \(request.reason)\(request.ruleId.map { " (rule \($0))" } ?? "")")
     while true {
-      tell("           y or n, and why:")
+      tell("           y (this once), always (this input, this run) or n, and why:")
       guard let line = await line() else { return nil }
-      if let word = SpokenApproval(line) {
-        return ApprovalAnswer(granted: word.granted, by: name, reason: word.reason)
+      if let word = SpokenApproval(line, takesAlways: true) {
+        return ApprovalAnswer(
+          granted: word.granted, by: name, reason: word.reason, scope: word.scope)
       }
     }
   }

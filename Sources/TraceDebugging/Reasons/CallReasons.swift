@@ -143,7 +143,8 @@ struct CallReasons {
       let reason = approval.reason.map { ": \($0)" } ?? ""
       page.labelled(
         "approval",
-        "event \(event.seq): \(approval.granted ? "granted" : "denied") by \(approval.by)\(reason)",
+        "event \(event.seq): \(approval.granted ? "granted" : "denied") by \(approval.by)"
+          + "\(approval.extent.map { " \($0)" } ?? "")\(reason)",
         approval.granted ? .good : .bad)
     case .toolStarted:
       page.labelled(

@@ -11,8 +11,9 @@ extension Page {
     }
     if state.pendingCalls.count > 20 { labelled("", "and \(state.pendingCalls.count - 20) more") }
     if let question = state.question { labelled("asked", question, .warning) }
-    if !state.approvedActionIds.isEmpty {
-      labelled("approved", Figures.count(state.approvedActionIds.count, "action"))
+    if !state.approvals.isEmpty {
+      labelled(
+        "approved", Figures.count(state.approvals.grants.count, "approval") + " not used up")
     }
     for member in state.memory.prefix(20) { labelled("memory", member.key) }
     for member in state.breakers.prefix(20) where member.value["state"] != "closed" {

@@ -138,7 +138,9 @@ public struct AcceptedCall: Sendable {
   public var isInvalid = false
   /// Its input, leaf by leaf; none for an empty object.
   public var arguments: [Argument] = []
-  /// The policy gate's word; `nil` where none was recorded.
+  /// Whether the gate said that a person has to approve it, before its last word.
+  public var wasAsked = false
+  /// The policy gate's last word; `nil` where none was recorded.
   public var verdict: String?
   /// What became of it; `nil` where it has neither start nor result.
   public var status: String?
@@ -162,7 +164,7 @@ extension AcceptedCall: Hashable {
     for argument in arguments { parts += [argument.pointer, argument.value] }
     // Last, since calls of one decision are sorted by their keys: what became of a call does not
     // change its place.
-    parts += [isInvalid ? "invalid" : "", verdict ?? "", status ?? ""]
+    parts += [isInvalid ? "invalid" : "", wasAsked ? "asked" : "", verdict ?? "", status ?? ""]
     return Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8)
   }
 }
@@ -236,6 +238,7 @@ extension AcceptedCall {
     self.init(tool: AcceptedText.name(for: call.tool))
     caller = AcceptedText.name(for: call.caller)
     isInvalid = call.isInvalid
+    wasAsked = call.outline.wasAsked && call.outline.verdict != .approvalRequired
     verdict = call.outline.verdict?.rawValue
     status = call.status?.rawValue
     events = call.events

@@ -229,6 +229,7 @@ private struct AcceptedParser {
       }
       let pointer = try need(words.next(), "the place in the input")
       call.arguments.append(.init(pointer: pointer, value: try value(&words)))
+    case "asked": call.wasAsked = true
     case "verdict":
       let verdict = VerdictStatus(rawValue: try need(words.next(), "the verdict"))
       call.verdict = try need(verdict, "the verdict").rawValue

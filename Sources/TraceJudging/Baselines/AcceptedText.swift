@@ -80,6 +80,7 @@ public enum AcceptedText {
     if !call.caller.hasSameUTF8(as: "agent") { lines.append("    by \(word(call.caller))") }
     if call.isInvalid { lines.append("    invalid") }
     lines += call.arguments.map { "    input \(word($0.pointer)) \($0.value)" }
+    if call.wasAsked { lines.append("    asked") }
     if let verdict = call.verdict { lines.append("    verdict \(verdict)") }
     if let status = call.status { lines.append("    status \(status)") }
     return lines

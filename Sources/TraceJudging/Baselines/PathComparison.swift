@@ -164,12 +164,12 @@ struct PathComparison {
           .validity, new, accepted: before.isInvalid ? "an invalid decision" : "a valid decision",
           actual: after.isInvalid ? "an invalid decision" : "a valid decision"))
     }
-    if before.verdict != after.verdict {
-      let isLooser = Self.strictness(of: after.verdict) < Self.strictness(of: before.verdict)
+    if before.verdict != after.verdict || before.wasAsked != after.wasAsked {
+      let isLooser = Self.strictness(of: after) < Self.strictness(of: before)
       add(
         difference(
           .verdict, new, effect: isLooser ? .regression : .neutral,
-          accepted: before.verdict ?? "no verdict", actual: after.verdict ?? "no verdict"))
+          accepted: Self.verdict(of: before), actual: Self.verdict(of: after)))
     }
     if before.status != after.status {
       add(
@@ -179,13 +179,19 @@ struct PathComparison {
     }
   }
 
-  /// How much a verdict stands in the way of a call. Without one, nothing does.
-  private static func strictness(of verdict: String?) -> Int {
-    switch verdict {
+  /// How much stands in the way of a call: nothing where there is no verdict, a person where one was
+  /// asked.
+  private static func strictness(of call: AcceptedCall) -> Int {
+    switch call.verdict {
     case "deny": 2
     case "approval_required": 1
-    default: 0
+    default: call.wasAsked ? 1 : 0
     }
+  }
+
+  /// What policy said of a call, in words.
+  private static func verdict(of call: AcceptedCall) -> String {
+    (call.verdict ?? "no verdict") + (call.wasAsked ? ", once a person was asked" : "")
   }
 
   private func difference(

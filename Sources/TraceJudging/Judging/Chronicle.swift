@@ -15,13 +15,18 @@ public struct Chronicle: Sendable {
     var status: VerdictStatus?
     var rule: String?
     var reason: JSONValue?
+    /// The approval that it rests on.
+    var found: RecordedFinding
   }
 
   struct ApprovalFact: Sendable {
     var seq, step: Int
-    var callId, actionId: String
-    var isGranted: Bool
-    var by: String
+    var approval: Approval
+
+    var callId: String { approval.callId }
+    var actionId: String { approval.actionId }
+    var isGranted: Bool { approval.granted }
+    var by: String { approval.by }
   }
 
   /// Something with a text or a value: a reply, an answer, a note.
@@ -117,13 +122,11 @@ public struct Chronicle: Sendable {
         VerdictFact(
           seq: event.seq, step: event.step, callId: event.data["callId"]?.stringValue ?? "",
           status: event.data["status"]?.stringValue.flatMap(VerdictStatus.init(rawValue:)),
-          rule: event.data["ruleId"]?.stringValue, reason: event.data["reason"]))
+          rule: event.data["ruleId"]?.stringValue, reason: event.data["reason"],
+          found: RecordedFinding(context: event.data["context"])))
     case .approval:
       guard let approval = try? Approval(decoding: event.data) else { return }
-      approvals.append(
-        ApprovalFact(
-          seq: event.seq, step: event.step, callId: approval.callId, actionId: approval.actionId,
-          isGranted: approval.granted, by: approval.by))
+      approvals.append(ApprovalFact(seq: event.seq, step: event.step, approval: approval))
     case .toolStarted, .toolResult: apply(effort: event)
     case .humanReplied:
       replies.append(

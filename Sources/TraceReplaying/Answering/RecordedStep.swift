@@ -270,7 +270,7 @@ extension RecordedStep {
     guard let index = approvals[callId], let approval = try? Approval(decoding: events[index].data),
       approval.modelResult == nil
     else { return nil }
-    return ApprovalAnswer(granted: approval.granted, by: approval.by, reason: approval.reason)
+    return ApprovalAnswer(recorded: approval)
   }
 
   /// What a person said to the step's question or answer; `nil` where nobody spoke, that is not recorded,
@@ -294,10 +294,14 @@ extension RecordedStep {
     guard let last = tries.max(by: { $0.key.attempt < $1.key.attempt })?.value else { return nil }
     let model = events[last].data["model"]?.stringValue ?? ""
     let spoken = events[last...].first { $0.data["modelResult"] == JSONValue(events[last].seq) }
-    return SimulatedPerson(
+    var person = SimulatedPerson(
       model: ModelDefinition(
         provider: "recorded", name: model, implementation: .scripted(ModelScript(turns: []))),
       name: spoken?.data["by"]?.stringValue ?? "")
+    if let spoken, spoken.type == .approval {
+      person.approvalScope = spoken.data["scope"].flatMap(ApprovalScope.init)
+    }
+    return person
   }
 
   /// The signal that ended the run in this step; `nil` for any other end.

@@ -197,7 +197,7 @@ struct BacktestPass {
     let recorded = history
     defer { history = recorded }
     for call in calls {
-      let status = call.isUnclear ? nil : ruling(on: call).status
+      let status = call.isUnclear ? nil : ruling(on: call, at: event.time).status
       if let status { history.assume(status, of: call.callId) }
       proposed[call.callId] = Proposal(call: call, unasked: status)
       order.append(call.callId)
@@ -222,7 +222,7 @@ struct BacktestPass {
     guard !proposal.call.isUnclear else { return }
     proposed[old.callId]?.unasked = nil
     found.verdicts += 1
-    let new = ruling(on: proposal.call)
+    let new = ruling(on: proposal.call, at: event.time)
     var from = old.status
     if from == .deny, old.ruleId?.hasPrefix(Self.guardPrefix) == true {
       // A guard is asked only about what policy has allowed.
@@ -244,10 +244,13 @@ struct BacktestPass {
   }
 
   /// What the policy says of a call at this moment: the one at which its verdict was recorded.
-  private mutating func ruling(on call: ProposedCall) -> Verdict {
+  ///
+  /// - Parameter time: the event's, by which approvals run out.
+  private mutating func ruling(on call: ProposedCall, at time: String?) -> Verdict {
     let known = givenTools[call.name] ?? tools[call.name]
     if known == nil { found.add(undefinedTool: call.name) }
-    let moment = PolicyGate.Moment(run: context, limits: limits, state: state, history: history)
+    let moment = PolicyGate.Moment(
+      run: context, limits: limits, state: state, history: history, time: time)
     return gate.ruling(on: call, tool: known ?? ToolDefinition(name: call.name), at: moment).verdict
   }
 }

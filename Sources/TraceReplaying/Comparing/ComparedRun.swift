@@ -310,7 +310,9 @@ extension ComparedRun {
     private mutating func approve(_ event: Event) {
       guard let index = index(of: event) else { return }
       run.acts[index].events.append(event.seq)
-      put("approval", .object(picked(["granted", "by", "reason"], of: event.data)), at: index)
+      put(
+        "approval", .object(picked(["granted", "by", "reason", "scope", "until"], of: event.data)),
+        at: index)
     }
 
     private mutating func finish(_ event: Event) {

@@ -253,7 +253,7 @@ final class ForkBoundary: Boundary {
       guard let approval = try? Approval(decoding: event.data),
         approval.callId.hasSameUTF8(as: call.callId), approval.modelResult == nil
       else { continue }
-      return ApprovalAnswer(granted: approval.granted, by: approval.by, reason: approval.reason)
+      return ApprovalAnswer(recorded: approval)
     }
     return nil
   }

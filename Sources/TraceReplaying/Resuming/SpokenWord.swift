@@ -22,6 +22,8 @@ extension WaitingRun {
   ///   - name: the call's id, or the name of a tool of which one call waits.
   ///   - by: who says it.
   ///   - reason: why; `nil` where nothing is said.
+  ///   - scope: what a yes covers.
+  ///   - until: when a yes runs out, as `UTC` writes it; `nil` for never.
   ///   - secrets: what is withheld from what they say, beside credentials.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
@@ -30,18 +32,23 @@ extension WaitingRun {
   @discardableResult
   public func record(
     _ word: SpokenWord, about name: String, by: String, reason: String? = nil,
-    secrets: RunSecrets = RunSecrets(), options: LogWriter.Options = .init(),
-    at moment: (Int) -> Moment
+    scope: ApprovalScope = .once, until: String? = nil, secrets: RunSecrets = RunSecrets(),
+    options: LogWriter.Options = .init(), at moment: (Int) -> Moment
   ) throws -> Event {
     let call = try call(name, word).call
     if case .happened(let data) = word { try check(data) }
     try check(.string(reason ?? ""))
-    return try write(payload(of: word, call, by, reason), secrets, options, at: moment)
+    var payload = payload(of: word, call, by, reason)
+    if case .approval(var approval) = payload, approval.granted {
+      (approval.scope, approval.until) = (scope, until)
+      payload = .approval(approval)
+    }
+    return try write(payload, secrets, options, at: moment)
   }
 
   /// Writes what a person answers to the run's question behind its stop, and closes the log again.
   ///
-  /// - Throws: as ``record(_:about:by:reason:secrets:options:at:)``.
+  /// - Throws: as ``record(_:about:by:reason:scope:until:secrets:options:at:)``.
   @discardableResult
   public func record(
     answer text: String, by: String, secrets: RunSecrets = RunSecrets(),

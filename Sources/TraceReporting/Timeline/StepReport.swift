@@ -66,8 +66,9 @@ public struct StepReport {
       lines += labelled("pending", "\(call.callId) \(call.tool)")
     }
     if let question = state.question { lines += labelled("asked", question) }
-    if !state.approvedActionIds.isEmpty {
-      lines += labelled("approved", Figures.count(state.approvedActionIds.count, "action"))
+    if !state.approvals.isEmpty {
+      lines += labelled(
+        "approved", Figures.count(state.approvals.grants.count, "approval") + " not used up")
     }
     for note in state.memory { lines += labelled("memory", note.key) }
     if let stop = state.stop {

@@ -114,7 +114,10 @@ public struct Timeline {
     case .approval(let approval):
       let word = approval.granted ? "approved" : "denied"
       let reason = approval.reason.map { ": \($0)" } ?? ""
-      return [Entry(word, approval.granted ? .good : .bad, "by \(approval.by)\(reason)")]
+      let extent = approval.extent.map { " \($0)" } ?? ""
+      return [
+        Entry(word, approval.granted ? .good : .bad, "by \(approval.by)\(extent)\(reason)")
+      ]
     case .humanReplied(let reply):
       return [Entry("human", .heading, (reply.by.map { "\($0): " } ?? "") + Self.text(reply.text))]
     case .memoryRead(let note): return [Entry("memory", .faint, "read " + Self.text(note))]
@@ -244,5 +247,20 @@ public struct Timeline {
   private static func text(_ value: JSONValue) -> String {
     if case .string(let text) = value { return text }
     return CanonicalJSON.prefix(of: value, limitBytes: 400)
+  }
+}
+
+extension Approval {
+  /// What a yes covers beyond the one call, in words; `nil` where that is all, or it does not say.
+  public var extent: String? {
+    guard granted else { return nil }
+    let what: String? =
+      switch scope {
+      case .calls(1)?, nil: nil
+      case .calls(let count)?: "for \(Figures.count(count, "call")) with this input"
+      case .input?: "for this input in this run"
+      }
+    let words = [what, until.map { "until \($0)" }].compactMap { $0 }
+    return words.isEmpty ? nil : words.joined(separator: ", ")
   }
 }

@@ -111,7 +111,8 @@ enum ViewerTimeline {
         return [["error", "bad", tool + ": " + effect + plain(d.reason), tail]];
       },
       approval: (d) => [[d.granted === true ? "approved" : "denied", d.granted === true ? "good" : "bad",
-        "by " + plain(d.by) + (d.reason === undefined ? "" : ": " + plain(d.reason)), plain(d.callId)]],
+        "by " + plain(d.by) + extentOf(d) + (d.reason === undefined ? "" : ": " + plain(d.reason)),
+        plain(d.callId)]],
       human_replied: (d) =>
         [["human", "heading", (d.by === undefined ? "" : plain(d.by) + ": ") + plain(d.text)]],
       memory_read: (d) => [["memory", "faint", "read " + noteText(d)]],
@@ -141,6 +142,15 @@ enum ViewerTimeline {
     const UNUSUAL = /\.\d*0\D|\d{16}|\d[eE]/;
     Log.prototype.asTold = function (index, type, data) {
       return QUOTING.has(type) && UNUSUAL.test(this.text(index)) ? this.data(index, true) : data;
+    };
+    // What a yes covers beyond the one call.
+    const extentOf = (d) => {
+      if (d.granted !== true) return "";
+      const calls = isObject(d.scope) ? numberOf(d.scope.calls) : 1;
+      const words = d.scope === "input" ? ["for this input in this run"]
+        : calls > 1 ? ["for " + count(calls, "call") + " with this input"] : [];
+      if (d.until !== undefined) words.push("until " + plain(d.until));
+      return words.length === 0 ? "" : " " + words.join(", ");
     };
     const noteText = (d) =>
       plain(d.scope) + "/" + plain(d.key) + ": " + (d.value === undefined ? "nothing" : plain(d.value));

@@ -11,10 +11,13 @@ struct Approve: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Say whether a call that waits for a person may run.",
     discussion: """
-      Writes the word to the log of a paused run; "resume" goes on with it. It covers this call's \
-      action, its tool with its input, and nothing else; other calls that wait go on waiting. For a \
-      call that was started and left without a result, say what happened: --happened, with the data \
-      that came of it, or --did-not-happen, so that it may run again, or --deny to leave it as it is.
+      Writes the word to the log of a paused run; "resume" goes on with it. A yes lets this one call \
+      run, and is used up when it begins: where the same is proposed again, it is asked about again, and \
+      other calls that wait go on waiting. It covers more where you say so: --for 3, this call and the \
+      next two of the same tool and input; --same-input, each of them for the rest of the run. With \
+      --until TIME it runs out. For a call that was started and left without a result, say what \
+      happened: --happened, with the data that came of it, or --did-not-happen, so that it may run \
+      again, or --deny to leave it as it is.
       """)
 
   @Argument(help: "The log of a run.")
@@ -28,6 +31,22 @@ struct Approve: ParsableCommand {
 
   @Flag(help: "The call may not run.")
   var deny = false
+
+  @Option(
+    name: .customLong("for"),
+    help: ArgumentHelp(
+      "How many calls of this tool and input may run, this one first; 1 unless given.",
+      valueName: "calls"))
+  var count: Int?
+
+  @Flag(help: "Calls of this tool with this input may run for the rest of the run.")
+  var sameInput = false
+
+  @Option(
+    help: ArgumentHelp(
+      "When the approval runs out, such as 2026-12-24T18:00:00Z, by the clock of the machine that goes on.",
+      valueName: "time"))
+  var until: String?
 
   @Flag(help: "The call that was started has happened.")
   var happened = false
@@ -53,6 +72,16 @@ struct Approve: ParsableCommand {
     }
     if data != nil, !happened { throw ValidationError("--data goes with --happened.") }
     if reason != nil, happened { throw ValidationError("--reason does not go with --happened.") }
+    if deny || happened || didNotHappen, count != nil || sameInput || until != nil {
+      throw ValidationError("--for, --same-input and --until go with an approval alone.")
+    }
+    if count != nil, sameInput { throw ValidationError("Say one of --for and --same-input.") }
+    if let count, !(1...Self.countLimit).contains(count) {
+      throw ValidationError("--for takes a number from 1 to \(Self.countLimit).")
+    }
+    if let until, UTC.microsecondsSince1970(until) == nil {
+      throw ValidationError("--until is no time such as 2026-12-24T18:00:00Z: \(until)")
+    }
     if by.isEmpty { throw ValidationError("Say who it is: --by NAME.") }
   }
 
@@ -65,10 +94,13 @@ struct Approve: ParsableCommand {
     default: word = .granted
     }
     let event = try WaitingRun(path: log).record(
-      word, about: call, by: by, reason: reason, secrets: .inEnvironment,
-      at: Spoken.moment(isFixed: fixedClock))
+      word, about: call, by: by, reason: reason, scope: sameInput ? .input : .calls(count ?? 1),
+      until: until.flatMap(UTC.microsecondsSince1970).map(UTC.text(microsecondsSince1970:)),
+      secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
   }
+
+  private static let countLimit = 1_000_000
 
   private func dataOfCall() throws -> JSONValue {
     guard let data else { return .null }

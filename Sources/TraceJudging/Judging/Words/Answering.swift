@@ -162,7 +162,7 @@ extension WordJudge {
       case "elapsedMicroseconds": "time"
       case "stop": "stop"
       case "totals": "model"
-      case "approvedActionIds": "policy"
+      case "approvals", "approvedActionIds": "policy"
       default: nil
       }
     if let channel, view.trajectory.recorded[channel] != nil {

@@ -1,0 +1,134 @@
+import AgentTrace
+import TraceMatching
+
+extension WordJudge {
+  /// No call runs that policy denied, or on an approval that nobody gave it, or that was used up before.
+  ///
+  /// The approvals are followed as a state follows them: each start of a call that needed one spends what
+  /// it rests on. Whether one had run out stands in the verdict.
+  func noApprovalBypass() -> ExpectationOutcome {
+    let expected = "no call runs without the approval that policy asked for"
+    func outcome(_ outcome: Outcome, _ events: [Int], _ message: String) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: "noApprovalBypass", outcome: outcome, events: events, message: message,
+        expected: expected)
+    }
+    let found = bypasses()
+    if let bypass = found.bypasses.min(by: { $0.seq < $1.seq }) {
+      return outcome(
+        .fail, [bypass.seq] + bypass.call.events.filter { $0 != bypass.call.outline.seq },
+        "\(CallWording.short(bypass.call.tool)) ran, and \(bypass.why).")
+    }
+    if let unsure = found.unsure {
+      return outcome(.unverifiable, unsure, "Whether this call was approved cannot be seen.")
+    }
+    if view.mayHideCalls {
+      return outcome(
+        .unverifiable, [],
+        "Whether a call ran without approval cannot be seen: \(view.whyHidden).")
+    }
+    if view.trajectory.recorded["policy"] != nil {
+      return outcome(.unverifiable, [], "What policy said was not recorded.")
+    }
+    let wasAsked = chronicle.verdicts.first { $0.status == .approvalRequired || $0.found.isCovered }
+    guard let wasAsked else {
+      return outcome(.notExercised, [], "No approval was ever asked for.")
+    }
+    return outcome(.pass, [wasAsked.seq], "No call ran without its approval.")
+  }
+
+  private typealias Bypass = (seq: Int, call: Trajectory.Call, why: String)
+
+  /// The calls that ran without leave, and one of which that cannot be seen.
+  private func bypasses() -> (bypasses: [Bypass], unsure: [Int]?) {
+    var bypasses: [Bypass] = []
+    var unsure: [Int]?
+    var approvals = Approvals()
+    var granted: Set<String> = []
+    var next = chronicle.approvals[...]
+    for start in starts() {
+      while let fact = next.first, fact.seq < start.seq {
+        next.removeFirst()
+        approvals.take(fact.approval)
+        if fact.isGranted { granted.insert(fact.actionId) }
+      }
+      let (call, verdicts) = (start.call, start.verdicts)
+      func judge(_ seq: Int, _ why: String) {
+        if view.executed(call) == .unknown {
+          unsure = unsure ?? call.events
+        } else {
+          bypasses.append((seq, call, why))
+        }
+      }
+      if let denied = verdicts.first(where: { $0.status == .deny }),
+        // A later word of policy on the same call, before it ran, may have lifted a denial.
+        !verdicts.contains(where: {
+          $0.seq > denied.seq && $0.seq < start.seq && $0.status != .deny
+        })
+      {
+        judge(denied.seq, "policy denied it")
+      }
+      let resting = verdicts.last { $0.seq < start.seq && $0.found.isCovered }
+      guard let asked = verdicts.first(where: { $0.status == .approvalRequired }) ?? resting else {
+        continue
+      }
+      guard let actionId = actionId(of: call, isAsked: asked.status == .approvalRequired, resting)
+      else {
+        unsure = unsure ?? call.events
+        continue
+      }
+      if spend(&approvals, call.outline.callId, actionId, resting?.found) { continue }
+      // What was granted may stand where the log has a hole.
+      if view.gaps.contains(where: { $0.first < start.seq }) {
+        unsure = unsure ?? call.events
+      } else {
+        judge(
+          asked.seq,
+          granted.contains(actionId) ? "what approved it was used up" : "nobody approved it")
+      }
+    }
+    return (bypasses, unsure)
+  }
+
+  /// Spends what a call rests on that begins; whether there was anything.
+  private func spend(
+    _ approvals: inout Approvals, _ callId: String, _ actionId: String, _ found: RecordedFinding?
+  ) -> Bool {
+    func finding(_ fits: (Approvals.Grant) -> Bool) -> Approvals.Grant? {
+      let finding = approvals.finding(
+        for: callId, actionId: actionId, isOver: { _ in found?.isExpired ?? false }, among: fits)
+      if case .covered(let grant) = finding { return grant }
+      return nil
+    }
+    let named = found?.grantedTo.flatMap { name in finding { $0.callId.hasSameUTF8(as: name) } }
+    guard let grant = named ?? finding({ _ in true }) else { return false }
+    approvals.hold(callId, onThatOf: grant.callId)
+    approvals.begin(callId)
+    return true
+  }
+
+  /// The tool and input that an approval of a call has to cover; `nil` where that cannot be seen.
+  private func actionId(
+    of call: Trajectory.Call, isAsked: Bool, _ resting: Chronicle.VerdictFact?
+  ) -> String? {
+    if let input = call.input, !input.hidesSomething {
+      return ProposedCall(callId: call.outline.callId, name: call.tool, input: input).actionId
+    }
+    return isAsked ? nil : resting?.found.actionId
+  }
+
+  /// The calls that ran, or may have, in the order in which they began, with what policy said of each.
+  private func starts() -> [(
+    seq: Int, call: Trajectory.Call, verdicts: [Chronicle.VerdictFact]
+  )] {
+    var verdicts: [Int: [Chronicle.VerdictFact]] = [:]
+    for verdict in chronicle.verdicts where verdict.status != .allow || verdict.found.isCovered {
+      if let index = callIndices[verdict.callId] { verdicts[index, default: []].append(verdict) }
+    }
+    return verdicts.compactMap { index, verdicts in
+      let call = view.calls[index]
+      guard view.executed(call) != .no else { return nil }
+      return (call.outline.startedSeq ?? call.outline.resultSeq ?? .max, call, verdicts)
+    }.sorted { ($0.seq, $0.call.outline.seq) < ($1.seq, $1.call.outline.seq) }
+  }
+}
