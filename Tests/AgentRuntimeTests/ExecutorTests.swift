@@ -30,12 +30,13 @@ struct ExecutorTests {
   // MARK: Promised results
 
   @Test(
-    "a result that breaks its schema is an error that says where, and its effect is known",
+    "a result that breaks its schema is an error that says where, of unknown effect unless it says other",
     arguments: [
-      ("{\"seen\":\"x\"}", "result of look/seen: "), ("[]", "result of look: "),
-      ("{}", "result of look: "),
+      ("{\"seen\":\"x\"}", "result of look/seen: ", "unknown"),
+      ("[]", "result of look: ", "unknown"), ("{}", "result of look: ", "unknown"),
+      ("{\"effect\":\"none\"}", "result of look: ", nil),
     ])
-  func outputSchema(data: String, reason: String) async throws {
+  func outputSchema(data: String, reason: String, effect: String?) async throws {
     var tool = ToolRegistration.tool(
       "look", .write, rules: [.init(outcome: .ok(try JSONValue(parsing: data)))])
     tool.definition.outputSchema = [
@@ -45,7 +46,7 @@ struct ExecutorTests {
     agent.policy = Policy(rules: [.init(id: "free", verdict: .allow)])
     let run = try await agent.run()
     let result = try #require(run.events.last { $0.type == .toolResult })
-    #expect(result.data["status"] == "error" && result.data["effect"] == nil)
+    #expect(result.data["status"] == "error" && result.data["effect"]?.stringValue == effect)
     #expect(Self.lastReason(run)?.hasPrefix(reason) == true, "\(Self.lastReason(run) ?? "")")
   }
 

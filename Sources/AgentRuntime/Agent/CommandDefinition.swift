@@ -18,6 +18,8 @@ public struct CommandDefinition: Sendable, Hashable {
   public var environment: CommandEnvironment
   /// What the process may use.
   public var limits: ProcessLimits
+  /// The exit codes with which it says that it has done nothing.
+  public var noEffectExitCodes: [Int] = []
 
   /// Nothing is checked, and nothing is started. The output limit is 1 MiB unless given.
   public init(
@@ -72,6 +74,17 @@ public struct ProcessLimits: Sendable, Hashable {
 /// A tool that runs programs which the model writes: its input is `{"code"}`, its result
 /// `{"stdout","stderr","exitCode","network","files"}`.
 public struct CodeDefinition: Sendable, Hashable {
+  /// Whether programs have a root, a home and processes of their own: of the system they see no more than
+  /// they need, read-only, and of the user's files nothing.
+  public enum Isolation: String, Sendable, Hashable, CaseIterable {
+    /// Or nothing runs.
+    case required
+    /// As far as the system allows; the result says what it does not.
+    case best
+    /// Like any other program.
+    case none
+  }
+
   /// Whether a program may reach the network.
   public enum Network: String, Sendable, Hashable, CaseIterable {
     /// Not where the system can keep it from it; the result says whether it could.
@@ -88,6 +101,13 @@ public struct CodeDefinition: Sendable, Hashable {
   public var fileName: String
   /// Whether it may reach the network.
   public var network: Network
+  /// Whether it is kept from the rest of the machine.
+  public var isolation: Isolation
+  /// What it sees of the system besides what every program needs, read-only; with a `/` at its beginning,
+  /// or relative to the agent file's folder.
+  public var visible: [String] = []
+  /// The most bytes that all it writes may take, where it has a home of its own.
+  public var quotaBytes = 128 << 20
   /// The most bytes of standard output and of standard error, each.
   public var outputLimitBytes: Int
   /// Files that the program may leave behind, whose texts the result holds; none where empty.
@@ -102,6 +122,7 @@ public struct CodeDefinition: Sendable, Hashable {
   /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
   public init(
     interpreter: [String], fileName: String = "program", network: Network = .off,
+    isolation: Isolation = .required,
     outputLimitBytes: Int = 1 << 16, files: [String] = [],
     environment: CommandEnvironment = CommandEnvironment(),
     limits: ProcessLimits = ProcessLimits(
@@ -111,6 +132,7 @@ public struct CodeDefinition: Sendable, Hashable {
     self.interpreter = interpreter
     self.fileName = fileName
     self.network = network
+    self.isolation = isolation
     self.outputLimitBytes = outputLimitBytes
     self.files = files
     self.environment = environment

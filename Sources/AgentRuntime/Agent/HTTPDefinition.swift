@@ -39,7 +39,8 @@ public struct HTTPDefinition: Sendable, Hashable {
   public var body: Body
   /// Sent with each request.
   public var headers: [ServerEndpoint.Header]
-  /// The hosts that a request may go to, redirects included; the URL's own where it is empty.
+  /// The hosts that a request may go to, redirects included, each with a port (`host:8080`) or without; the
+  /// URL's own where it is empty. See ``AllowedHost``.
   public var allowedHosts: [String]
   /// Addresses and networks (`10.0.0.0/8`) that may be connected to although they are not public.
   public var allowedAddresses: [String]
@@ -74,5 +75,31 @@ public struct HTTPDefinition: Sendable, Hashable {
     self.allowedHosts = allowedHosts
     self.allowedAddresses = allowedAddresses
     self.responseLimitBytes = responseLimitBytes
+  }
+}
+
+/// A host that requests may go to, as an agent file has it: `host`, `host:port`, an IPv6 address in brackets
+/// where a port follows.
+public struct AllowedHost: Sendable, Hashable {
+  /// In lower case, without brackets.
+  public var name: String
+  /// `nil` where none is named: then the URL's own of its host, the usual one of any other.
+  public var port: Int?
+
+  /// Reads the text; a port that is no number is part of the name, which then is nobody's.
+  public init(_ text: String) {
+    let text = text.lowercased()
+    let isBracketed = text.utf8.first == UInt8(ascii: "[")
+    let colons = text.utf8.count { $0 == UInt8(ascii: ":") }
+    var name = text[...]
+    if isBracketed || colons == 1, let colon = text.lastIndex(of: ":"),
+      !isBracketed || text[..<colon].hasSuffix("]"),
+      let number = UInt16(text[text.index(after: colon)...])
+    {
+      name = text[..<colon]
+      port = Int(number)
+    }
+    if name.hasPrefix("["), name.hasSuffix("]") { name = name.dropFirst().dropLast() }
+    self.name = String(name)
   }
 }

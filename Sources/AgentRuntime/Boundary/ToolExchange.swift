@@ -83,6 +83,9 @@ public struct ToolAnswer: Sendable, Hashable {
   /// attempt followed, up to which `elapsedMicroseconds` reaches, so that there was time left then;
   /// `false` where none did and a signal may be why, or the record breaks off before it says why.
   public var wasTriedAgain: Bool?
+  /// Why this machine can run no tool as things are, where that is so. Nothing was done; the run stops with
+  /// this error once the calls beside it have ended. No log holds it.
+  public var machineFault: String?
   /// Notes that the tool read or wrote, in the order in which they are recorded, before the result.
   public var notes: [ToolNote] = []
 
@@ -101,6 +104,19 @@ public struct ToolAnswer: Sendable, Hashable {
       elapsedMicroseconds: elapsed)
   }
 
+  /// The answer of a tool that has ended by itself: what one did that failed nobody knows, unless it only
+  /// reads.
+  public static func ended(
+    _ request: ToolRequest, _ result: ToolResult, afterMicroseconds elapsed: Int
+  ) -> ToolAnswer {
+    guard case .error(let reason, _) = result else {
+      return ToolAnswer(result: result, elapsedMicroseconds: elapsed)
+    }
+    return ToolAnswer(
+      result: .error(reason: reason, isEffectUnknown: request.tool.sideEffect != .read),
+      elapsedMicroseconds: elapsed)
+  }
+
   /// The answer of a tool that took too long.
   public static func timedOut(
     _ request: ToolRequest, afterMicroseconds elapsed: Int
@@ -109,6 +125,22 @@ public struct ToolAnswer: Sendable, Hashable {
       request, reason: "timed out after \(JSONValue(Double(elapsed) / 1_000_000)) seconds",
       afterMicroseconds: elapsed)
   }
+}
+
+extension JSONValue {
+  /// Whether what a tool returned says itself that nothing was done: `{"effect":"none"}`, and whatever
+  /// stands beside that.
+  public var saysNoEffect: Bool { self["effect"] == "none" }
+}
+
+/// Why this machine can run no tool as things are. What was recorded stands; the run may go on where the
+/// cause is gone.
+public struct MachineFault: Error, Sendable, Hashable, CustomStringConvertible {
+  /// In words.
+  public var description: String
+
+  /// Says why.
+  public init(description: String) { self.description = description }
 }
 
 /// Something that can be called.

@@ -77,12 +77,22 @@ extension AgentLoop {
     return (free, waiting, blocked)
   }
 
-  /// What is to be done about a call that was started and has no result; `nil` where there is no such
-  /// doubt, or it may simply run again.
+  /// What is to be done about a call that was started and has no result, or was made before with an effect
+  /// that nobody knows; `nil` where there is no such doubt, or it may simply run again.
   private func doubt(about call: ProposedCall, _ progress: CallProgress) -> UnfinishedCall? {
-    guard progress.started != nil, !progress.isOver else { return nil }
+    guard !progress.isOver, progress.started != nil || isHeldBack(call, progress) else {
+      return nil
+    }
     let choice = continuation.unfinished(call, definition(of: call))
+    // An attempt of its own would be its first: to run again what was not begun means nothing.
+    guard progress.started != nil else { return choice == .askAgain ? .askAgain : .block }
     return choice == .runAgain ? nil : choice
+  }
+
+  /// Whether an equal call may have had its effect, and this one could have it once more.
+  func isHeldBack(_ call: ProposedCall, _ progress: CallProgress) -> Bool {
+    progress.attempts == 0 && progress.approval == nil && !definition(of: call).isSafeTwice
+      && recorder.doubts.hold(call)
   }
 
   /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.
@@ -194,7 +204,7 @@ extension AgentLoop {
       let wasAsked = isPast && recorded.started == nil
       guard !wasAsked,
         let heard = try await self.approval(
-          of: call, because: reasonToAsk ?? reason(toAskAbout: recorded, verdict),
+          of: call, because: reasonToAsk ?? reason(toAskAbout: call, recorded, verdict),
           ruleId: verdict?.ruleId, step: step)
       else {
         unanswered = unanswered ?? call
@@ -219,8 +229,13 @@ extension AgentLoop {
     }
   }
 
-  private func reason(toAskAbout progress: CallProgress, _ verdict: Verdict?) -> String {
-    progress.started == nil
+  private func reason(
+    toAskAbout call: ProposedCall, _ progress: CallProgress, _ verdict: Verdict?
+  ) -> String {
+    if isHeldBack(call, progress) {
+      return "an equal call was made before, and nobody knows whether it had its effect"
+    }
+    return progress.started == nil
       ? verdict?.reason ?? "policy asks for approval"
       : "the call was started before, and nobody knows whether it had its effect"
   }

@@ -17,13 +17,19 @@ extension AgentLoop {
     try refuse(beyondLimits: open, hasBegun: hasBegun, step: step, from: progress)
     refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
+    heldBack = nil
     let failed = try await run(left, step: step, from: progress)
+    if let fault = machineFault { throw MachineFault(description: fault) }
     for change in recorder.breakers.changesDue {
       try recorder.append(.breakerChanged(change), step: step)
     }
     let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
     return haltByErrors(errors.map(\.name)) ?? haltByRefusal(of: calls, progress)
+      ?? heldBack.map {
+        Halt(
+          reason: .blocked, detail: StopDetail.unknownEffect(of: $0.name), isFinal: false)
+      }
   }
 
   /// Refuses the calls that a breaker does not let through; returns their ids.
@@ -139,6 +145,12 @@ extension AgentLoop {
           try refuse(calls[index], beyond: limit, step: step, from: progress)
           continue
         }
+        // What runs on a machine that can run nothing is left for who goes on.
+        if machineFault != nil { continue }
+        if isHeldBack(calls[index], progress[calls[index].callId]) {
+          heldBack = heldBack ?? calls[index]
+          continue
+        }
         let attempt = progress[calls[index].callId].attempts + 1
         try begin(calls[index], at: index, attempt: attempt, in: &batch, step: step)
       case .finish(let index, var attempt, let startedAt, let endedAt):
@@ -252,11 +264,15 @@ extension AgentLoop {
 
   /// The result as it may enter the run: no larger than a line of the log may hold, and such as the
   /// tool promises.
+  ///
+  /// A tool that breaks its promise has run: nobody knows what it did, unless it says so itself.
   private func checked(_ result: ToolResult, of call: ProposedCall) -> ToolResult {
     let result = result.admitted
     guard case .ok(let data) = result, let fault = registry.fault(inResult: data, of: call.name)
     else { return result }
-    return .error(fault)
+    return .error(
+      fault,
+      isEffectUnknown: definition(of: call).sideEffect != .read && !data.saysNoEffect)
   }
 
   /// Records what a call read, wrote and came to.
@@ -266,6 +282,7 @@ extension AgentLoop {
     _ call: ProposedCall, _ attempt: CallBatch.Attempt, notesKnown: Int, step: Int
   ) async throws -> ToolResult {
     var result = attempt.answer.result
+    machineFault = machineFault ?? attempt.answer.machineFault
     if let fault = fault(in: attempt.answer.notes) {
       result = .error(fault)
     } else if let fault = try await record(

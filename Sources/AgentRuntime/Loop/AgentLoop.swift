@@ -23,6 +23,11 @@ struct AgentLoop {
   var limitRefusals: [String: String] = [:]
   /// What has started since the run goes on.
   var starts = StartGuard()
+  /// A call of the current decision that may not begin, because an equal one beside it may have had its
+  /// effect.
+  var heldBack: ProposedCall?
+  /// Why this machine can run no tool as things are.
+  var machineFault: String?
   /// What a model that plays a person was asked before the run goes on, and nothing came of yet.
   var recordedPersonTries: [PersonTry] = []
 

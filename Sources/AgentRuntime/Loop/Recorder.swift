@@ -63,6 +63,9 @@ struct Recorder {
   /// The notes of the run.
   var notes: RunNotes { record.notes }
 
+  /// What the run may have done, for all that anybody knows.
+  var doubts: EffectDoubts { record.doubts }
+
   /// The circuit breakers of the agent's tools.
   var breakers: BreakerRecord { record.breakers }
 

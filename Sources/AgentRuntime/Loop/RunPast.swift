@@ -64,6 +64,9 @@ struct RunRecord: Sendable {
   /// The notes of the run.
   private(set) var notes: RunNotes
 
+  /// What the run may have done, for all that anybody knows.
+  private(set) var doubts = EffectDoubts()
+
   private let sources: [SourceRegistration]
 
   init(for agent: AgentDefinition) {
@@ -109,6 +112,7 @@ struct RunRecord: Sendable {
       breakers.know(contextHistory.listed.registrations(of: sources))
     }
     notes.take(event)
+    doubts.take(event)
     keep(event, state)
   }
 

@@ -79,7 +79,7 @@ public struct Runtime: Sendable {
   ///   - sink: Gets each event before what follows from it.
   ///   - observe: Called with each event once it is kept; for showing a run as it happens.
   /// - Returns: the last state. Why it stopped is in there, however badly it went.
-  /// - Throws: what the sink throws; ``LoopFault``, which is a fault of this program.
+  /// - Throws: what the sink throws; ``MachineFault``; ``LoopFault``, which is a fault of this program.
   public func run(
     _ start: Start, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }
@@ -100,7 +100,7 @@ public struct Runtime: Sendable {
   /// Runs the agent towards a goal, with an identifier of the boundary's.
   ///
   /// - Returns: the last state.
-  /// - Throws: what the sink throws; ``LoopFault``, which is a fault of this program.
+  /// - Throws: what the sink throws; ``MachineFault``; ``LoopFault``, which is a fault of this program.
   public func run(
     goal: JSONValue, into sink: any EventSink, observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
@@ -119,7 +119,7 @@ public struct Runtime: Sendable {
   ///   - sink: Gets each new event before what follows from it.
   ///   - observe: Called with each new event once it is kept.
   /// - Returns: the last state.
-  /// - Throws: what the sink throws; ``LoopFault``, which is a fault of this program.
+  /// - Throws: what the sink throws; ``MachineFault``; ``LoopFault``, which is a fault of this program.
   public func goOn(
     from past: RunPast, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }

@@ -45,6 +45,10 @@ public struct StepProgress: Sendable, Hashable {
   private(set) var personTries: [PersonTry] = []
 
   private var calls: [CallProgress] = []
+  /// Of the whole run.
+  private var doubts = EffectDoubts()
+  /// The detail of the `blocked` that the run stands still for.
+  private var blockedDetail: String?
 
   /// Before the first event.
   public init() {}
@@ -67,9 +71,15 @@ public struct StepProgress: Sendable, Hashable {
     return proposed.compactMap { call in
       let progress = self[call.callId]
       guard !progress.isOver else { return nil }
-      if progress.started != nil { return (call, .unknownEffect) }
+      if progress.started != nil || isHeldBack(call) { return (call, .unknownEffect) }
       return progress.isHeld && progress.approval == nil ? (call, .approval) : nil
     }
+  }
+
+  /// Whether the run stands still because an equal call may have had its effect.
+  private func isHeldBack(_ call: ProposedCall) -> Bool {
+    blockedDetail?.hasSameUTF8(as: StopDetail.unknownEffect(of: call.name)) ?? false
+      && self[call.callId].approval == nil && doubts.hold(call)
   }
 
   /// The same with nothing but the number of starts known of one call, because a person has spoken
@@ -150,7 +160,7 @@ struct PersonTry: Sendable, Hashable {
 public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
   /// Whether it may run.
   case approval
-  /// Whether it has happened: it was started, and nothing came back.
+  /// Whether it has happened: it, or an equal call before it, was started, and nobody knows what it did.
   case unknownEffect = "unknown_effect"
 }
 
@@ -226,8 +236,12 @@ extension StepProgress {
   /// - Throws: `PayloadError` where the event's data are not what its type promises: a run cannot go
   ///   on from what cannot be read.
   public mutating func observe(_ event: Event) throws(PayloadError) {
+    doubts.take(event)
     if event.type == .stop {
       isStopped = true
+      blockedDetail =
+        event.data["reason"]?.stringValue == StopReason.blocked.rawValue
+        ? event.data["detail"]?.stringValue : nil
       switch event.data["reason"]?.stringValue.flatMap(StopReason.init) {
       case .approvalRequired?: hold()
       // A try that a signal cut off says nothing about the model.
@@ -239,13 +253,13 @@ extension StepProgress {
     guard (0...Self.stepLimit).contains(event.step) else {
       throw PayloadError(key: "step", expected: "a number from 0 to \(Self.stepLimit)")
     }
-    if event.step > step { self = StepProgress(step: event.step) }
+    if event.step > step { self = StepProgress(step: event.step, doubts: doubts) }
     switch event.type {
     case .memoryRead where step == 0: notesRead += 1
     case .memoryRead, .memoryWritten: countNote(event)
     case .contextBuilt:
       let packet = try ContextPacket(decoding: event.data)
-      self = StepProgress(step: step, tryNumber: tryNumber + 1)
+      self = StepProgress(step: step, tryNumber: tryNumber + 1, doubts: doubts)
       self.packet = packet
       packetSeq = event.seq
     case .modelResult: try observe(ModelResult(decoding: event.data), event.seq)
@@ -273,9 +287,10 @@ extension StepProgress {
   /// What a log may claim within reason, so that whatever is counted on from there can be.
   private static let stepLimit = 1 << 40
 
-  private init(step: Int, tryNumber: Int = 0) {
+  private init(step: Int, tryNumber: Int = 0, doubts: EffectDoubts) {
     self.step = step
     self.tryNumber = tryNumber
+    self.doubts = doubts
   }
 
   /// What may run has run before a run pauses for approval: whatever is left waits for a person.

@@ -33,8 +33,8 @@ public struct ScriptedTool: Sendable {
   public enum Outcome: Sendable {
     /// The result's data.
     case ok(JSONValue)
-    /// The call fails with this reason.
-    case error(String)
+    /// The call fails with this reason, and whether nobody knows what it did; unless the tool only reads.
+    case error(String, isEffectUnknown: Bool = false)
   }
 
   /// In order; an input that none fits is an error of the tool.
@@ -80,8 +80,10 @@ public struct ScriptedToolRunner: Tool {
     let result: ToolResult
     switch rule.outcome {
     case .ok(let data): result = .ok(data: Template.fill(data, from: view))
-    case .error(let reason):
-      result = .error(reason: Template.fill(.string(reason), from: view), isEffectUnknown: false)
+    case .error(let reason, let isEffectUnknown):
+      result = .error(
+        reason: Template.fill(.string(reason), from: view),
+        isEffectUnknown: isEffectUnknown && request.tool.sideEffect != .read)
     }
     var answer = ToolAnswer(result: result, elapsedMicroseconds: delay)
     answer.notes = rule.writes.map { note in

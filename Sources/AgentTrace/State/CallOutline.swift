@@ -95,6 +95,9 @@ public struct CallOutline: Sendable, Hashable {
     isStarted || resultStatus == .ok || resultStatus == .error
   }
 
+  /// Whether its tool failed, also where nobody knows what that did.
+  public var hasFailed: Bool { resultStatus == .error }
+
   private var isStarted: Bool { startedSeq != nil || isStartUnnumbered }
 
   /// Takes in an event that carries this call's id.

@@ -201,6 +201,7 @@ enum ToolFile {
     var condition: Matcher?
     var ok: JSONValue?
     var error: String?
+    var effect: String?
     var delaySeconds = 0.0
     var raises: String?
     var writes: [MemoryNote] = []
@@ -221,6 +222,9 @@ enum ToolFile {
       Field("when", .matcher, \.condition, "A matcher on input, attempt and step."),
       Field("ok", .any, \.ok, "The result's data; ${…} is filled in from input, attempt and step."),
       Field("error", .text, \.error, "The call fails with this reason."),
+      Field(
+        "effect", .word(["none", "unknown"]), \.effect,
+        "Of an error: whether nothing was done, or nobody knows; none where it is left out."),
       Field("delaySeconds", .amount, \.delaySeconds, "How long the tool seems to work."),
       Field(
         "writes", .list(of: writtenNote), \.writes,
@@ -234,7 +238,8 @@ enum ToolFile {
     let outcome: ScriptedTool.Outcome
     switch (draft.ok, draft.error) {
     case (let data?, nil): outcome = .ok(data)
-    case (nil, let reason?): outcome = .error(reason)
+    case (nil, let reason?):
+      outcome = .error(reason, isEffectUnknown: draft.effect == "unknown")
     default:
       if !reader.hasErrorHere { reader.report("needs either “ok” or “error”") }
       return nil

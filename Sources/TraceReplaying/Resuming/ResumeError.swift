@@ -89,7 +89,7 @@ extension ResumeError: CustomStringConvertible {
     case .callIsOver(let callId, let status):
       "call \(callId) is over: its result is “\(status)”."
     case .effectNotSaid(let callId, let tool):
-      "call \(callId) of \(tool) was started, and nobody knows whether it happened. Say --happened "
+      "call \(callId) of \(tool) was started, or an equal one before it, and nobody knows whether it happened. Say --happened "
         + "or --did-not-happen (then it may run again), or --deny to leave it as it is."
     case .notStarted(let callId, let tool):
       "call \(callId) of \(tool) was never started: nothing has come of it. Approve or deny it."

@@ -96,6 +96,7 @@ extension WaitingCall: CustomStringConvertible {
   /// Its id, its tool, and the beginning of its input.
   public var description: String {
     "\(call.callId) \(call.name) \(CanonicalJSON.prefix(of: call.input, limitBytes: 120))"
-      + (reason == .unknownEffect ? " (started, and nobody knows whether it happened)" : "")
+      + (reason == .unknownEffect
+        ? " (it, or an equal call, was started, and nobody knows whether it happened)" : "")
   }
 }

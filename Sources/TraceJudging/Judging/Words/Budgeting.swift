@@ -30,7 +30,7 @@ extension RunTotals {
         .inputTokens: Double(usage.inputTokens), .outputTokens: Double(usage.outputTokens),
         .cost: usage.cost, .seconds: Double(chronicle.elapsedMicroseconds) / 1e6,
         .retries: Double(chronicle.efforts.values.reduce(0) { $0 + $1.retries.count }),
-        .errors: Double(calls.count { $0.status == .error }),
+        .errors: Double(calls.count { $0.outline.hasFailed }),
       ], mayBeMore: more)
   }
 }
@@ -80,7 +80,7 @@ extension WordJudge {
       let index = Int(min(limit.maximum, Double(all.count)))
       return all.indices.contains(index) ? [all[index]] : end
     case .errors:
-      let failed = view.calls.filter { $0.status == .error }
+      let failed = view.calls.filter { $0.outline.hasFailed }
       let index = Int(min(limit.maximum, Double(failed.count)))
       return failed.indices.contains(index) ? failed[index].events : end
     case .seconds: return end
@@ -101,7 +101,7 @@ extension WordJudge {
       amount = Double(executed.count)
       shown = executed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .errors:
-      let failed = executed.filter { $0.status == .error }
+      let failed = executed.filter { $0.outline.hasFailed }
       amount = Double(failed.count)
       shown = failed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .retries:

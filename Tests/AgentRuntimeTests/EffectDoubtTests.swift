@@ -1,0 +1,119 @@
+import AgentRuntime
+import AgentTrace
+import TestSupport
+import Testing
+import TraceMatching
+
+@Suite("Calls after one whose effect nobody knows")
+struct EffectDoubtTests {
+  /// A tool that fails the first time, for all that its agent knows after having done its work.
+  private static func pay(
+    _ sideEffect: SideEffect = .write, idempotent: Bool = false, isEffectUnknown: Bool = true
+  ) throws -> ToolRegistration {
+    .tool(
+      "pay", sideEffect, idempotent: idempotent,
+      rules: [
+        .init(
+          condition: try Matcher(compiling: ["step": 1]),
+          outcome: .error("lost", isEffectUnknown: isEffectUnknown)),
+        .init(outcome: .ok(["paid": "${input.n}"])),
+      ])
+  }
+
+  private static func agent(
+    _ tool: ToolRegistration, _ replies: JSONValue...
+  ) -> AgentDefinition {
+    var agent = AgentDefinition.playing(
+      (replies + [answer("done")]).map { .init(choices: [.init(answer: .reply($0))]) },
+      tools: [tool, .read])
+    agent.policy = Policy(rules: [.init(id: "free", verdict: .allow)])
+    return agent
+  }
+
+  @Test(
+    "an equal call is held back, unless the tool only reads, takes keys, or said what it did",
+    arguments: [
+      (SideEffect.write, false, true, true), (.draft, false, true, true),
+      (.read, false, true, false), (.write, true, true, false), (.write, false, false, false),
+    ])
+  func equalCall(
+    sideEffect: SideEffect, idempotent: Bool, isEffectUnknown: Bool, isHeld: Bool
+  ) async throws {
+    let tool = try Self.pay(sideEffect, idempotent: idempotent, isEffectUnknown: isEffectUnknown)
+    let run = try await Self.agent(tool, calls("pay 1"), calls("look 1"), calls("pay 1")).run()
+    #expect(run.stop == (isHeld ? ("blocked", "unknown_effect:pay") : ("success", "final_answer")))
+    #expect(
+      run.events.filter { $0.type == .toolStarted && $0.data["tool"] == "pay" }.count
+        == (isHeld ? 1 : 2))
+    #expect(run.events.last?.data["final"]?.boolValue == !isHeld)
+  }
+
+  @Test("a call of another input, and of another tool, goes on", arguments: ["pay 2", "look 1"])
+  func otherCall(call: String) async throws {
+    let run = try await Self.agent(Self.pay(), calls("pay 1"), calls(call)).run()
+    #expect(run.stop == ("success", "final_answer"))
+  }
+
+  @Test("what is free beside a call that is held back runs, and what follows on it does not")
+  func besides() async throws {
+    let run = try await Self.agent(
+      Self.pay(), calls("pay 1"), calls("pay 2", "pay 1", "look 1"), calls("pay 3")
+    ).run()
+    #expect(run.stop == ("blocked", "unknown_effect:pay"))
+    #expect(run.results() == ["1.1.0": "error", "2.1.0": "ok", "2.1.2": "ok"])
+  }
+
+  @Test("of equal calls of one decision that run one behind the other, the second is held back")
+  func sameDecision() async throws {
+    var agent = Self.agent(try Self.pay(), calls("pay 1", "pay 1", "look 1"))
+    agent.parallelCalls = 1
+    let run = try await agent.run()
+    #expect(run.stop == ("blocked", "unknown_effect:pay"))
+    #expect(run.results() == ["1.1.0": "error", "1.1.2": "ok"])
+  }
+
+  @Test("whatever event the run goes on from, it is held back the same")
+  func anyEvent() async throws {
+    var agent = Self.agent(
+      try Self.pay(), calls("pay 1", "pay 1", "look 1"), calls("pay 1"))
+    for parallel in [1, 4] {
+      agent.parallelCalls = parallel
+      let whole = try await agent.run().events
+      #expect(whole.last?.data["detail"] == "unknown_effect:pay")
+      for index in whole.indices {
+        let rest = try await agent.goOn(from: whole[...index])
+        #expect(
+          rest.firstDifference(from: whole[(index + 1)...]) == nil, "event \(index), \(parallel)")
+      }
+    }
+  }
+
+  @Test(
+    "a machine on which no tool can run ends the run with that error, and what has ended is recorded"
+  )
+  func machineFault() async throws {
+    struct Broken: Tool {
+      func run(_ request: ToolRequest) async -> ToolAnswer {
+        var answer = ToolAnswer(result: .error("not started: too few"))
+        answer.machineFault = "too few"
+        return answer
+      }
+    }
+    let tool = ToolRegistration(
+      definition: ToolDefinition(name: "pay"), implementation: .tool(Broken()))
+    var agent = Self.agent(tool, calls("pay", "pay", "look 1"))
+    agent.parallelCalls = 2
+    let sink = InMemoryEventSink()
+    let boundary = AssembledBoundary(
+      for: agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 1),
+      cancellation: Cancellation(), raise: { _ in })
+    let runtime = try Runtime(agent: agent, boundary: boundary)
+    await #expect(throws: MachineFault(description: "too few")) {
+      _ = try await runtime.run(goal: "do it", into: sink)
+    }
+    let results = sink.events.filter { $0.type == .toolResult }
+    #expect(results.map { $0.data["reason"] } == ["not started: too few", "not started: too few"])
+    #expect(results.allSatisfy { $0.data["effect"] == nil })
+    #expect(!sink.events.contains { $0.type == .stop })
+  }
+}
