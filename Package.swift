@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 /// Libraries also keep their imports to themselves unless they say `public import`.
 let library: [SwiftSetting] = strict + [.enableUpcomingFeature("InternalImportsByDefault")]
 
+/// C that makes calls of Linux which stand behind this word in its headers.
+let systemCalls: [CSetting] = [.define("_GNU_SOURCE")]
+
 let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
@@ -73,6 +76,7 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .target(name: "CPrograms", cSettings: systemCalls),
     .target(name: "AgentTrace", dependencies: [crypto], swiftSettings: library),
     .target(name: "TraceMatching", dependencies: ["AgentTrace"], swiftSettings: library),
     .target(name: "TraceStorage", dependencies: ["AgentTrace", "CZlib"], swiftSettings: library),
@@ -85,7 +89,7 @@ let package = Package(
     .target(
       name: "LiveBoundary",
       dependencies: [
-        "AgentTrace", "AgentRuntime", subprocess, systemPackage, grdb, asyncHTTPClient,
+        "CPrograms", "AgentTrace", "AgentRuntime", grdb, asyncHTTPClient,
         nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), httpCompression,
       ],
       swiftSettings: library),

@@ -1,4 +1,5 @@
 public import AgentRuntime
+import AgentTrace
 
 /// The door to the real world: processes, the machine's clock, signals.
 ///
@@ -16,12 +17,18 @@ public enum LiveBoundary {
 
   /// What keeps an agent from being run here, in words that say what to do; `nil` where nothing does.
   ///
-  /// Looks at the environment alone: whether a server answers is not known before it is asked.
+  /// Looks at the environment and at what sandbox the system allows: whether a server answers is not known
+  /// before it is asked.
   public static func fault(of agent: AgentDefinition) -> String? {
     for (need, variable) in agent.modelVariables where ProcessVariables[variable]?.isEmpty ?? true {
       return
         "\(need) takes a key or a header from the variable \(variable), which is not set; set it, "
         + "or name another one in the agent file"
+    }
+    for tool in agent.tools {
+      guard case .code(let code) = tool.implementation, let fault = code.fault(in: code.sandbox)
+      else { continue }
+      return "the tool “\(tool.definition.name)” runs programs that a model writes, and \(fault)"
     }
     return nil
   }

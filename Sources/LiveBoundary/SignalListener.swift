@@ -139,10 +139,8 @@ final class SignalHub: Sendable {
       }
       return ([], !state.listeners.isEmpty && .now - first > Self.echoDuration)
     }
-    if isSecond {
-      RunningCommands.shared.killAll()
-      _exit(128 + signal)
-    }
+    // The watchers of the programs that still run end them, as at any end of this process.
+    if isSecond { _exit(128 + signal) }
     for cancellation in cancellations { cancellation.cancel(signal: SignalName.name(of: signal)) }
   }
 

@@ -12,9 +12,11 @@ import TraceStorage
 
 /// An agent whose tools have effects that can be counted: each appends its idempotency key to a file.
 private struct Clerk {
-  /// A tool that does nothing where its key is there already, also while another one is at work.
+  /// A tool that does nothing where its key is there already, also while another one is at work. Both note
+  /// the input that they act on.
   static let putScript = """
-    cat >/dev/null
+    input=$(cat)
+    echo "input $input" >>inputs
     exec 9>>lock
     flock 9
     grep -qxF "$IDEMPOTENCY_KEY" effects 2>/dev/null || echo "$IDEMPOTENCY_KEY" >>effects
@@ -22,7 +24,8 @@ private struct Clerk {
     """
   /// A tool that appends each time.
   static let addScript = """
-    cat >/dev/null
+    input=$(cat)
+    echo "input $input" >>inputs
     echo "$IDEMPOTENCY_KEY" >>effects
     echo '"done"'
     """
@@ -103,6 +106,11 @@ private struct Clerk {
     }
   }
 
+  /// The inputs that were acted on.
+  var inputs: Set<String> {
+    Set((folder.text("inputs") ?? "").split(separator: "\n").map(String.init))
+  }
+
   /// Waits until no process is left that was started from the folder.
   func awaitOrphans() async throws {
     for _ in 0..<2_000 {
@@ -180,6 +188,9 @@ private struct Clerk {
   /// What must be so of every log: whole, and made again to its end.
   func check(_ about: String) async throws {
     #expect(Set(effects).count == effects.count, "\(about): an effect twice: \(effects)")
+    #expect(
+      inputs.isSubset(of: (1...4).map { "input {\"n\":\($0)}" }),
+      "\(about): a wrong input: \(inputs)")
     let found = LogVerifier.verify(path: log)
     #expect(found.status == .whole && found.findings.isEmpty, "\(about): \(found)")
     let times = try events().map(\.t)

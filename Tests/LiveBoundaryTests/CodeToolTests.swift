@@ -12,7 +12,8 @@ struct CodeToolTests {
     _ code: String, _ change: (inout CodeDefinition) -> Void = { _ in }, seconds: Double = 60,
     sideEffect: SideEffect = .read, cancellation: Cancellation = Cancellation()
   ) async -> ToolResult {
-    var definition = CodeDefinition(interpreter: ["/bin/sh"], fileName: "program.sh")
+    var definition = CodeDefinition(
+      interpreter: ["/bin/sh"], fileName: "program.sh", isolation: .best)
     change(&definition)
     let tool = CodeTool(
       definition, folder: ".", clock: SystemClock(), cancellation: cancellation)
@@ -117,6 +118,83 @@ struct CodeToolTests {
     #expect(held["stdout"] == "lo ")
     let open = Self.data(await Self.run(interfaces) { $0.network = .on })
     #expect(open["network"] == nil && open["exitCode"] == 0)
+  }
+
+  /// What keeps this system from giving programs all that is asked for; `nil` where nothing does.
+  private static func lack() async -> String? {
+    let result = await run("true") { $0.isolation = .required }
+    if case .ok = result { return nil }
+    return reason(result)
+  }
+
+  @Test("a system that cannot isolate a program runs none of them, unless the tool says otherwise")
+  func lacking() async throws {
+    guard let lack = await Self.lack() else { return }
+    #expect(lack.hasPrefix("not started: this system cannot keep a program from its files"))
+    #expect(lack.contains(": ") && lack.contains("isolation: best"))
+    let data = Self.data(await Self.run("echo ran"))
+    #expect(data["stdout"] == "ran\n" && data["notIsolated"]?.arrayValue?.isEmpty == false)
+  }
+
+  @Test("a program sees a read-only system, and of the user's files nothing")
+  func root() async throws {
+    guard await Self.lack() == nil else { return }
+    let folder = try TemporaryFolder()
+    try folder.write("secret", "hunter2")
+    let home = ProcessInfo.processInfo.environment["HOME"] ?? "/root"
+    let data = Self.data(
+      await Self.run(
+        """
+        cat \(folder.path("secret")) 2>/dev/null; ls \(home) 2>/dev/null; ls /root /work /var 2>/dev/null
+        for place in / /usr /etc /dev /home; do (: > $place/written) 2>/dev/null && echo "wrote $place"; done
+        ls /proc | grep -c '^[0-9]'; ls -A ~; pwd; ls -A /tmp | sort
+        """
+      ) { $0.isolation = .required })
+    #expect(data["exitCode"] == 0 && data["notIsolated"] == nil)
+    let lines = data["stdout"]?.stringValue?.split(separator: "\n").map(String.init) ?? []
+    // Its own processes alone, its program, its home.
+    #expect(Int(lines.first ?? "") ?? 99 < 8, "\(lines)")
+    #expect(lines.dropFirst() == ["program.sh", "/home/agent", "program.sh"], "\(lines)")
+  }
+
+  @Test("what is made visible is there, read-only")
+  func visible() async throws {
+    guard await Self.lack() == nil else { return }
+    let folder = try TemporaryFolder()
+    try folder.write("data/table", "a table")
+    let data = Self.data(
+      await Self.run("cat \(folder.path("data/table")); echo x > \(folder.path("data/table"))") {
+        $0.visible = [folder.path("data")]
+      })
+    #expect(data["stdout"] == "a table" && data["exitCode"] != 0)
+    #expect(folder.text("data/table") == "a table")
+  }
+
+  @Test("all that a program writes has room up to its quota, and no further")
+  func quota() async throws {
+    guard await Self.lack() == nil else { return }
+    let data = Self.data(
+      await Self.run(
+        "for n in 1 2 3 4; do head -c 400000 /dev/zero > $n 2>/dev/null || echo full; done; "
+          + "i=0; while true 2>/dev/null > f$i; do i=$((i+1)); test $i -lt 9999 || break; done; echo $i"
+      ) { $0.quotaBytes = 1 << 20 })
+    let lines = data["stdout"]?.stringValue?.split(separator: "\n") ?? []
+    #expect(lines.filter { $0 == "full" }.count == 2, "\(data)")
+    #expect(Int(lines.last ?? "") ?? 9999 < 2_000, "\(data)")
+  }
+
+  @Test("a program cannot win rights back, nor reach the processes outside")
+  func rights() async throws {
+    guard await Self.lack() == nil else { return }
+    let data = Self.data(
+      await Self.run(
+        "grep -E 'Cap(Eff|Prm|Bnd)|NoNewPrivs' /proc/self/status | tr -d '\\t' | sort -u; "
+          + "kill -0 \(getpid()) 2>/dev/null && echo reached; mount -t tmpfs x /mnt 2>/dev/null && echo mounted; :"
+      ))
+    #expect(
+      data["stdout"]
+        == "CapBnd:0000000000000000\nCapEff:0000000000000000\nCapPrm:0000000000000000\nNoNewPrivs:1\n",
+      "\(data)")
   }
 
   @Test("what a program leaves running ends with it, also in a session of its own")

@@ -22,6 +22,7 @@ private struct Attempt {
     seconds: Double? = 600, outputLimitBytes: Int = 1 << 20,
     outputLimit: CommandDefinition.Excess = .cut,
     environment: CommandEnvironment = .init(), limits: ProcessLimits = .init(),
+    noEffectExitCodes: [Int] = [],
     cancellation: Cancellation = .init(),
     whileRunning: @escaping @Sendable (TemporaryFolder) async -> Void = { _ in }
   ) async throws -> Attempt {
@@ -29,11 +30,12 @@ private struct Attempt {
     // Given to the shell as a file to read: a program that was just written may be busy for a moment,
     // while a process that another test starts holds it open.
     try folder.write("tool.sh", script)
+    var command = CommandDefinition(
+      arguments: ["/bin/sh", "tool.sh"], outputLimitBytes: outputLimitBytes,
+      outputLimit: outputLimit, environment: environment, limits: limits)
+    command.noEffectExitCodes = noEffectExitCodes
     let tool = CommandTool(
-      CommandDefinition(
-        arguments: ["/bin/sh", "tool.sh"], outputLimitBytes: outputLimitBytes,
-        outputLimit: outputLimit, environment: environment, limits: limits),
-      folder: folder.path, clock: SystemClock(), cancellation: cancellation)
+      command, folder: folder.path, clock: SystemClock(), cancellation: cancellation)
     let start = ContinuousClock.now
     async let other: Void = whileRunning(folder)
     let answer = await tool.run(
@@ -85,7 +87,7 @@ struct CommandToolTests {
     var name: String
     var script: String
     var reason: String
-    var isEffectUnknown = false
+    var isEffectUnknown = true
     var seconds: Double = 20
 
     var testDescription: String { name }
@@ -100,13 +102,13 @@ struct CommandToolTests {
       name: "a good answer and a bad exit code", script: "echo '{}'; exit 1",
       reason: "exited with 1"),
     Fault(
-      name: "a crash", script: "kill -SEGV $$", reason: "killed by SIGSEGV", isEffectUnknown: true),
+      name: "a crash", script: "kill -SEGV $$", reason: "killed by SIGSEGV"),
     Fault(
       name: "a crash with words", script: "echo oops >&2; kill -KILL $$",
-      reason: "killed by SIGKILL: oops", isEffectUnknown: true),
+      reason: "killed by SIGKILL: oops"),
     Fault(
       name: "a crash after a whole answer", script: "echo '{}'; kill -ABRT $$",
-      reason: "killed by SIGABRT", isEffectUnknown: true),
+      reason: "killed by SIGABRT"),
     Fault(
       name: "half an answer", script: "printf '{\"a\":'",
       reason: "standard output is not JSON: the text ends in the middle of a value at byte 5"),
@@ -128,38 +130,38 @@ struct CommandToolTests {
       reason: "standard output is not JSON: nesting deeper than 128 at byte 128"),
     Fault(
       name: "a hang", script: "echo $$ >> pids; exec sleep 3600",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "a hang after a whole answer", script: "echo '{}'; echo $$ >> pids; exec sleep 3600",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "a hang with its outputs closed",
       script: "echo $$ >> pids; exec sleep 3600 >&- 2>&- <&-",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "a hang that ignores SIGTERM",
       script: "echo $$ >> pids; trap '' TERM; while :; do sleep 0.05; done",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "a hang of a child",
       script: "sleep 3600 & echo $! >> pids; echo $$ >> pids; wait",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "a stopped process", script: "echo $$ >> pids; kill -STOP $$",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "an answer on SIGTERM",
       script: "trap 'echo {}; exit 0' TERM; while :; do sleep 0.02; done",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "output without end", script: "echo $$ >> pids; exec yes",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
     Fault(
       name: "output without end from a child that outlives it",
       script: "yes & echo $! >> pids; exit 5", reason: "exited with 5"),
     Fault(
       name: "errors without end", script: "echo $$ >> pids; exec yes >&2",
-      reason: "timed out after 0.3 seconds", isEffectUnknown: true, seconds: 0.3),
+      reason: "timed out after 0.3 seconds", seconds: 0.3),
   ]
 
   @Test("each way to fail ends in its error, in time and without a survivor", arguments: faults)
@@ -174,10 +176,23 @@ struct CommandToolTests {
 
   @Test("the effect of a tool that only reads is known, however it ends", arguments: faults)
   func readingFault(_ fault: Fault) async throws {
-    guard fault.isEffectUnknown else { return }
     let attempt = try await Attempt.run(fault.script, sideEffect: .read, seconds: fault.seconds)
     #expect(!attempt.answer.result.isEffectUnknown)
     #expect(attempt.answer.result.reason == fault.reason)
+  }
+
+  @Test(
+    "nothing was done where the tool names the exit code, or the command says so",
+    arguments: [
+      ("exit 3", [3], false), ("exit 3", [4], true), ("exit 3", [], true),
+      ("echo '{\"effect\":\"none\"}'; exit 3", [], false),
+      ("echo '{\"effect\":\"some\"}'; exit 3", [], true),
+      ("echo '\"none\"'; exit 3", [], true), ("kill -KILL $$", [137], true),
+    ])
+  func knownEffect(script: String, codes: [Int], isUnknown: Bool) async throws {
+    let attempt = try await Attempt.run(script, noEffectExitCodes: codes)
+    #expect(attempt.answer.result.status == "error")
+    #expect(attempt.answer.result.isEffectUnknown == isUnknown)
   }
 
   @Test(
@@ -212,6 +227,16 @@ struct CommandToolTests {
   func wholeInput() async throws {
     let input: JSONValue = ["text": .string(String(repeating: "é", count: 300_000)), "$same": 1.5]
     #expect(try await Attempt.run("cat", input: input).answer.result == .ok(data: input))
+  }
+
+  @Test("the whole input is there before a command begins, and nobody can change it")
+  func sealedInput() async throws {
+    let input: JSONValue = ["text": .string(String(repeating: "x", count: 1 << 20))]
+    let attempt = try await Attempt.run(
+      "stat -Lc %s /proc/self/fd/0; (: > /proc/self/fd/0) 2>/dev/null && echo 1; cat > seen",
+      input: input)
+    #expect(attempt.answer.result == .ok(data: JSONValue((1 << 20) + 12)))
+    #expect(attempt.folder.text("seen")?.utf8.count == (1 << 20) + 12)
   }
 
   @Test("the input is one line of JSON as other programs expect it")

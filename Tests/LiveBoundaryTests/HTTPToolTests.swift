@@ -50,7 +50,9 @@
       Fault(name: "text that is none", result: #"ok: {"bytes":1,"contentType":"text/plain""#) {
         $1.finish(type: "text/plain", body: [0xff])
       },
-      Fault(name: "no JSON", result: "error: the reply is not JSON: ") { $1.finish(body: "{") },
+      Fault(name: "no JSON", result: "error, effect unknown: the reply is not JSON: ") {
+        $1.finish(body: "{")
+      },
       Fault(name: "not found", result: "error: 404: no such order") {
         $1.finish(404, type: "text/plain", body: "no such order")
       },
@@ -221,6 +223,7 @@
       defer { server.stop() }
       setenv("AGENT_EVAL_TEST_HTTP", "tok-12345678", 1)
       defer { unsetenv("AGENT_EVAL_TEST_HTTP") }
+      let port = server.port
       func told(_ target: String, from start: String = "/start", hosts: [String] = []) async throws
         -> String
       {
@@ -236,16 +239,33 @@
       #expect(try await told("next") == #"ok: "/next Bearer tok-12345678""#)
       #expect(
         try await told(
-          "http://two.invalid:\(server.port)/x", hosts: ["one.invalid", "two.invalid"])
+          "http://two.invalid:\(port)/x", hosts: ["one.invalid", "two.invalid:\(port)"])
           == #"ok: "/x none""#)
+      // Another port is another server, also on a host that is allowed.
+      for (place, hosts) in [
+        ("http://one.invalid:\(port + 1)/x", []), ("http://one.invalid/x", []),
+        ("http://one.invalid:\(port + 1)/x", ["one.invalid"]),
+        ("http://two.invalid:\(port)/x", ["one.invalid", "two.invalid"]),
+        ("http://two.invalid/x", ["one.invalid", "two.invalid:\(port)"]),
+        ("https://one.invalid:22/x", ["one.invalid:\(port)"]),
+      ] {
+        #expect(try await told(place, hosts: hosts).contains(": the port "), "\(place)")
+      }
+      // What is allowed is gone to; here nobody answers.
+      let other = try await told(
+        "http://one.invalid:1/x", hosts: ["one.invalid", "one.invalid:1"])
+      #expect(!other.contains("the port") && other.hasPrefix("error"), "\(other)")
       #expect(
         try await told("http://two.invalid:\(server.port)/x")
           == "error: not sent: the host two.invalid is not among the tool's allowedHosts")
       #expect(
         try await told("http://inner.invalid/", hosts: ["one.invalid", "inner.invalid"])
           .contains("10.0.0.1, which is no public address"))
-      #expect(try await told("/", from: "/loop") == "error: 302: redirected more than 5 times")
-      #expect(try await told("file:///etc/passwd").hasPrefix("error: 302: redirect: "))
+      #expect(
+        try await told("/", from: "/loop")
+          == "error, effect unknown: 302: redirected more than 5 times")
+      #expect(
+        try await told("file:///etc/passwd").hasPrefix("error, effect unknown: 302: redirect: "))
     }
 
     @Test("a variable that is not set, an unknown host and a signal send nothing")

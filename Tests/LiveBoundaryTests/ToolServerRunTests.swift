@@ -142,6 +142,17 @@ struct ToolServerRunTests {
     }
   }
 
+  @Test("a server that says nothing is given no more time than its agent file says")
+  func silentServer() async throws {
+    let served = try ServedAgent([]) { $0.startTimeoutSeconds = 3 }
+    try served.folder.write(ToolServerScript.name, "echo $$ >>starts\nexec sleep 3600")
+    let start = ContinuousClock.now
+    let events = try await served.run()
+    let seconds = (ContinuousClock.now - start) / .seconds(1)
+    #expect(events.stop?.reason == .toolFailure)
+    #expect(seconds >= 2.9 && seconds < 3 + 2 * TestRun.patience, "\(seconds)")
+  }
+
   /// In parts, which run side by side: a round mostly waits for a server that says nothing of use.
   @Test(
     "whatever a server sends, a run ends, and nothing of it is left",

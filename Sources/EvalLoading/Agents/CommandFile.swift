@@ -41,6 +41,10 @@ enum CommandFile {
       Field(
         "environment", environment, \.environment, "What its environment holds besides the usual."),
       Field("limits", limits(ProcessLimits()), \.limits, "What each of its processes may use."),
+      Field(
+        "noEffectExitCodes", .list(of: .count(1...255)), \.noEffectExitCodes,
+        "The exit codes with which it says that it has done nothing; behind any other but 0 nobody knows."
+      ),
     ])
 
   // MARK: Code
@@ -71,6 +75,17 @@ enum CommandFile {
         "network", .word, \.definition.network,
         "off (as far as the system allows), required-off (or nothing runs) or on; off where it is left out."
       ),
+      Field(
+        "isolation", .word, \.definition.isolation,
+        "Whether they have a root, a home and processes of their own: required (or nothing runs), best (as far as the system allows) or none; required where it is left out."
+      ),
+      Field(
+        "visible", .list(of: CommandFile.argument), \.definition.visible,
+        "What they see of the system besides what every program needs, read-only: files or folders."
+      ),
+      Field(
+        "quotaBytes", .count(4_096...(64 << 30)), \.definition.quotaBytes,
+        "The most bytes that all they write may take; 134217728 where it is left out."),
       Field(
         "outputLimitBytes", .count(1...(1 << 20)), \.definition.outputLimitBytes,
         "The most bytes of each output; 65536 where it is left out."),

@@ -34,7 +34,8 @@ enum HTTPFile {
         "Headers of the request; ${NAME} is filled in from this process's environment."),
       Field(
         "allowedHosts", .list(of: .name, atLeast: 1), \.allowedHosts,
-        "Hosts that a request may go to, redirects included; the URL's own where it is left out."),
+        "Hosts that a request may go to, redirects included, with a port where it is not the usual one; the URL's own where it is left out."
+      ),
       Field(
         "allowedAddresses", .list(of: network, atLeast: 1), \.allowedAddresses,
         "Addresses and networks that may be connected to although they are not public."),
@@ -45,7 +46,7 @@ enum HTTPFile {
   ).map { draft, reader -> HTTPDefinition? in
     guard let url = draft.url else { return nil }
     if !draft.allowedHosts.isEmpty,
-      !draft.allowedHosts.contains(where: { $0.lowercased().hasSameUTF8(as: url.host) })
+      !draft.allowedHosts.contains(where: { AllowedHost($0).name.hasSameUTF8(as: url.host) })
     {
       reader.report(
         "the URL's own host \(url.host.quoted) is not among them", deeper: [.key("allowedHosts")])

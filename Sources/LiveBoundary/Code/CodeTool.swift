@@ -1,8 +1,6 @@
 public import AgentRuntime
 import AgentTrace
 import Glibc
-import Subprocess
-import SystemPackage
 
 /// A tool that runs a program which the model wrote: in a folder of its own that is taken away
 /// afterwards, and kept from the network and from other processes as far as the system allows.
@@ -43,83 +41,101 @@ public struct CodeTool: Tool {
         result: .error(
           "cannot start “\(definition.interpreter.first ?? "")”: not found, or no program"))
     }
-    let sandbox = await Sandbox.best(offline: definition.network != .on)
-    if definition.network == .requiredOff, !sandbox.isOffline {
-      return ToolAnswer(
-        result: .error("not started: this system cannot keep a program from the network"))
+    let isOffline = definition.network != .on
+    let found = definition.sandbox
+    if let fault = definition.fault(in: found) {
+      return ToolAnswer(result: .error("not started: \(fault)"))
     }
-    guard let scratch = ScratchFolder(),
-      scratch.write(Array(code.utf8), to: definition.fileName)
-    else { return ToolAnswer(result: .error("not started: no folder can be made for it")) }
+    // A root of its own has its own place to write.
+    let scratch = found.sandbox.hasRoot ? nil : ScratchFolder()
+    if !found.sandbox.hasRoot {
+      guard let scratch, scratch.write(Array(code.utf8), to: definition.fileName) else {
+        return ToolAnswer(result: .error("not started: no folder can be made for it"))
+      }
+    }
+    var order = order(program, in: scratch?.path, found.sandbox, code)
+    order.timeoutMicroseconds = limit
     let start = SuspendingClock.now
     let ending: CommandProcess.Ending
-    do {
-      ending = try await process(program, in: scratch.path, sandbox, limit).run(
-        until: cancellation)
+    do throws(ProgramFault) {
+      ending = try await CommandProcess(
+        order: order, outputLimitBytes: definition.outputLimitBytes, endsAtOutputLimit: false,
+        errorLimitBytes: definition.outputLimitBytes
+      ).run(until: cancellation)
     } catch {
-      return .cutOff(request, reason: "“\(program)”: \(error)", afterMicroseconds: 0)
+      return .notStarted(
+        error, "cannot start “\(definition.interpreter.first ?? "")”: \(error.words)")
     }
     let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
-    return answer(
-      to: request, after: ending, in: scratch, sandbox: sandbox, elapsed: elapsed, limit: limit)
+    let home = ending.home.map { HomeFolder(descriptor: $0.descriptor) } ?? scratch?.home
+    let answer = answer(
+      to: request, after: ending, in: home, gaps: found.sandbox.gaps(offline: isOffline),
+      elapsed: elapsed, limit: limit)
+    withExtendedLifetime(ending.home) {}
+    return answer
   }
 
   // MARK: Start
 
-  /// The interpreter, found before anything stands before it; `nil` where there is none.
+  /// The interpreter, found before anything stands before it; `nil` where there is none. One that every
+  /// sandbox shows is taken before others.
   private var program: String? {
     guard let name = definition.interpreter.first, !name.isEmpty else { return nil }
     if name.utf8.contains(UInt8(ascii: "/")) {
       let path = name.utf8.first == UInt8(ascii: "/") ? name : "\(folder)/\(name)"
       return access(path, X_OK) == 0 ? path : nil
     }
-    return CommandVariables(definition.environment).path(of: name)
+    let found = CommandVariables(definition.environment).paths(of: name)
+      .filter { access($0, X_OK) == 0 }
+    let visible = Sandbox.system + absoluteVisible
+    return definition.isolation == .none
+      ? found.first
+      : found.first { path in visible.contains { path.utf8.starts(with: "\($0)/".utf8) } }
+        ?? found.first
   }
 
-  private func process(
-    _ interpreter: String, in folder: String, _ sandbox: Sandbox, _ limit: Int
-  ) -> CommandProcess {
-    var options = PlatformOptions()
-    options.createSession = true
-    options.teardownSequence = [
-      .gracefulShutDown(toProcessGroup: true, allowedDurationToNextStep: CommandProcess.grace)
-    ]
-    var arguments = sandbox.prefix
-    if Sandbox.hasLimiter {
-      arguments.append(Sandbox.limiter)
-      arguments += definition.limits.options()
-      // Counted for each user, and so for each user namespace: outside of one it would count the
-      // processes of everybody's day.
-      if sandbox.prefix.contains("--user") {
-        arguments.append("--nproc=\(definition.maxProcesses + Self.wrappers)")
-      }
-      arguments.append("--")
+  private var absoluteVisible: [String] {
+    definition.visible.flatMap {
+      Self.places(of: $0.utf8.first == UInt8(ascii: "/") ? $0 : "\(folder)/\($0)")
     }
-    // The first process of a namespace is spared signals that end others. So that is a shell, which
-    // does nothing else, and says nothing of its own.
-    if sandbox.ownsProcesses {
-      arguments += ["/bin/sh", "-c", "exec 3>&2 2>/dev/null; (\"$@\" 2>&3 3>&-); exit $?", "sh"]
-    }
-    arguments += [interpreter] + definition.interpreter.dropFirst() + [definition.fileName]
-    let program = arguments.first ?? ""
-    var process = CommandProcess(
-      configuration: Configuration(
-        executable: program.utf8.contains(UInt8(ascii: "/"))
-          ? .path(FilePath(program)) : .name(program),
-        arguments: Arguments(Array(arguments.dropFirst())),
-        environment: .custom(environment(in: folder)), workingDirectory: FilePath(folder),
-        platformOptions: options),
-      input: [], outputLimitBytes: definition.outputLimitBytes, endsAtOutputLimit: false,
-      errorLimitBytes: definition.outputLimitBytes, timeoutMicroseconds: limit)
-    process.limits = definition.limits
-    process.maxProcesses = definition.maxProcesses + Self.wrappers
-    return process
   }
 
-  /// How many processes may stand before the program's own: `unshare`, the shell, and its copy.
-  private static let wrappers = 3
+  /// A path without `.` and `..`, and where links on it lead to.
+  private static func places(of path: String) -> [String] {
+    var parts: [Substring] = []
+    for part in path.split(separator: "/") where part != "." {
+      if part == ".." { _ = parts.popLast() } else { parts.append(part) }
+    }
+    let plain = "/" + parts.joined(separator: "/")
+    guard let resolved = realpath(path, nil) else { return [plain] }
+    defer { free(resolved) }
+    let real = String(cString: resolved)
+    return real.hasSameUTF8(as: plain) ? [plain] : [real, plain]
+  }
 
-  private func environment(in folder: String) -> [Environment.Key: String] {
+  private func order(
+    _ interpreter: String, in folder: String?, _ sandbox: Sandbox, _ code: String
+  ) -> ProgramOrder {
+    var order = ProgramOrder(
+      paths: [interpreter],
+      arguments: [interpreter] + definition.interpreter.dropFirst() + [definition.fileName],
+      environment: environment(in: folder ?? Sandbox.home), folder: folder,
+      limits: definition.limits)
+    order.maxProcesses = definition.maxProcesses + (sandbox.isNone ? 0 : Self.wrappers)
+    guard !sandbox.isNone else { return order }
+    order.sandbox = SandboxedFile(
+      sandbox: sandbox, visible: Sandbox.system + absoluteVisible + Self.places(of: interpreter),
+      quotaBytes: definition.quotaBytes, name: definition.fileName, bytes: Array(code.utf8))
+    // Counted for each user, and so for each namespace of users: outside of one it would count the
+    // processes of everybody's day.
+    if sandbox.hasUsers { order.maxProcessesOfUser = definition.maxProcesses + Self.wrappers }
+    return order
+  }
+
+  /// How many processes stand before the program's own: the first of its namespace.
+  private static let wrappers = 1
+
+  private func environment(in folder: String) -> [String: String] {
     var variables = CommandVariables(definition.environment)
     variables.inherit("LANG")
     variables["HOME"] = folder
@@ -131,7 +147,7 @@ public struct CodeTool: Tool {
 
   private func answer(
     to request: ToolRequest, after ending: CommandProcess.Ending,
-    in folder: borrowing ScratchFolder, sandbox: Sandbox, elapsed: Int, limit: Int
+    in home: HomeFolder?, gaps: [String], elapsed: Int, limit: Int
   ) -> ToolAnswer {
     let hidden = HiddenValues(definition.environment)
     switch ending.cause {
@@ -145,9 +161,9 @@ public struct CodeTool: Tool {
     case .outputLimit, nil: break
     }
     let code: Int
-    switch Self.ending(of: ending.status, isByShell: sandbox.ownsProcesses) {
+    switch ending.end {
     case .exited(let number): code = Int(number)
-    case .signaled(let signal):
+    case .killed(let signal):
       return .cutOff(
         request,
         reason: "killed by \(SignalName.name(of: signal))\(hidden.quote(ending.errors))",
@@ -156,25 +172,41 @@ public struct CodeTool: Tool {
     var result: JSONObject = [
       "stdout": ending.output.text, "stderr": ending.errorHead.text, "exitCode": JSONValue(code),
     ]
-    if definition.network == .off, !sandbox.isOffline { result["network"] = "on" }
+    if definition.network == .off, gaps.contains("network") || definition.isolation == .none {
+      result["network"] = "on"
+    }
+    if definition.isolation == .best, !gaps.isEmpty {
+      result["notIsolated"] = .array(gaps.map(JSONValue.string))
+    }
     if !definition.files.isEmpty {
       var files = JSONObject()
       for name in definition.files {
-        files[name] = folder.read(name, limitBytes: definition.outputLimitBytes)?.text
+        files[name] = home?.read(name, limitBytes: definition.outputLimitBytes)?.text
       }
       result["files"] = .object(files)
     }
     return ToolAnswer(
       result: .ok(data: hidden.hide(.object(result))), elapsedMicroseconds: elapsed)
   }
+}
 
-  /// A shell tells of a program that a signal ended by the number of the signal above 128.
-  private static func ending(
-    of status: TerminationStatus, isByShell: Bool
-  ) -> TerminationStatus {
-    if isByShell, case .exited(let code) = status, (129...192).contains(code) {
-      return .signaled(code - 128)
+extension CodeDefinition {
+  /// The sandbox that its programs get here.
+  var sandbox: Sandbox.Found {
+    isolation == .none
+      ? Sandbox.Found(sandbox: Sandbox()) : Sandbox.best(offline: network != .on)
+  }
+
+  /// Why its programs may not be started here; `nil` where they may.
+  func fault(in found: Sandbox.Found) -> String? {
+    if isolation == .required, let lack = found.lack {
+      return
+        "this system cannot keep a program from its files and its processes: \(lack). Run it where "
+        + "it can, or say `isolation: best` and read Docs/commands.md for what that is worth"
     }
-    return status
+    if network == .requiredOff, !found.sandbox.isOffline {
+      return "this system cannot keep a program from the network"
+    }
+    return nil
   }
 }

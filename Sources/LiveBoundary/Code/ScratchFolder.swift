@@ -1,8 +1,9 @@
 import Glibc
 
 /// A folder of its own for one program, taken away afterwards whatever the program left in it.
-struct ScratchFolder: ~Copyable {
+final class ScratchFolder: Sendable {
   let path: String
+  private let descriptor: Int32
 
   /// `nil` where none can be made.
   init?() {
@@ -10,9 +11,16 @@ struct ScratchFolder: ~Copyable {
     var name = Array("\(parent)/agent-eval-code-XXXXXX".utf8CString)
     guard mkdtemp(&name) != nil else { return nil }
     path = String(decoding: name.dropLast().map { UInt8(bitPattern: $0) }, as: UTF8.self)
+    descriptor = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
   }
 
-  deinit { FolderRemoval.remove(path) }
+  deinit {
+    close(descriptor)
+    FolderRemoval.remove(path)
+  }
+
+  /// What a program left here; only while this folder is.
+  var home: HomeFolder { HomeFolder(descriptor: descriptor) }
 
   /// Writes a new file; says whether it could.
   func write(_ bytes: [UInt8], to name: String) -> Bool {
@@ -28,11 +36,19 @@ struct ScratchFolder: ~Copyable {
     }
     return true
   }
+}
+
+/// The folder in which a program could write, as it left it.
+struct HomeFolder {
+  private let folder: Int32
+
+  /// - Parameter descriptor: stays its owner's, who keeps it open.
+  init(descriptor: Int32) { folder = descriptor }
 
   /// The beginning of a file; `nil` where there is none of that name. Links are not followed, and what
   /// is no file is not waited for.
   func read(_ name: String, limitBytes: Int) -> Head? {
-    let file = open("\(path)/\(name)", O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let file = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     guard file >= 0 else { return nil }
     defer { close(file) }
     var status = stat()

@@ -64,6 +64,15 @@ struct RPCError: Error, Sendable {
     data = value["data"]
   }
 
+  /// Whether the request was turned away before anything was done: it could not be read, is none, names no
+  /// method, or has parameters that the method does not take (JSON-RPC 2.0, section 5.1).
+  var isRefusal: Bool {
+    [
+      -32_700, -32_600, Self.methodNotFound, -32_602, Self.headerMismatch, Self.missingCapability,
+      Self.unsupportedVersion,
+    ].contains(code)
+  }
+
   /// In one line of at most so many bytes.
   var words: String { "\(message.prefix(utf8Bytes: 4_096)) (\(code))" }
 }
@@ -123,6 +132,13 @@ struct ReplyLimits: Sendable {
   var idleMicroseconds: Int?
 }
 
+extension ReplyLimits {
+  /// What is left until then.
+  init(until end: ContinuousClock.Instant) {
+    self.init(totalMicroseconds: max(1, (end - ContinuousClock.now).wholeMicroseconds))
+  }
+}
+
 /// One way to reach a server.
 protocol MCPLink: Sendable {
   /// What the server replied to a request.
@@ -139,6 +155,12 @@ protocol MCPLink: Sendable {
   func takeListChange() -> Bool
   /// Ends it, and what was started for it.
   func close() async
+  /// The same at once, for a server that says nothing.
+  func abandon() async
+}
+
+extension MCPLink {
+  func abandon() async { await close() }
 }
 
 /// A version of the protocol.

@@ -1,3 +1,4 @@
+import AgentRuntime
 import AgentTrace
 
 /// What the result of `tools/call` is to a run.
@@ -28,6 +29,12 @@ enum MCPContent {
     case 1: return .ok(data: text(of: parts[0]).map(JSONValue.string) ?? kept(parts[0]))
     default: return .ok(data: .array(parts.map(kept)))
     }
+  }
+
+  /// Whether a result says itself that nothing was done: `{"effect":"none"}` in its structured content or
+  /// its `_meta`.
+  static func saysNoEffect(_ value: JSONValue) -> Bool {
+    [value["structuredContent"], value["_meta"]].contains { $0?.saysNoEffect ?? false }
   }
 
   private static func text(of part: JSONValue) -> String? {

@@ -28,34 +28,37 @@ struct MCPSession: Sendable {
   ///
   /// - Parameters:
   ///   - known: the version that the server spoke before; `nil` where it never did.
+  ///   - end: when the server has to have said what it is.
   ///   - open: opens a link, a second time where the server did not survive the question.
   /// - Throws: ``MCPFault`` or ``RPCError``. Links that were opened are closed then.
   static func open(
-    known: MCPVersion?, within limits: ReplyLimits, open: () async throws -> any MCPLink
+    known: MCPVersion?, until end: ContinuousClock.Instant,
+    open: () async throws -> any MCPLink
   ) async throws -> MCPSession {
     var link = try await open()
     do {
       if known?.isModern ?? true {
-        if let session = try await discover(link, limits) { return session }
+        if let session = try await discover(link, until: end) { return session }
         if link.end != nil {
           await link.close()
           link = try await open()
         }
       }
-      return try await initialize(link, limits)
+      return try await initialize(link, until: end)
     } catch {
-      await link.close()
+      await link.abandon()
       throw error
     }
   }
 
   /// - Returns: `nil` where the server is not modern.
   private static func discover(
-    _ link: any MCPLink, _ limits: ReplyLimits
+    _ link: any MCPLink, until end: ContinuousClock.Instant
   ) async throws -> MCPSession? {
     await link.use(.modern)
+    // Who says nothing to this may still answer what comes next.
     let probe = ReplyLimits(
-      totalMicroseconds: min(limits.totalMicroseconds, probeMicroseconds))
+      totalMicroseconds: min(ReplyLimits(until: end).totalMicroseconds / 2, probeMicroseconds))
     let request = RPCRequest(method: "server/discover", params: ["_meta": .object(meta(.modern))])
     let reply: RPCReply
     do { reply = try await link.reply(to: request, within: probe) } catch let fault as MCPFault {
@@ -88,7 +91,7 @@ struct MCPSession: Sendable {
   }
 
   private static func initialize(
-    _ link: any MCPLink, _ limits: ReplyLimits
+    _ link: any MCPLink, until end: ContinuousClock.Instant
   ) async throws -> MCPSession {
     let wanted = MCPVersion.legacy[0]
     await link.use(wanted)
@@ -99,7 +102,7 @@ struct MCPSession: Sendable {
         "clientInfo": .object(clientInfo),
       ])
     let result: JSONValue
-    switch try await link.reply(to: request, within: limits) {
+    switch try await link.reply(to: request, within: ReplyLimits(until: end)) {
     case .result(let value): result = value
     case .error(let error):
       throw MCPFault(.lost, "the server refused to begin: \(error.words)")
@@ -153,8 +156,7 @@ struct MCPSession: Sendable {
   /// The tools of the server, on however many pages.
   ///
   /// - Throws: ``MCPFault``.
-  func list(within limits: ReplyLimits) async throws -> List {
-    let end = ContinuousClock.now + .microseconds(limits.totalMicroseconds)
+  func list(until end: ContinuousClock.Instant) async throws -> List {
     var list = List(tools: [])
     var cursor: String?
     var seen: Set<[UInt8]> = []
@@ -162,8 +164,7 @@ struct MCPSession: Sendable {
       guard page <= Self.pageLimit else {
         throw MCPFault(.unreadable, "its list of tools has more than \(Self.pageLimit) pages")
       }
-      let left = ReplyLimits(
-        totalMicroseconds: max(1, (end - ContinuousClock.now).wholeMicroseconds))
+      let left = ReplyLimits(until: end)
       let params = cursor.map { ["cursor": JSONValue.string($0)] as JSONObject } ?? [:]
       let result: JSONValue
       switch try await link.reply(to: request("tools/list", params), within: left) {

@@ -46,8 +46,9 @@ actor MCPSource: ToolSource {
 
   // MARK: Session
 
-  private var startLimits: ReplyLimits {
-    ReplyLimits(totalMicroseconds: Self.microseconds(registration.startTimeoutSeconds))
+  /// When a server that is asked now has to have said which tools it has.
+  private var startEnd: ContinuousClock.Instant {
+    .now + .microseconds(Self.microseconds(registration.startTimeoutSeconds))
   }
 
   private static func microseconds(_ seconds: Double) -> Int {
@@ -55,11 +56,11 @@ actor MCPSource: ToolSource {
   }
 
   /// The session, opened where there is none. Whoever asks meanwhile waits for the same.
-  private func opened() async throws -> MCPSession {
+  private func opened(until end: ContinuousClock.Instant) async throws -> MCPSession {
     if let opening { return try await opening.value }
     if let session {
-      guard let end = session.link.end else { return session }
-      await leave(session, because: end)
+      guard let reason = session.link.end else { return session }
+      await leave(session, because: reason)
     }
     if let lastEnd {
       guard restarts < restartLimit else {
@@ -68,9 +69,9 @@ actor MCPSource: ToolSource {
       }
       restarts += 1
     }
-    let (version, limits, open) = (version, startLimits, open)
+    let (version, open) = (version, open)
     let opening = Task {
-      try await MCPSession.open(known: version, within: limits, open: open)
+      try await MCPSession.open(known: version, until: end, open: open)
     }
     self.opening = opening
     defer { self.opening = nil }
@@ -102,14 +103,17 @@ actor MCPSource: ToolSource {
 
   func list() async -> ToolOffer {
     do {
-      let session = try await opened()
-      return try await list(of: session)
+      let end = startEnd
+      let session = try await opened(until: end)
+      return try await list(of: session, until: end)
     } catch { return ToolOffer(error: "\(error)") }
   }
 
-  private func list(of session: MCPSession) async throws -> ToolOffer {
+  private func list(
+    of session: MCPSession, until end: ContinuousClock.Instant
+  ) async throws -> ToolOffer {
     _ = session.link.takeListChange()
-    let list = try await session.list(within: startLimits)
+    let list = try await session.list(until: end)
     let read = list.tools.compactMap(MCPTool.init).filter(\.hasUsableHeaders)
     tools = Dictionary(read.map { ($0.offered.name, $0) }) { first, _ in first }
     listEnds = list.lifetimeMilliseconds.map { lifetime in
@@ -176,7 +180,7 @@ actor MCPSource: ToolSource {
 
   private func call(_ request: ToolRequest, as name: String, limit: Int) async throws -> ToolAnswer
   {
-    let session = try await opened()
+    let session = try await opened(until: startEnd)
     let limits = ReplyLimits(
       totalMicroseconds: limit,
       idleMicroseconds: registration.idleSeconds.map(Self.microseconds))
@@ -184,8 +188,14 @@ actor MCPSource: ToolSource {
       name, request.input, key: request.idempotencyKey,
       headers: MCPHeaders.values(of: tools[name], request.input), within: limits)
     switch reply {
-    case .result(let value): return ToolAnswer(result: MCPContent.result(of: value))
-    case .error(let error): return ToolAnswer(result: .error(error.words))
+    case .result(let value):
+      let result = MCPContent.result(of: value)
+      return MCPContent.saysNoEffect(value)
+        ? ToolAnswer(result: result) : .ended(request, result, afterMicroseconds: 0)
+    case .error(let error):
+      let result = ToolResult.error(error.words)
+      return error.isRefusal
+        ? ToolAnswer(result: result) : .ended(request, result, afterMicroseconds: 0)
     }
   }
 

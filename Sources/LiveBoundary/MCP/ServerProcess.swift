@@ -1,7 +1,6 @@
 import AgentRuntime
 import AgentTrace
 import Glibc
-import Subprocess
 import Synchronization
 
 /// A process that serves for as long as it is wanted: lines in, lines out. In a session of its own, so that
@@ -17,21 +16,21 @@ final class ServerProcess: Sendable {
 
   private struct State {
     var errors = Tail(limitBytes: ServerProcess.errorTailBytes)
-    var task: Task<Void, Never>?
+    var splitter = LineSplitter(limitBytes: ServerProcess.lineLimitBytes)
+    var hasEnded = false
+    /// Those who wait for its end.
+    var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
   private let state = Mutex(State())
-  private let (outgoing, sender) = AsyncStream<[UInt8]>.makeStream()
-  private let (closing, closer) = AsyncStream<Void>.makeStream()
-  private let program: ProgramStart
+  private let number = ProgramHub.shared.number()
   private let receive: @Sendable (LineSplitter.Line) -> Void
   private let ended: @Sendable (String) -> Void
 
   private init(
-    _ program: ProgramStart, receive: @escaping @Sendable (LineSplitter.Line) -> Void,
+    receive: @escaping @Sendable (LineSplitter.Line) -> Void,
     ended: @escaping @Sendable (String) -> Void
   ) {
-    self.program = program
     self.receive = receive
     self.ended = ended
   }
@@ -39,7 +38,7 @@ final class ServerProcess: Sendable {
   /// Starts a program.
   ///
   /// - Parameters:
-  ///   - receive: told each line of its standard output, from one task.
+  ///   - receive: told each line of its standard output, from one thread.
   ///   - ended: told once, how it ended.
   /// - Throws: ``MCPFault``, where it cannot be started.
   static func start(
@@ -47,120 +46,83 @@ final class ServerProcess: Sendable {
     ended: @escaping @Sendable (String) -> Void
   ) async throws -> ServerProcess {
     if let fault = program.fault { throw MCPFault(.notSent, fault) }
-    BrokenPipes.becomeErrors()
-    let process = ServerProcess(program, receive: receive, ended: ended)
-    let (starts, started) = AsyncStream<MCPFault?>.makeStream()
-    let task = Task { await process.live(started) }
-    process.state.withLock { $0.task = task }
+    var order = program.order
+    order.input = .written
+    order.isLasting = true
+    let process = ServerProcess(receive: receive, ended: ended)
+    let (starts, start) = AsyncStream<ProgramFault?>.makeStream()
+    ProgramHub.shared.start(
+      order, as: process.number,
+      ProgramEvents(
+        started: { _ in
+          start.yield(nil)
+          start.finish()
+        },
+        output: { process.takeOutput($0) },
+        errors: { bytes in process.state.withLock { $0.errors.append(bytes) } },
+        // Whoever has said the last word serves no longer.
+        outputEnded: { process.startClosing() },
+        ended: { result in
+          if case .failure(let fault) = result { start.yield(fault) }
+          start.finish()
+          process.end(result)
+        }))
     for await fault in starts {
-      if let fault { throw fault }
-      return process
+      guard let fault else { return process }
+      throw MCPFault(.notSent, program.startFault(fault))
     }
-    throw MCPFault(.notSent, "cannot start “\(program.name)”")
+    // Nobody waits any more.
+    await process.close()
+    throw MCPFault(.cancelled, "cannot start “\(program.name)”: cancelled")
   }
 
   /// The end of what it wrote to standard error.
   var errors: Tail { state.withLock { $0.errors } }
 
   /// Sends a line.
-  func send(_ line: [UInt8]) { sender.yield(line + [UInt8(ascii: "\n")]) }
+  func send(_ line: [UInt8]) {
+    ProgramHub.shared.write(number, line + [UInt8(ascii: "\n")])
+  }
 
-  /// Ends it: its input first, then by signals. Returns once nothing of it is left.
-  func close() async {
-    sender.finish()
-    closer.finish()
-    await state.withLock { $0.task }?.value
+  /// Ends it: its input first, then by signals, or by signals at once. Returns once nothing of it is left.
+  func close(atOnce: Bool = false) async {
+    if atOnce { ProgramHub.shared.end(number, .timeLimit) } else { startClosing() }
+    await withCheckedContinuation { continuation in
+      let hasEnded = state.withLock { state in
+        if !state.hasEnded { state.waiting.append(continuation) }
+        return state.hasEnded
+      }
+      if hasEnded { continuation.resume() }
+    }
   }
 
   // MARK: Life
 
-  private func live(_ started: AsyncStream<MCPFault?>.Continuation) async {
-    defer { started.finish() }
-    do {
-      _ = try await Subprocess.run(
-        program.configuration, input: .inputWriter, output: .sequence, error: .sequence
-      ) { running in
-        started.yield(nil)
-        await serve(
-          running.processIdentifier.value, running.standardInputWriter, running.standardOutput,
-          running.standardError)
+  private func startClosing() {
+    ProgramHub.shared.close(number, grace: Self.closingGrace, signalGrace: Self.signalGrace)
+  }
+
+  private func takeOutput(_ bytes: UnsafeRawBufferPointer) -> ProgramCause? {
+    for line in state.withLock({ $0.splitter.append(bytes) }) { receive(line) }
+    return nil
+  }
+
+  private func end(_ result: Result<ProgramResult, ProgramFault>) {
+    switch result {
+    case .success(let ended):
+      switch ended.end {
+      case .exited(let code): self.ended("the server exited with \(code)")
+      case .killed(let signal):
+        self.ended("the server was killed by \(SignalName.name(of: signal))")
       }
-    } catch {
-      started.yield(MCPFault(.notSent, program.startFault(error)))
+    case .failure: ended("the server has ended")
     }
-    ended("the server has ended")
-  }
-
-  /// On return the process is a zombie without living relatives, which is waited for next.
-  private func serve(
-    _ group: pid_t, _ writer: StandardInputWriter, _ output: SubprocessOutputSequence,
-    _ errors: SubprocessOutputSequence
-  ) async {
-    program.limits.apply(to: group)
-    RunningCommands.shared.insert(group)
-    defer { RunningCommands.shared.remove(group) }
-    let (reads, read) = AsyncStream<Void>.makeStream()
-    await withTaskGroup(of: Void.self) { tasks in
-      tasks.addTask { await self.write(to: writer) }
-      tasks.addTask {
-        await self.readOutput(output)
-        // Whoever has said the last word serves no longer.
-        self.closer.finish()
-        read.yield()
-      }
-      tasks.addTask {
-        await self.readErrors(errors)
-        read.yield()
-      }
-      tasks.addTask { await self.carryOutClosing(group) }
-      await ChildProcess.waitForExit(of: group, everyMicroseconds: 20_000)
-      ProcessTable.killSession(group)
-      // What it said before it ended still counts; a relative in a session of its own may hold the pipes.
-      tasks.addTask {
-        try? await Task.sleep(for: .milliseconds(500))
-        read.finish()
-      }
-      var open = 2
-      for await _ in reads {
-        open -= 1
-        if open == 0 { break }
-      }
-      ended(ChildProcess.ending(of: group))
-      tasks.cancelAll()
+    let waiting = state.withLock { state in
+      state.hasEnded = true
+      defer { state.waiting = [] }
+      return state.waiting
     }
-  }
-
-  private func write(to writer: StandardInputWriter) async {
-    for await line in outgoing {
-      guard (try? await writer.write(line)) != nil else { break }
-    }
-    try? await writer.finish()
-  }
-
-  private func readOutput(_ buffers: SubprocessOutputSequence) async {
-    var splitter = LineSplitter(limitBytes: Self.lineLimitBytes)
-    do {
-      for try await buffer in buffers {
-        for line in buffer.withUnsafeBytes({ splitter.append($0) }) { receive(line) }
-      }
-    } catch {}
-  }
-
-  private func readErrors(_ buffers: SubprocessOutputSequence) async {
-    do {
-      for try await buffer in buffers {
-        buffer.withUnsafeBytes { bytes in state.withLock { $0.errors.append(bytes) } }
-      }
-    } catch {}
-  }
-
-  private func carryOutClosing(_ group: pid_t) async {
-    for await _ in closing {}
-    sender.finish()
-    guard (try? await Task.sleep(for: Self.closingGrace)) != nil else { return }
-    kill(-group, SIGTERM)
-    guard (try? await Task.sleep(for: Self.signalGrace)) != nil else { return }
-    ProcessTable.killSession(group)
+    for continuation in waiting { continuation.resume() }
   }
 }
 

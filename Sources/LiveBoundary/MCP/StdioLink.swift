@@ -74,6 +74,10 @@ final class StdioLink: MCPLink {
     await state.withLock { $0.process }?.close()
   }
 
+  func abandon() async {
+    await state.withLock { $0.process }?.close(atOnce: true)
+  }
+
   // MARK: Out
 
   func notify(_ method: String, _ params: JSONObject) async {

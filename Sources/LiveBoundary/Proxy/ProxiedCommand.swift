@@ -1,7 +1,6 @@
 public import AgentRuntime
+import CPrograms
 import Glibc
-import Subprocess
-import SystemPackage
 
 /// A program that is watched: it has this process's input, outputs and terminal, a process group of its own,
 /// and a few more variables.
@@ -30,60 +29,67 @@ public struct ProxiedCommand: Sendable {
   ///
   /// - Throws: ``StartFault``.
   public func run(until cancellation: Cancellation) async throws -> CommandEnd {
-    var options = PlatformOptions()
-    options.processGroupID = 0
-    var added: [Environment.Key: String?] = [:]
-    for (name, value) in variables { added[Environment.Key(stringLiteral: name)] = value }
-    let configuration = Configuration(
-      executable: program.utf8.contains(UInt8(ascii: "/"))
-        ? .path(FilePath(program)) : .name(program),
-      arguments: Arguments(arguments), environment: .inherit.updating(added),
-      platformOptions: options)
+    var environment = Self.inherited
+    for (name, value) in variables { environment[name] = value }
+    let search = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }
+    var order = ProgramOrder(
+      paths: program.utf8.contains(UInt8(ascii: "/")) ? [program] : search,
+      arguments: [program] + arguments, environment: environment)
+    order.input = .inherited
+    order.hasSession = false
+    let started = order
+    let hub = ProgramHub.shared
+    let number = hub.number()
     let terminal = Foreground()
     defer { terminal.takeBack() }
-    do {
-      let result = try await Subprocess.run(
-        configuration, input: .fileDescriptor(.standardInput, closeAfterSpawningProcess: false),
-        output: .fileDescriptor(.standardOutput, closeAfterSpawningProcess: false),
-        error: .fileDescriptor(.standardError, closeAfterSpawningProcess: false)
-      ) { running in
-        let group = running.processIdentifier.value
-        RunningCommands.shared.insert(group)
-        terminal.give(to: group)
-        await cancellation.whileListening({
-          let name = cancellation.signal ?? ""
-          kill(-group, SignalName.number(of: name) ?? SIGTERM)
-        }) {
-          await Self.waitForExit(of: group)
-        }
-        RunningCommands.shared.remove(group)
+    let tell: @Sendable () -> Void = {
+      let name = cancellation.signal ?? ""
+      hub.signal(number, SignalName.number(of: name) ?? SIGTERM)
+    }
+    let result = await cancellation.whileListening(tell) {
+      await withCheckedContinuation { continuation in
+        hub.start(
+          started, as: number,
+          ProgramEvents(
+            started: { group in
+              terminal.give(to: group)
+              // Whoever asked before it ran was not heard.
+              if cancellation.signal != nil { tell() }
+            },
+            ended: { continuation.resume(returning: $0) }))
       }
+    }
+    switch result {
+    case .failure(.stage(Int(PROGRAM_STAGE_EXECUTE), _)):
+      throw StartFault(description: "\(program) could not be started: not found, or no program")
+    case .failure(let fault):
+      throw StartFault(description: "\(program) could not be started: \(fault.words)")
+    case .success(let ended):
       if let signal = cancellation.signal { return .cancelled(signal: signal) }
-      return switch result.terminationStatus {
+      return switch ended.end {
       case .exited(let code): .exited(code)
-      case .signaled(let signal): .killed(signal)
+      case .killed(let signal): .killed(signal)
       }
-    } catch let error as SubprocessError {
-      throw StartFault(description: "\(program) could not be started: \(error)")
     }
   }
 
-  /// Looks, with growing pauses, whether a process has ended; it stays a zombie.
-  private static func waitForExit(of process: pid_t) async {
-    var pause = 200
-    while !Task.isCancelled {
-      var info = siginfo_t()
-      let status = waitid(P_PID, id_t(process), &info, WEXITED | WNOHANG | WNOWAIT)
-      if status != 0 || info._sifields._sigchld.si_pid != 0 { return }
-      guard (try? await Task.sleep(for: .microseconds(pause))) != nil else { return }
-      pause = min(pause * 2, 10_000)
+  /// The variables of this process.
+  private static var inherited: [String: String] {
+    var variables: [String: String] = [:]
+    var next = environ
+    while let text = next.pointee {
+      next += 1
+      let parts = String(cString: text).split(
+        separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+      if parts.count == 2 { variables[String(parts[0])] = String(parts[1]) }
     }
+    return variables
   }
 }
 
 /// The terminal that this process is in the foreground of, lent to a process group: whoever reads from a
 /// terminal in the background is stopped.
-private struct Foreground {
+private struct Foreground: Sendable {
   private let owner: pid_t?
 
   init() {

@@ -1,7 +1,6 @@
 public import AgentRuntime
 import AgentTrace
 import Glibc
-import Subprocess
 
 /// A tool that is a program: the input as one line of JSON on its standard input, the result as JSON
 /// on its standard output. No shell stands between. Docs/commands.md is the contract.
@@ -37,22 +36,18 @@ public struct CommandTool: Tool {
     if let fault = faultBeforeStart(limit: limit) { return ToolAnswer(result: .error(fault)) }
     let program = program(for: request)
     if let fault = program.fault { return ToolAnswer(result: .error(fault)) }
+    var order = program.order
+    order.input = .bytes(
+      CanonicalJSON.encode(request.input, form: .plain) + [UInt8(ascii: "\n")])
+    order.timeoutMicroseconds = limit
     let start = SuspendingClock.now
     let ending: CommandProcess.Ending
-    do {
+    do throws(ProgramFault) {
       ending = try await CommandProcess(
-        configuration: program.configuration,
-        input: CanonicalJSON.encode(request.input, form: .plain) + [UInt8(ascii: "\n")],
-        outputLimitBytes: command.outputLimitBytes,
-        endsAtOutputLimit: command.outputLimit == .error, timeoutMicroseconds: limit,
-        limits: command.limits
+        order: order, outputLimitBytes: command.outputLimitBytes,
+        endsAtOutputLimit: command.outputLimit == .error
       ).run(until: cancellation)
-    } catch {
-      let fault = program.startFault(error)
-      return ProgramStart.isBeforeStart(error)
-        ? ToolAnswer(result: .error(fault))
-        : .cutOff(request, reason: fault, afterMicroseconds: 0)
-    }
+    } catch { return .notStarted(error, program.startFault(error)) }
     let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
     return answer(to: request, after: ending, elapsed: elapsed, limit: limit)
   }
@@ -94,18 +89,22 @@ public struct CommandTool: Tool {
     }
     if command.outputLimit == .error, ending.output.isCut {
       // It had ended by itself before it could be ended.
-      return ToolAnswer(
-        result: .error("more than \(command.outputLimitBytes) bytes on standard output"),
-        elapsedMicroseconds: elapsed)
+      return .ended(
+        request, .error("more than \(command.outputLimitBytes) bytes on standard output"),
+        afterMicroseconds: elapsed)
     }
-    switch ending.status {
+    switch ending.end {
     case .exited(0):
       let result = hidden.hide(Self.result(reading: ending.output))
-      return ToolAnswer(result: result, elapsedMicroseconds: elapsed)
+      return .ended(request, result, afterMicroseconds: elapsed)
     case .exited(let code):
-      return ToolAnswer(
-        result: .error("exited with \(code)\(words)"), elapsedMicroseconds: elapsed)
-    case .signaled(let signal):
+      let result = ToolResult.error("exited with \(code)\(words)")
+      // Whether nothing was done, the agent file knows of this exit code, or the command says so itself.
+      let saysSo = { Self.saysNoEffect(ending.output) }
+      return command.noEffectExitCodes.contains(Int(code)) || saysSo()
+        ? ToolAnswer(result: result, elapsedMicroseconds: elapsed)
+        : .ended(request, result, afterMicroseconds: elapsed)
+    case .killed(let signal):
       return .cutOff(
         request, reason: "killed by \(SignalName.name(of: signal))\(words)",
         afterMicroseconds: elapsed)
@@ -129,6 +128,11 @@ public struct CommandTool: Tool {
     } catch {
       return .error("standard output is not JSON: \(error)")
     }
+  }
+
+  /// Whether a command that failed says itself that nothing was done.
+  private static func saysNoEffect(_ output: Head) -> Bool {
+    if case .ok(let data) = result(reading: output) { data.saysNoEffect } else { false }
   }
 
   static func absolute(_ folder: String) -> String {

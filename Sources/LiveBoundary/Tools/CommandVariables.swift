@@ -1,13 +1,12 @@
 import AgentRuntime
 import AgentTrace
 import Glibc
-import Subprocess
 
 /// The environment of a command: what the agent file says, and nothing that it does not.
 struct CommandVariables {
   private static let defaultPath = "/usr/local/bin:/usr/bin:/bin"
 
-  private(set) var all: [Environment.Key: String] = [:]
+  private(set) var all: [String: String] = [:]
 
   init(_ environment: CommandEnvironment) {
     self["PATH"] = Self.defaultPath
@@ -21,14 +20,13 @@ struct CommandVariables {
   private var own: Set<String> = []
 
   subscript(name: String) -> String? {
-    get { all[Environment.Key(stringLiteral: name)] }
-    set { all[Environment.Key(stringLiteral: name)] = newValue }
+    get { all[name] }
+    set { all[name] = newValue }
   }
 
-  /// The program of a name, as `PATH` leads to it; `nil` where there is none.
-  func path(of name: String) -> String? {
-    (self["PATH"] ?? "").split(separator: ":").lazy.map { "\($0)/\(name)" }
-      .first { access($0, X_OK) == 0 }
+  /// Where `PATH` leads to for the program of a name, in order; whether it is there is not looked at.
+  func paths(of name: String) -> [String] {
+    (self["PATH"] ?? "").split(separator: ":").map { "\($0)/\(name)" }
   }
 
   /// Passes a variable of this process on, unless the agent file gives it a value of its own.

@@ -112,15 +112,31 @@
 
     // MARK: Where it goes
 
-    /// The addresses that a host may be reached at.
-    private func addresses(of host: String) async throws -> [String] {
-      let isAllowed =
-        http.allowedHosts.isEmpty
-        ? host.hasSameUTF8(as: http.url.host)
-        : http.allowedHosts.contains { $0.lowercased().hasSameUTF8(as: host) }
-      guard isAllowed else {
+    /// Throws where a request may not go to a host, or not to that port of it: the URL's own host has the
+    /// URL's port, any other the one of its scheme, unless it is allowed with a port of its own.
+    private func check(_ target: HTTPAddress) throws {
+      let (host, own) = (target.host, HTTPAddress(http.url.text))
+      let isOwn = host.hasSameUTF8(as: own?.host ?? "")
+      let usual = target.scheme == "https" ? 443 : 80
+      let hosts = http.allowedHosts.isEmpty ? [http.url.host] : http.allowedHosts
+      let allowed = hosts.filter { AllowedHost($0).name.hasSameUTF8(as: host) }
+      guard !allowed.isEmpty else {
         throw NotSent(words: "the host \(host) is not among the tool's allowedHosts")
       }
+      let ports = allowed.compactMap { AllowedHost($0).port } + (isOwn ? [own?.port ?? usual] : [])
+      // From 80 to 443 leads the way to https.
+      let isUsual = target.port == usual && (!isOwn || [80, 443].contains(own?.port))
+      let isNamedWithoutPort = allowed.contains { AllowedHost($0).port == nil }
+      guard ports.contains(target.port) || (isUsual && isNamedWithoutPort) else {
+        throw NotSent(
+          words: "the port \(target.port) of \(host) is not among the tool's allowedHosts")
+      }
+    }
+
+    /// The addresses that a host may be reached at.
+    private func addresses(of target: HTTPAddress) async throws -> [String] {
+      try check(target)
+      let host = target.host
       let found = AddressRange(host) == nil ? await lookUp(host) : [host]
       guard !found.isEmpty else { throw NotSent(words: "\(host) is not found") }
       let allowed = http.allowedAddresses.compactMap { AddressRange($0) }
@@ -172,12 +188,15 @@
           http.method == .get || http.method == .head
         else { return answer(reply, request) }
         guard hop < Self.redirectLimit else {
-          return ToolAnswer(
-            result: .error("\(reply.head.status): redirected more than \(Self.redirectLimit) times")
-          )
+          return .ended(
+            request,
+            .error("\(reply.head.status): redirected more than \(Self.redirectLimit) times"),
+            afterMicroseconds: 0)
         }
         do { call = try redirected(call, to: place) } catch let fault as NotSent {
-          return ToolAnswer(result: .error("\(reply.head.status): redirect: \(fault.words)"))
+          return .ended(
+            request, .error("\(reply.head.status): redirect: \(fault.words)"),
+            afterMicroseconds: 0)
         }
       }
       throw NotSent(words: "redirected")
@@ -187,7 +206,7 @@
       to call: HTTPCall, until end: ContinuousClock.Instant
     ) async throws -> Reply {
       guard let target = HTTPAddress(call.url) else { throw NotSent(words: "the URL is none") }
-      let found = try await withinTime(until: end) { try await addresses(of: target.host) }
+      let found = try await withinTime(until: end) { try await addresses(of: target) }
       let isLiteral = AddressRange(target.host) != nil
       for (index, address) in found.enumerated() {
         let left = max(0.001, (end - ContinuousClock.now) / .seconds(1))
@@ -257,8 +276,9 @@
         let text = String(decoding: reply.body.withoutTornCharacter, as: UTF8.self)
         let words = hidden.hide(text, isCut: true)
         let reason = words.isEmpty ? "\(status)" : "\(status): \(words)"
-        // A client's mistake was turned away; what a server broke off at, nobody knows.
-        return (400..<500).contains(status)
+        // A client's mistake was turned away; what a server broke off at, nobody knows, unless it says so.
+        let says = (try? JSONValue(parsing: reply.body))?.saysNoEffect ?? false
+        return (400..<500).contains(status) || says
           ? ToolAnswer(result: .error(reason))
           : .cutOff(request, reason: reason, afterMicroseconds: 0)
       }
@@ -267,7 +287,8 @@
       let name = type.prefix { $0 != ";" }.lowercased().filter { $0 != " " }
       if name == "application/json" || name.hasSuffix("+json") {
         do { return ToolAnswer(result: .ok(data: try JSONValue(parsing: reply.body))) } catch {
-          return ToolAnswer(result: .error("the reply is not JSON: \(error)"))
+          return .ended(
+            request, .error("the reply is not JSON: \(error)"), afterMicroseconds: 0)
         }
       }
       let isText = name.isEmpty || name.hasPrefix("text/") || name.hasSuffix("xml")
