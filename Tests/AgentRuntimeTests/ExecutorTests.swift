@@ -276,8 +276,14 @@ struct ExecutorTests {
     let run = try await Self.closure { ["twice": JSONValue(($0.input["n"]?.intValue ?? 0) * 2)] }
       .run()
     #expect(run.events.last { $0.type == .toolResult }?.data["data"] == ["twice": 2])
-    let thrown = try await Self.closure { _ in throw Oops() }.run()
-    #expect(thrown.results() == ["1.1.0": "error"] && Self.lastReason(thrown) == "oops")
+    let errors: [(any Error & Sendable, SideEffect, JSONValue?)] = [
+      (Oops(), .write, "unknown"), (Oops(), .read, nil), (NothingDone("oops"), .write, nil),
+    ]
+    for (error, sideEffect, effect) in errors {
+      let thrown = try await Self.closure(sideEffect) { _ in throw error }.run()
+      #expect(thrown.results() == ["1.1.0": "error"] && Self.lastReason(thrown) == "oops")
+      #expect(thrown.events.last { $0.type == .toolResult }?.data["effect"] == effect)
+    }
   }
 
   @Test("a function that hangs is left behind when its time is up or the run is to end")

@@ -19,8 +19,6 @@ struct FaultTableTests {
     var reason: String?
     /// Of code: the reason of an error; `nil` where it ends well.
     var codeReason: String?
-    /// Whether it was cut off, so that the effect of a tool that writes is unknown.
-    var isCutOff = false
     var seconds = 30.0
     var memoryBytes: Int?
 
@@ -32,14 +30,14 @@ struct FaultTableTests {
   static let faults: [Fault] = [
     Fault(
       name: "a crash", script: "kill -SEGV $$", reason: "killed by SIGSEGV",
-      codeReason: "killed by SIGSEGV", isCutOff: true),
+      codeReason: "killed by SIGSEGV"),
     Fault(
-      name: "a hang", script: "sleep MARK", reason: timedOut, codeReason: timedOut, isCutOff: true,
+      name: "a hang", script: "sleep MARK", reason: timedOut, codeReason: timedOut,
       seconds: 1),
     Fault(
       name: "a hang with children that ignores being told to end",
       script: "trap '' TERM; sleep MARK & while :; do sleep 0.1; done", reason: timedOut,
-      codeReason: timedOut, isCutOff: true, seconds: 1),
+      codeReason: timedOut, seconds: 1),
     Fault(
       name: "half an answer", script: "printf '{\"a\":'",
       reason:
@@ -72,7 +70,7 @@ struct FaultTableTests {
     let limits = fault.memoryBytes.map { "limits: {memoryBytes: \($0)}" } ?? ""
     let tool =
       kind == .code
-      ? "code: {language: sh\(limits.isEmpty ? "" : ", ")\(limits)}"
+      ? "code: {language: sh, isolation: best\(limits.isEmpty ? "" : ", ")\(limits)}"
       : "command: {arguments: [/bin/sh, tool.sh]\(limits.isEmpty ? "" : ", ")\(limits)}"
     let input: JSONValue =
       kind == .code
@@ -118,7 +116,8 @@ struct FaultTableTests {
     let result = try #require(events.first { $0["type"] == "tool_result" }?["data"])
     if let reason = kind == .code ? fault.codeReason : fault.reason {
       #expect(result["status"] == "error" && result["reason"] == .string(reason), "\(result)")
-      #expect((result["effect"] == "unknown") == (fault.isCutOff && kind == .writing))
+      // What a tool that writes had done by then nobody knows.
+      #expect((result["effect"] == "unknown") == (kind == .writing))
     } else {
       #expect(result["status"] == "ok", "\(result["reason"] ?? .null)")
     }

@@ -195,11 +195,11 @@ struct ToolServerTests {
       #"ok: [{"text":"a","type":"text"},{"encodedBytes":4,"mimeType":"image/png","sha256":"63c1dd951ffedf6f7fd968ad4efa39b8ed584f162f46e715114ee184f8de9201","type":"image"},{"resource":{"encodedBytes":4,"sha256":"4a8d8134f29b0b7b60c126f5532bc9f5d9bb73037373cf6fb872d81f1dcefdfd","uri":"x:y"},"type":"resource"}]"#
     ),
     ([], "flood", #"ok: "flooded""#),
-    ([], "fails", "error: no such order"),
+    ([], "fails", "error, effect unknown: no such order"),
     ([], "refused", "error: Unknown tool (-32602)"),
     (
       [], "asks",
-      "error: the server asks for more input before it answers, and this client offers none"
+      "error, effect unknown: the server asks for more input before it answers, and this client offers none"
     ),
     (
       [], "crash",
@@ -328,7 +328,7 @@ struct ToolServerTests {
     let served = try ServedAgent(
       [],
       calls: [
-        ("fake.crash", [:]), ("fake.echo", ["text": "back"]), ("fake.crash", [:]),
+        ("fake.crash", [:]), ("fake.echo", ["text": "back"]), ("fake.crash", ["text": "again"]),
         ("fake.echo", ["text": "gone"]),
       ])
     let told = try await served.run().results.map(\.told)

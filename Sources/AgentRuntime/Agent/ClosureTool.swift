@@ -7,16 +7,30 @@ public import AgentTrace
 public struct ClosureTool: Tool {
   private let body: @Sendable (ToolRequest) async throws -> JSONValue
 
-  /// - Parameter body: Makes the result's data of a call. What it throws becomes the reason of an error.
+  /// - Parameter body: Makes the result's data of a call. What it throws becomes the reason of an error, and
+  ///   unless that is ``NothingDone`` nobody knows what a tool has done that does not only read.
   public init(_ body: @escaping @Sendable (ToolRequest) async throws -> JSONValue) {
     self.body = body
   }
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
-    do { return ToolAnswer(result: .ok(data: try await body(request))) } catch {
-      return ToolAnswer(result: .error("\(error)"))
+    do { return ToolAnswer(result: .ok(data: try await body(request))) } catch let error
+      as NothingDone
+    {
+      return ToolAnswer(result: .error(error.description))
+    } catch {
+      return .ended(request, .error("\(error)"), afterMicroseconds: 0)
     }
   }
+}
+
+/// The word of a ``ClosureTool`` that it failed before it did anything.
+public struct NothingDone: Error, Sendable, Hashable, CustomStringConvertible {
+  /// Why it failed.
+  public var description: String
+
+  /// Says why.
+  public init(_ description: String) { self.description = description }
 }
 
 /// Cuts a tool off that runs in this process: when its time is up, or the run is to end. What it does
