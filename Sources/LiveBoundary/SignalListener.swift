@@ -1,4 +1,5 @@
 public import AgentRuntime
+import CPrograms
 import Glibc
 import Synchronization
 

@@ -26,6 +26,8 @@ extension SaidOnce {
     /// packet to come, unless it is large.
     private static let shortestRun = 4
     private static let smallItemBytes = 4096
+    /// So much is said again at most: no line shall be too long for what need not stand in it.
+    fileprivate static let joinedBytes = 1 << 20
     /// What an item counts for beside its bytes, when a run is weighed.
     private static let itemOverhead = 16
 
@@ -175,7 +177,9 @@ extension SaidOnce {
         segments.removeLast(2)
         segments.append((.said(said + items), weightBefore + weight))
       case .run(let run, _):
-        guard weightBefore <= weight else { return }
+        guard weightBefore <= weight, weightBefore + weight <= KnownItems.joinedBytes else {
+          return
+        }
         let said = (run.first..<run.end).compactMap { packets.item($0, ofTable: list) }
         guard said.count == run.count else { return }
         segments.removeLast(2)
