@@ -309,7 +309,7 @@ static void become_watcher(const struct program_start *start, int control)
 static void become_watcher(const struct program_start *start, int control) {
   // Nothing that a terminal sends to whoever started it is meant for the watcher.
   if (start->has_session) setsid(); else setpgid(0, 0);
-  prctl(PR_SET_NAME, "agent-eval-watch");
+  prctl(PR_SET_NAME, "program-watcher");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
   int kept[4] = {start->streams[0], start->streams[1], start->streams[2], control};
   close_all_but(kept, 4);
