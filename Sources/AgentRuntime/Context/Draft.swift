@@ -108,10 +108,10 @@ struct Draft {
     }
     for (age, (turn, cost)) in taken.enumerated().reversed() {
       let reason = age == 0 ? "the latest turn" : "fits the token budget"
-      for part in turn.parts {
-        let isShort = turn.lacksOutput && part.hasOutput
+      for observation in turn.shown {
+        let isShort = turn.lacksOutput && observation.hasOutput
         _ = take(
-          part.observation.id,
+          observation.id,
           isShort ? "without its output, which does not fit the token budget" : reason)
       }
       messages += turn.shownMessages

@@ -42,26 +42,46 @@ struct Turn {
   /// Shows it whole again.
   mutating func restoreOutput() { shortMessages = nil }
 
+  /// An observation of the turn, and whether it is the result of a call with more than a marker in its
+  /// place would take.
+  struct Shown {
+    var id: String
+    var hasOutput: Bool
+  }
+
+  /// Its observations, in order.
+  let shown: [Shown]
+  private let citable: [Shown]
+  /// Notes that were read, as `scope/key`.
+  let memoryRefs: [String]
+
   /// Looks up what was observed.
   init(_ observations: [Observation], leavingOut settings: ContextSettings, lookup: EventLookup) {
-    parts = observations.map {
+    let parts = observations.map {
       Part(
         observation: $0, isLeftOut: settings.reasonToLeaveOut($0.id) != nil, lookup: lookup)
     }
+    self.parts = parts
     messages = parts.compactMap(\.message)
+    shown = parts.map { Shown(id: $0.observation.id, hasOutput: $0.hasOutput) }
+    citable = Self.citable(of: parts)
+    memoryRefs = Self.memoryRefs(of: parts)
   }
 
   /// Ids of results that an answer may cite.
   var evidenceRefs: [String] {
-    parts.filter {
-      !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
-        && !(lacksOutput && $0.hasOutput)
-    }
-    .map(\.observation.id)
+    lacksOutput ? citable.filter { !$0.hasOutput }.map(\.id) : citable.map(\.id)
   }
 
-  /// Notes that were read, as `scope/key`.
-  var memoryRefs: [String] {
+  /// What an answer may cite of the whole turn.
+  private static func citable(of parts: [Part]) -> [Shown] {
+    parts.filter {
+      !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
+    }
+    .map { Shown(id: $0.observation.id, hasOutput: $0.hasOutput) }
+  }
+
+  private static func memoryRefs(of parts: [Part]) -> [String] {
     parts.compactMap { part in
       guard !part.isLeftOut, part.event?.type == .memoryRead, let data = part.event?.data,
         let note = try? MemoryNote(decoding: data)

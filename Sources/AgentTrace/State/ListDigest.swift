@@ -121,6 +121,7 @@ public struct ListDigestCache: Sendable {
   ) -> Int? {
     let end = min(items.count, start + lookahead)
     guard start < end else { return nil }
+    if list.isIdentical(index, to: items, start) { return start }
     return (start..<end).first { list.isIdentical(index, to: items, $0) }
       ?? (start..<end).first { items[$0] == list[index] }
   }
