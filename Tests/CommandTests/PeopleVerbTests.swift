@@ -251,15 +251,13 @@ struct PeopleVerbTests {
       status: count == 4 ? 0 : 1)
     let events = try await Self.events(folder)
     #expect(events.count { $0["type"] == "tool_started" } == count)
-    let stop = events.last?["data"]
+    let stop = events.last { $0["type"] == "stop" }?["data"]
     #expect(stop?["reason"] == (count == 4 ? "success" : "approval_required"))
     try await Self.check(folder)
     try folder.write(
       "case.yaml",
       "caseId: a\nrecording: one.jsonl.gz\nexpected: {noApprovalBypass: true}")
     try await Binary.run(["run", "case.yaml"], in: folder.path)
-    let state = try await Binary.run(["replay", "one.jsonl.gz", "--json"], in: folder.path)
-    #expect(!state.output.isEmpty)
   }
 
   @Test("wrong use of approve ends with 64, and nothing is written")
