@@ -12,8 +12,10 @@ extension RunSecrets {
     var secrets = RunSecrets()
     for (name, value) in ProcessVariables.variables where !value.isEmpty {
       if name == keyVariable { secrets.key = Array(value.utf8) }
-      if isCredential(name), value.utf8.count >= 8, !value.utf8.starts(with: "/".utf8) {
-        secrets.known.append(Redactor.Secret(kind: "environment", text: value))
+      let isNamed = isCredential(name) && !value.utf8.starts(with: "/".utf8)
+      for text in isNamed ? [value] : Redactor.secrets(in: value, ofVariable: name)
+      where text.utf8.count >= 8 {
+        secrets.known.append(Redactor.Secret(kind: "environment", text: text))
       }
     }
     return secrets

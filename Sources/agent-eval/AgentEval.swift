@@ -23,7 +23,7 @@ struct AgentEval: AsyncParsableCommand {
       Approve.self,
       AnswerVerb.self, Show.self, Replay.self,
       Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self,
-      Verify.self, Repair.self,
+      Verify.self, Repair.self, Scrub.self,
       Import.self, Index.self, List.self, History.self, Query.self, Schema.self,
       ConformanceVerb.self,
     ])

@@ -1,198 +1,205 @@
-import AgentTrace
-
-/// Finds credentials in a text by their forms, in one pass.
+/// Finds credentials in a text by their forms, their names and what they stand in, in one pass.
+///
+/// A table of bytes says where something may begin, so that most of a text is stepped over a byte at a time; what
+/// is then looked at ends within fixed bounds, or goes on behind what it found.
 struct CredentialScanner {
   /// Where a credential stands.
   struct Finding {
     var range: Range<Int>
     var kind: String
+    /// Whether the same text is withheld wherever else it is said.
+    var isLookedFor = true
   }
 
-  /// The forms that may begin with a byte.
-  private static let formsByFirst: [[CredentialForms.Form]] = {
-    var table = [[CredentialForms.Form]](repeating: [], count: 256)
-    for form in CredentialForms.all { table[Int(form.prefix[0])].append(form) }
-    return table
-  }()
+  /// What a byte may begin.
+  private enum Trait {
+    static let plain: UInt8 = 0
+    /// Letters and digits.
+    static let word: UInt8 = 1
+    /// A sign behind a name, an escape, a flag, a key in PEM.
+    static let sign: UInt8 = 2
+  }
 
-  private let text: UnsafeBufferPointer<UInt8>
+  private static let traits: [UInt8] = (0...255).map { byte in
+    if ByteClass.alphanumeric.contains(UInt8(byte)) { return Trait.word }
+    return Array("=:-\\%>|({,/$_".utf8).contains(UInt8(byte)) ? Trait.sign : Trait.plain
+  }
+
+  let text: UnsafeBufferPointer<UInt8>
+  private let table: FormTable
+  private let buckets: UnsafeBufferPointer<UInt16>
   private var findings: [Finding] = []
 
   /// Every credential in a text, in order; none overlaps another.
   ///
   /// - Complexity: O(*n*).
   static func findings(in text: UnsafeBufferPointer<UInt8>) -> [Finding] {
-    var scanner = CredentialScanner(text: text)
-    scanner.scan()
-    return scanner.findings
+    guard text.count >= 6 else { return [] }
+    let table = FormTable.shared
+    return table.buckets.withUnsafeBufferPointer { buckets in
+      var scanner = CredentialScanner(text: text, table: table, buckets: buckets)
+      scanner.scan()
+      return scanner.findings
+    }
   }
 
-  private init(text: UnsafeBufferPointer<UInt8>) { self.text = text }
+  private init(
+    text: UnsafeBufferPointer<UInt8>, table: FormTable, buckets: UnsafeBufferPointer<UInt16>
+  ) {
+    self.text = text
+    self.table = table
+    self.buckets = buckets
+  }
 
   private mutating func scan() {
     var index = 0
-    while index < text.count {
-      let byte = text[index]
-      if let finding = finding(at: index, byte) {
-        findings.append(finding)
-        index = finding.range.upperBound
-      } else {
-        index += 1
+    Self.traits.withUnsafeBufferPointer { traits in
+      while index < text.count {
+        switch traits[Int(text[index])] {
+        case Trait.plain: index += 1
+        case Trait.word: index = word(at: index, traits)
+        default: index = sign(at: index)
+        }
       }
     }
+    if findings.contains(where: { $0.kind == "aws" }) { findSecretsOfAWS() }
   }
 
-  private func finding(at index: Int, _ byte: UInt8) -> Finding? {
-    switch byte {
-    case UInt8(ascii: "-"): if let key = privateKey(at: index) { return key }
+  /// Looks at a word where it begins; returns where to go on.
+  private mutating func word(at start: Int, _ traits: UnsafeBufferPointer<UInt8>) -> Int {
+    if let found = form(at: start) { return take(found) }
+    var end = start + 1
+    while end < text.count, traits[Int(text[end])] == Trait.word { end += 1 }
+    if end - start >= 5, let found = openForm(at: start, wordEnd: end) { return take(found) }
+    let first = text[start]
+    if (0x30...0x39).contains(first), let card = cardNumber(at: start) {
+      return take(Finding(range: card, kind: "card"))
+    }
+    if end - start == 2, let found = statement(at: start, wordEnd: end) { return take(found) }
+    return end
+  }
+
+  /// Looks at a sign; returns where to go on.
+  private mutating func sign(at index: Int) -> Int {
+    switch text[index] {
+    case UInt8(ascii: "\\"):
+      // A word begins behind `\n`, though an `n` stands before it.
+      guard index + 1 < text.count else { return index + 1 }
+      switch text[index + 1] {
+      case UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t"): return index + 2
+      case UInt8(ascii: "u"):
+        let end = ByteClass.hex.end(in: text, from: index + 2, most: 4)
+        return end == index + 6 ? end : index + 1
+      default: return index + 1
+      }
+    case UInt8(ascii: "%"):
+      let end = ByteClass.hex.end(in: text, from: index + 1, most: 2)
+      return end == index + 3 ? end : index + 1
+    case UInt8(ascii: "-"):
+      if let found = privateKey(at: index) ?? flag(at: index) { return take(found) }
+    case UInt8(ascii: "/"), UInt8(ascii: "$"):
+      if let found = form(at: index) { return take(found) }
+    case UInt8(ascii: "_"):
+      if let found = form(at: index) ?? spaced(at: index) { return take(found) }
     case UInt8(ascii: ":"):
-      if let found = passwordInURL(at: index) ?? assignment(at: index) { return found }
-    case UInt8(ascii: "="): if let found = assignment(at: index) { return found }
-    case UInt8(ascii: "B"), UInt8(ascii: "b"): if let found = scheme(at: index) { return found }
-    default: break
+      if index + 2 < text.count, text[index + 1] == UInt8(ascii: "/"),
+        text[index + 2] == UInt8(ascii: "/")
+      {
+        let found = login(at: index + 3)
+        for finding in found.dropLast() { _ = take(finding) }
+        return found.last.map { take($0) } ?? index + 1
+      }
+      if let found = assignment(at: index) { return take(found) }
+    default:
+      if let found = assignment(at: index) { return take(found) }
     }
-    let forms = Self.formsByFirst[Int(byte)]
-    guard !forms.isEmpty, isBoundary(before: index) else { return nil }
-    for form in forms where starts(with: form.prefix, at: index) {
-      let start = index + form.prefix.count
-      let end = end(of: form.alphabet, from: start)
-      if end - start >= form.least { return Finding(range: index..<end, kind: form.kind) }
+    return index + 1
+  }
+
+  /// Takes in what was found; returns where to go on. A bound on a length may have cut a character.
+  private mutating func take(_ finding: Finding) -> Int {
+    var end = finding.range.upperBound
+    while end < text.count, text[end] & 0xc0 == 0x80 { end += 1 }
+    var finding = finding
+    finding.range = finding.range.lowerBound..<end
+    findings.append(finding)
+    return end
+  }
+
+  // MARK: Forms
+
+  /// A credential whose form begins here.
+  func form(at index: Int) -> Finding? {
+    guard text.count - index >= 8 else { return nil }
+    let slot = FormTable.slot(text[index], text[index + 1], text[index + 2])
+    let bucket = buckets[slot]
+    guard bucket > 0 else { return nil }
+    for form in table.forms[Int(bucket)] {
+      if let range = form.match(in: text, at: index) {
+        return Finding(range: range, kind: form.kind)
+      }
     }
     return nil
   }
 
-  // MARK: Forms without a prefix of their own
-
-  /// `-----BEGIN … PRIVATE KEY-----` up to its end, or that of the text.
-  private func privateKey(at index: Int) -> Finding? {
-    guard starts(with: Self.pemStart, at: index) else { return nil }
-    let name = index + Self.pemStart.count
-    guard let nameEnd = find(Self.pemDashes, from: name, within: 60),
-      text[name..<nameEnd].reversed().starts(with: Self.privateKeyReversed)
-    else { return nil }
-    guard let footer = find(Self.pemEnd, from: nameEnd, within: 1 << 16),
-      let end = find(Self.pemDashes, from: footer + Self.pemEnd.count, within: 80)
-    else { return Finding(range: index..<text.count, kind: "private-key") }
-    return Finding(range: index..<(end + Self.pemDashes.count), kind: "private-key")
-  }
-
-  /// The password of `scheme://user:password@host`, whose second colon is at `index`.
-  private func passwordInURL(at index: Int) -> Finding? {
-    let isEnd: (UInt8) -> Bool = {
-      $0 <= 0x20 || $0 == UInt8(ascii: "/") || $0 == UInt8(ascii: "\"") || $0 == UInt8(ascii: "<")
-    }
-    var start = index
-    while start > 0, index - start < 256, !isEnd(text[start - 1]),
-      text[start - 1] != UInt8(ascii: ":")
-    {
-      start -= 1
-    }
-    guard start >= 3, text[start - 1] == UInt8(ascii: "/"), text[start - 2] == UInt8(ascii: "/"),
-      text[start - 3] == UInt8(ascii: ":")
-    else { return nil }
-    var end = index + 1
-    while end < text.count, end - index <= 256, !isEnd(text[end]), text[end] != UInt8(ascii: "@") {
-      end += 1
-    }
-    guard end < text.count, text[end] == UInt8(ascii: "@"), end > index + 1 else { return nil }
-    return Finding(range: (index + 1)..<end, kind: "password")
-  }
-
-  /// The token of `Bearer TOKEN` and `Basic TOKEN` (RFC 6750, RFC 7617).
-  private func scheme(at index: Int) -> Finding? {
-    guard isBoundary(before: index) else { return nil }
-    for name in [Self.bearer, Self.basic] where startsIgnoringCase(with: name, at: index) {
-      var start = index + name.count
-      let first = start
-      while start < text.count, text[start] == 0x20 { start += 1 }
-      let end = end(of: .token68, from: start)
-      guard start > first, end - start >= 16, isMixed(start..<end) else { continue }
-      return Finding(range: start..<end, kind: "authorization")
+  /// A credential whose form begins with a set of bytes, where a word stands that may be its first part.
+  private func openForm(at start: Int, wordEnd: Int) -> Finding? {
+    let length = wordEnd - start
+    for place in table.openings.indices {
+      let opening = table.openings[place]
+      // What follows a part of a certain length stands at a certain place; else it ends the word.
+      let next = opening.least == opening.most ? start + opening.least : wordEnd
+      guard next < text.count, text[next] == opening.next,
+        opening.least == opening.most || (opening.least...opening.most).contains(length)
+      else { continue }
+      let form = table.open[place]
+      if let range = form.match(in: text, at: start) {
+        return Finding(range: range, kind: form.kind)
+      }
     }
     return nil
   }
 
-  /// The value of `password=VALUE`, `"api_key": "VALUE"` and their like, whose sign is at `index`.
-  private func assignment(at index: Int) -> Finding? {
-    var end = index
-    while end > 0,
-      text[end - 1] == 0x20 || text[end - 1] == UInt8(ascii: "\"")
-        || text[end - 1] == UInt8(ascii: "'") || text[end - 1] == UInt8(ascii: "\\")
-    {
-      end -= 1
-      if index - end > 4 { return nil }
+  /// The secret keys of AWS have no form but 40 bytes of base64; beside an identifier that is enough.
+  private mutating func findSecretsOfAWS() {
+    let near = findings.filter { $0.kind == "aws" }.map(\.range)
+    var found: [Finding] = []
+    var searched = 0
+    for range in near {
+      var index = max(searched, range.lowerBound - 400)
+      let limit = min(text.count, range.upperBound + 400)
+      while index < limit {
+        guard ByteClass.base64.contains(text[index]), text[index] != UInt8(ascii: "=") else {
+          index += 1
+          continue
+        }
+        let end = ByteClass.base64.end(in: text, from: index, most: 200)
+        if end - index == 40, SecretValue.looksRandom(text, index..<end),
+          SecretValue.sorts(text, index..<end) >= 3
+        {
+          found.append(Finding(range: index..<end, kind: "aws"))
+        }
+        index = max(end, index + 1)
+      }
+      searched = max(searched, index)
     }
-    var start = end
-    while start > 0, end - start <= 40, CredentialForms.Alphabet.word.contains(text[start - 1]) {
-      start -= 1
+    findings = (findings + found).sorted { $0.range.lowerBound < $1.range.lowerBound }
+    var apart: [Finding] = []
+    for finding in findings where finding.range.lowerBound >= apart.last?.range.upperBound ?? 0 {
+      apart.append(finding)
     }
-    guard end - start >= 3, end - start <= 40,
-      CredentialForms.isKey(Self.lastName(text[start..<end]))
-    else { return nil }
-    var first = index + 1
-    while first < text.count, first - index <= 4, Self.isQuoteOrSpace(text[first]) { first += 1 }
-    var last = first
-    while last < text.count, last - first < 4_096, !Self.isQuoteOrSpace(text[last]),
-      ![
-        UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "&"), UInt8(ascii: "}"),
-        UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: "<"), UInt8(ascii: "\n"),
-      ]
-      .contains(text[last])
-    {
-      last += 1
-    }
-    let value = first..<last
-    guard value.count >= 8, isMixed(value),
-      !text[value].starts(with: Self.tokenStart)
-    else { return nil }
-    return Finding(range: value, kind: "password")
-  }
-
-  /// Of a name as `DB_PASSWORD` the parts that make a key: the longest ending of them that is one.
-  private static func lastName(_ name: Slice<UnsafeBufferPointer<UInt8>>) -> String {
-    var rest = name
-    while true {
-      let text = String(decoding: rest, as: UTF8.self)
-      if CredentialForms.isKey(text) { return text }
-      guard
-        let separator = rest.firstIndex(where: {
-          $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-")
-        })
-      else { return text }
-      rest = rest[(separator + 1)...]
-    }
-  }
-
-  private static func isQuoteOrSpace(_ byte: UInt8) -> Bool {
-    byte <= 0x20 || byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
-      || byte == UInt8(ascii: "`") || byte == UInt8(ascii: "\\")
+    findings = apart
   }
 
   // MARK: Bytes
 
-  private static let pemStart = Array("-----BEGIN ".utf8)
-  private static let pemEnd = Array("-----END ".utf8)
-  private static let pemDashes = Array("-----".utf8)
-  private static let privateKeyReversed = Array(Array("PRIVATE KEY".utf8).reversed())
-  private static let bearer = Array("bearer".utf8)
-  private static let basic = Array("basic".utf8)
-  private static let tokenStart = Array("«redacted:".utf8)
-
-  /// Whether a word may begin here.
-  private func isBoundary(before index: Int) -> Bool {
-    index == 0 || !CredentialForms.Alphabet.alphanumeric.contains(text[index - 1])
+  func starts(with bytes: [UInt8], at index: Int) -> Bool {
+    guard index >= 0, text.count - index >= bytes.count else { return false }
+    for (offset, byte) in bytes.enumerated() where text[index + offset] != byte { return false }
+    return true
   }
 
-  private func starts(with bytes: [UInt8], at index: Int) -> Bool {
-    text.count - index >= bytes.count && text[index..<(index + bytes.count)].elementsEqual(bytes)
-  }
-
-  private func startsIgnoringCase(with lowerCase: [UInt8], at index: Int) -> Bool {
-    text.count - index >= lowerCase.count
-      && text[index..<(index + lowerCase.count)].lazy.map { $0 | 0x20 }.elementsEqual(lowerCase)
-  }
-
-  private func find(_ bytes: [UInt8], from start: Int, within count: Int) -> Int? {
+  func find(_ bytes: [UInt8], from start: Int, within count: Int) -> Int? {
     var index = start
     while index + bytes.count <= text.count, index - start <= count {
       if starts(with: bytes, at: index) { return index }
@@ -200,19 +207,52 @@ struct CredentialScanner {
     }
     return nil
   }
+}
 
-  private func end(of alphabet: CredentialForms.Alphabet, from start: Int) -> Int {
-    var end = start
-    while end < text.count, alphabet.contains(text[end]) { end += 1 }
-    // A sentence ends with a full stop, not with a credential.
-    while end > start, text[end - 1] == UInt8(ascii: ".") { end -= 1 }
-    return end
+/// The forms of ``CredentialRules`` by the three bytes that they begin with.
+private struct FormTable {
+  static let shared = FormTable()
+
+  /// Places in `forms` by three bytes; 0 for none.
+  private(set) var buckets = [UInt16](repeating: 0, count: 4096)
+  private(set) var forms: [[CredentialForm]] = [[]]
+  /// Those that begin with a set of bytes, and where what follows it stands.
+  private(set) var open: [CredentialForm] = []
+  private(set) var openings: [(least: Int, most: Int, next: UInt8)] = []
+
+  private init() {
+    var bySlot: [Int: [CredentialForm]] = [:]
+    for form in CredentialRules.all {
+      if let opening = form.opening {
+        open.append(form)
+        openings.append(opening)
+      }
+      for prefix in Self.beginnings(of: form) {
+        bySlot[Self.slot(prefix[0], prefix[1], prefix[2]), default: []].append(form)
+      }
+    }
+    for slot in bySlot.keys.sorted() {
+      guard let found = bySlot[slot] else { continue }
+      buckets[slot] = UInt16(forms.count)
+      // The longest prefix first: `sk-ant-` is more than `sk-`.
+      forms.append(
+        found.enumerated().sorted {
+          ($1.element.prefix.count, $0.offset) < ($0.element.prefix.count, $1.offset)
+        }.map(\.element))
+    }
   }
 
-  /// Whether there are letters as well as digits: words and counts are no credentials.
-  private func isMixed(_ range: Range<Int>) -> Bool {
-    let bytes = text[range]
-    return bytes.contains { (0x30...0x39).contains($0) }
-      && bytes.contains { (0x41...0x5a).contains($0 & 0xdf) }
+  /// The three bytes that a form may begin with; a shorter prefix goes on with each byte of its first set.
+  private static func beginnings(of form: CredentialForm) -> [[UInt8]] {
+    let prefix = form.prefix
+    if prefix.count >= 3 { return [Array(prefix.prefix(3))] }
+    guard prefix.count == 2, form.parts.count > 1, case .run(let set, _, _) = form.parts[1] else {
+      return []
+    }
+    return (UInt8(0x21)...0x7e).filter(set.contains).map { prefix + [$0] }
+  }
+
+  static func slot(_ first: UInt8, _ second: UInt8, _ third: UInt8) -> Int {
+    (Int(first) &* 0x9e5 ^ Int(second) &* 0x1f3 ^ Int(third) &* 0x2b) & 4095
   }
 }

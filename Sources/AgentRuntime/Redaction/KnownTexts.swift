@@ -1,61 +1,241 @@
-import AgentTrace
-
-/// Texts that are withheld wherever they are said, found in one pass by their first bytes.
+/// Texts that are withheld wherever they are said, as they are or encoded, found in one pass by their first bytes.
+///
+/// A hostile run may make many of them alike: those that begin with the same bytes are few at most, and long ones
+/// are compared by a hash of the text that is made once, so that the time stays that of reading it.
 struct KnownTexts {
   private struct Entry {
     var bytes: [UInt8]
     var kind: String
+    /// Whether the text stands within base64, whose first and last characters hang on what is around it.
+    var isCore: Bool
+    var hash: UInt64
   }
 
-  /// How many texts are looked for at most.
-  static let limit = 10_000
+  /// How many texts are looked for at most, their encodings counted as well.
+  static let limit = 100_000
+  /// How many of those may begin with the same eight bytes.
+  private static let limitAlike = 64
+  /// Up to so many bytes are compared one by one.
+  private static let directBytes = 48
+  /// A text shorter than this is not looked for in an encoding: its letters would stand there by chance.
+  private static let leastEncodedBytes = 8
+
   /// Whether some text begins with these two bytes.
   private var heads: [Bool] = []
-  private var byHead: [UInt32: [Entry]] = [:]
+  /// By the first eight bytes, or the first four of a shorter text; the longest first.
+  private var byHead: [UInt64: [Entry]] = [:]
   private var count = 0
+  /// What makes hashes that nobody can foresee.
+  private let base = UInt64.random(in: 1 << 32..<1 << 60) | 1
 
   /// Takes in a text of at least four bytes.
-  mutating func insert(_ text: String, kind: String) {
+  mutating func insert(_ text: String, kind: String) { insert(Array(text.utf8), kind: kind) }
+
+  /// Takes in a text, and what it is in base64, in hexadecimal, in addresses and within JSON.
+  mutating func insertWithEncodings(_ text: String, kind: String) {
     let bytes = Array(text.utf8)
-    guard bytes.count >= 4, count < Self.limit else { return }
-    let head = bytes.withUnsafeBufferPointer { Self.head(of: $0, at: 0) }
-    guard byHead[head]?.contains(where: { $0.bytes == bytes }) != true else { return }
+    guard insert(bytes, kind: kind), bytes.count >= Self.leastEncodedBytes, bytes.count <= 8_192
+    else { return }
+    for isURL in [false, true] {
+      for shift in 0..<3 {
+        let core = EncodedText.base64Core(of: bytes, shift: shift, isURL: isURL)
+        if core.count >= 8 { insert(core, kind: kind, isCore: true) }
+      }
+    }
+    for isUpper in [false, true] {
+      insert(EncodedText.hexadecimal(of: bytes, isUpper: isUpper), kind: kind)
+      insert(EncodedText.percent(of: bytes, isUpper: isUpper), kind: kind)
+    }
+    insert(EncodedText.escaped(bytes), kind: kind)
+  }
+
+  @discardableResult
+  private mutating func insert(_ bytes: [UInt8], kind: String, isCore: Bool = false) -> Bool {
+    guard bytes.count >= 4, count < Self.limit else { return false }
+    let head = bytes.withUnsafeBufferPointer { Self.head(of: $0, at: 0, isLong: bytes.count >= 8) }
+    var alike = byHead[head] ?? []
+    guard alike.count < Self.limitAlike, !alike.contains(where: { $0.bytes == bytes }) else {
+      return false
+    }
     if heads.isEmpty { heads = [Bool](repeating: false, count: 1 << 16) }
-    heads[Int(head & 0xffff)] = true
-    // The longest first: one may begin with another.
-    byHead[head, default: []].append(Entry(bytes: bytes, kind: kind))
-    byHead[head]?.sort { $0.bytes.count > $1.bytes.count }
+    heads[Int(bytes[0]) | Int(bytes[1]) << 8] = true
+    let place = alike.partitioned { $0.bytes.count < bytes.count }
+    alike.insert(
+      Entry(bytes: bytes, kind: kind, isCore: isCore, hash: hash(of: bytes)), at: place)
+    byHead[head] = alike
     count += 1
+    return true
   }
 
   /// Where they stand, by places from the start of the slice on.
   func findings(in slice: ArraySlice<UInt8>) -> [CredentialScanner.Finding] {
     guard count > 0, slice.count >= 4 else { return [] }
     return slice.withUnsafeBufferPointer { text in
-      var findings: [CredentialScanner.Finding] = []
-      var index = 0
-      while index + 4 <= text.count {
-        let two = Int(text[index]) | Int(text[index + 1]) << 8
-        guard heads[two], let entry = entry(in: text, at: index) else {
-          index += 1
-          continue
+      heads.withUnsafeBufferPointer { heads in
+        var findings: [CredentialScanner.Finding] = []
+        var hashes: [UInt64] = []
+        var (index, last) = (0, 0)
+        while index + 4 <= text.count {
+          guard heads[Int(text[index]) | Int(text[index + 1]) << 8],
+            let entry = entry(in: text, at: index, &hashes)
+          else {
+            index += 1
+            continue
+          }
+          var range = index..<(index + entry.bytes.count)
+          if entry.isCore { range = Self.widened(range, in: text, from: last) }
+          findings.append(
+            .init(range: range, kind: entry.kind, isLookedFor: !entry.isCore))
+          index = range.upperBound
+          last = index
         }
-        findings.append(.init(range: index..<(index + entry.bytes.count), kind: entry.kind))
-        index += entry.bytes.count
+        return findings
       }
-      return findings
     }
   }
 
-  private func entry(in text: UnsafeBufferPointer<UInt8>, at index: Int) -> Entry? {
-    byHead[Self.head(of: text, at: index)]?.first { entry in
-      text.count - index >= entry.bytes.count
-        && text[index..<(index + entry.bytes.count)].elementsEqual(entry.bytes)
+  private func entry(
+    in text: UnsafeBufferPointer<UInt8>, at index: Int, _ hashes: inout [UInt64]
+  ) -> Entry? {
+    for isLong in [true, false] where !isLong || index + 8 <= text.count {
+      guard let alike = byHead[Self.head(of: text, at: index, isLong: isLong)] else { continue }
+      for entry in alike where text.count - index >= entry.bytes.count {
+        if entry.bytes.count > Self.directBytes {
+          if hashes.isEmpty { hashes = prefixHashes(of: text) }
+          guard hash(hashes, index..<(index + entry.bytes.count)) == entry.hash else { continue }
+        }
+        let end = index + entry.bytes.count
+        if text[index..<end].elementsEqual(entry.bytes) { return entry }
+      }
+    }
+    return nil
+  }
+
+  /// The first eight bytes, or four; those of short texts are told apart by a bit that no four bytes have.
+  private static func head(
+    of text: UnsafeBufferPointer<UInt8>, at index: Int, isLong: Bool
+  ) -> UInt64 {
+    var head: UInt64 = isLong ? 0 : 1 << 63
+    for offset in 0..<(isLong ? 8 : 4) {
+      head |= UInt64(text[index + offset]) << UInt64(8 * offset)
+    }
+    return head
+  }
+
+  /// All of the base64 around a place, within bounds: what is left of it would still tell a part.
+  private static func widened(
+    _ range: Range<Int>, in text: UnsafeBufferPointer<UInt8>, from first: Int
+  ) -> Range<Int> {
+    func isBase64(_ byte: UInt8) -> Bool {
+      ByteClass.name.contains(byte) || byte == UInt8(ascii: "+") || byte == UInt8(ascii: "/")
+    }
+    var (start, end) = (range.lowerBound, range.upperBound)
+    while start > first, range.lowerBound - start < 256, isBase64(text[start - 1]) { start -= 1 }
+    while end < text.count, end - range.upperBound < 256, isBase64(text[end]) { end += 1 }
+    while end < text.count, end - range.upperBound < 258, text[end] == UInt8(ascii: "=") {
+      end += 1
+    }
+    return start..<end
+  }
+
+  // MARK: Hashes
+
+  /// The remainders of a polynomial in `base`, which hold for each part of a text by two of them.
+  private func prefixHashes(of text: UnsafeBufferPointer<UInt8>) -> [UInt64] {
+    var hashes = [UInt64](repeating: 0, count: text.count + 1)
+    for index in 0..<text.count { hashes[index + 1] = step(hashes[index], text[index]) }
+    return hashes
+  }
+
+  private func hash(of bytes: [UInt8]) -> UInt64 { bytes.reduce(0) { step($0, $1) } }
+
+  private func step(_ hash: UInt64, _ byte: UInt8) -> UInt64 {
+    Self.reduced(Self.product(hash, base) &+ UInt64(byte) &+ 1)
+  }
+
+  private func hash(_ hashes: [UInt64], _ range: Range<Int>) -> UInt64 {
+    let before = Self.product(hashes[range.lowerBound], power(range.count))
+    return Self.reduced(hashes[range.upperBound] &+ Self.prime &- before)
+  }
+
+  /// `base` to a power.
+  private func power(_ exponent: Int) -> UInt64 {
+    var (result, factor, rest) = (UInt64(1), base % Self.prime, exponent)
+    while rest > 0 {
+      if rest & 1 == 1 { result = Self.product(result, factor) }
+      factor = Self.product(factor, factor)
+      rest >>= 1
+    }
+    return result
+  }
+
+  /// 2 to the 61st less one, by which remainders are cheap.
+  private static let prime: UInt64 = (1 << 61) - 1
+
+  private static func product(_ first: UInt64, _ second: UInt64) -> UInt64 {
+    let (high, low) = first.multipliedFullWidth(by: second)
+    return reduced((low & prime) &+ (low >> 61 | high << 3))
+  }
+
+  private static func reduced(_ value: UInt64) -> UInt64 {
+    let folded = (value & prime) &+ (value >> 61)
+    return folded >= prime ? folded &- prime : folded
+  }
+}
+
+extension Array {
+  /// The first place whose element meets a condition that all behind it meet as well.
+  fileprivate func partitioned(by isBehind: (Element) -> Bool) -> Int {
+    firstIndex(where: isBehind) ?? count
+  }
+}
+
+/// A text as it stands in what encodes it.
+enum EncodedText {
+  private static let base64 = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
+  private static let base64URL = Array(
+    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_".utf8)
+
+  /// The characters of base64 that a text alone decides, where it begins `shift` bytes behind a group.
+  static func base64Core(of bytes: [UInt8], shift: Int, isURL: Bool) -> [UInt8] {
+    let alphabet = isURL ? base64URL : base64
+    // The first character that holds no bit of what stands before, and the first that holds one from behind.
+    let first = (shift * 8 + 5) / 6
+    let end = (shift + bytes.count) * 8 / 6
+    guard end > first else { return [] }
+    return (first..<end).map { place in
+      let bit = place * 6 - shift * 8
+      let high = UInt16(bytes[bit / 8]) << 8
+      let low = bit / 8 + 1 < bytes.count ? UInt16(bytes[bit / 8 + 1]) : 0
+      return alphabet[Int((high | low) >> UInt16(10 - bit % 8)) & 63]
     }
   }
 
-  private static func head(of text: UnsafeBufferPointer<UInt8>, at index: Int) -> UInt32 {
-    UInt32(text[index]) | UInt32(text[index + 1]) << 8 | UInt32(text[index + 2]) << 16
-      | UInt32(text[index + 3]) << 24
+  /// Two digits a byte.
+  static func hexadecimal(of bytes: [UInt8], isUpper: Bool) -> [UInt8] {
+    let digits = Array((isUpper ? "0123456789ABCDEF" : "0123456789abcdef").utf8)
+    return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
+  }
+
+  /// As it stands in an address (RFC 3986): all but what is unreserved escaped.
+  static func percent(of bytes: [UInt8], isUpper: Bool) -> [UInt8] {
+    bytes.flatMap { byte -> [UInt8] in
+      if ByteClass.dotted.contains(byte) || byte == UInt8(ascii: "~") { return [byte] }
+      return [UInt8(ascii: "%")] + hexadecimal(of: [byte], isUpper: isUpper)
+    }
+  }
+
+  /// As it stands within a text of JSON.
+  static func escaped(_ bytes: [UInt8]) -> [UInt8] {
+    bytes.flatMap { byte -> [UInt8] in
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): [UInt8(ascii: "\\"), byte]
+      case 0x0a: Array("\\n".utf8)
+      case 0x0d: Array("\\r".utf8)
+      case 0x09: Array("\\t".utf8)
+      default: [byte]
+      }
+    }
   }
 }

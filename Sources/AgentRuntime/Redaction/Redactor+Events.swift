@@ -9,38 +9,18 @@ extension Redactor {
   ///
   /// - Complexity: looks through each text twice, however often it is said.
   public func redacted(_ events: [Event]) -> [Event] {
-    var tools: [String: String] = [:]
-    for event in events {
-      for call in Self.calls(of: event) { tools[call.callId] = call.name }
-    }
-    // Once to learn what is to be withheld, and once to withhold it everywhere.
-    keepWhatIsSaid(true)
-    for event in events { _ = redacted(event, tools) }
-    keepWhatIsSaid(true)
-    defer { keepWhatIsSaid(false) }
-    let redacted = events.map { self.redacted($0, tools) }
-    var actions: [String: String] = [:]
-    for (before, after) in zip(events, redacted) {
-      for (old, new) in zip(Self.calls(of: before), Self.calls(of: after))
-      where old.input != new.input {
-        actions[old.actionId] = new.actionId
-      }
-    }
-    guard !actions.isEmpty else { return redacted }
-    return redacted.map { event in
-      guard event.type == .approval || event.type == .policyDecision else { return event }
-      var event = event
-      event.data = Self.replaced(.object(event.data), actions).objectValue ?? event.data
-      return event
-    }
+    var run = RunRedaction(by: self)
+    for event in events { run.learn(event) }
+    defer { run.end() }
+    return events.map { run.redacted($0) }
   }
 
-  private static func calls(of event: Event) -> [ProposedCall] {
+  fileprivate static func calls(of event: Event) -> [ProposedCall] {
     guard event.type == .decision else { return [] }
     return (try? DecisionPayload(decoding: event.data))?.decision.calls ?? []
   }
 
-  private func redacted(_ event: Event, _ tools: [String: String]) -> Event {
+  fileprivate func redacted(_ event: Event, _ tools: [String: String]) -> Event {
     var event = event
     var data = event.data
     func tool(_ value: JSONValue?) -> String { value?.stringValue.flatMap { tools[$0] } ?? "" }
@@ -89,7 +69,7 @@ extension Redactor {
     return .object(object)
   }
 
-  private static func replaced(_ value: JSONValue, _ texts: [String: String]) -> JSONValue {
+  fileprivate static func replaced(_ value: JSONValue, _ texts: [String: String]) -> JSONValue {
     switch value {
     case .string(let text): texts[text].map(JSONValue.string) ?? value
     case .array(let elements): .array(elements.map { replaced($0, texts) })
@@ -97,4 +77,55 @@ extension Redactor {
     default: value
     }
   }
+}
+
+/// A recorded run that is redacted event by event: all of it is learned from, and then all of it is withheld.
+///
+/// What it keeps is what texts say, up to a bound, and the names of calls: a run need not fit into memory.
+public struct RunRedaction {
+  private let redactor: Redactor
+  /// Names of tools by call.
+  private var tools: [String: String] = [:]
+  /// Action ids as they stand now, by those that were recorded.
+  private var actions: [String: String] = [:]
+  private var isLearning = true
+
+  /// Begins with a run of which nothing is known.
+  public init(by redactor: Redactor) {
+    self.redactor = redactor
+    redactor.keepWhatIsSaid(true)
+  }
+
+  /// Takes in what an event says; every event of the run first comes here, in order.
+  public mutating func learn(_ event: Event) {
+    note(event)
+    _ = redactor.redacted(event, tools)
+  }
+
+  /// An event as it may stand in the run; every event comes here once more, in order.
+  public mutating func redacted(_ event: Event) -> Event {
+    if isLearning {
+      // What was learned late is withheld early as well.
+      redactor.keepWhatIsSaid(true)
+      isLearning = false
+    }
+    note(event)
+    var redacted = redactor.redacted(event, tools)
+    for (old, new) in zip(Redactor.calls(of: event), Redactor.calls(of: redacted))
+    where old.input != new.input {
+      actions[old.actionId] = new.actionId
+    }
+    if !actions.isEmpty, event.type == .approval || event.type == .policyDecision {
+      redacted.data =
+        Redactor.replaced(.object(redacted.data), actions).objectValue ?? redacted.data
+    }
+    return redacted
+  }
+
+  private mutating func note(_ event: Event) {
+    for call in Redactor.calls(of: event) { tools[call.callId] = call.name }
+  }
+
+  /// Forgets what texts said.
+  public func end() { redactor.keepWhatIsSaid(false) }
 }

@@ -47,9 +47,14 @@ public final class Redactor: Sendable {
     /// What was said of texts so far, by their bytes, while a whole run is looked through: its packets
     /// say most of them again and again. `nil` else.
     var said: [[UInt8]: String]?
+    /// About how much that is.
+    var saidBytes = 0
   }
 
-  private let settings: RedactionSettings
+  /// How much is kept of what was said of texts.
+  private static let saidLimitBytes = 64 << 20
+
+  let settings: RedactionSettings
   private let key: [UInt8]
   private let values: Values
   private let state = Mutex(State())
@@ -79,7 +84,7 @@ public final class Redactor: Sendable {
   public func redacted(_ value: JSONValue) -> JSONValue {
     switch value {
     case .string(let text): .string(redacted(text))
-    case .array(let elements): .array(elements.map { redacted($0) })
+    case .array(let elements): .array(redacted(elements))
     case .object(let object): .object(redacted(object))
     case .bytes(let bytes):
       isClean(String(decoding: bytes, as: UTF8.self)) ? value : withheld(value, kind: "bytes")
@@ -94,14 +99,26 @@ public final class Redactor: Sendable {
     if let said = state.withLock({ $0.said.map { $0[Array(text.utf8)] } }) {
       if let said { return said }
       let redacted = lookedThrough(text)
-      state.withLock { $0.said?[Array(text.utf8)] = redacted }
+      state.withLock { state in
+        state.saidBytes += 2 * text.utf8.count
+        if state.saidBytes > Self.saidLimitBytes {
+          state.said = state.said == nil ? nil : [:]
+          state.saidBytes = 2 * text.utf8.count
+        }
+        state.said?[Array(text.utf8)] = redacted
+      }
       return redacted
     }
     return lookedThrough(text)
   }
 
   /// Keeps what is said of each text, or forgets it.
-  func keepWhatIsSaid(_ isKept: Bool) { state.withLock { $0.said = isKept ? [:] : nil } }
+  func keepWhatIsSaid(_ isKept: Bool) {
+    state.withLock { state in
+      state.said = isKept ? [:] : nil
+      state.saidBytes = 0
+    }
+  }
 
   private func lookedThrough(_ text: String) -> String {
     var redacted = text
@@ -117,7 +134,7 @@ public final class Redactor: Sendable {
 
   /// A text without what is found in it; `nil` where nothing is.
   private func redactedOnce(_ text: String) -> String? {
-    var bytes = Array(text.utf8)
+    let bytes = Array(text.utf8)
     let tokens = text.utf8.contains(0xc2) ? RedactionToken.ranges(in: bytes) : []
     var findings: [CredentialScanner.Finding] = []
     var start = 0
@@ -126,29 +143,20 @@ public final class Redactor: Sendable {
       start = token.upperBound
     }
     guard !findings.isEmpty else { return nil }
-    for finding in findings.reversed() {
+    var redacted: [UInt8] = []
+    redacted.reserveCapacity(bytes.count)
+    var last = 0
+    for finding in findings {
       let found = String(decoding: bytes[finding.range], as: UTF8.self)
-      let token = token(for: .string(found), kind: finding.kind, isLookedFor: true)
-      bytes.replaceSubrange(finding.range, with: token.utf8)
+      redacted += bytes[last..<finding.range.lowerBound]
+      redacted +=
+        token(
+          for: .string(found), kind: finding.kind, isLookedFor: finding.isLookedFor
+        ).utf8
+      last = finding.range.upperBound
     }
-    return String(decoding: bytes, as: UTF8.self)
-  }
-
-  private func redacted(_ object: JSONObject) -> JSONObject {
-    var result = JSONObject()
-    for member in object {
-      let key = redacted(member.key)
-      if settings.findsCredentials, case .string(let text) = member.value, !text.isEmpty,
-        CredentialForms.isKey(member.key), !Self.isToken(text)
-      {
-        let isLookedFor = text.utf8.count >= 8
-        result[key] = .string(
-          token(for: member.value, kind: "password", isLookedFor: isLookedFor))
-      } else {
-        result[key] = redacted(member.value)
-      }
-    }
-    return result
+    redacted += bytes[last...]
+    return String(decoding: redacted, as: UTF8.self)
   }
 
   /// What a tool is given or returns, or the goal, as it may stand in the run.
@@ -237,7 +245,7 @@ public final class Redactor: Sendable {
     return Self.apart(findings).map {
       .init(
         range: ($0.range.lowerBound + bytes.startIndex)..<($0.range.upperBound + bytes.startIndex),
-        kind: $0.kind)
+        kind: $0.kind, isLookedFor: $0.isLookedFor)
     }
   }
 
@@ -255,6 +263,7 @@ public final class Redactor: Sendable {
       if let last = apart.last, finding.range.lowerBound < last.range.upperBound {
         let end = max(last.range.upperBound, finding.range.upperBound)
         apart[apart.count - 1].range = last.range.lowerBound..<end
+        if end > last.range.upperBound { apart[apart.count - 1].isLookedFor = true }
       } else {
         apart.append(finding)
       }
@@ -264,20 +273,20 @@ public final class Redactor: Sendable {
 
   // MARK: Tokens
 
-  private static func isToken(_ text: String) -> Bool {
+  static func isToken(_ text: String) -> Bool {
     RedactionToken.ranges(in: Array(text.utf8)).first == 0..<text.utf8.count
   }
 
   /// The token of a value, which is remembered.
   ///
   /// - Parameter isLookedFor: whether the same text is withheld wherever else it is said.
-  private func token(for value: JSONValue, kind: String, isLookedFor: Bool) -> String {
+  func token(for value: JSONValue, kind: String, isLookedFor: Bool) -> String {
     let token = ownToken(for: value, kind: kind)
     return state.withLock { state in
       let shown = state.learned[token] ?? token
       if state.values.count < Self.valueLimit { state.values[shown] = value }
       if isLookedFor, case .string(let text) = value, text.utf8.count >= Secret.leastBytes {
-        state.texts.insert(text, kind: kind)
+        state.texts.insertWithEncodings(text, kind: kind)
         // A key that is written over many lines may come again without its first and last.
         for line in text.split(whereSeparator: \.isNewline) where line.utf8.count >= 40 {
           state.texts.insert(String(line), kind: kind)

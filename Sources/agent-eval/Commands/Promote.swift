@@ -1,11 +1,8 @@
-import AgentRuntime
 import AgentTrace
 import ArgumentParser
 import EvalLoading
 import EvalRunning
-import LiveBoundary
 import TraceJudging
-import TraceMatching
 import TraceReporting
 
 /// Makes a case of a recorded run.
@@ -47,10 +44,7 @@ struct Promote: ParsableCommand {
   @Option(help: "The agent file: the case names it, and its redaction rules hold.")
   var agent: String?
 
-  @Option(
-    parsing: .singleValue,
-    help: "KIND=PATTERN: what is withheld beside credentials; may be given again.")
-  var redact: [String] = []
+  @OptionGroup var redaction: RedactionOptions
 
   @Flag(help: "Keep the whole run.")
   var whole = false
@@ -70,11 +64,11 @@ struct Promote: ParsableCommand {
       throw ValidationError("--case goes with --cases.")
     }
     guard !into.isEmpty else { throw ValidationError("--into takes a folder.") }
-    _ = try patterns()
+    _ = try redaction.patterns()
   }
 
   func run() throws {
-    let redactor = try redactor()
+    let redactor = try redaction.redactor(for: agent)
     let promotion = try promotion().scrubbed(by: redactor)
     let files = PromotedFiles(for: promotion, caseId: caseId, folder: into)
     try files.write(promotion, agent: agent.map { WorkingFolder.path(of: $0, seenFrom: into) })
@@ -121,40 +115,6 @@ struct Promote: ParsableCommand {
         Visible.line("no case “\(wanted)” in \(cases.joined(separator: ", "))."))
     }
     return found.expected
-  }
-
-  // MARK: Secrets
-
-  private func redactor() throws -> Redactor {
-    var settings = RedactionSettings()
-    var secrets = RunSecrets.inEnvironment
-    if let agent {
-      let definition = try Diagnostics.unwrap(AgentLoader.load(agent))
-      settings = definition.redaction
-      secrets = .inEnvironment(for: definition)
-    }
-    // A fixture is for many readers, whatever an agent file says of its own runs.
-    settings.findsCredentials = true
-    settings.patterns += try patterns()
-    return Redactor(settings, secrets, values: .recorded)
-  }
-
-  private func patterns() throws -> [RedactionSettings.PatternRule] {
-    try redact.map { rule in
-      guard let equals = rule.firstIndex(of: "="), equals > rule.startIndex,
-        rule[..<equals].allSatisfy({
-          $0.isASCII && ($0.isLetter || $0.isNumber || "_-.".contains($0))
-        })
-      else {
-        throw ValidationError(Visible.line("--redact takes KIND=PATTERN, not “\(rule)”."))
-      }
-      let text = String(rule[rule.index(after: equals)...])
-      do {
-        return .init(kind: String(rule[..<equals]), pattern: try Pattern(text))
-      } catch {
-        throw ValidationError(Visible.line("--redact \(rule): \(error)."))
-      }
-    }
   }
 }
 

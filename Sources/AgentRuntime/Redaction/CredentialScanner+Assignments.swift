@@ -1,0 +1,507 @@
+/// What a text gives a name: `name=value`, `"name": "value"`, `<name>value</name>`, `--name value`.
+extension CredentialScanner {
+  /// How a value is written.
+  private struct Value {
+    var range: Range<Int>
+    var isQuoted: Bool
+    /// Whether nothing stands between name, sign and value.
+    var isTight: Bool
+  }
+
+  /// The value of a name, whose sign is at `sign`.
+  func assignment(at sign: Int) -> Finding? {
+    guard sign > 1, mayBeSign(sign), let name = name(before: sign) else { return nil }
+    let byte = text[sign]
+    if byte == UInt8(ascii: "="), let signature = signature(name, sign) { return signature }
+    guard let kind = SecretName.kind(of: text, name) ?? kindBefore(name, sign) else {
+      return byte == UInt8(ascii: ":") ? announced(behind: sign) : nil
+    }
+    if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "(") || byte == UInt8(ascii: "{"),
+      name.upperBound != sign
+    {
+      return nil
+    }
+    if byte == UInt8(ascii: ">"),
+      name.lowerBound == 0 || text[name.lowerBound - 1] != UInt8(ascii: "<")
+    {
+      return nil
+    }
+    if case .header = kind {
+      let before = name.lowerBound > 0 ? text[name.lowerBound - 1] : 0
+      let found = header(
+        from: sign + 1, isLine: byte == UInt8(ascii: ":"), quote: isQuote(before) ? before : nil)
+      // `cookie=VALUE` gives a value as any name does.
+      if found != nil || byte != UInt8(ascii: "=") { return found }
+    }
+    // `prompt="Password: "`: the quote behind the sign is the one that closes.
+    if name.lowerBound > 0, isQuote(text[name.lowerBound - 1]), name.upperBound == sign {
+      var next = sign + 1
+      while next < text.count, next - sign < 4, text[next] == 0x20 { next += 1 }
+      if next < text.count, text[next] == text[name.lowerBound - 1] { return nil }
+    }
+    if byte == UInt8(ascii: "="), let pair = secondOfPair(from: sign) { return pair }
+    guard let value = value(of: name, from: sign) else { return nil }
+    return finding(kind, value, name, byte)
+  }
+
+  /// Whether what stands around a sign allows that a name stands before it: told by a byte or two.
+  private func mayBeSign(_ sign: Int) -> Bool {
+    let before = text[sign - 1]
+    let after = sign + 1 < text.count ? text[sign + 1] : 0
+    switch text[sign] {
+    case UInt8(ascii: ">"), UInt8(ascii: "("): return ByteClass.alphanumeric.contains(before)
+    case UInt8(ascii: "{"): return ByteClass.alphanumeric.contains(before) && isQuote(after)
+    case UInt8(ascii: ","): return isQuote(before)
+    case UInt8(ascii: "|"): return before == 0x20 && after == 0x20
+    // The second of `==`, and the colons of `std::token`.
+    case UInt8(ascii: "="): return before != UInt8(ascii: "=")
+    case UInt8(ascii: ":"): return after != UInt8(ascii: ":") && before != UInt8(ascii: ":")
+    default: return false
+    }
+  }
+
+  // MARK: The name
+
+  private func isQuote(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
+  }
+
+  private static func isNameByte(_ byte: UInt8) -> Bool {
+    ByteClass.dotted.contains(byte) || byte >= 0x80
+  }
+
+  /// The name before a sign, without quotes and brackets; `nil` where none stands there.
+  func name(before sign: Int) -> Range<Int>? {
+    var end = sign
+    var skipped = 0
+    skip: while end > 0, skipped < 8 {
+      switch text[end - 1] {
+      case 0x20, 0x09, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"), UInt8(ascii: "\\"),
+        UInt8(ascii: "]"), UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "!"),
+        UInt8(ascii: ":"),
+        UInt8(ascii: "+"):
+        end -= 1
+        skipped += 1
+      default: break skip
+      }
+    }
+    var start = end
+    while start > 0, end - start <= SecretName.limitBytes, Self.isNameByte(text[start - 1]) {
+      start -= 1
+    }
+    // `\npassword`: the letter belongs to the escape.
+    if start > 0, text[start - 1] == UInt8(ascii: "\\"), start < end,
+      [UInt8(ascii: "n"), UInt8(ascii: "r"), UInt8(ascii: "t")].contains(text[start])
+    {
+      start += 1
+    }
+    guard end - start >= 2, end - start <= SecretName.limitBytes, text[end - 1] != UInt8(ascii: ".")
+    else { return nil }
+    if text[sign] == UInt8(ascii: "="), start > 2, let typed = nameBeforeType(start..<end) {
+      return typed
+    }
+    return withWordsBefore(start..<end)
+  }
+
+  /// `password: str = …`, `secret: &str = …`: what stands before the sign is a type, and the name before that.
+  private func nameBeforeType(_ type: Range<Int>) -> Range<Int>? {
+    guard type.lowerBound > 3, text[type.lowerBound - 1] != 0x0a,
+      text[type.lowerBound - 2] != 0x20 || text[type.lowerBound - 1] != 0x20,
+      SecretName.kind(of: text, type) == nil
+    else { return nil }
+    var colon = type.lowerBound
+    while colon > 0, type.lowerBound - colon < 40,
+      Self.isNameByte(text[colon - 1]) || " &<>[]?*|".utf8.contains(text[colon - 1])
+    {
+      colon -= 1
+    }
+    guard colon > 1, text[colon - 1] == UInt8(ascii: ":") else { return nil }
+    var first = colon - 1
+    while first > 0, colon - first <= SecretName.limitBytes, Self.isNameByte(text[first - 1]) {
+      first -= 1
+    }
+    return colon - 1 - first >= 3 ? first..<(colon - 1) : nil
+  }
+
+  /// `API key:`, `secret access key =`: a name of several words, where the last says too little.
+  private func withWordsBefore(_ name: Range<Int>) -> Range<Int> {
+    guard (3...8).contains(name.count), name.lowerBound > 3, text[name.lowerBound - 1] == 0x20
+    else {
+      return name
+    }
+    let last = name.map { text[$0] | 0x20 }
+    guard Self.lastWords.contains(where: { $0 == last }) else { return name }
+    var start = name.lowerBound
+    for _ in 0..<2 {
+      guard start > 1, text[start - 1] == 0x20 else { break }
+      var first = start - 1
+      while first > 0, start - first < 20, ByteClass.alphanumeric.contains(text[first - 1]) {
+        first -= 1
+      }
+      guard first < start - 1,
+        !Self.articles.contains(where: {
+          $0.elementsEqual((first..<(start - 1)).lazy.map { text[$0] | 0x20 })
+        })
+      else { break }
+      start = first
+    }
+    return start..<name.upperBound
+  }
+
+  private static let articles = [
+    "the", "a", "an", "my", "your", "this", "our", "his", "her", "their", "its", "new",
+  ].map { Array($0.utf8) }
+
+  private static let lastWords = [
+    "key", "keys", "token", "string", "phrase", "code", "codes", "number", "url", "uri",
+  ].map { Array($0.utf8) }
+
+  /// What the name before says of one that only says `value`: `{"name": "DB_PASSWORD", "value": …}`.
+  private func kindBefore(_ name: Range<Int>, _ sign: Int) -> SecretName.Kind? {
+    guard name.count == 5 || name.count == 7,
+      Self.valueWords.contains(where: { $0.elementsEqual(name.lazy.map { text[$0] | 0x20 }) })
+    else { return nil }
+    var end = name.lowerBound
+    var skipped = 0
+    while end > 0, skipped < 48,
+      text[end - 1] <= 0x20 || isQuote(text[end - 1]) || text[end - 1] == UInt8(ascii: ",")
+        || text[end - 1] == UInt8(ascii: "\\") || text[end - 1] == UInt8(ascii: ";")
+        || text[end - 1] == UInt8(ascii: "{")
+    {
+      end -= 1
+      skipped += 1
+    }
+    guard skipped > 0 else { return nil }
+    var start = end
+    while start > 0, end - start <= SecretName.limitBytes, Self.isNameByte(text[start - 1]) {
+      start -= 1
+    }
+    guard start > 1 else { return nil }
+    return SecretName.kind(of: text, start..<end)
+  }
+
+  private static let valueWords = ["value", "content", "default"].map { Array($0.utf8) }
+
+  /// `The API key you asked for: VALUE`: something random behind a colon, and a word that announces it.
+  private func announced(behind colon: Int) -> Finding? {
+    guard colon + 13 < text.count, text[colon + 1] == 0x20 else { return nil }
+    let value = quoted(from: colon + 2) ?? unquoted(from: colon + 2, isWhole: true)
+    guard (12...200).contains(value.count), !SecretValue.isUUID(text, value),
+      SecretValue.looksRandom(text, value), !SecretValue.isPlaceholder(text, value),
+      value.allSatisfy({ ByteClass.token68.contains(text[$0]) })
+    else { return nil }
+    var line = colon
+    while line > 0, colon - line < 64, text[line - 1] != 0x0a, text[line - 1] != UInt8(ascii: ".") {
+      line -= 1
+    }
+    guard SecretValue.contains(text, line..<colon, Self.announcing) else { return nil }
+    return form(at: value.lowerBound) ?? Finding(range: value, kind: "password")
+  }
+
+  private static let announcing = [
+    "api key", "api-key", "apikey", "access token", "auth token", "password", "passphrase",
+    "secret key",
+    "client secret", "credential", "api token", "bearer token",
+  ].map { Array($0.utf8) }
+
+  /// `ENV NPM_TOKEN value`, `configure set aws_secret_access_key value`: the last part of a name begins behind the
+  /// underscore here, a space follows it, and then something random.
+  func spaced(at underscore: Int) -> Finding? {
+    let end = ByteClass.alphanumeric.end(in: text, from: underscore + 1, most: 24)
+    guard end > underscore + 2, end + 8 < text.count, text[end] == 0x20 else { return nil }
+    var first = end
+    while first < text.count, text[first] == 0x20, first - end < 4 { first += 1 }
+    let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
+    guard value.count >= 12, SecretValue.looksRandom(text, value),
+      !SecretValue.isPlaceholder(text, value), !SecretValue.isCall(text, value),
+      !SecretValue.isPath(text, value), let name = name(before: end),
+      let kind = SecretName.kind(of: text, name)
+    else { return nil }
+    switch kind {
+    case .password, .secret, .key:
+      return form(at: value.lowerBound) ?? Finding(range: value, kind: "password")
+    case .header, .address, .card, .digits, .weak: return nil
+    }
+  }
+
+  /// What signs an address: `?sig=…`, `&X-Amz-Signature=…`.
+  private func signature(_ name: Range<Int>, _ sign: Int) -> Finding? {
+    guard name.upperBound == sign, name.lowerBound > 0,
+      text[name.lowerBound - 1] == UInt8(ascii: "?")
+        || text[name.lowerBound - 1] == UInt8(ascii: "&")
+        || text[name.lowerBound - 1] == UInt8(ascii: ";")
+    else { return nil }
+    let end = ByteClass.token68.end(in: text, from: sign + 1, most: 4_096)
+    guard end - sign > 20,
+      Self.signatures.contains(where: { $0.elementsEqual(name.lazy.map { text[$0] | 0x20 }) }),
+      SecretValue.looksRandom(text, (sign + 1)..<end)
+    else { return nil }
+    return Finding(range: (sign + 1)..<end, kind: "signature")
+  }
+
+  private static let signatures = [
+    "sig", "signature", "x-amz-signature", "x-goog-signature", "x-oss-signature", "code", "key",
+    "q-signature", "auth", "policy-signature", "hmac", "sign", "st", "hdnts", "x-cos-signature",
+  ].map { Array($0.utf8) }
+
+  // MARK: The value
+
+  /// The value behind a sign.
+  private func value(of name: Range<Int>, from sign: Int) -> Value? {
+    var start = sign + 1
+    let byte = text[sign]
+    if byte == UInt8(ascii: "=") || byte == UInt8(ascii: ":") {
+      while start < text.count, start - sign < 4,
+        text[start] == UInt8(ascii: "=") || text[start] == UInt8(ascii: ">")
+          || text[start] == UInt8(ascii: "~")
+      {
+        start += 1
+      }
+    }
+    var isTight = true
+    if byte == UInt8(ascii: ":"), starts(with: Array("**".utf8), at: start) { start += 2 }
+    while start < text.count, start - sign < 40, text[start] == 0x20 || text[start] == 0x09 {
+      start += 1
+      isTight = false
+    }
+    // JSON that is laid out over lines.
+    if start < text.count, text[start] == 0x0a, isQuote(text[max(0, sign - 1)]) {
+      while start < text.count, start - sign < 200, text[start] <= 0x20 { start += 1 }
+      guard start < text.count, isQuote(text[start]) else { return nil }
+    }
+    guard start < text.count else { return nil }
+    if let quoted = quoted(from: start) {
+      return Value(range: quoted, isQuoted: true, isTight: isTight)
+    }
+    guard byte != UInt8(ascii: ","), byte != UInt8(ascii: "("), byte != UInt8(ascii: "{") else {
+      return nil
+    }
+    if byte == UInt8(ascii: ">") {
+      var end = start
+      while end < text.count, end - start < 4_096, text[end] != UInt8(ascii: "<"), text[end] > 0x20
+      {
+        end += 1
+      }
+      guard starts(with: Array("</".utf8), at: end) else { return nil }
+      return Value(range: start..<end, isQuoted: true, isTight: true)
+    }
+    let isWhole = byte == UInt8(ascii: ":") ? !isTight : isTight && isVariable(name)
+    let range = unquoted(from: start, isWhole: isWhole)
+    guard !range.isEmpty else { return nil }
+    return Value(range: range, isQuoted: false, isTight: isTight && name.upperBound == sign)
+  }
+
+  /// Whether a name is that of a variable, `DB_PASSWORD`: what is given to it goes on to the next space.
+  private func isVariable(_ name: Range<Int>) -> Bool {
+    guard name.allSatisfy({ !(0x61...0x7a).contains(text[$0]) }) else { return false }
+    guard name.lowerBound > 0 else { return true }
+    let before = text[name.lowerBound - 1]
+    return before <= 0x20 || isQuote(before) || before == UInt8(ascii: "n")
+  }
+
+  /// What stands between quotes that begin here, escaped or not.
+  func quoted(from start: Int) -> Range<Int>? {
+    var open = start
+    // `b"…"`, `@"…"`
+    if open + 1 < text.count, isQuote(text[open + 1]),
+      ByteClass.alphanumeric.contains(text[open]) || text[open] == UInt8(ascii: "@")
+    {
+      open += 1
+    }
+    while open < text.count, open - start < 8, text[open] == UInt8(ascii: "\\") { open += 1 }
+    guard open < text.count else { return nil }
+    if starts(with: [0xe2, 0x80, 0x9c], at: open) {
+      guard let end = find([0xe2, 0x80, 0x9d], from: open + 3, within: 512) else { return nil }
+      return (open + 3)..<end
+    }
+    guard isQuote(text[open]) else { return nil }
+    let depth = open - start - (text[start] == UInt8(ascii: "\\") || open == start ? 0 : 1)
+    let quote = text[open]
+    let first = open + 1
+    var index = first
+    while index < text.count, index - first < 4_096 {
+      let byte = text[index]
+      if byte == 0x0a { break }
+      if byte == quote {
+        var slashes = 0
+        while index - slashes > first, text[index - slashes - 1] == UInt8(ascii: "\\") {
+          slashes += 1
+        }
+        if depth > 0 ? slashes <= depth : slashes % 2 == 0 {
+          return first..<(index - (depth > 0 ? slashes : 0))
+        }
+      }
+      index += 1
+    }
+    return first..<index
+  }
+
+  /// What stands without quotes from here on.
+  ///
+  /// - Parameter isWhole: whether it goes on to the next space; else a comma and its like end it.
+  func unquoted(from start: Int, isWhole: Bool) -> Range<Int> {
+    var end = start
+    scan: while end < text.count, end - start < 4_096 {
+      switch text[end] {
+      case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"), UInt8(ascii: "\\"),
+        UInt8(ascii: "<"):
+        break scan
+      case UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "&"), UInt8(ascii: "}"),
+        UInt8(ascii: ")"), UInt8(ascii: "]"), UInt8(ascii: ">"), UInt8(ascii: "|"):
+        if !isWhole { break scan }
+        end += 1
+      default: end += 1
+      }
+    }
+    // `<password>` is a stand-in.
+    if end == start, end < text.count, text[end] == UInt8(ascii: "<") {
+      let close = find([UInt8(ascii: ">")], from: start, within: 60)
+      return start..<((close ?? start - 1) + 1)
+    }
+    let ends = Array(",;.)]}|>:".utf8)
+    while end > start, ends.contains(text[end - 1]) {
+      // What a template opened is its own end.
+      let isClosing =
+        text[end - 1] == UInt8(ascii: "}") || text[end - 1] == UInt8(ascii: ")")
+        || text[end - 1] == UInt8(ascii: "]")
+      if isClosing, (start..<end).contains(where: { "{([".utf8.contains(text[$0]) }) { break }
+      end -= 1
+    }
+    return start..<end
+  }
+
+  /// The second of two texts in brackets: `auth=("user", "password")`.
+  private func secondOfPair(from sign: Int) -> Finding? {
+    var open = sign
+    while open < text.count, open - sign < 4, text[open] != UInt8(ascii: "(") { open += 1 }
+    guard open < text.count, text[open] == UInt8(ascii: "("), let user = quoted(from: open + 1)
+    else { return nil }
+    return second(after: user)
+  }
+
+  private func second(after first: Range<Int>) -> Finding? {
+    var comma = first.upperBound
+    while comma < text.count, comma - first.upperBound < 4,
+      isQuote(text[comma]) || text[comma] == UInt8(ascii: "\\")
+    {
+      comma += 1
+    }
+    guard comma < text.count, text[comma] == UInt8(ascii: ",") else { return nil }
+    var start = comma + 1
+    while start < text.count, start - comma < 4, text[start] == 0x20 { start += 1 }
+    guard start < text.count, let password = quoted(from: start), password.count >= 3,
+      !SecretValue.isPlaceholder(text, password)
+    else { return nil }
+    return Finding(range: password, kind: "password")
+  }
+
+  // MARK: Which values are secrets
+
+  private func finding(
+    _ kind: SecretName.Kind, _ value: Value, _ name: Range<Int>, _ sign: UInt8
+  ) -> Finding? {
+    guard !isToken(at: value.range.lowerBound) else { return nil }
+    // A value with a form of its own is told by that.
+    if let form = form(at: value.range.lowerBound), form.range.upperBound >= value.range.upperBound
+    {
+      return form
+    }
+    if sign == UInt8(ascii: "("), isBasicLogin(name) { return second(after: value.range) }
+    guard isSecret(kind, value, name, sign) else { return nil }
+    if case .card = kind { return Finding(range: value.range, kind: "card") }
+    return Finding(range: value.range, kind: "password")
+  }
+
+  private func isBasicLogin(_ name: Range<Int>) -> Bool {
+    SecretName.words(of: text, name).joined().hasSuffix("basicauth")
+  }
+
+  func isToken(at index: Int) -> Bool { starts(with: Self.tokenStart, at: index) }
+
+  private static let tokenStart = Array("«redacted:".utf8)
+
+  private func isSecret(
+    _ kind: SecretName.Kind, _ value: Value, _ name: Range<Int>, _ sign: UInt8
+  ) -> Bool {
+    let range = value.range
+    guard !SecretValue.isPlaceholder(text, range) else { return false }
+    let hasSpace = value.isQuoted && range.contains { text[$0] == 0x20 }
+    if hasSpace, SecretValue.isProse(text, range) { return false }
+    if !value.isQuoted {
+      if SecretValue.isCall(text, range) { return false }
+      if SecretValue.isCode(text, range) {
+        // `Summer-2024` is made of words too.
+        guard case .password = kind, SecretValue.isMixed(text, range),
+          !SecretValue.isMemberName(text, range)
+        else { return false }
+      }
+    }
+    // The quote that was taken for an opening one closes what stands before.
+    if value.isQuoted, "),]}".utf8.contains(text[range.lowerBound]) { return false }
+    if SecretValue.isPath(text, range) { return false }
+    let sorts = SecretValue.sorts(text, range)
+    let isOneSided =
+      sign == UInt8(ascii: "(") || sign == UInt8(ascii: ",") || sign == UInt8(ascii: "|")
+    switch kind {
+    case .password:
+      if isOneSided {
+        return range.count >= 6 && !hasSpace
+          && (SecretValue.isMixed(text, range) || SecretValue.looksRandom(text, range))
+          && (sign != UInt8(ascii: ",") || SecretValue.looksRandom(text, range))
+      }
+      if value.isQuoted {
+        return range.count >= 3 && (sorts >= 2 || !SecretValue.isNamed(text, range))
+          && !SecretValue.isMemberName(text, range)
+      }
+      if SecretValue.isDigits(text, range) { return range.count >= 4 }
+      if isLink(range) { return false }
+      if !SecretValue.isLetters(text, range) { return sorts >= 2 && range.count >= 4 }
+      if SecretValue.looksRandom(text, range) { return true }
+      // A word: `password=letmein` gives one, `password: forgotten` says something.
+      return value.isTight && sign == UInt8(ascii: "=") && range.count >= 5 && !isArgument(name)
+        && !SecretValue.isNamed(text, range)
+    case .digits:
+      return (3...8).contains(range.count) && SecretValue.isDigits(text, range)
+    case .secret, .key:
+      if hasSpace { return range.count >= 40 }
+      if isLink(range) { return false }
+      let isRandom = SecretValue.looksRandom(text, range)
+      if SecretValue.isMadeOfWords(text, range), !isRandom { return false }
+      if isOneSided {
+        return isRandom && range.count >= 12
+          && range.allSatisfy { ByteClass.token68.contains(text[$0]) }
+      }
+      if SecretValue.isMixed(text, range) { return range.count >= (value.isQuoted ? 6 : 8) }
+      if SecretValue.isDigits(text, range) { return false }
+      return range.count >= 16 && (isRandom || value.isQuoted) && !SecretValue.isNamed(text, range)
+    case .weak:
+      return !hasSpace && !isLink(range) && !SecretValue.isUUID(text, range)
+        && !SecretValue.isDigest(text, range)
+        && range.allSatisfy {
+          ByteClass.token68.contains(text[$0]) || text[$0] == UInt8(ascii: ":")
+        }
+        && SecretValue.looksRandom(text, range, least: 16)
+    case .address:
+      return !hasSpace && !isLink(range) && !range.contains { text[$0] == UInt8(ascii: "=") }
+        && SecretValue.looksRandom(text, range, least: 12)
+    case .card:
+      let digits = range.count { ByteClass.digit.contains(text[$0]) }
+      return (12...19).contains(digits)
+        && range.allSatisfy { ByteClass.digit.contains(text[$0]) || " -".utf8.contains(text[$0]) }
+    case .header: return !hasSpace && SecretValue.looksRandom(text, range, least: 12)
+    }
+  }
+
+  private func isLink(_ range: Range<Int>) -> Bool {
+    find([0x3a, 0x2f, 0x2f], from: range.lowerBound, within: 12).map { $0 < range.upperBound }
+      ?? false
+  }
+
+  /// Whether a name is that of an argument in a call, `f(a, password=b)`: what it is given is a name as well.
+  private func isArgument(_ name: Range<Int>) -> Bool {
+    guard name.lowerBound > 1 else { return false }
+    let before = text[name.lowerBound - 1]
+    return before == UInt8(ascii: "(")
+      || (before == 0x20 && text[name.lowerBound - 2] == UInt8(ascii: ","))
+  }
+}

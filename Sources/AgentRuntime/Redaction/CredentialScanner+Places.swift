@@ -1,0 +1,401 @@
+/// Credentials that are known by what they stand in: flags, headers, addresses, sentences, keys in PEM.
+extension CredentialScanner {
+  // MARK: Flags
+
+  /// The value of `--password VALUE`, `-u user:VALUE`, `-pVALUE`, whose first dash is at `index`.
+  func flag(at index: Int) -> Finding? {
+    if index > 0 {
+      let before = text[index - 1]
+      guard before <= 0x20 || before == UInt8(ascii: "\"") || before == UInt8(ascii: "'") else {
+        return nil
+      }
+    }
+    var start = index + 1
+    if start < text.count, text[start] == UInt8(ascii: "-") { start += 1 }
+    let end = ByteClass.name.end(in: text, from: start, most: SecretName.limitBytes)
+    guard end > start, end < text.count else { return nil }
+    let isLong = start == index + 2
+    if !isLong, text[start] == UInt8(ascii: "p") || text[start] == UInt8(ascii: "a"),
+      let found = shortPassword(start)
+    {
+      return found
+    }
+    if let found = user(start..<end, isLong: isLong) { return found }
+    guard end - start >= 3, let first = argument(from: end),
+      let kind = SecretName.kind(of: text, start..<end)
+    else { return nil }
+    let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
+    guard value.count >= 3, text[value.lowerBound] != UInt8(ascii: "-"),
+      !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),
+      !value.contains(where: { text[$0] == 0x20 })
+    else { return nil }
+    if let form = form(at: value.lowerBound), form.range.upperBound >= value.upperBound {
+      return form
+    }
+    let isSecret: Bool
+    switch kind {
+    case .password:
+      isSecret =
+        SecretValue.sorts(text, value) >= 2
+        || !SecretValue.isCode(text, value) && !isMentioned(index)
+    case .secret, .key:
+      isSecret =
+        value.count >= 6
+        && !value.contains { text[$0] == UInt8(ascii: "=") && $0 < value.upperBound - 2 }
+        && (SecretValue.isMixed(text, value)
+          ? !SecretValue.isMadeOfWords(text, value) : value.count >= 16)
+        || SecretValue.looksRandom(text, value)
+    case .weak: isSecret = SecretValue.looksRandom(text, value, least: 16)
+    case .header, .address: isSecret = false
+    case .card, .digits: isSecret = SecretValue.isDigits(text, value)
+    }
+    return isSecret ? Finding(range: value, kind: "password") : nil
+  }
+
+  /// Whether a flag stands in a sentence: `the --password option`, `--user and --password options`.
+  private func isMentioned(_ flag: Int) -> Bool {
+    guard flag > 1, text[flag - 1] <= 0x20 || isAnyQuote(text[flag - 1]) else { return false }
+    var end = flag - 1
+    while end > 0, text[end - 1] <= 0x20 || isAnyQuote(text[end - 1]) { end -= 1 }
+    let start = max(0, end - 8)
+    let before = (start..<end).map { text[$0] | 0x20 }
+    return Self.joining.contains { word in
+      before.count >= word.count && before.suffix(word.count).elementsEqual(word)
+        && (before.count == word.count || before[before.count - word.count - 1] == 0x20)
+    }
+  }
+
+  private func isAnyQuote(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'") || byte == UInt8(ascii: "`")
+  }
+
+  private static let joining = [
+    "and", "or", "the", "with", "using", "a", "via", "by", "to", "use", "pass", "of", "as", "for",
+    "this",
+    "an", "in", "set", "new", "see",
+  ].map { Array($0.utf8) }
+
+  /// Where the argument of a flag begins, behind spaces or the quotes and comma of a list; `nil` for none.
+  private func argument(from end: Int) -> Int? {
+    var first = end
+    while first < text.count, first - end < 8,
+      text[first] == 0x20 || text[first] == UInt8(ascii: ",") || text[first] == UInt8(ascii: "\"")
+        || text[first] == UInt8(ascii: "'")
+    {
+      first += 1
+    }
+    guard first > end, first < text.count, text[first] > 0x20 else { return nil }
+    // The quote that opens the argument belongs to it.
+    if text[first - 1] == UInt8(ascii: "\"") || text[first - 1] == UInt8(ascii: "'"),
+      first - end > 1 || text[end] == 0x20
+    {
+      first -= 1
+    }
+    return first
+  }
+
+  /// `-u user:password` and `--user user:password`.
+  private func user(_ name: Range<Int>, isLong: Bool) -> Finding? {
+    let isUser =
+      isLong
+      ? name.count == 4 && starts(with: Array("user".utf8), at: name.lowerBound)
+        || name.count == 10 && starts(with: Array("proxy-user".utf8), at: name.lowerBound)
+      : name.count == 1 && (text[name.lowerBound] | 0x20) == UInt8(ascii: "u")
+    guard isUser else { return nil }
+    let first =
+      text[name.upperBound] == UInt8(ascii: "=")
+      ? name.upperBound + 1 : argument(from: name.upperBound)
+    guard let first, first < text.count else { return nil }
+    let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
+    guard let colon = value.first(where: { text[$0] == UInt8(ascii: ":") }),
+      colon > value.lowerBound
+    else { return nil }
+    let password = (colon + 1)..<value.upperBound
+    // `date -u +%H:%M`
+    guard password.count >= 3, text[value.lowerBound] != UInt8(ascii: "+"),
+      !SecretValue.isPlaceholder(text, password),
+      text[password.lowerBound] != UInt8(ascii: "/"),
+      !SecretValue.isDigits(text, value.lowerBound..<colon),
+      !text[password].elementsEqual(text[value.lowerBound..<colon])
+    else { return nil }
+    return Finding(range: password, kind: "password")
+  }
+
+  /// `mysql -pPASSWORD` and `docker login -p PASSWORD`.
+  private func shortPassword(_ letter: Int) -> Finding? {
+    var line = letter
+    while line > 0, letter - line < 160, text[line - 1] != 0x0a { line -= 1 }
+    let before = line..<letter
+    guard letter + 2 < text.count else { return nil }
+    let first: Int
+    if text[letter + 1] == 0x20 {
+      let commands = text[letter] == UInt8(ascii: "a") ? Self.authClients : Self.logins
+      guard SecretValue.contains(text, before, commands) else { return nil }
+      first = letter + 2
+    } else {
+      guard text[letter] == UInt8(ascii: "p"), SecretValue.contains(text, before, Self.clients)
+      else {
+        return nil
+      }
+      first = letter + 1
+    }
+    let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
+    guard value.count >= 4, text[value.lowerBound] != UInt8(ascii: "-"),
+      !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value)
+    else { return nil }
+    return Finding(range: value, kind: "password")
+  }
+
+  private static let logins = [" login", "smbclient", "mongo", "twine", "lftp", "sshpass"]
+    .map { Array($0.utf8) }
+  private static let authClients = ["redis-cli"].map { Array($0.utf8) }
+  private static let clients = ["mysql", "mariadb", "mongo", "7z ", "zip "].map { Array($0.utf8) }
+
+  // MARK: Headers
+
+  /// The credential of a header, `Authorization` or `Cookie`, whose value begins behind `start`.
+  ///
+  /// - Parameter isLine: whether it goes on to the end of the line where it is not quoted.
+  /// - Parameter quote: what it ends with, where a quote opened before its name.
+  func header(from start: Int, isLine: Bool, quote: UInt8?) -> Finding? {
+    var first = start
+    while first < text.count, first - start < 8, text[first] == 0x20 || text[first] == 0x09 {
+      first += 1
+    }
+    guard first < text.count else { return nil }
+    let value: Range<Int>
+    if let quoted = quoted(from: first) {
+      value = quoted
+    } else {
+      let scheme = ByteClass.name.end(in: text, from: first, most: 40)
+      guard isLine || SecretValue.isScheme(text, first..<scheme) else { return nil }
+      var end = first
+      // Quotes of parameters, as in Digest, end nothing unless the header stands in quotes.
+      let isWhole = isLine && quote == nil
+      while end < text.count, end - first < 4_096, text[end] != 0x0a, text[end] != 0x0d,
+        text[end] != quote, isWhole || !isAnyQuote(text[end]), text[end] != UInt8(ascii: "\\")
+      {
+        end += 1
+      }
+      while end > first, text[end - 1] == 0x20 { end -= 1 }
+      value = first..<end
+    }
+    guard let credential = SecretValue.credential(ofHeader: text, value) else { return nil }
+    if let form = form(at: credential.lowerBound), form.range.upperBound >= credential.upperBound {
+      return form
+    }
+    return Finding(range: credential, kind: "authorization")
+  }
+
+  // MARK: Addresses
+
+  /// The password, or a user that is a token, of an address whose part behind `://` begins at `start`.
+  func login(at start: Int) -> [Finding] {
+    var (colon, at, slash): (Int?, Int?, Int?) = (nil, nil, nil)
+    var index = start
+    scan: while index < text.count, index - start < 512 {
+      switch text[index] {
+      case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"), UInt8(ascii: "<"),
+        UInt8(ascii: ">"), UInt8(ascii: "\\"):
+        break scan
+      case UInt8(ascii: ":"): if colon == nil, slash == nil { colon = index }
+      case UInt8(ascii: "@"): if slash == nil || at == nil { at = index }
+      case UInt8(ascii: "/"), UInt8(ascii: "?"), UInt8(ascii: "#"):
+        if slash == nil {
+          slash = index
+          // What follows a host and its port is a path.
+          if at != nil { break scan }
+          guard let colon else { break scan }
+          let port = (colon + 1)..<index
+          if port.isEmpty || SecretValue.isDigits(text, port) { break scan }
+        }
+        if text[index] == UInt8(ascii: "/"), index + 1 < text.count, text[index + 1] == text[index]
+        {
+          break scan
+        }
+      default: break
+      }
+      index += 1
+    }
+    guard let at, at > start else { return [] }
+    var found: [Finding] = []
+    let user = start..<min(colon ?? at, at)
+    if user.count >= 16, SecretValue.looksRandom(text, user) {
+      found.append(form(at: start) ?? Finding(range: user, kind: "password"))
+    }
+    if let colon, colon + 1 < at {
+      let password = (colon + 1)..<at
+      if !SecretValue.isPlaceholder(text, password), !isToken(at: password.lowerBound) {
+        found.append(Finding(range: password, kind: "password"))
+      }
+    }
+    return found
+  }
+
+  // MARK: Sentences
+
+  /// `the password is VALUE`: the word that begins at `start` is `is` or its like.
+  func statement(at start: Int, wordEnd: Int) -> Finding? {
+    let word = (text[start] | 0x20, text[start + 1] | 0x20)
+    guard word == (0x69, 0x73) || word == (0x74, 0x6f), start > 4, text[start - 1] == 0x20,
+      wordEnd < text.count, text[wordEnd] == 0x20, let name = name(before: start),
+      let kind = SecretName.kind(of: text, name)
+    else { return nil }
+    var first = wordEnd
+    while first < text.count, text[first] == 0x20 || text[first] == UInt8(ascii: ":"),
+      first - wordEnd < 3
+    {
+      first += 1
+    }
+    guard first < text.count else { return nil }
+    let quoted = quoted(from: first)
+    let value = quoted ?? unquoted(from: first, isWhole: true)
+    guard !value.isEmpty, !SecretValue.isPlaceholder(text, value), !SecretValue.isPath(text, value),
+      !value.contains(where: { text[$0] == 0x20 })
+    else { return nil }
+    if let form = form(at: value.lowerBound), form.range.upperBound >= value.upperBound {
+      return form
+    }
+    let isSecret: Bool
+    switch kind {
+    case .password:
+      isSecret =
+        quoted != nil
+        ? value.count >= 4
+        : value.count >= 6 && SecretValue.sorts(text, value) >= 2
+          && !SecretValue.isCode(text, value)
+    case .secret, .key: isSecret = SecretValue.looksRandom(text, value)
+    case .digits: isSecret = value.count <= 8 && SecretValue.isDigits(text, value)
+    case .header, .address, .weak, .card: isSecret = false
+    }
+    return isSecret ? Finding(range: value, kind: "password") : nil
+  }
+
+  // MARK: Keys in PEM
+
+  /// `-----BEGIN … PRIVATE KEY-----` up to its end, or that of what looks like its body.
+  func privateKey(at index: Int) -> Finding? {
+    let dashes = Array("----".utf8)
+    guard starts(with: dashes, at: index) else { return nil }
+    var name = index
+    while name < text.count, name - index < 8, text[name] == UInt8(ascii: "-") || text[name] == 0x20
+    {
+      name += 1
+    }
+    guard starts(with: Array("BEGIN ".utf8), at: name),
+      let nameEnd = find(dashes, from: name, within: 60),
+      find(Array("PRIVATE KEY".utf8), from: name, within: nameEnd - name) ?? text.count < nameEnd
+    else { return nil }
+    var body = nameEnd
+    while body < text.count, text[body] == UInt8(ascii: "-") { body += 1 }
+    let end = blockEnd(from: body)
+    // A heading alone is none, nor one with three dots below.
+    guard (body..<end).count(where: { ByteClass.base64.contains(text[$0]) }) >= 40 else {
+      return nil
+    }
+    var last = end
+    if let footer = find(Array("----".utf8), from: max(body, end - 4), within: 200),
+      let close = find(Array("KEY".utf8), from: footer, within: 60)
+    {
+      last = close + 3
+      while last < text.count,
+        text[last] == UInt8(ascii: "-")
+          || text[last] == 0x20
+            && last + 1 < text.count && text[last + 1] == UInt8(ascii: "-")
+          || starts(with: Array(" BLOCK".utf8), at: last) || "BLOCK".utf8.contains(text[last])
+      {
+        last += 1
+      }
+    }
+    return Finding(range: index..<last, kind: "private-key")
+  }
+
+  /// The end of lines of base64, written as lines or with `\n`, and of the headers before them.
+  private func blockEnd(from start: Int) -> Int {
+    var index = start
+    while index < text.count, index - start < 1 << 16 {
+      let byte = text[index]
+      switch byte {
+      case 0x0a, 0x0d, 0x20, 0x09, UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "'"),
+        UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "("), UInt8(ascii: ")"),
+        UInt8(ascii: "."),
+        UInt8(ascii: "|"):
+        index += 1
+      case UInt8(ascii: "-"):
+        if starts(with: Array("----".utf8), at: index) { return index }
+        index += 1
+      default:
+        guard ByteClass.base64.contains(byte) else { return index }
+        index += 1
+      }
+    }
+    return index
+  }
+
+  // MARK: Cards
+
+  /// The number of a card that begins here: 13 to 19 digits, in groups or not, whose check digit is right.
+  func cardNumber(at start: Int) -> Range<Int>? {
+    if start > 0, ".-_/+#$%".utf8.contains(text[start - 1]) { return nil }
+    var digits: [UInt8] = []
+    var groups = [0]
+    var index = start
+    var separator: UInt8 = 0
+    while index < text.count, digits.count < 20 {
+      let byte = text[index]
+      if (0x30...0x39).contains(byte) {
+        digits.append(byte - 0x30)
+        groups[groups.count - 1] += 1
+      } else if byte == 0x20 || byte == UInt8(ascii: "-"), separator == 0 || separator == byte,
+        groups[groups.count - 1] == 4 || groups.count == 2 && groups[1] == 6,
+        index + 1 < text.count,
+        (0x30...0x39).contains(text[index + 1])
+      {
+        separator = byte
+        groups.append(0)
+      } else {
+        break
+      }
+      index += 1
+    }
+    guard (13...19).contains(digits.count), groups.count == 1 || groups.count >= 3 else {
+      return nil
+    }
+    if index < text.count {
+      let next = text[index]
+      if ByteClass.word.contains(next) || next == UInt8(ascii: "-") { return nil }
+      if next == UInt8(ascii: "."), index + 1 < text.count,
+        ByteClass.digit.contains(text[index + 1])
+      {
+        return nil
+      }
+    }
+    return CardNumber.isValid(digits) ? start..<index : nil
+  }
+}
+
+/// Numbers of payment cards (ISO/IEC 7812).
+enum CardNumber {
+  /// Whether the digits begin as an issuer's and their check digit is right (Luhn).
+  static func isValid(_ digits: [UInt8]) -> Bool {
+    let head = digits.prefix(4).reduce(0) { $0 * 10 + Int($1) }
+    let lengths: Set<Int>
+    switch head {
+    case 4000...4999: lengths = [13, 16, 19]
+    case 5100...5599, 2221...2720: lengths = [16]
+    case 3400...3499, 3700...3799: lengths = [15]
+    case 6011, 6440...6599: lengths = [16, 19]
+    case 3528...3589: lengths = [16, 19]
+    case 3000...3059, 3600...3699, 3800...3999: lengths = [14]
+    case 6200...6299: lengths = [16, 17, 18, 19]
+    default: return false
+    }
+    guard lengths.contains(digits.count), Set(digits).count > 1 else { return false }
+    var sum = 0
+    for (place, digit) in digits.reversed().enumerated() {
+      let doubled = Int(digit) * (place % 2 == 1 ? 2 : 1)
+      sum += doubled > 9 ? doubled - 9 : doubled
+    }
+    return sum % 10 == 0
+  }
+}

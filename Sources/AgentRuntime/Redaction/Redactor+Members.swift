@@ -1,0 +1,209 @@
+import AgentTrace
+
+/// What names in values say of what stands beside them: keys of objects, pairs of a name and a value, flags in lists.
+extension Redactor {
+  /// An object in which what the names of its members say to be secret is withheld.
+  func redacted(_ object: JSONObject) -> JSONObject {
+    var result = JSONObject()
+    let named = settings.findsCredentials ? Self.namedKind(in: object) : nil
+    for member in object {
+      let key = redacted(member.key)
+      guard settings.findsCredentials,
+        let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member.key, named),
+        // A list of probabilities says “token” of pieces of a text.
+        object["logprob"] == nil
+      else {
+        result[key] = redacted(member.value)
+        continue
+      }
+      result[key] = redacted(member.value, as: kind)
+    }
+    return result
+  }
+
+  /// A list in which the arguments of flags and the second of two texts are withheld, where the first names a secret.
+  func redacted(_ elements: [JSONValue]) -> [JSONValue] {
+    guard settings.findsCredentials, elements.count > 1,
+      elements.contains(where: { $0.stringValue != nil })
+    else { return elements.map { redacted($0) } }
+    var result: [JSONValue] = []
+    var before: String?
+    for element in elements {
+      if let text = element.stringValue, let before,
+        let kind = Self.kind(of: text, behind: before, inPair: elements.count == 2)
+      {
+        result.append(.string(redacted(text, as: kind)))
+      } else if let text = element.stringValue, before == "-u" || before == "--user",
+        let colon = text.utf8.firstIndex(of: UInt8(ascii: ":"))
+      {
+        let password = String(text[text.index(after: colon)...])
+        result.append(.string(String(text[...colon]) + redacted(password, as: .password)))
+      } else {
+        result.append(redacted(element))
+      }
+      before = element.stringValue
+    }
+    return result
+  }
+
+  /// What a text in a list is, behind a flag or, in a pair, behind a name.
+  private static func kind(
+    of text: String, behind before: String, inPair: Bool
+  ) -> SecretName.Kind? {
+    if before.hasPrefix("-") {
+      return text.hasPrefix("-") || before.utf8.contains(UInt8(ascii: "="))
+        ? nil : SecretName.kind(of: before)
+    }
+    // Other pairs are lists of names.
+    guard inPair, text.utf8.count >= 8 else { return nil }
+    var text = text
+    let isMixed = text.withUTF8 { SecretValue.isMixed($0, 0..<$0.count) }
+    return isMixed ? SecretName.kind(of: before) : nil
+  }
+
+  /// A value whose name says that it is a secret.
+  private func redacted(_ value: JSONValue, as kind: SecretName.Kind) -> JSONValue {
+    switch value {
+    case .string(let text): return .string(redacted(text, as: kind))
+    case .number:
+      let digits = CanonicalJSON.string(value, form: .plain)
+      guard digits.utf8.allSatisfy(ByteClass.digit.contains) else { return value }
+      let isSecret =
+        switch kind {
+        case .password: digits.utf8.count >= 4
+        case .digits: (3...8).contains(digits.utf8.count)
+        case .card: (12...19).contains(digits.utf8.count)
+        case .secret, .key, .header, .address, .weak: false
+        }
+      guard isSecret else { return value }
+      return .string(token(for: value, kind: Self.tokenKind(kind), isLookedFor: false))
+    case .array(let elements):
+      switch kind {
+      case .weak, .key, .address: return .array(redacted(elements))
+      default: return .array(elements.map { redacted($0, as: kind) })
+      }
+    case .object(let object):
+      // `{"password": {"value": "…"}}`, but not the schema of one.
+      var result = redacted(object)
+      for key in ["value", "plaintext", "secret", "current", "plain"] {
+        guard let text = object[key]?.stringValue else { continue }
+        result[key] = .string(redacted(text, as: kind))
+      }
+      // Secrets by their names, `{"secrets": {"STRIPE": "…"}}`.
+      if case .weak = kind { return .object(result) }
+      for member in object where SecretName.kind(of: member.key) == nil {
+        guard let text = member.value.stringValue, let there = result[member.key]?.stringValue,
+          there.hasSameUTF8(as: text)
+        else { continue }
+        result[member.key] = .string(redacted(text, as: .weak))
+      }
+      return .object(result)
+    default: return redacted(value)
+    }
+  }
+
+  private func redacted(_ text: String, as kind: SecretName.Kind) -> String {
+    // What holds a token was looked at before; what stands around it is no more than a text.
+    guard !text.isEmpty, !RedactionToken.isIn(text) else { return redacted(text) }
+    var bytes = Array(text.utf8)
+    let range = bytes.withUnsafeBufferPointer { text -> Range<Int>? in
+      guard let range = SecretValue.secret(in: text, of: kind) else { return nil }
+      // What has a form of its own has the same token wherever it stands.
+      let isForm = CredentialScanner.findings(in: text).first?.range == range
+      return isForm ? nil : range
+    }
+    guard let range else { return redacted(text) }
+    let found = String(decoding: bytes[range], as: UTF8.self)
+    let token = token(
+      for: .string(found), kind: Self.tokenKind(kind), isLookedFor: range.count >= 8)
+    bytes.replaceSubrange(range, with: token.utf8)
+    return redacted(String(decoding: bytes, as: UTF8.self))
+  }
+
+  private static func tokenKind(_ kind: SecretName.Kind) -> String {
+    switch kind {
+    case .card: "card"
+    default: "password"
+    }
+  }
+
+  // MARK: Names beside values
+
+  /// What the name says in `{"name": "DB_PASSWORD", "value": "…"}`; `nil` where nothing is named so.
+  private static func namedKind(in object: JSONObject) -> SecretName.Kind? {
+    for key in nameKeys {
+      if let name = object[key]?.stringValue, let kind = SecretName.kind(of: name) { return kind }
+    }
+    return nil
+  }
+
+  private static func kind(of key: String, _ named: SecretName.Kind?) -> SecretName.Kind? {
+    named != nil && valueKeys.contains(key) ? named : nil
+  }
+
+  private static let nameKeys = [
+    "name", "key", "header", "field", "Name", "Key", "variable", "env", "option", "param",
+  ]
+  private static let valueKeys: Set<String> = ["value", "Value", "val"]
+}
+
+extension Redactor {
+  /// What of the value of a variable is secret: all of it where its name says so, else what has the form of a
+  /// credential. Nothing of less than ``Secret/leastBytes``.
+  public static func secrets(in value: String, ofVariable name: String) -> [String] {
+    var value = value
+    let kind = SecretName.kind(of: name)
+    let texts = value.withUTF8 { text -> [String] in
+      if let kind, let range = SecretValue.secret(in: text, of: kind) {
+        return [String(decoding: text[range], as: UTF8.self)]
+      }
+      return CredentialScanner.findings(in: text).map {
+        String(decoding: text[$0.range], as: UTF8.self)
+      }
+    }
+    return texts.filter { $0.utf8.count >= Secret.leastBytes }
+  }
+}
+
+extension SecretValue {
+  /// The part of a text that is secret where its name says so; `nil` where it is none.
+  static func secret(in text: Text, of kind: SecretName.Kind) -> Range<Int>? {
+    let all = 0..<text.count
+    guard !isPlaceholder(text, all) else { return nil }
+    switch kind {
+    case .password, .secret: return isPath(text, all) ? nil : all
+    case .key:
+      let isPlain = text.count < 12 ? !isMixed(text, all) : isMadeOfWords(text, all)
+      return isPlain && !looksRandom(text, all) || isPath(text, all) ? nil : all
+    case .header:
+      let word = ByteClass.name.end(in: text, from: 0, most: 40)
+      if word < text.count, text[word] == 0x20, isScheme(text, 0..<word) {
+        let rest = (word + 1)..<text.count
+        return isPlaceholder(text, rest) ? nil : credential(ofHeader: text, all) ?? rest
+      }
+      return all
+    case .address:
+      let isLink = all.contains { index in
+        text[index] == UInt8(ascii: ":") && index + 2 < text.count && text[index + 1] == 0x2f
+          && text[index + 2] == 0x2f
+      }
+      guard isLink || !all.contains(where: { text[$0] == UInt8(ascii: "=") || text[$0] == 0x20 })
+      else { return nil }
+      if !isLink { return looksRandom(text, all, least: 12) && !isPath(text, all) ? all : nil }
+      // The way of a webhook.
+      let parts = all.split { text[$0] == UInt8(ascii: "/") || text[$0] == UInt8(ascii: "?") }
+      let isSecret = parts.dropFirst(2).contains { part in
+        looksRandom(text, part.startIndex..<part.endIndex, least: 16)
+      }
+      return isSecret ? all : nil
+    case .card:
+      let digits = text.count { ByteClass.digit.contains($0) }
+      return (12...19).contains(digits) ? all : nil
+    case .digits: return text.count <= 32 ? all : nil
+    case .weak:
+      let isText = text.allSatisfy { ByteClass.token68.contains($0) || $0 == UInt8(ascii: ":") }
+      return isText && !isUUID(text, all) && !isDigest(text, all)
+        && looksRandom(text, all, least: 16) ? all : nil
+    }
+  }
+}
