@@ -368,16 +368,45 @@ struct GitHubReportTests {
     #expect(room < 20_000 || text.contains("`c9`"))
   }
 
-  @Test("lines in quotes hold no command that ends the quotes", arguments: Sample.hostile)
-  func quotes(text: String) {
-    let inner = ["::error::x", "  ##[error]x", text]
-    let lines = Workflow.quoting(inner)
-    #expect(Array(lines.dropFirst().dropLast()) == inner)
-    let token = lines[0].dropFirst("::stop-commands::".count)
-    #expect(lines.last == "::\(token)::" && token.count > 20)
-    #expect(!inner.joined().contains(token))
-    // Another text has another token.
-    #expect(Workflow.quoting(inner + [lines.last ?? ""]).last != lines.last)
+  /// What the runner of GitHub takes for a command in a line, as its `ActionCommand` reads one.
+  private static func hasCommand(_ text: String) -> Bool {
+    text.split(whereSeparator: \.isNewline).contains { line in
+      line.drop(while: \.isWhitespace).hasPrefix("::") || line.contains("##[")
+    }
+  }
+
+  @Test("what is printed holds no command, wherever it is cut, and JSON keeps its value")
+  func filtering() throws {
+    let texts =
+      Sample.hostile + [
+        "::error::x", "  ::error::x", "a\n::stop-commands::x\n", "a\r::add-mask::b", "##[error]x",
+        "a ##[group]b", ":::::error:::", "####[[x", "\u{1b}[31m::error::", "\u{85}::error::",
+        "a::b",
+      ]
+    for text in texts {
+      for form in [CommandFilter.Form.text, .json, .markup] {
+        let plain =
+          form == .json
+          ? CanonicalJSON.encode(.object(["k::": .string(text)]), form: .plain) : Array(text.utf8)
+        var whole = CommandFilter()
+        let filtered = whole.filtered(plain, as: form)
+        let printed = String(decoding: filtered, as: UTF8.self)
+        #expect(!printed.contains("::") && !printed.contains("##["), "\(printed)")
+        #expect(!Self.hasCommand(printed))
+        if form == .json {
+          #expect(try JSONValue(parsing: filtered)["k::"]?.stringValue == text)
+        }
+        // A tag is seen whole.
+        if form == .markup { continue }
+        var byByte = CommandFilter()
+        #expect(plain.flatMap { byByte.filtered([$0], as: form) } == filtered)
+      }
+    }
+    var page = CommandFilter()
+    let style = "<p>a::b</p><style>a::before{}</style><script>\"x::y\"</script>"
+    #expect(
+      String(decoding: page.filtered(Array(style.utf8), as: .markup), as: UTF8.self)
+        == "<p>a:&#58;b</p><style>a::before{}</style><script>\"x:\\u003ay\"</script>")
   }
 }
 

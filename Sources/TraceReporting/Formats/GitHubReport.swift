@@ -33,16 +33,23 @@ struct GitHubReport {
     let result = account.result
     var text = Account.cut(account.lines().joined(separator: "\n"), 4_000)
     if text.isEmpty { text = account.headline }
-    let title = "\(Visible.line(result.caseId, width: 150)) \(result.words)"
-    return "::\(kind) file=\(Workflow.property(Visible.line(account.place.path)))"
+    let title = Workflow.neutral("\(Visible.line(result.caseId, width: 150)) \(result.words)")
+    text = Workflow.neutral(text)
+    return "::\(kind) file=\(Workflow.property(Workflow.neutral(Visible.line(account.place.path))))"
       + ",line=\(account.place.line),title=\(Workflow.property(title))::\(Workflow.data(text))"
   }
 }
 
-/// Texts in workflow commands, and texts kept from being some.
+/// Texts in workflow commands; ``CommandFilter`` keeps others from being some.
 public enum Workflow {
   /// Bytes that a step may add to its summary; GitHub drops the whole of a longer one.
   public static let summaryLimitBytes = 1 << 20
+
+  /// A text of a trace within a command, which holds none itself.
+  static func neutral(_ text: String) -> String {
+    var filter = CommandFilter()
+    return String(decoding: filter.filtered(Array(text.utf8), as: .text), as: UTF8.self)
+  }
 
   /// What stands behind the second `::`.
   static func data(_ text: String) -> String {
@@ -52,15 +59,6 @@ public enum Workflow {
   /// The value of a property.
   static func property(_ text: String) -> String {
     data(text).replacing(":", with: "%3A").replacing(",", with: "%2C")
-  }
-
-  /// Lines in which GitHub Actions looks for no command, whatever a trace says in them.
-  ///
-  /// Commands end at a token and begin again behind it. The token is the digest of the lines, which
-  /// no text inside of them can know.
-  public static func quoting(_ lines: [String]) -> [String] {
-    let token = "agent-eval-" + Digest(of: Array(lines.joined(separator: "\n").utf8)).hex.prefix(32)
-    return ["::stop-commands::\(token)"] + lines + ["::\(token)::"]
   }
 
   /// Results as Markdown for `$GITHUB_STEP_SUMMARY`, in what room is left there.

@@ -1,5 +1,6 @@
 import ArgumentParser
 import EvalLoading
+import TraceReporting
 
 /// Prints JSON Schemas.
 struct Schema: ParsableCommand {
@@ -11,7 +12,7 @@ struct Schema: ParsableCommand {
     help: "What to describe: \(FileSchema.allCases.map(\.rawValue).joined(separator: ", ")).")
   var kind: FileSchema
 
-  func run() { Output.bytes(Array(kind.text.utf8)) }
+  func run() { Output.bytes(Array(kind.text.utf8), as: .json) }
 }
 
 extension FileSchema: ExpressibleByArgument {}

@@ -5,7 +5,7 @@ import TraceReporting
 /// What GitHub Actions offers a step that runs there.
 enum GitHubActions {
   /// Whether this is such a step, by the variable that is always set there.
-  static var isHere: Bool { variable("GITHUB_ACTIONS") == "true" }
+  static let isHere = variable("GITHUB_ACTIONS") == "true"
 
   /// Prints annotations, and adds to the step's summary where there is one; returns whether all of
   /// it could be written.
@@ -16,11 +16,7 @@ enum GitHubActions {
     _ results: EvalResults, in context: ReportContext, besideResults: Bool
   ) -> Bool {
     let annotations = ReportFormat.github.bytes(of: results, in: context)
-    if besideResults {
-      Output.bytes(annotations)
-    } else if !annotations.isEmpty {
-      Output.error(String(decoding: annotations.dropLast(), as: UTF8.self))
-    }
+    Output.commands(annotations, isDiagnostic: !besideResults)
     guard let path = variable("GITHUB_STEP_SUMMARY"), !path.isEmpty else { return true }
     var status = stat()
     let size = stat(path, &status) == 0 ? Int(status.st_size) : 0

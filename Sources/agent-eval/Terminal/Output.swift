@@ -4,7 +4,9 @@ import Synchronization
 import TraceJudging
 import TraceReporting
 
-/// Standard output and standard error.
+/// Standard output and standard error: the one place that all verbs print through.
+///
+/// In a step of GitHub Actions nothing that is printed is a workflow command but what ``commands(_:)`` prints.
 ///
 /// A verb that acts goes on when nobody reads its output any more, and its exit code says how it
 /// went; one that only shows may stop early, see ``hasEnded``.
@@ -44,21 +46,28 @@ enum Output {
       line = Array(Visible.json(String(decoding: line, as: UTF8.self)).utf8)
     }
     line.append(UInt8(ascii: "\n"))
-    write(line, to: STDOUT_FILENO)
+    write(line, to: STDOUT_FILENO, as: .json)
   }
 
   /// Writes results as a line of JSON, as ``jsonLine(_:)`` does.
   static func jsonLine(_ results: EncodedResults) {
     guard isatty(STDOUT_FILENO) != 1 else { return jsonLine(results.bytes) }
-    results.forEachPiece { bytes($0) }
-    bytes([UInt8(ascii: "\n")])
+    results.forEachPiece { bytes($0, as: .json) }
+    bytes([UInt8(ascii: "\n")], as: .json)
   }
 
   /// Writes one line of progress or diagnostics to standard error.
   static func error(_ text: String) { write(Array((text + "\n").utf8), to: STDERR_FILENO) }
 
-  /// Writes bytes as they are to standard output.
-  static func bytes(_ bytes: [UInt8]) { write(bytes, to: STDOUT_FILENO) }
+  /// Writes bytes to standard output, as they are but for workflow commands.
+  static func bytes(_ bytes: [UInt8], as form: CommandFilter.Form = .text) {
+    write(bytes, to: STDOUT_FILENO, as: form)
+  }
+
+  /// Writes workflow commands of our own, whole lines.
+  static func commands(_ bytes: [UInt8], isDiagnostic: Bool = false) {
+    writeAll(bytes, to: isDiagnostic ? STDERR_FILENO : STDOUT_FILENO)
+  }
 
   /// Replaces the last line of a terminal on standard error; nothing where there is no terminal.
   static func progress(_ text: @autoclosure () -> String) {
@@ -74,7 +83,21 @@ enum Output {
 
   private static let hasTerminal = isatty(STDERR_FILENO) == 1
 
-  private static func write(_ bytes: [UInt8], to descriptor: Int32) {
+  /// What was printed to standard output and to standard error, as far as it may become a command.
+  private static let filters = Mutex((output: CommandFilter(), errors: CommandFilter()))
+
+  private static func write(
+    _ bytes: [UInt8], to descriptor: Int32, as form: CommandFilter.Form = .text
+  ) {
+    guard GitHubActions.isHere else { return writeAll(bytes, to: descriptor) }
+    let neutral = filters.withLock { filters in
+      descriptor == STDOUT_FILENO
+        ? filters.output.filtered(bytes, as: form) : filters.errors.filtered(bytes, as: form)
+    }
+    writeAll(neutral, to: descriptor)
+  }
+
+  private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
     let isResult = descriptor == STDOUT_FILENO
     guard !isResult || !hasEnded else { return }
     var rest = bytes[...]

@@ -75,11 +75,11 @@ struct ResultsDestination: Hashable {
     if json {
       Output.jsonLine(results.encoded)
     } else if let requested {
-      Output.bytes(requested.format.bytes(of: results, in: context))
+      Output.bytes(requested.format.bytes(of: results, in: context), as: requested.format.form)
     } else {
       let report = ResultsReport(painter: Screen.painter, width: Screen.width)
       let lines = report.lines(for: results)
-      Output.lines(GitHubActions.isHere ? Workflow.quoting(lines) : lines)
+      Output.lines(lines)
     }
     if requests.contains(where: { $0.file == nil && $0.format == .github }) {
       isLost =
@@ -87,5 +87,16 @@ struct ResultsDestination: Hashable {
           results, in: context, besideResults: !json && requested == nil) || isLost
     }
     return isLost
+  }
+}
+
+extension ReportFormat {
+  /// How its bytes may be written otherwise.
+  fileprivate var form: CommandFilter.Form {
+    switch self {
+    case .json, .gitlab, .sarif: .json
+    case .junit, .html: .markup
+    case .markdown, .github: .text
+    }
   }
 }
