@@ -57,7 +57,7 @@ private let hostileTexts = [
 /// A run in which every text is hostile, also names and keys.
 ///
 /// - Parameter length: that of its longest word.
-private func hostileEvents(longest length: Int = 1 << 20) -> [Event] {
+private func hostileEvents(longest length: Int = 1 << 19) -> [Event] {
   let hostileTexts = hostileTexts + [String(repeating: "w", count: length)]
   var events = [
     Event(
