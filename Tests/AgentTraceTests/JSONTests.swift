@@ -20,6 +20,38 @@ struct JSONTests {
   }
 
   @Test(
+    "numbers of one exact decimal value have one form",
+    arguments: [
+      ("5", ["5", "5.0", "0.5e1", "50e-1", "5e0", "5.00E+0"]), ("0", ["0", "-0", "0.000", "0e99"]),
+      ("-0.00001", ["-0.00001", "-1e-5", "-0.1E-4"]), ("100", ["1e2", "100", "100.0"]),
+      ("9007199254740993", ["9007199254740993", "9007199254740993.0", "9.007199254740993e15"]),
+      ("9007199254740992", ["9007199254740992", "9007199254740992e0"]),
+      ("1.5", ["1.5", "1.50", "15e-1"]), ("1e-400", ["1e-400", "0.1e-399"]),
+      ("1e+400", ["1e400", "10e399", "1E+400"]), ("0.1", ["0.1", "0.10", "1e-1"]),
+      ("1.0000000000000000001", ["1.0000000000000000001", "10000000000000000001e-19"]),
+      ("123456789012345678901", ["123456789012345678901", "1.23456789012345678901e20"]),
+      ("1e+21", ["1000000000000000000000", "1e21"]), ("1e-7", ["0.0000001", "1E-7"]),
+    ])
+  func valueForms(form: String, tokens: [String]) throws {
+    for token in tokens {
+      let number = try #require(JSONNumber(token: token))
+      #expect(number.byValue.token == form, "\(token)")
+      #expect(number.byValue.byValue == number.byValue)
+      let value: JSONValue = ["a": [.number(number), "5.0", .null], "b": .number(number)]
+      let expected = JSONNumber(token: form).map(JSONValue.number) ?? .null
+      #expect(value.byValue == ["a": [expected, "5.0", .null], "b": expected])
+      let calls = [JSONValue.number(number), expected].map {
+        ProposedCall(callId: "1.1.0", name: "pay", input: ["amount": $0])
+      }
+      #expect(calls[0].actionId == calls[1].actionId)
+    }
+    // What a double would print is what it is compared as.
+    if let value = Double(form), value.isFinite, value != 0, form.utf8.count < 16 {
+      #expect(JSONNumber(value)?.token == form)
+    }
+  }
+
+  @Test(
     "what a log must not hold is refused there and kept as bytes from foreign files",
     arguments: [
       #"{"a":1,"a":2}"#, #""\ud800""#, #""\udc00x""#, #"{"\ud800":1}"#, #""\ud800\u0041""#,

@@ -230,6 +230,19 @@ struct AcceptedTextTests {
     #expect(Self.run([:], tool: name).decisions[0][0].tool.utf8.count < 200)
   }
 
+  @Test("a number that is only written in another way is the same input, also in an older file")
+  func numbers() throws {
+    let tokens = ["5", "5.0", "0.5e1"].map { JSONNumber(token: $0).map(JSONValue.number) ?? .null }
+    let runs = tokens.map { Self.run(["amount": $0, "list": [$0]]) }
+    #expect(runs[0] == runs[1] && runs[1] == runs[2])
+    #expect(runs[0] != Self.run(["amount": 6, "list": [5]]))
+    let accepted = AcceptedCase(caseId: "a", runs: [runs[0]])
+    let bytes = try AcceptedText.bytes(of: accepted)
+    let older = String(decoding: bytes, as: UTF8.self).replacing("amount 5", with: "amount 5.0")
+    #expect(older != String(decoding: bytes, as: UTF8.self))
+    #expect(try AcceptedText.parse(Array(older.utf8)) == accepted)
+  }
+
   @Test("neither times nor identifiers change the text")
   func stable() throws {
     var run = RecordedRun()

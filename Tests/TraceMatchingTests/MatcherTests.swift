@@ -42,6 +42,13 @@ struct MatcherTests {
       (#"{"$approx":0.3}"#, "0.30000000000000004"),
       (#"{"$approx":{"value":10,"tolerance":0.5}}"#, "9.5"), (#"{"$approx":0}"#, "0.0"),
       (#"{"$approx":{"value":1,"tolerance":0}}"#, "1.0"),
+      (#"{"$approx":{"value":0.3,"tolerance":0.1}}"#, "0.2"),
+      (#"{"$approx":{"value":0.3,"tolerance":0.1}}"#, "0.4"),
+      (#"{"$approx":{"value":-1,"tolerance":2}}"#, "1"),
+      (#"{"$approx":{"value":0,"tolerance":1e-400}}"#, "1e-400"),
+      (#"{"$approx":{"value":0,"tolerance":1}}"#, "1e-99999999999"),
+      (#"{"$approx":{"value":9007199254740992,"tolerance":1}}"#, "9007199254740993"),
+      (#"{"$approx":1e9}"#, "1000000001"), (#"{"$approx":99999999999}"#, "99999999899.000000001"),
       // Length and type.
       (#"{"$length":3}"#, #""a😀é""#), (#"{"$length":{"$gte":2}}"#, "[1,2]"),
       (#"{"$length":0}"#, "{}"),
@@ -93,6 +100,21 @@ struct MatcherTests {
       (#"{"$gte":1}"#, "0.999", "", "a number ≥ 1", "0.999"),
       (#"{"$lte":1}"#, "null", "", "a number ≤ 1", "null"),
       (#"{"$approx":0.3}"#, "0.3001", "", "a number within 3e-10 of 0.3", "0.3001"),
+      (#"{"$approx":0}"#, "1e-400", "", "a number within 0 of 0", "1e-400"),
+      (#"{"$approx":0}"#, "-1e-99999999999", "", "a number within 0 of 0", "-1e-99999999999"),
+      (
+        #"{"$approx":{"value":9007199254740992,"tolerance":0}}"#, "9007199254740993", "",
+        "a number within 0 of 9007199254740992", "9007199254740993"
+      ),
+      (
+        #"{"$approx":{"value":9007199254740992,"tolerance":0.5}}"#, "9007199254740993", "",
+        "a number within 0.5 of 9007199254740992", "9007199254740993"
+      ),
+      (
+        #"{"$approx":{"value":0.3,"tolerance":0.1}}"#, "0.4000000000000000001", "",
+        "a number within 0.1 of 0.3", "0.4000000000000000001"
+      ),
+      (#"{"$approx":1e9}"#, "1000000001.1", "", "a number within 1 of 1000000000", "1000000001.1"),
       (#"{"$regex":"^a"}"#, #""ba""#, "", "a text in which /^a/ is found", #""ba""#),
       (#"{"$regex":"1"}"#, "1", "", "a text in which /1/ is found", "1"),
       (#"{"$glob":"a*"}"#, #""ba""#, "", "a text like “a*”", #""ba""#),

@@ -38,6 +38,31 @@ struct RunDiffTests {
     #expect(diff.isSame, "\(diff.first.map { "\($0.json)" } ?? "")")
   }
 
+  @Test("a number that is only written in another way is no difference, a value that differs is")
+  func numbers() throws {
+    func run(_ token: String) throws -> [Event] {
+      let number = JSONValue.number(try #require(JSONNumber(token: token)))
+      return [
+        Event(
+          seq: 0, step: 0, type: .runStarted, runId: "r",
+          data: RunStarted(
+            agentName: "a", goal: "x", limits: Limits(), policyContext: PolicyContext()
+          ).encoded),
+        Event(
+          seq: 1, step: 1, type: .decision, runId: "r",
+          data: DecisionPayload(
+            .tool([ProposedCall(callId: "1.1.0", name: "pay", input: ["amount": number])])
+          ).encoded),
+        Event(
+          seq: 2, step: 1, type: .toolResult, runId: "r",
+          data: ["callId": "1.1.0", "tool": "pay", "status": "ok", "data": [number]]),
+      ]
+    }
+    #expect(try Self.diff(run("5"), run("5.0")).isSame)
+    #expect(try Self.diff(run("1e2"), run("100")).isSame)
+    #expect(try !Self.diff(run("9007199254740993"), run("9007199254740992")).isSame)
+  }
+
   @Test("one change that was planted is the only difference, and the first", arguments: 0..<400)
   func planted(seed: Int) throws {
     var random = SeededGenerator(seed: UInt64(1_000 + seed))

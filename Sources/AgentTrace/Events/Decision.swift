@@ -33,8 +33,9 @@ public struct ProposedCall: Sendable, Hashable {
     ])
   }
 
-  /// What an approval of this call covers, and nothing else: SHA-256 of canonical `[tool,input]`.
-  public var actionId: String { Digest(of: .array([.string(name), input])).hex }
+  /// What an approval of this call covers, and nothing else: SHA-256 of canonical `[tool,input]`, numbers
+  /// by their value.
+  public var actionId: String { Digest(of: .array([.string(name), input.byValue])).hex }
 }
 
 /// What the model wants to do next, once its reply has been read. A proposal until it is allowed.

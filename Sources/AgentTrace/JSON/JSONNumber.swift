@@ -25,6 +25,9 @@ public struct JSONNumber: Sendable, Hashable {
     self.init(validToken: token)
   }
 
+  /// Whether it is kept as a machine integer, which has one form alone.
+  var isPlainInteger: Bool { if case .integer = storage { true } else { false } }
+
   /// Takes a text that is known to be a number.
   init(validToken token: String) {
     if let value = Int(token), String(value) == token {
@@ -125,22 +128,24 @@ extension JSONNumber {
     if value == 0 { return "0" }
     let sign = value < 0 ? "-" : ""
     let (digits, exponent) = shortestDigits(of: value.magnitude)
-    // The value is 0.DIGITS × 10^exponent.
-    let count = digits.count
-    let text: String
+    return sign + layOut(digits: digits, exponent: exponent)
+  }
+
+  /// The number 0.DIGITS × 10^exponent as ECMAScript writes it; the digits begin and end with none that
+  /// is zero.
+  static func layOut(digits: String, exponent: Int) -> String {
+    let count = digits.utf8.count
+    if exponent >= count, exponent <= 21 {
+      return digits + String(repeating: "0", count: exponent - count)
+    }
     switch exponent {
-    case count...21 where exponent >= count:
-      text = digits + String(repeating: "0", count: exponent - count)
-    case 1...21:
-      text = digits.prefix(exponent) + "." + digits.dropFirst(exponent)
-    case -5...0:
-      text = "0." + String(repeating: "0", count: -exponent) + digits
+    case 1...21: return digits.prefix(exponent) + "." + digits.dropFirst(exponent)
+    case -5...0: return "0." + String(repeating: "0", count: -exponent) + digits
     default:
       let power = exponent - 1
       let mantissa = count == 1 ? digits : digits.prefix(1) + "." + digits.dropFirst()
-      text = mantissa + "e" + (power < 0 ? "-" : "+") + String(power.magnitude)
+      return mantissa + "e" + (power < 0 ? "-" : "+") + String(power.magnitude)
     }
-    return sign + text
   }
 
   /// The shortest decimal digits of a positive double, without leading or trailing zeros, and the

@@ -128,6 +128,13 @@ public struct AcceptedCall: Sendable {
       self.pointer = pointer
       self.value = value
     }
+
+    /// What it is compared by: a number that is only written in another way is the same, also in a
+    /// baseline that an earlier version wrote.
+    var comparedValue: String {
+      guard let first = value.utf8.first, first < UInt8(ascii: ":") else { return value }
+      return JSONNumber(token: value)?.byValue.token ?? value
+    }
   }
 
   /// The tool that was called.
@@ -161,7 +168,7 @@ extension AcceptedCall: Hashable {
   /// All that a baseline holds of it, as bytes: texts that only look alike are not the same.
   var key: [UInt8] {
     var parts = [tool, caller]
-    for argument in arguments { parts += [argument.pointer, argument.value] }
+    for argument in arguments { parts += [argument.pointer, argument.comparedValue] }
     // Last, since calls of one decision are sorted by their keys: what became of a call does not
     // change its place.
     parts += [isInvalid ? "invalid" : "", wasAsked ? "asked" : "", verdict ?? "", status ?? ""]
@@ -243,7 +250,8 @@ extension AcceptedCall {
     status = call.status?.rawValue
     events = call.events
     step = call.step
-    let input = call.input ?? .lost("an input that was not read")
+    // By value, as they are compared.
+    let input = call.input?.byValue ?? .lost("an input that was not read")
     if let leaves = Self.leaves(of: input) {
       arguments = leaves.map {
         Argument(

@@ -210,16 +210,16 @@ struct PathComparison {
   private static func fields(
     _ before: AcceptedCall, _ after: AcceptedCall
   ) -> [(pointer: String, accepted: String?, actual: String?)] {
-    var values: [ByteText: String] = [:]
-    for argument in after.arguments { values[ByteText(argument.pointer)] = argument.value }
+    var values: [ByteText: AcceptedCall.Argument] = [:]
+    for argument in after.arguments { values[ByteText(argument.pointer)] = argument }
     var fields: [(pointer: String, accepted: String?, actual: String?)] = []
     var seen: Set<ByteText> = []
     for argument in before.arguments {
       let pointer = ByteText(argument.pointer)
       seen.insert(pointer)
       let other = values[pointer]
-      if other.map({ $0.hasSameUTF8(as: argument.value) }) != true {
-        fields.append((argument.pointer, argument.value, other))
+      if other.map({ $0.comparedValue.hasSameUTF8(as: argument.comparedValue) }) != true {
+        fields.append((argument.pointer, argument.value, other?.value))
       }
     }
     for argument in after.arguments where !seen.contains(ByteText(argument.pointer)) {

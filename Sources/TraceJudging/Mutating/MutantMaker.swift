@@ -99,7 +99,7 @@ struct MutantMaker {
 
   private func like(_ call: Call) -> Int {
     calls.count {
-      $0.isExecuted && $0.name.hasSameUTF8(as: call.name) && $0.input == call.input
+      $0.isExecuted && $0.name.hasSameUTF8(as: call.name) && $0.input.byValue == call.input.byValue
     }
   }
 
@@ -228,7 +228,8 @@ struct MutantMaker {
 
   private func likeWell(_ call: Call) -> Int {
     calls.count {
-      $0.status == .ok && $0.name.hasSameUTF8(as: call.name) && $0.input == call.input
+      $0.status == .ok && $0.name.hasSameUTF8(as: call.name)
+        && $0.input.byValue == call.input.byValue
     }
   }
 

@@ -65,6 +65,59 @@ struct Decimal: Hashable, Sendable {
     return digits.lexicographicallyPrecedes(other.digits) ? -1 : 1
   }
 
+  /// This number without its sign, times a power of ten.
+  func magnitude(timesTenTo power: Int) -> Decimal {
+    Decimal(isNegative: false, digits: digits, exponent: isZero ? 0 : exponent + power)
+  }
+
+  private init(isNegative: Bool, digits: [UInt8], exponent: Int) {
+    self.isNegative = isNegative
+    self.digits = digits
+    self.exponent = exponent
+  }
+
+  /// Whether this number is at most so far from another one, exactly.
+  ///
+  /// A part that is smaller than the largest by 10^``spanLimit`` counts as nothing, unless the two are
+  /// equal: so no more digits than those are ever laid out.
+  func isWithin(_ tolerance: Decimal, of other: Decimal) -> Bool {
+    if self == other { return true }
+    if tolerance.isZero { return false }
+    let top = [self, other, tolerance].filter { !$0.isZero }.map(\.exponent).max() ?? 0
+    let parts = [self, other, tolerance].map { top - $0.exponent < Self.spanLimit ? $0 : nil }
+    let lowest = parts.compactMap { $0 }.filter { !$0.isZero }.map { $0.exponent - $0.digits.count }
+    let width = top - (lowest.min() ?? top) + 1
+    // One digit more in front, for what a sum carries over.
+    func laidOut(_ part: Decimal?) -> [UInt8] {
+      var room = [UInt8](repeating: 0, count: width + 1)
+      guard let part, !part.isZero else { return room }
+      for (place, digit) in part.digits.enumerated() {
+        room[1 + top - part.exponent + place] = digit
+      }
+      return room
+    }
+    let distance = Self.distance(
+      laidOut(parts[0]), laidOut(parts[1]), isSum: isNegative != other.isNegative)
+    return !laidOut(parts[2]).lexicographicallyPrecedes(distance)
+  }
+
+  private static let spanLimit = 1_200
+
+  /// The sum of two laid out numbers, or the smaller taken from the larger.
+  private static func distance(_ left: [UInt8], _ right: [UInt8], isSum: Bool) -> [UInt8] {
+    let isSwapped = left.lexicographicallyPrecedes(right)
+    var result = isSwapped ? right : left
+    let other = isSwapped ? left : right
+    var carry = 0
+    for place in result.indices.reversed() {
+      var digit = Int(result[place]) + (isSum ? 1 : -1) * (Int(other[place]) + carry)
+      carry = digit < 0 || digit > 9 ? 1 : 0
+      digit += isSum ? -10 * carry : 10 * carry
+      result[place] = UInt8(digit)
+    }
+    return result
+  }
+
   /// Whether this is a whole multiple of a positive number of at most 18 digits; `nil` where the
   /// divisor has more.
   func isMultiple(of divisor: Decimal) -> Bool? {

@@ -132,7 +132,7 @@ indirect enum MatcherNode: Sendable {
   case regex(Pattern)
   case glob(Glob)
   case compare(MatcherOperator, Decimal, JSONNumber)
-  case approximate(Decimal, value: Double, tolerance: Double)
+  case approximate(Decimal, within: Decimal, value: Double, tolerance: Double)
   case contains(text: [UInt8]?, element: MatcherNode)
   case length(MatcherNode)
   case type([JSONTypeName])

@@ -199,13 +199,18 @@ struct MatcherCompiler {
     case .number(let number):
       let value = number.doubleValue
       guard value.isFinite else { return nil }
-      return .approximate(Decimal(number), value: value, tolerance: value.magnitude * 1e-9)
+      let decimal = Decimal(number)
+      return .approximate(
+        decimal, within: decimal.magnitude(timesTenTo: -9), value: value,
+        tolerance: value.magnitude * 1e-9)
     case .object(let object):
       guard object.count == 2, case .number(let number)? = object["value"],
-        let tolerance = object["tolerance"]?.doubleValue, tolerance >= 0,
+        case .number(let tolerance)? = object["tolerance"], !Decimal(tolerance).isNegative,
         number.doubleValue.isFinite
       else { return nil }
-      return .approximate(Decimal(number), value: number.doubleValue, tolerance: tolerance)
+      return .approximate(
+        Decimal(number), within: Decimal(tolerance), value: number.doubleValue,
+        tolerance: tolerance.doubleValue)
     default: return nil
     }
   }

@@ -390,9 +390,8 @@ struct MatcherEvaluation {
       case .less: isMatch = order < 0
       default: isMatch = order <= 0
       }
-    case .approximate(let decimal, let middle, let tolerance):
-      isMatch =
-        decimal == Decimal(number) || (number.doubleValue - middle).magnitude <= tolerance
+    case .approximate(let middle, let tolerance, _, _):
+      isMatch = Decimal(number).isWithin(tolerance, of: middle)
     default: isMatch = false
     }
     return answer(isMatch, Wording.of(node), value)

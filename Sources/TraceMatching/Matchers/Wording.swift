@@ -102,7 +102,7 @@ enum Wording {
         default: "≤"
         }
       return "a number \(sign) \(bound.token.prefix(utf8Bytes: 80))"
-    case .approximate(_, let value, let tolerance):
+    case .approximate(_, _, let value, let tolerance):
       return "a number within \(JSONValue(tolerance)) of \(JSONValue(value))"
     case .contains(_, let element):
       return "something that contains " + phrase(element, depth: depth + 1)

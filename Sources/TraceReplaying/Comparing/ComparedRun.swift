@@ -122,7 +122,7 @@ public struct ComparingError: Error, Hashable, Sendable, CustomStringConvertible
 
 /// A value that is compared, kept whole where there is room.
 public struct ComparedValue: Sendable {
-  /// SHA-256 of its canonical bytes.
+  /// SHA-256 of its canonical bytes, numbers by their value.
   public var digest: Digest
   /// How many bytes those are.
   public var bytes: Int
@@ -135,6 +135,8 @@ public struct ComparedValue: Sendable {
   static let limitBytes = 256 << 10
 
   init(_ value: JSONValue, room: inout Int) {
+    // A number that is only written in another way is no difference.
+    let value = value.byValue
     let encoded = CanonicalJSON.encode(value)
     digest = Digest(of: encoded)
     bytes = encoded.count
