@@ -119,6 +119,7 @@ struct CallList: Sendable {
   private static func status(of data: JSONObject, isStarted: Bool) -> CallStatus? {
     switch data["status"]?.stringValue {
     case "ok": .ok
+    case "returned": .returned
     case "refused": .refused
     case "error": data["effect"] == "unknown" ? .unknown : .error
     default: isStarted ? .unknown : nil

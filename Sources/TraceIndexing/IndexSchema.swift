@@ -54,7 +54,7 @@ enum IndexSchema {
       callId TEXT NOT NULL,
       caller TEXT NOT NULL,            -- agent, user for a simulated user, or a sub-agent
       tool TEXT NOT NULL,
-      status TEXT,                     -- ok, error, refused, unknown; null: neither start nor result
+      status TEXT,                     -- ok, error, refused, unknown, returned; null: neither
       verdict TEXT,                    -- allow, deny, approval_required; null: none
       seq INTEGER NOT NULL,            -- the event that proposed it
       resultSeq INTEGER,               -- the event with its result

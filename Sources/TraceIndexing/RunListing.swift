@@ -35,7 +35,7 @@ public struct ListedRun: Sendable, Hashable {
   public struct ToolCount: Sendable, Hashable {
     /// The tool's name.
     public var tool: String
-    /// `ok`, `error`, `refused`, `unknown`, or `none` for calls with neither start nor result.
+    /// `ok`, `error`, `refused`, `unknown`, `returned`, or `none` for calls with neither start nor result.
     public var status: String
     /// How many of the run's calls.
     public var count: Int
@@ -111,7 +111,7 @@ private struct RunLister {
       db,
       """
       SELECT DISTINCT tool FROM calls
-      WHERE path = ? AND caller <> 'user' AND status IN ('ok', 'error', 'unknown')
+      WHERE path = ? AND caller <> 'user' AND status IN ('ok', 'error', 'unknown', 'returned')
       """)
     tags = try IndexStatement(db, "SELECT tag FROM tags WHERE path = ? ORDER BY tag")
   }

@@ -52,7 +52,9 @@ struct TotalsFold {
       return
     }
     let status = event.data["status"]?.stringValue
-    if !pending[place].isStarted, status == "ok" || status == "error" { totals.toolCalls += 1 }
+    if !pending[place].isStarted, ["ok", "error", "returned"].contains(status) {
+      totals.toolCalls += 1
+    }
     pending[place].hasResult = true
     settle(step: event.step)
   }

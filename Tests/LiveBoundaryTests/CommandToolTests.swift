@@ -69,7 +69,7 @@ private struct Attempt {
 extension ToolResult {
   fileprivate var reason: String {
     switch self {
-    case .ok(let data): "ok: \(CanonicalJSON.string(data))"
+    case .ok(let data), .returned(let data): "ok: \(CanonicalJSON.string(data))"
     case .refused(let reason): reason
     case .error(let reason, _): reason.stringValue ?? "no text"
     }

@@ -147,7 +147,7 @@ extension ToolResult {
   /// In words, for comparing.
   var told: String {
     switch self {
-    case .ok(let data): "ok: \(CanonicalJSON.string(data, form: .plain))"
+    case .ok(let data), .returned(let data): "ok: \(CanonicalJSON.string(data, form: .plain))"
     case .refused(let reason): "refused: \(reason)"
     case .error(let reason, let isUnknown):
       "error\(isUnknown ? ", effect unknown" : ""): \(reason.stringValue ?? "\(reason)")"

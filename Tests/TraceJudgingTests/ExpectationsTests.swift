@@ -36,6 +36,10 @@ struct ExpectationsTests {
       (#"{"toolsCalled":[{"tool":"a","status":"done"}]}"#, ["/toolsCalled/0/status"]),
       (#"{"toolsCalled":[{"tool":"a","status":"refused"}]}"#, ["/toolsCalled/0/status"]),
       (#"{"toolsCalled":[{"tool":"a","times":-1}]}"#, ["/toolsCalled/0/times"]),
+      (
+        #"{"toolsCalled":[{"tool":"a","input":{"x":1},"defaults":{"ab":1,"c":2},"ignore":["a*"]}]}"#,
+        ["/toolsCalled/0/defaults/ab"]
+      ),
       (#"{"toolsCalled":[{"tool":"a","times":1.5}]}"#, ["/toolsCalled/0/times"]),
       (#"{"toolsCalled":[{"tool":"a","times":{}}]}"#, ["/toolsCalled/0/times"]),
       (

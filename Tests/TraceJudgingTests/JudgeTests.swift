@@ -245,12 +245,24 @@ struct JudgeTests {
         .outcome == .pass)
   }
 
-  @Test("in an ordered mode, a number of times is so many places, and a maximum bounds all calls")
+  @Test(
+    "in an ordered mode calls are shared out, and none like an entry with a maximum is left over")
   func orderedTimes() throws {
     let run = RecordedRun.whole([[.init("a")], [.init("b")], [.init("a")], [.init("a")]])
     for (entries, order, outcome) in [
-      (#"{"tool":"a","times":2}"#, "in_order", CaseOutcome.pass),
-      (#""b",{"tool":"a","times":2}"#, "in_order", .pass),
+      (#"{"tool":"a","times":3}"#, "in_order", CaseOutcome.pass),
+      (#"{"tool":"a","times":2}"#, "in_order", .fail),
+      (#""b",{"tool":"a","times":2}"#, "in_order", .fail),
+      (#""a","b",{"tool":"a","times":2}"#, "in_order", .pass),
+      (#"{"tool":"a","times":1},"b",{"tool":"a","times":2}"#, "in_order", .pass),
+      (#"{"tool":"a","times":1},"b",{"tool":"a","times":1}"#, "in_order", .fail),
+      (#"{"tool":"a","times":1}"#, "in_order", .fail),
+      (#"{"tool":"a","times":0}"#, "in_order", .fail),
+      (#"{"tool":"c","times":0},"b""#, "in_order", .pass),
+      (#""b",{"tool":"a","times":{"min":2}}"#, "in_order", .pass),
+      (#"{"tool":"a","times":{"min":1}},"b""#, "in_order", .pass),
+      (#"{"tool":"*","times":4}"#, "in_order", .pass),
+      (#"{"tool":"*","times":3}"#, "in_order", .fail),
       (#""b",{"tool":"a","times":3}"#, "in_order", .fail),
       (#"{"tool":"a","times":{"max":2}}"#, "in_order", .fail),
       (#"{"tool":"a","times":{"min":1,"max":3}}"#, "in_order", .pass),
@@ -262,7 +274,99 @@ struct JudgeTests {
     ] {
       let text = #"{"toolsCalled":[\#(entries)],"order":"\#(order)"}"#
       #expect(try judgement(text, run).outcome == outcome, "\(text)")
+      guard order == "in_order" else { continue }
+      // What was proposed is counted alike, also where the executed calls are to be no others.
+      let proposed = #"{"toolsProposed":[\#(entries)],"order":"\#(order)"}"#
+      #expect(try judgement(proposed, run).outcome == outcome, "\(proposed)")
     }
+    let twice = RecordedRun.whole([[.init("pay")], [.init("pay")]])
+    for order in ["in_order", "exact"] {
+      let text = #"{"toolsProposed":[{"tool":"pay","times":1}],"order":"\#(order)"}"#
+      #expect(try judgement(text, twice).outcome == .fail)
+    }
+  }
+
+  @Test(
+    "a call that returned was executed, and nobody knows whether it succeeded",
+    arguments: [
+      (#"{"toolsCalled":["pay"]}"#, [Outcome.pass]), (#"{"toolsNotCalled":["pay"]}"#, [.fail]),
+      (#"{"maxToolCalls":1}"#, [.fail]), (#"{"maxToolCalls":2}"#, [.pass]),
+      (#"{"toolsCalled":[{"tool":"pay","times":2}]}"#, [.pass]),
+      (#"{"toolsCalled":[{"tool":"pay","status":"ok"}]}"#, [.unverifiable]),
+      (#"{"toolsCalled":[{"tool":"pay","status":"error"}]}"#, [.unverifiable]),
+      (#"{"toolsCalled":[{"tool":"pay","status":["ok","returned"]}]}"#, [.pass]),
+      (#"{"toolsProposed":[{"tool":"pay","status":"refused"}]}"#, [.fail]),
+      (#"{"toolsCalled":[{"tool":"pay","status":"unknown"}]}"#, [.fail]),
+      (#"{"toolsNotCalled":[{"tool":"pay","status":"error"}]}"#, [.unverifiable]),
+      (#"{"toolsCalled":[{"tool":"pay","result":{"id":7}}]}"#, [.pass]),
+      (#"{"eachCall":[{"tool":"pay","status":"ok"}]}"#, [.unverifiable]),
+      (#"{"eachCall":[{"tool":"pay","input":{}}]}"#, [.pass]),
+      (#"{"budget":{"errors":5}}"#, [.unverifiable]),
+      (#"{"budget":{"retries":5}}"#, [.unverifiable]),
+      (#"{"budget":{"calls":2}}"#, [.pass]), (#"{"maxRetries":5}"#, [.unverifiable]),
+      (#"{"budget":{"tools":{"pay":{"errors":5,"calls":2}}}}"#, [.unverifiable, .pass]),
+      (#"{"noRepeatedSideEffect":["pay"]}"#, [.unverifiable]),
+      (#"{"toolsCalled":["pay","pay"],"order":"exact"}"#, [.pass]),
+      (#"{"toolsCalled":[{"tool":"pay","times":1}],"order":"in_order"}"#, [.fail]),
+    ])
+  func returned(text: String, outcomes: [Outcome]) throws {
+    let run = RecordedRun.events([
+      [.init("pay", [:], .returned(["id": 7]))], [.init("pay", [:], .returned([]))],
+    ])
+    let expectations = try Expectations(parsing: try JSONValue(parsing: text))
+    let found = Judge.judge(run, against: expectations).outcomes
+    #expect(
+      found.map(\.outcome).sorted { $0.rawValue < $1.rawValue }
+        == outcomes.sorted { $0.rawValue < $1.rawValue }, "\(text): \(found)")
+  }
+
+  @Test("a call that is under way where a log ends has no status yet")
+  func underWay() throws {
+    var run = RecordedRun()
+    run.decide([.init("pay", [:], .started)])
+    for (status, outcome) in [("unknown", Outcome.unverifiable), ("ok", .unverifiable)] {
+      let text = #"{"toolsCalled":[{"tool":"pay","status":"\#(status)"}]}"#
+      #expect(try judgement(text, run.torn(after: run.events.count)).outcomes[0].outcome == outcome)
+    }
+    // Where the run has ended for good, nothing comes behind it.
+    run.stop()
+    let text = #"{"toolsCalled":[{"tool":"pay","status":"unknown"}]}"#
+    #expect(try judgement(text, Trajectory(of: run.events)).outcomes[0].outcome == .pass)
+  }
+
+  @Test(
+    "without an answer what it must not be is not exercised, what must be fails, and absence passes",
+    arguments: [
+      (#"{"answer":{"$not":{"$contains":"sorry"}}}"#, Outcome.notExercised),
+      (#"{"answer":{"$allOf":[{"$not":"a"},{"$not":"b"}]}}"#, .notExercised),
+      (#"{"answer":{"$absent":true}}"#, .pass), (#"{"answer":{"$contains":"a"}}"#, .fail),
+      (#"{"answer":{"$anyOf":[{"$absent":true},"a"]}}"#, .pass),
+      (#"{"answer":{"$any":true}}"#, .fail),
+    ])
+  func noAnswer(text: String, outcome: Outcome) throws {
+    let run = RecordedRun.whole([[.init("a")]], answer: nil)
+    #expect(try judgement(text, run).outcomes.map(\.outcome) == [outcome], "\(text)")
+    let answered = RecordedRun.whole([[.init("a")]], answer: "fine")
+    if outcome == .notExercised { #expect(try judgement(text, answered).outcome == .pass) }
+  }
+
+  @Test(
+    "in an ordered mode a call that cannot be told is neither counted nor forgotten",
+    arguments: [
+      // The second was cut off: nobody knows whether it happened.
+      (#"{"tool":"pay","times":1}"#, Outcome.unverifiable),
+      (#"{"tool":"pay","times":2}"#, .unverifiable), (#"{"tool":"pay","times":0}"#, .fail),
+      (#"{"tool":"pay","times":3}"#, .fail), (#"{"tool":"pay","times":{"max":2}}"#, .unverifiable),
+      (#"{"tool":"pay","times":{"min":1}}"#, .pass),
+      (#""pay",{"tool":"pay","times":0}"#, .unverifiable),
+      (#"{"tool":"look","times":0}"#, .pass),
+    ])
+  func orderedDoubt(entry: String, outcome: Outcome) throws {
+    let run = RecordedRun.whole([
+      [.init("pay")], [.init("pay", [:], .effectUnknown)],
+    ])
+    let found = try judgement(#"{"toolsCalled":[\#(entry)],"order":"in_order"}"#, run)
+    #expect(found.outcomes.map(\.outcome) == [outcome], "\(entry): \(found.outcomes)")
   }
 
   // MARK: Evidence

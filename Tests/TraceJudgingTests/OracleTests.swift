@@ -134,36 +134,39 @@ struct OracleTests {
         return PlainOracle.Call(tool: Self.tools[Int(generator.next() % 3)], group: group)
       }
       let entries = (0..<Int(1 + generator.next() % 3)).map { _ in
+        let tool = (Self.tools + ["*"])[Int(generator.next() % 4)]
+        guard generator.next() % 3 > 0 else { return PlainOracle.Entry(tool: tool) }
         let minimum = Int(generator.next() % 3)
         let maximum = generator.next() % 3 == 0 ? nil : minimum + Int(generator.next() % 2)
-        return PlainOracle.Entry(
-          tool: (Self.tools + ["*"])[Int(generator.next() % 4)], minimum: minimum,
-          maximum: maximum)
+        return PlainOracle.Entry(tool: tool, minimum: minimum, maximum: maximum, hasTimes: true)
       }
       let run = Self.trajectory(calls)
       let list = JSONValue.array(
         entries.map { entry in
+          guard entry.hasTimes else { return .string(entry.tool) }
+          if entry.minimum == entry.maximum, generator.next() % 2 == 0 {
+            return ["tool": .string(entry.tool), "times": JSONValue(entry.minimum)]
+          }
           var times: JSONObject = ["min": JSONValue(entry.minimum)]
           times["max"] = entry.maximum.map { JSONValue($0) }
           return ["tool": .string(entry.tool), "times": .object(times)]
         })
-      let counted = entries.allSatisfy { entry in
-        let found = calls.count { entry.takes($0) }
-        return found >= entry.minimum && found <= entry.maximum ?? .max
-      }
-      let capped = entries.allSatisfy { entry in
-        calls.count { entry.takes($0) } <= entry.maximum ?? .max
-      }
-      for (order, expected) in [
-        ("any", counted), ("in_order", PlainOracle.inOrder(entries, calls) && capped),
-        ("exact", PlainOracle.exact(entries, calls)),
+      let counted = PlainOracle.counted(entries, calls)
+      let inOrder = PlainOracle.sharedInOrder(entries, calls)
+      let known = calls.allSatisfy { call in entries.contains { $0.takes(call) } }
+      for (key, order, expected) in [
+        ("toolsCalled", "any", counted), ("toolsCalled", "in_order", inOrder),
+        ("toolsCalled", "exact", PlainOracle.exact(entries, calls)),
+        ("toolsProposed", "any", counted), ("toolsProposed", "in_order", inOrder),
+        ("toolsProposed", "exact", inOrder && known),
       ] {
-        let expectations = try Expectations(
-          parsing: ["toolsCalled": list, "order": .string(order)])
-        let outcome = Judge.judge(run, against: expectations).outcome
+        let expectations = try Expectations(parsing: .object([key: list, "order": .string(order)]))
+        let judgement = Judge.judge(run, against: expectations)
+        let outcome = judgement.outcome
         #expect(
           (outcome == .pass) == expected,
-          "\(list) \(order) on \(calls.map { "\($0.group)\($0.tool)" })")
+          "\(key) \(list) \(order) on \(calls.map { "\($0.group)\($0.tool)" })")
+        #expect(judgement.outcomes.allSatisfy { $0.outcome != .fail || !$0.events.isEmpty })
         #expect(outcome != .inconclusive)
       }
     }

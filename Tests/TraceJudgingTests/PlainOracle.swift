@@ -13,6 +13,8 @@ enum PlainOracle {
     var tool: String
     var minimum = 1
     var maximum: Int? = 1
+    /// Whether it says how often; without, it needs a call of its own.
+    var hasTimes = false
 
     func takes(_ call: Call) -> Bool { tool == "*" || tool == call.tool }
   }
@@ -33,6 +35,38 @@ enum PlainOracle {
   static func inOrder(_ entries: [Entry], _ calls: [Call]) -> Bool {
     let places = entries.flatMap { Array(repeating: $0, count: $0.minimum) }
     return orders(of: calls).contains { isSubsequence(places[...], $0[...]) }
+  }
+
+  /// Whether the calls, in some order that keeps decisions in theirs, can be shared out to the entries
+  /// in theirs, so that none is left over that an entry with a maximum matches.
+  static func sharedInOrder(_ entries: [Entry], _ calls: [Call]) -> Bool {
+    orders(of: calls).contains { shares(entries, entries[...], had: 0, $0[...]) }
+  }
+
+  private static func shares(
+    _ all: [Entry], _ rest: ArraySlice<Entry>, had: Int, _ calls: ArraySlice<Call>
+  ) -> Bool {
+    if let entry = rest.first, had >= entry.minimum, shares(all, rest.dropFirst(), had: 0, calls) {
+      return true
+    }
+    guard let call = calls.first else { return rest.isEmpty }
+    if let entry = rest.first, entry.takes(call), had < entry.maximum ?? .max,
+      shares(all, rest, had: had + 1, calls.dropFirst())
+    {
+      return true
+    }
+    let isBound = all.contains { $0.hasTimes && $0.maximum != nil && $0.takes(call) }
+    return !isBound && shares(all, rest, had: had, calls.dropFirst())
+  }
+
+  /// Whether each entry without times can have a call of its own, and each with times counts as many
+  /// calls as it asks for.
+  static func counted(_ entries: [Entry], _ calls: [Call]) -> Bool {
+    anyOrder(entries.filter { !$0.hasTimes }, calls)
+      && entries.filter(\.hasTimes).allSatisfy { entry in
+        let found = calls.count { entry.takes($0) }
+        return found >= entry.minimum && found <= entry.maximum ?? .max
+      }
   }
 
   /// Whether the calls, in some order that keeps decisions in theirs, are the entries and no more.

@@ -7,6 +7,8 @@ struct RecordedRun {
     case ok(JSONValue = .null)
     case error(JSONValue = "failed")
     case refused
+    /// As an import has it that does not know whether it succeeded.
+    case returned(JSONValue)
     /// Cut off, so that nobody knows what it did.
     case effectUnknown
     /// Started, and nothing more.
@@ -65,11 +67,12 @@ struct RecordedRun {
     case .ok(let data): result = .ok(data: data)
     case .error(let reason): result = .error(reason: reason, isEffectUnknown: false)
     case .refused: result = .refused(reason: "no")
+    case .returned(let data): result = .returned(data: data)
     case .effectUnknown: result = .error("cut off", isEffectUnknown: true)
     case .started, .untouched: result = .ok(data: .null)
     }
     switch fate {
-    case .refused, .untouched: break
+    case .refused, .untouched, .returned: break
     default:
       append(
         .toolStarted, ["callId": .string(call.callId), "tool": .string(call.name), "attempt": 1])

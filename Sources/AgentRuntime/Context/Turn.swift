@@ -202,7 +202,7 @@ extension Turn.Part {
 
   private static func message(ofResult event: Event) -> JSONValue {
     var part: JSONObject = ["type": "tool_result", "callId": event.data["callId"] ?? .null]
-    if event.data["status"] == "ok" {
+    if event.data["status"] == "ok" || event.data["status"] == "returned" {
       part["data"] = event.data["data"] ?? .null
     } else {
       // Said only where something went wrong: a result without it is `ok`.

@@ -303,6 +303,7 @@ extension ToolResult {
   var admitted: ToolResult {
     switch self {
     case .ok(let data): .ok(data: data.admitted)
+    case .returned(let data): .returned(data: data.admitted)
     case .refused: self
     case .error(let reason, let isEffectUnknown):
       .error(reason: reason.admitted, isEffectUnknown: isEffectUnknown)

@@ -38,7 +38,9 @@ public struct PolicyHistory: Sendable {
     var number: Int
 
     /// Whether it was executed, as far as anyone can tell once the next decision is made.
-    var isExecuted: Bool { isStarted || status == .ok || status == .error || status == .unknown }
+    var isExecuted: Bool {
+      isStarted || [.ok, .error, .unknown, .returned].contains(status)
+    }
     /// Whether it may run and has yet to begin.
     var isAhead: Bool { verdict == .allow && !isExecuted && status != .refused }
 
@@ -145,6 +147,7 @@ public struct PolicyHistory: Sendable {
       let value: JSONValue
       switch result {
       case .ok(let data): (call.status, value) = (.ok, data)
+      case .returned(let data): (call.status, value) = (.returned, data)
       case .refused(let reason): (call.status, value) = (.refused, .string(reason))
       case .error(let reason, let isUnknown):
         (call.status, value) = (isUnknown ? .unknown : .error, reason)
@@ -324,11 +327,7 @@ extension PolicyHistory {
     for status in CallStatus.allCases {
       let number =
         status == .refused ? (scope == .proposed ? tool.refused : 0) : tool.executed[status] ?? 0
-      if statuses.contains(status) {
-        tally.add(.yes, number)
-      } else if status == .unknown {
-        tally.add(.unknown, number)
-      }
+      tally.add(Self.fits(status, statuses), number)
     }
   }
 
@@ -366,8 +365,18 @@ extension PolicyHistory {
     guard let status = call.status ?? (call.verdict == .deny ? .refused : nil) else {
       return isOpen(call) ? .unknown : .no
     }
+    return Self.fits(status, statuses)
+  }
+
+  /// Whether a status is one of some: nobody knows what became of a call of unknown effect, nor whether one
+  /// succeeded that merely returned.
+  private static func fits(_ status: CallStatus, _ statuses: [CallStatus]) -> Trilean {
     if statuses.contains(status) { return .yes }
-    return status == .unknown ? .unknown : .no
+    switch status {
+    case .unknown: return .unknown
+    case .returned: return statuses.contains(.ok) || statuses.contains(.error) ? .unknown : .no
+    default: return .no
+    }
   }
 
   private func result(of call: Call, _ matcher: Matcher, _ origins: @escaping Origins)

@@ -42,6 +42,8 @@ struct RedactingBoundary: Boundary {
     switch answer.result {
     case .ok(let data):
       answer.result = .ok(data: redactor.redacted(data, .result, of: request.tool.name))
+    case .returned(let data):
+      answer.result = .returned(data: redactor.redacted(data, .result, of: request.tool.name))
     case .refused(let reason): answer.result = .refused(reason: redactor.redacted(reason))
     case .error(let reason, let isEffectUnknown):
       answer.result = .error(

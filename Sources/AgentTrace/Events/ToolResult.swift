@@ -2,6 +2,9 @@
 public enum ToolResult: Sendable, Hashable {
   /// The tool ran and returned this.
   case ok(data: JSONValue)
+  /// The tool ran and returned this, and nobody says whether it succeeded: of a source that does not tell.
+  /// Imports alone.
+  case returned(data: JSONValue)
   /// The call never began: policy, a person, a limit or a breaker stood in its way.
   case refused(reason: String)
   /// The tool failed. `isEffectUnknown` when one that is not read-only was cut off, so that nobody
@@ -10,10 +13,11 @@ public enum ToolResult: Sendable, Hashable {
 }
 
 extension ToolResult {
-  /// The word for this result on the wire: `ok`, `refused` or `error`.
+  /// The word for this result on the wire: `ok`, `returned`, `refused` or `error`.
   public var status: String {
     switch self {
     case .ok: "ok"
+    case .returned: "returned"
     case .refused: "refused"
     case .error: "error"
     }
@@ -68,11 +72,12 @@ public struct ToolResultPayload: Sendable, Hashable {
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
     switch try reader.string("status") {
     case "ok": result = .ok(data: object["data"] ?? .null)
+    case "returned": result = .returned(data: object["data"] ?? .null)
     case "refused": result = .refused(reason: try reader.text("reason"))
     case "error":
       result = .error(
         reason: object["reason"] ?? .null, isEffectUnknown: object["effect"] == "unknown")
-    default: throw reader.error("status", "ok, refused or error")
+    default: throw reader.error("status", "ok, returned, refused or error")
     }
   }
 
@@ -86,7 +91,7 @@ public struct ToolResultPayload: Sendable, Hashable {
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
     ])
     switch result {
-    case .ok(let data): object["data"] = data
+    case .ok(let data), .returned(let data): object["data"] = data
     case .refused(let reason): object["reason"] = .string(reason)
     case .error(let reason, let isEffectUnknown):
       object["reason"] = reason

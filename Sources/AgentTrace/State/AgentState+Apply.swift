@@ -226,7 +226,9 @@ extension AgentState {
   }
 
   /// Whether only a tool that ran has such a result.
-  private static func isOfRun(_ status: String?) -> Bool { status == "ok" || status == "error" }
+  private static func isOfRun(_ status: String?) -> Bool {
+    status == "ok" || status == "error" || status == "returned"
+  }
 
   /// Lets results in whose turn has come; completes the step with the last of them.
   private mutating func settle(step: Int) {

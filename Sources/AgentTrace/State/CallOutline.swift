@@ -8,6 +8,8 @@ public enum CallStatus: String, Sendable, Hashable, CaseIterable {
   case refused
   /// Started without a result, or cut off so that nobody knows whether it did its work.
   case unknown
+  /// It ran and returned something, and its source does not say whether it succeeded: imports alone.
+  case returned
 }
 
 /// What a verdict, a start or a result says of its call in a word: for readers in a hurry.
@@ -67,7 +69,7 @@ public struct CallOutline: Sendable, Hashable {
   private var isStartUnnumbered = false
 
   /// What a result may say; see ``ToolResult/status``.
-  private enum ResultStatus: String { case ok, refused, error }
+  private enum ResultStatus: String { case ok, refused, error, returned }
 
   init(callId: String, caller: String, tool: String, seq: Int) {
     self.callId = callId
@@ -84,6 +86,7 @@ public struct CallOutline: Sendable, Hashable {
   public var status: CallStatus? {
     switch resultStatus {
     case .ok?: .ok
+    case .returned?: .returned
     case .refused?: .refused
     case .error?: isEffectUnknown ? .unknown : .error
     case nil: isStarted ? .unknown : nil
@@ -92,7 +95,7 @@ public struct CallOutline: Sendable, Hashable {
 
   /// Whether it ran: it was started, or has a result that only a run tool has.
   public var isExecuted: Bool {
-    isStarted || resultStatus == .ok || resultStatus == .error
+    isStarted || resultStatus == .ok || resultStatus == .error || resultStatus == .returned
   }
 
   /// Whether its tool failed, also where nobody knows what that did.
@@ -159,7 +162,7 @@ public struct CallOutline: Sendable, Hashable {
     self.startedSeq = startedSeq
     self.resultSeq = resultSeq
     switch status {
-    case .ok, .error, .refused: resultStatus = ResultStatus(rawValue: status.rawValue)
+    case .ok, .error, .refused, .returned: resultStatus = ResultStatus(rawValue: status.rawValue)
     case .unknown: isStartUnnumbered = true
     }
   }

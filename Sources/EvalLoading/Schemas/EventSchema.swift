@@ -300,7 +300,7 @@ enum EventSchema {
       Key("callId!", string, "The call."), Key("tool!", ref("text"), "The tool."),
       Key("caller", string, "Who made the call; the agent without it."),
       Key("by", string, "The person who said what became of it, where no tool did."),
-      Key("status!", words(["ok", "refused", "error"]), "How it ended."),
+      Key("status!", words(["ok", "returned", "refused", "error"]), "How it ended."),
       Key("data", any, "What the tool returned."), Key("reason", any, "Why it did not."),
       Key("effect", words(["unknown"]), "Nobody knows whether it did its work."),
       Key("attempts", integer, "How often the tool was started."),

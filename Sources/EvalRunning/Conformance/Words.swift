@@ -56,6 +56,29 @@ extension ConformanceBook {
       "the wrong way round", ["toolsCalled": ["b", "a"], "order": "in_order"], on: Run("a", "b"),
       is: .fail)
 
+    let twice = Run("search", "read", "search")
+    for (list, outcome) in [
+      (
+        [
+          ["tool": "search", "times": 1], ["tool": "read", "times": 1],
+          ["tool": "search", "times": 1],
+        ], .pass
+      ),
+      ([["tool": "search", "times": 1], ["tool": "read", "times": 1]], .fail),
+      (["search", ["tool": "read", "times": 1]], .pass),
+      ([["tool": "search", "times": ["min": 1]], "read"], .pass),
+      ([["tool": "search", "times": 0], "read"], .fail),
+      ([["tool": "write", "times": 0], "read"], .pass),
+      (["read", ["tool": "search", "times": ["max": 1]]], .fail),
+    ] as [(JSONValue, Outcome)] {
+      add(
+        "so often, and none left over: \(list)", ["toolsCalled": list, "order": "in_order"],
+        on: twice, is: outcome)
+      add(
+        "so often proposed, and none left over: \(list)",
+        ["toolsProposed": list, "order": "in_order"], on: twice, is: outcome)
+    }
+
     rule = "extra"
     add(
       "no other call, in any order", ["toolsCalled": ["b", "a"], "extra": "forbid"],
@@ -404,6 +427,9 @@ extension ConformanceBook {
 
   mutating func addRepetition() {
     rule = "noRepeatedSideEffect"
+    func token(_ text: String) -> JSONValue {
+      JSONNumber(token: text).map(JSONValue.number) ?? .null
+    }
     func writes(_ calls: [Call]) -> Run {
       Run(tools: ["read"], writes: ["pay"]) { run in
         for call in calls { run.decide(call) }
@@ -414,6 +440,15 @@ extension ConformanceBook {
     add(
       "two payments of one sort", once,
       on: writes([Call("pay", ["a": 1, "b": 2]), Call("pay", ["b": 2, "a": 1])]), is: .fail)
+    add(
+      "two payments of one value, written in two ways", once,
+      on: writes([Call("pay", ["a": token("5")]), Call("pay", ["a": token("5.0")])]), is: .fail)
+    add(
+      "two payments that a double would not tell apart", once,
+      on: writes([
+        Call("pay", ["a": token("9007199254740993")]),
+        Call("pay", ["a": token("9007199254740992")]),
+      ]), is: .pass)
     add(
       "two payments that differ", once, on: writes([Call("pay", ["a": 1]), Call("pay", ["a": 2])]),
       is: .pass)
@@ -441,6 +476,9 @@ extension ConformanceBook {
       }
     }
     add("the same three times", loops, on: polls(["wait", "wait", "wait"]), is: .fail)
+    add(
+      "the same three times, written in three ways", loops,
+      on: polls([token("1"), token("1.0"), token("10e-1")]), is: .fail)
     add("the same twice", loops, on: polls(["wait", "wait", "done"]), is: .pass)
     add("each time something new", loops, on: polls([1, 2, 3, 4]), is: .pass)
     add(

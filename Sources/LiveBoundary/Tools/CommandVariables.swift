@@ -62,6 +62,7 @@ struct HiddenValues {
     guard !values.isEmpty else { return result }
     switch result {
     case .ok(let data): return .ok(data: hide(data))
+    case .returned(let data): return .returned(data: hide(data))
     case .error(let reason, let isUnknown):
       return .error(reason: hide(reason), isEffectUnknown: isUnknown)
     case .refused: return result

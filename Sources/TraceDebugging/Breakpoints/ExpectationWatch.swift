@@ -1,5 +1,6 @@
 import AgentTrace
 import TraceJudging
+import TraceMatching
 
 /// Finds the event at which an expectation becomes false, by judging what has happened up to each.
 ///
@@ -66,14 +67,14 @@ final class ExpectationWatch {
     if let entries = whole.toolsCalled {
       piece(isEarly: false) { $0.toolsCalled = entries }
       for (index, entry) in entries.enumerated() {
-        guard let most = Self.atMost(entry) else { continue }
+        guard let most = Self.atMost(entry, of: entries, whole.order) else { continue }
         piece("toolsCalled[\(index)]", isEarly: true) { $0.toolsCalled = [most] }
       }
     }
     if let entries = whole.toolsProposed {
       piece(isEarly: false) { $0.toolsProposed = entries }
       for (index, entry) in entries.enumerated() {
-        guard let most = Self.atMost(entry) else { continue }
+        guard let most = Self.atMost(entry, of: entries, whole.order) else { continue }
         piece("toolsProposed[\(index)]", isEarly: true) { $0.toolsProposed = [most] }
       }
     }
@@ -98,11 +99,18 @@ final class ExpectationWatch {
     }
   }
 
-  /// Of how often a call may be made, only the most; `nil` where more calls never break anything.
-  private static func atMost(_ entry: CallEntry) -> CallEntry? {
+  /// Of how often a call may be made, only the most; `nil` where more calls never break anything, or
+  /// where in an order another entry may take them.
+  private static func atMost(
+    _ entry: CallEntry, of entries: [CallEntry], _ order: Expectations.Order
+  ) -> CallEntry? {
     guard let most = entry.times?.maximum, entry.statuses?.contains(.unknown) != true,
       entry.result == nil
     else { return nil }
+    if order != .any, entries.count > 1 {
+      guard let tool = entry.tool.literal, entries.count(where: { $0.tool.matches(tool) }) == 1
+      else { return nil }
+    }
     var entry = entry
     entry.times = CallEntry.Times(minimum: 0, maximum: most)
     return entry

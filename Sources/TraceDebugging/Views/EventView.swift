@@ -86,6 +86,9 @@ struct EventView {
     case .ok(let data):
       page.labelled("status", "ok", .good)
       page.labelled("data", json: data)
+    case .returned(let data):
+      page.labelled("status", "returned; whether it succeeded is not recorded")
+      page.labelled("data", json: data)
     case .refused(let reason):
       page.labelled("status", "refused", .warning)
       page.labelled("reason", reason)

@@ -83,6 +83,12 @@ extension ExpectationReader {
     if let value = object["ignore"] {
       rule.ignored = globs(value, at: pointer.appending("ignore")) ?? []
     }
+    for key in rule.defaults.keys where rule.ignored.contains(where: { $0.matches(key) }) {
+      report(
+        pointer.appending("defaults").appending(key),
+        "“\(CallWording.short(key))” is ignored, so that its default means nothing",
+        hint: "leave it out of `defaults` or of `ignore`")
+    }
     guard let input = object["input"] else {
       report(
         pointer, "“defaults” and “ignore” change what “input” sees, and there is none",

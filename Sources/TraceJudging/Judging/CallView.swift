@@ -143,9 +143,18 @@ final class CallView: Sendable {
     guard let status = call.status else {
       return !call.isInvalid && maySeeLess(of: call) ? .unknown : .no
     }
+    if status == .unknown, call.outline.resultSeq == nil, hidesBehind(call.outline.seq) {
+      // It is under way, as far as the log goes: what becomes of it is yet to come.
+      return statuses == [.refused] ? .no : .unknown
+    }
     if statuses.contains(status) { return .yes }
+    switch status {
     // Nobody knows what became of it.
-    return status == .unknown ? .unknown : .no
+    case .unknown: return .unknown
+    // It ran; whether it succeeded its source does not say.
+    case .returned: return statuses.contains(.ok) || statuses.contains(.error) ? .unknown : .no
+    default: return .no
+    }
   }
 
   /// Whether the input of a call is as an entry asks.
@@ -167,9 +176,9 @@ final class CallView: Sendable {
     for (tool, indices) in indicesByTool ?? Self.indicesByTool(calls)
     where origin.tool?.matches(tool) == true {
       for call in indices.lazy.map({ self.calls[$0] }) {
-        guard let resultSeq = call.outline.resultSeq, resultSeq < seq, call.status == .ok else {
-          continue
-        }
+        guard let resultSeq = call.outline.resultSeq, resultSeq < seq else { continue }
+        if call.status == .returned { found.mayBeMore = true }
+        guard call.status == .ok else { continue }
         let fits = origin.input.map { Trilean($0.matches(call.input)) } ?? .yes
         guard fits != .no else { continue }
         guard fits == .yes, case .ok(let data)? = call.result else {
@@ -194,7 +203,7 @@ final class CallView: Sendable {
   /// What a matcher of a result looks at: the data of one that is ok, else the reason.
   static func resultValue(of call: Trajectory.Call) -> JSONValue? {
     switch call.result {
-    case .ok(let data)?: data
+    case .ok(let data)?, .returned(let data)?: data
     case .refused(let reason)?: .string(reason)
     case .error(let reason, _)?: reason
     case nil: nil

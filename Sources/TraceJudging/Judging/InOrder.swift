@@ -4,8 +4,10 @@ import TraceMatching
 /// Judges a positive list as a subsequence: the entries' calls stand in decisions that do not go
 /// back, and each has a call of its own. Calls of one decision have no order among themselves.
 ///
-/// Each decision takes as many of the next places as can be matched to its calls. Being further
-/// along never hurts, so taking the most at each decision finds an assignment wherever there is one.
+/// Where no entry says how many calls at most, each decision takes as many of the next places as can be
+/// matched to its calls. Being further along never hurts, so taking the most at each decision finds an
+/// assignment wherever there is one. Else no call that such an entry matches may be left over, and
+/// ``OrderedWalk`` shares them out.
 struct InOrder {
   /// What the walk over the decisions came to.
   private struct Walk {
@@ -41,63 +43,155 @@ struct InOrder {
     self.places = places
   }
 
-  func outcomes() -> [ExpectationOutcome] {
-    var outcomes = [order()]
-    for (index, entry) in entries.enumerated() {
-      // A maximum in so many words bounds all calls; `times: n` is n places and leaves others free.
-      guard let times = entry.times, times.isRange, let maximum = times.maximum else { continue }
-      var bound = entry
-      bound.times = .init(minimum: 0, maximum: maximum)
-      outcomes.append(Counting(bound, "\(name)[\(index)]", scope, view).outcome())
-    }
-    return outcomes
-  }
+  /// Whether an entry says how many calls at most, so that none like it may be left over.
+  private static func isBounded(_ entry: CallEntry) -> Bool { entry.times?.maximum != nil }
 
-  private func order() -> ExpectationOutcome {
-    let expected = entries.map(\.description).joined(separator: ", then ")
-    func outcome(
-      _ outcome: Outcome, _ calls: [Int], _ message: String, _ actual: String? = nil
-    ) -> ExpectationOutcome {
-      ExpectationOutcome(
-        expectation: name, outcome: outcome, events: evidence(of: calls), message: message,
-        expected: CallWording.short(expected),
-        actual: actual ?? CallWording.names(seen.lazy.map(\.tool)))
-    }
+  func outcome() -> ExpectationOutcome {
     let certain = walk(unknownToo: false)
-    if certain.isWhole { return outcome(.pass, certain.calls, "The calls stand in this order.") }
+    if entries.contains(where: Self.isBounded) { return shared(certain) }
+    if certain.isWhole { return told(.pass, certain.calls, "The calls stand in this order.") }
     let possible = walk(unknownToo: true)
     if possible.isWhole {
-      return outcome(
+      return told(
         .unverifiable, possible.calls.filter { !certain.calls.contains($0) },
         "Whether the calls stand in this order cannot be seen.")
     }
-    if view.mayHideCalls {
-      return outcome(
-        .unverifiable, [],
-        "Whether the calls stand in this order cannot be seen: \(view.whyHidden).")
+    if view.mayHideCalls { return hidden }
+    return failure(certain)
+  }
+
+  private func told(
+    _ outcome: Outcome, _ calls: [Int], _ message: String
+  ) -> ExpectationOutcome {
+    ExpectationOutcome(
+      expectation: name, outcome: outcome, events: evidence(of: calls), message: message,
+      expected: CallWording.short(entries.map(\.description).joined(separator: ", then ")),
+      actual: CallWording.names(seen.lazy.map(\.tool)))
+  }
+
+  private var hidden: ExpectationOutcome {
+    told(
+      .unverifiable, [],
+      "Whether the calls stand in this order cannot be seen: \(view.whyHidden).")
+  }
+
+  // MARK: Where none may be left over
+
+  /// The calls that some entry matches, by decision.
+  ///
+  /// - Parameters:
+  ///   - isNeeding: whether a call that matches a bounded entry so may not be left over.
+  ///   - isUsable: whether a call that matches an entry so may be taken.
+  private func groups(
+    isNeeding: (Trilean) -> Bool, isUsable: (Trilean) -> Bool
+  ) -> [OrderedWalk.Group] {
+    let bounded = entries.indices.filter { Self.isBounded(entries[$0]) }
+    var groups: [OrderedWalk.Group] = []
+    var last: Int?
+    for (index, call) in view.calls.enumerated() {
+      let needs = bounded.contains { candidates[$0][index].map(isNeeding) ?? false }
+      guard needs || candidates.contains(where: { $0[index].map(isUsable) ?? false }) else {
+        continue
+      }
+      if last != call.group { groups.append(OrderedWalk.Group(needing: [], spare: [])) }
+      last = call.group
+      if needs {
+        groups[groups.count - 1].needing.append(index)
+      } else {
+        groups[groups.count - 1].spare.append(index)
+      }
     }
-    return failure(certain, outcome)
+    return groups
+  }
+
+  /// - Parameter places: the walk that looks only for enough calls.
+  private func shared(_ places: Walk) -> ExpectationOutcome {
+    let sharing = OrderedWalk(entries: entries, candidates: candidates)
+    var work = OrderedWalk.workLimit
+    if !view.mayHideCalls {
+      let sure = groups(isNeeding: { $0 != .no }, isUsable: { $0 == .yes })
+      if sharing.walk(sure, unknownToo: false, &work).isWhole, work >= 0 {
+        return told(
+          .pass, places.calls, "The calls stand in this order, and none like them is left over.")
+      }
+    }
+    let possible = groups(isNeeding: { $0 == .yes }, isUsable: { $0 != .no })
+    let walk = sharing.walk(possible, unknownToo: true, &work)
+    guard work >= 0 else {
+      return told(.unverifiable, [], "There are too many ways to be tried.")
+    }
+    if view.mayHideCalls ? couldBeWhole(walk, possible) : walk.isWhole {
+      guard !view.mayHideCalls else { return hidden }
+      let unsure = possible.flatMap { $0.needing + $0.spare }.filter { call in
+        candidates.contains { $0[call] == .unknown }
+      }
+      return told(
+        .unverifiable, Array(unsure.prefix(1)),
+        "Whether the calls stand in this order, and no other like them, cannot be seen.")
+    }
+    return failure(walk, possible, places)
+  }
+
+  /// Whether calls that are hidden could make the list whole. Where they may stand anywhere, only what is
+  /// too much whatever the order tells.
+  private func couldBeWhole(_ walk: OrderedWalk.Result, _ groups: [OrderedWalk.Group]) -> Bool {
+    if view.hidesOnlyBehind { return walk.stuckAt == nil }
+    let needing = groups.flatMap(\.needing)
+    var places: [[Int]] = []
+    var count = 0
+    for entry in entries {
+      let most = min(OrderedWalk.maximum(of: entry), needing.count)
+      places.append(Array(count..<(count + most)))
+      count += most
+    }
+    var matching = BipartiteMatching()
+    return needing.allSatisfy { call in
+      matching.augment(entries.indices.flatMap { candidates[$0][call] == nil ? [] : places[$0] })
+    }
   }
 
   private func failure(
-    _ walk: Walk, _ outcome: (Outcome, [Int], String, String?) -> ExpectationOutcome
+    _ walk: OrderedWalk.Result, _ groups: [OrderedWalk.Group], _ places: Walk
   ) -> ExpectationOutcome {
+    guard let stuck = walk.stuckAt else {
+      if !places.isWhole { return failure(places) }
+      let entry = min(walk.farthest.entry, entries.count - 1)
+      return lacking(entry, places.calls)
+    }
+    let calls = groups[stuck].needing
+    let names = CallWording.names(calls.lazy.map { view.calls[$0].tool })
+    let verb = scope == .executed ? "called" : "proposed"
+    let due =
+      walk.farthest.entry < entries.count
+      ? "entry \(walk.farthest.entry + 1), \(entries[walk.farthest.entry]), is due"
+      : "no more such call may come"
+    return told(.fail, calls, "\(names) \(calls.count == 1 ? "was" : "were") \(verb) where \(due).")
+  }
+
+  // MARK: Failures
+
+  private func failure(_ walk: Walk) -> ExpectationOutcome {
     let entry = places[walk.calls.count]
-    let wanted = "Entry \(entry + 1), \(entries[entry]),"
     let last = walk.calls.max { view.calls[$0].outline.seq < view.calls[$1].outline.seq }
     // A call that would do, had it stood later: the smallest proof of a wrong order.
     let earlier = candidates[entry].filter { $0.value == .yes && !walk.calls.contains($0.key) }
       .keys.max()
     if let last, let earlier {
-      return outcome(
+      return told(
         .fail, [earlier, last],
-        "\(wanted) was called before event \(view.calls[last].outline.seq), not behind it.", nil)
+        "Entry \(entry + 1), \(entries[entry]), was called before event "
+          + "\(view.calls[last].outline.seq), not behind it.")
     }
-    let near = NearMiss(entries[entry], scope, view, excluding: walk.calls.map { view.calls[$0] })
-    var result = outcome(
+    return lacking(entry, walk.calls)
+  }
+
+  /// - Parameter calls: those that other entries have.
+  private func lacking(_ entry: Int, _ calls: [Int]) -> ExpectationOutcome {
+    let near = NearMiss(entries[entry], scope, view, excluding: calls.map { view.calls[$0] })
+    var result = told(
       .fail, [],
-      ["\(wanted) has no call behind the others.", near.message].filter { !$0.isEmpty }
-        .joined(separator: " "), nil)
+      ["Entry \(entry + 1), \(entries[entry]), has no call behind the others.", near.message]
+        .filter { !$0.isEmpty }.joined(separator: " "))
     result.events = near.events
     return result
   }

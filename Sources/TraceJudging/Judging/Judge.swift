@@ -88,7 +88,7 @@ public enum Judge {
     let name = "toolsCalled"
     switch expectations.order {
     case .any: return AnyOrder(entries, name, .executed, view).outcomes()
-    case .inOrder: return InOrder(entries, name, .executed, view).outcomes()
+    case .inOrder: return [InOrder(entries, name, .executed, view).outcome()]
     case .exact: return [ExactOrder(entries, name, view).outcome()]
     }
   }
@@ -100,7 +100,7 @@ public enum Judge {
     guard expectations.order != .any else {
       return AnyOrder(entries, name, .proposed, view).outcomes()
     }
-    var outcomes = InOrder(entries, name, .proposed, view).outcomes()
+    var outcomes = [InOrder(entries, name, .proposed, view).outcome()]
     // `exact` speaks of executed calls. Where `toolsCalled` says what those are, that is judged there.
     if expectations.order == .exact, expectations.toolsCalled == nil {
       outcomes.append(noOther(entries, name, view))
@@ -245,6 +245,10 @@ public enum Judge {
     }
     let origins: Origins = { view.values(of: $0, before: answer?.seq ?? .max) }
     switch (matcher.match(answer?.value, from: origins), answer) {
+    case (.match, nil) where !asksForAbsence(matcher.source):
+      return outcome(
+        .notExercised, [], "The run gave no answer that could be held against this.", asked,
+        "no answer")
     case (.match, let answer):
       return outcome(
         .pass, answer.map { [$0.seq] } ?? [],
@@ -261,6 +265,15 @@ public enum Judge {
       return outcome(
         .unverifiable, answer.map { [$0.seq] } ?? [],
         "The answer cannot be verified: \(why).", asked, answer?.value.excerpt)
+    }
+  }
+
+  /// Whether a matcher says in so many words that nothing may be there, rather than what must not be.
+  private static func asksForAbsence(_ matcher: JSONValue) -> Bool {
+    guard let object = matcher.objectValue else { return false }
+    if object["$absent"]?.boolValue == true { return true }
+    return ["$anyOf", "$oneOf", "$allOf"].contains { name in
+      object[name]?.arrayValue?.contains(where: asksForAbsence) ?? false
     }
   }
 

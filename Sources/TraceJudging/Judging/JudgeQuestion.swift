@@ -169,7 +169,7 @@ private struct ObservedRun {
 
   private static func result(of call: Trajectory.Call) -> [(String, JSONValue)] {
     switch call.result {
-    case .ok(let data)?: [("result", data)]
+    case .ok(let data)?, .returned(let data)?: [("result", data)]
     case .refused(let reason)?: [("reason", .string(reason))]
     case .error(let reason, _)?: [("reason", reason)]
     case nil: []

@@ -86,7 +86,7 @@ public struct ForkEdits: Sendable {
       guard object["reason"] != nil else {
         throw ForkEditError("this is no result: “reason” is missing")
       }
-    case .refused:
+    case .refused, .returned:
       throw ForkEditError(
         "a result is ok or error: a call is refused by policy, a person or a limit, before it begins"
       )

@@ -203,6 +203,8 @@ public struct Timeline {
     switch payload.result {
     case .ok(let data):
       return Entry("ok", .good, "\(payload.tool) → \(Self.text(data))", tail: tail)
+    case .returned(let data):
+      return Entry("returned", .faint, "\(payload.tool) → \(Self.text(data))", tail: tail)
     case .refused(let reason):
       return Entry("refused", .warning, "\(payload.tool): \(reason)", tail: tail)
     case .error(let reason, let isEffectUnknown):

@@ -190,7 +190,7 @@ enum ViewerScreen {
           parts.push(fact(label, text, role, link));
         } else {
           parts.push(fact("result", label, role, link),
-            longText(valueText(data.status === "ok" ? data.data : data.reason)));
+            longText(valueText("data" in data ? data.data : data.reason)));
         }
       }
       return parts;
@@ -297,7 +297,7 @@ enum ViewerScreen {
           fact("rule", data.ruleId === undefined ? "none: the default" : data.ruleId));
         if (isObject(data.context)) own.append(longText(valueText(data.context)));
       } else if (events[index].type === "tool_result") {
-        own.append(longText(valueText(data.status === "ok" ? data.data : data.reason)));
+        own.append(longText(valueText("data" in data ? data.data : data.reason)));
         if (data.attempts !== undefined) own.append(fact("attempts", data.attempts));
         if (typeof data.elapsedMicroseconds === "number") {
           own.append(fact("took", duration(data.elapsedMicroseconds)));

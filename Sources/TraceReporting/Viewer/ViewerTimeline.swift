@@ -106,6 +106,7 @@ enum ViewerTimeline {
         const tail = plain(d.callId) + (time > 0 ? " " + duration(time) : "");
         const tool = plain(d.tool);
         if (d.status === "ok") return [["ok", "good", tool + " → " + plain(d.data), tail]];
+        if (d.status === "returned") return [["returned", "faint", tool + " → " + plain(d.data), tail]];
         if (d.status === "refused") return [["refused", "warning", tool + ": " + plain(d.reason), tail]];
         const effect = d.effect === "unknown" ? "effect unknown: " : "";
         return [["error", "bad", tool + ": " + effect + plain(d.reason), tail]];
@@ -219,7 +220,7 @@ enum ViewerTimeline {
           case "tool_started":
           case "tool_result": {
             const call = s.pending.find((call) => call.id === d.callId);
-            const ran = type === "tool_started" || d.status === "ok" || d.status === "error";
+            const ran = type === "tool_started" || d.status === "ok" || d.status === "error" || d.status === "returned";
             if (call !== undefined) {
               if (ran && !call.ran) s.calls += 1;
               s.pending = s.pending.flatMap((other) =>

@@ -19,6 +19,8 @@ extension RunTotals {
     if usage.lacksTokens { more.formUnion([.tokens, .inputTokens, .outputTokens]) }
     if usage.lacksCost { more.insert(.cost) }
     if trajectory.recorded["time"] != nil { more.insert(.seconds) }
+    // Neither how they ended was recorded, nor how often they were tried.
+    if calls.contains(where: { $0.status == .returned }) { more.formUnion([.errors, .retries]) }
     if trajectory.recorded["tools"] != nil { more.formUnion([.calls, .errors, .retries]) }
     self.init(
       runId: trajectory.runId,
@@ -102,10 +104,12 @@ extension WordJudge {
       shown = executed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .errors:
       let failed = executed.filter { $0.outline.hasFailed }
+      mayBeMore = mayBeMore || executed.contains { $0.status == .returned }
       amount = Double(failed.count)
       shown = failed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .retries:
       let retries = calls.flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }
+      mayBeMore = mayBeMore || executed.contains { $0.status == .returned }
       amount = Double(retries.count)
       shown = retries.dropFirst(Int(min(limit.maximum, 1e9))).first.map { [$0] } ?? []
     default:

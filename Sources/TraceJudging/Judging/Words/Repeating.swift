@@ -23,7 +23,7 @@ extension WordJudge {
         isWrite = tools.contains { $0.matches(call.tool) } ? .yes : .no
       }
       guard isWrite != .no, view.executed(call) != .no else { continue }
-      let action: JSONValue = [.string(call.tool), call.input ?? .null]
+      let action: JSONValue = [.string(call.tool), call.input?.byValue ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
       let start = call.outline.startedSeq ?? call.outline.seq
       let isPlaced = call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
@@ -32,7 +32,8 @@ extension WordJudge {
       guard let earlier = first[action],
         earlier.call.status != .error || earlier.call.outline.resultSeq ?? .max > start
       else {
-        first[action] = (call, isSure)
+        // One that merely returned may have failed, and be tried again.
+        first[action] = (call, isSure && call.status != .returned)
         continue
       }
       // What the log does not show may be that the earlier call had failed before.
@@ -47,7 +48,7 @@ extension WordJudge {
           "\(CallWording.short(call.tool)) was done twice with the same input.")
       }
       unsure = unsure ?? [earlier.call, call]
-      if isSure { first[action] = (call, true) }
+      if isSure { first[action] = (call, call.status != .returned) }
     }
     if let unsure {
       return outcome(.unverifiable, unsure, "Whether this write was repeated cannot be seen.")
@@ -145,7 +146,8 @@ extension WordJudge {
       for call in calls where call.outline.resultSeq != nil {
         let value = CallView.resultValue(of: call) ?? .lost("")
         var key: JSONValue = [
-          .string(call.tool), call.input ?? .lost(""), .string(call.status?.rawValue ?? ""), value,
+          .string(call.tool), call.input?.byValue ?? .lost(""),
+          .string(call.status?.rawValue ?? ""), value.byValue,
         ]
         if key.hidesSomething {
           // Nobody knows what it told: something new, or nothing at all.
@@ -179,7 +181,8 @@ extension WordJudge {
     let retries = chronicle.efforts.values.flatMap(\.retries).sorted()
     return Judge.bound(
       "maxRetries", retries.count, limit, "retry",
-      mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil,
+      mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
+        || view.calls.contains { $0.status == .returned },
       events: retries.count > limit ? [retries[limit]] : [], view)
   }
 }
