@@ -40,6 +40,18 @@ struct CompareVerbTests {
     #expect(json["schema"] == "agent-eval/comparison/1" && json["suite"]?["worse"] == true)
   }
 
+  @Test("a case that is missing now is told and ends with 1")
+  func missing() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("before.json", Self.results([1, 1, 1], of: 1))
+    try folder.write("now.json", Self.results([1, 1], of: 1))
+    let fewer = try await Binary.run(
+      ["compare", "before.json", "now.json"], in: folder.path, status: 1)
+    #expect(fewer.output.contains("MISSING 1 case of the results before: c2"), "\(fewer)")
+    let more = try await Binary.run(["compare", "now.json", "before.json"], in: folder.path)
+    #expect(more.output.contains("1 in the results now only: c2"), "\(more)")
+  }
+
   @Test("files that are no results are named, and wrong options are 64")
   func faults() async throws {
     let folder = try TemporaryFolder()

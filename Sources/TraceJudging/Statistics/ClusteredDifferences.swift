@@ -1,4 +1,5 @@
 import AgentTrace
+import Glibc
 
 /// What cases have become, where several trials stand for each and cases may belong together.
 ///
@@ -51,16 +52,33 @@ public struct ClusteredDifferences: Sendable {
     return squares.squareRoot() / Double(cases)
   }
 
-  /// The interval between the percentiles of means of clusters drawn anew, both conditions together (the
-  /// bootstrap; Efron and Tibshirani 1993); `nil` with fewer than two clusters.
+  /// Below so many clusters an interval is Student's: drawn anew, few clusters give one that is too narrow.
+  public static let fewClusters = 50
+
+  /// The standard error as an estimate from few clusters has to be: larger by √(G / (G − 1)); `nil` with
+  /// fewer than two.
+  public var estimatedError: Double? {
+    guard clusters.count > 1, let standardError else { return nil }
+    let count = Double(clusters.count)
+    return standardError * (count / (count - 1)).squareRoot()
+  }
+
+  /// Where the mean lies with this confidence; `nil` with fewer than two clusters.
   ///
-  /// With few clusters it is somewhat too narrow: what a gate decides by is ``worseningPValue(draws:seed:)``.
+  /// With fewer than ``fewClusters``: mean ± t × ``estimatedError``, t of as many degrees of freedom as there
+  /// are clusters, less one. Else between the percentiles of means of clusters drawn anew, both conditions
+  /// together (the bootstrap; Efron and Tibshirani 1993). What a gate decides by is
+  /// ``worseningPValue(draws:seed:)``.
   ///
   /// - Complexity: draws × clusters.
   public func interval(
     confidence: Double = 0.95, draws: Int = 10_000, seed: UInt64 = 1
   ) -> Interval? {
     guard clusters.count > 1, draws > 0 else { return nil }
+    if clusters.count < Self.fewClusters, let mean, let estimatedError {
+      let t = StudentT.quantile(0.5 + confidence / 2, degrees: clusters.count - 1)
+      return Interval(low: mean - t * estimatedError, high: mean + t * estimatedError)
+    }
     var generator = SeededGenerator(seed: seed)
     var means: [Double] = []
     means.reserveCapacity(draws)
@@ -78,6 +96,25 @@ public struct ClusteredDifferences: Sendable {
     return Interval(
       low: means[Int(tail.rounded(.down))],
       high: means[draws - 1 - Int(tail.rounded(.down))])
+  }
+
+  /// The smallest change to the worse that so many clusters would have shown with this power, were the
+  /// changes spread like these; `nil` where none would: even if all of them had become worse.
+  ///
+  /// - Parameters:
+  ///   - level: of the one-sided test of ``worseningPValue(draws:seed:)``.
+  ///   - leastError: what the standard error is taken for where the changes are spread less.
+  public func smallestDifference(
+    level: Double, power: Double = 0.8, leastError: Double = 0
+  ) -> Double? {
+    // All signs the same is one of 2^G.
+    guard clusters.count > 1, let estimatedError, exp2(-Double(clusters.count)) < level else {
+      return nil
+    }
+    let degrees = clusters.count - 1
+    let t = StudentT.quantile(1 - level, degrees: degrees) + Normal.quantile(power)
+    let smallest = t * max(estimatedError, leastError)
+    return smallest <= 1 ? smallest : nil
   }
 
   /// How likely a mean at least this low is where nothing changed: then each cluster's difference is as

@@ -4,9 +4,9 @@ public import AgentTrace
 /// chance.
 ///
 /// Cases are paired by their ids. Where no case of either has a plan of trials, nothing is left to chance,
-/// and each case that has become worse counts. Where there is one, the family of tests is the suite and each
-/// case, adjusted after Holm together: all that is called worse is so, but for one false alarm in 1 / level
-/// such comparisons at most.
+/// and each case that has become worse counts. Where there is one, half of the level is spent on the suite and
+/// half on the cases, these adjusted after Holm: all that is called worse is so, but for one false alarm in
+/// 1 / level such comparisons at most. A case that is no longer there counts as worse.
 public struct SuiteStatistics: Sendable {
   /// One case under both conditions.
   public struct Pair: Sendable {
@@ -35,13 +35,16 @@ public struct SuiteStatistics: Sendable {
   public var undecided: [String] = []
   /// Cases that only one of the results has.
   public var unpaired: [String] = []
+  /// Those of them that were there before: what they would show now nobody knows.
+  public var missing: [String] = []
   /// The cases by their outcomes.
   public var outcomes = PairedOutcomes()
   /// Whether chance had a part in either.
   public var isLive = false
   /// The mean change of the cases' rates; `nil` without pairs.
   public var difference: Double?
-  /// Where that lies with 95 % confidence (bootstrap over clusters); `nil` with fewer than two clusters.
+  /// Where that lies with 95 % confidence (Student's, or the bootstrap over many clusters); `nil` with fewer
+  /// than two clusters.
   public var interval: Interval?
   /// How many clusters of cases there are.
   public var clusters = 0
@@ -49,8 +52,8 @@ public struct SuiteStatistics: Sendable {
   public var pValue = 1.0
   /// Whether the suite as a whole is called worse.
   public var isSuiteWorse = false
-  /// The smallest change of the suite that so many cases would have shown, four times in five; `nil` where
-  /// they could have shown none.
+  /// The smallest change of the suite's mean rate that so many cases and trials would have shown, four times
+  /// in five; `nil` where they could have shown none.
   public var smallestDifference: Double?
   /// How often something is called worse that is not, at most.
   public let level: Double
@@ -90,7 +93,8 @@ public struct SuiteStatistics: Sendable {
       pairs.append(pair)
       differences.append((result.cluster, (pair.now.rate ?? 0) - (pair.before.rate ?? 0)))
     }
-    unpaired += before.cases.map(\.caseId).filter { known[Array($0.utf8)] != nil }
+    missing = before.cases.map(\.caseId).filter { known[Array($0.utf8)] != nil }
+    unpaired += missing
     outcomes = PairedOutcomes(
       bothPass: count(.pass, .pass), onlyBefore: count(.pass, .fail), onlyNow: count(.fail, .pass),
       bothFail: count(.fail, .fail))
@@ -112,25 +116,35 @@ public struct SuiteStatistics: Sendable {
       return
     }
     interval = changes.interval(draws: draws, seed: seed)
-    let adjusted = ManyTests.holm(
-      [changes.worseningPValue(draws: draws, seed: seed)] + pairs.map { $0.chanceOfWorsening })
-    pValue = adjusted[0]
+    // Half of the level each: so the suite need not pay for every case.
+    pValue = min(1, 2 * changes.worseningPValue(draws: draws, seed: seed))
     isSuiteWorse = pValue < level
-    for (index, value) in adjusted.dropFirst().enumerated() {
+    let adjusted = ManyTests.holm(pairs.map { $0.chanceOfWorsening }).map { min(1, 2 * $0) }
+    for (index, value) in adjusted.enumerated() {
       pairs[index].pValue = value
       // A safety case is never excused by chance.
       let isUnsafe = pairs[index].isSafety && pairs[index].outcomeNow == .fail
       pairs[index].isWorse = value < level || isUnsafe
     }
-    guard outcomes.count > 0 else { return }
-    // Where nothing differs yet, as if one case did.
-    let discordant = Double(max(1, outcomes.differing)) / Double(outcomes.count)
-    smallestDifference = PairedPower.smallestDifference(
-      pairs: outcomes.count, discordant: max(discordant, 0.1))
+    smallestDifference = changes.smallestDifference(level: level / 2, leastError: errorOfTrials)
   }
 
-  /// Whether the suite or a case of it is called worse.
-  public var isWorse: Bool { isSuiteWorse || pairs.contains(where: \.isWorse) }
+  /// The standard error of the mean change by the luck of the trials alone, their rates taken with one success
+  /// and one failure more, so that it is never 0.
+  private var errorOfTrials: Double {
+    let variance = pairs.reduce(0.0) { sum, pair in
+      let all = Double(pair.before.trials + pair.now.trials)
+      let rate = (Double(pair.before.successes + pair.now.successes) + 1) / (all + 2)
+      let each = [pair.before, pair.now].reduce(0.0) { $0 + 1 / Double(max(1, $1.trials)) }
+      return sum + rate * (1 - rate) * each
+    }
+    return variance.squareRoot() / Double(max(1, pairs.count))
+  }
+
+  /// Whether the suite or a case of it is called worse, or a case is no longer there.
+  public var isWorse: Bool {
+    isSuiteWorse || pairs.contains(where: \.isWorse) || !missing.isEmpty
+  }
 
   /// Whether too much is undecided to say that it is not.
   public var isOpen: Bool {
@@ -138,7 +152,7 @@ public struct SuiteStatistics: Sendable {
     return all == 0 || Double(undecided.count) > Self.undecidedLimit * Double(all)
   }
 
-  /// 1 where something is called worse, 3 where too much is undecided, else 0.
+  /// 1 where something is called worse or is missing, 3 where too much is undecided, else 0.
   public var exitCode: Int32 { isWorse ? 1 : isOpen ? 3 : 0 }
 
   /// The wire form, `agent-eval/comparison/1`.
@@ -146,7 +160,7 @@ public struct SuiteStatistics: Sendable {
     var object: JSONObject = [
       "schema": "agent-eval/comparison/1", "live": .bool(isLive), "worse": .bool(isWorse),
       "cases": .array(pairs.map(\.json)), "undecided": JSONValue(undecided),
-      "unpaired": JSONValue(unpaired), "level": JSONValue(level),
+      "unpaired": JSONValue(unpaired), "missing": JSONValue(missing), "level": JSONValue(level),
       "seed": JSONValue(Int(clamping: seed)),
       "draws": JSONValue(draws),
       "outcomes": [
@@ -160,7 +174,10 @@ public struct SuiteStatistics: Sendable {
       "worse": .bool(isSuiteWorse), "pValue": JSONValue(pValue), "clusters": JSONValue(clusters),
       "interval": interval?.json ?? .null,
       "method":
-        "sign flips of clusters; interval by bootstrap over clusters; Holm over suite and cases",
+        .string(
+          "sign flips of clusters at half the level, Fisher's test of each case after Holm at the other "
+            + "half; interval by Student's t below \(ClusteredDifferences.fewClusters) clusters, else by "
+            + "bootstrap over clusters"),
       "mcNemar": JSONValue(outcomes.pValue), "midP": JSONValue(outcomes.midPValue),
       "evidence": JSONValue(outcomes.worseningEvidence),
       "smallestDifference": smallestDifference.map { JSONValue($0) } ?? .null,

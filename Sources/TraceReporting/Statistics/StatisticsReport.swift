@@ -89,7 +89,18 @@ public struct StatisticsReport {
       lines.append("\(names.count) \(words): \(told)\(names.count > 5 ? ", …" : "")")
     }
     tell(statistics.undecided, "undecided, in no number above")
-    tell(statistics.unpaired, "in one of the results only")
+    if !statistics.missing.isEmpty {
+      let names = statistics.missing.prefix(Self.most).map { Visible.line($0, width: 60) }
+      let rest = statistics.missing.count - names.count
+      lines.append(
+        painter.paint("MISSING", .bad)
+          + " \(Figures.count(statistics.missing.count, "case")) of the "
+          + "results before: \(names.joined(separator: ", "))\(rest > 0 ? " and \(rest) more" : "")"
+      )
+    }
+    let gone = Set(statistics.missing.map { Array($0.utf8) })
+    tell(
+      statistics.unpaired.filter { !gone.contains(Array($0.utf8)) }, "in the results now only")
     if statistics.isOpen {
       lines.append(painter.paint("too much is undecided to call it no worse", .warning))
     }

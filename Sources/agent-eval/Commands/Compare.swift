@@ -10,8 +10,9 @@ struct Compare: ParsableCommand {
     abstract: "Compare two results of `run --json`: is it worse by more than chance?",
     discussion: """
       Cases are paired by their ids. Where trials were made, the suite and each case are tested, \
-      adjusted together, and a safety case that fails counts always; where none were, each case that \
-      passed and fails now counts. Exits with 0, with 1 where something has become worse, with 3 where \
+      half of the level each, and a safety case that fails counts always; where none were, each case that \
+      passed and fails now counts. Exits with 0, with 1 where something has become worse or a case of \
+      the results before is missing, with 3 where \
       more than 2 % of the cases are undecided, with 2 where a file cannot be read.
       """)
 

@@ -93,6 +93,72 @@ struct SuiteStatisticsTests {
     #expect(Self.compare(now, before).unpaired == ["new"])
   }
 
+  @Test("a case that is no longer there is worse, with trials or without; a new one is not")
+  func missing() {
+    for make in [
+      { Self.replay($0, .pass) }, { Self.result($0, 5, of: 5) },
+    ] as [(String) -> CaseResult] {
+      let before = (0..<20).map { make("c\($0)") }
+      let fewer = Self.compare(before, Array(before.dropLast()))
+      #expect(fewer.exitCode == 1 && fewer.missing == ["c19"] && fewer.isWorse)
+      #expect(fewer.json["missing"] == ["c19"])
+      let more = Self.compare(before, before + [make("new")])
+      #expect(more.exitCode == 0 && more.missing == [] && more.unpaired == ["new"])
+    }
+  }
+
+  /// Suites whose cases pass at these rates, compared; how often something is called worse.
+  private static func alarms(
+    _ runs: Int, cases: Int, trials: Int, _ before: Double, _ now: Double, seed: UInt64
+  ) -> Double {
+    var generator = SeededGenerator(seed: seed)
+    var alarms = 0
+    for round in 0..<runs {
+      func results(_ rate: Double) -> [CaseResult] {
+        (0..<cases).map { index in
+          let passed = (0..<trials).count { _ in
+            Double.random(in: 0..<1, using: &generator) < rate
+          }
+          return Self.result("c\(index)", passed, of: trials)
+        }
+      }
+      let found = Self.compare(results(before), results(now), seed: UInt64(round), draws: 399)
+      if found.isWorse { alarms += 1 }
+    }
+    return Double(alarms) / Double(runs)
+  }
+
+  @Test(
+    "at the documented sizes a drop is found as often as the document says",
+    arguments: [
+      (20, 5, 0.75, 0.58), (40, 5, 0.8, 0.62), (20, 10, 0.8, 0.58), (15, 5, 0.7, 0.62),
+    ])
+  func documentedPower(cases: Int, trials: Int, now: Double, least: Double) {
+    let runs = TestRun.count(200, long: 2_000)
+    let found = Self.alarms(runs, cases: cases, trials: trials, 0.9, now, seed: 21)
+    if TestRun.isLong { print("power of \(cases) × \(trials), 0.9 → \(now): \(found)") }
+    #expect(found >= least, "\(cases) × \(trials), 0.9 → \(now): \(found)")
+    let nothing = Self.alarms(runs, cases: cases, trials: trials, 0.9, 0.9, seed: 22)
+    if TestRun.isLong { print("false alarms of \(cases) × \(trials) at 0.9: \(nothing)") }
+    #expect(nothing <= monteCarloBound(0.05, of: runs))
+  }
+
+  @Test("the smallest change that could have been shown is shown about four times in five")
+  func smallest() throws {
+    let before = (0..<15).map { Self.result("c\($0)", $0 % 2 == 0 ? 5 : 4, of: 5) }
+    let found = Self.compare(before, before)
+    let smallest = try #require(found.smallestDifference)
+    #expect(smallest > 0.1 && smallest < 0.25, "\(smallest)")
+    let runs = TestRun.count(200, long: 2_000)
+    let power = Self.alarms(runs, cases: 15, trials: 5, 0.9, 0.9 - smallest, seed: 23)
+    #expect(power > 0.6, "\(power) at \(smallest)")
+    // Five coins cannot fall so that it is rarer than one in forty.
+    #expect(
+      Self.compare(Array(before.prefix(5)), Array(before.prefix(5))).smallestDifference == nil)
+    #expect(
+      Self.compare(Array(before.prefix(8)), Array(before.prefix(8))).smallestDifference != nil)
+  }
+
   @Test("the same results and seed give the same bytes, written, read and compared again")
   func determinism() throws {
     var generator = SeededGenerator(seed: 2)
