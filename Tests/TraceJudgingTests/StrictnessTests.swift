@@ -41,7 +41,48 @@ struct StrictnessTests {
         "toolsProposed[2]", ["tool": "a", "status": "ok"],
         ["tool": "a", "status": ["ok", "error"]]
       ),
-      ("toolsCalled[0]", ["tool": "a", "ignore": ["x"]], ["tool": "a", "ignore": ["x", "y"]]),
+      (
+        "toolsCalled[0]", ["tool": "a", "input": ["z": 1], "ignore": ["x"]],
+        ["tool": "a", "input": ["z": 1], "ignore": ["x", "y"]]
+      ),
+      (
+        "toolsNotCalled[0]", ["tool": "a", "times": ["min": 2]],
+        ["tool": "a", "times": ["min": 3]]
+      ),
+      ("toolsCalled[0]", ["tool": "a", "caller": "clerk"], "a"),
+      ("evidence.min", 2, 1), ("evidence.cites[0]", ["tool": "a", "input": ["x": 1]], "a"),
+      ("noLoops", 2, 3), ("noRepeatedSideEffect", ["pay", "mail"], ["pay"]),
+      ("noRepeatedSideEffect", ["*"], ["pay", "mail"]),
+      ("eachCall[0]", ["tool": "a", "status": "ok"], ["tool": "a", "status": ["ok", "error"]]),
+      ("eachCall[0]", ["tool": "*", "status": "ok"], ["tool": "a", "status": "ok"]),
+      (
+        "context[0]", ["neverContains": ["a", "b"], "maxTokens": 5],
+        ["neverContains": ["a"], "maxTokens": 9]
+      ),
+      ("answer", ["$gt": 3], ["$gte": 3]), ("answer", ["$lt": 3], ["$lte": 3]),
+      ("answer", ["$gt": 3], ["$type": "number"]), ("answer", "a", ["$anyOf": ["a", "b"]]),
+      ("answer", ["$anyOf": ["a", "b"]], ["$anyOf": ["c", "b", "a"]]),
+      ("answer", ["$anyOf": ["a", ["$gt": 3]]], ["$anyOf": [["$contains": "a"], ["$gt": 2]]]),
+      ("answer", ["$allOf": [["$regex": "a"], ["$regex": "b"]]], ["$regex": "b"]),
+      ("answer", ["$not": ["$anyOf": ["a", "b"]]], ["$not": "a"]),
+      ("answer", ["$gt": 5], ["$not": ["$lt": 3]]), ("answer", ["$glob": "ab*"], ["$glob": "a*"]),
+      (
+        "answer", ["$approx": ["value": 1, "tolerance": 1]],
+        ["$approx": ["value": 1, "tolerance": 2]]
+      ),
+      ("answerJson", ["a": ["$exact": ["b": 1]]], ["a": ["b": 1]]),
+      ("answerJson", [1, ["$gt": 2]], [1, ["$gt": 1]]),
+      (
+        "answerJson", ["$schema": ["type": "integer", "minimum": 3, "required": ["a", "b"]]],
+        ["$schema": ["type": "number", "minimum": 2, "required": ["b"]]]
+      ),
+      (
+        "time[0]", ["never": ["proposed": "*"], "before": ["approval": "granted"]],
+        ["never": ["proposed": "a"], "before": ["approval": "any"]]
+      ),
+      ("time[0]", ["never": ["a", "b"]], ["never": "a"]),
+      ("time[0]", ["eventually": "a"], ["eventually": ["a", "b"]]),
+      ("time[0]", ["only": "a", "after": "*"], ["only": ["a", "b"], "after": "c"]),
       ("toolsNotCalled[0]", "*", "delete_*"),
       ("toolsNotCalled[0]", "a", ["tool": "a", "input": ["x": 1]]),
       ("answer", "yes", ["$contains": "y"]), ("answer", ["$contains": "yes"], ["$contains": "y"]),
@@ -80,6 +121,18 @@ struct StrictnessTests {
       ("context[0]", ["contains": "a"], ["contains": "b"]),
       ("answer", ["$oneOf": [["$regex": "a"]]], ["$oneOf": [["$regex": "a"], ["$regex": "b"]]]),
       ("answer", ["$not": "a"], ["$not": "b"]),
+      ("answer", ["$anyOf": ["a", "b"]], ["$anyOf": ["a", "c"]]),
+      ("answerJson", ["$contains": "ab"], ["$contains": "a"]),
+      // Fewer conditions, but a bound: what does not match is no longer counted.
+      (
+        "toolsCalled[0]", ["tool": "pay", "times": 1],
+        ["tool": "pay", "input": ["x": 1], "times": 1]
+      ),
+      ("answerJson", ["$schema": ["minimum": 1]], ["$schema": ["maximum": 1]]),
+      (
+        "answerJson", ["$schema": ["properties": ["a": true], "additionalProperties": false]],
+        ["$schema": ["properties": ["a": true, "b": true], "additionalProperties": false]]
+      ),
     ] as [(String, JSONValue, JSONValue)])
   func unknown(name: String, old: JSONValue, new: JSONValue) {
     #expect(Strictness(of: Self.asked(name, old), to: Self.asked(name, new)) == .unknown)
