@@ -23,9 +23,17 @@ has_header() {
   type -P clang >/dev/null && clang -fsyntax-only -include "$1" -x c /dev/null 2>/dev/null
 }
 
-# Whether a CI system runs this: it says so, and neither 0 nor false.
+# Variables that services of continuous integration set; the program knows the same.
+ci_variables=(CI GITHUB_ACTIONS GITLAB_CI BUILDKITE TF_BUILD JENKINS_URL CIRCLECI TRAVIS TEAMCITY_VERSION
+  APPVEYOR DRONE CODEBUILD_BUILD_ID BITBUCKET_BUILD_NUMBER)
+
+# Whether one of them is there, and neither empty nor 0 nor false.
 is_under_ci() {
-  case ${CI:-} in '' | 0 | false) return 1 ;; esac
+  local name
+  for name in "${ci_variables[@]}"; do
+    case ${!name:-} in '' | 0 | [Ff][Aa][Ll][Ss][Ee]) ;; *) return 0 ;; esac
+  done
+  return 1
 }
 
 # Installs what is missing as root or under CI; elsewhere says how, and stops.

@@ -36,7 +36,7 @@ struct AcceptVerbTests {
     let folder = try TemporaryFolder()
     try folder.write("clerk.yaml", agent(calls))
     try folder.write("cases.yaml", cases(ids))
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     return folder
   }
 
@@ -79,7 +79,7 @@ struct AcceptVerbTests {
     let folder = try await Self.accepted()
     let text = folder.text("accepted/one.txt")
     try folder.write("accepted/one.txt", "nonsense\n")
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     #expect(folder.text("accepted/one.txt") == text)
     #expect(folder.listing.filter { $0.hasPrefix("accepted") } == ["accepted", "accepted/one.txt"])
   }
@@ -92,7 +92,7 @@ struct AcceptVerbTests {
       "cases.yaml",
       Self.cases(["good"])
         + "- {caseId: bad, recording: none.jsonl.gz, expected: {stopReason: success}}\n")
-    let outcome = try await Binary.run(["accept", "."], in: folder.path, status: 2)
+    let outcome = try await Binary.run(["accept", ".", "--all"], in: folder.path, status: 2)
     #expect(outcome.errors.contains("bad was not accepted"))
     #expect(folder.listing.contains("accepted/good.txt"))
     #expect(!folder.listing.contains("accepted/bad.txt"))
@@ -117,7 +117,7 @@ struct AcceptVerbTests {
     try folder.write("clerk.yaml", Self.agent(Self.calls))
     try folder.write("cases.yaml", Self.cases(["one"]))
     try folder.write("accepted", "a file in the way\n")
-    let outcome = try await Binary.run(["accept", "."], in: folder.path, status: 2)
+    let outcome = try await Binary.run(["accept", ".", "--all"], in: folder.path, status: 2)
     #expect(outcome.errors.contains("accepted/one.txt: "), "\(outcome)")
     #expect(folder.text("accepted") == "a file in the way\n")
   }
@@ -130,9 +130,10 @@ struct AcceptVerbTests {
     try folder.write("clerk.yaml", Self.agent(Self.calls))
     try folder.write("cases.yaml", Self.cases(["one"]))
     let outcome = try await Binary.run(
-      ["accept", "."], in: folder.path, environment: ["CI": "true"], status: 2)
+      ["accept", ".", "--all"], in: folder.path, environment: ["CI": "true"], status: 2)
     #expect(outcome.errors.contains("--ci") && !folder.listing.contains("accepted"))
-    try await Binary.run(["accept", ".", "--ci"], in: folder.path, environment: ["CI": "true"])
+    try await Binary.run(
+      ["accept", ".", "--all", "--ci"], in: folder.path, environment: ["CI": "true"])
     #expect(folder.listing.contains("accepted/one.txt"))
   }
 
@@ -159,7 +160,7 @@ struct AcceptVerbTests {
       #expect(folder.text(file) == again.text(file))
       #expect(folder.text(file)?.contains(folder.path) == false)
     }
-    let outcome = try await Binary.run(["accept", "."], in: folder.path)
+    let outcome = try await Binary.run(["accept", ".", "--all"], in: folder.path)
     #expect(outcome.output == "\n2 unchanged\n")
     let compared = try await Self.run(folder, ci: true, status: 0)
     #expect(compared.output.hasSuffix("2 cases: 2 passed, against accepted: 0 regressed, 2 same\n"))
@@ -204,7 +205,7 @@ struct AcceptVerbTests {
     let asked = "{toolsNotCalled: [look], answer: {$contains: Done}}"
     try folder.write("cases.yaml", Self.cases(["one"], expected: asked))
     try await Binary.run(["run", "."], in: folder.path, status: 1)
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     let outcome = try await Self.run(folder, ci: true, status: 0)
     #expect(outcome.output.contains("same         one  failed as accepted"), "\(outcome)")
     try folder.write("clerk.yaml", Self.agent(Self.calls, answer: "Gone."))
@@ -222,7 +223,7 @@ struct AcceptVerbTests {
     let asked =
       "{toolsCalled: [{tool: look, input: {id: 1}}, file], maxSteps: 5, stopReason: success}"
     try folder.write("cases.yaml", Self.cases(["one", "two"], expected: asked))
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     let looser = "{toolsCalled: [look], maxSteps: 9, stopReason: [success, blocked]}"
     try folder.write("cases.yaml", Self.cases(["one", "two"], expected: looser))
     let outcome = try await Self.run(folder, ["--filter", "one"], status: 1)
@@ -240,7 +241,7 @@ struct AcceptVerbTests {
         "input: go", with: "skip: later, input: go"))
     let skipped = try await Self.run(folder, status: 1)
     #expect(skipped.output.contains("✗ the case is left out: judged → left out: later"))
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     // It keeps what was accepted of its runs, and is as it was accepted once it is judged again.
     #expect(folder.text("accepted/one.txt")?.contains("skip \"later\"") == true)
     #expect(folder.text("accepted/one.txt")?.contains("call look") == true)
@@ -255,15 +256,15 @@ struct AcceptVerbTests {
     let outcome = try await Self.run(folder, status: 1)
     #expect(outcome.output.contains("GONE         two  ./accepted/two.txt"), "\(outcome)")
     _ = try await Self.run(folder, ["--filter", "one"], status: 0)
-    let named = try await Binary.run(["accept", "."], in: folder.path)
+    let named = try await Binary.run(["accept", ".", "--all"], in: folder.path)
     #expect(named.output.contains("orphan: ./accepted/two.txt"), "\(named)")
     #expect(folder.listing.contains("accepted/two.txt"))
-    try await Binary.run(["accept", ".", "--delete-orphans"], in: folder.path)
+    try await Binary.run(["accept", ".", "--all", "--delete-orphans"], in: folder.path)
     #expect(!folder.listing.contains("accepted/two.txt"))
     _ = try await Self.run(folder, status: 0)
     // A file that is named knows nothing of the other files beside it; their cases are not gone.
     try folder.write("more.yaml", Self.cases(["three"]))
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     try await Binary.run(["run", "cases.yaml", "--against", "accepted"], in: folder.path)
   }
 
@@ -309,7 +310,7 @@ struct AcceptVerbTests {
     }
     for seed in 1...3 { try await record(seed == 2 ? Self.calls.reversed() : Self.calls, seed) }
     let arguments = [".", "--runs", "runs"]
-    try await Binary.run(["accept"] + arguments, in: folder.path)
+    try await Binary.run(["accept", "--all"] + arguments, in: folder.path)
     #expect(folder.text("accepted/one.txt")?.split(separator: "run pass").count == 3)
     let same = try await Binary.run(
       ["run", "--against", "accepted"] + arguments, in: folder.path)
@@ -342,14 +343,14 @@ struct AcceptVerbTests {
       #expect(text.contains("accepted/one.txt:1: no accepted case"), "\(format): \(text)")
       #expect(text.contains("the case is gone") || format == "json", "\(format): \(text)")
     }
-    try await Binary.run(["accept", ".", "--delete-orphans"], in: folder.path)
+    try await Binary.run(["accept", ".", "--all", "--delete-orphans"], in: folder.path)
     try folder.write("clerk.yaml", Self.agent(Self.calls))
     let healed = try await Self.run(
       folder, formats.flatMap { ["--report", "\($0):out/\($0)"] }, status: 0)
     #expect(healed.output.contains("2 fixed"), "\(healed)")
     #expect(folder.text("out/junit")?.contains("failures=\"0\" errors=\"0\"") == true)
     #expect(folder.text("out/github") == "" && folder.text("out/gitlab") == "[]\n")
-    try await Binary.run(["accept", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
     try folder.write(
       "clerk.yaml", Self.agent([Self.calls[0], Self.calls[0]], answer: "x", cost: 1))
     _ = try await Self.run(folder, formats.flatMap { ["--report", "\($0):out/\($0)"] }, status: 1)
@@ -377,6 +378,46 @@ struct AcceptVerbTests {
     }
     let merged = try await Binary.run(["merge", "--json"] + files, in: folder.path, status: 1)
     #expect(merged.outputBytes == whole.outputBytes)
+  }
+
+  @Test("without a terminal and without --all nothing is written, and --all is named")
+  func unseen() async throws {
+    let folder = try await Self.accepted()
+    try await Binary.run(["accept", "."], in: folder.path)
+    try folder.write("clerk.yaml", Self.agent([Self.calls[1]]))
+    let text = folder.text("accepted/one.txt")
+    for environment in [[:], ["CI": "true"]] {
+      let arguments = ["accept", "."] + (environment.isEmpty ? [] : ["--ci"])
+      let outcome = try await Binary.run(
+        arguments, in: folder.path, environment: environment, status: 1)
+      #expect(outcome.output.hasSuffix("1 would change\n") && outcome.errors.contains("--all"))
+      #expect(folder.text("accepted/one.txt") == text)
+    }
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
+    #expect(folder.text("accepted/one.txt") != text)
+    #expect(try await Binary.run(["accept", "."], in: folder.path).errors == "")
+  }
+
+  @Test(
+    "whatever variable a service sets, it is CI; empty, 0 and false are not",
+    arguments: [
+      (["CI": "true"], true), (["GITHUB_ACTIONS": "true"], true), (["GITLAB_CI": "true"], true),
+      (["BUILDKITE": "true"], true), (["TF_BUILD": "True"], true),
+      (["JENKINS_URL": "http://ci.example"], true), (["CI": "1"], true), ([:], false),
+      (["CI": ""], false), (["CI": "0"], false), (["CI": "false"], false), (["CI": "False"], false),
+      (["CI": "false", "GITLAB_CI": "true"], true),
+    ] as [([String: String], Bool)])
+  func services(environment: [String: String], isCI: Bool) async throws {
+    let folder = try await Self.accepted()
+    let outcome = try await Binary.run(
+      ["accept", ".", "--all"], in: folder.path, environment: environment, status: nil)
+    #expect((outcome.status == 2) == isCI, "\(outcome)")
+    let script = "source \"$1\"; is_under_ci"
+    let shell = try await Command(
+      program: "/bin/bash", arguments: ["-c", script, "bash", Project.path("bin/setup.bash")],
+      environment: environment
+    ).run(status: nil)
+    #expect((shell.status == 0) == isCI, "\(shell)")
   }
 
   @Test("--dry-run writes nothing, and says whether something would change")

@@ -124,8 +124,8 @@ struct InitVerbTests {
 
     // Not by the build itself.
     try await Binary.run(
-      ["accept", "EvalCases"], in: folder.path, environment: ["CI": "true"], status: 2)
-    try await Binary.run(["accept", "EvalCases"], in: folder.path)
+      ["accept", "EvalCases", "--all"], in: folder.path, environment: ["CI": "true"], status: 2)
+    try await Binary.run(["accept", "EvalCases", "--all"], in: folder.path)
     let again = try await run("--against", "accepted", status: 0)
     #expect(again.output.hasSuffix(": 0 regressed, 2 same\n"), "\(again)")
     // What was accepted is small enough to be read in a change.

@@ -89,6 +89,67 @@ struct RunVerbTests {
     #expect(told.output.contains("1 inconclusive"))
   }
 
+  @Test(
+    "a log of the folder that cannot be read makes each case an error that searches there",
+    arguments: ["1.jsonl.gz", "sub/x.jsonl.gz", "left.jsonl.gz.open"])
+  func unreadable(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let runs = ["refund-drafted", "hidden-deletion"]
+    for run in runs {
+      try folder.write(
+        "runs/\(run).jsonl.gz", try Data(contentsOf: URL(fileURLWithPath: Fixture.run(run))))
+    }
+    try folder.write(
+      "cases.yaml",
+      """
+      - {caseId: refund-drafted, expected: {stopReason: success}}
+      - {caseId: named, recording: runs/refund-drafted.jsonl.gz, expected: {stopReason: success}}
+      """)
+    let arguments = ["run", "cases.yaml", "--runs", "runs"]
+    try await Binary.run(arguments, in: folder.path)
+    // A run whose first block is damaged: what it shows, and of which case, nobody knows.
+    var bytes = Array(
+      try Data(contentsOf: URL(fileURLWithPath: Fixture.run("hidden-deletion"))))
+    bytes[60] ^= 0xff
+    try folder.write("runs/\(name)", bytes)
+    for environment in [[:], ["CI": "true"]] {
+      let outcome = try await Binary.run(
+        arguments + ["--json"], in: folder.path, environment: environment, status: 2)
+      let cases = try outcome.json()["cases"]
+      #expect(cases?[0]?["outcome"] == "error", "\(outcome)")
+      #expect(cases?[0]?["error"]?.stringValue?.contains("runs/\(name)") == true, "\(outcome)")
+      #expect(cases?[1]?["outcome"] == "pass")
+    }
+    try FileManager.default.removeItem(atPath: folder.path("runs/\(name)"))
+    try await Binary.run(arguments, in: folder.path)
+  }
+
+  @Test("outcomes that came from summaries alone are told, in a line and in the results")
+  func summariesTold() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "cases.yaml",
+      """
+      - {caseId: a, recording: \(Fixture.run("refund-drafted")), expected: {stopReason: success}}
+      - caseId: b
+        recording: \(Fixture.run("refund-drafted"))
+        expected: {answer: {$contains: draft}}
+      """)
+    for more in [[], ["--json"]] {
+      let outcome = try await Binary.run(["run", "cases.yaml"] + more, in: folder.path)
+      let isTold = outcome.errors.contains(" of 2 outcomes came from the summary")
+      #expect(isTold, "\(outcome)")
+    }
+    let quiet = try await Binary.run(["run", "cases.yaml", "--no-summary"], in: folder.path)
+    #expect(quiet.errors == "")
+    for variable in ["CI", "GITLAB_CI", "TF_BUILD"] {
+      let outcome = try await Binary.run(
+        ["run", "cases.yaml", "--json"], in: folder.path, environment: [variable: "true"])
+      #expect(outcome.errors == "")
+      #expect(try outcome.json()["cases"]?[0]?["trials"]?[0]?["judgedFrom"] == "body")
+    }
+  }
+
   @Test("a recording that is damaged, missing or none is an error that names it")
   func unreadable() async throws {
     let folder = try TemporaryFolder()

@@ -298,7 +298,7 @@ struct GitHubActionTests {
   func shardsAgainst() async throws {
     let gitHub = try GitHubStandIn()
     let accepted = try gitHub.makeWorkspace()
-    try await Binary.run(["accept", "EvalCases"], in: accepted.path)
+    try await Binary.run(["accept", "EvalCases", "--all"], in: accepted.path)
     func workspace() throws -> TemporaryFolder {
       let folder = try gitHub.makeWorkspace()
       try FileManager.default.copyItem(

@@ -116,11 +116,11 @@ struct RunCatalogueTests {
     let catalogue = try RunCatalogue(folder: folder.path("runs"))
     for caseId in ["a", "../../b", "ä", "a\u{308}", "x y", "", "caf\u{e9}", "cafe\u{301}"] {
       #expect(
-        catalogue.logs(of: caseId) == [folder.path("runs/\(Array(caseId.utf8)).jsonl.gz")],
+        try catalogue.logs(of: caseId) == [folder.path("runs/\(Array(caseId.utf8)).jsonl.gz")],
         "\(caseId)")
     }
-    #expect(catalogue.logs(of: "runs") == [])
-    #expect(catalogue.logs(of: "[97]") == [])
+    #expect(try catalogue.logs(of: "runs") == [])
+    #expect(try catalogue.logs(of: "[97]") == [])
   }
 
   @Test("a log that names none belongs to the case of its file's or its folder's name, once")
@@ -129,16 +129,16 @@ struct RunCatalogueTests {
     let places = ["one", "two/x", "two/y", "three/three", "deep/er/four/z", "two"]
     for place in places { try writeLog(caseId: nil, to: folder.path("runs/\(place).jsonl.gz")) }
     let catalogue = try RunCatalogue(folder: folder.path("runs"))
-    func logs(_ caseId: String) -> [String] {
-      catalogue.logs(of: caseId).map {
+    func logs(_ caseId: String) throws -> [String] {
+      try catalogue.logs(of: caseId).map {
         String($0.dropFirst(folder.path("runs/").count).dropLast(".jsonl.gz".count))
       }
     }
-    #expect(logs("one") == ["one"])
-    #expect(logs("two") == ["two", "two/x", "two/y"])
-    #expect(logs("three") == ["three/three"])
-    #expect(logs("four") == ["deep/er/four/z"] && logs("z") == ["deep/er/four/z"])
-    #expect(logs("deep") == [] && logs("er") == [] && logs("nothing") == [])
+    #expect(try logs("one") == ["one"])
+    #expect(try logs("two") == ["two", "two/x", "two/y"])
+    #expect(try logs("three") == ["three/three"])
+    #expect(try logs("four") == ["deep/er/four/z"] && logs("z") == ["deep/er/four/z"])
+    #expect(try logs("deep") == [] && logs("er") == [] && logs("nothing") == [])
   }
 
   @Test("a case whose id is no file name finds its runs below the name they were recorded under")
@@ -148,22 +148,28 @@ struct RunCatalogueTests {
       let path = RunFiles(output: nil).path(of: caseId, runId: "r")
       try writeLog(caseId: nil, to: folder.path(path))
       let catalogue = try RunCatalogue(folder: folder.path(".agent-eval/runs"))
-      #expect(catalogue.logs(of: caseId) == [folder.path(path)])
+      #expect(try catalogue.logs(of: caseId) == [folder.path(path)])
     }
   }
 
-  @Test("unfinished and unreadable logs are found by their names; hidden files and links are not")
+  @Test(
+    "unfinished logs are found by their names, unreadable ones are no case's; hidden files and links are not"
+  )
   func unreadable() throws {
     let folder = try TemporaryFolder()
     try folder.write("runs/torn.jsonl.gz.open", [])
-    try folder.write("runs/broken.jsonl.gz", "no log")
     try folder.write("runs/.hidden.jsonl.gz", "no log")
     try folder.write("runs/note.txt", "no log")
     try folder.link("runs/loop", to: folder.path("runs"))
     let catalogue = try RunCatalogue(folder: folder.path("runs"))
-    #expect(catalogue.logs(of: "torn") == [folder.path("runs/torn.jsonl.gz.open")])
-    #expect(catalogue.logs(of: "broken") == [folder.path("runs/broken.jsonl.gz")])
-    #expect(catalogue.logs(of: ".hidden") == [] && catalogue.logs(of: "note") == [])
+    #expect(try catalogue.logs(of: "torn") == [folder.path("runs/torn.jsonl.gz.open")])
+    #expect(try catalogue.logs(of: ".hidden") == [] && catalogue.logs(of: "note") == [])
     #expect(throws: (any Error).self) { try RunCatalogue(folder: folder.path("nowhere")) }
+    // It may be a run of any case.
+    try folder.write("runs/broken.jsonl.gz", "no log")
+    let broken = try RunCatalogue(folder: folder.path("runs"))
+    for caseId in ["torn", "broken", "note"] {
+      #expect(throws: CaseError.self) { try broken.logs(of: caseId) }
+    }
   }
 }

@@ -132,6 +132,8 @@ public struct Command: Sendable {
     var environment = ProcessInfo.processInfo.environment
     for name in [
       "CI", "GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_WORKSPACE", "CI_PROJECT_DIR",
+      "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "CIRCLECI", "TRAVIS", "TEAMCITY_VERSION",
+      "APPVEYOR", "DRONE", "CODEBUILD_BUILD_ID", "BITBUCKET_BUILD_NUMBER",
     ] {
       environment[name] = nil
     }

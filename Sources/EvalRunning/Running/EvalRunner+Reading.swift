@@ -30,7 +30,7 @@ extension EvalRunner {
     // Where agents are run, models judge recordings too.
     if options.isLive, evalCase.expected.judges.isEmpty { return [] }
     if let recording = evalCase.recording { return [recording] }
-    return catalogue?.logs(of: evalCase.caseId) ?? []
+    return try catalogue?.logs(of: evalCase.caseId) ?? []
   }
 
   func nothingToJudge(_ evalCase: EvalCase) -> String {

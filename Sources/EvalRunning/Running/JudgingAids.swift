@@ -32,7 +32,7 @@ extension Judge.Aids {
     for program in expectations.programs where programs[program] == nil {
       let name = program.command.first ?? ""
       switch await runProgram(program, input) {
-      case .ok(let data):
+      case .ok(let data), .returned(let data):
         guard let answer = ProgramAnswer(data) else {
           throw CaseError(
             reason: "exec “\(name)” printed no outcome; it takes {\"outcome\": "
@@ -129,7 +129,7 @@ extension Trajectory.Call {
       "resultSeq": outline.resultSeq.map { JSONValue($0) } ?? .null,
     ]
     switch result {
-    case .ok(let data)?: object["data"] = data
+    case .ok(let data)?, .returned(let data)?: object["data"] = data
     case .refused(let reason)?: object["reason"] = .string(reason)
     case .error(let reason, _)?: object["reason"] = reason
     case nil: break
@@ -140,7 +140,7 @@ extension Trajectory.Call {
 
 /// The runs that other runs started, found among the logs of some folders.
 private struct SubRuns {
-  /// How many logs are looked at.
+  /// How many logs are looked at; more are an error, for what was not seen may be beyond a limit.
   private static let limit = 100_000
 
   private let expectations: Expectations
@@ -151,10 +151,16 @@ private struct SubRuns {
     self.expectations = expectations
     var seen: Set<String> = []
     for folder in folders {
-      for path in try LogFiles.all(below: folder).prefix(Self.limit)
-      where seen.insert(path).inserted {
-        guard var reader = try? LogReader(path: path), let first = try? reader.next(),
-          let parent = first.data["parent"], parent["relation"] != "fork",
+      for path in try LogFiles.all(below: folder) where seen.insert(path).inserted {
+        guard seen.count <= Self.limit else {
+          throw CaseError(
+            reason:
+              "\(folder): more than \(Self.limit) logs, too many to look for runs below this one")
+        }
+        // One that cannot be read may have been started by this run.
+        var reader = try LogReader(path: path)
+        guard let first = try reader.next(), let parent = first.data["parent"],
+          parent["relation"] != "fork",
           parent["relation"] != "judge",
           let runId = parent["runId"]?.stringValue
         else { continue }

@@ -6,6 +6,8 @@ import TraceStorage
 public struct RunCatalogue: Sendable {
   /// Paths by the UTF-8 bytes of a name: texts that only look alike are not the same case.
   private var paths: [[UInt8]: [String]] = [:]
+  /// Why the logs cannot be searched: the first whose beginning cannot be read, and how many there are.
+  private(set) var unreadable: (reason: String, count: Int)?
 
   /// What a log's first event says of its case.
   public enum Answer: Sendable, Hashable {
@@ -20,15 +22,19 @@ public struct RunCatalogue: Sendable {
 
   /// Looks at the first event of every log below a folder.
   ///
-  /// A log belongs to the case that its `run_started` names; one that names none (an import, say), or
-  /// that cannot be read, belongs to the case that its file or its folder is named after.
+  /// A log belongs to the case that its `run_started` names; one that names none (an import, say) belongs
+  /// to the case that its file or its folder is named after. One that cannot be read may belong to any.
   ///
   /// - Throws: where the folder cannot be read. What is wrong with a log is said when it is judged.
   init(folder: String, known: Known = { _ in nil }) throws {
     for path in try LogFiles.all(below: folder) {
-      if case .caseId(let caseId) = known(path) ?? Self.look(at: path) {
-        add(path, under: caseId)
-        continue
+      do {
+        if case .caseId(let caseId) = try known(path) ?? Self.look(at: path) {
+          add(path, under: caseId)
+          continue
+        }
+      } catch {
+        unreadable = (unreadable?.reason ?? "\(error)", (unreadable?.count ?? 0) + 1)
       }
       for name in Self.fileNames(of: path) { add(path, under: name) }
     }
@@ -37,7 +43,7 @@ public struct RunCatalogue: Sendable {
   /// The names that a log's case may have: the one that its first event says, else those of its file
   /// and of its folder.
   static func names(of path: String) -> [String] {
-    if case .caseId(let caseId) = look(at: path) { return [caseId] }
+    if case .caseId(let caseId)? = try? look(at: path) { return [caseId] }
     return fileNames(of: path)
   }
 
@@ -49,10 +55,10 @@ public struct RunCatalogue: Sendable {
     return folder.hasSameUTF8(as: stem) ? [stem] : [stem, folder]
   }
 
-  private static func look(at path: String) -> Answer {
-    guard var reader = try? LogReader(path: path), let first = try? reader.next() else {
-      return .noCase
-    }
+  /// A log that is being written may hold nothing yet.
+  private static func look(at path: String) throws(LogError) -> Answer {
+    var reader = try LogReader(path: path)
+    guard let first = try reader.next() else { return .noCase }
     return first.data["case"]?["caseId"]?.stringValue.map(Answer.caseId) ?? .noCase
   }
 
@@ -61,7 +67,15 @@ public struct RunCatalogue: Sendable {
   }
 
   /// The logs of a case, by path.
-  func logs(of caseId: String) -> [String] {
-    paths[Array(caseId.utf8)] ?? paths[Array(RunFiles.fileName(for: caseId).utf8)] ?? []
+  ///
+  /// - Throws: where a log of the folder cannot be read: it may be a run of this case, and one that fails.
+  func logs(of caseId: String) throws -> [String] {
+    if let unreadable {
+      let others = unreadable.count - 1
+      throw CaseError(
+        reason: "\(unreadable.reason); it may be a run of this case"
+          + (others == 0 ? "" : ", as may \(others) more that cannot be read"))
+    }
+    return paths[Array(caseId.utf8)] ?? paths[Array(RunFiles.fileName(for: caseId).utf8)] ?? []
   }
 }

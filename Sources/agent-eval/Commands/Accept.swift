@@ -14,9 +14,10 @@ struct Accept: AsyncParsableCommand {
     discussion: """
       Judges the cases as `run` does and writes a small text for each, accepted/<case>.txt beside its \
       case file: what is asked, the calls, verdicts, stop, outcomes and cost. On a terminal each \
-      change is shown first and asked for; --all asks nothing, and nothing is asked where there is no \
-      terminal. Where CI is set nothing is written, unless --ci is given. Exits with 0 where every \
-      case was dealt with, with 2 where one could not be judged or written.
+      change is shown first and asked for. --all asks nothing; without it, where there is no terminal, \
+      changes are only shown, as with --dry-run. Under CI nothing is written, unless --ci is given. \
+      Exits with 0 where every case was dealt with, with 1 where something would change and nothing \
+      was written, with 2 where one could not be judged or written.
       """)
 
   @Argument(help: "Case files, or folders of them. Default: EvalCases.")
@@ -28,7 +29,7 @@ struct Accept: AsyncParsableCommand {
   @Flag(help: "Write nothing; show what would change, and exit with 1 where something would.")
   var dryRun = false
 
-  @Flag(help: "Write even where CI is set.")
+  @Flag(help: "Write even under CI; goes with --all.")
   var ci = false
 
   @Flag(help: "Remove the baselines of cases that are gone.")
@@ -48,17 +49,25 @@ struct Accept: AsyncParsableCommand {
   func run() async throws {
     guard !Screen.isCI || ci || dryRun else {
       Output.error(
-        "agent-eval: nothing is accepted where CI is set; accept on your machine and commit the "
+        "agent-eval: nothing is accepted under CI; accept on your machine and commit the "
           + "files, or give --ci.")
       throw ExitCode(2)
     }
     let request = request
     let loaded = try request.chosen(request.loadCases(areRunsElsewhere: request.runs != nil))
     let results = try await judge(loaded, request)
-    var review = Review(asks: Screen.canAsk && !all && !dryRun, writes: !dryRun)
+    // Nobody has seen what nobody was asked for.
+    let isUnseen = !all && !dryRun && !Screen.canAsk
+    let writes = !dryRun && !isUnseen
+    var review = Review(asks: writes && !all, writes: writes)
     review.go(through: Acceptance(of: results, loaded.cases))
     if let suite = results.comparison { review.tell(ofOrphans: suite, deletes: deleteOrphans) }
     review.summarise()
+    if isUnseen, review.leavesChanges {
+      Output.error(
+        "agent-eval: nothing was written, for there is no terminal to ask on; --all accepts every change."
+      )
+    }
     if let code = review.exitCode { throw ExitCode(code) }
   }
 

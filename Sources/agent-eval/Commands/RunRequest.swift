@@ -79,9 +79,15 @@ struct RunRequest: Hashable {
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     if asksForTextAlone {
+      let summaries = Mutex(ResultsDestination.Summaries())
+      let show = progress(of: loaded.cases.count)
       let results = try await makeRunner(runnerOptions(cancellation), cancellation)
-        .encodedResults(loaded.cases, progress: progress(of: loaded.cases.count))
+        .encodedResults(loaded.cases) { result in
+          summaries.withLock { $0 = $0.adding(result) }
+          show(result)
+        }
       Output.progress("")
+      ResultsDestination.note(summaries.withLock { $0 })
       Output.jsonLine(results)
       withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
     }

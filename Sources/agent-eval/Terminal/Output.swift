@@ -133,10 +133,21 @@ enum Screen {
 }
 
 extension Screen {
-  /// Whether this is a run of continuous integration, by the variable that its services set.
+  /// Variables that services of continuous integration set, as their documents say. `bin/setup.bash` and
+  /// Docs/continuous-integration.md have the same.
+  private static let variablesOfCI = [
+    "CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "CIRCLECI",
+    "TRAVIS",
+    "TEAMCITY_VERSION", "APPVEYOR", "DRONE", "CODEBUILD_BUILD_ID", "BITBUCKET_BUILD_NUMBER",
+  ]
+
+  /// Whether this is a run of continuous integration: one of the variables is there, and neither empty nor
+  /// `0` nor `false`.
   static var isCI: Bool {
-    guard let value = getenv("CI") else { return false }
-    return !["", "0", "false"].contains(String(cString: value))
+    variablesOfCI.contains { name in
+      guard let value = getenv(name) else { return false }
+      return !["", "0", "false"].contains(String(cString: value).lowercased())
+    }
   }
 
   /// The day in Coordinated Universal Time, `2026-12-31`.

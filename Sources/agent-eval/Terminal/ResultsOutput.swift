@@ -45,6 +45,7 @@ struct ResultsDestination: Hashable {
   func finish(
     _ results: EvalResults, keep: () throws -> SuiteHistory? = { nil }
   ) throws -> Int32 {
+    Self.note(results.cases.reduce(Summaries()) { $0.adding($1) })
     var (history, isLost): (SuiteHistory?, Bool) = (nil, false)
     do {
       history = try keep()
@@ -54,6 +55,27 @@ struct ResultsDestination: Hashable {
     }
     isLost = try write(results, history) || isLost
     return isLost && results.exitCode != 1 ? 2 : results.exitCode
+  }
+
+  /// How many outcomes there are, and how many of them the ends of logs alone told.
+  struct Summaries {
+    var outcomes = 0
+    var fromSummary = 0
+
+    /// These and those of a case.
+    func adding(_ result: CaseResult) -> Summaries {
+      Summaries(
+        outcomes: outcomes + result.trials.count,
+        fromSummary: fromSummary + result.trials.count { $0.judgedFrom == "summary" })
+    }
+  }
+
+  /// Says where outcomes rest on the ends of logs: what is wrong in the middle of a log goes unseen then.
+  static func note(_ summaries: Summaries) {
+    guard summaries.fromSummary > 0 else { return }
+    Output.error(
+      "note: \(summaries.fromSummary) of \(Figures.count(summaries.outcomes, "outcome")) came from the "
+        + "summary at the end of a log alone; --no-summary reads the logs whole.")
   }
 
   /// Writes every report; returns whether one was lost.

@@ -181,6 +181,9 @@ struct Review {
     Output.line(parts.isEmpty ? "nothing to accept" : parts.joined(separator: ", "))
   }
 
+  /// Whether something would change that was not written.
+  var leavesChanges: Bool { counts[.open] != nil }
+
   /// 2 where something could not be accepted, 1 where something would change and nothing is written.
   var exitCode: Int32? {
     if counts[.failed] != nil { return 2 }
