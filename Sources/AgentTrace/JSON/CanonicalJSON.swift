@@ -212,6 +212,13 @@ public enum Base64 {
   private static let alphabet = Array(
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/".utf8)
 
+  /// What each letter stands for; 64 for what is none.
+  private static let digits: [UInt8] = {
+    var digits = [UInt8](repeating: 64, count: 256)
+    for (digit, letter) in alphabet.enumerated() { digits[Int(letter)] = UInt8(digit) }
+    return digits
+  }()
+
   /// Appends the base64 of some bytes.
   public static func append(_ raw: [UInt8], to bytes: inout [UInt8]) {
     var index = 0
@@ -232,10 +239,12 @@ public enum Base64 {
   /// would have written.
   public static func decode(_ text: String) -> [UInt8]? {
     var decoded: [UInt8] = []
+    decoded.reserveCapacity(text.utf8.count / 4 * 3)
     var (group, bits) = (UInt32(0), 0)
     for byte in text.utf8 {
       if byte == UInt8(ascii: "=") { break }
-      guard let digit = alphabet.firstIndex(of: byte) else { return nil }
+      let digit = digits[Int(byte)]
+      guard digit < 64 else { return nil }
       group = group << 6 | UInt32(digit)
       bits += 6
       if bits >= 8 {

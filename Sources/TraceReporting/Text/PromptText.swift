@@ -35,6 +35,7 @@ public enum PromptText {
   }
 
   private static func plain(_ value: JSONValue) -> String {
-    value.stringValue ?? CanonicalJSON.string(value, form: .plain)
+    let value = FileText.told(value)
+    return value.stringValue ?? CanonicalJSON.string(value, form: .plain)
   }
 }

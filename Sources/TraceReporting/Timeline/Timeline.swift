@@ -247,6 +247,7 @@ public struct Timeline {
   }
 
   private static func text(_ value: JSONValue) -> String {
+    let value = FileText.told(value)
     if case .string(let text) = value { return text }
     return CanonicalJSON.prefix(of: value, limitBytes: 400)
   }

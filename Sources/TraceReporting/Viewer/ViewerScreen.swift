@@ -153,7 +153,24 @@ enum ViewerScreen {
       more.addEventListener("click", () => add(20 * TEXT_LIMIT));
       return make("div", "", pre, more);
     };
-    const valueText = (value) => (typeof value === "string" ? value : pretty(value ?? null, ""));
+    // Images and other files that stand as base64 are told by type, size and digest.
+    const FILES = [["iVBORw0KGgo", "image/png"], ["/9j/", "image/jpeg"], ["R0lGOD", "image/gif"],
+      ["UklGR", "image/webp"], ["JVBERi0", "application/pdf"], ["UEsDB", "application/zip"]];
+    const filesTold = (text) =>
+      text.replace(/(?:data:([\w.+-]+\/[\w.+-]+)[^,"\s]{0,100};base64,)?([A-Za-z0-9+\/]{1024,}={0,2})/g,
+        (whole, named, body) => {
+          const type = named ?? FILES.find(([start]) => body.startsWith(start))?.[1];
+          if (type === undefined) return whole;
+          try {
+            const bytes = Uint8Array.from(atob(body), (letter) => letter.charCodeAt(0));
+            return "[" + type + ", " + bytes.length + " bytes, SHA-256 "
+              + new SHA256().update(bytes).hex() + "]";
+          } catch {
+            return whole;
+          }
+        });
+    const valueText = (value) =>
+      filesTold(typeof value === "string" ? value : pretty(value ?? null, ""));
     const section = (title, ...children) => make("section", "", make("h3", "", title), ...children);
     const fact = (name, value, role, link) =>
       make("div", "fact", make("span", "name", name),
@@ -197,7 +214,8 @@ enum ViewerScreen {
     };
     const CALL_TYPES = new Set(["policy_decision", "approval", "tool_result"]);
 
-    const messageText = (part) => {
+    const messageText = (part) => filesTold(partText(part));
+    const partText = (part) => {
       if (!isObject(part)) return plain(part);
       if (part.type === "text") return plain(part.text);
       if (part.type === "tool_call") return "calls " + plain(part.name) + " " + plain(part.input);
