@@ -383,7 +383,8 @@ extension ScriptedCase {
       planted.signs = [.init(.expectationStrengthened, "toolsCalled[\(index)]")]
     case .matcherChanged:
       new.object["answer"] = ["$regex": "^done"]
-      planted.signs = [.init(.expectationChanged, "answer")]
+      planted.kind = .regressed
+      planted.signs = [.init(.expectationChanged, "answer", effect: .regression)]
     case .added:
       new.object["maxToolCalls"] = 60
       planted.signs = [.init(.expectationAdded, "maxToolCalls", actual: "60")]

@@ -45,7 +45,10 @@ struct AskedComparison {
   private func strictness(_ old: AskedExpectation, _ new: AskedExpectation) -> Strictness {
     let was = before[ByteText(old.part)] ?? AskedContext()
     let now = after[ByteText(new.part)] ?? AskedContext()
-    if Self.calls.contains(old.list), !old.part.hasSameUTF8(as: new.part) {
+    // A set that only has another name, or another place, is the same.
+    if Self.calls.contains(old.list), !old.part.hasSameUTF8(as: new.part),
+      !was.asksSameCalls(as: now)
+    {
       // In another set it stands in no order with the others, and may share a call with them.
       guard was.order == "any", now.order == "any", !was.forbidsOthers, !now.forbidsOthers,
         let value = old.value, was.isAlone(value, in: old.list)

@@ -22,6 +22,12 @@ struct AskedContext {
     }
   }
 
+  /// Whether calls that must be made stand in the same lists, orders and limits.
+  func asksSameCalls(as other: AskedContext) -> Bool {
+    order == other.order && forbidsOthers == other.forbidsOthers
+      && ["toolsCalled", "toolsProposed"].allSatisfy { lists[$0] == other.lists[$0] }
+  }
+
   /// Whether an entry of a list says how often at most.
   static func isBounded(_ entry: JSONValue) -> Bool {
     guard let times = CallAsk(entry)?.times else { return entry.isNull }
@@ -150,6 +156,8 @@ struct EntryProof {
 
   /// Whether every run in which `new` holds is one in which `old` held.
   func shows(_ new: JSONValue, atLeast old: JSONValue) -> Bool {
+    // What that means for all entries together is told of the order, and of what is forbidden.
+    if new.byValue == old.byValue { return true }
     let name = list.hasPrefix("memory.") ? "key" : "tool"
     guard let now = CallAsk(new, name: name), let was = CallAsk(old, name: name) else {
       return false
@@ -159,10 +167,8 @@ struct EntryProof {
       return counts(now, was, now.times ?? .init(least: 1), was.times ?? .init(least: 1))
     }
     guard before.order == after.order, before.forbidsOthers == after.forbidsOthers else {
-      // What that means for all entries together is told of the order, and of what is forbidden.
-      return new.byValue == old.byValue
+      return false
     }
-    if new.byValue == old.byValue { return true }
     let isAlone = before.isAlone(old, in: list) && after.isAlone(new, in: list)
     // Whose calls are looked at at all hangs on the callers that are named.
     let hasSameCaller = now.conditions["caller"] == was.conditions["caller"]
