@@ -6,8 +6,8 @@ import TraceStorage
 public struct RunCatalogue: Sendable {
   /// Paths by the UTF-8 bytes of a name: texts that only look alike are not the same case.
   private var paths: [[UInt8]: [String]] = [:]
-  /// Why the logs cannot be searched: the first whose beginning cannot be read, and how many there are.
-  private(set) var unreadable: (reason: String, count: Int)?
+  /// The logs whose beginning cannot be read, and why.
+  private var unreadable: [(path: String, reason: String)] = []
 
   /// What a log's first event says of its case.
   public enum Answer: Sendable, Hashable {
@@ -34,7 +34,7 @@ public struct RunCatalogue: Sendable {
           continue
         }
       } catch {
-        unreadable = (unreadable?.reason ?? "\(error)", (unreadable?.count ?? 0) + 1)
+        unreadable.append((path, "\(error)"))
       }
       for name in Self.fileNames(of: path) { add(path, under: name) }
     }
@@ -70,10 +70,11 @@ public struct RunCatalogue: Sendable {
   ///
   /// - Throws: where a log of the folder cannot be read: it may be a run of this case, and one that fails.
   func logs(of caseId: String) throws -> [String] {
-    if let unreadable {
+    let own = paths[Array(caseId.utf8)] ?? []
+    if let first = unreadable.first(where: { own.contains($0.path) }) ?? unreadable.first {
       let others = unreadable.count - 1
       throw CaseError(
-        reason: "\(unreadable.reason); it may be a run of this case"
+        reason: "\(first.reason); it may be a run of this case"
           + (others == 0 ? "" : ", as may \(others) more that cannot be read"))
     }
     return paths[Array(caseId.utf8)] ?? paths[Array(RunFiles.fileName(for: caseId).utf8)] ?? []
