@@ -65,13 +65,15 @@ public final class Cancellation: Sendable {
       result.yield(await work())
       result.finish()
     }
-    return await whileListening({
+    let leave: @Sendable () -> Void = {
       task.cancel()
       result.finish()
-    }) {
+    }
+    let wait: () async -> Result? = {
       for await first in results { return first }
       return nil
     }
+    return await whileListening(leave, wait)
   }
 }
 
