@@ -16,7 +16,7 @@ struct FileTextTests {
   func told() {
     var random = Seeded(seed: 5)
     let starts: [([UInt8], String)] = [
-      ([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a], "image/png"),
+      ([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0x0d], "image/png"),
       ([0xff, 0xd8, 0xff, 0xe0], "image/jpeg"), (Array("GIF89a".utf8), "image/gif"),
       (Array("RIFF".utf8), "image/webp"), (Array("%PDF-1.7".utf8), "application/pdf"),
     ]
