@@ -25,9 +25,9 @@ public enum LogFormat {
   /// How many of the latest packets a packet may take list items over from.
   static let packetWindow = 64
   /// A writer refers to the items of so many bytes of packets, and always to those of the last one.
-  static let packetWindowBytes = 8 * 1024 * 1024
+  static let packetWindowBytes = 2 * 1024 * 1024
   /// A writer refers to strings no further back than so many bytes of events' lines.
-  static let sameWindowBytes = 8 * 1024 * 1024
+  static let sameWindowBytes = 4 * 1024 * 1024
   /// How many arrays of a packet are written as `$list`.
   static let listCount = 7
 

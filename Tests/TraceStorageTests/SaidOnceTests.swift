@@ -130,7 +130,7 @@ struct SaidOnceTests {
       ["a": .array(Array(repeating: .string(filler), count: bytes / 203))]
     }
     let texts = Self.lines([
-      (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, wide(7 << 20)),
+      (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, wide(3 << 20)),
       (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, wide(2 << 20)),
       (.humanReplied, ["text": .string(Self.long)]), (.humanReplied, ["text": .string(Self.long)]),
     ])

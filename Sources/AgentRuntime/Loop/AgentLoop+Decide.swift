@@ -1,4 +1,4 @@
-@_spi(Scanning) import AgentTrace
+import AgentTrace
 
 extension AgentLoop {
   enum Decided {
@@ -85,7 +85,7 @@ extension AgentLoop {
         number: recorder.modelCalls(for: agent.purpose) + 1, goal: packet.goal,
         messages: packet.messages, tools: tools)
       // The packet is the last that the state has taken in.
-      request.messagesDigest = state.messagesDigest
+      request.messagesDigest = recorder.messagesDigest
       request.timeoutMicroseconds = timeLeft
       let result = try await recordedResult(of: request, model: agent.model.name)
       if let reply = result.reply { return .reply(reply) }

@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 
 /// The one way in which a run changes: an event is appended, then applied.
 struct Recorder {
@@ -42,11 +42,14 @@ struct Recorder {
       data: payload.encoded)
     try sink.append(event, isEffectAhead: isEffectAhead)
     nextSeq += 1
-    state.apply(event)
+    if sink.needsDigests { state.apply(event) } else { state.apply(event, digest: .zero) }
     record.take(event, leaving: state)
     observe(event)
     return event.seq
   }
+
+  /// The digest of the last packet's messages, where anyone looks at it.
+  var messagesDigest: ListDigest { sink.needsDigests ? state.messagesDigest : ListDigest() }
 
   /// The number of the last event.
   var lastSeq: Int { nextSeq - 1 }

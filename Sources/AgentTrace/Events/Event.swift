@@ -131,6 +131,15 @@ public protocol EventSink: AnyObject {
   /// Keeps the next event. `isEffectAhead` says that something that cannot be undone follows, so the
   /// event must survive the machine, not only the process.
   func append(_ event: Event, isEffectAhead: Bool) throws
+
+  /// Whether anyone looks at digests of the run: of its states and of what its model was asked. Where
+  /// nobody does, they are not made.
+  var needsDigests: Bool { get }
+}
+
+extension EventSink {
+  /// They are, unless a sink says otherwise.
+  public var needsDigests: Bool { true }
 }
 
 /// Yields a run's events, oldest first.

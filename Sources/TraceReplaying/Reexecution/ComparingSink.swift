@@ -49,6 +49,9 @@ final class ComparingSink: EventSink {
     made = boundary.steps.sessionStart
   }
 
+  /// What is compared leaves digests out; see ``ComparedData``.
+  var needsDigests: Bool { false }
+
   func append(_ event: Event, isEffectAhead: Bool) throws {
     if let failure = boundary.failure { throw failure }
     try load()

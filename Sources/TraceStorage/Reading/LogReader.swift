@@ -28,7 +28,7 @@ public struct LogReader: EventSource {
     /// A block limit below 1 MiB or above 1 GiB, and a cache below 0, count as the nearest.
     public init(
       skipsDamaged: Bool = false, checksLinks: Bool = false, keepsLines: Bool = true,
-      blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 8 * 1024 * 1024
+      blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 4 * 1024 * 1024
     ) {
       self.skipsDamaged = skipsDamaged
       self.checksLinks = checksLinks
