@@ -33,7 +33,8 @@ struct TerminalTests {
   @Test(
     "colours are there on a terminal alone, and never with NO_COLOR",
     arguments: [
-      ["show", "Fixtures/runs/tool-failure.jsonl.gz"], ["run", "EvalCases/stops.yaml"],
+      ["show", "Fixtures/runs/tool-failure.jsonl.gz"],
+      ["run", "EvalCases/stops.yaml", "--no-summary"],
       ["replay", "Fixtures/runs/tool-failure.jsonl.gz", "--step", "1"],
     ])
   func colours(_ arguments: [String]) async throws {
