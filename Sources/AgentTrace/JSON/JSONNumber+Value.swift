@@ -7,6 +7,25 @@ extension JSONNumber {
   public var byValue: JSONNumber { isPlainInteger ? self : JSONNumber(validToken: valueToken) }
 
   private var valueToken: String {
+    let value = exactValue
+    guard !value.digits.isEmpty else { return "0" }
+    let digits = String(decoding: value.digits.map { $0 | 0x30 }, as: UTF8.self)
+    return (value.isNegative ? "-" : "") + Self.layOut(digits: digits, exponent: value.exponent)
+  }
+
+  /// A number's decimal value, 0.DIGITS × 10^exponent, of which nothing is expanded: `1e999999999` costs
+  /// what its token costs.
+  @_spi(Scanning) public struct ExactValue: Hashable, Sendable {
+    /// Of zero, never.
+    public var isNegative: Bool
+    /// Significant digits 0…9 without zeros at either end; none for zero.
+    public var digits: [UInt8]
+    /// At most 10^17 and a few either way; 0 for zero.
+    public var exponent: Int
+  }
+
+  /// The number's exact decimal value.
+  @_spi(Scanning) public var exactValue: ExactValue {
     var digits: [UInt8] = []
     var (isNegative, fractionDigits, power) = (false, 0, 0)
     var (inFraction, inPower, powerIsNegative) = (false, false, false)
@@ -20,20 +39,19 @@ extension JSONNumber {
         if inPower {
           power = min(power * 10 + Int(byte & 15), Self.powerLimit)
         } else {
-          digits.append(byte)
+          digits.append(byte & 15)
           if inFraction { fractionDigits += 1 }
         }
       }
     }
-    // The value is 0.DIGITS × 10^exponent.
     var exponent = digits.count - fractionDigits + (powerIsNegative ? -power : power)
-    let zeros = digits.prefix { $0 == UInt8(ascii: "0") }.count
+    let zeros = digits.prefix { $0 == 0 }.count
     digits.removeFirst(zeros)
     exponent -= zeros
-    while digits.last == UInt8(ascii: "0") { digits.removeLast() }
-    guard !digits.isEmpty else { return "0" }
-    return (isNegative ? "-" : "")
-      + Self.layOut(digits: String(decoding: digits, as: UTF8.self), exponent: exponent)
+    while digits.last == 0 { digits.removeLast() }
+    return ExactValue(
+      isNegative: isNegative && !digits.isEmpty, digits: digits,
+      exponent: digits.isEmpty ? 0 : exponent)
   }
 
   private static let powerLimit = 100_000_000_000_000_000

@@ -1,4 +1,4 @@
-import AgentTrace
+@_spi(Scanning) import AgentTrace
 
 /// A number by its exact decimal value: `1`, `1.0` and `10e-1` are one, 9007199254740993 is not
 /// 9007199254740992.
@@ -6,45 +6,17 @@ import AgentTrace
 /// The value is 0.DIGITS × 10^exponent. Nothing is ever expanded, so `1e999999999` costs what its
 /// token costs. An exponent beyond 10^17 counts as 10^17.
 struct Decimal: Hashable, Sendable {
-  private static let exponentLimit = 100_000_000_000_000_000
-
   let isNegative: Bool
   /// Significant digits 0…9 without zeros at either end; none for zero.
   let digits: [UInt8]
   let exponent: Int
 
-  init(_ number: JSONNumber) { self.init(token: number.token) }
-
-  init(_ value: Int) { self.init(token: String(value)) }
-
-  private init(token: String) {
-    var digits: [UInt8] = []
-    var (isNegative, fractionDigits, power) = (false, 0, 0)
-    var (inFraction, inPower, powerIsNegative) = (false, false, false)
-    for byte in token.utf8 {
-      switch byte {
-      case UInt8(ascii: "-"): if inPower { powerIsNegative = true } else { isNegative = true }
-      case UInt8(ascii: "+"): break
-      case UInt8(ascii: "."): inFraction = true
-      case UInt8(ascii: "e"), UInt8(ascii: "E"): inPower = true
-      default:
-        if inPower {
-          power = min(power * 10 + Int(byte & 15), Self.exponentLimit)
-        } else {
-          digits.append(byte & 15)
-          if inFraction { fractionDigits += 1 }
-        }
-      }
-    }
-    var exponent = digits.count - fractionDigits + (powerIsNegative ? -power : power)
-    let zeros = digits.prefix { $0 == 0 }.count
-    digits.removeFirst(zeros)
-    exponent -= zeros
-    while digits.last == 0 { digits.removeLast() }
-    self.isNegative = isNegative && !digits.isEmpty
-    self.exponent = digits.isEmpty ? 0 : exponent
-    self.digits = digits
+  init(_ number: JSONNumber) {
+    let value = number.exactValue
+    self.init(isNegative: value.isNegative, digits: value.digits, exponent: value.exponent)
   }
+
+  init(_ value: Int) { self.init(JSONNumber(value)) }
 
   /// Whether the value has no fraction, whatever its token.
   var isInteger: Bool { exponent >= digits.count }

@@ -160,11 +160,7 @@ private struct Verification {
       find("the line is not in canonical form", seq: raw.seq)
     }
     var event = raw
-    if isPacket {
-      event.data = raw.data.saidHere
-    } else if case .event(let resolved) = try cursor.line() {
-      event = resolved
-    }
+    if isPacket { event.data = raw.data.saidHere } else { event = try cursor.resolved(raw) }
     do { _ = try EventPayload(of: event) } catch {
       // What a missing event had said stands as lost, whatever it was.
       if cursor.holes.isEmpty || JSONValue.object(event.data).lostCount == 0 {

@@ -10,7 +10,8 @@ extension LineCursor {
   func fold(into state: inout AgentState) throws(LogError) {
     guard isAtEvent else { return }
     if try foldText(into: &state) { return }
-    guard let (raw, event) = try rawAndResolved() else { return }
+    guard let raw = try rawEvent() else { return }
+    let event = try resolved(raw)
     if raw.type == .contextBuilt, holes.isEmpty { foldedLists.take(raw: raw, resolved: event) }
     state.apply(event)
   }

@@ -351,47 +351,45 @@ final class LineCursor {
 
   /// The line stepped to, references resolved.
   func line() throws(LogError) -> LogLine {
-    guard head != nil else { throw error(.badLine("no line was stepped to")) }
-    return try catching { () throws(LineFault) in
-      let raw = try RawLine(parsing: self.bytes, runId: self.lastRunID)
-      if case .event(let event) = raw { self.lastRunID = event.runId }
-      let holdsForms = self.bytes.mayHoldForms
-      switch raw {
-      case .mark(let mark) where !holdsForms: return .mark(mark)
-      case .mark(let mark):
-        return .mark(
+    switch try rawLine() {
+    case .event(let raw): return .event(try resolved(raw))
+    case .mark(let mark) where !bytes.mayHoldForms: return .mark(mark)
+    case .mark(let mark):
+      return try catching { () throws(LineFault) in
+        .mark(
           Mark(
             name: mark.name, data: try mark.data.withoutForms(),
             extra: try mark.extra.unescaped { _, value throws(LineFault) in
               try value.withoutForms()
             }))
-      case .event(let event) where !holdsForms && event.type != .contextBuilt:
-        return .event(try Resolver.inThisFormat(event))
-      case .event(let raw):
-        return .event(
-          try self.resolver.resolve(raw, lineBytes: self.current.count, from: self))
       }
     }
   }
 
-  /// The event stepped to as it stands, and with its references resolved; `nil` for a mark.
-  func rawAndResolved() throws(LogError) -> (raw: Event, resolved: Event)? {
-    guard case .event(let event) = try line() else { return nil }
-    return try catching { () throws(LineFault) in
-      guard case .event(let raw) = try RawLine(parsing: self.bytes, runId: self.lastRunID) else {
-        return nil
-      }
-      return (raw, event)
+  /// The line stepped to as it stands.
+  private func rawLine() throws(LogError) -> RawLine {
+    guard head != nil else { throw error(.badLine("no line was stepped to")) }
+    let raw = try catching { () throws(LineFault) in
+      try RawLine(parsing: self.bytes, runId: self.lastRunID)
     }
+    if case .event(let event) = raw { lastRunID = event.runId }
+    return raw
   }
 
   /// The event stepped to as it stands; `nil` for a mark.
   func rawEvent() throws(LogError) -> Event? {
+    if case .event(let raw) = try rawLine() { raw } else { nil }
+  }
+
+  /// What the event stepped to stands for.
+  ///
+  /// - Parameter raw: that event as it stands.
+  func resolved(_ raw: Event) throws(LogError) -> Event {
     try catching { () throws(LineFault) in
-      guard case .event(let raw) = try RawLine(parsing: self.bytes, runId: self.lastRunID) else {
-        return nil
+      guard raw.type == .contextBuilt || self.bytes.mayHoldForms else {
+        return try Resolver.inThisFormat(raw)
       }
-      return raw
+      return try self.resolver.resolve(raw, lineBytes: self.current.count, from: self)
     }
   }
 

@@ -89,11 +89,11 @@ private struct Recovery {
         lastBlock = number
       }
       result.bytesSinceCheckpoint += cursor.bytes.count + 1
-      if let (raw, event) = try cursor.rawAndResolved() {
+      if let raw = try cursor.rawEvent() {
         guard cursor.version == RunStarted.currentFormatVersion else {
           throw LogError(.olderFormat(cursor.version), path: file.path)
         }
-        try take(raw: raw, resolved: event)
+        try take(raw: raw, resolved: try cursor.resolved(raw))
       } else if case .mark(let mark) = try cursor.line() {
         try take(mark)
       }
