@@ -10,7 +10,7 @@ struct DigestedLists {
   }
 
   /// A list as it stood in a packet.
-  struct List: Equatable {
+  struct List: Equatable, ListOfRuns {
     var runs: [ItemRun]
     /// Where its runs end, and each of its last few items: from there another list may go on. The last one
     /// is of the whole list.
@@ -20,17 +20,14 @@ struct DigestedLists {
     var digest: ListDigest { beginnings.last?.digest ?? ListDigest() }
   }
 
-  /// By list, the latest last.
-  private var lists: [[List]]
-  /// So many conversations may take turns.
-  private static let limit = 16
+  private var lists: [LatestLists<List>]
   /// So many of the last items may be others in the next packet without a cost.
   private static let lastItems = 8
 
-  init() { lists = Array(repeating: [], count: LogFormat.listCount) }
+  init() { lists = Array(repeating: LatestLists(), count: LogFormat.listCount) }
 
   /// The lists of the last packets, by list; `nil` where one has not stood in any.
-  var latest: [List?] { lists.map(\.last) }
+  var latest: [List?] { lists.map(\.all.last) }
 
   /// Digests a list of these runs.
   ///
@@ -69,7 +66,7 @@ struct DigestedLists {
   /// What is known of the list that shares the longest beginning with one of these runs.
   private func beginnings(of runs: [ItemRun], inList list: Int) -> ArraySlice<Beginning> {
     var best: ArraySlice<Beginning> = []
-    for known in lists[list].reversed() {
+    for known in lists[list].all.reversed() {
       let common = runs.commonCount(with: known.runs)
       guard common > best.last?.count ?? 0 else { continue }
       let shared = known.beginnings.prefix { $0.count <= common }
@@ -79,16 +76,7 @@ struct DigestedLists {
   }
 
   /// Takes in the list of a packet, in the place of the one that it goes on from.
-  mutating func keep(_ new: List, inList list: Int) {
-    let count = new.runs.itemCount
-    let before = lists[list].lastIndex { known in
-      let common = new.runs.commonCount(with: known.runs)
-      return 2 * common >= min(known.runs.itemCount, count)
-    }
-    if let before { lists[list].remove(at: before) }
-    lists[list].append(new)
-    if lists[list].count > Self.limit { lists[list].removeFirst() }
-  }
+  mutating func keep(_ new: List, inList list: Int) { lists[list].keep(new) }
 }
 
 extension DigestedLists {
@@ -125,7 +113,7 @@ extension DigestedLists {
         else { return nil }
         beginnings.append(Beginning(count: end, digest: ListDigest(digest)))
       }
-      lists[list] = [List(runs: runs, beginnings: beginnings)]
+      lists[list].keep(List(runs: runs, beginnings: beginnings))
     }
   }
 }

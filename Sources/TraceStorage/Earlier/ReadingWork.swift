@@ -18,12 +18,19 @@ struct ReadingWork {
   private(set) var textBytes = 0
   /// Items of all lists.
   private(set) var items = 0
-  /// Items whose digests were hashed into that of a list.
+  /// Items that are not at the beginning which their list shares with one before: each has to be looked for
+  /// by its number, and its digest hashed into that of the list.
   private(set) var hashes = 0
 
   private static let textLimit = Limit(free: 128 << 20, perFileByte: 256)
-  private static let itemLimit = Limit(free: 100_000_000, perFileByte: 64)
+  private static let itemLimit = Limit(free: 40_000_000, perFileByte: 64)
   private static let hashLimit = Limit(free: 8_000_000, perFileByte: 16)
+
+  /// What so many items count for. In format 1, whose lists had one table together, hardly one went on from
+  /// another: there each counts half.
+  static func hashes(_ count: Int, inFormat version: Int) -> Int {
+    version == 1 ? count / 2 : count
+  }
 
   mutating func add(textBytes: Int = 0, items: Int = 0, hashes: Int = 0) {
     self.textBytes = self.textBytes.addingClamped(textBytes)
@@ -50,7 +57,9 @@ struct ReadingWork {
     else { return false }
     let fileBytes = fileBytes()
     return textBytes > 2 * Self.textLimit.allowed(fileBytes)
-      || items > Self.itemLimit.allowed(fileBytes) || hashes > Self.hashLimit.allowed(fileBytes)
+      || items > Self.itemLimit.allowed(fileBytes)
+      // Who begins in the middle knows no list before.
+      || hashes > Self.hashLimit.allowed(fileBytes) + LogFormat.listItemLimit
   }
 }
 

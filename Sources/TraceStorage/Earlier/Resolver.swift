@@ -11,8 +11,8 @@ struct Resolver {
   }
   private var store: LineStore
   private var packets: PacketWindow<JSONValue>
-  /// The lists of the last packet that was resolved, by list.
-  private var latest: [ResolvedList]
+  /// The lists that the next packet most likely goes on from, by list.
+  private var latest: [LatestLists<ResolvedList>]
   /// The packet that was resolved last: asked for again, its items have their numbers already.
   private var lastPacket: (seq: Int, data: JSONObject)?
   /// How many items had numbers where reading began, by table.
@@ -30,10 +30,23 @@ struct Resolver {
   private(set) var holes: [ClosedRange<Int>] = []
 
   /// A list as it stood in a packet.
-  private struct ResolvedList {
+  private struct ResolvedList: ListOfRuns {
     var runs: [ItemRun] = []
     var items: [JSONValue] = []
-    var bytes = 0
+    /// About how many bytes the items up to each have, and it.
+    var bytes: [Int] = []
+
+    mutating func append(_ item: JSONValue, _ bytes: Int) {
+      items.append(item)
+      self.bytes.append((self.bytes.last ?? 0) + bytes)
+    }
+  }
+
+  /// A part of a list as it stands in its packet.
+  private enum Part {
+    case run(ItemRun)
+    /// An item that stands literally, by its place among the new ones of its table.
+    case new(Int)
   }
 
   /// - Parameters:
@@ -44,7 +57,7 @@ struct Resolver {
     store = LineStore(limitBytes: cacheBytes)
     texts = RecentCache(limitBytes: cacheBytes / 2)
     packets = Self.window(version, counts: counts)
-    latest = Array(repeating: ResolvedList(), count: LogFormat.listCount)
+    latest = Array(repeating: LatestLists(), count: LogFormat.listCount)
     countsAtStart = packets.counts
   }
 
@@ -170,7 +183,7 @@ struct Resolver {
     for (list, resolved) in expansion.lists.enumerated() {
       guard let resolved else { continue }
       runs[LogFormat.table(ofList: list, version)] += resolved.runs
-      if !expansion.literalsOnly { latest[list] = resolved }
+      if !expansion.literalsOnly { latest[list].keep(resolved) }
     }
     packets.add(runs: runs, new: expansion.new)
     if !expansion.literalsOnly { lastPacket = (raw.seq, data) }
@@ -235,25 +248,30 @@ struct Resolver {
   ) throws(LineFault) -> [JSONValue] {
     let table = LogFormat.table(ofList: list, version)
     var resolved = ResolvedList()
+    var parts: [Part] = []
     for entry in entries {
       if case .array(let pair) = entry {
         let run = try Self.run(pair)
-        if !expansion.literalsOnly {
-          try takeOver(run, of: list, in: table, &resolved, &expansion, from: file)
-        }
+        // In format 1 a packet may repeat its own items.
+        let known =
+          packets.count(ofTable: table) + (version == 1 ? expansion.new[table].count : 0)
+        guard run.end <= known || !holes.isEmpty else { throw .reference(run.text) }
+        try expansion.addItems(run.count)
         resolved.runs.add(run)
+        parts.append(.run(run))
       } else {
         try expansion.addItems(1)
         let before = expansion.expandedBytes
         let item = try resolve(entry, lists: [], depth: 0, &expansion, from: file)
         let bytes = expansion.expandedBytes - before + entry.approximateBytes
-        let number = packets.count(ofTable: table) + expansion.new[table].count
+        let place = expansion.new[table].count
         expansion.new[table].append((item, bytes))
-        resolved.runs.add(ItemRun(first: number, count: 1))
-        guard !expansion.literalsOnly else { continue }
-        resolved.items.append(item)
-        resolved.bytes += bytes
+        resolved.runs.add(ItemRun(first: packets.count(ofTable: table) + place, count: 1))
+        parts.append(.new(place))
       }
+    }
+    if !expansion.literalsOnly {
+      try fill(&resolved, from: parts, of: list, in: table, &expansion, from: file)
     }
     expansion.lists[list] = resolved
     return resolved.items
@@ -267,51 +285,67 @@ struct Resolver {
     return ItemRun(first: first, count: count)
   }
 
-  /// Appends the items of a run to a list.
-  private mutating func takeOver(
-    _ run: ItemRun, of list: Int, in table: Int, _ resolved: inout ResolvedList,
+  /// Puts the items of a list together: what it shares with a list before it at once, the others by their
+  /// numbers.
+  private mutating func fill(
+    _ resolved: inout ResolvedList, from parts: [Part], of list: Int, in table: Int,
     _ expansion: inout Expansion, from file: some EarlierLines
   ) throws(LineFault) {
-    try expansion.addItems(run.count)
-    work.add(items: run.count)
+    let count = resolved.runs.itemCount
+    // Behind a hole, what stands literally has no number that could be compared.
+    let known = expansion.numbersItems ? latest[list].longest(sharedWith: resolved.runs) : nil
+    let common = known?.common ?? 0
+    work.add(items: count, hashes: ReadingWork.hashes(count - common, inFormat: version))
     try checkWork(file)
-    let own = packets.count(ofTable: table)
-    // Of an item of this event itself, which format 1 allows.
-    let known = own + (version == 1 ? expansion.new[table].count : 0)
-    guard run.end <= known || !holes.isEmpty else { throw .reference(run.text) }
-    var number = run.first
-    if resolved.items.isEmpty, expansion.numbersItems, let first = latest[list].runs.first,
-      first.first == run.first, first.count <= run.count,
-      latest[list].runs.count == 1
-    {
-      // The whole list of the packet before goes on: nearly every time.
-      resolved.items = latest[list].items
-      resolved.bytes = latest[list].bytes
-      try expansion.add(bytes: latest[list].bytes)
-      number = first.end
+    if let known {
+      let isWhole = common == known.list.items.count
+      resolved.items = isWhole ? known.list.items : Array(known.list.items.prefix(common))
+      resolved.bytes = isWhole ? known.list.bytes : Array(known.list.bytes.prefix(common))
+      try expansion.add(bytes: resolved.bytes.last ?? 0)
     }
-    var missing: [Int] = []
-    for number in number..<run.end where number < own {
-      if packets.item(number, ofTable: table) == nil { missing.append(number) }
-    }
-    if !missing.isEmpty { try fetch(missing, in: table, from: file) }
-    for number in number..<run.end {
-      if expansion.numbersItems, version == 1, number >= own,
-        expansion.new[table].indices.contains(number - own)
-      {
-        let (item, bytes) = expansion.new[table][number - own]
-        try expansion.add(bytes: bytes)
-        resolved.items.append(item)
-      } else if let (item, bytes) = packets.entry(number, ofTable: table), number < own {
-        try expansion.add(bytes: bytes)
-        resolved.bytes += bytes
-        resolved.items.append(item)
-      } else if !holes.isEmpty {
-        resolved.items.append(.lost("[\(number),1]"))
-      } else {
-        throw .reference("[\(number),1]")
+    var position = 0
+    for part in parts {
+      switch part {
+      case .new(let place):
+        if position >= common {
+          let (item, bytes) = expansion.new[table][place]
+          resolved.append(item, bytes)
+        }
+        position += 1
+      case .run(let run):
+        let first = run.first + max(0, min(run.count, common - position))
+        for number in first..<run.end {
+          let (item, bytes) = try self.item(number, run, table, expansion, from: file)
+          try expansion.add(bytes: bytes)
+          resolved.append(item, bytes)
+        }
+        position += run.count
       }
     }
+  }
+
+  /// An item of a run, by its number.
+  private mutating func item(
+    _ number: Int, _ run: ItemRun, _ table: Int, _ expansion: Expansion,
+    from file: some EarlierLines
+  ) throws(LineFault) -> (item: JSONValue, bytes: Int) {
+    let own = packets.count(ofTable: table)
+    if number < own {
+      if let known = packets.entry(number, ofTable: table) { return known }
+      if number < countsAtStart[table] {
+        let missing = (number..<min(run.end, own)).filter {
+          packets.item($0, ofTable: table) == nil
+        }
+        try fetch(missing, in: table, from: file)
+        if let known = packets.entry(number, ofTable: table) { return known }
+      }
+    } else if version == 1, expansion.numbersItems,
+      expansion.new[table].indices.contains(number - own)
+    {
+      return expansion.new[table][number - own]
+    }
+    guard !holes.isEmpty else { throw .reference("[\(number),1]") }
+    return (.lost("[\(number),1]"), 0)
   }
 
   /// Holds items that stand before the place where reading began: reads them in the file.

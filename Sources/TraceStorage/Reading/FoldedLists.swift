@@ -76,7 +76,8 @@ final class FoldedLists {
       return new.indices.contains(number - own) ? new[number - own] : nil
     }
     guard let known else { return nil }
-    work.add(hashes: known.hashes)
+    work.add(
+      items: runs.itemCount, hashes: ReadingWork.hashes(known.hashes, inFormat: version))
     packet.digested[list] = known.list
     return known.list.digest
   }
