@@ -35,6 +35,14 @@ public struct Digest: Hashable, Sendable {
     self.init(hasher.finalize())
   }
 
+  /// The digest of the bytes of some digests, one behind the other.
+  init(of digests: ArraySlice<Digest>) {
+    self = digests.withUnsafeBytes { Digest(of: $0) }
+  }
+
+  /// The last of the 32 bytes.
+  var lastByte: UInt8 { withUnsafeBytes { $0[$0.count - 1] } }
+
   /// The digest of two digests' bytes, one behind the other: a link of a chain.
   init(of first: Digest, _ second: Digest) {
     let both = (first.words, second.words)

@@ -1,25 +1,56 @@
-/// The digest of a list, as a chain over the digests of its items: of a list that has grown, only what
-/// is new has to be hashed.
+/// Items of a list that stand one behind the other, digested together.
 ///
-/// It begins as 32 zero bytes; with each item it becomes the SHA-256 of its 32 bytes and the 32 bytes of
-/// the SHA-256 of the item's canonical form. Docs/log-format.md, "State".
-public struct ListDigest: Sendable, Hashable {
-  /// The digest of the items so far.
-  public private(set) var value: Digest
+/// Where a piece ends is told by its items alone, so that a list that has grown, or has lost its beginning,
+/// is mostly made of pieces that are known. Docs/log-format.md, "State".
+public struct ListPiece: Sendable, Hashable {
+  /// How many items it has.
+  public var count: Int
+  /// The SHA-256 of the 32 bytes of each item's digest, one behind the other.
+  public var digest: Digest
 
-  /// The digest of an empty list, or of one whose digest is known.
-  public init(_ value: Digest = .zero) { self.value = value }
+  /// A piece whose digest is known.
+  public init(count: Int, digest: Digest) { (self.count, self.digest) = (count, digest) }
+
+  /// The piece of some items, by their digests.
+  public init(of items: ArraySlice<Digest>) {
+    self.init(count: items.count, digest: Digest(of: items))
+  }
+
+  /// Whether a piece ends behind an item that is the last of so many: one item in 32 is such, so that a list
+  /// has few pieces and each few items.
+  public static func ends(behind item: Digest, count: Int) -> Bool {
+    item.lastByte < 8 || count >= 256
+  }
+}
+
+/// The digest of a list: the SHA-256 of the 32 bytes of the digest of each of its pieces, one behind the
+/// other. Of a list that goes on from another one, only what is new has to be hashed.
+public struct ListDigest: Sendable, Hashable {
+  /// The SHA-256.
+  public let value: Digest
+
+  /// The digest of an empty list.
+  public init() { value = Digest(of: ArraySlice<Digest>()) }
+
+  /// The digest of the list that these pieces make.
+  public init(of pieces: [ListPiece]) { value = Digest(of: pieces.map(\.digest)[...]) }
 
   /// The digest of some items.
   ///
   /// - Complexity: hashes all of them.
   public init(of items: some Sequence<JSONValue>) {
-    self.init()
-    for item in items { add(Digest(of: item)) }
+    var pieces: [ListPiece] = []
+    var piece: [Digest] = []
+    for item in items {
+      let digest = Digest(of: item)
+      piece.append(digest)
+      guard ListPiece.ends(behind: digest, count: piece.count) else { continue }
+      pieces.append(ListPiece(of: piece[...]))
+      piece.removeAll()
+    }
+    if !piece.isEmpty { pieces.append(ListPiece(of: piece[...])) }
+    self.init(of: pieces)
   }
-
-  /// Takes in one item more, by its digest.
-  public mutating func add(_ item: Digest) { value = Digest(of: value, item) }
 
   /// Appends what stands for the list in the text that an event's digest is taken of.
   @_spi(Scanning) public func append(to bytes: inout [UInt8]) {
@@ -75,10 +106,11 @@ extension ListDigest {
 public struct ListDigestCache: Sendable {
   private var items: [JSONValue] = []
   private var digests: [Digest] = []
-  /// The digest of the list up to each item, and with it.
-  private var chain: [ListDigest] = []
+  private var pieces: [ListPiece] = []
+  /// The digest of the last list.
+  public private(set) var last = ListDigest()
 
-  /// How far ahead an item is looked for where some before it went.
+  /// How far ahead an item, or a piece, is looked for where some before it went.
   private static let lookahead = 64
 
   /// Knows no list.
@@ -88,31 +120,62 @@ public struct ListDigestCache: Sendable {
   ///
   /// - Complexity: a comparison for each item, mostly of addresses; hashes what is new.
   public mutating func digest(of list: [JSONValue]) -> ListDigest {
-    let (digests, chain) = list.withUnsafeBufferPointer { list in
+    let digests = itemDigests(of: list)
+    let pieces = pieces(of: digests)
+    if pieces != self.pieces { last = ListDigest(of: pieces) }
+    (items, self.digests, self.pieces) = (list, digests, pieces)
+    return last
+  }
+
+  private func itemDigests(of list: [JSONValue]) -> [Digest] {
+    list.withUnsafeBufferPointer { list in
       items.withUnsafeBufferPointer { items in
         var common = 0
         while common < list.count, common < items.count,
           items.isIdentical(common, to: list, common) || items[common] == list[common]
         { common += 1 }
+        if common == list.count, common == items.count { return digests }
         var digests = Array(self.digests.prefix(common))
-        var chain = Array(self.chain.prefix(common))
         digests.reserveCapacity(list.count)
-        chain.reserveCapacity(list.count)
-        var digest = chain.last ?? ListDigest()
         var follow = common
         for index in common..<list.count {
           let known = Self.place(of: index, in: list, among: items, from: follow)
           follow = known.map { $0 + 1 } ?? follow + 1
-          let item = known.map { self.digests[$0] } ?? Digest(of: list[index])
-          digest.add(item)
-          digests.append(item)
-          chain.append(digest)
+          digests.append(known.map { self.digests[$0] } ?? Digest(of: list[index]))
         }
-        return (digests, chain)
+        return digests
       }
     }
-    (items, self.digests, self.chain) = (list, digests, chain)
-    return chain.last ?? ListDigest()
+  }
+
+  /// The pieces of a list, those taken over that stood in the last one too.
+  private func pieces(of digests: [Digest]) -> [ListPiece] {
+    var result: [ListPiece] = []
+    result.reserveCapacity(pieces.count + 1)
+    var (start, known, knownStart) = (0, 0, 0)
+    for (index, digest) in digests.enumerated() {
+      let count = index + 1 - start
+      guard index + 1 == digests.count || ListPiece.ends(behind: digest, count: count) else {
+        continue
+      }
+      // Of a list that lost its beginning, the piece stood further back.
+      var (next, nextStart) = (known, knownStart)
+      let end = min(pieces.count, known + Self.lookahead)
+      while next < end, self.digests[nextStart] != digests[start] {
+        nextStart += pieces[next].count
+        next += 1
+      }
+      if next < end, pieces[next].count == count,
+        self.digests[nextStart..<nextStart + count] == digests[start..<start + count]
+      {
+        result.append(pieces[next])
+        (known, knownStart) = (next + 1, nextStart + count)
+      } else {
+        result.append(ListPiece(of: digests[start...index]))
+      }
+      start = index + 1
+    }
+    return result
   }
 
   private static func place(
@@ -125,9 +188,6 @@ public struct ListDigestCache: Sendable {
     return (start..<end).first { list.isIdentical(index, to: items, $0) }
       ?? (start..<end).first { items[$0] == list[index] }
   }
-
-  /// The digest of the last list.
-  public var last: ListDigest { chain.last ?? ListDigest() }
 }
 
 /// The lists of the last packet that was digested. Of no account for what is equal to what.

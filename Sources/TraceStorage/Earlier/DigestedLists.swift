@@ -1,119 +1,228 @@
 import AgentTrace
 
-/// How the lists of the latest packets were digested, so that a list that goes on from one of them need
-/// not be digested from its beginning.
+/// The pieces of the lists of the latest packets, by the numbers of their items, so that of a list that
+/// goes on from another one only what is new need be hashed.
 struct DigestedLists {
-  /// The digest of the first items of a list.
-  struct Beginning: Equatable {
-    var count: Int
-    var digest: ListDigest
+  /// A piece whose items have numbers that follow on each other.
+  fileprivate struct Known: Equatable {
+    var piece: ListPiece
+    /// Whether its last item ends it, and not the end of the list.
+    var isClosed: Bool
   }
 
   /// A list as it stood in a packet.
-  struct List: Equatable, ListOfRuns {
+  struct List {
     var runs: [ItemRun]
-    /// Where its runs end, and each of its last few items: from there another list may go on. The last one
-    /// is of the whole list.
-    var beginnings: [Beginning]
-
-    /// The digest of all of it.
-    var digest: ListDigest { beginnings.last?.digest ?? ListDigest() }
+    var pieces: [ListPiece] = []
+    var digest = ListDigest()
+    /// Those of its pieces that a later list may have, by the number of the first item.
+    fileprivate var known: [(number: Int, Known)] = []
+    /// How many items and pieces were hashed for it.
+    fileprivate(set) var hashes = 0
   }
 
-  private var lists: [LatestLists<List>]
-  /// So many of the last items may be others in the next packet without a cost.
-  private static let lastItems = 8
+  /// The pieces of one list of the packets. What has not been used for long is forgotten, in two
+  /// generations; who writes and who reads forget the same.
+  private struct Pieces {
+    private var recent: [Int: Known] = [:]
+    private var older: [Int: Known] = [:]
+    /// So many are kept besides those of the last list.
+    private static let limit = 1024
 
-  init() { lists = Array(repeating: LatestLists(), count: LogFormat.listCount) }
+    subscript(number: Int) -> Known? { recent[number] ?? older[number] }
 
+    mutating func keep(_ list: List) {
+      for (number, known) in list.known where recent[number] != known { recent[number] = known }
+      guard recent.count > Self.limit + list.known.count else { return }
+      older = recent
+      recent = Dictionary(list.known) { $1 }
+    }
+  }
+
+  private var pieces = [Pieces](repeating: Pieces(), count: LogFormat.listCount)
   /// The lists of the last packets, by list; `nil` where one has not stood in any.
-  var latest: [List?] { lists.map(\.all.last) }
+  private(set) var latest = [List?](repeating: nil, count: LogFormat.listCount)
 
   /// Digests a list of these runs.
   ///
   /// - Parameter item: the digest of the item at a position of the list, by its number; `nil` where that
   ///   is not known.
-  /// - Returns: the list, and how many items were hashed; `nil` where an item is not known.
+  /// - Returns: the list; `nil` where an item is not known.
   func digested(
     _ runs: [ItemRun], inList list: Int, item: (_ position: Int, _ number: Int) -> Digest?
-  ) -> (list: List, hashes: Int)? {
-    let known = beginnings(of: runs, inList: list)
-    var digest = known.last?.digest ?? ListDigest()
-    let first = known.last?.count ?? 0
-    let count = runs.itemCount
-    var ends: [Beginning] = []
-    var (position, index) = (0, 0)
-    for run in runs {
-      let end = position + run.count
-      while index < known.count, known[index].count <= end {
-        if known[index].count == end || known[index].count > count - Self.lastItems {
-          ends.append(known[index])
-        }
-        index += 1
-      }
-      for place in max(position, first)..<max(position, first, end) {
-        guard let next = item(place, run.first + place - position) else { return nil }
-        digest.add(next)
-        if place + 1 == end || place + 1 > count - Self.lastItems {
-          ends.append(Beginning(count: place + 1, digest: digest))
+  ) -> List? {
+    var walk = Walk(list: List(runs: runs))
+    var position = 0
+    for (index, run) in runs.enumerated() {
+      var number = run.first
+      while number < run.end {
+        if walk.isBetweenPieces, let known = pieces[list][number],
+          number + known.piece.count <= run.end,
+          known.isClosed || index + 1 == runs.count && number + known.piece.count == run.end
+        {
+          walk.take(known, number: number)
+          number += known.piece.count
+        } else {
+          guard let next = item(position + number - run.first, number) else { return nil }
+          walk.add(next, number: number)
+          number += 1
         }
       }
-      position = end
+      position += run.count
     }
-    return (List(runs: runs, beginnings: ends), count - first)
+    return walk.finish()
   }
 
-  /// What is known of the list that shares the longest beginning with one of these runs.
-  private func beginnings(of runs: [ItemRun], inList list: Int) -> ArraySlice<Beginning> {
-    var best: ArraySlice<Beginning> = []
-    for known in lists[list].all.reversed() {
-      let common = runs.commonCount(with: known.runs)
-      guard common > best.last?.count ?? 0 else { continue }
-      let shared = known.beginnings.prefix { $0.count <= common }
-      if shared.last?.count ?? 0 > best.last?.count ?? 0 { best = shared }
+  /// A list that is being digested.
+  private struct Walk {
+    var list: List
+    /// The items of the piece that is being made.
+    private var open: [Digest] = []
+    /// The number of its first item; `nil` where the others do not follow on it.
+    private var first: Int?
+
+    init(list: List) { self.list = list }
+
+    var isBetweenPieces: Bool { open.isEmpty }
+
+    mutating func take(_ known: Known, number: Int) {
+      list.pieces.append(known.piece)
+      list.known.append((number, known))
+      list.hashes += 1
     }
-    return best
+
+    mutating func add(_ item: Digest, number: Int) {
+      if open.isEmpty {
+        first = number
+      } else if first.map({ $0 + open.count }) != number {
+        first = nil
+      }
+      open.append(item)
+      list.hashes += 1
+      if ListPiece.ends(behind: item, count: open.count) { close(isClosed: true) }
+    }
+
+    private mutating func close(isClosed: Bool) {
+      let piece = ListPiece(of: open[...])
+      list.pieces.append(piece)
+      list.hashes += 1
+      if let first { list.known.append((first, Known(piece: piece, isClosed: isClosed))) }
+      open.removeAll(keepingCapacity: true)
+    }
+
+    consuming func finish() -> List {
+      if !open.isEmpty { close(isClosed: false) }
+      list.digest = ListDigest(of: list.pieces)
+      return list
+    }
   }
 
-  /// Takes in the list of a packet, in the place of the one that it goes on from.
-  mutating func keep(_ new: List, inList list: Int) { lists[list].keep(new) }
+  /// Takes in the list of a packet.
+  mutating func keep(_ new: List, inList list: Int) {
+    pieces[list].keep(new)
+    latest[list] = new
+  }
 }
 
 extension DigestedLists {
   /// The lists of the last packets, as a checkpoint gives them.
-  var encoded: JSONValue {
+  ///
+  /// - Parameter item: the digest of an item of the last packet.
+  func encoded(item: (_ list: Int, _ number: Int) -> Digest?) -> JSONValue {
     .array(
-      latest.map { list in
+      latest.enumerated().map { index, list in
         guard let list else { return .null }
+        let ends = list.ends.map { number -> JSONValue in
+          [JSONValue(number), item(index, number).map { .string($0.hex) } ?? .null]
+        }
         return [
-          "digests": .array(
-            list.beginnings.map { [JSONValue($0.count), .string($0.digest.value.hex)] }),
+          "items": .array(ends),
+          "pieces": .array(
+            list.pieces.map { [JSONValue($0.count), .string($0.digest.hex)] }),
           "runs": .array(list.runs.map { [JSONValue($0.first), JSONValue($0.count)] }),
         ]
       })
   }
 
-  /// Reads what ``encoded`` made; `nil` for anything else.
-  init?(decoding value: JSONValue?) {
+  /// Reads what ``encoded(item:)`` made; `nil` for anything else.
+  ///
+  /// - Parameter keep: takes the digest of an item.
+  init?(decoding value: JSONValue?, keep: (_ list: Int, _ number: Int, Digest) -> Void) {
     self.init()
     guard let values = value?.arrayValue, values.count == LogFormat.listCount else { return nil }
-    for (list, value) in values.enumerated() where !value.isNull {
-      guard let entries = value["runs"]?.arrayValue, let digests = value["digests"]?.arrayValue
-      else { return nil }
-      var runs: [ItemRun] = []
-      for entry in entries {
-        guard let pair = entry.arrayValue, let run = try? Resolver.run(pair) else { return nil }
-        runs.add(run)
+    for (index, value) in values.enumerated() where !value.isNull {
+      guard let list = List(decoding: value), let items = value["items"]?.arrayValue else {
+        return nil
       }
-      let count = runs.itemCount
-      var beginnings: [Beginning] = []
-      for entry in digests {
-        guard let end = entry[0]?.intValue, end > beginnings.last?.count ?? 0, end <= count,
-          let digest = entry[1]?.stringValue.flatMap(Digest.init(hex:))
+      for item in items {
+        guard let number = item[0]?.intValue,
+          let digest = item[1]?.stringValue.flatMap(Digest.init(hex:))
         else { return nil }
-        beginnings.append(Beginning(count: end, digest: ListDigest(digest)))
+        keep(index, number, digest)
       }
-      lists[list].keep(List(runs: runs, beginnings: beginnings))
+      self.keep(list, inList: index)
+    }
+  }
+}
+
+extension DigestedLists.List {
+  /// The numbers of the items of its first piece and of its last: one of them is cut or goes on where the
+  /// next list is mostly the same.
+  fileprivate var ends: [Int] {
+    let numbers = runs.lazy.flatMap { $0.first..<$0.end }
+    guard pieces.count > 1, let first = pieces.first, let last = pieces.last else {
+      return Array(numbers)
+    }
+    var end: [Int] = []
+    for run in runs.reversed() where end.count < last.count {
+      end += (run.first..<run.end).suffix(last.count - end.count).reversed()
+    }
+    return numbers.prefix(first.count) + end.reversed()
+  }
+
+  fileprivate init?(decoding value: JSONValue) {
+    guard let entries = value["runs"]?.arrayValue, let made = value["pieces"]?.arrayValue else {
+      return nil
+    }
+    self.init(runs: [])
+    for entry in entries {
+      guard let pair = entry.arrayValue, let run = try? Resolver.run(pair) else { return nil }
+      runs.add(run)
+    }
+    var left = runs.itemCount
+    for entry in made {
+      guard let count = entry[0]?.intValue, (1...256).contains(count), count <= left,
+        let digest = entry[1]?.stringValue.flatMap(Digest.init(hex:))
+      else { return nil }
+      pieces.append(ListPiece(count: count, digest: digest))
+      left -= count
+    }
+    guard left == 0 else { return nil }
+    digest = ListDigest(of: pieces)
+    findKnown()
+  }
+
+  /// Finds those of its pieces whose items lie in one run. Of the last one nobody knows whether its last item
+  /// ends it; the list that goes on from it makes it anew.
+  private mutating func findKnown() {
+    var (run, offset) = (0, 0)
+    for (index, piece) in pieces.enumerated() {
+      while run < runs.count, offset == runs[run].count { (run, offset) = (run + 1, 0) }
+      guard run < runs.count else { return }
+      if offset + piece.count <= runs[run].count {
+        if index + 1 < pieces.count {
+          let closed = DigestedLists.Known(piece: piece, isClosed: true)
+          known.append((runs[run].first + offset, closed))
+        }
+        offset += piece.count
+        continue
+      }
+      var left = piece.count
+      while run < runs.count, left > 0 {
+        let step = min(left, runs[run].count - offset)
+        (left, offset) = (left - step, offset + step)
+        if left > 0 { (run, offset) = (run + 1, 0) }
+      }
     }
   }
 }

@@ -1,7 +1,7 @@
 import AgentTrace
 
-/// What folding a log from its text keeps of its packets: the digests of their items, and of the lists
-/// that the next ones most likely go on from.
+/// What folding a log from its text keeps of its packets: the digests of their items, and of pieces of the
+/// lists that the next ones most likely go on from.
 final class FoldedLists {
   private var version: Int
   private var window: PacketWindow<Digest>
@@ -30,8 +30,13 @@ final class FoldedLists {
   init?(checkpoint data: JSONValue, counts: [Int]) {
     version = RunStarted.currentFormatVersion
     window = Self.window(version, counts)
-    guard let lists = DigestedLists(decoding: data["lists"]) else { return nil }
+    var items: [(list: Int, number: Int, Digest)] = []
+    guard let lists = DigestedLists(decoding: data["lists"], keep: { items.append(($0, $1, $2)) })
+    else { return nil }
     digested = lists
+    for (list, number, digest) in items {
+      window.keep(digest, number: number, ofTable: list, bytes: 0)
+    }
   }
 
   private static func window(_ version: Int, _ counts: [Int]) -> PacketWindow<Digest> {
@@ -50,7 +55,9 @@ final class FoldedLists {
   var counts: [Int] { window.counts }
 
   /// The lists of the last packet, as a checkpoint gives them.
-  var latest: JSONValue { digested.encoded }
+  var latest: JSONValue {
+    digested.encoded { window.item($1, ofTable: LogFormat.table(ofList: $0, version)) }
+  }
 
   // MARK: Reading a packet
 
@@ -78,8 +85,8 @@ final class FoldedLists {
     guard let known else { return nil }
     work.add(
       items: runs.itemCount, hashes: ReadingWork.hashes(known.hashes, inFormat: version))
-    packet.digested[list] = known.list
-    return known.list.digest
+    packet.digested[list] = known
+    return known.digest
   }
 
   /// Takes in a packet.

@@ -153,7 +153,8 @@ struct SaidOnce {
 
   /// What a checkpoint says of the lists: how many items have numbers, and the last ones.
   var checkpoint: (items: JSONValue, lists: JSONValue) {
-    (.array(packets.counts.map { JSONValue($0) }), digested.encoded)
+    let lists = digested.encoded { packets.item($1, ofTable: $0)?.digest }
+    return (.array(packets.counts.map { JSONValue($0) }), lists)
   }
 
   // MARK: Lines that are there
@@ -220,7 +221,7 @@ struct SaidOnce {
       if new.indices.contains(number - own) { return new[number - own].item.digest }
       return packets.item(number, ofTable: list)?.digest ?? Digest(of: items[position])
     }
-    written.digested = known?.list
+    written.digested = known
     written.hashes = known?.hashes ?? 0
   }
 }
