@@ -95,7 +95,8 @@ public struct ContextAssembler: Sendable {
     draft.addTurns(
       Self.turns(of: observed), budget: budget, dropsOutput: settings.strategy == .dropToolOutput,
       &cache, lookup: lookup)
-    let listed = draft.list(state.observations.recent, limit: settings.observationLimit)
+    let listed = draft.list(
+      state.observations.recent, limit: settings.observationLimit, &cache)
     return ContextPacket(
       runId: state.runId, goal: state.goal, stateSummary: Self.summary(of: state),
       observations: listed, toolsDisclosed: disclosed.map(\.name),

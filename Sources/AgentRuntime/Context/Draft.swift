@@ -103,60 +103,75 @@ struct Draft {
       if let reason = settings.reasonToLeaveOut(observation.id) {
         drop(observation.id, reason)
       } else {
-        omit(observation.id, "older than what fits the token budget")
+        omitted.append(cache.words(for: observation).omitted)
       }
     }
-    for (age, (turn, cost)) in taken.enumerated().reversed() {
-      let reason = age == 0 ? "the latest turn" : "fits the token budget"
-      for observation in turn.shown {
-        let isShort = turn.lacksOutput && observation.hasOutput
-        _ = take(
-          observation.id,
-          isShort ? "without its output, which does not fit the token budget" : reason)
+    for (age, taken) in taken.enumerated().reversed() {
+      let turn = taken.turn
+      if age > 0, taken.short == nil, settings.leftOut.isEmpty {
+        included += taken.whole.included
+      } else {
+        for observation in turn.shown {
+          let isShort = turn.lacksOutput && observation.hasOutput
+          _ = take(
+            observation.id,
+            isShort
+              ? "without its output, which does not fit the token budget"
+              : age == 0 ? "the latest turn" : "fits the token budget")
+        }
       }
       messages += turn.shownMessages
-      tokens += cost
+      tokens += taken.cost
       evidenceRefs += turn.evidenceRefs
       memoryRefs += turn.memoryRefs
     }
   }
 
-  /// The newest turns that fit, newest first, and what each costs.
+  /// A turn that is taken in.
+  private struct Taken {
+    let whole: TurnCache.Shown
+    /// Without what its tools returned, where it stands so.
+    var short: TurnCache.Shown?
+    var turn: Turn { (short ?? whole).turn }
+    var cost: Int { (short ?? whole).tokens }
+  }
+
+  /// The newest turns that fit, newest first.
   private func newest(
     of turns: [[Observation]], room: Int, dropsOutput: Bool, _ cache: inout TurnCache,
     lookup: EventLookup
-  ) -> [(turn: Turn, cost: Int)] {
-    var taken: [(turn: Turn, cost: Int)] = []
-    var whole: [Int] = []
+  ) -> [Taken] {
+    var taken: [Taken] = []
     var rest = room
     for observations in turns.reversed() {
-      let isShort = dropsOutput && !taken.isEmpty
-      let shown =
-        isShort
-        ? cache.short(observations, leavingOut: settings, estimate, lookup: lookup)
-        : cache.shown(observations, leavingOut: settings, estimate, lookup: lookup)
-      let cost = shown.turn.lacksOutput ? shown.shortTokens ?? shown.tokens : shown.tokens
-      guard taken.isEmpty || cost <= rest else { break }
-      rest -= cost
-      taken.append((shown.turn, cost))
-      whole.append(shown.tokens)
+      let shown = cache.shown(observations, leavingOut: settings, estimate, lookup: lookup)
+      var next = Taken(whole: shown)
+      if dropsOutput, !taken.isEmpty {
+        next.short = cache.short(shown, of: observations, leavingOut: settings, estimate)
+      }
+      guard taken.isEmpty || next.cost <= rest else { break }
+      rest -= next.cost
+      taken.append(next)
     }
     // What there is room for comes back, the newest first.
-    for index in taken.indices where taken[index].turn.lacksOutput {
-      let more = whole[index] - taken[index].cost
+    for index in taken.indices where taken[index].short != nil {
+      let more = taken[index].whole.tokens - taken[index].cost
       guard more <= rest else { break }
       rest -= more
-      taken[index].turn.restoreOutput()
-      taken[index].cost = whole[index]
+      taken[index].short = nil
     }
     return taken
   }
 
   /// The newest observations as a packet lists them.
-  mutating func list(_ observations: ArraySlice<Observation>, limit: Int) -> [JSONValue] {
-    observations.suffix(max(0, limit)).filter { isShown($0.id) }.map {
-      ["id": .string($0.id), "summary": .string($0.summary)]
+  func list(
+    _ observations: ArraySlice<Observation>, limit: Int, _ cache: inout TurnCache
+  ) -> [JSONValue] {
+    var listed: [JSONValue] = []
+    for observation in observations.suffix(max(0, limit)) where isShown(observation.id) {
+      listed.append(cache.words(for: observation).listed)
     }
+    return listed
   }
 
   /// Whether an observation may be listed: what is older than the prompt reaches may, what is to be

@@ -39,19 +39,19 @@ struct Turn {
     shortMessages = parts.compactMap { $0.hasOutput ? $0.shortMessage : $0.message }
   }
 
-  /// Shows it whole again.
-  mutating func restoreOutput() { shortMessages = nil }
-
   /// An observation of the turn, and whether it is the result of a call with more than a marker in its
   /// place would take.
   struct Shown {
-    var id: String
+    var observation: Observation
     var hasOutput: Bool
+    var id: String { observation.id }
   }
 
   /// Its observations, in order.
   let shown: [Shown]
   private let citable: [Shown]
+  /// What an answer may cite where the turn is shown whole.
+  private let citableIds: [String]
   /// Notes that were read, as `scope/key`.
   let memoryRefs: [String]
 
@@ -63,14 +63,15 @@ struct Turn {
     }
     self.parts = parts
     messages = parts.compactMap(\.message)
-    shown = parts.map { Shown(id: $0.observation.id, hasOutput: $0.hasOutput) }
+    shown = parts.map { Shown(observation: $0.observation, hasOutput: $0.hasOutput) }
     citable = Self.citable(of: parts)
+    citableIds = citable.map(\.id)
     memoryRefs = Self.memoryRefs(of: parts)
   }
 
   /// Ids of results that an answer may cite.
   var evidenceRefs: [String] {
-    lacksOutput ? citable.filter { !$0.hasOutput }.map(\.id) : citable.map(\.id)
+    lacksOutput ? citable.filter { !$0.hasOutput }.map(\.id) : citableIds
   }
 
   /// What an answer may cite of the whole turn.
@@ -78,7 +79,7 @@ struct Turn {
     parts.filter {
       !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
     }
-    .map { Shown(id: $0.observation.id, hasOutput: $0.hasOutput) }
+    .map { Shown(observation: $0.observation, hasOutput: $0.hasOutput) }
   }
 
   private static func memoryRefs(of parts: [Part]) -> [String] {

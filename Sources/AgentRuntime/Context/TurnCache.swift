@@ -5,21 +5,41 @@ import AgentTrace
 ///
 /// Of no account for what a context holds. Bounded by the turns that the state retains.
 struct TurnCache: Sendable {
-  /// A turn as the model is shown it, and its estimated tokens.
-  struct Shown: Sendable {
-    var turn: Turn
-    var tokens: Int
-    /// Without what its tools returned; `nil` where that was not asked for.
-    var shortTokens: Int?
+  /// A turn as the model is shown it, with what that costs. One object, so that who looks through hundreds
+  /// of turns copies none.
+  final class Shown: Sendable {
+    let turn: Turn
+    /// Estimated tokens.
+    let tokens: Int
+    /// Its observations, where there is room for it.
+    let included: [ContextItem]
+
+    init(_ turn: Turn, tokens: Int, included: [ContextItem]) {
+      self.turn = turn
+      self.tokens = tokens
+      self.included = included
+    }
   }
 
   private struct Entry {
     var count: Int
     var shown: Shown
+    /// Without what its tools returned; `nil` where that was not asked for.
+    var short: Shown?
   }
 
   /// By the event of the first observation.
   private var entries: [Int: Entry] = [:]
+  /// By the event of the observation.
+  private var words: [Int: ToldObservation] = [:]
+
+  /// What a packet says of an observation.
+  mutating func words(for observation: Observation) -> ToldObservation {
+    if let known = words[observation.seq], known.isOf(observation) { return known }
+    let made = ToldObservation(observation)
+    words[observation.seq] = made
+    return made
+  }
 
   /// The turn of some observations.
   ///
@@ -34,30 +54,58 @@ struct TurnCache: Sendable {
       return entry.shown
     }
     let turn = Turn(observations, leavingOut: settings, lookup: lookup)
-    let shown = Shown(turn: turn, tokens: estimate.tokens(in: turn.messages))
+    let shown = Shown(
+      turn, tokens: estimate.tokens(in: turn.messages),
+      included: observations.map { words(for: $0).included })
     if let first { entries[first] = Entry(count: observations.count, shown: shown) }
     return shown
   }
 
-  /// The same without what its tools returned.
+  /// The same turn without what its tools returned; `nil` where they returned nothing.
   mutating func short(
-    _ observations: [Observation], leavingOut settings: ContextSettings, _ estimate: TokenEstimate,
-    lookup: EventLookup
-  ) -> Shown {
-    var shown = shown(observations, leavingOut: settings, estimate, lookup: lookup)
-    shown.turn.dropOutput()
-    guard shown.turn.lacksOutput else { return shown }
-    shown.shortTokens = shown.shortTokens ?? estimate.tokens(in: shown.turn.shownMessages)
-    if settings.leftOut.isEmpty, let first = observations.first?.seq {
-      entries[first]?.shown.shortTokens = shown.shortTokens
-    }
-    return shown
+    _ shown: Shown, of observations: [Observation], leavingOut settings: ContextSettings,
+    _ estimate: TokenEstimate
+  ) -> Shown? {
+    let first = settings.leftOut.isEmpty ? observations.first?.seq : nil
+    if let first, let short = entries[first]?.short { return short }
+    var turn = shown.turn
+    turn.dropOutput()
+    guard turn.lacksOutput else { return nil }
+    let short = Shown(turn, tokens: estimate.tokens(in: turn.shownMessages), included: [])
+    if let first { entries[first]?.short = short }
+    return short
   }
 
   /// Forgets turns that the state no longer holds, where there are many.
   mutating func forget(before seq: Int) {
-    guard entries.count > 2 * RecentObservations.limit else { return }
-    entries = entries.filter { $0.key >= seq }
+    if entries.count > 2 * RecentObservations.limit {
+      entries = entries.filter { $0.key >= seq }
+    }
+    if words.count > 2 * RecentObservations.limit { words = words.filter { $0.key >= seq } }
+  }
+}
+
+/// What packets say of an observation, as values that are the same in each of them, so that they need not be
+/// made and compared anew.
+final class ToldObservation: Sendable {
+  private let id: String
+  private let summary: String
+  /// As it is listed.
+  let listed: JSONValue
+  /// Where there was room for it, and where there was none.
+  let included: ContextItem
+  let omitted: ContextItem
+
+  fileprivate init(_ observation: Observation) {
+    id = observation.id
+    summary = observation.summary
+    listed = ["id": .string(id), "summary": .string(summary)]
+    included = ContextItem(ref: id, reason: "fits the token budget")
+    omitted = ContextItem(ref: id, reason: "older than what fits the token budget")
+  }
+
+  fileprivate func isOf(_ observation: Observation) -> Bool {
+    id.hasSameUTF8(as: observation.id) && summary.hasSameUTF8(as: observation.summary)
   }
 }
 

@@ -1,21 +1,39 @@
 /// Something that was taken into a context or left out of it, and why.
 public struct ContextItem: Sendable, Hashable {
   /// `system`, `goal`, `tool:<name>`, `summary:<event>`, or the id of an observation.
-  public var ref: String
+  public let ref: String
   /// Why it was taken in or left out, in words.
-  public var reason: String
+  public let reason: String
+  /// The wire form, made once: who keeps an item has the same value in every packet, which is then known
+  /// to be equal without a look at it.
+  let encoded: JSONValue
 
-  /// Nothing is checked.
+  /// An item; any text is a reference or a reason.
   public init(ref: String, reason: String) {
-    self.ref = ref
-    self.reason = reason
+    self.init(ref: ref, reason: reason, encoded: ["ref": .string(ref), "reason": .string(reason)])
   }
 
-  var encoded: JSONValue { ["ref": .string(ref), "reason": .string(reason)] }
+  private init(ref: String, reason: String, encoded: JSONValue) {
+    self.ref = ref
+    self.reason = reason
+    self.encoded = encoded
+  }
+
+  /// Whether both say the same of the same thing.
+  public static func == (left: ContextItem, right: ContextItem) -> Bool {
+    left.ref == right.ref && left.reason == right.reason
+  }
+
+  /// Feeds what is compared.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(ref)
+    hasher.combine(reason)
+  }
 
   init(reader: PayloadReader) throws(PayloadError) {
-    ref = try reader.text("ref")
-    reason = try reader.text("reason")
+    let ref = try reader.text("ref")
+    let reason = try reader.text("reason")
+    self.init(ref: ref, reason: reason)
   }
 }
 
@@ -119,4 +137,61 @@ public struct ContextPacket: Sendable, Hashable {
 
   /// The place of the messages among ``listPointers``.
   static let messagesList = 5
+}
+
+/// What a `context_built` event holds, counted.
+public struct ContextOutline: Sendable, Hashable {
+  /// The number of the event.
+  public var seq: Int
+  /// The step that the event belongs to.
+  public var step: Int
+  /// How many messages, tools and things left out the packet has.
+  public var messages: Int
+  public var toolsDisclosed: Int
+  public var omitted: Int
+  /// Estimated tokens of the prompt; 0 where nobody estimated them.
+  public var tokenEstimate: Int
+
+  /// An outline of what was counted.
+  public init(
+    seq: Int, step: Int, messages: Int, toolsDisclosed: Int, omitted: Int, tokenEstimate: Int
+  ) {
+    self.seq = seq
+    self.step = step
+    self.messages = messages
+    self.toolsDisclosed = toolsDisclosed
+    self.omitted = omitted
+    self.tokenEstimate = tokenEstimate
+  }
+
+  /// Counts the lists of a `context_built` event; `nil` where one is no list.
+  ///
+  /// What stands in the lists is not looked at.
+  public init?(counting event: Event) {
+    guard event.type == .contextBuilt, let messages = Self.count(event.data["prompt"]?["messages"]),
+      let tools = Self.count(event.data["toolsDisclosed"]),
+      let omitted = Self.count(event.data["omittedRefs"])
+    else { return nil }
+    var estimate = 0
+    if let tokens = event.data["tokens"] {
+      guard let count = tokens["estimate"]?.intValue else { return nil }
+      estimate = count
+    }
+    self.init(
+      seq: event.seq, step: event.step, messages: messages, toolsDisclosed: tools,
+      omitted: omitted, tokenEstimate: estimate)
+  }
+
+  private static func count(_ list: JSONValue?) -> Int? {
+    guard let list else { return 0 }
+    return list.arrayValue?.count
+  }
+
+  /// Counts what a packet holds.
+  public init(of packet: ContextPacket, seq: Int, step: Int) {
+    self.init(
+      seq: seq, step: step, messages: packet.messages.count,
+      toolsDisclosed: packet.toolsDisclosed.count, omitted: packet.omittedRefs.count,
+      tokenEstimate: packet.tokenEstimate)
+  }
 }

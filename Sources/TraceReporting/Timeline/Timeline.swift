@@ -22,15 +22,25 @@ public struct Timeline {
 
   /// The lines that tell of the next event; often one, sometimes none.
   public mutating func lines(for event: Event) -> [String] {
-    let told = tell(event)
+    lines(tell(event), seq: event.seq, step: event.step, isStop: event.type == .stop)
+  }
+
+  /// The lines that tell of the next event, where that is a context.
+  public mutating func lines(for context: ContextOutline) -> [String] {
+    lines([tell(context)], seq: context.seq, step: context.step, isStop: false)
+  }
+
+  private mutating func lines(
+    _ told: [Entry], seq: Int, step: Int, isStop: Bool
+  ) -> [String] {
     guard !told.isEmpty else { return [] }
     var lines: [String] = []
-    if headsSteps, event.step != step, event.step > 0, event.type != .stop {
-      lines.append(painter.paint("step \(event.step)", .heading))
+    if headsSteps, step != self.step, step > 0, !isStop {
+      lines.append(painter.paint("step \(step)", .heading))
     }
-    step = event.step
+    self.step = step
     for (index, entry) in told.enumerated() {
-      lines.append(line(index == 0 ? event.seq : nil, entry))
+      lines.append(line(index == 0 ? seq : nil, entry))
     }
     return lines
   }
@@ -83,6 +93,7 @@ public struct Timeline {
 
   /// Nothing where other lines tell of the event. The texts are as the trace has them.
   func tell(_ event: Event) -> [Entry] {
+    if let outline = ContextOutline(counting: event) { return [tell(outline)] }
     guard let payload = try? EventPayload(of: event) else {
       return [Entry("unclear", .warning, "\(event.type) with data of another shape")]
     }
@@ -90,7 +101,8 @@ public struct Timeline {
     case .runStarted(let started): return tell(started, runId: event.runId)
     case .toolsListed(let listed):
       return tell(listed)
-    case .contextBuilt(let packet): return [tell(packet)]
+    case .contextBuilt(let packet):
+      return [tell(ContextOutline(of: packet, seq: event.seq, step: event.step))]
     case .modelResult(let result):
       let isSummary = result.purpose.hasSameUTF8(as: ModelPurpose.summarize.rawValue)
       guard let error = result.error else {
@@ -160,13 +172,11 @@ public struct Timeline {
     return entries
   }
 
-  private func tell(_ packet: ContextPacket) -> Entry {
-    var text = Figures.count(packet.messages.count, "message")
-    if packet.tokenEstimate > 0 { text += ", about \(packet.tokenEstimate) tokens" }
-    if !packet.toolsDisclosed.isEmpty {
-      text += ", \(Figures.count(packet.toolsDisclosed.count, "tool"))"
-    }
-    if !packet.omittedRefs.isEmpty { text += ", \(packet.omittedRefs.count) left out" }
+  private func tell(_ context: ContextOutline) -> Entry {
+    var text = Figures.count(context.messages, "message")
+    if context.tokenEstimate > 0 { text += ", about \(context.tokenEstimate) tokens" }
+    if context.toolsDisclosed > 0 { text += ", \(Figures.count(context.toolsDisclosed, "tool"))" }
+    if context.omitted > 0 { text += ", \(context.omitted) left out" }
     return Entry("context", .faint, text)
   }
 

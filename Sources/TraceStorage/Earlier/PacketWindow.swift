@@ -20,14 +20,22 @@ struct PacketWindow<Item> {
   private let limitBytes: Int
   /// So many packets are held at most.
   private let limitPackets: Int
+  /// So many more are held before they are forgotten together, which costs little more than one.
+  private let sparePackets: Int
   /// Whether packets are missing, so that nobody knows the numbers of later items.
   var isUncertain = false
 
-  /// - Parameter counts: how many items of each table have numbers where reading begins.
-  init(counts: [Int], limitBytes: Int, limitPackets: Int = LogFormat.packetWindow) {
+  /// - Parameters:
+  ///   - counts: how many items of each table have numbers where reading begins.
+  ///   - sparePackets: how many packets more may be held; who writes holds none that a reader may not.
+  init(
+    counts: [Int], limitBytes: Int, limitPackets: Int = LogFormat.packetWindow,
+    sparePackets: Int = 0
+  ) {
     tables = counts.map { Table(count: $0) }
     self.limitBytes = limitBytes
     self.limitPackets = limitPackets
+    self.sparePackets = sparePackets
   }
 
   /// How many items have numbers, by table.
@@ -68,25 +76,39 @@ struct PacketWindow<Item> {
     }
     guard limitPackets < .max else { return }
     packets.append(runs.map(\.sorted))
-    while packets.count > 1, packets.count > limitPackets || bytes > limitBytes {
-      forgetOldest(forgetting)
+    if packets.count > limitPackets + sparePackets {
+      forget(oldest: packets.count - limitPackets, forgetting)
+    }
+    while packets.count > 1, bytes > limitBytes {
+      forget(oldest: 1, forgetting)
     }
   }
 
-  private mutating func forgetOldest(_ forgetting: (Int, Int, Item) -> Void) {
-    let oldest = packets.removeFirst()
-    for (table, runs) in oldest.enumerated() {
-      var runs = runs
-      // The latest most likely holds most of it.
-      for packet in packets.reversed() where !runs.isEmpty {
-        runs = runs.subtracting(packet[table])
-      }
+  /// Forgets the oldest packets, and what they alone hold.
+  private mutating func forget(oldest count: Int, _ forgetting: (Int, Int, Item) -> Void) {
+    let oldest = packets.prefix(count)
+    packets.removeFirst(count)
+    for table in tables.indices {
+      let held = oldest.flatMap { $0[table] }.sorted
+      guard !held.isEmpty else { continue }
+      let runs = held.subtracting(stillHeld(table))
       for number in runs.lazy.flatMap({ $0.first..<$0.end }) {
         guard let (item, bytes) = tables[table].items.removeValue(forKey: number) else { continue }
         self.bytes -= bytes
         forgetting(table, number, item)
       }
     }
+  }
+
+  /// Which numbers the packets hold.
+  private func stillHeld(_ table: Int) -> [ItemRun] {
+    var result: [ItemRun] = []
+    var last: [ItemRun] = []
+    for packet in packets.reversed() where packet[table] != last {
+      last = packet[table]
+      result += last
+    }
+    return result.sorted
   }
 
   /// Goes on at known sizes behind a hole.

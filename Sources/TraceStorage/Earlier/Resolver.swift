@@ -35,10 +35,36 @@ struct Resolver {
     var items: [JSONValue] = []
     /// About how many bytes the items up to each have, and it.
     var bytes: [Int] = []
+    /// A list of more runs is not searched for each run of another one: its items are found by number.
+    private static let searchedRuns = 64
 
     mutating func append(_ item: JSONValue, _ bytes: Int) {
       items.append(item)
       self.bytes.append((self.bytes.last ?? 0) + bytes)
+    }
+
+    /// Where the first of some items stand that follow on each other; `nil` where not even one stands here.
+    func places(of numbers: Range<Int>) -> Range<Int>? {
+      guard runs.count <= Self.searchedRuns else { return nil }
+      var start = 0
+      for run in runs {
+        if run.first <= numbers.lowerBound, numbers.lowerBound < run.end {
+          let place = start + numbers.lowerBound - run.first
+          let end = place + min(numbers.upperBound, run.end) - numbers.lowerBound
+          return end <= items.count ? place..<end : nil
+        }
+        start += run.count
+      }
+      return nil
+    }
+
+    /// Takes over items of another list; returns about how many bytes they have.
+    mutating func append(_ places: Range<Int>, of other: ResolvedList) -> Int {
+      let start = places.lowerBound == 0 ? 0 : other.bytes[places.lowerBound - 1]
+      let shift = (bytes.last ?? 0) - start
+      items.append(contentsOf: other.items[places])
+      bytes.append(contentsOf: other.bytes[places].lazy.map { $0 + shift })
+      return other.bytes[places.upperBound - 1] - start
     }
   }
 
@@ -65,7 +91,8 @@ struct Resolver {
     let zeros = Array(repeating: 0, count: LogFormat.tableCount(version))
     return PacketWindow(
       counts: counts ?? zeros, limitBytes: 2 * LogFormat.packetWindowBytes,
-      limitPackets: version == 1 ? .max : LogFormat.packetWindow)
+      limitPackets: version == 1 ? .max : LogFormat.packetWindow,
+      sparePackets: LogFormat.packetWindow)
   }
 
   // MARK: Taking note
@@ -303,6 +330,8 @@ struct Resolver {
       resolved.bytes = isWhole ? known.list.bytes : Array(known.list.bytes.prefix(common))
       try expansion.add(bytes: resolved.bytes.last ?? 0)
     }
+    // A list that lost its beginning has most of the last one all the same.
+    let before = expansion.numbersItems ? latest[list].all.last : nil
     var position = 0
     for part in parts {
       switch part {
@@ -313,11 +342,17 @@ struct Resolver {
         }
         position += 1
       case .run(let run):
-        let first = run.first + max(0, min(run.count, common - position))
-        for number in first..<run.end {
-          let (item, bytes) = try self.item(number, run, table, expansion, from: file)
-          try expansion.add(bytes: bytes)
-          resolved.append(item, bytes)
+        var number = run.first + max(0, min(run.count, common - position))
+        while number < run.end {
+          if let before, let places = before.places(of: number..<run.end) {
+            try expansion.add(bytes: resolved.append(places, of: before))
+            number += places.count
+          } else {
+            let (item, bytes) = try self.item(number, run, table, expansion, from: file)
+            try expansion.add(bytes: bytes)
+            resolved.append(item, bytes)
+            number += 1
+          }
         }
         position += run.count
       }

@@ -1,4 +1,5 @@
 @_spi(Scanning) import AgentTrace
+import Glibc
 
 extension Event {
   /// The event as it stands in a log of this format, whatever format a `run_started` names.
@@ -28,7 +29,7 @@ extension Event {
     else { return false }
     plain.extra = extra
     plain.appendEnvelopeTail(to: &bytes)
-    guard bytes.count == line.count, bytes.elementsEqual(line) else { return false }
+    guard bytes.isEqual(to: line) else { return false }
     return type != .contextBuilt
       || ContextPacket.listPointers.allSatisfy { pointer in
         // An array of which none of the items is an array stands as `$list`.
@@ -90,6 +91,17 @@ extension JSONValue {
       case nil: .object(object.saidHere)
       }
     default: self
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Whether these bytes are the same; compared at once and not one by one.
+  fileprivate func isEqual(to other: UnsafeBufferPointer<UInt8>) -> Bool {
+    withUnsafeBytes { bytes in
+      guard bytes.count == other.count else { return false }
+      guard let start = bytes.baseAddress, let otherStart = other.baseAddress else { return true }
+      return memcmp(start, otherStart, bytes.count) == 0
     }
   }
 }

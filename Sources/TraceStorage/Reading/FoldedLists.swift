@@ -42,7 +42,8 @@ final class FoldedLists {
   private static func window(_ version: Int, _ counts: [Int]) -> PacketWindow<Digest> {
     PacketWindow(
       counts: counts, limitBytes: .max,
-      limitPackets: version == 1 ? .max : LogFormat.packetWindow)
+      limitPackets: version == 1 ? .max : LogFormat.packetWindow,
+      sparePackets: LogFormat.packetWindow)
   }
 
   /// Begins a log of another version, before its first packet.

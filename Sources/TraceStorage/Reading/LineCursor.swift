@@ -349,6 +349,44 @@ final class LineCursor {
     return event
   }
 
+  /// What the context stepped to holds, counted without following what it refers to; `nil` where that
+  /// takes more than its text.
+  func contextOutline() -> ContextOutline? {
+    guard case .event(_, _, .contextBuilt)? = head, case .event(let raw)? = try? rawLine(),
+      let messages = Self.count(raw.data["prompt"]?["messages"]),
+      let tools = Self.count(raw.data["toolsDisclosed"]),
+      let omitted = Self.count(raw.data["omittedRefs"])
+    else { return nil }
+    var estimate = 0
+    if let tokens = raw.data["tokens"] {
+      guard let count = tokens["estimate"]?.intValue else { return nil }
+      estimate = count
+    }
+    return ContextOutline(
+      seq: raw.seq, step: raw.step, messages: messages, toolsDisclosed: tools, omitted: omitted,
+      tokenEstimate: estimate)
+  }
+
+  /// How many items a list of a packet has, as it stands in a line; `nil` where it is none.
+  private static func count(_ list: JSONValue?) -> Int? {
+    guard let list else { return 0 }
+    if let items = list.arrayValue { return items.count }
+    guard let object = list.objectValue, case .list(let entries)? = try? SpecialForm(object) else {
+      return nil
+    }
+    var count = 0
+    for entry in entries {
+      if let pair = entry.arrayValue {
+        guard let run = try? Resolver.run(pair) else { return nil }
+        count += run.count
+      } else {
+        count += 1
+      }
+      guard count <= LogFormat.listItemLimit else { return nil }
+    }
+    return count
+  }
+
   /// The line stepped to, references resolved.
   func line() throws(LogError) -> LogLine {
     switch try rawLine() {

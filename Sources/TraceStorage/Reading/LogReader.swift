@@ -133,6 +133,27 @@ public struct LogReader: EventSource {
     return nil
   }
 
+  /// A line for somebody who looks at a run as a whole.
+  public enum Overview: Sendable {
+    /// A context, counted.
+    case context(ContextOutline)
+    /// Any other line.
+    case line(LogLine)
+  }
+
+  /// The next line, of a context only what can be counted: what it takes over from those before is not put
+  /// together, so that a context costs what is new in it. Whether what it refers to is there is not
+  /// looked at; ``LogVerifier`` does.
+  ///
+  /// - Throws: ``LogError`` at the first damage, as ``next()``.
+  public mutating func nextOverview() throws(LogError) -> Overview? {
+    while try cursor.advance() != nil {
+      if let outline = cursor.contextOutline() { return .context(outline) }
+      if let line = try readableLine() { return .line(line) }
+    }
+    return nil
+  }
+
   /// The line stepped to; `nil` where it cannot be read and damage is skipped. Else a line that
   /// cannot be read ends the reading.
   private func readableLine() throws(LogError) -> LogLine? {

@@ -53,12 +53,16 @@ struct SaidOnce {
     }
   }
 
+  /// So many packets are forgotten together.
+  private static let sparePackets = 16
+
   init() {
     keys = TextKeyMaker()
     texts = SaidTexts(keys: keys)
     packets = PacketWindow(
       counts: Array(repeating: 0, count: LogFormat.listCount),
-      limitBytes: LogFormat.packetWindowBytes)
+      limitBytes: LogFormat.packetWindowBytes,
+      limitPackets: LogFormat.packetWindow - Self.sparePackets, sparePackets: Self.sparePackets)
   }
 
   /// A list of a packet, as it is written.

@@ -47,7 +47,7 @@ struct Show: ParsableCommand {
     var reader = try LogReader(path: log, options: .init(skipsDamaged: skipDamaged))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     do {
-      while !Output.hasEnded, let line = try reader.nextLine() { print(line, &timeline) }
+      try print(&reader, &timeline)
     } catch {
       Output.error("agent-eval: \(Visible.line("\(error)"))")
       throw ExitCode(2)
@@ -71,6 +71,19 @@ struct Show: ParsableCommand {
         }
         isFirstWait = false
         Output.wait(milliseconds: 50)
+      }
+    }
+  }
+
+  private func print(_ reader: inout LogReader, _ timeline: inout Timeline) throws {
+    if json {
+      while !Output.hasEnded, let line = try reader.nextLine() { print(line, &timeline) }
+      return
+    }
+    while !Output.hasEnded, let next = try reader.nextOverview() {
+      switch next {
+      case .context(let context): Output.lines(timeline.lines(for: context))
+      case .line(let line): print(line, &timeline)
       }
     }
   }
