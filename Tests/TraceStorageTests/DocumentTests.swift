@@ -5,16 +5,38 @@ import Testing
 
 @testable import TraceStorage
 
+/// Where the format changes on purpose, `UPDATE_DOCUMENTS=1` writes its example anew.
 @Suite("Docs/log-format.md tells the truth")
 struct DocumentTests {
+  private static let document = URL(filePath: #filePath).deletingLastPathComponent()
+    .appending(path: "../../Docs/log-format.md")
+
   /// The content of the code block of a language.
   static func block(_ language: String) throws -> String {
-    let path = URL(filePath: #filePath).deletingLastPathComponent()
-      .appending(path: "../../Docs/log-format.md")
-    let text = try String(contentsOf: path, encoding: .utf8)
+    let text = try String(contentsOf: document, encoding: .utf8)
+    return String(text[try range(ofBlock: language, in: text)])
+  }
+
+  private static func range(ofBlock language: String, in text: String) throws
+    -> Range<String.Index>
+  {
     let start = try #require(text.firstRange(of: "```\(language)\n"))
     let end = try #require(text[start.upperBound...].firstRange(of: "```"))
-    return String(text[start.upperBound..<end.lowerBound])
+    return start.upperBound..<end.lowerBound
+  }
+
+  /// Puts the example log into the document.
+  private static func update(from path: String) throws {
+    var text = try String(contentsOf: document, encoding: .utf8)
+    let lines = try DamageTests.lines(path).lines.map { String(decoding: $0, as: UTF8.self) + "\n" }
+    text.replaceSubrange(try range(ofBlock: "jsonl", in: text), with: lines.joined())
+    let bytes = try Data(contentsOf: URL(filePath: path))
+    let base64 = bytes.base64EncodedString(options: [.lineLength76Characters])
+      .replacing("\r\n", with: "\n")
+    text.replaceSubrange(try range(ofBlock: "base64", in: text), with: base64 + "\n")
+    text.replace(
+      /The same as a file of \d+ bytes/, with: "The same as a file of \(bytes.count) bytes")
+    try text.write(to: document, atomically: true, encoding: .utf8)
   }
 
   @Test("its example is a whole log of the events it says")
@@ -93,6 +115,9 @@ struct DocumentTests {
     let folder = try TemporaryFolder()
     let path = folder.file("example.jsonl.gz")
     try writeLog(ExampleLog.events, to: path, options: ExampleLog.options)
+    if ProcessInfo.processInfo.environment["UPDATE_DOCUMENTS"] != nil {
+      try Self.update(from: path)
+    }
     let base64 = try Self.block("base64").filter { !$0.isNewline }
     #expect(try Data(contentsOf: URL(filePath: path)) == Data(base64Encoded: base64))
   }
