@@ -145,9 +145,11 @@ public struct ContextOutline: Sendable, Hashable {
   public var seq: Int
   /// The step that the event belongs to.
   public var step: Int
-  /// How many messages, tools and things left out the packet has.
+  /// How many messages the packet has.
   public var messages: Int
+  /// How many tools the model may call.
   public var toolsDisclosed: Int
+  /// How many things could have been put before the model and were not.
   public var omitted: Int
   /// Estimated tokens of the prompt; 0 where nobody estimated them.
   public var tokenEstimate: Int
