@@ -56,7 +56,7 @@ struct DigestedListsTests {
     var lists = DigestedLists()
     var caches = Array(repeating: ListDigestCache(), count: conversations.count)
     var hashed = 0
-    for packet in 0..<(Project.isLong ? 4_000 : 400) {
+    for packet in 0..<(isLongRun ? 4_000 : 400) {
       let turn = packet % conversations.count
       conversations[turn].change(&generator, all: &all, mostSaid: packet < 20 ? 200 : 6)
       let (items, runs) = (conversations[turn].items, conversations[turn].runs)
