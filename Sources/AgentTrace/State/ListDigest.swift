@@ -112,6 +112,8 @@ public struct ListDigestCache: Sendable {
 
   /// How far ahead an item, or a piece, is looked for where some before it went.
   private static let lookahead = 64
+  /// How many items of a list are looked for in vain.
+  private static let searches = 256
 
   /// Knows no list.
   public init() {}
@@ -138,9 +140,12 @@ public struct ListDigestCache: Sendable {
         var digests = Array(self.digests.prefix(common))
         digests.reserveCapacity(list.count)
         var follow = common
+        // A list that is new throughout is hashed, not searched for.
+        var searches = Self.searches
         for index in common..<list.count {
-          let known = Self.place(of: index, in: list, among: items, from: follow)
-          follow = known.map { $0 + 1 } ?? follow + 1
+          let known = Self.place(
+            of: index, in: list, among: items, from: follow, isSearched: searches > 0)
+          if let known { follow = known + 1 } else { searches -= 1 }
           digests.append(known.map { self.digests[$0] } ?? Digest(of: list[index]))
         }
         return digests
@@ -180,9 +185,9 @@ public struct ListDigestCache: Sendable {
 
   private static func place(
     of index: Int, in list: UnsafeBufferPointer<JSONValue>,
-    among items: UnsafeBufferPointer<JSONValue>, from start: Int
+    among items: UnsafeBufferPointer<JSONValue>, from start: Int, isSearched: Bool
   ) -> Int? {
-    let end = min(items.count, start + lookahead)
+    let end = min(items.count, start + (isSearched ? lookahead : 1))
     guard start < end else { return nil }
     if list.isIdentical(index, to: items, start) { return start }
     return (start..<end).first { list.isIdentical(index, to: items, $0) }
