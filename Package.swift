@@ -201,7 +201,9 @@ let package = Package(
       swiftSettings: strict),
     .testTarget(
       name: "TraceImportingTests",
-      dependencies: ["AgentTrace", "TraceStorage", "TraceImporting", "TestSupport"],
+      dependencies: [
+        "AgentTrace", "TraceStorage", "TraceJudging", "TraceImporting", "TestSupport",
+      ],
       swiftSettings: strict),
     .testTarget(
       name: "TraceReportingTests",

@@ -30,7 +30,7 @@ public struct ImportReport: Sendable, Hashable {
     let index = index.map { JSONValue($0) } ?? .null
     switch outcome {
     case .imported(let log, let counts):
-      return [
+      var object: JSONObject = [
         "source": .string(source), "index": index, "log": .string(log),
         "messages": JSONValue(counts.messages), "toolCalls": JSONValue(counts.toolCalls),
         "userToolCalls": JSONValue(counts.userToolCalls),
@@ -38,6 +38,8 @@ public struct ImportReport: Sendable, Hashable {
         "toolErrors": JSONValue(counts.toolErrors),
         "stopReason": counts.stopReason.map(JSONValue.string) ?? .null,
       ]
+      if !counts.unread.isEmpty { object["unread"] = JSONValue(counts.unread) }
+      return .object(object)
     case .failed(let error):
       return ["source": .string(source), "index": index, "error": .string("\(error)")]
     }
@@ -58,6 +60,8 @@ public struct RunCounts: Sendable, Hashable {
   public private(set) var toolErrors = 0
   /// The last stop's reason, where there is one.
   public private(set) var stopReason: String?
+  /// The first places of the source where something stands that may be a call and was not read: pointers.
+  public private(set) var unread: [String] = []
 
   private var pointers: Set<JSONValue> = []
 
@@ -70,6 +74,9 @@ public struct RunCounts: Sendable, Hashable {
       if pointers.insert(pointer).inserted { messages += 1 }
     }
     switch event.type {
+    case .runStarted:
+      let unread = event.data["source"]?["unread"]?.arrayValue ?? []
+      self.unread = unread.compactMap(\.stringValue)
     case .decision:
       guard event.data["kind"] == "tool" else { return }
       let calls = event.data["calls"]?.arrayValue?.count ?? 0

@@ -9,6 +9,8 @@ struct MessageContent: Hashable {
   var parts: [JSONValue]
   /// The content as it stood, unless it was plain text.
   var original: JSONValue?
+  /// Where parts stand of which nobody knows what they are.
+  var unread: [JSONPointer] = []
 
   /// Reads `content` in any of its shapes: absent, `null`, a string, a list of parts.
   ///
@@ -28,6 +30,8 @@ struct MessageContent: Hashable {
       parts = [Self.part(.string(string))]
     case .bytes(let raw)?:
       (text, parts, original) = (.bytes(raw), [Self.part(.bytes(raw))], nil)
+      // Text that is none, or an object in which a key stands twice.
+      if raw.first == UInt8(ascii: "{") { unread = [pointer.appending("content")] }
     case .array(let elements)?:
       parts = []
       var texts: [JSONValue] = []
@@ -38,6 +42,9 @@ struct MessageContent: Hashable {
         } else {
           parts.append(element)
         }
+        if !Self.isKnown(element) {
+          unread.append(pointer.appending("content").appending(String(index)))
+        }
       }
       text = Self.joined(texts)
       original = value
@@ -45,7 +52,21 @@ struct MessageContent: Hashable {
       (text, parts, original) = (nil, [], .null)
     case .some(let other):
       (text, parts, original) = (nil, [other], other)
+      if case .object = other, !other.saysNothing { unread = [pointer.appending("content")] }
     }
+  }
+
+  /// Whether a part is one of those that are known, and says nothing beside.
+  private static func isKnown(_ part: JSONValue) -> Bool {
+    if case .string = part { return true }
+    if part.saysNothing { return true }
+    guard let object = part.objectValue, let type = object["type"]?.stringValue else {
+      return false
+    }
+    if KnownParts.texts.contains(type) {
+      return object.allSatisfy { KnownParts.textKeys.cover($0.key, $0.value) }
+    }
+    return KnownParts.others.contains(type) && !part.mayHoldCall
   }
 
   private static func part(_ text: JSONValue) -> JSONValue { ["type": "text", "text": text] }

@@ -39,18 +39,27 @@ struct MessageFields {
     return rest
   }
 
+  /// Where members stand that a format does not know.
+  func unread(but known: KnownKeys) -> [JSONPointer] {
+    object.compactMap { known.cover($0.key, $0.value) ? nil : pointer.appending($0.key) }
+  }
+
   /// Reads what messages of every format share: role, content, and the members that have no meaning
-  /// here. `known` are those that the format's own reader takes; content that is more than text is
-  /// kept as it stood.
-  func message(known: [String]) throws(ImportError) -> ParsedMessage {
+  /// here. `taken` are those that the format's own reader takes; content that is more than text is
+  /// kept as it stood. `known` are all that the format has, beside role and content.
+  func message(taking taken: [String], known: MessageKeys) throws(ImportError) -> ParsedMessage {
     guard let roleName = self["role"]?.stringValue else {
       throw ImportError(.wrongShape(expected: "a message with a role"), at: pointer)
     }
     var message = ParsedMessage(
       role: Self.role(roleName), roleName: roleName, pointer: pointer, raw: .object(object),
       content: try MessageContent(object["content"], at: pointer))
-    message.extra = without(["role", "content"] + known)
+    message.extra = without(["role", "content"] + taken)
     message.extra["content"] = message.content.original
+    if message.role == .other { message.unread.append(pointer.appending("role")) }
+    message.unread += unread(but: known[message.role])
+    // What a tool gave back is data, whatever its form.
+    if message.role != .tool { message.unread += message.content.unread }
     return message
   }
 
@@ -84,17 +93,31 @@ struct MessageFields {
   }
 }
 
+extension ParsedMessage {
+  /// Adds a call, and the places in it where its name, its arguments or another call may stand.
+  mutating func add(_ call: ParsedCall, of fields: MessageFields, known: KnownKeys) {
+    calls.append(call)
+    let unread = fields.unread(but: known)
+    self.unread += unread
+    if call.lacksPart, unread.isEmpty { self.unread.append(fields.pointer) }
+  }
+}
+
 extension ParsedCall {
   /// A call from its parts as they stood.
   ///
   /// Arguments that are text are read as JSON, as chat-completion interfaces send them; any other
   /// value is taken as it is. What cannot be read stays as it stood, with the problem named.
-  init(name: JSONValue?, arguments: JSONValue?, id: JSONValue?) {
+  ///
+  /// - Parameter isText: whether arguments that are text are just that.
+  init(name: JSONValue?, arguments: JSONValue?, id: JSONValue?, isText: Bool = false) {
     self.name = name?.stringValue ?? ""
     providerCallId = id?.stringValue
     input = arguments ?? .null
     problem = nil
+    lacksPart = self.name.isEmpty || arguments == nil
     if self.name.isEmpty { problem = "a call without a name" }
+    if isText { return }
     switch input {
     case .null:
       problem = problem ?? "a call of \(self.name) without arguments"

@@ -27,6 +27,12 @@ struct ParsedRun {
   var extra: JSONObject = [:]
   /// How the run ended, where the source says so.
   var ending: ParsedEnding?
+  /// Whether a run of this format ends where its last message calls; else what became of such calls stands
+  /// somewhere else.
+  var endsInCalls = true
+  /// Where something stands that no rule of the format covers, and that may be a call; messages have their
+  /// own.
+  var unread: [JSONPointer] = []
 }
 
 /// How a run ended, by its format's rule.
@@ -66,6 +72,8 @@ struct ParsedMessage {
   /// Members without a meaning here.
   var extra: JSONObject = [:]
   var usage = Usage()
+  /// Where in it something stands that no rule of the format covers, and that may be a call.
+  var unread: [JSONPointer] = []
   /// The source's time of the message.
   var timestamp: Timestamp?
 
@@ -88,6 +96,8 @@ struct ParsedCall: Hashable {
   var providerCallId: String?
   /// Why the call cannot be taken as one.
   var problem: String?
+  /// Whether its name or its arguments may stand where nobody looked.
+  var lacksPart = false
 }
 
 /// What a tool gave back for one call.
@@ -100,6 +110,8 @@ struct ParsedResult: Hashable {
   var data: JSONValue
   /// Why the call failed; `nil` where it did not.
   var error: JSONValue?
+  /// Whether the format says of each result whether it is an error.
+  var isTold = true
 
   /// Says that what came back is an error.
   mutating func markFailed() { error = data }

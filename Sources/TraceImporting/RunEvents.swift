@@ -12,6 +12,8 @@ struct RunEvents {
   static let messageLimit = 10_000
   /// The most bytes of a text, an input or a result. A line of a log holds 8 MiB.
   static let valueLimitBytes = 1 << 20
+  /// How many of the places are named that may hold calls.
+  static let unreadLimit = 20
   /// The most bytes of a reply as it stood.
   static let replyLimitBytes = 4 << 20
 
@@ -22,6 +24,7 @@ struct RunEvents {
   private let identity: RunIdentity
   private let goal: JSONValue
   private let answerIndex: Int?
+  private let account: CallAccount
   private let append: (Event) throws -> Void
 
   private var seq = 0
@@ -44,6 +47,7 @@ struct RunEvents {
     self.run = run
     self.identity = identity
     self.append = append
+    account = CallAccount(of: run)
     goal = Self.input(of: run) ?? .null
     let last = run.messages.lastIndex { $0.role == .assistant && $0.caller == nil }
     answerIndex = last.flatMap { run.messages[$0].isAssistantText ? $0 : nil }
@@ -122,11 +126,20 @@ extension RunEvents {
       format: run.format.rawValue, file: identity.file, index: identity.index,
       labels: run.labels.mapValues { $0.cut(toBytes: Self.valueLimitBytes) })
     var data = started.encoded
+    if !unread.isEmpty, var source = data["source"]?.objectValue {
+      source["unread"] = JSONValue(unread.prefix(Self.unreadLimit).map(\.description))
+      data["source"] = .object(source)
+    }
     // What the source is silent about is absent, not empty.
     for key in ["tools", "limits", "policyContext"] { data[key] = nil }
     if run.agentName == nil { data["agent"] = nil }
     let first = Self.firstUserMessage(of: run)
     try emit(.runStarted, data, from: first.map { [$0.pointer] } ?? [], extra: run.extra)
+  }
+
+  /// Where something stands that may be a call and was not read as one.
+  private var unread: [JSONPointer] {
+    run.unread + run.messages.flatMap(\.unread) + account.unread
   }
 
   private static func firstUserMessage(of run: ParsedRun) -> ParsedMessage? {
@@ -143,7 +156,8 @@ extension RunEvents {
   private var recorded: RecordedChannels {
     var recorded: RecordedChannels = ["context": "partial", "model": "partial", "policy": "none"]
     recorded["time"] = run.messages.contains { $0.timestamp != nil } ? "partial" : "none"
-    if !CallPairing.isWhole(run.messages) { recorded["tools"] = "partial" }
+    if !account.isWhole { recorded["tools"] = "partial" }
+    if !unread.isEmpty { recorded["calls"] = "partial" }
     if run.ending == nil { recorded["stop"] = "none" }
     return recorded
   }
@@ -247,14 +261,15 @@ extension RunEvents {
   private mutating func emitResult(_ message: ParsedMessage) throws {
     guard let result = message.result else { return show(message) }
     advance(to: message.timestamp)
-    let call = pairing.take(caller: message.caller, providerCallId: result.providerCallId)
+    let call = pairing.take(result, caller: message.caller).call
     if call == nil { unmatchedResults += 1 }
     let callId = call?.callId ?? "unmatched.\(unmatchedResults)"
     let data = result.data.cut(toBytes: Self.valueLimitBytes)
     let error = result.error?.cut(toBytes: Self.valueLimitBytes)
     let payload = ToolResultPayload(
       callId: callId, tool: call?.tool ?? result.tool ?? "", caller: message.caller,
-      result: error.map { .error(reason: $0, isEffectUnknown: false) } ?? .ok(data: data))
+      result: error.map { .error(reason: $0, isEffectUnknown: false) }
+        ?? (result.isTold ? .ok(data: data) : .returned(data: data)))
     try emit(
       .toolResult, payload.encoded, from: [message.pointer], extra: message.extra,
       step: call?.step, time: time)

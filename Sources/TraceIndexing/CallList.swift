@@ -45,17 +45,21 @@ struct CallList: Sendable {
 
   /// Takes in the calls of a decision.
   mutating func append(_ payload: DecisionPayload, seq: Int) {
-    let caller = payload.caller ?? "agent"
     for call in payload.decision.calls {
-      guard count < Self.limit else {
-        unlisted += 1
-        continue
-      }
-      let callId = IndexText.name(call.callId)
-      append(
-        Call(callId: callId, seq: seq, caller: number(of: caller), tool: number(of: call.name)))
-      if 2 * count > places.count { growPlaces() } else { setPlace(of: callId, to: count - 1) }
+      append(call.callId, call.name, by: payload.caller, seq: seq)
     }
+  }
+
+  private mutating func append(_ id: String, _ tool: String, by caller: String?, seq: Int) {
+    guard count < Self.limit else {
+      unlisted += 1
+      return
+    }
+    let callId = IndexText.name(id)
+    append(
+      Call(
+        callId: callId, seq: seq, caller: number(of: caller ?? "agent"), tool: number(of: tool)))
+    if 2 * count > places.count { growPlaces() } else { setPlace(of: callId, to: count - 1) }
   }
 
   private mutating func append(_ call: Call) {
@@ -94,10 +98,16 @@ struct CallList: Sendable {
     return place >= 0 ? place : nil
   }
 
-  /// Takes in an event that carries a call's id; as ``CallOutline`` does.
+  /// Takes in an event that carries a call's id; as ``Trajectory`` does: a start or a result that belongs to
+  /// no decision's call tells of one that nobody saw proposed.
   mutating func apply(_ event: Event) {
-    guard let callId = event.data["callId"]?.stringValue, let place = place(of: callId)
-    else { return }
+    guard let callId = event.data["callId"]?.stringValue else { return }
+    if place(of: callId) == nil, event.type == .toolStarted || event.type == .toolResult {
+      append(
+        callId, event.data["tool"]?.stringValue ?? "", by: event.data["caller"]?.stringValue,
+        seq: event.seq)
+    }
+    guard let place = place(of: callId) else { return }
     let piece = place / Self.pieceCount
     Self.apply(event, to: &pieces[piece][place % Self.pieceCount])
   }

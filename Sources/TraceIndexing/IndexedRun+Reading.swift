@@ -96,8 +96,8 @@ extension IndexedRun {
   private static let keys: [EventType: [StaticString]] = [
     .modelResult: ["callId", "cost", "error", "usage"],
     .policyDecision: ["callId", "status"],
-    .toolStarted: ["callId"],
-    .toolResult: ["callId", "effect", "status"],
+    .toolStarted: ["callId", "caller", "tool"],
+    .toolResult: ["callId", "caller", "effect", "status", "tool"],
   ]
 
   private mutating func apply(_ event: Event, _ fold: inout TotalsFold) {

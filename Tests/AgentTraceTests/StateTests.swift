@@ -220,7 +220,7 @@ struct TrajectoryTests {
             seq: events.count, step: 1, type: payload.type, runId: "r", data: payload.encoded))
       }
       while expected.count < count {
-        // Some ids come again; some results speak of no call.
+        // Some ids come again; some results speak of a call that no decision holds.
         let callId = "\(Int.random(in: 0..<(count + count / 4 + 1), using: &seeded))"
         if Bool.random(using: &seeded) {
           places[callId] = expected.count
@@ -230,7 +230,12 @@ struct TrajectoryTests {
               DecisionPayload(.tool([ProposedCall(callId: callId, name: "t", input: [:])]))))
         } else {
           add(Sample.result(callId, .ok(data: 1)))
-          if let place = places[callId] { expected[place] = .ok }
+          if let place = places[callId] {
+            expected[place] = .ok
+          } else {
+            places[callId] = expected.count
+            expected.append(.ok)
+          }
         }
       }
       #expect(Trajectory(of: events).calls.map(\.status) == expected)

@@ -133,11 +133,11 @@ struct CallRuleTests {
   }
 
   @Test(
-    "the tools channel is partial where a call has no result and the run went on",
+    "the tools channel is partial where a call has no result, unless the format says that the run ended",
     arguments: [
-      (["call"], nil), (["call", "result"], nil), (["call", "user"], "partial"),
+      (["call"], "partial"), (["call", "result"], nil), (["call", "user"], "partial"),
       (["call", "call"], "partial"), (["call", "call", "result"], "partial"),
-      (["call", "text"], "partial"), (["call", "result", "call"], nil),
+      (["call", "text"], "partial"), (["call", "result", "call"], "partial"),
     ] as [([String], String?)])
   func missingResults(_ messages: [String], _ expected: String?) throws {
     let words = [
@@ -148,5 +148,10 @@ struct CallRuleTests {
     ]
     let file = try ImportedFile("[\(messages.compactMap { words[$0] }.joined(separator: ","))]")
     #expect(file.data(.runStarted).first?["recorded"]?["tools"]?.stringValue == expected)
+    let benchmark = try ImportedFile(
+      #"{"traj":[\#(messages.compactMap { words[$0] }.joined(separator: ","))]}"#)
+    #expect(
+      benchmark.data(.runStarted).first?["recorded"]?["tools"]?.stringValue
+        == (messages == ["call"] || messages == ["call", "result", "call"] ? nil : expected))
   }
 }

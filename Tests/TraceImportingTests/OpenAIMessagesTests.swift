@@ -103,7 +103,7 @@ struct OpenAIMessagesTests {
   }
 
   @Test(
-    "a tool message that begins with Error is one in tau-bench, and none in a bare list",
+    "a tool message that begins with Error is one in tau-bench; in a bare list nobody says what one is",
     arguments: [
       (#""Error: no""#, true), (#""Errors""#, true), (#""error: no""#, false),
       (#"" Error""#, false), (#""""#, false), ("null", false),
@@ -111,7 +111,7 @@ struct OpenAIMessagesTests {
   func errors(_ content: String, isError: Bool) throws {
     let messages = #"[\#(Self.call),{"role":"tool","content":\#(content)}]"#
     let bare = try ImportedFile(messages)
-    #expect(bare.data(.toolResult).first?["status"] == "ok")
+    #expect(bare.data(.toolResult).first?["status"] == "returned")
     #expect(bare.reports.first?.json["toolErrors"] == 0)
     let result = try ImportedFile(#"[{"traj":\#(messages)}]"#).data(.toolResult).first
     #expect(result?["status"]?.stringValue == (isError ? "error" : "ok"))

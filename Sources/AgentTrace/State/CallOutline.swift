@@ -43,7 +43,8 @@ public struct CallOutline: Sendable, Hashable {
   public var caller: String
   /// The name of the tool that was called.
   public var tool: String
-  /// The number of the decision that proposed it.
+  /// The number of the decision that proposed it; of a call that no decision holds, of the event that first
+  /// tells of it.
   public var seq: Int
   /// The number of the first `tool_started`; `nil` where there is none or a summary does not say.
   public var startedSeq: Int? {
@@ -80,6 +81,15 @@ public struct CallOutline: Sendable, Hashable {
 
   init(call: ProposedCall, caller: String, seq: Int) {
     self.init(callId: call.callId, caller: caller, tool: call.name, seq: seq)
+  }
+
+  /// A call that no decision holds, of the event that first tells of it: a start or a result. `nil` for other
+  /// events. Without a name where that is not told.
+  init?(stray callId: String, _ event: Event) {
+    guard event.type == .toolStarted || event.type == .toolResult else { return nil }
+    self.init(
+      callId: callId, caller: event.data["caller"]?.stringValue ?? "agent",
+      tool: event.data["tool"]?.stringValue ?? "", seq: event.seq)
   }
 
   /// What became of it; `nil` where it has neither start nor result.

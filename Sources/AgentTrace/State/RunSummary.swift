@@ -7,11 +7,15 @@ public struct RunSummary: Sendable, Hashable {
 
   private var outlines: [CallOutline] = []
   private var hasAllCalls = true
+  /// The events that first tell of calls that no decision holds.
+  private var strays: [Int] = []
   private var stop: JSONValue = .null
   private var answer: JSONValue?
   /// What `run_started` says of channels that an import lacks.
   private var recorded = RecordedChannels()
   private var mayHideCalls = false
+  /// Whether a tool was called of which the name is not told.
+  private var mayHideTool = false
   private var nextSeq = 0
 
   /// The summary of nothing.
@@ -34,6 +38,12 @@ public struct RunSummary: Sendable, Hashable {
       guard let callId = event.data["callId"]?.stringValue else { return }
       if let index = outlines.lastIndex(where: { $0.callId.hasSameUTF8(as: callId) }) {
         outlines[index].apply(event)
+      } else if var stray = CallOutline(stray: callId, event), hasAllCalls {
+        // Which tool it was nobody knows; an import says so itself.
+        if stray.tool.isEmpty, recorded["calls"] == nil { mayHideTool = true }
+        stray.apply(event)
+        strays.append(event.seq)
+        append(stray)
       }
     case .stop:
       stop = .object(
@@ -57,10 +67,13 @@ public struct RunSummary: Sendable, Hashable {
 
   private mutating func append(_ payload: DecisionPayload, seq: Int) {
     for call in payload.decision.calls where hasAllCalls {
-      outlines.append(
-        CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq))
-      if outlines.count > Self.callLimit { leaveOutCalls() }
+      append(CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq))
     }
+  }
+
+  private mutating func append(_ outline: CallOutline) {
+    outlines.append(outline)
+    if outlines.count > Self.callLimit { leaveOutCalls() }
   }
 
   private mutating func leaveOutCalls() {
@@ -68,12 +81,21 @@ public struct RunSummary: Sendable, Hashable {
     outlines = []
   }
 
+  /// The same as writers made it that passed over calls that no decision holds; `nil` where there are none.
+  public var withoutStrays: RunSummary? {
+    guard !strays.isEmpty else { return nil }
+    var copy = self
+    copy.outlines.removeAll { strays.contains($0.seq) }
+    copy.mayHideTool = false
+    return copy
+  }
+
   /// The data of a `summary` mark: at most ``limitBytes``, else without `calls`, then without
   /// `answer` too.
   public func encoded(totals: Totals) -> JSONValue {
     var data: JSONObject = ["totals": .object(totals.encoded), "stop": stop]
     data["answer"] = answer
-    if mayHideCalls { data["mayHideCalls"] = true }
+    if mayHideCalls || mayHideTool { data["mayHideCalls"] = true }
     if !recorded.isEmpty { data["recorded"] = .object(recorded.object) }
     if hasAllCalls { data["calls"] = .array(outlines.map(\.encoded)) }
     for key in ["calls", "answer"] where CanonicalJSON.encode(.object(data)).count > Self.limitBytes

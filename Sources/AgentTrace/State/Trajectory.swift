@@ -34,7 +34,9 @@ public struct Trajectory: Sendable {
 
     /// The numbers of the events that show it, oldest first.
     public var events: [Int] {
-      [outline.seq, outline.startedSeq, outline.resultSeq].compactMap { $0 }
+      // One that no decision holds begins with its start or its result.
+      [outline.seq]
+        + [outline.startedSeq, outline.resultSeq].compactMap { $0 == outline.seq ? nil : $0 }
     }
   }
 
@@ -112,7 +114,8 @@ public struct Trajectory: Sendable {
 
   /// Empty where no `run_started` was seen.
   public private(set) var runId = ""
-  /// Every call that a decision proposed, in decision order.
+  /// Every call that a decision proposed, in decision order. Where a start or a result belongs to none, the
+  /// call that it tells of stands where it is told, with an input that is lost.
   public private(set) var calls: [Call] = []
   /// Steps that hold a decision.
   public private(set) var steps = 0
@@ -246,6 +249,10 @@ public struct Trajectory: Sendable {
     calls[index].outline.apply(note)
   }
 
+  /// Whether a call of this id is known. A start or result of another is a call of its own, which a
+  /// ``CallNote`` does not tell enough of.
+  public func holds(callId: String) -> Bool { index(ofCall: callId) != nil }
+
   private mutating func add(_ call: Call) {
     calls.append(call)
     if calls.count == Self.fewCalls + 1 {
@@ -276,14 +283,30 @@ public struct Trajectory: Sendable {
   }
 
   private mutating func apply(toCall event: Event) {
-    guard let callId = event.data["callId"]?.stringValue, let index = index(ofCall: callId) else {
-      return
-    }
+    guard let callId = event.data["callId"]?.stringValue,
+      let index = index(ofCall: callId) ?? addStray(callId, event)
+    else { return }
     calls[index].outline.apply(event)
     if event.type == .toolResult {
       let result = try? ToolResultPayload(decoding: event.data).result
       calls[index].returned = result.map { .value($0) } ?? .nothing
     }
+  }
+
+  /// Adds a call of which no decision was seen: a tool that was started, or that returned something, was
+  /// called, whoever proposed it. Its index; `nil` where the event tells of no such thing.
+  private mutating func addStray(_ callId: String, _ event: Event) -> Int? {
+    guard let outline = CallOutline(stray: callId, event) else { return nil }
+    // Which tool it was nobody knows; an import says so itself.
+    if outline.tool.isEmpty, recorded["calls"] == nil {
+      gaps.append(Gap(first: event.seq, last: event.seq))
+    }
+    add(
+      Call(
+        outline: outline, inputSource: .value(.lost("no decision holds this call")), group: groups,
+        step: event.step, isInvalid: false))
+    groups += 1
+    return calls.count - 1
   }
 }
 

@@ -159,8 +159,13 @@ enum EventSchema {
       ),
       Key("pipelineId", string, "The pipeline it is part of."),
       Key("taskId", string, "The task of that pipeline."),
-      Key("recorded", mapping, "Imports: none or partial for each channel that is not whole."),
-      Key("source", mapping, "Imports: format, file, index and labels of the source."),
+      Key(
+        "recorded", mapping,
+        "Imports: none or partial for each channel that is not whole; of calls, partial where some may have gone unread."
+      ),
+      Key(
+        "source", mapping,
+        "Imports: format, file, index and labels of the source, and the places that went unread."),
       Key("tags", list(string), "Words to find it by."),
     ])
 

@@ -40,6 +40,8 @@ public enum Conformance {
   public static func checks() async -> [Check] {
     var book = ConformanceBook()
     book.addCalls()
+    book.addUnreadCalls()
+    book.addStrays()
     book.addOrigins()
     book.addTime()
     book.addPolicy()

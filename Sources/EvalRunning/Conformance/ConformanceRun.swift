@@ -8,6 +8,8 @@ struct ConformanceRun: Sendable {
     case ok(JSONValue = .null)
     case error(JSONValue = "failed")
     case refused
+    /// It ran; whether it succeeded an import's source does not say.
+    case returned(JSONValue = .null)
     /// Cut off, so that nobody knows what it did.
     case effectUnknown
     /// Neither started nor answered.
@@ -135,6 +137,13 @@ struct ConformanceRun: Sendable {
     case .ok(let data): result = .ok(data: data)
     case .error(let reason): result = .error(reason: reason, isEffectUnknown: false)
     case .refused: result = .refused(reason: "no")
+    case .returned(let data):
+      // An import has neither starts nor attempts.
+      return add(
+        .toolResult,
+        ToolResultPayload(
+          callId: made.callId, tool: made.name, caller: caller, result: .returned(data: data)
+        ).encoded)
     case .effectUnknown: result = .error(reason: "cut off", isEffectUnknown: true)
     case .untouched: return
     }
@@ -156,6 +165,21 @@ struct ConformanceRun: Sendable {
       ToolResultPayload(
         callId: made.callId, tool: made.name, caller: caller, result: result,
         attempts: call.attempts, elapsedMicroseconds: microseconds
+      ).encoded)
+  }
+
+  /// A result without its decision.
+  mutating func returnStray(_ tool: String, callId: String = "stray", _ result: ToolResult) {
+    add(
+      .toolResult, ToolResultPayload(callId: callId, tool: tool, result: result).encoded)
+  }
+
+  /// A start without its decision.
+  mutating func startStray(_ tool: String, callId: String = "stray") {
+    add(
+      .toolStarted,
+      ToolStartedPayload(
+        callId: callId, tool: tool, attempt: 1, idempotencyKey: "conformance/\(callId)"
       ).encoded)
   }
 

@@ -114,6 +114,10 @@ extension Trajectory {
               ["first": JSONValue($0.first), "last": $0.last.map { JSONValue($0) } ?? .null]
             })
         ),
+        (
+          "recorded",
+          .object(JSONObject(recorded.all.map { ($0.name, .string($0.extent)) }))
+        ),
       ]))
   }
 }

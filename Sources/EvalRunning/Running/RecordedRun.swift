@@ -74,7 +74,7 @@ struct RecordedRun {
       case .toolResult where readsResults, .toolsListed, .runResumed:
         if case .event(let event) = try reader.line() { trajectory.apply(event) }
       case .policyDecision, .toolStarted, .toolResult:
-        if let note = reader.callNote() {
+        if let note = reader.callNote(), trajectory.holds(callId: note.callId) {
           trajectory.apply(note)
         } else if case .event(let event) = try reader.line() {
           trajectory.apply(event)

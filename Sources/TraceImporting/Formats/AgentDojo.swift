@@ -6,6 +6,23 @@ import AgentTrace
 /// Calls are `{"function","args","id"?}`; a tool message names the call it answers, often without an
 /// id, and its own error (https://github.com/ethz-spylab/agentdojo, src/agentdojo/types.py).
 enum AgentDojo: FormatAdapter {
+  /// What the objects of a file may hold (src/agentdojo/types.py, src/agentdojo/logging.py).
+  private enum Keys {
+    static let run = KnownKeys(
+      read: ["messages", "error"],
+      words: [
+        "suite_name", "pipeline_name", "user_task_id", "injection_task_id", "attack_type",
+        "duration",
+        "security", "utility", "benchmark_version", "evaluation_timestamp",
+        "agentdojo_package_version",
+      ], data: ["injections"])
+    static let messages = MessageKeys(
+      assistant: KnownKeys(read: ["tool_calls"]),
+      tool: KnownKeys(read: ["error", "tool_call"], words: ["tool_call_id"]))
+    static let call = KnownKeys(
+      read: ["function", "args"], words: ["id"], objects: ["placeholder_args"])
+  }
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .value(let value) = document else { return false }
     return value["suite_name"] != nil && value["messages"] != nil
@@ -37,6 +54,7 @@ enum AgentDojo: FormatAdapter {
       }
     }
     run.ending = ending(of: run.messages, error: reason(fields))
+    run.unread = fields.unread(but: Keys.run)
     return run
   }
 
@@ -59,14 +77,15 @@ enum AgentDojo: FormatAdapter {
   }
 
   private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
-    var message = try fields.message(known: ["tool_calls", "error"])
+    var message = try fields.message(taking: ["tool_calls", "error"], known: Keys.messages)
     switch message.role {
     case .assistant:
       for (index, value) in try fields.list("tool_calls").enumerated() {
         let place = fields.pointer.appending("tool_calls").appending(String(index))
         let call = try MessageFields(value, at: place)
-        message.calls.append(
-          ParsedCall(name: call["function"], arguments: call["args"], id: call["id"]))
+        message.add(
+          ParsedCall(name: call["function"], arguments: call.object["args"], id: call["id"]),
+          of: call, known: Keys.call)
       }
     case .tool:
       message.result = ParsedResult(
@@ -75,6 +94,10 @@ enum AgentDojo: FormatAdapter {
         data: message.content.text ?? fields.object["content"] ?? .null, error: reason(fields))
       // A failed call's event holds the error; what else the tool said stands beside it.
       if message.result?.error != nil { message.extra["content"] = fields["content"] }
+      if let call = fields["tool_call"] {
+        let place = fields.pointer.appending("tool_call")
+        message.unread += try MessageFields(call, at: place).unread(but: Keys.call)
+      }
     default: break
     }
     return message

@@ -6,6 +6,49 @@ import AgentTrace
 /// Shapes: https://platform.openai.com/docs/api-reference/chat (messages, `tool_calls`, `refusal`, the
 /// older `function_call`), https://github.com/sierra-research/tau-bench (results).
 enum OpenAIMessages: FormatAdapter {
+  /// What the objects of a list may hold: the interface's own keys, those that servers and clients of it add
+  /// to replies, and those of requests and of data sets.
+  private enum Keys {
+    static let run = KnownKeys(
+      read: ["messages", "tools", "functions"],
+      words: [
+        "id", "object", "created", "created_at", "timestamp", "model", "temperature", "top_p", "n",
+        "max_tokens", "max_completion_tokens", "seed", "stream", "store", "user", "service_tier",
+        "reasoning_effort", "parallel_tool_calls", "logprobs", "top_logprobs", "frequency_penalty",
+        "presence_penalty", "system_fingerprint",
+      ],
+      data: ["metadata", "stop", "response_format", "usage", "stream_options", "tags"],
+      objects: ["tool_choice"])
+    private static let common = KnownKeys(
+      words: ["id", "name", "timestamp", "created", "created_at"], data: ["cache_control"])
+    static let messages = MessageKeys(
+      system: common, user: common,
+      assistant: common
+        + KnownKeys(
+          read: ["tool_calls", "function_call"],
+          words: [
+            "refusal", "reasoning", "reasoning_content", "model", "finish_reason", "prefix",
+            "weight",
+          ],
+          data: [
+            "annotations", "audio", "images", "logprobs", "parsed", "provider_specific_fields",
+            "reasoning_details", "thinking_blocks", "usage",
+          ]),
+      tool: common + KnownKeys(words: ["tool_call_id"]))
+    /// A call, `{"type":"function","function":{…}}`.
+    static let functionCall = KnownKeys(read: ["function", "type"], words: ["id", "index"])
+    static let function = KnownKeys(
+      read: ["arguments"], words: ["name"], data: ["parsed_arguments"])
+    /// One of a tool that takes text, `{"type":"custom","custom":{…}}`.
+    static let customCall = KnownKeys(read: ["custom", "type"], words: ["id", "index"])
+    static let custom = KnownKeys(words: ["name", "input"])
+    /// One without a function of its own, as clients hand them on.
+    static let plainCall = KnownKeys(
+      read: ["args", "arguments", "type"], words: ["id", "index", "name"])
+    /// The words that such a call may have for its `type`.
+    static let plainTypes = ["function", "tool_call"]
+  }
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     switch document {
     case .value(let value):
@@ -87,13 +130,20 @@ enum OpenAIMessages: FormatAdapter {
     }
     let messages = try MessageFields.messages(
       try fields.list("messages"), at: pointer.appending("messages"), reading: message)
-    return finished(messages, extra: fields.without(["messages"]))
+    return finished(
+      messages, extra: fields.without(["messages"]), unread: fields.unread(but: Keys.run))
   }
 
   /// A bare list ends by its form: in an assistant's text, or nobody knows how.
-  private static func finished(_ messages: [ParsedMessage], extra: JSONObject) -> ParsedRun {
+  ///
+  /// Where it ends in calls, what became of them is not told.
+  private static func finished(
+    _ messages: [ParsedMessage], extra: JSONObject, unread: [JSONPointer] = []
+  ) -> ParsedRun {
     var run = ParsedRun(format: .openAIMessages, messages: messages)
     run.extra = extra
+    run.unread = unread
+    run.endsInCalls = false
     if let last = messages.last, last.isAssistantText {
       run.ending =
         isRefusal(last)
@@ -105,21 +155,10 @@ enum OpenAIMessages: FormatAdapter {
 
   /// Reads one message.
   static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
-    var message = try fields.message(known: [])
+    var message = try fields.message(taking: [], known: Keys.messages)
     switch message.role {
     case .assistant:
-      for (index, value) in try fields.list("tool_calls").enumerated() {
-        let place = fields.pointer.appending("tool_calls").appending(String(index))
-        let call = try MessageFields(value, at: place)
-        let function = call["function"]
-        message.calls.append(
-          ParsedCall(name: function?["name"], arguments: function?["arguments"], id: call["id"]))
-      }
-      if message.calls.isEmpty, let call = fields["function_call"] {
-        message.calls = [
-          ParsedCall(name: call["name"], arguments: call["arguments"], id: nil)
-        ]
-      }
+      try readCalls(of: fields, into: &message)
       if isRefusal(message), let refusal = fields["refusal"] {
         message.content.text = refusal
         message.content.parts = [["type": "text", "text": refusal]]
@@ -127,11 +166,63 @@ enum OpenAIMessages: FormatAdapter {
     case .tool:
       message.result = ParsedResult(
         providerCallId: fields["tool_call_id"]?.stringValue, tool: fields["name"]?.stringValue,
-        data: fields.object["content"] ?? .null)
+        data: fields.object["content"] ?? .null, isTold: false)
       message.extra["content"] = nil
     default: break
     }
     return message
+  }
+
+  private static func readCalls(
+    of fields: MessageFields, into message: inout ParsedMessage
+  ) throws(ImportError) {
+    for (index, value) in try fields.list("tool_calls").enumerated() {
+      let place = fields.pointer.appending("tool_calls").appending(String(index))
+      try read(try MessageFields(value, at: place), into: &message)
+    }
+    guard let value = fields["function_call"], !value.saysNothing else { return }
+    let place = fields.pointer.appending("function_call")
+    // The older key and the newer one: the same call twice, or two.
+    guard message.calls.isEmpty else { return message.unread.append(place) }
+    let call = try MessageFields(value, at: place)
+    message.add(
+      ParsedCall(name: call["name"], arguments: call.object["arguments"], id: nil), of: call,
+      known: Keys.function)
+  }
+
+  private static func read(
+    _ call: MessageFields, into message: inout ParsedMessage
+  ) throws(ImportError) {
+    let type = call["type"]?.stringValue
+    let isTyped = call["type"] != nil
+    if let custom = call["custom"], custom.objectValue != nil, type == "custom" {
+      let inner = try MessageFields(custom, at: call.pointer.appending("custom"))
+      message.add(
+        ParsedCall(
+          name: inner["name"], arguments: inner.object["input"], id: call["id"], isText: true),
+        of: call, known: Keys.customCall)
+      message.unread += inner.unread(but: Keys.custom)
+      return
+    }
+    if call["function"] == nil, call["name"]?.stringValue != nil,
+      !isTyped || type.map(Keys.plainTypes.contains) == true
+    {
+      let arguments = call.object["arguments"] ?? call.object["args"]
+      message.add(
+        ParsedCall(name: call["name"], arguments: arguments, id: call["id"]), of: call,
+        known: Keys.plainCall)
+      return
+    }
+    let function = call["function"]
+    message.add(
+      ParsedCall(
+        name: function?["name"], arguments: function?.objectValue?["arguments"], id: call["id"]),
+      of: call, known: Keys.functionCall)
+    if isTyped, type != "function" { message.unread.append(call.pointer.appending("type")) }
+    if let function, function.objectValue != nil {
+      let place = call.pointer.appending("function")
+      message.unread += try MessageFields(function, at: place).unread(but: Keys.function)
+    }
   }
 
   /// Whether the model declined to answer, in the field that the interface has for it.

@@ -7,6 +7,27 @@ import AgentTrace
 /// result; calls of the user and what they gave back never reach the agent
 /// (https://github.com/sierra-research/tau2-bench, src/tau2/orchestrator/orchestrator.py).
 enum Tau2: FormatAdapter {
+  /// What the objects of a file may hold (src/tau2/data_model/simulation.py, message.py).
+  private enum Keys {
+    static let file = KnownKeys(
+      read: ["simulations", "tasks"], words: ["timestamp"], objects: ["info"])
+    static let run = KnownKeys(
+      read: ["messages"],
+      words: [
+        "id", "task_id", "trial", "seed", "timestamp", "start_time", "end_time", "duration",
+        "termination_reason", "agent_cost", "user_cost", "mode",
+      ], objects: ["reward_info"])
+    /// What a model's reply leaves beside it; `raw_data` is that reply, its calls among it.
+    private static let common = KnownKeys(
+      words: ["turn_idx", "timestamp", "cost", "reasoning", "generation_time_seconds"],
+      data: ["usage", "errors"], objects: ["raw_data"])
+    private static let speaker = common + KnownKeys(read: ["tool_calls"])
+    static let messages = MessageKeys(
+      system: common, user: speaker, assistant: speaker,
+      tool: common + KnownKeys(words: ["id", "requestor", "error"]))
+    static let call = KnownKeys(read: ["arguments"], words: ["id", "name", "requestor"])
+  }
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .value(let value) = document else { return false }
     return value["simulations"]?.arrayValue != nil || isSimulation(value)
@@ -28,10 +49,13 @@ enum Tau2: FormatAdapter {
         }
       ]
     }
+    let unread = try MessageFields(value, at: JSONPointer()).unread(but: Keys.file)
     return simulations.enumerated().map { index, simulation in
       SourceRun(index: index) { () throws(ImportError) in
         let pointer = JSONPointer(tokens: ["simulations", String(index)])
-        return try run(try MessageFields(simulation, at: pointer), in: value.objectValue ?? [:])
+        var run = try run(try MessageFields(simulation, at: pointer), in: value.objectValue ?? [:])
+        run.unread += unread
+        return run
       }
     }
   }
@@ -57,6 +81,7 @@ enum Tau2: FormatAdapter {
       fields["task_id"].map { task["id"] == $0 } ?? false
     }
     run.ending = ending(fields["termination_reason"]?.stringValue, at: fields.pointer)
+    run.unread = fields.unread(but: Keys.run)
     return run
   }
 
@@ -78,7 +103,8 @@ enum Tau2: FormatAdapter {
   }
 
   private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
-    var message = try fields.message(known: ["tool_calls", "requestor", "error"])
+    var message = try fields.message(
+      taking: ["tool_calls", "requestor", "error"], known: Keys.messages)
     message.timestamp = fields["timestamp"]?.stringValue.flatMap(Timestamp.init)
     switch message.role {
     case .assistant, .user:
@@ -93,6 +119,9 @@ enum Tau2: FormatAdapter {
       if fields["error"]?.boolValue == true { message.result?.markFailed() }
       message.extra["content"] = nil
       message.caller = caller(fields["requestor"], speaker: .assistant)
+      if !isKnown(fields["requestor"]) {
+        message.unread.append(fields.pointer.appending("requestor"))
+      }
       message.isSeenByAgent = message.caller == nil
     default: break
     }
@@ -106,13 +135,25 @@ enum Tau2: FormatAdapter {
     for (index, value) in try fields.list("tool_calls").enumerated() {
       let place = fields.pointer.appending("tool_calls").appending(String(index))
       let call = try MessageFields(value, at: place)
-      message.calls.append(
-        ParsedCall(name: call["name"], arguments: call["arguments"], id: call["id"]))
+      message.add(
+        ParsedCall(name: call["name"], arguments: call.object["arguments"], id: call["id"]),
+        of: call, known: Keys.call)
+      // One message has one caller: who speaks, and an agent where nobody is named.
+      let named = call["requestor"] ?? (message.role == .user ? nil : "assistant")
+      if named != .string(message.role == .user ? "user" : "assistant")
+        || index > 0 && call["requestor"] != requestor
+      {
+        message.unread.append(place.appending("requestor"))
+      }
       requestor = requestor ?? call["requestor"]
     }
     guard !message.calls.isEmpty else { return }
     message.caller = caller(requestor, speaker: message.role)
     message.isSeenByAgent = message.caller == nil
+  }
+
+  private static func isKnown(_ requestor: JSONValue?) -> Bool {
+    requestor == nil || requestor == "user" || requestor == "assistant"
   }
 
   /// `user` for the simulated user, `nil` for the agent. Who speaks counts where nobody is named.

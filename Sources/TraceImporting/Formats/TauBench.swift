@@ -8,6 +8,10 @@ enum TauBench {
   private static let transferTool = "transfer_to_human_agents"
   private static let stopWord = "###STOP###"
 
+  /// What a result may hold; `info` tells the task, with the calls that it asks for.
+  private static let keys = KnownKeys(
+    read: ["traj"], words: ["task_id", "reward", "trial"], objects: ["info"])
+
   static func isRun(_ value: JSONValue) -> Bool { value["traj"] != nil }
 
   static func run(_ fields: MessageFields) throws(ImportError) -> ParsedRun {
@@ -19,12 +23,14 @@ enum TauBench {
     run.labels = JSONObject(labels.compactMap { key in fields[key].map { (key, $0) } })
     run.extra = fields.without(["traj"] + labels)
     run.ending = ending(of: run.messages)
+    run.unread = fields.unread(but: keys)
     return run
   }
 
   /// A result that begins with `Error` is one (tau_bench/envs/base.py).
   private static func message(_ fields: MessageFields) throws(ImportError) -> ParsedMessage {
     var message = try OpenAIMessages.message(fields)
+    message.result?.isTold = true
     if let text = message.content.text?.stringValue, text.utf8.starts(with: "Error".utf8) {
       message.result?.markFailed()
     }

@@ -216,7 +216,7 @@ extension AcceptedRun {
   /// What a baseline holds of a run that was just judged.
   public init(of trajectory: Trajectory, _ usage: RunUsage, _ judgement: Judgement) {
     self.init(outcome: judgement.outcome)
-    isIncomplete = !trajectory.gaps.isEmpty
+    isIncomplete = !trajectory.gaps.isEmpty || trajectory.recorded["calls"] != nil
     var group: Int?
     for call in trajectory.calls {
       if call.group != group { decisions.append([]) }

@@ -54,11 +54,14 @@ final class CallView: Sendable {
   var calls: [Trajectory.Call] { trajectory.calls }
 
   /// Whether calls may have been made that the log does not show.
-  var mayHideCalls: Bool { !gaps.isEmpty || trajectory.recorded["model"] == "none" }
+  var mayHideCalls: Bool { !gaps.isEmpty || trajectory.recorded["model"] == "none" || lacksCalls }
+
+  /// Whether calls may have gone unread where the run was imported.
+  var lacksCalls: Bool { trajectory.recorded["calls"] != nil }
 
   /// Whether calls may be hidden, but only behind the last one that is shown.
   var hidesOnlyBehind: Bool {
-    trajectory.recorded["model"] != "none"
+    trajectory.recorded["model"] != "none" && !lacksCalls
       && gaps.allSatisfy { gap in calls.allSatisfy { $0.outline.seq < gap.first } }
   }
 
@@ -69,6 +72,7 @@ final class CallView: Sendable {
         ?? "the log is torn behind event \(gap.first - 1)"
     }
     if trajectory.recorded["model"] == "none" { return "the model's decisions were not recorded" }
+    if lacksCalls { return "calls may have gone unread where the run was imported" }
     return "what became of the calls was not recorded"
   }
 
@@ -80,7 +84,9 @@ final class CallView: Sendable {
   /// Whether a call ran; unknown where neither a start nor a result could have been seen.
   func executed(_ call: Trajectory.Call) -> Trilean {
     if call.isExecuted { return .yes }
-    if call.status == .refused || call.isInvalid { return .no }
+    if call.status == .refused { return .no }
+    // An import calls a decision invalid that it could not read; a tool may have run all the same.
+    if call.isInvalid, trajectory.recorded["tools"] == nil { return .no }
     return maySeeLess(of: call) ? .unknown : .no
   }
 
@@ -172,7 +178,7 @@ final class CallView: Sendable {
     var found = OriginValues(
       known: [],
       mayBeMore: trajectory.recorded["model"] == "none" || trajectory.recorded["tools"] == "none"
-        || gaps.contains { $0.first < seq })
+        || lacksCalls || gaps.contains { $0.first < seq })
     for (tool, indices) in indicesByTool ?? Self.indicesByTool(calls)
     where origin.tool?.matches(tool) == true {
       for call in indices.lazy.map({ self.calls[$0] }) {

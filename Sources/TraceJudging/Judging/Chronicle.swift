@@ -209,13 +209,18 @@ public struct Chronicle: Sendable {
     } else {
       let told = event.data["attempts"]?.intValue ?? 0
       // An import may tell the number without the attempts.
-      while effort.attempts < min(told, Expectations.timesLimit), told > 1 {
+      while effort.attempts < min(told, Expectations.timesLimit) {
         effort.attempts += 1
         if effort.attempts > 1 { effort.retries.append(event.seq) }
       }
       effort.elapsedMicroseconds = event.data["elapsedMicroseconds"]?.intValue
     }
     efforts[callId] = effort
+  }
+
+  /// Whether a call ran of which neither an attempt was seen, nor how many there were: an import's.
+  func lacksAttempts(of call: Trajectory.Call) -> Bool {
+    call.isExecuted && efforts[call.outline.callId].map { $0.attempts == 0 } ?? true
   }
 
   private mutating func apply(note event: Event) {

@@ -32,6 +32,49 @@ public enum LogVerifier {
   }
 }
 
+/// Whether each start and each result stands behind a decision that holds its call.
+private struct CallOrder {
+  /// Digests of ids: a run may have very many. Two that share one only leave a note out.
+  private var callIds: Set<UInt64> = []
+  private var firstStray: Int?
+  private var strays = 0
+  /// An import holds what its source does: there a result may have lost its call.
+  private var isImport = false
+
+  mutating func apply(_ event: Event) {
+    switch event.type {
+    case .runStarted:
+      let format = event.data["source"]?["format"]?.stringValue
+      isImport = format != nil && format != "agent-eval"
+    case .decision where !isImport:
+      for call in event.data["calls"]?.arrayValue ?? [] {
+        if let callId = call["callId"]?.stringValue { callIds.insert(Self.hash(callId)) }
+      }
+    case .toolStarted where !isImport, .toolResult where !isImport:
+      guard let callId = event.data["callId"]?.stringValue, !callIds.contains(Self.hash(callId))
+      else { return }
+      firstStray = firstStray ?? event.seq
+      strays += 1
+    default: break
+    }
+  }
+
+  /// FNV-1a, 64 bits.
+  private static func hash(_ callId: String) -> UInt64 {
+    callId.utf8.reduce(0xcbf2_9ce4_8422_2325) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
+  }
+
+  /// What a reader should know; `nil` where all is in order.
+  var note: String? {
+    firstStray.map { seq in
+      strays == 1
+        ? "out of order: event \(seq) starts or ends a call that no decision before it holds"
+        : "out of order: event \(seq), and \(strays - 1) more, start or end calls that no decision "
+          + "before them holds"
+    }
+  }
+}
+
 private struct Verification {
   let cursor: LineCursor
   var report: VerifyReport
@@ -39,6 +82,7 @@ private struct Verification {
   // The fold.
   private var state = AgentState()
   private var summary = RunSummary()
+  private var order = CallOrder()
   /// Whether everything before was read, so that what follows from it can be compared.
   private var isComplete: Bool { cursor.damage.isEmpty && !hasUnreadable }
   private var hasUnreadable = false
@@ -175,6 +219,7 @@ private struct Verification {
     }
     if !isPacket { try cursor.fold(into: &state) }
     summary.apply(event)
+    order.apply(event)
   }
 
   private mutating func check(_ mark: Mark) {
@@ -190,7 +235,9 @@ private struct Verification {
         find("a gap is not the first line of a block that begins behind it")
       }
     case LogFormat.summaryMark:
-      if isComplete, mark.data != summary.encoded(totals: state.totals) {
+      if isComplete, mark.data != summary.encoded(totals: state.totals),
+        mark.data != summary.withoutStrays?.encoded(totals: state.totals)
+      {
         find("the summary is not the one that follows from the events")
       }
     default: break
@@ -251,6 +298,7 @@ private struct Verification {
       conclude("not closed, and its last block is cut short at byte \(offset)")
     case nil: break
     }
+    if isComplete, cursor.holes.isEmpty, let note = order.note { report.notes.append(note) }
     if let expectedDigest, report.sealDigest != expectedDigest {
       find("the last seal is not the expected one: the log was cut back or written anew")
     }

@@ -15,6 +15,7 @@ extension ImportReport {
       return
         "\(log): \(counts.messages) messages, \(counts.toolCalls + counts.userToolCalls) calls, "
         + "stop \(counts.stopReason ?? "not recorded")"
+        + (counts.unread.first.map { "; calls may have gone unread, first at \($0)" } ?? "")
     case .failed(let error): return "\(place): \(error)"
     }
   }

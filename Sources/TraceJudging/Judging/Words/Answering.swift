@@ -83,7 +83,8 @@ extension WordJudge {
           outcome(
             "observed", .fail, shown,
             "\(Self.list(unseen)) was not shown to the model before the answer.", expected))
-      } else if !view.gaps.isEmpty || view.trajectory.recorded["tools"] == "none" {
+      } else if !view.gaps.isEmpty || view.trajectory.recorded["tools"] == "none" || view.lacksCalls
+      {
         outcomes.append(
           outcome(
             "observed", .unverifiable, shown,

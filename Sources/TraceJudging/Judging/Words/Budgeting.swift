@@ -19,8 +19,9 @@ extension RunTotals {
     if usage.lacksTokens { more.formUnion([.tokens, .inputTokens, .outputTokens]) }
     if usage.lacksCost { more.insert(.cost) }
     if trajectory.recorded["time"] != nil { more.insert(.seconds) }
-    // Neither how they ended was recorded, nor how often they were tried.
-    if calls.contains(where: { $0.status == .returned }) { more.formUnion([.errors, .retries]) }
+    // How they ended was not recorded, or how often they were tried.
+    if calls.contains(where: { $0.status == .returned }) { more.insert(.errors) }
+    if calls.contains(where: chronicle.lacksAttempts) { more.insert(.retries) }
     if trajectory.recorded["tools"] != nil { more.formUnion([.calls, .errors, .retries]) }
     self.init(
       runId: trajectory.runId,
@@ -109,7 +110,7 @@ extension WordJudge {
       shown = failed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .retries:
       let retries = calls.flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }
-      mayBeMore = mayBeMore || executed.contains { $0.status == .returned }
+      mayBeMore = mayBeMore || executed.contains(where: chronicle.lacksAttempts)
       amount = Double(retries.count)
       shown = retries.dropFirst(Int(min(limit.maximum, 1e9))).first.map { [$0] } ?? []
     default:

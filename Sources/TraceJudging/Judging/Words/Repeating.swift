@@ -15,6 +15,8 @@ extension WordJudge {
     }
     var first: [JSONValue: (call: Trajectory.Call, isSure: Bool)] = [:]
     var unsure: [Trajectory.Call]?
+    // Of each tool the last call that may have done something, or one of unknown input.
+    var done: [String: Trajectory.Call] = [:]
     for call in view.calls where !call.caller.hasSameUTF8(as: CallEntry.simulatedUser) {
       let isWrite: Trilean
       if tools.isEmpty {
@@ -23,6 +25,11 @@ extension WordJudge {
         isWrite = tools.contains { $0.matches(call.tool) } ? .yes : .no
       }
       guard isWrite != .no, view.executed(call) != .no else { continue }
+      // One of unknown input may be any other of its tool.
+      if let other = done[call.tool], call.lacksInput || other.lacksInput {
+        unsure = unsure ?? [other, call]
+      }
+      if call.status != .error, done[call.tool]?.lacksInput != true { done[call.tool] = call }
       let action: JSONValue = [.string(call.tool), call.input?.byValue ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
       let start = call.outline.startedSeq ?? call.outline.seq
@@ -182,9 +189,14 @@ extension WordJudge {
     return Judge.bound(
       "maxRetries", retries.count, limit, "retry",
       mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
-        || view.calls.contains { $0.status == .returned },
+        || view.calls.contains { chronicle.lacksAttempts(of: $0) },
       events: retries.count > limit ? [retries[limit]] : [], view)
   }
+}
+
+extension Trajectory.Call {
+  /// Whether nothing is left of the input.
+  fileprivate var lacksInput: Bool { if case .lost? = input { true } else { false } }
 }
 
 extension JSONValue {

@@ -8,7 +8,7 @@ extension WordJudge {
     return count(
       rule.name, rule.times, rule.isForbidden, found.map { ($0.answer, $0.events) },
       mayBeMore: !hidden([rule.moment]).isEmpty, rule.moment.description,
-      whyMore: view.gaps.isEmpty ? "policy was not recorded" : view.whyHidden)
+      whyMore: view.gaps.isEmpty && !view.lacksCalls ? "policy was not recorded" : view.whyHidden)
   }
 
   /// Judges how often something was seen.

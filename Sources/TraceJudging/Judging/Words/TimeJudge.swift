@@ -58,8 +58,8 @@ struct TimeJudge {
         .unverifiable, instant.events, "Whether this is such a moment cannot be seen.",
         text(instant))
     }
-    let hasGap = !judge.view.gaps.isEmpty
-    let why = hasGap ? judge.view.whyHidden : "that channel was not recorded"
+    let isKnown = !judge.view.gaps.isEmpty || judge.view.lacksCalls
+    let why = isKnown ? judge.view.whyHidden : "that channel was not recorded"
     return outcome(.unverifiable, [], "This cannot be seen: \(why).")
   }
 
