@@ -24,7 +24,7 @@ struct RunEvents {
   private let identity: RunIdentity
   private let goal: JSONValue
   private let answerIndex: Int?
-  private let account: CallAccount
+  private let pairing: CallPairing
   private let append: (Event) throws -> Void
 
   private var seq = 0
@@ -32,7 +32,10 @@ struct RunEvents {
   private var t = 0
   private var start: Int?
   private var time: String?
-  private var pairing = CallPairing()
+  /// The message that is told.
+  private var index = 0
+  /// The calls of each message that was told, and their step.
+  private var proposed: [Int: (step: Int, calls: [ProposedCall])] = [:]
   private var unmatchedResults = 0
   /// The messages that the model was shown so far, as a packet holds them.
   private var prompt: [JSONValue] = []
@@ -47,7 +50,7 @@ struct RunEvents {
     self.run = run
     self.identity = identity
     self.append = append
-    account = CallAccount(of: run)
+    pairing = CallPairing(of: run)
     goal = Self.input(of: run) ?? .null
     let last = run.messages.lastIndex { $0.role == .assistant && $0.caller == nil }
     answerIndex = last.flatMap { run.messages[$0].isAssistantText ? $0 : nil }
@@ -67,6 +70,7 @@ struct RunEvents {
   private mutating func emit() throws {
     try emitRunStarted()
     for index in run.messages.indices {
+      self.index = index
       let message = run.messages[index]
       switch message.role {
       case .assistant: try emitReply(message, isAnswer: index == answerIndex)
@@ -139,7 +143,7 @@ extension RunEvents {
 
   /// Where something stands that may be a call and was not read as one.
   private var unread: [JSONPointer] {
-    run.unread + run.messages.flatMap(\.unread) + account.unread
+    run.unread + run.messages.flatMap(\.unread) + pairing.unread
   }
 
   private static func firstUserMessage(of run: ParsedRun) -> ParsedMessage? {
@@ -156,7 +160,7 @@ extension RunEvents {
   private var recorded: RecordedChannels {
     var recorded: RecordedChannels = ["context": "partial", "model": "partial", "policy": "none"]
     recorded["time"] = run.messages.contains { $0.timestamp != nil } ? "partial" : "none"
-    if !account.isWhole { recorded["tools"] = "partial" }
+    if !pairing.isWhole { recorded["tools"] = "partial" }
     if !unread.isEmpty { recorded["calls"] = "partial" }
     if run.ending == nil { recorded["stop"] = "none" }
     return recorded
@@ -218,13 +222,7 @@ extension RunEvents {
     try emit(
       .decision, data, from: [message.pointer], extra: caller == nil ? [:] : message.extra,
       time: time)
-    if !calls.isEmpty {
-      pairing.begin(
-        calls.map {
-          CallPairing.OpenCall(
-            callId: $0.callId, tool: $0.name, step: step, providerCallId: $0.providerCallId)
-        }, caller: caller)
-    }
+    if !calls.isEmpty { proposed[index] = (step, calls) }
     show(message, calls: calls)
   }
 
@@ -261,18 +259,20 @@ extension RunEvents {
   private mutating func emitResult(_ message: ParsedMessage) throws {
     guard let result = message.result else { return show(message) }
     advance(to: message.timestamp)
-    let call = pairing.take(result, caller: message.caller).call
+    let answered = pairing.answers[index]
+    let decision = answered.flatMap { proposed[$0.message] }
+    let call = decision.flatMap { decision in answered.map { decision.calls[$0.call] } }
     if call == nil { unmatchedResults += 1 }
     let callId = call?.callId ?? "unmatched.\(unmatchedResults)"
     let data = result.data.cut(toBytes: Self.valueLimitBytes)
     let error = result.error?.cut(toBytes: Self.valueLimitBytes)
     let payload = ToolResultPayload(
-      callId: callId, tool: call?.tool ?? result.tool ?? "", caller: message.caller,
+      callId: callId, tool: call?.name ?? result.tool ?? "", caller: message.caller,
       result: error.map { .error(reason: $0, isEffectUnknown: false) }
         ?? (result.isTold ? .ok(data: data) : .returned(data: data)))
     try emit(
       .toolResult, payload.encoded, from: [message.pointer], extra: message.extra,
-      step: call?.step, time: time)
+      step: decision?.step, time: time)
     guard message.isSeenByAgent else { return }
     let part: JSONValue = [
       "type": "tool_result", "callId": .string(callId), "data": error ?? data,

@@ -114,16 +114,23 @@ final class CallView: Sendable {
   /// The calls of the tools that a glob matches, in decision order.
   private func indices(of tool: Glob) -> [Int] {
     guard let indicesByTool else {
-      return calls.indices.filter { tool.matches(calls[$0].tool) }
+      return calls.indices.filter { fits(tool, calls[$0].tool) != .no }
     }
-    return indicesByTool.flatMap { tool.matches($0.tool) ? $0.indices : [] }.sorted()
+    return indicesByTool.flatMap { fits(tool, $0.tool) != .no ? $0.indices : [] }.sorted()
+  }
+
+  /// Whether a glob matches a tool. One without a name may be any, where the log does not show all of the
+  /// calls.
+  func fits(_ glob: Glob, _ tool: String) -> Trilean {
+    if glob.matches(tool) { return .yes }
+    return tool.isEmpty && (lacksCalls || !gaps.isEmpty) ? .unknown : .no
   }
 
   /// Whether a call is one that an entry speaks of.
   func isSuch(
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool = false
   ) -> Trilean {
-    guard entry.tool.matches(call.tool) else { return .no }
+    guard fits(entry.tool, call.tool) != .no else { return .no }
     return matches(entry, call, scope, unknownCounts: unknownCounts)
   }
 
@@ -131,10 +138,13 @@ final class CallView: Sendable {
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool
   ) -> Trilean {
     guard entry.speaks(of: call.caller) else { return .no }
-    var answer = Trilean.yes
+    var answer = fits(entry.tool, call.tool)
     if scope == .executed {
-      answer = executed(call)
-      if answer == .yes, call.status == .unknown, entry.statuses == nil, !unknownCounts {
+      let isExecuted = executed(call)
+      answer = .both(answer, isExecuted)
+      if isExecuted == .yes, answer == .yes, call.status == .unknown, entry.statuses == nil,
+        !unknownCounts
+      {
         answer = .unknown
       }
     }

@@ -98,6 +98,7 @@ extension WordJudge {
     var mayBeMore =
       view.mayHideCalls || view.trajectory.recorded["tools"] != nil
       || calls.contains { view.executed($0) == .unknown }
+      || view.calls.contains { view.fits(tool, $0.tool) == .unknown }
     var (amount, shown): (Double, [Int]) = (0, [])
     switch limit.measure {
     case .calls:

@@ -52,8 +52,10 @@ extension WordJudge {
     let recorded = view.trajectory.recorded
     let lacks = moments.contains { moment in
       switch moment.sort {
-      case .called, .proposed, .returned, .invalidDecision:
-        recorded["model"] == "none" || view.lacksCalls
+      case .called, .proposed, .invalidDecision: recorded["model"] == "none" || view.lacksCalls
+      // Where some results are missing, any may be one of those.
+      case .returned:
+        recorded["model"] == "none" || recorded["tools"] != nil || view.lacksCalls
       case .answer: recorded["model"] == "none"
       case .verdict, .approval: recorded["policy"] != nil || view.lacksCalls
       case .stop: recorded["stop"] != nil

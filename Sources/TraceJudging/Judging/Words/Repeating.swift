@@ -22,7 +22,8 @@ extension WordJudge {
       if tools.isEmpty {
         isWrite = chronicle.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
       } else {
-        isWrite = tools.contains { $0.matches(call.tool) } ? .yes : .no
+        let fits = tools.map { view.fits($0, call.tool) }
+        isWrite = fits.contains(.yes) ? .yes : fits.contains(.unknown) ? .unknown : .no
       }
       guard isWrite != .no, view.executed(call) != .no else { continue }
       // One of unknown input may be any other of its tool.
@@ -100,6 +101,8 @@ extension WordJudge {
   /// learned together, and only once all of them are there or another decision follows.
   private func loop(_ limit: Int, unsureToo: Bool) -> [Trajectory.Call]? {
     var walks: [String: LoopWalk] = [:]
+    // A call of unknown input may be any other of its tool.
+    let vague = unsureToo ? Set(view.calls.filter(\.lacksInput).map(\.tool)) : []
     var (start, before) = (0, 0)
     while start < view.calls.count {
       let first = view.calls[start]
@@ -118,7 +121,7 @@ extension WordJudge {
       if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
         return nil
       }
-      var walk = walks[first.caller] ?? LoopWalk()
+      var walk = walks[first.caller] ?? LoopWalk(vague: vague)
       let replies = chronicle.replies.count { $0.seq < first.outline.seq }
       if replies > walk.replies {
         walk.replies = replies
@@ -140,6 +143,8 @@ extension WordJudge {
 
   /// What one caller has learned so far, and what it has done since it learned something.
   private struct LoopWalk {
+    /// The tools of which all calls may be the same.
+    let vague: Set<String>
     var seen: Set<JSONValue> = []
     var since: [JSONValue: [Trajectory.Call]] = [:]
     var replies = 0
@@ -156,7 +161,7 @@ extension WordJudge {
           .string(call.tool), call.input?.byValue ?? .lost(""),
           .string(call.status?.rawValue ?? ""), value.byValue,
         ]
-        if key.hidesSomething {
+        if key.hidesSomething || vague.contains(call.tool) {
           // Nobody knows what it told: something new, or nothing at all.
           guard unsureToo else {
             isNew = true
