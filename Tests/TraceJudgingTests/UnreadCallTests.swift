@@ -1,0 +1,83 @@
+import AgentTrace
+import Testing
+import TraceJudging
+
+/// Runs of imports in which calls may have gone unread, beyond what `conformance` judges.
+struct UnreadCallTests {
+  private static func run(_ recorded: RecordedChannels) -> [Event] {
+    var run = RecordedRun(tools: ["search"], recorded: recorded)
+    run.answer("done")
+    run.stop()
+    return run.events
+  }
+
+  private static func outline(_ events: [Event]) throws -> RunOutline {
+    var summary = RunSummary()
+    for event in events { summary.apply(event) }
+    return try #require(
+      RunOutline(summary: summary.encoded(totals: Totals()), stop: try #require(events.last)))
+  }
+
+  @Test("what a run of which calls may have gone unread shares with itself forbids no call")
+  func suggestions() throws {
+    let whole = try #require(SharedExpectations(of: [Self.run([:])]).json)
+    #expect(whole["toolsNotCalled"] == ["*"])
+    let partial = try #require(SharedExpectations(of: [Self.run(["calls": "partial"])]).json)
+    #expect(partial.objectValue?.keys == ["stopReason"])
+  }
+
+  @Test("the summary of a log says it as its body does")
+  func summary() throws {
+    let expectations = try Expectations(
+      parsing: ["toolsNotCalled": ["delete_*"], "maxToolCalls": 0, "toolsNotProposed": ["x"]])
+    for (recorded, outcome) in [
+      ([:], Outcome.pass), (["calls": "partial"], .unverifiable),
+    ] as [(RecordedChannels, Outcome)] {
+      let events = Self.run(recorded)
+      let told = Trajectory(try Self.outline(events))
+      for trajectory in [told, Trajectory(of: events)] {
+        let outcomes = Judge.judge(trajectory, against: expectations).outcomes.map(\.outcome)
+        #expect(outcomes == [outcome, outcome, outcome])
+      }
+    }
+  }
+
+  @Test("a summary holds the calls that no decision does, and says where a tool has no name")
+  func strays() throws {
+    func events(_ tool: String) -> [Event] {
+      var events = Self.run([:])
+      let stray = ToolResultPayload(callId: "x", tool: tool, result: .ok(data: 1)).encoded
+      events.insert(Event(seq: 0, step: 0, type: .toolResult, runId: "run", data: stray), at: 1)
+      for index in events.indices { events[index].seq = index }
+      return events
+    }
+    let named = events("delete_all")
+    #expect(
+      try Self.outline(named).calls == Trajectory(of: named).calls.map(\.outline))
+    let expectations = try Expectations(parsing: ["toolsNotCalled": ["delete_*"]])
+    let told = Judge.judge(Trajectory(try Self.outline(named)), against: expectations)
+    #expect(told.outcomes.map(\.outcome) == [.fail])
+    var summary = RunSummary()
+    for event in events("") { summary.apply(event) }
+    #expect(summary.encoded(totals: Totals())["mayHideCalls"] == true)
+    // As it was written before such calls were calls.
+    let older = try #require(summary.withoutStrays).encoded(totals: Totals())
+    #expect(older["calls"] == [] && older["mayHideCalls"] == nil)
+  }
+
+  @Test("a guard stops a run for what it sees, not for what it may not see")
+  func guarded() throws {
+    let expectations = try Expectations(parsing: ["toolsNotCalled": ["delete_*"]])
+    var watch = try ExpectationGuard(expectations)
+    var run = RecordedRun(recorded: ["calls": "partial"])
+    run.decide([.init("search")])
+    for event in run.events { watch.apply(event) }
+    #expect(watch.breach() == nil)
+    watch.apply(
+      Event(
+        seq: run.events.count, step: 1, type: .toolStarted, runId: "run",
+        data: ToolStartedPayload(callId: "x", tool: "delete_all", attempt: 1, idempotencyKey: "")
+          .encoded))
+    #expect(watch.breach()?.outcome == .fail)
+  }
+}
