@@ -14,8 +14,8 @@ struct UnreadCallTests {
   private static func outline(_ events: [Event]) throws -> RunOutline {
     var summary = RunSummary()
     for event in events { summary.apply(event) }
-    return try #require(
-      RunOutline(summary: summary.encoded(totals: Totals()), stop: try #require(events.last)))
+    let stop = try #require(events.last)
+    return try #require(RunOutline(summary: summary.encoded(totals: Totals()), stop: stop))
   }
 
   @Test("what a run of which calls may have gone unread shares with itself forbids no call")
@@ -30,9 +30,10 @@ struct UnreadCallTests {
   func summary() throws {
     let expectations = try Expectations(
       parsing: ["toolsNotCalled": ["delete_*"], "maxToolCalls": 0, "toolsNotProposed": ["x"]])
-    for (recorded, outcome) in [
-      ([:], Outcome.pass), (["calls": "partial"], .unverifiable),
-    ] as [(RecordedChannels, Outcome)] {
+    let cases: [(RecordedChannels, Outcome)] = [
+      ([:], .pass), (["calls": "partial"], .unverifiable),
+    ]
+    for (recorded, outcome) in cases {
       let events = Self.run(recorded)
       let told = Trajectory(try Self.outline(events))
       for trajectory in [told, Trajectory(of: events)] {

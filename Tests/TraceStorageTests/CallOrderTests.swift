@@ -1,6 +1,7 @@
 import AgentTrace
 import Testing
-import TraceStorage
+
+@testable import TraceStorage
 
 /// What verification says of starts and results that no decision holds.
 struct CallOrderTests {
