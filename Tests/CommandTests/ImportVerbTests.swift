@@ -78,9 +78,42 @@ struct ImportVerbTests {
       caseId: one
       expected:
         stopReason: success
-        toolsCalled: [{tool: add, input: {a: 1, b: 2}, status: ok}]
+        toolsCalled: [{tool: add, input: {a: 1, b: 2}, status: returned}]
+        maxToolCalls: 1
         answer: Three.
       """)
     try await Binary.run(["run", "case.yaml", "--runs", "runs"], in: folder.path)
+  }
+
+  @Test(
+    "what may be a call and was not read is told, and no case against calls passes or is made of it"
+  )
+  func unread() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "in/one.json",
+      #"""
+      [{"role":"user","content":"Tidy up"},
+       {"role":"assistant","content":"Done.","additional_kwargs":{"tool_calls":[
+         {"function":{"name":"delete_all","arguments":"{}"}}]}}]
+      """#)
+    let told = try await Binary.run(["import", "in/one.json", "--out", "runs"], in: folder.path)
+    #expect(
+      told.output.contains("calls may have gone unread, first at /1/additional_kwargs"))
+    let log = "runs/one.jsonl.gz"
+    #expect(
+      try await Binary.run(["show", log], in: folder.path).output.contains("calls partial"))
+    try folder.write(
+      "case.yaml", "caseId: one\nexpected: {toolsNotCalled: [\"delete_*\"]}\nrecording: \(log)\n")
+    for options in [[], ["--no-summary"]] {
+      let judged = try await Binary.run(
+        ["run", "case.yaml"] + options, in: folder.path, status: 3)
+      #expect(judged.output.contains("calls may have gone unread"))
+    }
+    let made = try await Binary.run(
+      ["promote", log, "--into", "cases", "--json"], in: folder.path
+    ).json()
+    #expect(made["expected"]?["toolsNotCalled"] == nil)
+    #expect(made["expected"]?["stopReason"] == "success")
   }
 }

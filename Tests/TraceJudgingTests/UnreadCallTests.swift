@@ -5,7 +5,7 @@ import TraceJudging
 /// Runs of imports in which calls may have gone unread, beyond what `conformance` judges.
 struct UnreadCallTests {
   private static func run(_ recorded: RecordedChannels) -> [Event] {
-    var run = RecordedRun(tools: ["search"], recorded: recorded)
+    var run = RecordedRun(recorded: recorded)
     run.answer("done")
     run.stop()
     return run.events
