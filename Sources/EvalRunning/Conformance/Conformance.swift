@@ -1,5 +1,5 @@
 public import AgentTrace
-import TraceJudging
+public import TraceJudging
 
 /// The edge cases of the language, each with the outcome that it must have.
 public enum Conformance {
@@ -13,6 +13,12 @@ public enum Conformance {
     public var peer: String?
     /// What is expected of the run, where it is judged by expectations.
     public var expected: JSONValue?
+    /// The run that is judged, where there is one.
+    public var events: [Event] = []
+    /// Whether its log ends without its end.
+    public var isTorn = false
+    /// What a model is taken to have said of each statement, vote by vote.
+    public var votes: [Outcome] = []
     /// The outcome that it must have.
     public var wanted: String
     /// The outcome that it has.
@@ -70,8 +76,8 @@ struct ConformanceBook {
     is wanted: Outcome
   ) {
     var check = Conformance.Check(
-      rule: rule, title: title, peer: peer, expected: expected, wanted: wanted.rawValue,
-      actual: "", messages: [])
+      rule: rule, title: title, peer: peer, expected: expected, events: run.events,
+      isTorn: run.isTorn, votes: votes, wanted: wanted.rawValue, actual: "", messages: [])
     do {
       let judgement = run.judge(try Expectations(parsing: expected), graded: votes)
       check.actual = Self.sum(judgement.outcomes).rawValue

@@ -20,9 +20,13 @@ struct AnyOrder {
     if entries.count == 1, entries[0].times == nil { return [onlyOutcome()] }
     let single = entries.indices.filter { entries[$0].times == nil }
     let certain = Assignment(single.map { self.candidates(of: $0, unknownToo: false) })
+    // Entries that have a call for certain keep one: only what is left over may serve the others.
     let possible =
       certain.isWhole
-      ? certain : Assignment(single.map { self.candidates(of: $0, unknownToo: true) })
+      ? certain
+      : Assignment(
+        single.map { self.candidates(of: $0, unknownToo: true) },
+        first: single.indices.filter { certain.call(of: $0) != nil })
     var outcomes: [ExpectationOutcome] = []
     for (index, entry) in entries.enumerated() {
       let place = "\(name)[\(index)]"
@@ -90,13 +94,18 @@ struct AnyOrder {
 
   /// The largest number of entries with a call of their own, and which.
   private struct Assignment {
-    private var matching = BipartiteMatching()
+    private var calls: [Int?]
     private(set) var isWhole = true
 
-    init(_ candidates: [[Int]]) {
-      for calls in candidates where !matching.augment(calls) { isWhole = false }
+    /// - Parameter first: places that get a call before the others do, and so keep one.
+    init(_ candidates: [[Int]], first: [Int] = []) {
+      var matching = BipartiteMatching()
+      let order = first + candidates.indices.filter { !first.contains($0) }
+      for place in order where !matching.augment(candidates[place]) { isWhole = false }
+      calls = Array(repeating: nil, count: candidates.count)
+      for (place, call) in zip(order, matching.call) { calls[place] = call }
     }
 
-    func call(of position: Int) -> Int? { matching.call[position] }
+    func call(of position: Int) -> Int? { calls[position] }
   }
 }

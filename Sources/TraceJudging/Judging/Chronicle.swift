@@ -84,7 +84,7 @@ public struct Chronicle: Sendable {
   /// Whether the packet of the last answer is not in the log, or not whole.
   private(set) var lacksPacket = true
   /// What stood in the last packet; kept only where the state is.
-  private var packet: JSONObject?
+  private var packet: (step: Int, data: JSONObject)?
 
   /// Tokens and cost, and whether they are all.
   struct Usage: Sendable {
@@ -135,7 +135,7 @@ public struct Chronicle: Sendable {
           by: event.data["by"]?.stringValue))
     case .modelResult: if facts.contains(.usage) { usage.count(event) }
     case .contextBuilt:
-      if facts.contains(.state) { packet = event.data }
+      if facts.contains(.state) { packet = (event.step, event.data) }
       if facts.contains(.contexts) {
         for index in contexts.indices { contexts[index].apply(event) }
       }
@@ -168,7 +168,8 @@ public struct Chronicle: Sendable {
       guard facts.contains(.state), data["caller"]?.stringValue ?? "agent" == "agent" else {
         return
       }
-      compareEvidence((data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue))
+      compareEvidence(
+        (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue), in: event.step)
     case "ask_human":
       questions.append(
         Said(
@@ -180,13 +181,15 @@ public struct Chronicle: Sendable {
   }
 
   /// Holds what an answer cites against what was observed before it, and against its packet.
-  private mutating func compareEvidence(_ refs: [String]) {
+  private mutating func compareEvidence(_ refs: [String], in step: Int) {
     (unobserved, unshown, placed, lacksPacket) = ([], [], [], true)
     guard !refs.isEmpty else { return }
     let known = state.observations.recent.map(\.id)
     unobserved = refs.filter { ref in !known.contains { $0.hasSameUTF8(as: ref) } }
-    guard let evidence = packet?["evidenceRefs"]?.arrayValue,
-      let included = packet?["included"]?.arrayValue
+    // That of an earlier step is not what this decision was made on.
+    guard let packet, packet.step == step,
+      let evidence = packet.data["evidenceRefs"]?.arrayValue,
+      let included = packet.data["included"]?.arrayValue
     else { return }
     let shown = evidence.compactMap(\.stringValue)
     let names = included.compactMap { $0["ref"]?.stringValue }

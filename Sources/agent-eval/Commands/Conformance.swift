@@ -1,6 +1,7 @@
 import ArgumentParser
 import EvalRunning
 import TraceReporting
+import TraceStorage
 
 /// Shows what the language means on its edge cases.
 struct ConformanceVerb: AsyncParsableCommand {
@@ -18,7 +19,14 @@ struct ConformanceVerb: AsyncParsableCommand {
   @Flag(help: "Print a line of JSON for each case.")
   var json = false
 
+  @Option(
+    help: ArgumentHelp(
+      "Write them as data that other evaluators can run to this folder, which has to be there: a file for each rule.",
+      valueName: "folder"))
+  var write: String?
+
   func run() async throws {
+    if let write { return try await writeFiles(to: write) }
     let checks = await Conformance.checks().filter { check in
       rule.map { check.rule.contains($0) } ?? true
     }
@@ -46,5 +54,22 @@ struct ConformanceVerb: AsyncParsableCommand {
     let wrong = checks.count { !$0.isRight }
     if !json { Output.error("\(checks.count) cases, \(wrong) wrong") }
     if wrong > 0 { throw ExitCode(1) }
+  }
+
+  /// Writes the edge cases as files.
+  private func writeFiles(to folder: String) async throws {
+    guard rule == nil, !json else {
+      throw ValidationError("--write writes all of them as files; leave --rule and --json out.")
+    }
+    let files = Conformance.files(of: await Conformance.checks())
+    for file in files {
+      do {
+        try WholeFile.replace("\(folder)/\(file.name)", with: file.bytes)
+      } catch {
+        Output.error("\(folder)/\(file.name): cannot be written: \(error)")
+        throw ExitCode(2)
+      }
+    }
+    Output.line("\(files.count) files written to \(Visible.line(folder))")
   }
 }

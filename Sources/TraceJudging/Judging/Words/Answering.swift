@@ -144,6 +144,23 @@ extension WordJudge {
 
   // MARK: State
 
+  /// What must have been recorded whole for a place of the state to be known.
+  private func channels(of place: [String]) -> [String] {
+    switch place.first {
+    case "runId", "goal", "policyContext", "maxSteps": []
+    case "elapsedMicroseconds": ["time"]
+    case "stop": ["stop"]
+    case "question": view.trajectory.recorded["model"] == "none" ? ["model"] : []
+    case "approvals", "approvedActionIds": ["policy"]
+    case "breakers": ["tools"]
+    case "totals" where place.count > 1 && place[1] != "steps" && place[1] != "toolCalls": ["model"]
+    case "steps", "totals": ["model", "tools"]
+    case "counters": ["model", "policy", "tools"]
+    // All that happened stands in them.
+    default: ["model", "policy", "stop", "time", "tools"]
+    }
+  }
+
   func state(_ rule: StateRule) -> ExpectationOutcome {
     let name = "state \(rule.pointer)"
     let end = view.trajectory.stop?.seq ?? view.trajectory.lastSeq
@@ -158,15 +175,8 @@ extension WordJudge {
     if !view.gaps.isEmpty {
       return outcome(.unverifiable, "The final state cannot be seen: \(view.whyHidden).")
     }
-    let channel: String? =
-      switch rule.pointer.tokens.first {
-      case "elapsedMicroseconds": "time"
-      case "stop": "stop"
-      case "totals": "model"
-      case "approvals", "approvedActionIds": "policy"
-      default: nil
-      }
-    if let channel, view.trajectory.recorded[channel] != nil {
+    let channels = self.channels(of: rule.pointer.tokens)
+    if let channel = channels.first(where: { view.trajectory.recorded[$0] != nil }) {
       return outcome(.unverifiable, "What this rests on was not recorded: \(channel).")
     }
     let value = chronicle.state.encoded[rule.pointer]

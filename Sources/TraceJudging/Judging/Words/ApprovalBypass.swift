@@ -49,8 +49,9 @@ extension WordJudge {
     for start in starts() {
       while let fact = next.first, fact.seq < start.seq {
         next.removeFirst()
-        approvals.take(fact.approval)
-        if fact.isGranted { granted.insert(fact.actionId) }
+        let approval = asOfToday(fact.approval)
+        approvals.take(approval)
+        if fact.isGranted { granted.insert(approval.actionId) }
       }
       let (call, verdicts) = (start.call, start.verdicts)
       func judge(_ seq: Int, _ why: String) {
@@ -88,6 +89,18 @@ extension WordJudge {
       }
     }
     return (bypasses, unsure)
+  }
+
+  /// An approval that names what it covers as it is named today: in older logs `5` and `5.0` are not the same.
+  private func asOfToday(_ approval: Approval) -> Approval {
+    var approval = approval
+    if let index = callIndices[approval.callId], let input = view.calls[index].input,
+      !input.hidesSomething
+    {
+      approval.actionId =
+        ProposedCall(callId: approval.callId, name: view.calls[index].tool, input: input).actionId
+    }
+    return approval
   }
 
   /// Spends what a call rests on that begins; whether there was anything.

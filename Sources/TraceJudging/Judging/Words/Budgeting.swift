@@ -22,7 +22,7 @@ extension RunTotals {
     // How they ended was not recorded, or how often they were tried.
     if calls.contains(where: { $0.status == .returned }) { more.insert(.errors) }
     if calls.contains(where: chronicle.lacksAttempts) { more.insert(.retries) }
-    if trajectory.recorded["tools"] != nil { more.formUnion([.calls, .errors, .retries]) }
+    if trajectory.recorded["tools"] != nil { more.formUnion([.errors, .retries]) }
     self.init(
       runId: trajectory.runId,
       amounts: [
@@ -32,7 +32,8 @@ extension RunTotals {
         .tokens: Double(usage.inputTokens) + Double(usage.outputTokens),
         .inputTokens: Double(usage.inputTokens), .outputTokens: Double(usage.outputTokens),
         .cost: usage.cost, .seconds: Double(chronicle.elapsedMicroseconds) / 1e6,
-        .retries: Double(chronicle.efforts.values.reduce(0) { $0 + $1.retries.count }),
+        .retries: Double(
+          calls.reduce(0) { $0 + (chronicle.efforts[$1.outline.callId]?.retries.count ?? 0) }),
         .errors: Double(calls.count { $0.outline.hasFailed }),
       ], mayBeMore: more)
   }
@@ -79,7 +80,7 @@ extension WordJudge {
     case .modelCalls, .tokens, .inputTokens, .outputTokens, .cost:
       return chronicle.usage.last.map { [$0] } ?? end
     case .retries:
-      let all = chronicle.efforts.values.flatMap(\.retries).sorted()
+      let all = agentsRetries()
       let index = Int(min(limit.maximum, Double(all.count)))
       return all.indices.contains(index) ? [all[index]] : end
     case .errors:
@@ -96,9 +97,9 @@ extension WordJudge {
     }
     let executed = calls.filter { view.executed($0) == .yes }
     var mayBeMore =
-      view.mayHideCalls || view.trajectory.recorded["tools"] != nil
-      || calls.contains { view.executed($0) == .unknown }
+      view.mayHideCalls || calls.contains { view.executed($0) == .unknown }
       || view.calls.contains { view.fits(tool, $0.tool) == .unknown }
+      || (limit.measure != .calls && view.trajectory.recorded["tools"] != nil)
     var (amount, shown): (Double, [Int]) = (0, [])
     switch limit.measure {
     case .calls:

@@ -15,6 +15,8 @@ struct Instant {
   /// Whether its place is the one that the log shows: where the start of a call may lie in a hole,
   /// it is somewhere behind ``seq``.
   var isPlaced = true
+  /// Whether there is such a place for certain: of a call, that it ran.
+  var isThere = true
 }
 
 /// Where things may have happened that the log does not show.
@@ -39,7 +41,11 @@ extension WordJudge {
     for sort in sorts {
       let same = moments.filter { $0.sort == sort }
       for var instant in places(of: sort, same, unknownCounts) {
-        if others { instant.answer = !instant.answer }
+        if others {
+          instant.answer = !instant.answer
+          // Whether there is such a place at all may not be known.
+          if !instant.isThere, instant.answer == .yes { instant.answer = .unknown }
+        }
         if instant.answer != .no { found.append(instant) }
       }
     }
@@ -63,7 +69,21 @@ extension WordJudge {
       }
     }
     if lacks { found.append(Hidden(first: 0, last: nil)) }
+    if recorded["tools"] != nil { found += hiddenResults(moments) }
     return found
+  }
+
+  /// Where results came in that were not recorded, of calls that some moment may speak of.
+  private func hiddenResults(_ moments: [Moment]) -> [Hidden] {
+    let entries = moments.compactMap { moment -> CallEntry? in
+      if case .returned(let entry) = moment { entry } else { nil }
+    }
+    return view.calls.compactMap { call in
+      guard call.outline.resultSeq == nil, !call.isInvalid,
+        entries.contains(where: { view.isSuch($0, call, .proposed) != .no })
+      else { return nil }
+      return Hidden(first: call.outline.seq + 1, last: nil)
+    }
   }
 
   /// Every place of a sort that could be one of the moments, with whether it is.
@@ -147,13 +167,12 @@ extension WordJudge {
       return view.isSuch(
         entry, call, sort == .called ? .executed : .proposed, unknownCounts: unknownCounts)
     }
-    // Whether a call ran may be unknown; then so is whether there is such a place at all.
-    let isThere = sort == .called ? view.executed(call) : .yes
     return Instant(
       seq: seq, step: call.step, call: index, sort: sort,
-      answer: isThere == .unknown && answer == .no ? .unknown : answer,
+      answer: answer,
       events: sort == .called ? [outline.seq, seq] : [seq],
-      isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq))
+      isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq),
+      isThere: sort != .called || view.executed(call) == .yes)
   }
 
   private func callIndex(_ callId: String) -> Int? { callIndices[callId] }

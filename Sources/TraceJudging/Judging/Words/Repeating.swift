@@ -17,7 +17,10 @@ extension WordJudge {
     var unsure: [Trajectory.Call]?
     // Of each tool the last call that may have done something, or one of unknown input.
     var done: [String: Trajectory.Call] = [:]
-    for call in view.calls where !call.caller.hasSameUTF8(as: CallEntry.simulatedUser) {
+    // In the order in which they began: calls of one decision run side by side.
+    let begun = view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+      .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
+    for call in begun.map(\.element) {
       let isWrite: Trilean
       if tools.isEmpty {
         isWrite = chronicle.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
@@ -33,15 +36,14 @@ extension WordJudge {
       if call.status != .error, done[call.tool]?.lacksInput != true { done[call.tool] = call }
       let action: JSONValue = [.string(call.tool), call.input?.byValue ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
-      let start = call.outline.startedSeq ?? call.outline.seq
+      let start = call.begin
       let isPlaced = call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
       // A call that had failed before did nothing; one that still ran, or of unknown effect, may
       // have done it.
       guard let earlier = first[action],
         earlier.call.status != .error || earlier.call.outline.resultSeq ?? .max > start
       else {
-        // One that merely returned may have failed, and be tried again.
-        first[action] = (call, isSure && call.status != .returned)
+        first[action] = (call, isSure)
         continue
       }
       // What the log does not show may be that the earlier call had failed before.
@@ -50,13 +52,15 @@ extension WordJudge {
         end.resultSeq == nil
         ? view.gaps.contains { $0.first < start && $0.last ?? .max > end.seq }
         : earlier.call.status == .error && !isPlaced
+          // One that merely returned may have failed, and be tried again.
+          || earlier.call.status == .returned && end.resultSeq ?? .max <= start
       if isSure, earlier.isSure, !mayHaveFailed {
         return outcome(
           .fail, [earlier.call, call],
           "\(CallWording.short(call.tool)) was done twice with the same input.")
       }
       unsure = unsure ?? [earlier.call, call]
-      if isSure { first[action] = (call, call.status != .returned) }
+      if isSure { first[action] = (call, true) }
     }
     if let unsure {
       return outcome(.unverifiable, unsure, "Whether this write was repeated cannot be seen.")
@@ -91,7 +95,31 @@ extension WordJudge {
       return outcome(
         .unverifiable, [], "Whether calls go in a circle cannot be seen: \(view.whyHidden).")
     }
+    if let calls = unseenLoop(limit) {
+      return outcome(
+        .unverifiable, calls,
+        "Whether these calls go in a circle cannot be seen: not all of their results were recorded."
+      )
+    }
     return outcome(.pass, [], "No call was made \(limit) times with nothing new learned.")
+  }
+
+  /// Equal calls of one caller that may be a loop, because a result of theirs was not recorded.
+  private func unseenLoop(_ limit: Int) -> [Trajectory.Call]? {
+    guard view.trajectory.recorded["tools"] != nil else { return nil }
+    var made: [JSONValue: [Trajectory.Call]] = [:]
+    for call in view.calls where call.outline.resultSeq != nil || view.executed(call) != .no {
+      let key: JSONValue = [
+        .string(call.caller), .string(call.tool), call.input?.byValue ?? .lost(""),
+      ]
+      made[key, default: []].append(call)
+      if let calls = made[key], calls.count >= limit,
+        calls.contains(where: { $0.outline.resultSeq == nil })
+      {
+        return calls
+      }
+    }
+    return nil
   }
 
   /// The calls of the first loop.
@@ -189,8 +217,14 @@ extension WordJudge {
       mayBeMore: view.mayHideCalls, events: invalid.count > limit ? [invalid[limit]] : [], view)
   }
 
+  /// Where attempts begin beyond the first of their call; those of a simulated user do not count.
+  func agentsRetries() -> [Int] {
+    view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+      .flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }.sorted()
+  }
+
   func retries(_ limit: Int) -> ExpectationOutcome {
-    let retries = chronicle.efforts.values.flatMap(\.retries).sorted()
+    let retries = agentsRetries()
     return Judge.bound(
       "maxRetries", retries.count, limit, "retry",
       mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
@@ -214,4 +248,9 @@ extension JSONValue {
     default: false
     }
   }
+}
+
+extension Trajectory.Call {
+  /// The event with which it begins: its start, or where it is proposed if its start was not recorded.
+  fileprivate var begin: Int { outline.startedSeq ?? outline.seq }
 }

@@ -82,8 +82,14 @@ extension WordJudge {
     let rule = watch.rule
     var outcomes: [ExpectationOutcome] = []
     let lacks = view.trajectory.recorded["context"] != nil
-    let mayBeMore = !view.gaps.isEmpty || lacks
-    let why = view.gaps.isEmpty ? "contexts were not recorded whole" : view.whyHidden
+    let isHidden = view.gaps.contains { gap in
+      guard let steps = rule.steps else { return true }
+      let first = chronicle.step(before: gap.first)
+      let last = gap.last.flatMap { chronicle.step(after: $0) } ?? .max
+      return steps.overlaps(first...max(first, last))
+    }
+    let mayBeMore = isHidden || lacks
+    let why = !isHidden ? "contexts were not recorded whole" : view.whyHidden
     func outcome(
       _ part: String, _ outcome: Outcome, _ events: [Int], _ message: String, _ expected: String,
       _ actual: String? = nil

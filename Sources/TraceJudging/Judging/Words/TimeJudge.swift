@@ -159,15 +159,17 @@ struct TimeJudge {
       }
       possible = possible ?? moment
     }
+    // It never comes, whatever else is hidden.
+    if isStrong, others.isEmpty, hiddenOthers.isEmpty {
+      return outcome(.fail, end, "The moment until which this holds never came.")
+    }
     if let possible { return hiddenOutcome(possible) }
     let first = certain(others)
     if hiddenMoments.contains(where: { hole in first.map { $0.seq >= hole.first } ?? true }) {
       return hiddenOutcome()
     }
     if isStrong, first == nil {
-      if let other = others.first { return hiddenOutcome(other) }
-      return hiddenOthers.isEmpty
-        ? outcome(.fail, end, "The moment until which this holds never came.") : hiddenOutcome()
+      return others.first.map(hiddenOutcome) ?? hiddenOutcome()
     }
     return exercised("It never happened before that.")
   }

@@ -1,0 +1,198 @@
+"""What happened in a run, told from its events as Docs/log-format.md describes them."""
+from fractions import Fraction
+
+from matchers import ABSENT, LOST, all_pointed, glob, match, seen
+
+OPEN = "open"  # the status of a call that is under way where an unfinished log ends
+
+
+class Call:
+    """A call that a decision proposes, and what became of it."""
+
+    def __init__(self, decision, number, data):
+        self.decision, self.number = decision, number
+        self.callId, self.tool = data["callId"], data["name"]
+        self.input = seen(data.get("input"))
+        self.caller = decision["data"].get("caller") or "agent"
+        self.is_invalid = decision["data"]["kind"] == "invalid"
+        self.seq, self.step = decision["seq"], decision["step"]
+        self.verdicts, self.starts, self.result = [], [], None
+
+
+class Facts:
+    """A run. `gap` is the first and the last number of events that are missing."""
+
+    def __init__(self, events, is_open=False, gap=None):
+        self.events, self.gap = events, gap
+        self.recorded = events[0]["data"].get("recorded") or {}
+        self.stop = None
+        for event in events:
+            if event["type"] == "stop":
+                self.stop = event
+            elif event["type"] == "run_resumed":
+                self.stop = None
+        # Anything may follow where an unfinished log ends: one that is open, or that has no stop and does not say
+        # that none was recorded.
+        has_stop = any(event["type"] == "stop" for event in events)
+        self.is_torn = is_open or (not has_stop and "stop" not in self.recorded)
+        self.decisions = [event for event in events if event["type"] == "decision"]
+        self.calls = [Call(event, number, data) for number, event in enumerate(self.decisions)
+                      for data in event["data"].get("calls") or []]
+        self.by_id = {call.callId: call for call in self.calls}
+        for event in events:
+            call = self.by_id.get(event["data"].get("callId"))
+            if call is None:
+                continue
+            if event["type"] == "policy_decision":
+                call.verdicts.append(event)
+            elif event["type"] == "tool_started":
+                call.starts.append(event)
+            elif event["type"] == "tool_result":
+                call.result = event
+        answers = [event for event in self.decisions if event["data"]["kind"] == "answer"]
+        self.answer = answers[-1] if answers else None
+        self.is_import = "source" in events[0]["data"] or "tools" in self.recorded
+
+    # Calls
+
+    def is_missing(self, *channels):
+        """Whether events may be missing: behind the tear, in a gap, or of these channels. `decisions` stands for
+        the channel `model` where that is `none`: a partial one holds every decision."""
+        return self.is_torn or self.gap is not None or any(
+            self.recorded.get("model") == "none" if name == "decisions" else name in self.recorded
+            for name in channels)
+
+    def executed(self, call):
+        """Whether a call was executed; None where that cannot be seen. Nobody carries out those of a decision that
+        could not be used."""
+        if call.is_invalid:
+            return False
+        if call.starts or (call.result and call.result["data"]["status"] in ("ok", "error", "returned")):
+            return True
+        if call.result is None and self.may_hide_end(call):
+            return None
+        return False
+
+    def hides_behind(self, seq):
+        """Whether events behind one may be missing from the log itself."""
+        return self.is_torn or (self.gap is not None and self.gap[1] > seq)
+
+    def may_hide_end(self, call):
+        """Whether the start and the result of a call may be missing: behind the tear, in a gap behind its
+        proposal, or because results were not recorded."""
+        return "tools" in self.recorded or self.hides_behind(call.seq)
+
+    def status(self, call):
+        """The status of a call; OPEN where it cannot be seen, None where the call has none."""
+        if call.result:
+            data = call.result["data"]
+            return "unknown" if data.get("effect") == "unknown" else data["status"]
+        if self.may_hide_end(call) and not call.is_invalid:
+            return OPEN
+        return "unknown" if call.starts else None
+
+    def outcome(self, call):
+        """The data where a call is ok, else the reason."""
+        if call.result is None:
+            return ABSENT
+        data = call.result["data"]
+        return seen(data.get("data", data.get("reason", ABSENT)))
+
+    def begin(self, call):
+        """The number of the event at which a call begins, the step of it."""
+        event = call.starts[0] if call.starts else call.decision
+        return event["seq"], event["step"]
+
+    def tools(self):
+        """What the run says of its tools, by name."""
+        known = {}
+        for event in self.events:
+            if event["type"] in ("run_started", "tools_listed"):
+                for tool in event["data"].get("tools") or []:
+                    known[tool["name"]] = tool
+        return known
+
+    def origins(self, seq):
+        """What `$from` leads to for what stands at an event: values, and whether there may be more."""
+        def lead(asked):
+            values = []
+            more = (self.recorded.get("model") == "none" or self.recorded.get("tools") == "none"
+                    or (self.gap is not None and self.gap[0] < seq))
+            for call in self.calls:
+                if not glob(asked["tool"], call.tool):
+                    continue
+                fits = match(asked["input"], call.input) if "input" in asked else True
+                if call.result is None or call.result["seq"] > seq:
+                    continue
+                if call.result["data"]["status"] == "returned":
+                    more = True
+                if call.result["data"]["status"] != "ok" or fits is False:
+                    continue
+                for value in all_pointed(seen(call.result["data"].get("data")), asked["path"]):
+                    if value is LOST or fits is None:
+                        more = True
+                    else:
+                        values.append(value)
+            return values, more
+        return lead
+
+    def hides_later(self, seq):
+        """Whether events behind one may be missing."""
+        return self.is_missing("decisions") and not (
+            not self.is_torn and "model" not in self.recorded and self.gap[1] < seq)
+
+    # Figures
+
+    def steps(self):
+        return len({event["step"] for event in self.decisions})
+
+    def completed_steps(self):
+        """The number of the last step that was completed: by an answer, a question or a stop of the model, or by
+        the last result of its calls."""
+        last = 0
+        for number, event in enumerate(self.decisions):
+            behind = self.decisions[number + 1]["seq"] if number + 1 < len(self.decisions) else None
+            calls = [call for call in self.calls if call.decision is event]
+            if event["data"]["kind"] in ("answer", "ask_human", "stop") or (
+                    event["data"]["kind"] == "tool" and not calls):
+                last = max(last, event["step"])
+            elif event["data"]["kind"] == "tool" and all(
+                    call.result and (behind is None or call.result["seq"] < behind) for call in calls):
+                last = max(last, event["step"])
+        return last
+
+    def totals(self):
+        """What a run used, as the state and the summary say it."""
+        results = [event for event in self.events if event["type"] == "model_result"]
+        usage = [event["data"].get("usage") or {} for event in results]
+        costs = [event["data"].get("cost") for event in results]
+        totals = {"steps": self.completed_steps(),
+                  "toolCalls": sum(bool(call.starts) or (call.result is not None and call.result["data"]["status"]
+                                                         in ("ok", "error", "returned")) for call in self.calls),
+                  "modelCalls": len(results),
+                  "inputTokens": sum(one.get("inputTokens", 0) for one in usage),
+                  "outputTokens": sum(one.get("outputTokens", 0) for one in usage)}
+        if costs and None not in costs:
+            totals["cost"] = Fraction(sum(float(one) for one in costs))  # summed as doubles
+        return totals
+
+    def summary(self):
+        """The mark that stands in the closing block."""
+        data = {"calls": [], "totals": self.totals(), "stop": None}
+        for call in self.calls:
+            status = self.status(call)
+            row = {"callId": call.callId, "caller": call.caller, "tool": call.tool,
+                   "status": "unknown" if call.starts and status == OPEN else None if status == OPEN else status,
+                   "verdict": call.verdicts[-1]["data"]["status"] if call.verdicts else None, "seq": call.seq,
+                   "resultSeq": call.result["seq"] if call.result else None}
+            data["calls"].append(row)
+        if self.stop:
+            data["stop"] = {key: self.stop["data"][key] for key in ("reason", "detail", "final")
+                            if key in self.stop["data"]}
+        if self.stop and "answer" in self.stop["data"]:
+            data["answer"] = self.stop["data"]["answer"]
+        if self.gap:
+            data["mayHideCalls"] = True
+        if self.recorded:
+            data["recorded"] = self.recorded
+        return data
