@@ -125,7 +125,8 @@ def agents(facts):
 
 
 def max_retries(facts, limit):
-    return at_most(limit, *retries(facts, agents(facts)))
+    low, may_be_more = retries(facts, agents(facts))
+    return at_most(limit, low, may_be_more or any(facts.status(call) == "returned" for call in facts.calls))
 
 
 # Budget
