@@ -114,7 +114,8 @@ extension AgentLoop {
     func isSince(_ grant: Approvals.Grant) -> Bool { approvedSince.contains(grant.callId) }
     if let moment { return moment.finding(for: call, among: isSince).isCovered }
     return state.approvals.finding(
-      for: call.callId, actionId: call.actionId, isOver: { _ in false }, among: isSince
+      for: call.callId, actionId: call.actionId, olderActionId: call.olderActionId,
+      isOver: { _ in false }, among: isSince
     ).isCovered
   }
 

@@ -90,7 +90,8 @@ public struct PolicyGate: Sendable {
     ) -> Approvals.Finding {
       guard !approvals.isEmpty else { return .none }
       return approvals.finding(
-        for: call.callId, actionId: call.actionId, isOver: isOver, among: fits)
+        for: call.callId, actionId: call.actionId, olderActionId: call.olderActionId,
+        isOver: isOver, among: fits)
     }
 
     private func isOver(_ until: String) -> Bool {

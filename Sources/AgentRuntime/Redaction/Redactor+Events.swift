@@ -114,6 +114,7 @@ public struct RunRedaction {
     for (old, new) in zip(Redactor.calls(of: event), Redactor.calls(of: redacted))
     where old.input != new.input {
       actions[old.actionId] = new.actionId
+      if let older = old.olderActionId { actions[older] = new.actionId }
     }
     if !actions.isEmpty, event.type == .approval || event.type == .policyDecision {
       redacted.data =

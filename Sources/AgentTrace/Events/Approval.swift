@@ -82,6 +82,17 @@ public struct Approval: Sendable, Hashable {
     modelResult = try reader.optionalInt("modelResult")
   }
 
+  /// The approval as it is recorded today: an older program named the action otherwise where its input holds a
+  /// number that has several forms.
+  ///
+  /// - Parameter call: the one that it was given to.
+  public func recomputed(for call: ProposedCall) -> Approval {
+    guard let older = call.olderActionId, older.hasSameUTF8(as: actionId) else { return self }
+    var approval = self
+    approval.actionId = call.actionId
+    return approval
+  }
+
   /// The wire form.
   public var encoded: JSONObject {
     JSONObject(present: [

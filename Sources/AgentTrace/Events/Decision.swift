@@ -36,6 +36,20 @@ public struct ProposedCall: Sendable, Hashable {
   /// What an approval of this call covers, and nothing else: SHA-256 of canonical `[tool,input]`, numbers
   /// by their value.
   public var actionId: String { Digest(of: .array([.string(name), input.byValue])).hex }
+
+  /// What older programs called it, which took each number as it was written: `5.0` was not `5`. `nil` where
+  /// that is no other.
+  public var olderActionId: String? {
+    input.byValue == input ? nil : Digest(of: .array([.string(name), input])).hex
+  }
+}
+
+/// What older programs called an action, as long as that is known: no part of what a state is.
+struct OlderActionId: Sendable, Hashable {
+  var id: String?
+
+  static func == (left: OlderActionId, right: OlderActionId) -> Bool { true }
+  func hash(into hasher: inout Hasher) {}
 }
 
 /// What the model wants to do next, once its reply has been read. A proposal until it is allowed.

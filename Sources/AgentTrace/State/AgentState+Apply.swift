@@ -183,7 +183,15 @@ extension AgentState {
   private mutating func apply(approval event: Event) {
     guard let approval = try? Approval(decoding: event.data) else { return }
     observe(.human, "\(approval.granted ? "approved" : "denied") by \(approval.by)", event)
-    approvals.take(approval)
+    let asked = pendingCalls.first { $0.callId.hasSameUTF8(as: approval.callId) }
+    if let asked, let older = asked.older.id, older.hasSameUTF8(as: approval.actionId) {
+      // An older program wrote it; what it covers is what the call is today.
+      var approval = approval
+      approval.actionId = asked.actionId
+      approvals.take(approval, olderActionId: older)
+    } else {
+      approvals.take(approval)
+    }
   }
 
   private mutating func apply(memoryWritten data: JSONObject) {

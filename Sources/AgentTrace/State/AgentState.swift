@@ -86,6 +86,25 @@ extension AgentState {
     return Digest(of: bytes)
   }
 
+  /// The state as an older program recorded it, which named actions by the text of their input; `nil` where
+  /// that is no other.
+  package var withOlderActionIds: AgentState? {
+    let older = approvals.withOlderActionIds
+    guard older != nil || pendingCalls.contains(where: { $0.older.id != nil }) else { return nil }
+    var state = self
+    state.approvals = older ?? approvals
+    for index in pendingCalls.indices {
+      state.pendingCalls[index].actionId =
+        pendingCalls[index].older.id ?? pendingCalls[index].actionId
+    }
+    return state
+  }
+
+  /// Whether a log may say that this is the state's digest: by today's names of actions, or by older ones.
+  package func isRecorded(as digest: String) -> Bool {
+    digest == self.digest.hex || digest == withOlderActionIds?.digest.hex
+  }
+
   /// The wire form, as a checkpoint holds it.
   public var encoded: JSONValue {
     encoded(

@@ -14,6 +14,7 @@ public struct Approvals: Sendable, Hashable {
     public internal(set) var callId: String
     /// The tool and the input that it covers.
     public internal(set) var actionId: String
+    var older = OlderActionId()
     /// How many calls may begin on it; `nil` for any number.
     public internal(set) var left: Int?
     /// When it runs out, as UTC; `nil` for never.
@@ -66,15 +67,18 @@ public struct Approvals: Sendable, Hashable {
   ///
   /// - Parameters:
   ///   - actionId: of the call.
+  ///   - olderActionId: what an older program called it, where that is another: a state that was read from
+  ///     its log may know it by nothing else.
   ///   - isOver: whether a time has passed.
   ///   - fits: which approvals count at all.
   public func finding(
-    for callId: String, actionId: String, isOver: (String) -> Bool,
-    among fits: (Grant) -> Bool = { _ in true }
+    for callId: String, actionId: String, olderActionId: String? = nil,
+    isOver: (String) -> Bool, among fits: (Grant) -> Bool = { _ in true }
   ) -> Finding {
     let candidates = grants.filter { grant in
-      grant.actionId.hasSameUTF8(as: actionId) && (grant.isHeld(by: callId) || grant.hasRoom)
-        && fits(grant)
+      (grant.actionId.hasSameUTF8(as: actionId)
+        || olderActionId.map { grant.actionId.hasSameUTF8(as: $0) } ?? false)
+        && (grant.isHeld(by: callId) || grant.hasRoom) && fits(grant)
     }
     let ranked =
       candidates.filter { $0.isHeld(by: callId) }
@@ -87,11 +91,14 @@ public struct Approvals: Sendable, Hashable {
   }
 
   /// Takes in what a person said of a call. It stands in the place of what they said of it before.
-  public mutating func take(_ approval: Approval) {
+  ///
+  /// - Parameter olderActionId: what the approval itself calls the action, where an older program wrote it.
+  public mutating func take(_ approval: Approval, olderActionId: String? = nil) {
     end(approval.callId)
     guard approval.granted else { return }
     var grant = Grant(
       callId: approval.callId, actionId: approval.actionId, until: approval.until)
+    grant.older.id = olderActionId
     switch approval.scope {
     case .calls(let count)?:
       guard count > 0 else { return }
@@ -180,6 +187,18 @@ public struct RecordedFinding: Sendable, Hashable {
 
   /// Whether an approval covered the call.
   public var isCovered: Bool { actionId != nil }
+}
+
+extension Approvals {
+  /// The same with actions named as older programs named them; `nil` where that is no difference.
+  var withOlderActionIds: Approvals? {
+    guard grants.contains(where: { $0.older.id != nil }) else { return nil }
+    var approvals = self
+    for index in grants.indices {
+      approvals.grants[index].actionId = grants[index].older.id ?? grants[index].actionId
+    }
+    return approvals
+  }
 }
 
 // MARK: - Wire form

@@ -7,6 +7,7 @@ public struct PendingCall: Sendable, Hashable {
   public var tool: String
   /// What an approval of it covers; the input itself stays in the log.
   public var actionId: String
+  var older = OlderActionId()
   /// The number of the decision that holds it.
   public var seq: Int
   /// Whether a `tool_started` was seen.
@@ -28,6 +29,7 @@ public struct PendingCall: Sendable, Hashable {
     callId = call.callId
     tool = call.name
     actionId = call.actionId
+    older.id = call.olderActionId
     self.seq = seq
     isStarted = false
     history = .zero

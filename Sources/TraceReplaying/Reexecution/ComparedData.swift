@@ -24,6 +24,14 @@ enum ComparedData {
       data["calls"] = data["calls"].map(withoutProviderIDs)
     case .toolStarted: data["idempotencyKey"] = nil
     case .approval: data["actionId"] = nil
+    case .policyDecision:
+      // Of approvals that the call rests on their number: what they name follows from it.
+      if var context = data["context"]?.objectValue,
+        let ids = context["approvedActionIds"]?.arrayValue
+      {
+        context["approvedActionIds"] = JSONValue(ids.count)
+        data["context"] = .object(context)
+      }
     case .stop:
       data["stateDigest"] = nil
       data["stateFormat"] = nil

@@ -49,7 +49,7 @@ extension WordJudge {
     for start in starts() {
       while let fact = next.first, fact.seq < start.seq {
         next.removeFirst()
-        let approval = asOfToday(fact.approval)
+        let approval = recomputed(fact.approval)
         approvals.take(approval)
         if fact.isGranted { granted.insert(approval.actionId) }
       }
@@ -91,16 +91,13 @@ extension WordJudge {
     return (bypasses, unsure)
   }
 
-  /// An approval that names what it covers as it is named today: in older logs `5` and `5.0` are not the same.
-  private func asOfToday(_ approval: Approval) -> Approval {
-    var approval = approval
-    if let index = callIndices[approval.callId], let input = view.calls[index].input,
+  /// An approval as it is recorded today; see ``Approval/recomputed(for:)``.
+  private func recomputed(_ approval: Approval) -> Approval {
+    guard let call = callIndices[approval.callId].map({ view.calls[$0] }), let input = call.input,
       !input.hidesSomething
-    {
-      approval.actionId =
-        ProposedCall(callId: approval.callId, name: view.calls[index].tool, input: input).actionId
-    }
-    return approval
+    else { return approval }
+    return approval.recomputed(
+      for: ProposedCall(callId: approval.callId, name: call.tool, input: input))
   }
 
   /// Spends what a call rests on that begins; whether there was anything.
