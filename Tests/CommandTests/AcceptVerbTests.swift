@@ -432,4 +432,23 @@ struct AcceptVerbTests {
       outcome.output.contains("  -   call look") && outcome.output.hasSuffix("1 would change\n"))
     #expect(folder.text("accepted/one.txt") == text)
   }
+
+  @Test(
+    "a case that passes says which check was not exercised, and why; also where all is as accepted")
+  func untested() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("clerk.yaml", Self.agent(Self.calls))
+    try folder.write(
+      "cases.yaml",
+      Self.cases(
+        ["one"], expected: "{toolsCalled: [look], time: [{expect: look, before: {reply: x}}]}"))
+    let plain = try await Binary.run(["run", "."], in: folder.path)
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
+    let same = try await Self.run(folder, status: 0)
+    for told in [plain.output, same.output] {
+      #expect(told.contains("one  1 of 2 checks\n"), "\(told)")
+      #expect(told.contains("time[0] not exercised: "), "\(told)")
+    }
+    #expect(same.output.contains("same         one"))
+  }
 }

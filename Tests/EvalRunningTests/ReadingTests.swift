@@ -26,7 +26,8 @@ struct ReadingTests {
   /// Expectations of every kind about the tools of a run and about others.
   private static func expectations(_ run: Trajectory, seed: UInt64) -> [Expectations] {
     var numbers = Seeded(seed: seed)
-    let names = Array(Set(run.calls.map(\.tool))).sorted() + ["delete_*", "no_such_tool", "*"]
+    let names =
+      Array(Set(run.calls.map(\.tool))).sorted() + ["delete_*", "no_such_tool", "delete_.*", "*"]
     let extras: [JSONObject] = [
       [:], ["status": "ok"], ["status": ["error", "unknown"]], ["status": "refused"], ["times": 1],
       ["times": ["min": 0, "max": 2]], ["caller": "user"], ["caller": "*"],
@@ -72,6 +73,7 @@ struct ReadingTests {
       let short = Judge.judge(end.trajectory, against: expected)
       #expect(short.outcomes.map(\.expectation) == judged.outcomes.map(\.expectation), "\(path)")
       #expect(short.outcomes.map(\.outcome) == judged.outcomes.map(\.outcome), "\(path)")
+      #expect(short.warnings == judged.warnings, "\(path)")
       #expect(end.trajectory.runId == plain.runId)
     }
     return fromSummary
@@ -98,6 +100,63 @@ struct ReadingTests {
     for event in run.events() { try log.append(event, isEffectAhead: false) }
     _ = try log.close()
     _ = try Self.compare(path, seed: UInt64(seed))
+  }
+
+  @Test(
+    "a misspelt tool is warned of from the end of a log as from all of it, and a right one is not")
+  func warnings() throws {
+    let path = Project.path("Fixtures/runs/refund-drafted.jsonl.gz")
+    for (name, count) in [
+      ("issue_refund", 0), ("isue_refund", 1), ("issue_.*", 1), ("delete_*", 0),
+      ("draft_refund_request", 0),
+    ] {
+      let expected = try Expectations(parsing: ["toolsNotProposed": [.string(name)]])
+      let body = try RecordedRun(path: path, for: expected)
+      let end = try #require(RecordedRun(endOf: path, for: expected))
+      let warnings = Judge.judge(end.trajectory, against: expected).warnings
+      #expect(warnings.count == count, "\(name)")
+      #expect(warnings == Judge.judge(body.trajectory, against: expected).warnings, "\(name)")
+    }
+  }
+
+  @Test(
+    "where further tools may have been listed, or none were named, the end of a log is not enough")
+  func unknownTools() throws {
+    let folder = try TemporaryFolder()
+    func log(_ name: String, tools: JSONValue, lists: Bool) throws -> String {
+      let path = folder.path("\(name).jsonl.gz")
+      let writer = try LogWriter(creating: path, options: .init(durability: .none))
+      var seq = 0
+      func add(_ type: EventType, _ step: Int, _ data: JSONObject) throws {
+        try writer.append(
+          Event(seq: seq, step: step, type: type, runId: "r", t: 0, data: data),
+          isEffectAhead: false)
+        seq += 1
+      }
+      try add(
+        .runStarted, 0,
+        ["formatVersion": 2, "agent": ["name": "a"], "goal": "go", "limits": [:], "tools": tools])
+      if lists {
+        let listed = ToolsListed(source: "s", tools: [ToolDefinition(name: "wipe")])
+        try add(.toolsListed, 0, listed.encoded)
+      }
+      try add(.decision, 1, DecisionPayload(.answer(text: "x", evidenceRefs: [])).encoded)
+      try add(.stop, 1, ["reason": "success", "final": true])
+      _ = try writer.close()
+      return path
+    }
+    let expected = try Expectations(parsing: ["toolsNotCalled": ["wipe"]])
+    let look: JSONValue = [["name": "look", "sideEffect": "read"]]
+    let plain = try log("plain", tools: look, lists: false)
+    #expect(RecordedRun(endOf: plain, for: expected)?.trajectory.toolNames == ["look"])
+    for path in [
+      try log("listed", tools: look, lists: true), try log("none", tools: [], lists: false),
+    ] {
+      #expect(RecordedRun(endOf: path, for: expected)?.path == nil, "\(path)")
+    }
+    // What nobody asks is not looked for.
+    let stops = try Expectations(parsing: ["stopReason": "success"])
+    #expect(RecordedRun(endOf: plain, for: stops)?.trajectory.toolNames == nil)
   }
 }
 

@@ -429,6 +429,99 @@ struct JudgeTests {
     #expect(try judgement(#"{"toolsNotCalled":["isue"]}"#, unnamed).warnings == [])
   }
 
+  /// A run whose tools say what arguments they take.
+  private static let described: Trajectory = {
+    let call = ProposedCall(callId: "1.1.0", name: "issue", input: ["orderId": "1", "note": "x"])
+    return Trajectory(of: [
+      Event(
+        seq: 0, step: 0, type: .runStarted, runId: "r", t: 0,
+        data: [
+          "formatVersion": 2, "agent": ["name": "a"], "goal": "go", "limits": [:],
+          "tools": [
+            [
+              "name": "issue", "sideEffect": "write",
+              "inputSchema": ["type": "object", "properties": ["orderId": ["type": "string"]]],
+            ],
+            [
+              "name": "open", "sideEffect": "read",
+              "inputSchema": ["properties": ["path": [:]], "additionalProperties": true],
+            ],
+            ["name": "delete_all", "sideEffect": "write"],
+          ],
+        ]),
+      Event(
+        seq: 1, step: 1, type: .decision, runId: "r", t: 1,
+        data: DecisionPayload(.tool([call])).encoded),
+    ])
+  }()
+
+  @Test(
+    "an argument that no schema of the tool names is a warning, wherever it is spoken of",
+    arguments: [
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"orderID":"2"}}]}"#, "orderID", "orderId"),
+      (
+        #"{"toolsCalled":[{"tool":"iss*","input":{"$anyOf":[{"oderId":"1"}]}}]}"#, "oderId",
+        "orderId"
+      ),
+      (#"{"eachCall":[{"tool":"issue","input":{"$exact":{"zebra":[]}}}]}"#, "zebra", nil),
+      (#"{"time":[{"never":{"tool":"issue","input":{"orderld":"1"}}}]}"#, "orderld", "orderId"),
+      (
+        #"{"toolsCalled":[{"tool":"issue","input":{"orderId":"1"},"ignore":["orderID"]}]}"#,
+        "orderID", "orderId"
+      ),
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"orderId":"1"}}]}"#, nil, nil),
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"note":"y"}}]}"#, nil, nil),
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"orderID":{"$absent":true}}}]}"#, nil, nil),
+      (#"{"toolsNotCalled":[{"tool":"open","input":{"file":"1"}}]}"#, nil, nil),
+      (#"{"toolsNotCalled":[{"tool":"delete_all","input":{"file":"1"}}]}"#, nil, nil),
+      (#"{"toolsNotCalled":[{"tool":"*","input":{"file":"1"}}]}"#, nil, nil),
+    ] as [(String, String?, String?)])
+  func arguments(expected: String, odd: String?, nearest: String?) throws {
+    let warnings = try judgement(expected, Self.described).warnings
+    guard let odd else {
+      #expect(warnings == [])
+      return
+    }
+    #expect(warnings.count == 1 && warnings[0].contains("is named “\(odd)”"), "\(warnings)")
+    #expect(
+      warnings.first?.hasSuffix(nearest.map { "did you mean “\($0)”?" } ?? "“\(odd)”") == true)
+  }
+
+  @Test(
+    "a regular expression where a glob stands is a warning, with the glob that was meant",
+    arguments: [
+      ("delete_.*", "delete_*"), ("^delete_all_.+$", "delete_all_?*"),
+      ("(issue|draft)_x", "{issue,draft}_x"),
+      ("delete_\\\\d", nil), ("wipe|shred", nil),
+    ] as [(String, String?)])
+  func regularExpressions(text: String, glob: String?) throws {
+    for list in ["toolsNotCalled", "toolsNotProposed"] {
+      let warnings = try judgement(#"{"\#(list)":["\#(text)"]}"#, Self.described).warnings
+      #expect(warnings.count == 1 && warnings[0].contains("is a glob here"), "\(warnings)")
+      #expect(warnings.first?.hasSuffix(glob.map { "did you mean “\($0)”?" } ?? "this run") == true)
+    }
+    #expect(
+      try judgement(#"{"budget":{"tools":{"\#(text)":{"calls":1}}}}"#, Self.described).warnings
+        .count
+        == 1)
+  }
+
+  @Test("a glob that matches no tool is none, nor is one of names with dots, nor what was called")
+  func globs() throws {
+    #expect(
+      try judgement(#"{"toolsNotCalled":["delete_*","{wipe,shred}","is?ue"]}"#, Self.described)
+        .warnings == [])
+    let dotted = RecordedRun.whole([[.init("fs.read")]])
+    #expect(try judgement(#"{"toolsNotCalled":["db.*"]}"#, dotted).warnings == [])
+    let plain = RecordedRun.whole([[.init("read")]])
+    #expect(try judgement(#"{"toolsNotCalled":["db.*"]}"#, plain).warnings.count == 1)
+    #expect(
+      try judgement(#"{"context":{"neverOffers":["delete_al"]}}"#, Self.described).warnings
+        == [
+          "context.neverOffers[0]: no tool of this run is named “delete_al”; did you mean “delete_all”?"
+        ])
+  }
+
   @Test(
     "a case's outcome follows from those of its expectations",
     arguments: [
@@ -469,5 +562,42 @@ struct JudgeTests {
       }
     }
     #expect(elapsed < .seconds(60))
+  }
+
+  @Test("an approval of an older log covers a call by the value of its input, not by its text")
+  func olderApprovals() throws {
+    func events(_ second: String) throws -> [Event] {
+      var events: [Event] = []
+      func add(_ type: EventType, _ step: Int, _ data: JSONObject) {
+        events.append(
+          Event(seq: events.count, step: step, type: type, runId: "r", t: 0, data: data))
+      }
+      add(
+        .runStarted, 0, ["formatVersion": 1, "agent": ["name": "a"], "goal": "go", "limits": [:]])
+      for (step, text) in [(1, "5.0"), (2, second)] {
+        let call = ProposedCall(
+          callId: "\(step).1.0", name: "pay", input: try JSONValue(parsing: "{\"amount\":\(text)}"))
+        let id = JSONValue.string(call.callId)
+        let name = JSONValue.string(call.olderActionId ?? call.actionId)
+        add(.decision, step, DecisionPayload(.tool([call])).encoded)
+        add(.policyDecision, step, ["callId": id, "tool": "pay", "status": "approval_required"])
+        if step == 1 {
+          add(.approval, step, ["callId": id, "actionId": name, "granted": true, "by": "ana"])
+        }
+        add(.policyDecision, step, ["callId": id, "tool": "pay", "status": "allow"])
+        add(.toolStarted, step, ["callId": id, "tool": "pay", "attempt": 1])
+        add(.toolResult, step, ["callId": id, "tool": "pay", "status": "ok", "data": 1])
+      }
+      add(.stop, 2, ["reason": "success", "final": true])
+      return events
+    }
+    let expected = try Expectations(parsing: ["noApprovalBypass": true])
+    for (text, outcome) in [("5", Outcome.pass), ("5.0", .pass), ("0.5e1", .pass), ("6", .fail)] {
+      var chronicle = Chronicle(for: expected)
+      let events = try events(text)
+      for event in events { chronicle.apply(event) }
+      let judged = Judge.judge(Trajectory(of: events), chronicle, against: expected)
+      #expect(judged.outcomes.map(\.outcome) == [outcome], "\(text): \(judged.outcomes)")
+    }
   }
 }

@@ -1,5 +1,6 @@
 /// What the end of a closed log tells of its run: its calls without inputs and results, and its stop.
-/// Neither the answer, nor steps, nor the names of tools that were not called are known.
+/// Neither the answer nor steps are known, nor the names of tools that were not called, unless somebody looked
+/// for them at the log's beginning.
 public struct RunOutline: Sendable, Hashable {
   /// The identifier of the run.
   public var runId: String
@@ -9,6 +10,8 @@ public struct RunOutline: Sendable, Hashable {
   public var calls: [CallOutline]
   /// `none` or `partial` for each channel that an import lacks.
   public var recorded: RecordedChannels
+  /// Names of all tools the run had; `nil` where nobody looked.
+  public var toolNames: [String]?
 
   /// Nothing is checked.
   public init(

@@ -98,6 +98,14 @@ public struct Trajectory: Sendable {
     public var seq: Int
   }
 
+  /// A tool that the run had.
+  public struct Tool: Sendable, Hashable {
+    /// What it is called by.
+    public var name: String
+    /// The JSON Schema of its input; `nil` where the definition has none, or it was not read.
+    public var inputSchema: JSONValue?
+  }
+
   /// A hole in the log: events that are not there.
   public struct Gap: Sendable, Hashable {
     /// The number of the first event that is missing.
@@ -125,6 +133,8 @@ public struct Trajectory: Sendable {
   public private(set) var stop: Ending?
   /// Names of all tools the run had; `nil` where that was not recorded.
   public private(set) var toolNames: [String]?
+  /// The tools whose definitions were read, each with what it says of its input.
+  public private(set) var tools: [Tool] = []
   /// `none` or `partial` for each channel that an import lacks.
   public private(set) var recorded = RecordedChannels()
   /// What is missing, by event number.
@@ -152,8 +162,8 @@ public struct Trajectory: Sendable {
     switch event.type {
     case .runStarted: apply(runStarted: event)
     case .toolsListed:
-      if let listed = try? ToolsListed(decoding: event.data) {
-        add(tools: listed.tools.map(\.name))
+      if (try? ToolsListed(decoding: event.data)) != nil {
+        add(tools: event.data["tools"]?.arrayValue ?? [])
       }
     case .decision: apply(decision: event)
     case .policyDecision, .toolStarted, .toolResult: apply(toCall: event)
@@ -186,10 +196,16 @@ public struct Trajectory: Sendable {
     // Key by key: what is wrong with one of them says nothing about the others.
     recorded = RunStarted.recorded(in: event.data)
     let tools = event.data["tools"]?.arrayValue ?? []
-    if !tools.isEmpty { add(tools: tools.compactMap { $0["name"]?.stringValue }) }
+    if !tools.isEmpty { add(tools: tools) }
   }
 
-  private mutating func add(tools names: [String]) { toolNames = (toolNames ?? []) + names }
+  private mutating func add(tools definitions: [JSONValue]) {
+    let tools = definitions.compactMap { tool in
+      (tool["name"]?.stringValue).map { Tool(name: $0, inputSchema: tool["inputSchema"]) }
+    }
+    self.tools += tools
+    toolNames = (toolNames ?? []) + tools.map(\.name)
+  }
 
   private mutating func apply(decision event: Event) {
     guard let payload = try? DecisionPayload(decoding: event.data) else {
@@ -368,6 +384,7 @@ extension Trajectory {
           outline: call, inputSource: .unknown, group: groups, step: 0, isInvalid: false))
     }
     recorded = outline.recorded
+    toolNames = outline.toolNames
     stop = outline.stop
     lastSeq = outline.stop.seq
   }

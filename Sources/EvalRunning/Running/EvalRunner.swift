@@ -15,8 +15,8 @@ public struct EvalRunner: Sendable {
     public var isLive: Bool
     /// How many cases are worked on side by side.
     public var jobs: Int
-    /// Whether the end of a log is enough, where it tells all that a case asks. Outcomes are the
-    /// same; a message may show less of a call, and a misspelt tool is not warned of.
+    /// Whether the end of a log is enough, where it tells all that a case asks. Outcomes and warnings are
+    /// the same; a message may show less of a call.
     public var usesSummaries: Bool
     /// Whether each trial is told with its ``TrialResult/outline``, as baselines need it. Then the
     /// bodies of logs are read.

@@ -21,9 +21,10 @@ struct RecordedRun {
   /// Reads the end of a log alone, where that tells all that a judge will ask; `nil` where the body
   /// has to be read, also to say what is wrong with the file.
   init?(endOf path: String, for expectations: Expectations) {
-    guard expectations.isAnsweredBySummary, let outline = try? LogTail.outline(path: path) else {
-      return nil
-    }
+    guard expectations.isAnsweredBySummary,
+      let outline = try? LogTail.outline(
+        path: path, wantsTools: { expectations.asksWhichTools(thereWereBeside: $0.calls) })
+    else { return nil }
     trajectory = Trajectory(outline)
     self.path = path
     source = "summary"
@@ -50,6 +51,9 @@ struct RecordedRun {
     if expectations?.isAnsweredBySummary == true {
       trajectory.inputLimitBytes = Self.shownInputLimitBytes
     }
+    // What no expectation speaks of needs no schema.
+    let toolKeys: [StaticString] =
+      expectations?.looksAtInputs ?? true ? ["inputSchema", "name"] : ["name"]
     let readsResults = expectations?.looksAtResults ?? true
     let readsAnswers = expectations?.looksAtAnswer ?? true
     while let head = try reader.advance() {
@@ -57,7 +61,7 @@ struct RecordedRun {
       switch type {
       case .runStarted:
         let event = try reader.event(
-          withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: ["name"])
+          withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: toolKeys)
         if let event { trajectory.apply(event) }
       case .decision:
         if let decision = reader.decisionOutline(passesAnswers: !readsAnswers) {

@@ -96,6 +96,12 @@ public struct Expectations: Sendable, Hashable {
       || parts.contains(where: \.expectations.looksAtResults)
   }
 
+  /// Whether judging looks at the input of a call.
+  public var looksAtInputs: Bool {
+    hasEntry { $0.input != nil } || !facts.isEmpty || words.contains { $0 != .noExtraCalls }
+      || parts.contains(where: \.expectations.looksAtInputs)
+  }
+
   /// Whether judging looks at what the run answered.
   public var looksAtAnswer: Bool {
     answer != nil || !facts.isEmpty || parts.contains(where: \.expectations.looksAtAnswer)

@@ -30,11 +30,12 @@ public enum Judge {
   ///   - chronicle: What the run holds beyond its calls, gathered for these expectations; only
   ///     where ``Expectations/facts`` ask for something.
   ///   - aids: What others found out.
+  ///   - warns: Whether slips in the expectations are looked for.
   /// - Complexity: O(entries · calls) matches, and as many steps again for each augmenting path; the
   ///   matches are bounded one by one (see `Matcher`).
   public static func judge(
     _ trajectory: Trajectory, _ chronicle: Chronicle? = nil, against expectations: Expectations,
-    aids: Aids = Aids()
+    aids: Aids = Aids(), warns: Bool = true
   ) -> Judgement {
     let view = CallView(trajectory)
     var contexts = 0
@@ -46,7 +47,8 @@ public enum Judge {
         outcomes.append(outcome)
       }
     }
-    return Judgement(outcomes: outcomes, warnings: warnings(expectations, trajectory))
+    return Judgement(
+      outcomes: outcomes, warnings: warns ? ToolWarnings(trajectory).all(of: expectations) : [])
   }
 
   /// - Parameter contexts: how many rules on contexts were judged before.
@@ -275,42 +277,5 @@ public enum Judge {
     return ["$anyOf", "$oneOf", "$allOf"].contains { name in
       object[name]?.arrayValue?.contains(where: asksForAbsence) ?? false
     }
-  }
-
-  // MARK: Warnings
-
-  /// Names that no tool of the run has: probably misspelt, and a negative list passes on them.
-  private static func warnings(
-    _ expectations: Expectations, _ trajectory: Trajectory
-  ) -> [String] {
-    if !expectations.parts.isEmpty {
-      var own = expectations
-      own.parts = []
-      return Self.warnings(own, trajectory)
-        + expectations.parts.flatMap { part in
-          Self.warnings(part.expectations, trajectory).map {
-            part.name.isEmpty ? $0 : "\(part.name).\($0)"
-          }
-        }
-    }
-    guard let names = trajectory.toolNames else { return [] }
-    var warnings: [String] = []
-    for (list, entries) in [
-      ("toolsCalled", expectations.toolsCalled), ("toolsNotCalled", expectations.toolsNotCalled),
-      ("toolsProposed", expectations.toolsProposed),
-      ("toolsNotProposed", expectations.toolsNotProposed),
-    ] {
-      for (index, entry) in (entries ?? []).enumerated() {
-        guard let name = entry.tool.literal,
-          !names.contains(where: { $0.hasSameUTF8(as: name) }),
-          !trajectory.calls.contains(where: { $0.tool.hasSameUTF8(as: name) })
-        else { continue }
-        let nearest = Spelling.nearest(to: name, among: names)
-        warnings.append(
-          "\(list)[\(index)]: no tool of this run is named “\(CallWording.short(name))”"
-            + (nearest.map { "; did you mean “\($0)”?" } ?? ""))
-      }
-    }
-    return warnings
   }
 }

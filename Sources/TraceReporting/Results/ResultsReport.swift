@@ -101,7 +101,9 @@ public struct ResultsReport {
     if let comparison = result.comparison {
       lines += comparisonLines(comparison)
       // What fails as it was accepted is nobody's business today.
-      if comparison.kind == .same || comparison.kind == .otherPath { return lines }
+      if comparison.kind == .same || comparison.kind == .otherPath {
+        return lines + (result.outcome == .pass ? untestedLines(of: result, mostOutcomes) : [])
+      }
       if !lines.isEmpty, result.outcome != .pass {
         lines.append(painter.paint("what the judge says", .heading))
       }
@@ -218,6 +220,16 @@ public struct ResultsReport {
     }
     parts[0] = "against \(Visible.line(suite.against, width: 200)): " + parts[0]
     return parts
+  }
+
+  /// What a case that passes did not test, a line each.
+  private func untestedLines(of result: CaseResult, _ most: Int) -> [String] {
+    let untested = result.trials.flatMap(\.judgement.outcomes).filter {
+      $0.outcome == .notExercised
+    }
+    let told = untested.prefix(most).flatMap { lines(for: $0).prefix(1) }
+    let more = untested.count - told.count
+    return told + (more > 0 ? ["and \(Figures.count(more, "check")) more"] : [])
   }
 
   private func headline(_ result: CaseResult) -> String {

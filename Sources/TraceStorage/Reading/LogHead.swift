@@ -23,7 +23,7 @@ public struct LogHead: Sendable, Hashable {
     }
     defer { ReadingBuffers.putBack(buffers) }
     buffers.inflater.reset()
-    let line = try Self.firstLine(of: file, buffers.inflater)
+    let line = try Self.beginning(of: file, buffers.inflater, behind: 0).line
     do throws(LineFault) {
       started = try line.withUnsafeBufferPointer { line throws(LineFault) in
         try Self.event(parsing: line, withOnly: keys)
@@ -55,41 +55,75 @@ public struct LogHead: Sendable, Hashable {
     return event
   }
 
-  private static func firstLine(
-    of file: LogFile, _ inflater: Inflater
-  ) throws(LogError) -> [UInt8] {
+  /// The names of a run's tools; `nil` where its first event does not tell them all: it names none, or a list
+  /// of other tools stands behind it, as behind that of every run that has sources of tools.
+  static func toolNames(of file: LogFile) throws(LogError) -> [String]? {
+    guard let buffers = ReadingBuffers.take() else {
+      throw LogError(.system(operation: "inflate", errno: ENOMEM), path: file.path)
+    }
+    defer { ReadingBuffers.putBack(buffers) }
+    buffers.inflater.reset()
+    let (line, next) = try beginning(of: file, buffers.inflater, behind: Self.headBytes)
+    let wanted = EventScan.Wanted(keys: [], list: "tools", elementKeys: ["name"])
+    let event = line.withUnsafeBufferPointer { EventScan.event(of: $0, withOnly: wanted) }
+    guard let event, event.seq == 0, event.type == .runStarted,
+      let tools = event.data["tools"]?.arrayValue, !tools.isEmpty,
+      // Of an event whose type cannot be told nothing is known.
+      case .event(_, _, let type)? = next.withUnsafeBufferPointer({ LineHead(scanning: $0) }),
+      type != .toolsListed
+    else { return nil }
+    return tools.compactMap { $0["name"]?.stringValue }
+  }
+
+  /// Enough for the number, step and type of an event.
+  private static let headBytes = 80
+
+  /// The first line of a log, and so many bytes behind it as are asked for, or as there are in its block.
+  private static func beginning(
+    of file: LogFile, _ inflater: Inflater, behind extra: Int
+  ) throws(LogError) -> (line: [UInt8], next: [UInt8]) {
     var input = try file.read(at: 0, count: 8 * 1024)
     guard (try? MemberHeader(decoding: input)) != nil else {
       throw LogError(.badHeader, path: file.path, offset: 0, block: 0)
     }
     var text: [UInt8] = []
+    var length: Int?
     var (start, offset) = (MemberHeader.length, input.count)
     while true {
       let searched = text.count
       var (read, progress) = (0, Inflater.Progress.needsInput)
       input.withUnsafeBufferPointer { input in
-        text.append(addingCapacity: max(8 * 1024, text.count)) { space in
+        text.append(addingCapacity: length == nil ? max(8 * 1024, text.count) : extra) { space in
           // The writer ends a deflate block with the line: what follows is not inflated in vain.
           let result = inflater.inflate(
             UnsafeBufferPointer(rebasing: input[start...]), into: &space, stopsAtBlocks: true)
           (read, progress) = (result.read, result.progress)
         }
       }
-      if let length = text.withUnsafeBufferPointer({ $0.lineLength(from: searched) }) {
-        text.removeLast(text.count - searched - length)
-        return text
+      start += read
+      if length == nil {
+        length = text.withUnsafeBufferPointer { $0.lineLength(from: searched) }.map {
+          searched + $0
+        }
+      }
+      var isOver = false
+      if case .streamEnd = progress { isOver = true }
+      if let length, isOver || text.count > length + extra {
+        return (Array(text[..<length]), Array(text[(length + 1)...].prefix(extra)))
       }
       guard text.count < LogFormat.lineLimitBytes else {
         throw LogError(
           .lineTooLong(limitBytes: LogFormat.lineLimitBytes), path: file.path, offset: 0, block: 0)
       }
-      start += read
       switch progress {
       case .needsRoom, .blockEnd: continue
       case .needsInput:
         input = try file.read(at: offset, count: 64 * 1024)
         (start, offset) = (0, offset + input.count)
-        if input.isEmpty { throw LogError(.noTrailer, path: file.path, offset: 0, block: 0) }
+        if input.isEmpty {
+          if let length { return (Array(text[..<length]), Array(text[(length + 1)...])) }
+          throw LogError(.noTrailer, path: file.path, offset: 0, block: 0)
+        }
       default: throw LogError(.badCompression, path: file.path, offset: 0, block: 0)
       }
     }

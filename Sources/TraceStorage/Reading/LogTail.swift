@@ -28,14 +28,23 @@ public struct LogTail: Sendable, Hashable {
 
   /// Reads what the end of a log tells of its run, making nothing of what else stands there.
   ///
-  /// - Returns: `nil` where the end leaves something open that only the events can tell.
+  /// - Parameter wantsTools: whether the names of the run's tools are looked for as well: at the beginning of
+  ///   the log, where that tells them all.
+  /// - Returns: `nil` where the end, or that beginning, leaves something open that only the events can tell.
   /// - Throws: as ``init(path:)`` does; what is passed over is not checked beyond its checksum.
-  public static func outline(path: String) throws(LogError) -> RunOutline? {
-    try reading(try LogFile.openForReading(path)) { text, events, offset throws(LogError) in
+  public static func outline(
+    path: String, wantsTools: (RunOutline) -> Bool = { _ in false }
+  ) throws(LogError) -> RunOutline? {
+    let file = try LogFile.openForReading(path)
+    let found: RunOutline? = try reading(file) { text, events, offset throws(LogError) in
       if let outline = ClosingScan.outline(of: text) { return outline }
       let tail = try Self(of: text, events: events, path: path, offset: offset)
       return tail.stop.flatMap { RunOutline(summary: tail.summary, stop: $0) }
     }
+    guard var outline = found, wantsTools(outline) else { return found }
+    guard let names = try LogHead.toolNames(of: file) else { return nil }
+    outline.toolNames = names
+    return outline
   }
 
   /// Finds the closing block of a log, and what it inflates to.

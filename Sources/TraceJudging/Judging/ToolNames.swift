@@ -1,0 +1,267 @@
+public import AgentTrace
+import TraceMatching
+
+/// A tool that an expectation names.
+struct NamedTool: Sendable {
+  /// Where it is named: `toolsNotCalled[0]`.
+  var place: String
+  /// The name, or a glob.
+  var tool: Glob
+  /// What is said of its calls beside that; `nil` where only the tool is spoken of.
+  var call: CallEntry?
+}
+
+extension Expectations {
+  /// Every tool that they name, parts aside, in the order of their outcomes.
+  fileprivate var namedTools: [NamedTool] {
+    func entries(_ list: [CallEntry]?, _ name: String) -> [NamedTool] {
+      (list ?? []).enumerated().map { index, entry in
+        NamedTool(place: "\(name)[\(index)]", tool: entry.tool, call: entry)
+      }
+    }
+    return entries(toolsCalled, "toolsCalled") + entries(toolsNotCalled, "toolsNotCalled")
+      + entries(toolsProposed, "toolsProposed") + entries(toolsNotProposed, "toolsNotProposed")
+      + words.flatMap(\.namedTools)
+  }
+
+  /// Whether a warning may have to be given of these calls, so that it has to be known which tools their run
+  /// had: a name is among the expectations that none of the calls has.
+  public func asksWhichTools(thereWereBeside calls: [CallOutline]) -> Bool {
+    // Asked of each of many small logs: nothing is put together for it.
+    func isDoubtful(_ tool: Glob) -> Bool {
+      (tool.literal != nil || RegularExpressionSlip.isSuspected(in: tool.text))
+        && !calls.contains { tool.matches($0.tool) }
+    }
+    for list in [toolsCalled, toolsNotCalled, toolsProposed, toolsNotProposed] {
+      if list?.contains(where: { isDoubtful($0.tool) }) == true { return true }
+    }
+    return words.contains { $0.namedTools.contains { isDoubtful($0.tool) } }
+      || parts.contains { $0.expectations.asksWhichTools(thereWereBeside: calls) }
+  }
+}
+
+extension Word {
+  fileprivate var namedTools: [NamedTool] {
+    func globs(_ globs: [Glob], _ name: String) -> [NamedTool] {
+      globs.enumerated().map { NamedTool(place: "\(name)[\($0)]", tool: $1) }
+    }
+    func entries(_ entries: [CallEntry], _ name: String) -> [NamedTool] {
+      entries.enumerated().map { NamedTool(place: "\(name)[\($0)]", tool: $1.tool, call: $1) }
+    }
+    switch self {
+    case .eachCall(let list): return entries(list, "eachCall")
+    case .time(let rules):
+      return rules.enumerated().flatMap { index, rule in
+        (rule.moments + rule.others).compactMap(\.call).map {
+          NamedTool(place: "time[\(index)]", tool: $0.tool, call: $0)
+        }
+      }
+    case .budget(let budget):
+      return budget.limits.compactMap { limit in
+        limit.tool.map { NamedTool(place: "budget.tools.\($0.text)", tool: $0) }
+      }
+    case .noRepeatedSideEffect(let list): return globs(list, "noRepeatedSideEffect")
+    case .evidence(let rule): return entries(rule.cites, "evidence.cites")
+    case .policy(let list):
+      return list.compactMap { counted in
+        counted.moment.call.map { NamedTool(place: counted.name, tool: $0.tool, call: $0) }
+      }
+    case .context(let rules):
+      return rules.flatMap { rule in
+        globs(rule.offers, "context.offers") + globs(rule.neverOffers, "context.neverOffers")
+          + entries(rule.evidence, "context.evidence")
+      }
+    case .noExtraCalls, .noLoops, .maxInvalidDecisions, .maxRetries, .answerJSON, .state,
+      .noApprovalBypass, .memory, .exec, .judge:
+      return []
+    }
+  }
+}
+
+extension Moment {
+  /// The call that it speaks of.
+  fileprivate var call: CallEntry? {
+    switch self {
+    case .called(let call), .proposed(let call), .returned(let call): call
+    case .verdict(let verdict): verdict.call
+    case .approval(let approval): approval.call
+    case .reply, .answer, .stop, .invalidDecision: nil
+    }
+  }
+}
+
+/// Tells what of expectations is probably a slip, seen from one run: a negative list passes on it for ever.
+struct ToolWarnings {
+  private let trajectory: Trajectory
+  private let names: [String]
+
+  init(_ trajectory: Trajectory) {
+    self.trajectory = trajectory
+    names = trajectory.toolNames ?? []
+  }
+
+  /// The warnings of some expectations and their parts, in their order.
+  func all(of expectations: Expectations) -> [String] {
+    let named = expectations.namedTools
+    return named.compactMap(warning) + named.flatMap(argumentWarnings)
+      + expectations.parts.flatMap { part in
+        all(of: part.expectations).map { part.name.isEmpty ? $0 : "\(part.name).\($0)" }
+      }
+  }
+
+  /// What is wrong with the name of a tool.
+  private func warning(_ named: NamedTool) -> String? {
+    let isKnown =
+      names.contains { named.tool.matches($0) }
+      || trajectory.calls.contains { named.tool.matches($0.tool) }
+    guard !isKnown else { return nil }
+    let dots = (names + trajectory.calls.map(\.tool)).contains {
+      $0.utf8.contains(UInt8(ascii: "."))
+    }
+    if let slip = RegularExpressionSlip(named.tool, besideDots: !dots) {
+      return
+        "\(named.place): “\(CallWording.short(named.tool.text))” is a glob here and no regular "
+        + "expression, and matches no tool of this run"
+        + (slip.meant.map { "; did you mean “\($0)”?" } ?? "")
+    }
+    guard trajectory.toolNames != nil, let name = named.tool.literal else { return nil }
+    let nearest = Spelling.nearest(to: name, among: names)
+    return "\(named.place): no tool of this run is named “\(CallWording.short(name))”"
+      + (nearest.map { "; did you mean “\($0)”?" } ?? "")
+  }
+
+  /// The arguments that an entry speaks of and that no schema of its tools names.
+  private func argumentWarnings(_ named: NamedTool) -> [String] {
+    guard let call = named.call else { return [] }
+    let asked = call.argumentNames
+    guard !asked.isEmpty else { return [] }
+    let schemas = trajectory.tools.filter { named.tool.matches($0.name) }
+    let known = schemas.compactMap { $0.inputSchema.flatMap(Self.arguments) }
+    // A tool that says nothing of its arguments may have any.
+    guard !known.isEmpty, known.count == schemas.count else { return [] }
+    return asked.filter { name in
+      !known.contains { $0.contains { $0.hasSameUTF8(as: name) } }
+        // What a model wrote is a name, whatever the schema says of it.
+        && !trajectory.calls.contains {
+          named.tool.matches($0.tool) && $0.input?.objectValue?[name] != nil
+        }
+    }.map { name in
+      let nearest = Spelling.nearest(to: name, among: known.flatMap { $0 })
+      return "\(named.place): no argument of “\(CallWording.short(named.tool.text))” is named "
+        + "“\(CallWording.short(name))”" + (nearest.map { "; did you mean “\($0)”?" } ?? "")
+    }
+  }
+
+  /// The arguments that a schema names; `nil` where it says in so many words that there may be others, or
+  /// puts itself together from parts.
+  private static func arguments(of schema: JSONValue) -> [String]? {
+    guard let object = schema.objectValue, let properties = object["properties"]?.objectValue
+    else { return nil }
+    let open = [
+      "$ref", "$dynamicRef", "allOf", "anyOf", "oneOf", "if", "dependentSchemas",
+      "patternProperties",
+    ]
+    guard !open.contains(where: { object[$0] != nil }) else { return nil }
+    if let more = object["additionalProperties"], more != false { return nil }
+    return Array(properties.keys)
+  }
+}
+
+extension CallEntry {
+  /// The names of arguments that must be there, or be something, for the entry to hold; sorted by UTF-8.
+  fileprivate var argumentNames: [String] {
+    var names = input.map { Self.names(in: $0.source) } ?? []
+    for key in arguments?.defaults.keys ?? [] where !names.contains(key) { names.append(key) }
+    for ignored in arguments?.ignored.compactMap(\.literal) ?? [] where !names.contains(ignored) {
+      names.append(ignored)
+    }
+    return names.sorted { $0.precedesByUTF8($1) }
+  }
+
+  /// The keys at the top of a matcher, without those that it asks to be absent.
+  private static func names(in matcher: JSONValue) -> [String] {
+    let absent = ["$absent": true] as JSONValue
+    let kept = matcher.objectValue.map { object in
+      JSONValue.object(JSONObject(object.filter { $0.value != absent }.map { ($0.key, $0.value) }))
+    }
+    return Array(ArgumentRule.keys(spokenOfBy: kept ?? matcher))
+  }
+}
+
+/// A regular expression that stands where a glob is read.
+private struct RegularExpressionSlip {
+  /// The glob that was probably meant; `nil` where none says the same.
+  var meant: String?
+
+  /// `nil` where a glob looks like one.
+  ///
+  /// - Parameter besideDots: whether a dot before a star is a sign of one; where tools have dots in their
+  ///   names, `fs.*` is a glob as good as any.
+  init?(_ glob: Glob, besideDots: Bool) {
+    let text = glob.text
+    guard Self.isSuspected(in: text) else { return nil }
+    let signs = ["^", "$", "\\.", "\\d", "\\w", "\\s", "\\b", "|", "(", ")"]
+    let dots = besideDots ? [".*", ".+"] : []
+    guard (signs + dots).contains(where: { Self.holds(text, $0) }) else { return nil }
+    meant = Self.glob(for: text)
+  }
+
+  /// Whether a text has a character at all that makes it look like one.
+  static func isSuspected(in text: String) -> Bool {
+    text.utf8.contains { byte in
+      switch byte {
+      case UInt8(ascii: "^"), UInt8(ascii: "$"), UInt8(ascii: "\\"), UInt8(ascii: "|"),
+        UInt8(ascii: "("), UInt8(ascii: ")"), UInt8(ascii: "."):
+        true
+      default: false
+      }
+    }
+  }
+
+  private static func holds(_ text: String, _ sign: String) -> Bool {
+    let (bytes, wanted) = (Array(text.utf8), Array(sign.utf8))
+    guard bytes.count >= wanted.count else { return false }
+    return (0...bytes.count - wanted.count).contains { bytes[$0...].starts(with: wanted) }
+  }
+
+  /// The glob that says what a plain regular expression says: letters, `.*`, `.+`, `.`, and a choice.
+  private static func glob(for text: String) -> String? {
+    var rest = Substring(text)
+    if rest.hasPrefix("^") { rest.removeFirst() }
+    if rest.hasSuffix("$") { rest.removeLast() }
+    var glob = ""
+    var depth = 0
+    while let first = rest.popFirst() {
+      switch first {
+      case ".":
+        if rest.hasPrefix("*") {
+          rest.removeFirst()
+          glob += "*"
+        } else if rest.hasPrefix("+") {
+          rest.removeFirst()
+          glob += "?*"
+        } else {
+          glob += "?"
+        }
+      case "\\":
+        guard rest.popFirst() == "." else { return nil }
+        glob += "."
+      case "(":
+        depth += 1
+        if rest.hasPrefix("?:") { rest.removeFirst(2) }
+        glob += "{"
+      case ")":
+        depth -= 1
+        guard depth >= 0 else { return nil }
+        glob += "}"
+      case "|":
+        guard depth > 0 else { return nil }
+        glob += ","
+      case "*", "+", "?", "[", "]", "{", "}", "^", "$", ",": return nil
+      default: glob.append(first)
+      }
+    }
+    return depth == 0 && !glob.isEmpty && !glob.hasSameUTF8(as: text)
+      && (try? Glob(glob)) != nil ? glob : nil
+  }
+}
