@@ -6,7 +6,7 @@ struct MutantMaker {
   /// Changed arguments of one call, at most.
   private static let argumentLimit = 32
 
-  private struct Call {
+  struct Call {
     var id: String
     var name: String
     var input: JSONValue
@@ -17,21 +17,32 @@ struct MutantMaker {
     var events: [Int] = []
     var status: CallStatus?
     var isExecuted = false
+    /// Whether the decision that holds it could not be used.
+    var isInvalid = false
   }
 
   /// Tools that were never called and are called now, at most.
   private static let unusedLimit = 8
 
-  private let events: [Event]
-  private var calls: [Call] = []
-  private var decisions: [Int] = []
+  let events: [Event]
+  /// The definitions of its tools; empty where it does not say what it had.
+  private let tools: [JSONValue]
+  /// Their names.
+  let toolNames: [String]
+  private(set) var calls: [Call] = []
+  private(set) var decisions: [Int] = []
   /// How many calls each decision holds, by its place.
-  private var callsByDecision: [Int: Int] = [:]
+  private(set) var callsByDecision: [Int: Int] = [:]
 
   /// What is changed depends on the run alone, not on who judges it: so every case looks at the same
   /// changes, and an expectation that is taken away takes no change with it.
   init(_ events: [Event]) {
     self.events = events
+    tools = events.flatMap { event in
+      [.runStarted, .toolsListed].contains(event.type)
+        ? event.data["tools"]?.arrayValue ?? [] : []
+    }
+    toolNames = tools.compactMap { $0["name"]?.stringValue }
     gather()
   }
 
@@ -41,13 +52,15 @@ struct MutantMaker {
       if event.type == .decision {
         decisions.append(index)
         let found = (try? DecisionPayload(decoding: event.data))?.decision
-        guard case .tool(let proposed)? = found else { continue }
-        for (place, call) in proposed.enumerated() {
+        var isInvalid = false
+        if case .invalid? = found { isInvalid = true }
+        for (place, call) in (found?.calls ?? []).enumerated() {
           places[call.callId] = calls.count
           callsByDecision[index, default: 0] += 1
           calls.append(
             Call(
-              id: call.callId, name: call.name, input: call.input, decision: index, index: place))
+              id: call.callId, name: call.name, input: call.input, decision: index, index: place,
+              isInvalid: isInvalid))
         }
       } else if let callId = event.data["callId"]?.stringValue, let place = places[callId] {
         calls[place].events.append(index)
@@ -55,7 +68,9 @@ struct MutantMaker {
         if event.type == .toolResult {
           calls[place].status = event.data["status"]?.stringValue.flatMap(
             CallStatus.init(rawValue:))
-          if [.ok, .error].contains(calls[place].status) { calls[place].isExecuted = true }
+          if [.ok, .error, .returned].contains(calls[place].status) {
+            calls[place].isExecuted = true
+          }
         }
       }
     }
@@ -63,7 +78,10 @@ struct MutantMaker {
 
   /// All of them, each kind in the order of the events.
   func mutants() -> [Mutant] {
-    calls.flatMap(changes(of:)) + swaps() + insertions() + endings() + costs()
+    var mutants = calls.flatMap(changes(of:)) + swaps() + insertions() + endings() + costs()
+    mutants += calls.compactMap(letThrough) + invalidCallsThatRun() + retries() + loops()
+    mutants += otherCallers() + invalidDecisions() + otherEvidence() + otherApprovers()
+    return mutants + otherContexts() + otherNotes() + slower()
   }
 
   // MARK: One call
@@ -81,23 +99,23 @@ struct MutantMaker {
     return mutants
   }
 
-  private func executed(_ name: String) -> Int {
+  func executed(_ name: String) -> Int {
     calls.count { $0.isExecuted && $0.name.hasSameUTF8(as: name) }
   }
 
-  private func entry(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
+  func entry(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
     var entry: JSONObject = ["tool": .string(Glob.escaping(call.name))]
     for member in more { entry[member.key] = member.value }
     return .object(entry)
   }
 
-  private func called(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
+  func called(_ call: Call, _ more: JSONObject = [:]) -> JSONValue {
     ["toolsCalled": [entry(call, more)]]
   }
 
-  private func exactly(_ input: JSONValue) -> JSONValue { ["$exact": input] }
+  func exactly(_ input: JSONValue) -> JSONValue { ["$exact": input] }
 
-  private func like(_ call: Call) -> Int {
+  func like(_ call: Call) -> Int {
     calls.count {
       $0.isExecuted && $0.name.hasSameUTF8(as: call.name) && $0.input.byValue == call.input.byValue
     }
@@ -365,12 +383,8 @@ struct MutantMaker {
   /// Tools of the run that it never called, those that write first. Where all were called there is none;
   /// where the run does not say what it had, any name is one.
   private var unusedTools: [String] {
-    let tools = events.flatMap { event in
-      [.runStarted, .toolsListed].contains(event.type)
-        ? event.data["tools"]?.arrayValue ?? [] : []
-    }
     guard !tools.isEmpty else { return ["another_tool"] }
-    var seen = Set(calls.map { Array($0.name.utf8) })
+    var seen = Set(calls.lazy.filter { !$0.isInvalid }.map { Array($0.name.utf8) })
     let unused = tools.filter { tool in
       guard let name = tool["name"]?.stringValue else { return false }
       return seen.insert(Array(name.utf8)).inserted
@@ -394,7 +408,12 @@ struct MutantMaker {
       event(
         .policyDecision,
         ["callId": id, "tool": .string(call.name), "status": "allow", "reason": "no rule matches"]),
-      event(.toolStarted, ["callId": id, "tool": .string(call.name), "attempt": 1]),
+      event(
+        .toolStarted,
+        [
+          "callId": id, "tool": .string(call.name), "attempt": 1,
+          "idempotencyKey": .string("\(neighbour.runId)/\(call.callId)"),
+        ]),
       event(.toolResult, ["callId": id, "tool": .string(call.name), "status": "ok", "data": [:]]),
     ]
   }

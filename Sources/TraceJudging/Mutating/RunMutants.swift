@@ -140,7 +140,8 @@ public struct RunMutants: Sendable {
         let chronicle = fold.chronicles[way == .plain ? place : plan.chronicleOfCase[place]]
         let expected = cases[place].expected
         return Judge.judge(
-          fold.trajectory, chronicle.facts.isEmpty ? nil : chronicle, against: expected
+          fold.trajectory, chronicle.facts.isEmpty ? nil : chronicle, against: expected,
+          warns: false
         ).outcome != .pass
       }
       guard noticedBy.isEmpty, tolerance(of: mutant.mutation) == nil else {
@@ -351,7 +352,8 @@ private struct Remedies {
         chronicle = Self.chronicle(of: mutant.events(of: events), for: expected)
         chronicles[facts.rawValue] = chronicle
       }
-      if Judge.judge(trajectory, chronicle, against: expected).outcome == .fail { return remedy }
+      let judged = Judge.judge(trajectory, chronicle, against: expected, warns: false)
+      if judged.outcome == .fail { return remedy }
     }
     return nil
   }
@@ -366,7 +368,8 @@ private struct Remedies {
         chronicles[facts.rawValue] = Self.chronicle(of: events, for: expected)
       }
       let chronicle = chronicles[facts.rawValue]
-      if Judge.judge(original, chronicle, against: expected).outcome == .pass { found = expected }
+      let judged = Judge.judge(original, chronicle, against: expected, warns: false)
+      if judged.outcome == .pass { found = expected }
     }
     known[remedy] = .some(found)
     return found

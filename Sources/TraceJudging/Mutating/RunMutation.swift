@@ -26,6 +26,28 @@ public struct RunMutation: Sendable, Hashable {
     case cost
     /// The answer is another one.
     case answer
+    /// A call that was refused is let through and runs.
+    case refusedRuns = "refused_runs"
+    /// A call that was only proposed is let through and runs.
+    case proposedRuns = "proposed_runs"
+    /// A call takes another attempt.
+    case retry
+    /// The same calls are made again and again.
+    case loop
+    /// Another of the run's callers makes a call.
+    case caller
+    /// A decision cannot be used, before one that can.
+    case invalidDecision = "invalid_decision"
+    /// The answer rests on something else.
+    case evidence
+    /// Somebody else has the word on a call.
+    case approver
+    /// What the model is shown is otherwise.
+    case context
+    /// Notes are not kept, say something else, or are more.
+    case memory
+    /// Everything takes longer.
+    case slow
   }
 
   /// What is changed.

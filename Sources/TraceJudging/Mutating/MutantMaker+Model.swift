@@ -1,0 +1,279 @@
+import AgentTrace
+import TraceMatching
+
+/// What the model is shown and says, what an answer rests on, who approves, what is remembered, and how long
+/// it all takes.
+extension MutantMaker {
+  /// Of one sort, at most.
+  private static let fewLimit = 8
+
+  // MARK: Decisions
+
+  /// The model's last decision is preceded by one that cannot be used.
+  func invalidDecisions() -> [Mutant] {
+    guard let place = decisions.last(where: { events[$0].data["kind"] != "invalid" }),
+      place > 0
+    else { return [] }
+    let turn = self.turn(before: place)
+    // Before what that decision was made from.
+    let previous = decisions.last { $0 < place } ?? -1
+    let first =
+      events.indices.first {
+        $0 > previous && $0 < place && events[$0].step == events[place].step
+          && [.contextBuilt, .modelResult].contains(events[$0].type)
+      } ?? place
+    let count = decisions.count { events[$0].data["kind"] == "invalid" }
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .invalidDecision, seq: events[place].seq, words: "a decision before is of no use"),
+      remedies: {
+        [
+          ["maxInvalidDecisions": JSONValue(count)],
+          ["budget": ["modelCalls": JSONValue(events.count { $0.type == .modelResult })]],
+        ]
+      })
+    let data = DecisionPayload(.invalid(reason: "neither an answer nor a call", calls: [])).encoded
+    let invalid = Event(
+      seq: 0, step: 0, type: .decision, runId: events[place].runId, t: 0, data: data)
+    let step = events[place].step
+    mutant.inserted[first] = (turn + [invalid]).map { event in
+      var event = at(event, like: first - 1)
+      event.step = step
+      return event
+    }
+    return [mutant]
+  }
+
+  // MARK: Evidence
+
+  /// The answer cites less than it did, or what nobody has seen.
+  func otherEvidence() -> [Mutant] {
+    guard let place = decisions.last(where: { events[$0].data["kind"] == "answer" }) else {
+      return []
+    }
+    let refs = (events[place].data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue)
+    guard !refs.isEmpty else { return [] }
+    func mutant(_ refs: [String], _ words: String, _ remedies: [JSONValue]) -> Mutant {
+      var mutant = Mutant(
+        mutation: RunMutation(kind: .evidence, seq: events[place].seq, words: words),
+        remedies: { remedies })
+      mutant.replaced[place] = events[place]
+      mutant.replaced[place]?.data["evidenceRefs"] = JSONValue(refs)
+      if let stop = events.lastIndex(where: { $0.type == .stop && $0.data["evidenceRefs"] != nil })
+      {
+        mutant.replaced[stop] = events[stop]
+        mutant.replaced[stop]?.data["evidenceRefs"] = JSONValue(refs)
+      }
+      return mutant
+    }
+    let count = JSONValue(Set(refs).count)
+    let fewer = refs.indices.prefix(Self.fewLimit).map { index in
+      var rest = refs
+      let gone = rest.remove(at: index)
+      let call = calls.last { $0.id.hasSameUTF8(as: gone) }
+      let cited = call.map { [["evidence": ["cites": [entry($0)]]] as JSONValue] } ?? []
+      return mutant(
+        rest, "the answer does not cite \(call?.name ?? gone)",
+        cited + [["evidence": ["min": count]]])
+    }
+    return fewer + [
+      mutant(
+        refs + ["0.0.0"], "the answer cites what nobody has seen",
+        [["evidence": ["observed": true]]])
+    ]
+  }
+
+  // MARK: People
+
+  /// Somebody else approves, or refuses.
+  func otherApprovers() -> [Mutant] {
+    events.indices.filter { events[$0].type == .approval }.prefix(Self.fewLimit).compactMap {
+      place in
+      guard let by = events[place].data["by"]?.stringValue else { return nil }
+      let other = by == "somebody-else" ? "another" : "somebody-else"
+      let callId = events[place].data["callId"]?.stringValue ?? ""
+      let call = calls.last { $0.id.hasSameUTF8(as: callId) }
+      let word = events[place].data["granted"] == true ? "granted" : "denied"
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .approver, seq: events[place].seq,
+          words: "\(other) has the word on \(call?.name ?? callId), not \(by)",
+          tools: call.map { [$0.name] } ?? []),
+        remedies: {
+          var moment: JSONObject = [
+            "approval": .string(word), "by": .string(Glob.escaping(by)),
+          ]
+          if let call { moment["tool"] = .string(Glob.escaping(call.name)) }
+          let count = events.count {
+            $0.type == .approval && $0.data["by"] == .string(by)
+              && ($0.data["granted"] == true) == (word == "granted")
+          }
+          var all: JSONObject = ["approval": .string(word), "by": .string(Glob.escaping(by))]
+          all["times"] = JSONValue(count)
+          return [
+            ["policy": ["approvals": [.object(moment)]]], ["policy": ["approvals": [.object(all)]]],
+          ]
+        })
+      mutant.replaced[place] = events[place]
+      mutant.replaced[place]?.data["by"] = .string(other)
+      return mutant
+    }
+  }
+
+  // MARK: Notes
+
+  /// Notes are not kept, say something else, or are more than there were; where the run has a memory.
+  func otherNotes() -> [Mutant] {
+    let read = events.indices.filter { events[$0].type == .memoryRead }
+    let written = events.indices.filter { events[$0].type == .memoryWritten }
+    guard !read.isEmpty || !written.isEmpty else { return [] }
+    return written.prefix(Self.fewLimit).compactMap(notKept)
+      + read.prefix(Self.fewLimit).compactMap(otherwiseRead) + moreNotes()
+  }
+
+  private func note(_ place: Int) -> (entry: JSONObject, count: Int, name: String)? {
+    guard let note = try? MemoryNote(decoding: events[place].data) else { return nil }
+    let count = events.count {
+      $0.type == events[place].type && $0.data["scope"] == .string(note.scope)
+        && $0.data["key"] == .string(note.key)
+    }
+    return (
+      [
+        "scope": .string(Glob.escaping(note.scope)), "key": .string(Glob.escaping(note.key)),
+      ], count, note.key
+    )
+  }
+
+  private func notKept(_ place: Int) -> Mutant? {
+    guard let note = note(place) else { return nil }
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .memory, seq: events[place].seq, words: "the note \(note.name) is not kept"),
+      remedies: {
+        var counted = note.entry
+        counted["times"] = JSONValue(note.count)
+        return [
+          ["memory": ["written": [.object(note.entry)]]],
+          ["memory": ["written": [.object(counted)]]],
+        ]
+      })
+    mutant.removed = [place]
+    return mutant
+  }
+
+  private func otherwiseRead(_ place: Int) -> Mutant? {
+    guard let note = note(place), let value = events[place].data["value"] else { return nil }
+    let other: JSONValue = value == "otherwise" ? "other" : "otherwise"
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .memory, seq: events[place].seq, words: "the note \(note.name) says \(other)"),
+      remedies: {
+        var valued = note.entry
+        valued["value"] = ["$literal": value]
+        var counted = valued
+        counted["times"] = JSONValue(
+          events.count { $0.type == .memoryRead && $0.data["value"] == value })
+        return [
+          ["memory": ["read": [.object(valued)]]], ["memory": ["read": [.object(counted)]]],
+        ]
+      })
+    mutant.replaced[place] = events[place]
+    mutant.replaced[place]?.data["value"] = other
+    // A tool that recalls it returns it, too.
+    if let callId = events[place].data["callId"],
+      let result = events.indices.first(where: {
+        $0 > place && events[$0].type == .toolResult && events[$0].data["callId"] == callId
+      }), events[result].data["data"]?["value"] == value,
+      var data = events[result].data["data"]?.objectValue
+    {
+      data["value"] = other
+      mutant.replaced[result] = events[result]
+      mutant.replaced[result]?.data["data"] = .object(data)
+    }
+    return mutant
+  }
+
+  private func moreNotes() -> [Mutant] {
+    let name = "another-note"
+    let data: JSONObject = ["scope": "actor", "key": .string(name), "value": "a note"]
+    var mutants: [Mutant] = []
+    if let call = calls.first(where: { $0.status == .ok && $0.isExecuted }),
+      let place = call.events.last(where: { events[$0].type == .toolResult })
+    {
+      var mutant = Mutant(
+        mutation: RunMutation(
+          kind: .memory, seq: events[place].seq, words: "\(call.name) keeps another note",
+          tools: [call.name]),
+        remedies: { [["memory": ["notWritten": [.string(name)]]]] })
+      var data = data
+      data["callId"] = .string(call.id)
+      mutant.inserted[place] = [
+        at(
+          Event(
+            seq: 0, step: 0, type: .memoryWritten, runId: events[place].runId, t: 0, data: data),
+          like: place - 1)
+      ]
+      mutants.append(mutant)
+    }
+    if events.count > 1, events[0].type == .runStarted {
+      var mutant = Mutant(
+        mutation: RunMutation(kind: .memory, seq: events[0].seq, words: "another note is read"),
+        remedies: { [["memory": ["notRead": [.string(name)]]]] })
+      mutant.inserted[1] = [
+        at(
+          Event(seq: 0, step: 0, type: .memoryRead, runId: events[0].runId, t: 0, data: data),
+          like: 0)
+      ]
+      mutants.append(mutant)
+    }
+    return mutants
+  }
+
+  // MARK: Time
+
+  /// Everything takes up to a hundred times as long, as far as the run may.
+  func slower() -> [Mutant] {
+    let total = events.map(\.t).max() ?? 0
+    guard total > 0, total < 1 << 50 else { return [] }
+    let limit = events.first { $0.type == .runStarted }?.data["limits"]?["timeoutSeconds"]?
+      .doubleValue
+    let most = limit.map { $0 * 900_000 / Double(total) } ?? 100
+    let factor = Int(min(100, max(0, most)))
+    guard factor > 1 else { return [] }
+    var mutant = Mutant(
+      mutation: RunMutation(
+        kind: .slow, seq: events[0].seq, words: "everything takes \(factor) times as long"),
+      remedies: {
+        [["budget": ["seconds": JSONValue(Double(total) * 1.5 / 1e6)]]] + toolTimes()
+      })
+    for index in events.indices {
+      var event = events[index]
+      event.t = max(0, event.t) * factor
+      if let took = event.data["elapsedMicroseconds"]?.intValue, took > 0, took < 1 << 50 {
+        event.data["elapsedMicroseconds"] = JSONValue(took * factor)
+      }
+      if event != events[index] { mutant.replaced[index] = event }
+    }
+    return [mutant]
+  }
+
+  /// What the calls of each tool take together and half as much again.
+  private func toolTimes() -> [JSONValue] {
+    var names: [String] = []
+    for call in calls
+    where call.isExecuted && !names.contains(where: { $0.hasSameUTF8(as: call.name) }) {
+      names.append(call.name)
+    }
+    return names.prefix(Self.fewLimit).compactMap { name in
+      let took = calls.filter { $0.name.hasSameUTF8(as: name) }.flatMap(\.events).reduce(0.0) {
+        $0 + (events[$1].data["elapsedMicroseconds"]?.doubleValue ?? 0)
+      }
+      guard took > 0 else { return nil }
+      return [
+        "budget": [
+          "tools": .object([Glob.escaping(name): ["seconds": JSONValue(took * 1.5 / 1e6)]])
+        ]
+      ]
+    }
+  }
+}
