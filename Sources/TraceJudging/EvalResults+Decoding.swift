@@ -122,13 +122,17 @@ extension CaseComparison {
   fileprivate init?(ifThereIn reader: ResultsReader) throws(ResultsError) {
     guard reader.value["comparison"] != nil else { return nil }
     let reader = try reader.member("comparison")
+    guard let kind = Kind(wire: try reader.text("kind")) else {
+      throw reader.error("kind", "no word known here")
+    }
     self.init(
-      kind: try reader.word("kind"),
+      kind: kind,
       differences: try reader.list("differences").map { element throws(ResultsError) in
         try Difference(reading: element)
       }, untold: try reader.numberIfThere("untold") ?? 0, run: try reader.numberIfThere("run"),
       reason: try reader.textIfThere("reason"),
       isFault: reader.value["fault"]?.boolValue ?? false, path: try reader.textIfThere("path"))
+    if reader.value["strict"] == true { beStrict() }
   }
 }
 
@@ -154,6 +158,7 @@ extension SuiteComparison {
         try element.text()
       })
     worsened = try reader.textIfThere("worsened")
+    isStrict = reader.value["strict"] == true
     let percents = try reader.member("tolerance")
     for measure in Tolerance.Measure.allCases {
       guard let percent = percents.value[measure.rawValue]?.doubleValue, percent >= 0 else {

@@ -56,9 +56,9 @@ struct AcceptVerbTests {
     let text = try #require(folder.text("accepted/one.txt"))
     for (damage, place) in [
       (String(text.dropLast(9)), "accepted/one.txt:"), ("", "accepted/one.txt:1: "),
-      (text + "\u{1b}[2J\n", "accepted/one.txt:20: "),
+      (text + "\u{1b}[2J\n", "accepted/one.txt:\(text.utf8.count { $0 == 10 } + 1): "),
       (text.replacing("case one", with: "case two"), "accepted/one.txt:2: "),
-      (text.replacing("accepted/1", with: "accepted/7"), "accepted/one.txt:1: format version 7"),
+      (text.replacing("accepted/2", with: "accepted/7"), "accepted/one.txt:1: format version 7"),
     ] {
       try folder.write("accepted/one.txt", damage)
       for ci in [false, true] {
@@ -166,8 +166,8 @@ struct AcceptVerbTests {
     #expect(compared.output.hasSuffix("2 cases: 2 passed, against accepted: 0 regressed, 2 same\n"))
   }
 
-  @Test("another path to the same outcome is told, and breaks nothing")
-  func otherPath() async throws {
+  @Test("what has changed is told, and breaks nothing unless nothing may change")
+  func changed() async throws {
     let folder = try await Self.accepted()
     try folder.write(
       "clerk.yaml", Self.agent([Self.calls[0], "{tool: file, input: {id: 2, note: new}}"]))
@@ -175,12 +175,61 @@ struct AcceptVerbTests {
     #expect(
       outcome.output.hasPrefix(
         """
-        other path   one  1 of 1 check  ./cases.yaml:1
+        changed      one  1 of 1 check  ./cases.yaml:1
                      first difference, step 2
                        · call 2 (file) /id: 1 → 2
                      further differences
                        · call 2 (file) /note: nothing → "new"
         """), "\(outcome)")
+    let strict = try await Self.run(folder, ["--strict"], status: 1)
+    #expect(strict.output.hasPrefix("CHANGED      one"), "\(strict)")
+    try folder.write("defaults.yaml", "defaults: {strict: true}\n")
+    _ = try await Self.run(folder, status: 1)
+    try folder.write(
+      "cases.yaml", Self.cases(["one"]).replacing("input: go", with: "strict: false, input: go"))
+    _ = try await Self.run(folder, status: 0)
+    try await Binary.run(["run", ".", "--strict"], in: folder.path, status: 64)
+  }
+
+  @Test("an edited input, agent or person is a regression until it is accepted")
+  func edited() async throws {
+    let folder = try await Self.accepted()
+    try folder.write("other.yaml", Self.agent(Self.calls))
+    for (old, new, told) in [
+      ("input: go", "input: go on", "✗ the case's input was edited: \"go\" → \"go on\""),
+      (
+        "agent: clerk.yaml", "agent: other.yaml",
+        "✗ the case names another agent: \"clerk.yaml\" → \"other.yaml\""
+      ),
+      (
+        "input: go", "human: {approvals: [{granted: true}]}, input: go",
+        "✗ the case's human was edited: nothing →"
+      ),
+    ] {
+      try folder.write("cases.yaml", Self.cases(["one"]).replacing(old, with: new))
+      let outcome = try await Self.run(folder, status: 1)
+      #expect(outcome.output.contains(told), "\(outcome)")
+      try await Binary.run(["accept", ".", "--all"], in: folder.path)
+      _ = try await Self.run(folder, status: 0)
+      try folder.write("cases.yaml", Self.cases(["one"]))
+      try await Binary.run(["accept", ".", "--all"], in: folder.path)
+    }
+  }
+
+  @Test("a baseline of the first version is read, and what it lacks is not compared")
+  func firstVersion() async throws {
+    let folder = try await Self.accepted()
+    let text = try #require(folder.text("accepted/one.txt"))
+    let facts = ["input ", "agent ", "agentFile ", "  model ", "  limits ", "  policyContext ", "  answer "]
+    let older = text.replacing("accepted/2", with: "accepted/1")
+      .split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { line in !facts.contains { line.hasPrefix($0) } }.joined(separator: "\n")
+    try folder.write("accepted/one.txt", older)
+    try folder.write("clerk.yaml", Self.agent(Self.calls, answer: "Otherwise."))
+    let outcome = try await Self.run(folder, status: 0)
+    #expect(outcome.output.hasPrefix("same         one"), "\(outcome)")
+    try await Binary.run(["accept", ".", "--all"], in: folder.path)
+    #expect(folder.text("accepted/one.txt")?.hasPrefix("agent-eval/accepted/2\n") == true)
   }
 
   @Test("growth beyond the tolerance is a regression, and the tolerance can be said")

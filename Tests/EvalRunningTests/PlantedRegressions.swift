@@ -8,7 +8,7 @@ struct Planted {
   /// Every change that can be planted.
   enum Change: CaseIterable {
     case nothing, otherIdentifiers, parallelOrder, stepsBelow, tokensBelow, costBelow, lessUsed
-    case callDropped, callAdded, forbiddenCall, swapped, merged, argumentChanged, argumentAdded
+    case callDropped, callAdded, writeAdded, forbiddenCall, swapped, merged, argumentChanged, argumentAdded
     case argumentRemoved, verdictLoosened, verdictTightened, statusChanged, stopChanged
     case stopDetail, stepsAbove, tokensAbove, costAbove, fixed, failsAsBefore
     case entryDeleted, limitDeleted, stopDeleted, limitRaised, inputLoosened, stopWidened
@@ -162,32 +162,38 @@ extension ScriptedCase {
     case .callDropped:
       new.script.decisions.remove(at: single)
       let check = original.check(of: single)
-      planted.kind = check == nil ? .otherPath : .regressed
+      planted.kind = check == nil ? .changed : .regressed
       planted.signs =
         [.init(.callMissing, original.place(single), accepted: calls[single].words)]
         + original.failing(check)
-    case .callAdded, .forbiddenCall:
+    case .callAdded, .writeAdded, .forbiddenCall:
       let isForbidden = change == .forbiddenCall
-      let added = Script.Call(tool: isForbidden ? "forbidden_x" : "extra", input: ["n": 999])
+      // Of a tool that the run does not declare nobody knows that it only reads.
+      let tool = isForbidden ? "forbidden_x" : change == .writeAdded ? "writing" : "extra"
+      let added = Script.Call(tool: tool, input: ["n": 999])
       let place = Int.random(in: 0...new.script.decisions.count, using: &random)
       let ordinal = original.script.ordinal(of: place)
       new.script.decisions.insert([added], at: place)
       new.script.idle = max(1, new.script.idle - 1)
-      planted.kind = isForbidden ? .regressed : .otherPath
+      planted.kind = change == .callAdded ? .changed : .regressed
       planted.signs =
-        [.init(.callAdded, "call \(ordinal) (\(added.tool))", actual: added.words)]
+        [
+          .init(
+            .callAdded, "call \(ordinal) (\(added.tool))", actual: added.words,
+            effect: change == .callAdded ? .neutral : .regression)
+        ]
         + original.failing(isForbidden ? "toolsNotCalled[0]" : nil)
     case .swapped:
       new.script.decisions.swapAt(0, 1)
       let isBroken = original.isOrdered && Set([0, 1]).isSubset(of: original.required)
-      planted.kind = isBroken ? .regressed : .otherPath
+      planted.kind = isBroken ? .regressed : .changed
       planted.signs =
         [.init(.callMoved, "call 1 (\(calls[0].tool))", "call 1 (\(calls[1].tool))")]
         + original.failing(isBroken ? "toolsCalled" : nil)
     case .merged:
       let second = new.script.decisions.remove(at: 1)
       new.script.decisions[0] += second
-      planted.kind = .otherPath
+      planted.kind = .changed
       planted.signs = [
         .init(
           .decision, original.place(0), accepted: "alone", actual: "one of 2 calls together")
@@ -195,7 +201,7 @@ extension ScriptedCase {
     case .argumentChanged:
       new.edit(any) { $0.input["where"] = ["city": "elsewhere"] }
       let check = original.check(of: any)
-      planted.kind = check == nil ? .otherPath : .regressed
+      planted.kind = check == nil ? .changed : .regressed
       planted.signs =
         [
           .init(
@@ -204,14 +210,14 @@ extension ScriptedCase {
         ] + original.failing(check)
     case .argumentAdded:
       new.edit(any) { $0.input["extra"] = ["deep": [1.0, nil]] }
-      planted.kind = .otherPath
+      planted.kind = .changed
       planted.signs = [
         .init(.argument, "\(original.place(any)) /extra/deep/0", actual: "1"),
         .init(.argument, "\(original.place(any)) /extra/deep/1", actual: "null"),
       ]
     case .argumentRemoved:
       new.edit(any) { $0.input["note"] = nil }
-      planted.kind = .otherPath
+      planted.kind = .changed
       planted.signs = [
         .init(
           .argument, "\(original.place(any)) /note",
@@ -232,14 +238,14 @@ extension ScriptedCase {
       ]
     case .verdictTightened:
       new.edit(any) { $0.verdict = .approvalRequired }
-      planted.kind = .otherPath
+      planted.kind = .changed
       planted.signs = [
         .init(
           .verdict, original.place(any), accepted: "allow", actual: "approval_required")
       ]
     case .statusChanged:
       new.edit(any) { $0.status = .error }
-      planted.kind = .otherPath
+      planted.kind = .changed
       planted.signs = [.init(.status, original.place(any), accepted: "ok", actual: "error")]
     case .stopChanged, .stopDetail:
       let isDetail = change == .stopDetail
@@ -252,7 +258,7 @@ extension ScriptedCase {
         isDetail
         ? Stop(reason: .success, detail: "otherwise")
         : Stop(reason: .budgetExhausted, detail: "max_steps")
-      planted.kind = isDetail ? .otherPath : .regressed
+      planted.kind = isDetail ? .changed : .regressed
       planted.signs =
         [
           .init(

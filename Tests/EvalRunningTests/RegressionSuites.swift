@@ -44,7 +44,12 @@ struct Script {
       events.append(
         Event(seq: events.count, step: step, type: type, runId: runId, data: data))
     }
-    add(.runStarted, RunStarted(agentName: "made up", goal: "g").encoded)
+    var started = RunStarted(agentName: "made up", goal: "g")
+    started.tools =
+      (0...4).map { ToolDefinition(name: "tool\($0)", sideEffect: .read) }
+      + ["extra", "guarded"].map { ToolDefinition(name: $0, sideEffect: .read) }
+      + [ToolDefinition(name: "writing", sideEffect: .write)]
+    add(.runStarted, started.encoded)
     add(
       .modelResult,
       [
@@ -116,17 +121,17 @@ extension ScriptedCase {
 
   /// What the judge says of its run.
   func result(_ evalCase: EvalCase, runId: String) -> CaseResult {
-    var (trajectory, usage) = (Trajectory(), RunUsage())
+    var (trajectory, notes) = (Trajectory(), RunNotes())
     var chronicle = Chronicle(for: evalCase.expected)
     for event in script.events(runId: runId) {
       trajectory.apply(event)
       chronicle.apply(event)
-      if event.type == .modelResult { usage.count(modelResult: event.data) }
+      notes.apply(event)
     }
     let judgement = Judge.judge(trajectory, chronicle, against: evalCase.expected)
     var trial = TrialResult(
       runId: runId, log: "log-of-\(runId)", judgedFrom: "body", judgement: judgement)
-    trial.outline = AcceptedRun(of: trajectory, usage, judgement)
+    trial.outline = AcceptedRun(of: trajectory, notes, judgement, asked: evalCase.expected)
     var result = CaseResult(caseId: caseId, position: "cases.yaml:1")
     result.trials = [trial]
     return result

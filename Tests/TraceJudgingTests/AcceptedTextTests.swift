@@ -5,7 +5,53 @@ import Testing
 
 @Suite("The text of accepted cases")
 struct AcceptedTextTests {
-  /// Every fact that a baseline can hold.
+  /// Every fact that a baseline of the second version can hold.
+  private static let whole = """
+    agent-eval/accepted/2
+    case "a case"
+    skip "not now: é" until 2026-12-31
+    input "go\\nthere"
+    agent "agents/clerk.yaml"
+    agentFile "0123456789abcdef0123456789abcdef"
+    human {"approvals":[]}
+    recording sha256:0123456789abcdef0123456789abcdef 20000 bytes "../runs/"
+
+    expect stopReason "success"
+
+    run fail
+      model "openai/large-2"
+      policy ["0123456789abcdef","fedcba9876543210"]
+      limits {"maxSteps":8}
+      policyContext {}
+      call pay
+        by helper
+        input /id 1
+        verdict approval_required
+        approval denied bo
+        verdict approval_required
+        approval granted "ana b" calls 3
+        approval granted ana input
+        approval granted ana
+        verdict allow
+        attempts 2
+        status ok
+        cited
+      stop success final_answer
+      incomplete
+      invalid 2
+      answer "done"
+      cites "memory:a b"
+      cites 2.1.0
+      check stopReason fail
+      steps 3
+
+    run pass
+      answer none
+      steps 0
+
+    """
+
+  /// Every fact that a baseline of the first version can hold.
   private static let sample = """
     agent-eval/accepted/1
     case "a case"
@@ -63,21 +109,25 @@ struct AcceptedTextTests {
 
   @Test("wherever a text is cut, that is found")
   func cuts() {
-    let bytes = Array(Self.sample.utf8)
-    for end in bytes.indices {
-      let cut = Array(bytes[..<end])
-      // Runs are facts of their own: without the last one, or its last facts, a text is whole.
-      guard let accepted = try? AcceptedText.parse(cut) else { continue }
-      #expect(
-        AcceptedText.lines(of: accepted).joined(separator: "\n") + "\n"
-          == String(decoding: cut, as: UTF8.self))
-      #expect(cut.last == UInt8(ascii: "\n"))
+    for text in [Self.sample, Self.whole] {
+      let bytes = Array(text.utf8)
+      for end in bytes.indices {
+        let cut = Array(bytes[..<end])
+        // Runs are facts of their own: without the last one, or its last facts, a text is whole.
+        guard let accepted = try? AcceptedText.parse(cut) else { continue }
+        #expect(
+          AcceptedText.lines(of: accepted).joined(separator: "\n") + "\n"
+            == String(decoding: cut, as: UTF8.self))
+        #expect(cut.last == UInt8(ascii: "\n"))
+      }
     }
   }
 
-  @Test("whatever byte is changed, the text is refused or says what it says in the one form")
-  func flips() {
-    let bytes = Array(Self.sample.utf8)
+  @Test(
+    "whatever byte is changed, the text is refused or says what it says in the one form",
+    arguments: [sample, whole])
+  func flips(text: String) {
+    let bytes = Array(text.utf8)
     var refused = 0
     for index in bytes.indices {
       for bit in 0..<8 {
@@ -90,7 +140,7 @@ struct AcceptedTextTests {
           )
         } catch {
           refused += 1
-          #expect((1...35).contains(error.line) && !error.message.isEmpty)
+          #expect((1...45).contains(error.line) && !error.message.isEmpty)
         }
       }
     }
@@ -100,7 +150,7 @@ struct AcceptedTextTests {
   @Test(
     "what is wrong is told with its line",
     arguments: [
-      ("agent-eval/accepted/1", "agent-eval/accepted/2", 1, "format version 2"),
+      ("agent-eval/accepted/1", "agent-eval/accepted/3", 1, "format version 3"),
       ("agent-eval/accepted/1", "<html>", 1, "no accepted case"),
       ("case \"a case\"\n", "", 2, "the second line names the case"),
       ("case \"a case\"", "case a case", 2, "“case” is too much"),
@@ -132,6 +182,43 @@ struct AcceptedTextTests {
     let fault = try #require(Self.fault(line, replacement))
     #expect(fault.line == number, "\(fault)")
     #expect(fault.message.contains(message), "\(fault)")
+  }
+
+  @Test(
+    "what is wrong with a text of the second version is told with its line",
+    arguments: [
+      ("accepted/2", "accepted/1", 4, "“input” is nothing known here"),
+      ("input \"go\\nthere\"", "input go", 4, "no JSON"),
+      ("agentFile \"0123456789abcdef0123456789abcdef\"", "agent \"again\"", 6, "“agent” is nothing"),
+      ("agent \"agents/clerk.yaml\"", "human {}", 7, "“human” is nothing"),
+      ("approval denied bo", "approval perhaps bo", 21, "“granted” or “denied”"),
+      ("approval denied bo", "approval denied", 21, "the person"),
+      ("ana input", "ana once", 24, "“input”, or “calls”"),
+      ("calls 3", "calls 1", 23, "not in the form"), ("calls 3", "calls x", 23, "the number"),
+      ("attempts 2", "attempts 1", 27, "not in the form"),
+      ("invalid 2", "invalid 0", 32, "not in the form"), ("answer none", "answer no", 40, "no JSON"),
+      ("    cited", "    asked", 29, "“asked” is nothing known here"),
+      ("  limits {\"maxSteps\":8}", "  limits {}\n  limits {}", 16, "“limits” is nothing"),
+    ])
+  func wholeMistakes(line: String, replacement: String, number: Int, message: String) throws {
+    let altered = Self.whole.replacing(line, with: replacement)
+    #expect(altered != Self.whole)
+    let fault = try #require(Self.fault(altered))
+    #expect(fault.line == number, "\(fault)")
+    #expect(fault.message.contains(message), "\(fault)")
+  }
+
+  @Test("a text of the second version is read, and written again to the byte")
+  func soundWhole() throws {
+    let accepted = try AcceptedText.parse(Array(Self.whole.utf8))
+    #expect(try AcceptedText.bytes(of: accepted) == Array(Self.whole.utf8))
+    #expect(accepted.format == 2 && accepted.setting[.agent] == "\"agents/clerk.yaml\"")
+    let run = accepted.runs[0]
+    let call = run.decisions[0][0]
+    #expect(call.verdicts == ["approval_required", "approval_required", "allow"] && call.wasAsked)
+    #expect(call.grants.map(\.calls) == [1, 3, nil, 1] && call.attempts == 2 && call.isCited)
+    #expect(run.answer == .given("\"done\"") && accepted.runs[1].answer == .none)
+    #expect(run.invalidDecisions == 2 && run.cites == ["memory:a b", "2.1.0"])
   }
 
   @Test("bytes that are no text are refused")
@@ -193,7 +280,7 @@ struct AcceptedTextTests {
 
   private static func run(_ input: JSONValue, tool: String = "look") -> AcceptedRun {
     AcceptedRun(
-      of: RecordedRun.whole([[.init(tool, input)]]), RunUsage(), Judgement(outcomes: []))
+      of: RecordedRun.whole([[.init(tool, input)]]), RunNotes(), Judgement(outcomes: []))
   }
 
   @Test(
@@ -256,12 +343,12 @@ struct AcceptedTextTests {
     }
     let texts = [run.events, moved].map {
       AcceptedText.lines(
-        of: AcceptedRun(of: Trajectory(of: $0), RunUsage(), Judgement(outcomes: [])))
+        of: AcceptedRun(of: Trajectory(of: $0), RunNotes(), Judgement(outcomes: [])))
     }
     #expect(texts[0] == texts[1])
     var accepted = AcceptedCase(caseId: "a")
     accepted.runs = [
-      AcceptedRun(of: Trajectory(of: run.events), RunUsage(), Judgement(outcomes: []))
+      AcceptedRun(of: Trajectory(of: run.events), RunNotes(), Judgement(outcomes: []))
     ]
     #expect(try AcceptedText.parse(AcceptedText.bytes(of: accepted)) == accepted)
   }

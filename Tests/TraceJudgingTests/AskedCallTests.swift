@@ -34,7 +34,10 @@ struct AskedCallTests {
         case 1: Self.run(words[0])
         default: Self.run(words[0], words[1])
         }
-      #expect(AcceptedText.lines(of: run).contains("    asked") == isAsked, "\(words)")
+      #expect(run.decisions[0][0].wasAsked == isAsked, "\(words)")
+      #expect(AcceptedText.lines(of: run, 1).contains("    asked") == isAsked, "\(words)")
+      let told = AcceptedText.lines(of: run).filter { $0.hasPrefix("    verdict ") }
+      #expect(told == words.map { "    verdict \($0.rawValue)" })
     }
   }
 

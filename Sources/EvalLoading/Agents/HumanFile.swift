@@ -45,6 +45,11 @@ enum HumanFile {
     return nil
   }
 
+  /// The same, with what it was read from.
+  static let writtenShape = Shape<WrittenPerson>(shape.schema()) { value, reader in
+    shape.read(value, reader).map { WrittenPerson(person: $0, source: value) }
+  }
+
   private static let defaultName = "person"
 
   private struct TurnDraft: Sendable {
@@ -186,4 +191,10 @@ public enum PersonLoader {
       person, document.diagnostics + reader.diagnostics(path: document.path, in: root),
       files: [document.path])
   }
+}
+
+/// A person written down, and the words of the file.
+struct WrittenPerson: Sendable {
+  var person: ScriptedPerson
+  var source: JSONValue
 }

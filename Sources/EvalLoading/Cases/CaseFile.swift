@@ -1,4 +1,3 @@
-import AgentRuntime
 import AgentTrace
 import TraceJudging
 
@@ -10,7 +9,8 @@ enum CaseFile {
     var input = ""
     var recording: String?
     var agent: String?
-    var human: ScriptedPerson?
+    var human: WrittenPerson?
+    var isStrict: Bool?
     var judgements: String?
     var trials: Int?
     var passThreshold: Int?
@@ -64,7 +64,9 @@ enum CaseFile {
     Field(
       "agent", .path(to: .agent), \.agent,
       "The agent file that is run for this case; a path from this file's folder."),
-    Field("human", HumanFile.shape, \.human, "A person written down, in place of the agent's own."),
+    Field(
+      "human", HumanFile.writtenShape, \.human,
+      "A person written down, in place of the agent's own."),
     Field(
       "judgements", .path, \.judgements,
       "The folder in which judgements of models are kept; a path from this file's folder."),
@@ -81,6 +83,9 @@ enum CaseFile {
     Field(
       "rates", TrialFile.rates, \.rates,
       "Two rates of success; trials are made until they tell which of them it is."),
+    Field(
+      "strict", .flag, \.isStrict,
+      "Whether what has changed since it was accepted fails, also where nothing is worse."),
     Field(
       "cluster", .name, \.cluster,
       "What the case shares with others, so that together they are one piece of evidence."),

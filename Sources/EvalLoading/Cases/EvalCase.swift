@@ -1,4 +1,5 @@
 public import AgentRuntime
+import AgentTrace
 public import TraceJudging
 
 /// A run that is wanted: what goes in, and what must be seen to have happened.
@@ -13,6 +14,10 @@ public struct EvalCase: Sendable {
   public var agent: String?
   /// A person written down, in place of the agent file's own.
   public var human: ScriptedPerson?
+  /// What the file says of that person; `nil` where it says nothing.
+  var humanSource: JSONValue?
+  /// Whether what has changed since it was accepted counts as worse.
+  public var isStrict = false
   /// The folder in which judgements of models are kept, seen from where this process works; `nil` for
   /// the usual one.
   public var judgements: String?

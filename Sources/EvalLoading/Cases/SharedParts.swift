@@ -9,7 +9,8 @@ struct SharedParts: Sendable {
   struct Defaults: Sendable {
     var input: String?
     var agent: String?
-    var human: ScriptedPerson?
+    var human: WrittenPerson?
+    var isStrict: Bool?
     var judgements: String?
     var trials: Int?
     var passThreshold: Int?
@@ -37,6 +38,7 @@ struct SharedParts: Sendable {
     merged.defaults.input = defaults.input ?? outer.defaults.input
     merged.defaults.agent = defaults.agent ?? outer.defaults.agent
     merged.defaults.human = defaults.human ?? outer.defaults.human
+    merged.defaults.isStrict = defaults.isStrict ?? outer.defaults.isStrict
     merged.defaults.judgements = defaults.judgements ?? outer.defaults.judgements
     // The two belong together.
     if defaults.trials == nil, defaults.passThreshold == nil {
@@ -89,7 +91,10 @@ struct SharedParts: Sendable {
     [
       Field("input", .text, \.input, "What the agent is asked to do."),
       Field("agent", .path(to: .agent), \.agent, "The agent file; a path from this file's folder."),
-      Field("human", HumanFile.shape, \.human, "A person written down."),
+      Field("human", HumanFile.writtenShape, \.human, "A person written down."),
+      Field(
+        "strict", .flag, \.isStrict,
+        "Whether what has changed since cases were accepted fails, also where nothing is worse."),
       Field(
         "judgements", .path, \.judgements,
         "The folder of judgements of models; a path from this file's folder."),

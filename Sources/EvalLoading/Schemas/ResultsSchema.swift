@@ -179,6 +179,10 @@ enum ResultsSchema {
         "type": "string",
         "description": "That the suite as a whole is worse by more than chance; absent where not.",
       ],
+      "strict": [
+        "const": true,
+        "description": "What has changed counted as worse in each case; absent where it did not.",
+      ],
       "summary": [
         "type": "object", "description": "How many cases compare in some way.",
         "properties": .object(
@@ -227,6 +231,10 @@ enum ResultsSchema {
             + "have a baseline."),
       ],
       "path": ["type": "string", "description": "The path of the baseline."],
+      "strict": [
+        "const": true,
+        "description": "What has changed counts as worse; absent where it does not.",
+      ],
     ],
   ]
 

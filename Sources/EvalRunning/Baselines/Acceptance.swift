@@ -44,14 +44,16 @@ public struct Acceptance: Sendable {
     for result in results.cases { judged[Array(result.caseId.utf8)] = result }
     var skipped: [[UInt8]: CaseComparison] = [:]
     for result in results.skipped { skipped[Array(result.caseId.utf8)] = result.comparison }
+    var settings = CaseSettings()
     items = cases.map { evalCase in
       let key = Array(evalCase.caseId.utf8)
-      return Self.item(evalCase, judged[key], judged[key]?.comparison ?? skipped[key])
+      return Self.item(evalCase, judged[key], judged[key]?.comparison ?? skipped[key], &settings)
     }
   }
 
   private static func item(
-    _ evalCase: EvalCase, _ result: CaseResult?, _ comparison: CaseComparison?
+    _ evalCase: EvalCase, _ result: CaseResult?, _ comparison: CaseComparison?,
+    _ settings: inout CaseSettings
   ) -> Item {
     let path = BaselineFiles.path(of: evalCase)
     var item = Item(
@@ -64,10 +66,13 @@ public struct Acceptance: Sendable {
     do {
       let old = try BaselineFiles.bytes(of: path, limit: AcceptedText.limitBytes)
       let before = old.flatMap { try? AcceptedText.parse($0) }
-      var accepted = result?.accepted(of: evalCase) ?? evalCase.acceptedAsSkipped
+      var accepted =
+        result?.accepted(of: evalCase, &settings) ?? evalCase.acceptedAsSkipped(&settings)
       // A case that is left out keeps what was accepted of it, to go on from there one day.
       if let before, result == nil, before.caseId.hasSameUTF8(as: evalCase.caseId) {
         accepted.runs = before.runs
+        accepted.format = before.format
+        if before.format == 1 { accepted.setting = CaseSetting() }
       }
       let bytes = try AcceptedText.bytes(of: accepted.sorted)
       if let old {

@@ -134,6 +134,8 @@ extension Baselines {
     public var paths: [String]
     /// Whether the results are of a part of the suite, which says nothing of it as a whole.
     public var isPart = false
+    /// Whether what has changed counts as worse, whatever the cases say.
+    public var isStrict = false
 
     /// Nothing is checked.
     public init(paths: [String], tolerance: Tolerance = Tolerance(), needsBaselines: Bool = false) {
@@ -156,21 +158,23 @@ extension Baselines {
   ) {
     var cases: [[UInt8]: EvalCase] = [:]
     for evalCase in judged { cases[Array(evalCase.caseId.utf8)] = evalCase }
+    var settings = CaseSettings()
     for index in results.cases.indices {
       guard let evalCase = cases[Array(results.cases[index].caseId.utf8)] else { continue }
       results.cases[index].comparison = compare(
-        results.cases[index].accepted(of: evalCase), evalCase, request,
+        results.cases[index].accepted(of: evalCase, &settings), evalCase, request,
         error: results.cases[index].error)
     }
     for index in results.skipped.indices {
       guard let evalCase = cases[Array(results.skipped[index].caseId.utf8)] else { continue }
       results.skipped[index].comparison = compare(
-        evalCase.acceptedAsSkipped, evalCase, request, error: nil)
+        evalCase.acceptedAsSkipped(&settings), evalCase, request, error: nil)
     }
     let orphans = loaded.map { self.orphans(among: $0, paths: request.paths) } ?? Orphans()
     results.comparison = SuiteComparison(
       against: name, tolerance: request.tolerance, needsBaselines: request.needsBaselines,
       gone: orphans.gone, unusable: orphans.unusable.map(\.description))
+    results.comparison?.isStrict = request.isStrict
     if case .results(_, let before) = source { weigh(&results, before, request) }
   }
 
@@ -219,6 +223,7 @@ extension Baselines {
       var comparison = CaseComparison(
         of: current, with: found.accepted, tolerance: request.tolerance)
       comparison.path = found.path
+      if request.isStrict || evalCase.isStrict { comparison.beStrict() }
       return comparison
     } catch {
       return CaseComparison(
@@ -334,17 +339,23 @@ extension AcceptedCase {
 
 extension CaseResult {
   /// What a baseline would hold of this result. Runs stand in the order in which they were judged.
-  public func accepted(of evalCase: EvalCase) -> AcceptedCase {
-    AcceptedCase(
+  ///
+  /// - Parameter settings: what was read of agents already.
+  public func accepted(of evalCase: EvalCase, _ settings: inout CaseSettings) -> AcceptedCase {
+    var accepted = AcceptedCase(
       caseId: evalCase.caseId, asked: evalCase.expected.asked, runs: trials.compactMap(\.outline))
+    accepted.setting = settings.setting(of: evalCase)
+    return accepted
   }
 }
 
 extension EvalCase {
   /// What a baseline would hold of this case where it is left out.
-  public var acceptedAsSkipped: AcceptedCase {
-    AcceptedCase(
-      caseId: caseId, skip: skip,
-      asked: expected.asked)
+  ///
+  /// - Parameter settings: what was read of agents already.
+  public func acceptedAsSkipped(_ settings: inout CaseSettings) -> AcceptedCase {
+    var accepted = AcceptedCase(caseId: caseId, skip: skip, asked: expected.asked)
+    accepted.setting = settings.setting(of: self)
+    return accepted
   }
 }

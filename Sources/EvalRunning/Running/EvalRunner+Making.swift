@@ -41,7 +41,7 @@ extension EvalRunner {
         keptIn: JudgementFiles(
           folder: options.judgementsFolder ?? evalCase.judgements ?? JudgementFiles.defaultFolder))
     }
-    var trial = trial(of: run, evalCase, aids)
+    var trial = trial(of: run, evalCase, aids, isLive: isLive)
     if isLive, let stop = run.trajectory.stop {
       trial.error = Self.infrastructureFailure(stop, evalCase.expected)
     }

@@ -46,7 +46,7 @@ extension EvalRunner {
     {
       return run
     }
-    return try RecordedRun(path: log, for: evalCase.expected, countsUsage: options.outlinesRuns)
+    return try RecordedRun(path: log, for: evalCase.expected, takesNotes: options.outlinesRuns)
   }
 
   /// What other logs tell of a run.
@@ -58,15 +58,17 @@ extension EvalRunner {
       folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 })
   }
 
+  /// - Parameter isLive: whether the run was made just now.
   func trial(
-    of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids
+    of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids, isLive: Bool = false
   ) -> TrialResult {
     var trial = TrialResult(
       runId: run.trajectory.runId, log: run.path, judgedFrom: run.source,
       judgement: Judge.judge(
         run.trajectory, run.chronicle, against: evalCase.expected, aids: aids))
     if options.outlinesRuns {
-      trial.outline = AcceptedRun(of: run.trajectory, run.usage, trial.judgement)
+      trial.outline = AcceptedRun(
+        of: run.trajectory, run.notes, trial.judgement, asked: evalCase.expected, isLive: isLive)
     }
     return trial
   }

@@ -9,8 +9,8 @@ struct RecordedRun {
   var chronicle: Chronicle?
   /// The path of the file that was read.
   var path: String
-  /// What the model's calls used; nothing unless that was asked for.
-  var usage = RunUsage()
+  /// What a baseline holds beyond that; nothing unless it was asked for.
+  var notes = RunNotes()
   /// `body` or `summary`: what of the log was read.
   var source = "body"
 
@@ -35,80 +35,104 @@ struct RecordedRun {
   ///
   /// - Parameter expectations: what the run will be judged by; `nil` where that is not known, and all
   ///   of each event is read.
-  /// - Parameter countsUsage: whether the model's replies are looked at for what they used.
+  /// - Parameter takesNotes: whether all is looked at that a baseline holds.
   /// - Throws: `LogError` where the log is damaged or is none; a torn tail of an unfinished log and
   ///   declared gaps are not errors but gaps of the trajectory.
   init(
-    path: String, for expectations: Expectations? = nil, countsUsage: Bool = false
+    path: String, for expectations: Expectations? = nil, takesNotes: Bool = false
   ) throws(LogError) {
     var reader = try LogReader(path: path, options: .init(keepsLines: false))
     trajectory = Trajectory()
     self.path = reader.path
     if let expectations, !expectations.facts.isEmpty {
-      try readWhole(&reader, for: expectations, countsUsage: countsUsage)
+      try readWhole(&reader, for: expectations, takesNotes: takesNotes)
       return
     }
-    if expectations?.isAnsweredBySummary == true {
+    if expectations?.isAnsweredBySummary == true, !takesNotes {
       trajectory.inputLimitBytes = Self.shownInputLimitBytes
     }
     // What no expectation speaks of needs no schema.
     let toolKeys: [StaticString] =
       expectations?.looksAtInputs ?? true ? ["inputSchema", "name"] : ["name"]
     let readsResults = expectations?.looksAtResults ?? true
-    let readsAnswers = expectations?.looksAtAnswer ?? true
+    let readsAnswers = takesNotes || expectations?.looksAtAnswer ?? true
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
       switch type {
-      case .runStarted:
+      case .runStarted where !takesNotes:
         let event = try reader.event(
           withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: toolKeys)
         if let event { trajectory.apply(event) }
       case .decision:
         if let decision = reader.decisionOutline(passesAnswers: !readsAnswers) {
           trajectory.apply(decision)
-        } else if case .event(let event) = try reader.line() {
-          trajectory.apply(event)
+          if takesNotes { notes.apply(decision) }
+        } else {
+          try readEvent(&reader, takesNotes: takesNotes)
         }
       case .stop:
         if let ending = reader.stopOutline() {
           trajectory.apply(ending)
-        } else if case .event(let event) = try reader.line() {
-          trajectory.apply(event)
+        } else {
+          try readEvent(&reader, takesNotes: false)
         }
-      case .toolResult where readsResults, .toolsListed, .runResumed:
-        if case .event(let event) = try reader.line() { trajectory.apply(event) }
+      case .toolResult where readsResults:
+        try readEvent(&reader, takesNotes: takesNotes)
       case .policyDecision, .toolStarted, .toolResult:
-        if let note = reader.callNote(), trajectory.holds(callId: note.callId) {
-          trajectory.apply(note)
-        } else if case .event(let event) = try reader.line() {
-          trajectory.apply(event)
-        }
-      case .modelResult where countsUsage:
+        try readNote(&reader, takesNotes: takesNotes)
+      case .modelResult where takesNotes:
         trajectory.passOver(seq)
         let event = try reader.event(withOnly: ["cost", "error", "usage"])
-        if let event { usage.count(modelResult: event.data) }
+        if let event { notes.apply(event) }
+      case .runStarted, .toolsListed, .runResumed:
+        try readEvent(&reader, takesNotes: takesNotes)
+      case .approval where takesNotes: try readEvent(&reader, takesNotes: true)
       default: trajectory.passOver(seq)
       }
     }
     markTorn(reader)
   }
 
+  /// Takes in the whole of an event.
+  private mutating func readEvent(
+    _ reader: inout LogReader, takesNotes: Bool
+  ) throws(LogError) {
+    guard case .event(let event) = try reader.line() else { return }
+    trajectory.apply(event)
+    if takesNotes { notes.apply(event) }
+  }
+
+  /// Takes in what an event says of its call in a word.
+  private mutating func readNote(_ reader: inout LogReader, takesNotes: Bool) throws(LogError) {
+    guard let note = reader.callNote(), trajectory.holds(callId: note.callId) else {
+      return try readEvent(&reader, takesNotes: takesNotes)
+    }
+    trajectory.apply(note)
+    guard takesNotes else { return }
+    notes.apply(note)
+    if note.type == .toolResult, notes.lacksStart(ofCall: note.callId),
+      let event = try reader.event(withOnly: ["callId", "attempts"])
+    {
+      notes.apply(event)
+    }
+  }
+
   /// Reads each event that the expectations need as it stands.
   private mutating func readWhole(
-    _ reader: inout LogReader, for expectations: Expectations, countsUsage: Bool
+    _ reader: inout LogReader, for expectations: Expectations, takesNotes: Bool
   ) throws(LogError) {
     var chronicle = Chronicle(for: expectations)
     let types = chronicle.facts.eventTypes
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
-      let isUsage = countsUsage && type == .modelResult
-      guard isUsage || types?.contains(type) ?? true else {
+      let isNoted = takesNotes && RunNotes.types.contains(type)
+      guard isNoted || types?.contains(type) ?? true else {
         trajectory.passOver(seq)
         continue
       }
       guard case .event(let event) = try reader.line() else { continue }
       trajectory.apply(event)
-      if isUsage { usage.count(modelResult: event.data) }
+      if isNoted { notes.apply(event) }
       if types?.contains(type) ?? true { chronicle.apply(event) }
     }
     self.chronicle = chronicle

@@ -2,6 +2,9 @@
 enum StartingFiles {
   static let cases = """
     # What must be seen to have happened. Run it: agent-eval run EvalCases/
+    defaults:
+      # With --against accepted, whatever changes fails until somebody accepts it, also where nothing is worse.
+      strict: true
     cases:
       # Nobody is there to approve, so the run has to pause before money moves.
       - caseId: refund-waits-for-approval

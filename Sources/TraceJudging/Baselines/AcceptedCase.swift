@@ -3,8 +3,13 @@ public import AgentTrace
 /// What was accepted of a case: what was asked of it, and what its runs did. Docs/baselines.md specifies
 /// the text that it is kept as.
 public struct AcceptedCase: Sendable, Hashable {
+  /// The version of the text's format that it was read from, or is written in. Version 1 holds of a run's path
+  /// no more than calls, their last verdict and the stop, and of a case only what it expects.
+  public var format = AcceptedText.currentFormat
   /// The case's name.
   public var caseId: String
+  /// What the case says beside what it expects.
+  public var setting = CaseSetting()
   /// Why it was left out; `nil` for a case that was judged.
   public var skip: CaseSkip?
   /// What was asked, in the order of the case.
@@ -109,6 +114,26 @@ public struct AcceptedRun: Sendable, Hashable {
   public var cost: Double?
   /// What the judge said, in its order.
   public var checks: [Check] = []
+  /// What the run was made with.
+  public var setting = RunSetting()
+  /// How many of its decisions were invalid.
+  public var invalidDecisions = 0
+  /// Its last answer.
+  public var answer = Answer.unknown
+  /// What the answer cites that is no call of the run, in its order.
+  public var cites: [String] = []
+  /// What the case's expectations say of its calls; known of a run that was just judged, never kept.
+  var namings = Namings()
+
+  /// The answer that a run gave last.
+  public enum Answer: Sendable, Hashable {
+    /// Nobody knows, or nobody compares it: a run that was made live just now.
+    case unknown
+    /// It gave none.
+    case none
+    /// As ``AcceptedText`` writes a text.
+    case given(String)
+  }
 
   /// A run that did nothing.
   public init(outcome: CaseOutcome) { self.outcome = outcome }
@@ -145,16 +170,75 @@ public struct AcceptedCall: Sendable {
   public var isInvalid = false
   /// Its input, leaf by leaf; none for an empty object.
   public var arguments: [Argument] = []
-  /// Whether the gate said that a person has to approve it, before its last word.
-  public var wasAsked = false
-  /// The policy gate's last word; `nil` where none was recorded.
-  public var verdict: String?
+  /// What policy and people said of it, in the order in which they did.
+  public var rulings: [Ruling] = []
+  /// How often it was tried; 1 also where no try was recorded.
+  public var attempts = 1
   /// What became of it; `nil` where it has neither start nor result.
   public var status: String?
+  /// Whether the run's answer cites it.
+  public var isCited = false
   /// The events that show it, and its step; known of a run that was just judged, never kept.
   public var events: [Int] = []
   /// See ``events``; 0 where it is not known.
   public var step = 0
+  /// Whether it may change something: its tool is not known to read alone. See ``events``.
+  public var mayWrite = true
+  /// The namings of the run's ``AcceptedRun/namings`` that speak of it. See ``events``.
+  var namedBy: [Int] = []
+
+  /// One word on a call.
+  public enum Ruling: Sendable, Hashable {
+    /// Of policy: the raw value of a `VerdictStatus`.
+    case verdict(String)
+    /// Of a person who was asked.
+    case approval(Grant)
+  }
+
+  /// What a person said who was asked.
+  public struct Grant: Sendable, Hashable {
+    /// Whether the call may run.
+    public var isGranted: Bool
+    /// Who said it.
+    public var by: String
+    /// How many calls of that input it covers, itself among them; `nil` for all of the run.
+    public var calls: Int?
+
+    /// Nothing is checked.
+    public init(isGranted: Bool, by: String, calls: Int?) {
+      self.isGranted = isGranted
+      self.by = by
+      self.calls = calls
+    }
+
+    // Texts that only look alike are not the same.
+    public static func == (left: Grant, right: Grant) -> Bool {
+      left.isGranted == right.isGranted && left.calls == right.calls
+        && left.by.hasSameUTF8(as: right.by)
+    }
+  }
+
+  /// Policy's words, in their order.
+  var verdicts: [String] {
+    rulings.compactMap { if case .verdict(let word) = $0 { word } else { nil } }
+  }
+
+  /// What people said, in their order.
+  var grants: [Grant] {
+    rulings.compactMap { if case .approval(let grant) = $0 { grant } else { nil } }
+  }
+
+  /// The policy gate's last word; `nil` where none was recorded.
+  public var verdict: String? { verdicts.last }
+
+  /// Whether the gate said that a person has to approve it, before its last word.
+  public var wasAsked: Bool {
+    let asking = VerdictStatus.approvalRequired.rawValue
+    return verdicts.last != asking && verdicts.contains(asking)
+  }
+
+  /// Whether its tool was started or returned something.
+  var isExecuted: Bool { status != nil && status != CallStatus.refused.rawValue }
 
   /// A call without input of which nothing else is known.
   public init(tool: String) { self.tool = tool }
@@ -169,70 +253,100 @@ extension AcceptedCall: Hashable {
   var key: [UInt8] {
     var parts = [tool, caller]
     for argument in arguments { parts += [argument.pointer, argument.comparedValue] }
+    // How many there are, so that none is taken for what stands behind them.
+    parts.append("\(arguments.count)")
     // Last, since calls of one decision are sorted by their keys: what became of a call does not
     // change its place.
-    parts += [isInvalid ? "invalid" : "", wasAsked ? "asked" : "", verdict ?? "", status ?? ""]
+    parts.append(isInvalid ? "invalid" : "")
+    for ruling in rulings { parts.append(AcceptedText.line(of: ruling)) }
+    parts += ["\(attempts)", status ?? "", isCited ? "cited" : ""]
     return Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8)
   }
 }
 
 // MARK: - From a log
 
-/// What the model's calls of a run used.
-public struct RunUsage: Sendable {
-  private var totals = Totals()
-  private var lacksTokens = false
-
-  /// No call was seen.
-  public init() {}
-
-  /// Takes in the data of a `model_result`.
-  public mutating func count(modelResult data: JSONObject) {
-    totals.count(modelResult: data)
-    // A try that failed and says nothing used nothing that anybody knows of.
-    let usage = data["usage"]
-    if data["error"] == nil,
-      usage?["inputTokens"]?.intValue == nil || usage?["outputTokens"]?.intValue == nil
-    {
-      lacksTokens = true
-    }
-  }
-
-  /// All tokens; `nil` where no call said so, or not every one.
-  var tokens: Int? {
-    guard totals.modelCalls > 0, !lacksTokens else { return nil }
-    let (sum, overflow) = totals.inputTokens.addingReportingOverflow(totals.outputTokens)
-    return overflow ? nil : sum
-  }
-
-  /// The cost to a millionth; `nil` where it is not known.
-  var cost: Double? {
-    guard let cost = totals.cost, cost.isFinite, cost >= 0, cost < 1e9 else { return nil }
-    return (cost * 1_000_000).rounded() / 1_000_000
-  }
-}
-
 extension AcceptedRun {
   /// What a baseline holds of a run that was just judged.
-  public init(of trajectory: Trajectory, _ usage: RunUsage, _ judgement: Judgement) {
+  ///
+  /// - Parameters:
+  ///   - notes: What else its events say.
+  ///   - expectations: What it was judged by; they say which calls somebody expects.
+  ///   - isLive: Whether it was made just now: then nobody compares the words of its answer.
+  public init(
+    of trajectory: Trajectory, _ notes: RunNotes, _ judgement: Judgement,
+    asked expectations: Expectations = Expectations(), isLive: Bool = false
+  ) {
     self.init(outcome: judgement.outcome)
     isIncomplete = !trajectory.gaps.isEmpty || trajectory.recorded["calls"] != nil
+    namings = Namings(of: expectations)
     var group: Int?
+    let refs = trajectory.answer?.evidenceRefs ?? []
+    let cited = Set(refs.map(ByteText.init))
+    var known: Set<ByteText> = []
     for call in trajectory.calls {
       if call.group != group { decisions.append([]) }
       group = call.group
-      decisions[decisions.count - 1].append(AcceptedCall(of: call))
+      var accepted = AcceptedCall(of: call)
+      notes.complete(&accepted, call)
+      let id = ByteText(call.outline.callId)
+      accepted.isCited = cited.contains(id)
+      if accepted.isCited { known.insert(id) }
+      accepted.namedBy = namings.indices(for: call, in: trajectory)
+      decisions[decisions.count - 1].append(accepted)
     }
+    cites = refs.filter { !known.contains(ByteText($0)) }.map(AcceptedText.name(for:))
+    if !isLive { answer = Answer(of: trajectory) }
+    setting = notes.setting
+    invalidDecisions = notes.invalidDecisions
     stop = trajectory.stop.map { stop in
       Ending(
         reason: stop.reason.rawValue, detail: stop.detail.map { AcceptedText.name(for: $0) })
     }
     steps = trajectory.steps
     if trajectory.recorded["model"] == nil {
-      tokens = usage.tokens
-      cost = usage.cost
+      tokens = notes.usage.tokens
+      cost = notes.usage.cost
     }
     checks = judgement.outcomes.map(Check.init)
+  }
+}
+
+extension AcceptedRun {
+  /// What the first version of the format held of it, so that a run is held against what was known then.
+  var asInFirstFormat: AcceptedRun {
+    var run = self
+    run.setting = RunSetting()
+    run.invalidDecisions = 0
+    run.answer = .unknown
+    run.cites = []
+    for decision in run.decisions.indices {
+      for index in run.decisions[decision].indices {
+        run.decisions[decision][index].forgetWholePath()
+      }
+    }
+    return run
+  }
+}
+
+extension AcceptedCall {
+  fileprivate mutating func forgetWholePath() {
+    let asked = wasAsked ? [Ruling.verdict(VerdictStatus.approvalRequired.rawValue)] : []
+    rulings = asked + (verdict.map { [.verdict($0)] } ?? [])
+    attempts = 1
+    isCited = false
+  }
+}
+
+extension AcceptedRun.Answer {
+  /// The last answer of a trajectory, as far as its log can show it.
+  fileprivate init(of trajectory: Trajectory) {
+    if let answer = trajectory.answer {
+      self = .given(AcceptedText.value(answer.value))
+    } else {
+      let mayBeHidden = !trajectory.gaps.isEmpty || trajectory.recorded["model"] == "none"
+      self = mayBeHidden ? .unknown : .none
+    }
   }
 }
 
@@ -245,8 +359,11 @@ extension AcceptedCall {
     self.init(tool: AcceptedText.name(for: call.tool))
     caller = AcceptedText.name(for: call.caller)
     isInvalid = call.isInvalid
-    wasAsked = call.outline.wasAsked && call.outline.verdict != .approvalRequired
-    verdict = call.outline.verdict?.rawValue
+    // All of them stand in the notes of a run; what a trajectory knows is the last, and whether one asked.
+    if call.outline.wasAsked, call.outline.verdict != .approvalRequired {
+      rulings.append(.verdict(VerdictStatus.approvalRequired.rawValue))
+    }
+    if let verdict = call.outline.verdict { rulings.append(.verdict(verdict.rawValue)) }
     status = call.status?.rawValue
     events = call.events
     step = call.step

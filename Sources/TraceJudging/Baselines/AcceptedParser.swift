@@ -101,15 +101,20 @@ private struct AcceptedParser {
   }
 
   private mutating func readFirst(_ line: ArraySlice<UInt8>) throws(AcceptedTextError) {
-    if line.elementsEqual(AcceptedText.firstLine.utf8) { return }
-    let format = Array("agent-eval/accepted/".utf8)
-    if line.starts(with: format) {
-      let version = String(decoding: line.dropFirst(format.count).prefix(20), as: UTF8.self)
+    for format in 1...AcceptedText.currentFormat
+    where line.elementsEqual(AcceptedText.firstLine(format).utf8) {
+      accepted.format = format
+      return
+    }
+    let name = Array(AcceptedText.formatName.utf8)
+    if line.starts(with: name) {
+      let version = String(decoding: line.dropFirst(name.count).prefix(20), as: UTF8.self)
       throw error(
-        "format version \(version.escapingHiddenScalars); this program reads version 1")
+        "format version \(version.escapingHiddenScalars); this program reads versions 1 to "
+          + "\(AcceptedText.currentFormat)")
     }
     throw error(
-      "no accepted case: the first line of one is “\(AcceptedText.firstLine)”")
+      "no accepted case: the first line of one is “\(AcceptedText.firstLine())”")
   }
 
   private func need<Value>(_ value: Value?, _ what: String) throws(AcceptedTextError) -> Value {
@@ -139,10 +144,17 @@ private struct AcceptedParser {
       }
       let outcome = CaseOutcome(rawValue: try need(words.next(), "the run's outcome"))
       accepted.runs.append(AcceptedRun(outcome: try need(outcome, "the run's outcome")))
-    default: return false
+    default:
+      guard holdsWholePath, accepted.asked.isEmpty, accepted.runs.isEmpty,
+        let fact = CaseSetting.Key(rawValue: key), accepted.setting[fact] == nil
+      else { return false }
+      accepted.setting[fact] = try value(&words)
     }
     return true
   }
+
+  /// Whether the text is of a version that holds the whole path.
+  private var holdsWholePath: Bool { accepted.format > 1 }
 
   private mutating func readExpectation(_ words: inout LineWords) throws(AcceptedTextError) {
     var asked = AskedExpectation(part: "", name: "", severity: .error, text: "")
@@ -203,7 +215,29 @@ private struct AcceptedParser {
     case "cost":
       let number = words.next().flatMap(JSONNumber.init(token:))?.doubleValue
       run.cost = try need(number.flatMap { (0..<1e9).contains($0) ? $0 : nil }, "the cost")
-    default: return false
+    default:
+      guard holdsWholePath else { return false }
+      return try readWholePath(key, &words, into: &run)
+    }
+    return true
+  }
+
+  /// What only the second version of the format has.
+  private func readWholePath(
+    _ key: String, _ words: inout LineWords, into run: inout AcceptedRun
+  ) throws(AcceptedTextError) -> Bool {
+    switch key {
+    case "invalid": run.invalidDecisions = try count(&words)
+    case "answer" where words.rest == "none":
+      words.rest = ""
+      run.answer = .none
+    case "answer": run.answer = .given(try value(&words))
+    case "cites": run.cites.append(try need(words.next(), "what the answer cites"))
+    default:
+      guard let fact = RunSetting.Key(rawValue: key), run.setting[fact] == nil else {
+        return false
+      }
+      run.setting[fact] = try value(&words)
     }
     return true
   }
@@ -229,10 +263,14 @@ private struct AcceptedParser {
       }
       let pointer = try need(words.next(), "the place in the input")
       call.arguments.append(.init(pointer: pointer, value: try value(&words)))
-    case "asked": call.wasAsked = true
+    case "asked" where !holdsWholePath:
+      call.rulings.append(.verdict(VerdictStatus.approvalRequired.rawValue))
     case "verdict":
       let verdict = VerdictStatus(rawValue: try need(words.next(), "the verdict"))
-      call.verdict = try need(verdict, "the verdict").rawValue
+      call.rulings.append(.verdict(try need(verdict, "the verdict").rawValue))
+    case "approval" where holdsWholePath: call.rulings.append(.approval(try grant(&words)))
+    case "attempts" where holdsWholePath: call.attempts = try count(&words)
+    case "cited" where holdsWholePath: call.isCited = true
     case "status":
       let status = CallStatus(rawValue: try need(words.next(), "the status"))
       call.status = try need(status, "the status").rawValue
@@ -241,6 +279,23 @@ private struct AcceptedParser {
     decision.append(call)
     run.decisions.append(decision)
     return true
+  }
+
+  /// What a person said of a call, behind the word `approval`.
+  private func grant(
+    _ words: inout LineWords
+  ) throws(AcceptedTextError) -> AcceptedCall.Grant {
+    let said = try need(words.next(), "the person's word")
+    guard said == "granted" || said == "denied" else { throw error("“granted” or “denied”") }
+    let by = try need(words.next(), "the person")
+    var calls: Int? = 1
+    switch words.next() {
+    case nil: break
+    case "input"?: calls = nil
+    case "calls"?: calls = try count(&words)
+    default: throw error("“input”, or “calls” and a number, or nothing")
+    }
+    return AcceptedCall.Grant(isGranted: said == "granted", by: by, calls: calls)
   }
 }
 

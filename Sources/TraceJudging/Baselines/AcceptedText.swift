@@ -3,8 +3,12 @@ import AgentTrace
 /// The text that an accepted case is kept as: one fact a line, the same bytes on every machine.
 /// Docs/baselines.md specifies it.
 public enum AcceptedText {
+  /// The version of the format that is written.
+  public static let currentFormat = 2
+  /// What the first line says before the version.
+  static let formatName = "agent-eval/accepted/"
   /// The first line: the format and its version.
-  static let firstLine = "agent-eval/accepted/1"
+  static func firstLine(_ format: Int = currentFormat) -> String { "\(formatName)\(format)" }
   /// How large the text of one case may be.
   public static let limitBytes = 4 << 20
   /// How long one of its lines may be.
@@ -39,13 +43,16 @@ public enum AcceptedText {
 
   /// The lines of a case, whatever their size.
   static func lines(of accepted: AcceptedCase) -> [String] {
-    var lines = [firstLine, "case \(word(accepted.caseId))"]
+    var lines = [firstLine(accepted.format), "case \(word(accepted.caseId))"]
     if let skip = accepted.skip {
       lines.append("skip \(quoted(skip.reason))" + (skip.until.map { " until \(word($0))" } ?? ""))
     }
+    for key in CaseSetting.Key.allCases {
+      if let value = accepted.setting[key] { lines.append("\(key.rawValue) \(value)") }
+    }
     if !accepted.asked.isEmpty { lines.append("") }
     lines += accepted.asked.map(line(of:))
-    for run in accepted.runs { lines += [""] + self.lines(of: run) }
+    for run in accepted.runs { lines += [""] + self.lines(of: run, accepted.format) }
     return lines
   }
 
@@ -57,17 +64,27 @@ public enum AcceptedText {
   }
 
   /// The lines of a run; runs of a case are sorted by them.
-  static func lines(of run: AcceptedRun) -> [String] {
+  static func lines(of run: AcceptedRun, _ format: Int = currentFormat) -> [String] {
     var lines = ["run \(run.outcome.rawValue)"]
+    for key in RunSetting.Key.allCases {
+      if let value = run.setting[key] { lines.append("  \(key.rawValue) \(value)") }
+    }
     for decision in run.decisions {
       for (index, call) in decision.enumerated() {
-        lines += self.lines(of: call, isFirst: index == 0)
+        lines += self.lines(of: call, isFirst: index == 0, format)
       }
     }
     if let stop = run.stop {
       lines.append("  stop \(word(stop.reason))" + (stop.detail.map { " \(word($0))" } ?? ""))
     }
     if run.isIncomplete { lines.append("  incomplete") }
+    if run.invalidDecisions > 0 { lines.append("  invalid \(run.invalidDecisions)") }
+    switch run.answer {
+    case .unknown: break
+    case .none: lines.append("  answer none")
+    case .given(let text): lines.append("  answer \(text)")
+    }
+    lines += run.cites.map { "  cites \(word($0))" }
     lines += run.checks.map { "  check \(word($0.name)) \($0.outcome.rawValue)" }
     lines.append("  steps \(run.steps)")
     if let tokens = run.tokens { lines.append("  tokens \(tokens)") }
@@ -75,15 +92,36 @@ public enum AcceptedText {
     return lines
   }
 
-  private static func lines(of call: AcceptedCall, isFirst: Bool) -> [String] {
+  private static func lines(of call: AcceptedCall, isFirst: Bool, _ format: Int) -> [String] {
     var lines = ["  \(isFirst ? "call" : "also") \(word(call.tool))"]
     if !call.caller.hasSameUTF8(as: "agent") { lines.append("    by \(word(call.caller))") }
     if call.isInvalid { lines.append("    invalid") }
     lines += call.arguments.map { "    input \(word($0.pointer)) \($0.value)" }
-    if call.wasAsked { lines.append("    asked") }
-    if let verdict = call.verdict { lines.append("    verdict \(verdict)") }
+    if format == 1 {
+      if call.wasAsked { lines.append("    asked") }
+      if let verdict = call.verdict { lines.append("    verdict \(verdict)") }
+    } else {
+      lines += call.rulings.map { "    \(line(of: $0))" }
+    }
+    if call.attempts > 1 { lines.append("    attempts \(call.attempts)") }
     if let status = call.status { lines.append("    status \(status)") }
+    if call.isCited { lines.append("    cited") }
     return lines
+  }
+
+  /// What policy or a person said of a call.
+  static func line(of ruling: AcceptedCall.Ruling) -> String {
+    switch ruling {
+    case .verdict(let word): return "verdict \(word)"
+    case .approval(let grant):
+      let scope =
+        switch grant.calls {
+        case nil: " input"
+        case 1?: ""
+        case let count?: " calls \(count)"
+        }
+      return "approval \(grant.isGranted ? "granted" : "denied") \(word(grant.by))\(scope)"
+    }
   }
 }
 

@@ -38,8 +38,9 @@ struct CallAlignment {
 
     mutating func item(of call: AcceptedCall) -> SequenceAlignment.Item {
       let whole = number(of: call.key)
-      let kind = number(of: Array("\(call.tool)\n\(call.caller)".utf8) + [0])
-      return SequenceAlignment.Item(whole: whole, part: whole, kind: kind)
+      let part = number(of: call.kindOfCall + call.inputKey + [0])
+      let kind = number(of: call.kindOfCall)
+      return SequenceAlignment.Item(whole: whole, part: part, kind: kind)
     }
 
     private mutating func number(of key: [UInt8]) -> Int {

@@ -14,7 +14,10 @@ extension CaseComparison {
   public init(of current: AcceptedCase, with accepted: AcceptedCase, tolerance: Tolerance) {
     let asked =
       accepted.holdsOutcomesAlone ? nil : AskedComparison(accepted.asked, current.asked)
-    let ofAsked = asked?.differences ?? []
+    var ofAsked = asked?.differences ?? []
+    if accepted.format > 1, !accepted.holdsOutcomesAlone {
+      ofAsked += current.setting.differences(from: accepted.setting)
+    }
     if let skip = current.skip {
       self = Self.skipped(skip, accepted, ofAsked)
       return
@@ -23,7 +26,8 @@ extension CaseComparison {
       self.init(kind: .new, differences: ofAsked)
       return
     }
-    let candidates = current.runs.enumerated().map { index, run -> (Int, RunComparison?) in
+    let runs = accepted.format > 1 ? current.runs : current.runs.map(\.asInFirstFormat)
+    let candidates = runs.enumerated().map { index, run -> (Int, RunComparison?) in
       let comparisons = accepted.runs.map {
         RunComparison(
           of: run, with: $0, tolerance, names: asked?.names, outcomes: accepted.holdsOutcomesAlone)
@@ -74,7 +78,7 @@ extension CaseComparison {
   static func kind(of differences: [Difference]) -> Kind {
     if differences.contains(where: { $0.effect == .regression }) { return .regressed }
     if differences.contains(where: { $0.effect == .improvement }) { return .fixed }
-    return differences.contains(where: \.isOfPath) ? .otherPath : .same
+    return differences.contains(where: \.isOfRun) ? .changed : .same
   }
 }
 
@@ -103,7 +107,7 @@ private struct RunComparison {
       case .regressed: 4
       case _ where reason != nil: 3
       case .fixed: 2
-      case .otherPath: 1
+      case .changed: 1
       default: 0
       }
     return Rank(badness: badness, count: differences.count + untold)
@@ -125,6 +129,10 @@ private struct RunComparison {
     compareOutcome(run, accepted)
     // What a run used that did less than it should is no measure for one that does it.
     if reason == nil, !outcomes, !isBetter { compareUsage(run, accepted, tolerance) }
+    guard !outcomes else { return }
+    let setting = SettingComparison(accepted.setting, run.setting)
+    differences += setting.differences
+    reason = reason ?? setting.reason
   }
 
   // MARK: What the judge said

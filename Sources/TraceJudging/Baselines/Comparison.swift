@@ -67,6 +67,34 @@ public struct Difference: Sendable, Hashable {
     case status
     /// Whether a call's decision was valid.
     case validity
+    /// What a person said of a call.
+    case approval
+    /// How often a call was tried.
+    case attempts
+    /// What the answer cites.
+    case evidence
+    /// What the run answered.
+    case answer
+    /// How many decisions were invalid.
+    case invalidDecisions = "invalid_decisions"
+    /// The model that decided.
+    case model
+    /// The policy that ruled.
+    case policy
+    /// What the run might use.
+    case limits
+    /// Whom the run acts for.
+    case policyContext = "policy_context"
+    /// What the agent is asked to do.
+    case input
+    /// Which agent is run.
+    case agent
+    /// What the agent's file says.
+    case agentFile = "agent_file"
+    /// The person who is written down.
+    case human
+    /// Which recorded run is judged.
+    case recording
     /// How the run ended.
     case stop
     /// What the judge says of an expectation.
@@ -136,10 +164,17 @@ public struct Difference: Sendable, Hashable {
   public var isOfPath: Bool {
     switch kind {
     case .callMissing, .callAdded, .callReplaced, .callMoved, .decision, .argument, .verdict,
-      .status, .validity,
-      .stop:
+      .status, .validity, .approval, .attempts, .evidence, .answer, .invalidDecisions, .stop:
       true
     default: false
+    }
+  }
+
+  /// Whether the run is another one by it, though no worse: then the case is changed.
+  var isOfRun: Bool {
+    switch kind {
+    case .model, .policy, .limits, .agentFile: true
+    default: isOfPath
     }
   }
 
@@ -168,10 +203,15 @@ public struct CaseComparison: Sendable, Hashable {
     case new
     /// It has become better.
     case fixed
-    /// The agent went another way to the same outcome.
-    case otherPath = "other_path"
+    /// The agent went another way, answered otherwise or was made with something else, and nothing is worse.
+    case changed
     /// It is as it was accepted.
     case same
+
+    /// The word on the wire; `nil` for what is none. Earlier versions called what has changed `other_path`.
+    init?(wire word: String) {
+      self.init(rawValue: word == "other_path" ? Kind.changed.rawValue : word)
+    }
   }
 
   /// The word on the whole.
@@ -190,6 +230,19 @@ public struct CaseComparison: Sendable, Hashable {
   public var isFault: Bool
   /// The path of the baseline, as a person finds it.
   public var path: String?
+  /// Whether what has changed counts as worse: asked for by the case or by who runs it.
+  public private(set) var isStrict = false
+
+  /// Lets what has changed count as worse.
+  public mutating func beStrict() {
+    isStrict = true
+    // What is better may hide what is only otherwise.
+    let isOtherwise = differences.contains { $0.isOfRun && $0.effect == .neutral }
+    if kind == .fixed, isOtherwise { kind = .changed }
+  }
+
+  /// Whether it fails a build: something is worse, or has changed where nothing may.
+  public var isRed: Bool { kind == .regressed || kind == .changed && isStrict }
 
   /// Nothing is checked.
   public init(
@@ -215,6 +268,7 @@ public struct CaseComparison: Sendable, Hashable {
     object["reason"] = reason.map(JSONValue.string)
     if isFault { object["fault"] = true }
     object["path"] = path.map(JSONValue.string)
+    if isStrict { object["strict"] = true }
     return .object(object)
   }
 }
@@ -245,6 +299,8 @@ public struct SuiteComparison: Sendable, Hashable {
   public var gone: [GoneCase]
   /// What is wrong with baselines of which nobody knows whose they are.
   public var unusable: [String]
+  /// Whether what has changed counted as worse, whatever the cases say.
+  public var isStrict = false
   /// In words, that the suite as a whole has become worse by more than chance, where trials were held against
   /// earlier ones; `nil` where it has not.
   public var worsened: String?
@@ -274,7 +330,8 @@ extension CaseComparison {
     case .regressed: .fail
     case .notCompared: isFault ? .error : .inconclusive
     case .new: isFault ? .fail : outcome
-    case .fixed, .otherPath, .same: .pass
+    case .changed: isStrict ? .fail : .pass
+    case .fixed, .same: .pass
     }
   }
 }
@@ -286,7 +343,7 @@ extension EvalResults {
   }
 
   /// The exit code of results that were compared: 1 where a case regressed or is gone, where one has
-  /// no baseline and needs one, or a new one fails; 2 where one could not be judged or compared, or
+  /// changed and none may, where one has no baseline and needs one, or a new one fails; 2 where one could not be judged or compared, or
   /// there was nothing to judge; 3 where only the log is in the way, or a new one is inconclusive; 0
   /// else, also where a case fails as it was accepted. 1 outranks 2, 2 outranks 3.
   func exitCode(comparedWith suite: SuiteComparison) -> Int32 {
@@ -295,7 +352,7 @@ extension EvalResults {
       cases.contains { $0.comparison?.kind == .new && $0.outcome == outcome }
     }
     if !suite.gone.isEmpty || suite.worsened != nil
-      || comparisons.contains(where: { $0.kind == .regressed })
+      || comparisons.contains(where: \.isRed)
       || isNew(.fail)
       || comparisons.contains(where: { $0.kind == .new && $0.isFault })
     {
@@ -323,6 +380,7 @@ extension EvalResults {
             + [("gone", JSONValue(suite.gone.count))])),
     ]
     object["worsened"] = suite.worsened.map(JSONValue.string)
+    if suite.isStrict { object["strict"] = true }
     return .object(object)
   }
 }

@@ -115,7 +115,7 @@ extension CaseResult {
     case .notCompared: "not compared" + said
     case .new: "new, \(outcome.words)"
     case .fixed: "fixed" + said
-    case .otherPath: "took another path" + said
+    case .changed: "changed" + said
     case .same: outcome == .pass ? "passed as accepted" : "\(outcome.words) as accepted"
     }
   }
@@ -125,6 +125,12 @@ extension CaseResult {
 }
 
 extension EvalResults {
+  /// Whether a case fails though it has only changed.
+  var hasStrictChanges: Bool {
+    let comparisons = cases.compactMap(\.comparison) + skipped.compactMap(\.comparison)
+    return comparisons.contains { $0.kind == .changed && $0.isRed }
+  }
+
   /// The results with what only a comparison shows as cases of their own: baselines whose case is gone,
   /// those that nobody can read, and cases that are left out now.
   var told: EvalResults {

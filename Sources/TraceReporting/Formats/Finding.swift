@@ -31,6 +31,8 @@ struct Finding {
   static let unjudged = "could-not-be-judged"
   /// The rule of what was accepted otherwise, and is worse now.
   static let regression = "regression"
+  /// The rule of what is not as it was accepted where nothing may change.
+  static let change = "change"
   /// The rule of a case that could not be compared with what was accepted, or has nothing accepted.
   static let uncompared = "not-compared"
   /// The rule of a case in which nothing was checked.
@@ -107,12 +109,14 @@ struct Finding {
           events: [], log: log, trials: 1))
     }
     let first = comparison.differences.first(where: \.isOfPath)
-    for difference in comparison.differences where difference.effect == .regression {
+    let isStrict = comparison.isRed && comparison.kind == .changed
+    for difference in comparison.differences where isStrict || difference.effect == .regression {
       var message = difference.sentence
       if let first, first != difference { message += "; first difference: \(first.sentence)" }
       findings.append(
         Finding(
-          rule: regression, expectation: "\(difference.kind.rawValue) \(difference.place)",
+          rule: isStrict ? change : regression,
+          expectation: "\(difference.kind.rawValue) \(difference.place)",
           level: .error, message: message, outcome: comparison.kind.rawValue,
           expected: difference.accepted, actual: difference.actual, events: difference.events,
           log: log, trials: 1))

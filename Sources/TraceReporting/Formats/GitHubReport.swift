@@ -16,7 +16,10 @@ struct GitHubReport {
       result.standing == .inconclusive
         || (result.standing == .pass && !Finding.all(in: result).isEmpty)
     }
-    let lines = annotations("error", failed) + annotations("warning", doubtful)
+    let changed = results.cases.filter { $0.standing == .pass && $0.comparison?.kind == .changed }
+    let lines =
+      annotations("error", failed) + annotations("warning", doubtful)
+      + annotations("notice", changed)
     return lines.map { $0 + "\n" }.joined()
   }
 

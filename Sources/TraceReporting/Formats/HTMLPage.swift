@@ -37,6 +37,8 @@ enum HTMLPage {
     .fail > summary .badge, .error > summary .badge { color: var(--bad); }
     .inconclusive > summary .badge { color: var(--warning); }
     .pass > summary .badge { color: var(--good); }
+    .case.changed { border-left-color: var(--warning); }
+    .changed > summary .badge { color: var(--warning); }
     .name { font-weight: 600; margin-right: .6rem; }
     a { color: inherit; }
     .checks, .place, .events, .passed, small, .faint { color: var(--faint); }

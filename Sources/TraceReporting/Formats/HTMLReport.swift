@@ -112,7 +112,7 @@ struct HTMLReport {
       body += "<p>and \(result.trials.count - Account.mostTrials) more runs</p>\n"
     }
     return """
-      <details class="case \(result.standing.rawValue)"\(isOpen ? " open" : "")>
+      <details class="case \(result.standing.rawValue)\(result.changeClass)"\(isOpen ? " open" : "")>
       <summary><span class="badge">\(result.words)</span>
       <span class="name">\(HTML.line(account.name))</span> \(checks)\(strip)
       <span class="place">\(HTML.line(account.place.path)):\(account.place.line)</span></summary>
@@ -331,5 +331,12 @@ enum HTML {
     case .bad: "bad"
     case .warning: "warning"
     }
+  }
+}
+
+extension CaseResult {
+  /// A word for a page's style: what has changed has a colour of its own where it fails nothing.
+  fileprivate var changeClass: String {
+    standing == .pass && comparison?.kind == .changed ? " changed" : ""
   }
 }

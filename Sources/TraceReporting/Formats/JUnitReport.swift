@@ -68,10 +68,15 @@ struct JUnitReport {
     switch account.result.standing {
     case .pass: break
     case .fail:
-      let type = account.result.comparison == nil ? "fail" : "regression"
+      let kind = account.result.comparison?.kind
+      let type = kind == nil ? "fail" : kind == .changed ? "change" : "regression"
       body.append(element("failure", type: type, account))
     case .error: body.append(element("error", type: "error", account))
     case .inconclusive: body.append(element("error", type: "inconclusive", account))
+    }
+    if account.result.standing == .pass, account.result.comparison?.kind == .changed {
+      let told = account.lines().joined(separator: "\n")
+      body.append("   <system-err>\(XML.text("changed\n" + told))</system-err>")
     }
     let logs = account.result.trials.prefix(Account.mostTrials).map {
       "log: " + Account.cut($0.log, 4_096)

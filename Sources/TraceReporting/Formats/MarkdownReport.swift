@@ -36,7 +36,7 @@ struct MarkdownReport {
     let checks = account.checks == 0 ? "" : ", \(account.passed) of \(account.checks) checks passed"
     return """
 
-      ## \(symbol(account.result.standing)) \(Markdown.code(account.name))
+      ## \(symbol(account.result)) \(Markdown.code(account.name))
 
       \(Markdown.code("\(account.place.path):\(account.place.line)")): \
       \(account.result.words)\(checks)
@@ -73,6 +73,11 @@ struct MarkdownReport {
 
   private func fold(_ summary: String, _ body: String) -> String {
     "\n<details><summary>\(summary)</summary>\n\n\(body)\n</details>\n"
+  }
+
+  private func symbol(_ result: CaseResult) -> String {
+    let isChanged = result.standing == .pass && result.comparison?.kind == .changed
+    return isChanged ? "🔶" : symbol(result.standing)
   }
 
   private func symbol(_ outcome: CaseOutcome) -> String {

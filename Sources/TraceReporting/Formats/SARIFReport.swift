@@ -48,6 +48,7 @@ struct SARIFReport {
       case Finding.unjudged: "The case could not be judged."
       case Finding.unexercised: "Nothing that the case expects was exercised."
       case Finding.regression: "Something is worse than it was accepted."
+      case Finding.change: "Something is not as it was accepted, and nothing may change."
       case Finding.uncompared: "The case could not be compared with what was accepted."
       case Finding.advice: "The case looks as if it held a mistake."
       default: "The run is not as “\(rule)” of its case expects."

@@ -7,6 +7,10 @@ extension Difference {
     let (old, new) = (accepted ?? "nothing", actual ?? "nothing")
     switch kind {
     case .callMissing: return "\(place) was not made: \(old)"
+    case .callAdded where effect == .regression:
+      return "\(place) was not accepted, and no expectation names it: \(new)"
+    case .callReplaced where effect == .regression:
+      return "\(place): \(old) → \(new), which no expectation names"
     case .callAdded: return "\(place) was not accepted: \(new)"
     case .callReplaced: return "\(place): \(old) → \(new)"
     case .callMoved: return "\(place) moved: \(old) → \(new)"
@@ -23,7 +27,15 @@ extension Difference {
     case .stop: return "stop: \(old) → \(new)"
     case .verdict, .status, .validity, .decision:
       return "\(place) \(kind.rawValue): \(old) → \(new)"
-    case .argument: return "\(place): \(old) → \(new)"
+    case .approval, .attempts, .evidence:
+      // A place that is none of a call says itself what it is.
+      return step == nil && !place.hasPrefix("call ")
+        ? "\(place): \(old) → \(new)" : "\(place) \(kind.rawValue): \(old) → \(new)"
+    case .argument, .answer, .invalidDecisions, .model, .policy, .limits, .policyContext:
+      return "\(place): \(old) → \(new)"
+    case .input, .human: return "the case's \(place) was edited: \(old) → \(new)"
+    case .agent, .recording: return "the case names another \(place): \(old) → \(new)"
+    case .agentFile: return "the agent's file says something else: \(old) → \(new)"
     }
   }
 
@@ -46,7 +58,7 @@ extension CaseComparison.Kind {
     case .notCompared: "NOT COMPARED"
     case .new: "new"
     case .fixed: "fixed"
-    case .otherPath: "other path"
+    case .changed: "changed"
     case .same: "same"
     }
   }
@@ -54,11 +66,17 @@ extension CaseComparison.Kind {
   var role: Painter.Role {
     switch self {
     case .regressed: .bad
-    case .notCompared, .new: .warning
-    case .otherPath: .heading
+    case .notCompared, .new, .changed: .warning
     case .fixed, .same: .good
     }
   }
+}
+
+extension CaseComparison {
+  /// The word at the beginning of a line: in capitals where it fails.
+  var word: String { isRed ? kind.word.uppercased() : kind.word }
+
+  var role: Painter.Role { isRed ? .bad : kind.role }
 }
 
 /// What is told of a comparison, in lines for a person.
@@ -90,6 +108,9 @@ struct ComparisonLines {
       lines.append(painter.paint("further differences", .heading))
     }
     for difference in shown { lines += self.lines(for: difference) }
+    if comparison.isRed, comparison.kind == .changed {
+      lines.append(painter.paint("nothing is worse; strict, so that it fails", .faint))
+    }
     let untold = rest.count - shown.count + comparison.untold
     if untold > 0 { lines.append("  and \(Figures.count(untold, "difference")) more") }
     return lines
@@ -125,8 +146,8 @@ extension ResultsReport {
     forChange caseId: String, _ place: String, outcome: CaseOutcome?,
     _ comparison: CaseComparison?, isNew: Bool
   ) -> [String] {
-    let kind = isNew ? .new : comparison?.kind
-    let word = kind.map { painter.paint($0.word, $0.role) + "  " } ?? ""
+    let known = isNew ? CaseComparison(kind: .new) : comparison
+    let word = known.map { painter.paint($0.word, $0.role) + "  " } ?? ""
     let said = outcome.map { "  \($0.words)" } ?? "  left out"
     let head =
       painter.paint("\(place)  ", .faint) + word

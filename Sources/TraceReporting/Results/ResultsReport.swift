@@ -44,7 +44,7 @@ public struct ResultsReport {
       guard let comparison = skipped.comparison, comparison.kind != .same || needsLook(comparison)
       else { continue }
       lines.append(
-        word(comparison.kind.word, comparison.kind.role)
+        word(comparison.word, comparison.role)
           + painter.paint(Visible.line(skipped.caseId, width: width - 30), .heading))
       lines += comparisonLines(comparison).map { Self.indent(true) + $0 } + [""]
     }
@@ -101,7 +101,7 @@ public struct ResultsReport {
     if let comparison = result.comparison {
       lines += comparisonLines(comparison)
       // What fails as it was accepted is nobody's business today.
-      if comparison.kind == .same || comparison.kind == .otherPath {
+      if comparison.kind == .same || comparison.kind == .changed {
         return lines + (result.outcome == .pass ? untestedLines(of: result, mostOutcomes) : [])
       }
       if !lines.isEmpty, result.outcome != .pass {
@@ -211,7 +211,8 @@ public struct ResultsReport {
     for kind in CaseComparison.Kind.allCases {
       let count = results.count(kind)
       guard count > 0 || kind == .regressed else { continue }
-      let role = count == 0 ? .good : kind.role
+      let isRed = kind == .changed && results.hasStrictChanges
+      let role: Painter.Role = count == 0 ? .good : isRed ? .bad : kind.role
       parts.append(painter.paint("\(count) \(kind.word.lowercased())", role))
     }
     if !suite.gone.isEmpty { parts.append(painter.paint("\(suite.gone.count) gone", .bad)) }
@@ -263,7 +264,7 @@ public struct ResultsReport {
     let outcome =
       result.outcome == .pass
       ? "" : "  \(result.outcome.words)" + (comparison.kind == .same ? " as accepted" : "")
-    return word(comparison.kind.word, comparison.kind.role)
+    return word(comparison.word, comparison.role)
       + (needsLook ? painter.paint(name, .heading) : name)
       + painter.paint(outcome, result.standing == .pass ? .warning : .bad)
       + painter.paint(checks + place, .faint)

@@ -23,8 +23,14 @@ struct AgainstOptions: ParsableArguments {
       """, valueName: "percent"))
   var tolerance: [String] = []
 
+  @Flag(
+    help: "Fail on what has changed as well, also where nothing is worse; goes with --against.")
+  var strict = false
+
   /// What they say.
-  var request: AgainstRequest { AgainstRequest(against: against, tolerance: tolerance) }
+  var request: AgainstRequest {
+    AgainstRequest(against: against, tolerance: tolerance, isStrict: strict)
+  }
 
   func validate() throws { try request.validate() }
 }
@@ -35,8 +41,13 @@ struct AgainstRequest: Hashable {
   var against: String?
   /// The words of `--tolerance`.
   var tolerance: [String] = []
+  /// Whether what has changed fails, whatever the cases say.
+  var isStrict = false
 
   func validate() throws {
+    guard !isStrict || against != nil else {
+      throw ValidationError("--strict needs --against.")
+    }
     guard tolerance.isEmpty || against != nil else {
       throw ValidationError("--tolerance needs --against.")
     }
@@ -70,7 +81,7 @@ struct AgainstRequest: Hashable {
     guard let against else { return .null }
     return [
       "against": .string(against), "tolerance": (try? parsedTolerance().json) ?? .null,
-      "needsBaselines": .bool(Screen.isCI),
+      "needsBaselines": .bool(Screen.isCI), "strict": .bool(isStrict),
     ]
   }
 
@@ -88,6 +99,7 @@ struct AgainstRequest: Hashable {
     var request = Baselines.Request(
       paths: paths, tolerance: try parsedTolerance(), needsBaselines: Screen.isCI)
     request.isPart = isPart
+    request.isStrict = isStrict
     try Baselines(against).compare(&results, of: judged, among: loaded, request)
   }
 }

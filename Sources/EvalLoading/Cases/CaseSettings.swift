@@ -1,0 +1,77 @@
+import AgentTrace
+public import TraceJudging
+
+/// What cases say beside what they expect, as a baseline holds it. Each agent file is read once.
+public struct CaseSettings {
+  /// What an agent's file says that is no business of the case; `nil` where it cannot be read.
+  private struct AgentSource {
+    var digest: String
+    var human: JSONValue?
+  }
+
+  private var agents: [[UInt8]: AgentSource?] = [:]
+
+  /// Nothing was read yet.
+  public init() {}
+
+  /// What a case says.
+  public mutating func setting(of evalCase: EvalCase) -> CaseSetting {
+    var setting = CaseSetting()
+    let folder = Self.parts(evalCase.path).dropLast()
+    if !evalCase.input.isEmpty { setting.say(.input, .string(evalCase.input)) }
+    var human = evalCase.humanSource
+    if let path = evalCase.agent {
+      setting.say(.agent, .string(Self.relative(path, to: folder)))
+      if let source = source(ofAgent: path) {
+        setting.say(.agentFile, .string(source.digest))
+        human = human ?? source.human
+      }
+    }
+    if let human { setting.say(.human, human) }
+    if let recording = evalCase.recording {
+      setting.say(.recording, .string(Self.relative(recording, to: folder)))
+    }
+    return setting
+  }
+
+  private mutating func source(ofAgent path: String) -> AgentSource? {
+    let key = Array(path.utf8)
+    if let known = agents[key] { return known }
+    let values = SourceDocument(path: path).roots.map(\.value)
+    var source: AgentSource?
+    if !values.isEmpty {
+      source = AgentSource(digest: String(Digest(of: .array(values)).hex.prefix(32)))
+      source?.human = values.first?["human"]
+    }
+    agents[key] = .some(source)
+    return source
+  }
+
+  // MARK: Paths
+
+  /// A path as one seen from a folder, by its text alone, so that it is the same wherever the project lies; an
+  /// absolute one beside a relative folder stays as it is.
+  private static func relative(_ path: String, to folder: ArraySlice<String>) -> String {
+    let parts = parts(path)
+    guard (parts.first == "") == (folder.first == "") else { return path }
+    let shared = zip(parts, folder).prefix { $0.0.hasSameUTF8(as: $0.1) }.count
+    let up = folder.dropFirst(shared)
+    // Nobody knows what is left by going up from where one went up already.
+    guard !up.contains("..") else { return path }
+    return (up.map { _ in ".." } + parts.dropFirst(shared)).joined(separator: "/")
+  }
+
+  /// The parts of a path without those that lead nowhere; an absolute one begins with an empty part.
+  private static func parts(_ path: String) -> [String] {
+    var parts: [String] = path.utf8.first == UInt8(ascii: "/") ? [""] : []
+    for part in path.utf8.split(separator: UInt8(ascii: "/")).map({ String(Substring($0)) }) {
+      if part == "." { continue }
+      if part == "..", let last = parts.last, last != "..", !last.isEmpty {
+        parts.removeLast()
+      } else {
+        parts.append(part)
+      }
+    }
+    return parts
+  }
+}

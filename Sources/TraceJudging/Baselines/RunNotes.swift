@@ -1,0 +1,166 @@
+public import AgentTrace
+
+/// What the model's calls of a run used.
+public struct RunUsage: Sendable {
+  private var totals = Totals()
+  private var lacksTokens = false
+
+  /// No call was seen.
+  public init() {}
+
+  /// Takes in the data of a `model_result`.
+  public mutating func count(modelResult data: JSONObject) {
+    totals.count(modelResult: data)
+    // A try that failed and says nothing used nothing that anybody knows of.
+    let usage = data["usage"]
+    if data["error"] == nil,
+      usage?["inputTokens"]?.intValue == nil || usage?["outputTokens"]?.intValue == nil
+    {
+      lacksTokens = true
+    }
+  }
+
+  /// All tokens; `nil` where no call said so, or not every one.
+  var tokens: Int? {
+    guard totals.modelCalls > 0, !lacksTokens else { return nil }
+    let (sum, overflow) = totals.inputTokens.addingReportingOverflow(totals.outputTokens)
+    return overflow ? nil : sum
+  }
+
+  /// The cost to a millionth; `nil` where it is not known.
+  var cost: Double? {
+    guard let cost = totals.cost, cost.isFinite, cost >= 0, cost < 1e9 else { return nil }
+    return (cost * 1_000_000).rounded() / 1_000_000
+  }
+}
+
+/// What a baseline holds of a run beyond its trajectory: what it was made with and used, and what policy and
+/// people said of each call.
+public struct RunNotes: Sendable {
+  /// What the model's calls used.
+  public private(set) var usage = RunUsage()
+  /// What the run was made with.
+  private(set) var setting = RunSetting()
+  /// Decisions that could not be used.
+  private(set) var invalidDecisions = 0
+  /// What the tools of the run do to the world at most, by their names.
+  private var effects: [ByteText: SideEffect] = [:]
+
+  /// One call, by the decision that proposed it: an id may come again in a log that others wrote.
+  private struct CallKey: Hashable {
+    var callId: ByteText
+    var seq: Int
+  }
+
+  private struct CallNotes {
+    var rulings: [AcceptedCall.Ruling] = []
+    var starts = 0
+  }
+
+  private var calls: [CallKey: CallNotes] = [:]
+  /// The last decision that proposed a call of an id.
+  private var proposals: [ByteText: Int] = [:]
+
+  /// The types of events that it looks into.
+  public static let types: Set<EventType> = [
+    .runStarted, .toolsListed, .modelResult, .decision, .policyDecision, .toolStarted, .toolResult,
+    .approval, .runResumed,
+  ]
+
+  /// Nothing was seen.
+  public init() {}
+
+  /// Takes in the next event. An event whose data are not what its type promises is passed over.
+  public mutating func apply(_ event: Event) {
+    switch event.type {
+    case .runStarted:
+      setting = RunSetting(started: event.data)
+      note(tools: event.data["tools"]?.arrayValue ?? [])
+    case .toolsListed: note(tools: event.data["tools"]?.arrayValue ?? [])
+    case .modelResult: usage.count(modelResult: event.data)
+    case .decision:
+      guard let payload = try? DecisionPayload(decoding: event.data) else { return }
+      if case .invalid = payload.decision { invalidDecisions += 1 }
+      for call in payload.decision.calls { propose(call.callId, event.seq) }
+    case .policyDecision, .toolStarted:
+      guard let callId = event.data["callId"]?.stringValue else { return }
+      apply(
+        CallNote(
+          seq: event.seq, type: event.type, callId: callId,
+          status: event.data["status"]?.stringValue, isEffectUnknown: false))
+    case .toolResult:
+      guard let callId = event.data["callId"]?.stringValue else { return }
+      // An import may tell the number without the attempts.
+      let told = event.data["attempts"]?.intValue ?? 0
+      if told > 1 { change(callId) { $0.starts = max($0.starts, told) } }
+    case .approval:
+      guard let approval = try? Approval(decoding: event.data) else { return }
+      change(approval.callId) { $0.rulings.append(.approval(AcceptedCall.Grant(approval))) }
+    case .runResumed: setting.goOn(resumed: event.data)
+    default: break
+    }
+  }
+
+  /// Takes in a decision of which nothing was parsed that nobody may ask for.
+  public mutating func apply(_ decision: DecisionOutline) {
+    for call in decision.calls { propose(call.callId, decision.seq) }
+  }
+
+  /// Takes in what an event says of its call.
+  public mutating func apply(_ note: CallNote) {
+    switch note.type {
+    case .policyDecision:
+      guard let verdict = note.status.flatMap(VerdictStatus.init(rawValue:)) else { return }
+      change(note.callId) { $0.rulings.append(.verdict(verdict.rawValue)) }
+    case .toolStarted: change(note.callId) { $0.starts += 1 }
+    default: break
+    }
+  }
+
+  /// Whether no try of a call was seen, so that its result may tell how many there were.
+  public func lacksStart(ofCall callId: String) -> Bool {
+    let id = ByteText(callId)
+    guard let seq = proposals[id] else { return false }
+    return (calls[CallKey(callId: id, seq: seq)]?.starts ?? 0) == 0
+  }
+
+  private mutating func note(tools: [JSONValue]) {
+    for tool in tools {
+      guard let name = tool["name"]?.stringValue else { continue }
+      // A tool of unknown effect counts as one that writes.
+      effects[ByteText(name)] =
+        tool["sideEffect"]?.stringValue.flatMap(SideEffect.init(rawValue:)) ?? .write
+    }
+  }
+
+  private mutating func propose(_ callId: String, _ seq: Int) {
+    proposals[ByteText(callId)] = seq
+  }
+
+  private mutating func change(_ callId: String, _ change: (inout CallNotes) -> Void) {
+    let id = ByteText(callId)
+    guard let seq = proposals[id] else { return }
+    change(&calls[CallKey(callId: id, seq: seq), default: CallNotes()])
+  }
+
+  /// Puts in its place what was noted of a call.
+  func complete(_ accepted: inout AcceptedCall, _ call: Trajectory.Call) {
+    accepted.mayWrite = effects[ByteText(call.tool)] != .read
+    let key = CallKey(callId: ByteText(call.outline.callId), seq: call.outline.seq)
+    guard let notes = calls[key] else { return }
+    accepted.rulings = notes.rulings
+    accepted.attempts = max(1, notes.starts)
+  }
+}
+
+extension AcceptedCall.Grant {
+  fileprivate init(_ approval: Approval) {
+    let calls: Int? =
+      switch approval.scope {
+      case .calls(let count)?: count
+      case .input?, nil: nil
+      }
+    self.init(
+      isGranted: approval.granted, by: AcceptedText.name(for: approval.by), calls: calls)
+  }
+}
