@@ -220,7 +220,9 @@ struct AcceptVerbTests {
   func firstVersion() async throws {
     let folder = try await Self.accepted()
     let text = try #require(folder.text("accepted/one.txt"))
-    let facts = ["input ", "agent ", "agentFile ", "  model ", "  limits ", "  policyContext ", "  answer "]
+    let facts = [
+      "input ", "agent ", "agentFile ", "  model ", "  limits ", "  policyContext ", "  answer ",
+    ]
     let older = text.replacing("accepted/2", with: "accepted/1")
       .split(separator: "\n", omittingEmptySubsequences: false)
       .filter { line in !facts.contains { line.hasPrefix($0) } }.joined(separator: "\n")
@@ -406,6 +408,31 @@ struct AcceptVerbTests {
     for format in formats where format != "json" {
       let text = try #require(folder.text("out/\(format)"))
       #expect(text.contains("cost: 0.003 → 3") && text.contains("one"), "\(format): \(text)")
+    }
+  }
+
+  @Test("every report that tells what passed tells what has changed, in a colour of its own")
+  func changedReports() async throws {
+    let folder = try await Self.accepted()
+    try folder.write("clerk.yaml", Self.agent(Self.calls, answer: "Otherwise."))
+    let formats = ["junit", "markdown", "github", "gitlab", "sarif", "html", "json"]
+    let reports = formats.flatMap { ["--report", "\($0):out/\($0)"] }
+    let outcome = try await Self.run(folder, reports, status: 0)
+    #expect(outcome.output.contains("answer: \"Done.\" → \"Otherwise.\""), "\(outcome)")
+    for (format, sign) in [
+      ("junit", "<system-err>changed"), ("markdown", "## 🔶 `one`"), ("github", "::notice "),
+      ("html", "class=\"case pass changed\""), ("json", "\"kind\":\"changed\""),
+    ] {
+      #expect(folder.text("out/\(format)")?.contains(sign) == true, "\(format)")
+    }
+    #expect(folder.text("out/gitlab") == "[]\n")
+    _ = try await Self.run(folder, reports + ["--strict"], status: 1)
+    for (format, sign) in [
+      ("junit", "<failure type=\"change\""), ("markdown", "## ❌ `one`"), ("github", "::error "),
+      ("html", "class=\"case fail\""), ("json", "\"strict\":true"), ("gitlab", "answer: "),
+      ("sarif", "\"change\""),
+    ] {
+      #expect(folder.text("out/\(format)")?.contains(sign) == true, "\(format)")
     }
   }
 

@@ -13,13 +13,15 @@ struct GateChange: Sendable {
   var inLog: (@Sendable (inout [Event], inout Seeded) -> Bool)?
 
   static func world(
-    _ name: String, worse: [String] = [], _ make: @escaping @Sendable (inout GateWorld, inout Seeded) -> Bool
+    _ name: String, worse: [String] = [],
+    _ make: @escaping @Sendable (inout GateWorld, inout Seeded) -> Bool
   ) -> GateChange {
     GateChange(name: name, worse: worse, inWorld: make)
   }
 
   static func log(
-    _ name: String, worse: [String] = [], _ make: @escaping @Sendable (inout [Event], inout Seeded) -> Bool
+    _ name: String, worse: [String] = [],
+    _ make: @escaping @Sendable (inout [Event], inout Seeded) -> Bool
   ) -> GateChange {
     GateChange(name: name, worse: worse, inLog: make)
   }
@@ -214,7 +216,9 @@ extension GateChange {
       return true
     },
     .world("steps grown", worse: ["steps"]) { world, _ in
-      for id in 0..<3 { world.decisions.insert([.init(tool: "search", input: ["id": JSONValue(id)])], at: 1) }
+      for id in 0..<3 {
+        world.decisions.insert([.init(tool: "search", input: ["id": JSONValue(id)])], at: 1)
+      }
       return true
     },
   ]
@@ -281,7 +285,8 @@ extension GateChange {
       world.expected["toolsCalled"] = ["search", "pay", "note"]
       return true
     },
-    .world("expectation warns alone", worse: ["expectation_weakened", "expectation_deleted"]) { world, _ in
+    .world("expectation warns alone", worse: ["expectation_weakened", "expectation_deleted"]) {
+      world, _ in
       world.expected["severity"] = "warning"
       return true
     },

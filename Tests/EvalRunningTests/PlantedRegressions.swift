@@ -8,7 +8,8 @@ struct Planted {
   /// Every change that can be planted.
   enum Change: CaseIterable {
     case nothing, otherIdentifiers, parallelOrder, stepsBelow, tokensBelow, costBelow, lessUsed
-    case callDropped, callAdded, writeAdded, forbiddenCall, swapped, merged, argumentChanged, argumentAdded
+    case callDropped, callAdded, writeAdded, forbiddenCall, swapped, merged, argumentChanged,
+      argumentAdded
     case argumentRemoved, verdictLoosened, verdictTightened, statusChanged, stopChanged
     case stopDetail, stepsAbove, tokensAbove, costAbove, fixed, failsAsBefore
     case entryDeleted, limitDeleted, stopDeleted, limitRaised, inputLoosened, stopWidened

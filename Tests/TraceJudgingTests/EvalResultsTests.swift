@@ -33,10 +33,12 @@ struct EvalResultsTests {
           step: random.next(below: 2) == 0 ? nil : 1 + random.next(below: 9),
           events: (0..<random.next(below: 3)).map { $0 })
       }
-      return CaseComparison(
+      var comparison = CaseComparison(
         kind: CaseComparison.Kind.allCases[random.next(below: 6)], differences: differences,
         untold: random.next(below: 3), run: random.next(below: 2) == 0 ? nil : 2, reason: maybe(),
         isFault: random.next(below: 2) == 0, path: maybe())
+      if random.next(below: 2) == 0 { comparison.beStrict() }
+      return comparison
     }
     let cases = (0..<random.next(below: 5)).map { _ in
       var result = CaseResult(caseId: text(), position: text())
@@ -69,6 +71,7 @@ struct EvalResultsTests {
       against: text(), tolerance: tolerance, needsBaselines: random.next(below: 2) == 0,
       gone: (0..<random.next(below: 3)).map { _ in GoneCase(caseId: text(), path: text()) },
       unusable: (0..<random.next(below: 3)).map { _ in text() })
+    results.comparison?.isStrict = random.next(below: 2) == 0
     return results
   }
 

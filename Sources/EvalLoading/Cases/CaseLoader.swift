@@ -323,7 +323,8 @@ struct CaseBatch {
     guard reader.errorCount == errorsBefore, let expected else { return }
     var evalCase = EvalCase(
       caseId: draft.caseId, input: draft.input, recording: draft.recording, agent: draft.agent,
-      human: draft.human?.person, tags: draft.tags, skip: draft.skip, expected: expected, path: path,
+      human: draft.human?.person, tags: draft.tags, skip: draft.skip, expected: expected,
+      path: path,
       position: position)
     evalCase.humanSource = draft.human?.source
     evalCase.isStrict = draft.isStrict ?? parts.defaults.isStrict ?? false

@@ -103,10 +103,14 @@ public struct RunSetting: Sendable, Hashable {
     say(.policy, all.count == 1 ? all[0] : .array(all))
   }
 
-  private mutating func say(_ key: Key, _ value: JSONValue) { self[key] = AcceptedText.value(value) }
+  private mutating func say(_ key: Key, _ value: JSONValue) {
+    self[key] = AcceptedText.value(value)
+  }
 
   /// As many digits of a digest as tell it from every other.
-  private static func shortened(_ digest: String) -> JSONValue { .string(String(digest.prefix(32))) }
+  private static func shortened(_ digest: String) -> JSONValue {
+    .string(String(digest.prefix(32)))
+  }
 }
 
 /// What a run was made with beside what the accepted one was made with.
@@ -127,7 +131,8 @@ struct SettingComparison {
       // What was not recorded then was not accepted either; what is not recorded now may be anything.
       guard let old else { return }
       guard let new else {
-        reason = reason ?? "\(key.rawValue) of the run were accepted, and its log does not say them now"
+        reason =
+          reason ?? "\(key.rawValue) of the run were accepted, and its log does not say them now"
         return
       }
       if key == .policyContext || Self.isLooser(old, new) { effect = .regression }

@@ -31,11 +31,13 @@ extension Difference {
       // A place that is none of a call says itself what it is.
       return step == nil && !place.hasPrefix("call ")
         ? "\(place): \(old) → \(new)" : "\(place) \(kind.rawValue): \(old) → \(new)"
+    // A digest tells a person nothing but that it is another one.
+    case .policy where accepted != nil && actual != nil: return "another policy"
     case .argument, .answer, .invalidDecisions, .model, .policy, .limits, .policyContext:
       return "\(place): \(old) → \(new)"
     case .input, .human: return "the case's \(place) was edited: \(old) → \(new)"
     case .agent, .recording: return "the case names another \(place): \(old) → \(new)"
-    case .agentFile: return "the agent's file says something else: \(old) → \(new)"
+    case .agentFile: return "the agent's file was edited"
     }
   }
 
