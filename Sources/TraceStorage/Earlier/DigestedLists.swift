@@ -166,18 +166,32 @@ extension DigestedLists {
 }
 
 extension DigestedLists.List {
-  /// The numbers of the items of its first piece and of its last: one of them is cut or goes on where the
-  /// next list is mostly the same.
+  /// The numbers of the items of those pieces that may have to be made anew where the next list is mostly the
+  /// same: the first, whose beginning may go; the last, which goes on; and those whose items do not follow on
+  /// each other, which nobody finds by the number of the first.
   fileprivate var ends: [Int] {
-    let numbers = runs.lazy.flatMap { $0.first..<$0.end }
-    guard pieces.count > 1, let first = pieces.first, let last = pieces.last else {
-      return Array(numbers)
+    var numbers: [Int] = []
+    forEachPiece { index, _, own in
+      guard index == 0 || index + 1 == pieces.count || own.count > 1 else { return }
+      for run in own { numbers += run.first..<run.end }
     }
-    var end: [Int] = []
-    for run in runs.reversed() where end.count < last.count {
-      end += (run.first..<run.end).suffix(last.count - end.count).reversed()
+    return numbers
+  }
+
+  /// Calls with each piece and the runs that its items make.
+  private func forEachPiece(_ body: (_ index: Int, ListPiece, [ItemRun]) -> Void) {
+    var (run, offset) = (0, 0)
+    for (index, piece) in pieces.enumerated() {
+      var own: [ItemRun] = []
+      var left = piece.count
+      while left > 0, run < runs.count {
+        let step = min(left, runs[run].count - offset)
+        if step > 0 { own.append(ItemRun(first: runs[run].first + offset, count: step)) }
+        (left, offset) = (left - step, offset + step)
+        if offset == runs[run].count { (run, offset) = (run + 1, 0) }
+      }
+      body(index, piece, own)
     }
-    return numbers.prefix(first.count) + end.reversed()
   }
 
   fileprivate init?(decoding value: JSONValue) {
@@ -205,24 +219,11 @@ extension DigestedLists.List {
   /// Finds those of its pieces whose items lie in one run. Of the last one nobody knows whether its last item
   /// ends it; the list that goes on from it makes it anew.
   private mutating func findKnown() {
-    var (run, offset) = (0, 0)
-    for (index, piece) in pieces.enumerated() {
-      while run < runs.count, offset == runs[run].count { (run, offset) = (run + 1, 0) }
-      guard run < runs.count else { return }
-      if offset + piece.count <= runs[run].count {
-        if index + 1 < pieces.count {
-          let closed = DigestedLists.Known(piece: piece, isClosed: true)
-          known.append((runs[run].first + offset, closed))
-        }
-        offset += piece.count
-        continue
-      }
-      var left = piece.count
-      while run < runs.count, left > 0 {
-        let step = min(left, runs[run].count - offset)
-        (left, offset) = (left - step, offset + step)
-        if left > 0 { (run, offset) = (run + 1, 0) }
-      }
+    var found: [(number: Int, DigestedLists.Known)] = []
+    forEachPiece { index, piece, own in
+      guard index + 1 < pieces.count, own.count == 1 else { return }
+      found.append((own[0].first, DigestedLists.Known(piece: piece, isClosed: true)))
     }
+    known = found
   }
 }
