@@ -122,7 +122,7 @@ struct TerminalTests {
     }
     let first = try await Self.review("a,r,huh,s,q", in: folder)
     #expect(files() == ["a.txt"], "\(first)")
-    #expect(first.contains("1 of 4  new  a  passed\n  + agent-eval/accepted/1\n"), "\(first)")
+    #expect(first.contains("1 of 4  new  a  passed\n  + agent-eval/accepted/2\n"), "\(first)")
     #expect(first.contains("rejected; its baseline stays as it is"))
     #expect(first.hasSuffix("\n1 accepted, 1 rejected, 2 skipped\n"), "\(first)")
     let second = try await Self.review("l", in: folder)
