@@ -87,8 +87,8 @@ def fits(facts, asked, call):
     if "status" in asked:
         answers.append(fits_status(facts, asked, call))
     if "result" in asked:
-        if call.result is None:
-            answers.append(None if facts.status(call) in (OPEN, "unknown") else False)
+        if call.result is None and facts.status(call) in (OPEN, "unknown"):
+            answers.append(None)
         else:
             answers.append(match(asked["result"], facts.outcome(call)))
     return both(answers)
@@ -222,7 +222,7 @@ def is_limited(asked):
 
 def hidden_slots(facts):
     """Where calls may lie that are not seen: behind which event, until which."""
-    if facts.recorded.get("model") == "none":
+    if facts.lacks("decisions"):
         yield -1, float("inf")
     if facts.gap:
         yield facts.gap

@@ -7,14 +7,15 @@ OPEN = "open"  # the status of a call that is under way where an unfinished log 
 
 
 class Call:
-    """A call that a decision proposes, and what became of it."""
+    """A call that a decision proposes, and what became of it. One of which only a start or a result is there has
+    that in the place of its decision."""
 
     def __init__(self, decision, number, data):
         self.decision, self.number = decision, number
         self.callId, self.tool = data["callId"], data["name"]
         self.input = seen(data.get("input"))
         self.caller = decision["data"].get("caller") or "agent"
-        self.is_invalid = decision["data"]["kind"] == "invalid"
+        self.is_invalid = decision["data"].get("kind") == "invalid"
         self.seq, self.step = decision["seq"], decision["step"]
         self.verdicts, self.starts, self.result = [], [], None
 
@@ -40,6 +41,13 @@ class Facts:
                       for data in event["data"].get("calls") or []]
         self.by_id = {call.callId: call for call in self.calls}
         for event in events:
+            if event["type"] in ("tool_started", "tool_result") and event["data"]["callId"] not in self.by_id:
+                # It tells of a call whose decision is not there: nobody knows its input.
+                data = event["data"]
+                call = Call(event, None, {"callId": data["callId"], "name": data["tool"]})
+                call.input = LOST
+                self.calls.append(call)
+                self.by_id[call.callId] = call
             call = self.by_id.get(event["data"].get("callId"))
             if call is None:
                 continue
@@ -57,15 +65,22 @@ class Facts:
 
     def is_missing(self, *channels):
         """Whether events may be missing: behind the tear, in a gap, or of these channels. `decisions` stands for
-        the channel `model` where that is `none`: a partial one holds every decision."""
-        return self.is_torn or self.gap is not None or any(
-            self.recorded.get("model") == "none" if name == "decisions" else name in self.recorded
-            for name in channels)
+        the channel `model` where that is `none` (a partial one holds every decision), and for `calls`."""
+        return self.is_torn or self.gap is not None or any(self.lacks(name) for name in channels)
+
+    def lacks(self, channel):
+        """Whether something of a channel was not recorded."""
+        if channel == "decisions":
+            return self.recorded.get("model") == "none" or "calls" in self.recorded
+        if channel == "answers":
+            return self.recorded.get("model") == "none"
+        return channel in self.recorded
 
     def executed(self, call):
         """Whether a call was executed; None where that cannot be seen. Nobody carries out those of a decision that
-        could not be used."""
-        if call.is_invalid:
+        could not be used; an import calls one invalid that it could not read, and a tool may have run all the
+        same where results are missing."""
+        if call.is_invalid and "tools" not in self.recorded:
             return False
         if call.starts or (call.result and call.result["data"]["status"] in ("ok", "error", "returned")):
             return True
@@ -77,6 +92,12 @@ class Facts:
         """Whether events behind one may be missing from the log itself."""
         return self.is_torn or (self.gap is not None and self.gap[1] > seq)
 
+    def hole_behind(self, seq):
+        """The first event behind one that may be missing from the log itself."""
+        if self.gap is not None and self.gap[1] > seq:
+            return max(self.gap[0], seq + 1)
+        return self.events[-1]["seq"] + 1
+
     def may_hide_end(self, call):
         """Whether the start and the result of a call may be missing: behind the tear, in a gap behind its
         proposal, or because results were not recorded."""
@@ -87,7 +108,7 @@ class Facts:
         if call.result:
             data = call.result["data"]
             return "unknown" if data.get("effect") == "unknown" else data["status"]
-        if self.may_hide_end(call) and not call.is_invalid:
+        if self.may_hide_end(call) and (not call.is_invalid or "tools" in self.recorded):
             return OPEN
         return "unknown" if call.starts else None
 
@@ -116,7 +137,7 @@ class Facts:
         """What `$from` leads to for what stands at an event: values, and whether there may be more."""
         def lead(asked):
             values = []
-            more = (self.recorded.get("model") == "none" or self.recorded.get("tools") == "none"
+            more = (self.recorded.get("model") == "none" or self.recorded.get("tools") == "none" or "calls" in self.recorded
                     or (self.gap is not None and self.gap[0] < seq))
             for call in self.calls:
                 if not glob(asked["tool"], call.tool):
@@ -138,8 +159,8 @@ class Facts:
 
     def hides_later(self, seq):
         """Whether events behind one may be missing."""
-        return self.is_missing("decisions") and not (
-            not self.is_torn and "model" not in self.recorded and self.gap[1] < seq)
+        return (self.is_torn or self.recorded.get("model") == "none"
+                or (self.gap is not None and self.gap[1] >= seq))
 
     # Figures
 

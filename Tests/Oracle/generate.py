@@ -65,9 +65,9 @@ class World:
             data["source"] = {"format": "openai-messages", "file": "runs.json"}
             data["recorded"] = {}
             for channel, chance in [("policy", 0.7), ("tools", 0.3), ("model", 0.6), ("context", 0.5), ("stop", 0.3),
-                                    ("time", 0.4)]:
+                                    ("time", 0.4), ("calls", 0.15)]:
                 if dice.random() < chance:
-                    data["recorded"][channel] = dice.choice(["none", "partial"])
+                    data["recorded"][channel] = "partial" if channel == "calls" else dice.choice(["none", "partial"])
         self.recorded = data.get("recorded", {})
         self.add("run_started", data)
         if dice.random() < 0.2 and not self.is_import:

@@ -37,7 +37,7 @@ class Moment:
 
 
 CHANNELS = {"called": ("decisions",), "proposed": ("decisions",), "returned": ("decisions",),
-            "verdict": ("policy",), "approval": ("policy",), "reply": (), "answer": ("decisions",),
+            "verdict": ("policy", "calls"), "approval": ("policy", "calls"), "reply": (), "answer": ("answers",),
             "stop": ("stop",), "invalidDecision": ("decisions",)}
 
 
@@ -51,13 +51,12 @@ def blanks(facts, sort, given):
         before = [event["step"] for event in facts.events if event["seq"] < first]
         behind = [event["step"] for event in facts.events if event["step"] > before[-1]]
         yield Moment(sort, (first, last), (before[-1], behind[0] if behind else EVER), sure=False)
-    if any(facts.recorded.get("model") == "none" if name == "decisions" else name in facts.recorded
-           for name in CHANNELS[sort]):
+    if any(facts.lacks(name) for name in CHANNELS[sort]):
         yield Moment(sort, (-1, EVER), (0, EVER), sure=False)
     if sort == "returned" and "tools" in facts.recorded:
         # Results that were not recorded.
         for call in facts.calls:
-            if call.result is None and not call.is_invalid and any(
+            if call.result is None and any(
                     fits(facts, sort_of(one)[1], call) is not False for one in given if sort_of(one)[0] == sort):
                 yield Moment(sort, (call.seq + 1, EVER), (call.step, EVER), sure=False)
 
@@ -74,7 +73,7 @@ def moments(facts, sort):
                 seq, step = facts.begin(call)
                 # Where the start may be hidden it is somewhere behind the proposal.
                 is_placed = call.starts or not facts.hides_behind(call.seq)
-                found.append(Moment(sort, (seq, seq) if is_placed else (seq, EVER), (step, step), call,
+                found.append(Moment(sort, (seq, seq) if is_placed else (facts.hole_behind(seq), EVER), (step, step), call,
                                     sure=facts.executed(call) is True))
             elif sort == "returned" and call.result:
                 seq, step = call.result["seq"], call.result["step"]

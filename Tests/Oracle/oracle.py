@@ -214,7 +214,7 @@ def is_possible(pair):
                     return False
     except NotCovered:
         return False
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError):
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, StopIteration):
         return False
     return True
 

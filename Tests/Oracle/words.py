@@ -114,9 +114,15 @@ def attempts(call):
     return max(len(call.starts), int(told), 1)
 
 
+def lacks_attempts(call):
+    """Whether neither an attempt at a call was seen nor how many there were."""
+    return not call.starts and not (call.result and call.result["data"].get("attempts"))
+
+
 def retries(facts, calls):
     count = sum(attempts(call) - 1 for call in calls if facts.executed(call) is not False)
-    unknown = any(facts.executed(call) is not False and facts.status(call) in ("returned", OPEN) for call in calls)
+    unknown = any(facts.executed(call) is not False and (facts.status(call) in ("returned", OPEN) or lacks_attempts(call))
+                  for call in calls)
     return count, unknown or facts.is_missing("tools", "decisions")
 
 
@@ -125,8 +131,7 @@ def agents(facts):
 
 
 def max_retries(facts, limit):
-    low, may_be_more = retries(facts, agents(facts))
-    return at_most(limit, low, may_be_more or any(facts.status(call) == "returned" for call in facts.calls))
+    return at_most(limit, *retries(facts, agents(facts)))
 
 
 # Budget
@@ -135,7 +140,7 @@ def max_retries(facts, limit):
 def used(facts, measure):
     """How much is used for sure, and whether it may be more."""
     results = [event["data"] for event in facts.events if event["type"] == "model_result"]
-    model_open = facts.is_missing("model")
+    model_open = facts.is_missing("model", "calls")
     if measure == "steps":
         return facts.steps(), facts.is_missing("decisions")
     if measure == "calls":
@@ -320,7 +325,8 @@ def observed(facts, cited, hidden):
     came = {event["data"]["callId"] for event in facts.events
             if event["type"] == "tool_result" and event["seq"] < facts.answer["seq"]}
     if any(ref not in came for ref in cited):
-        return "unverifiable" if facts.gap or facts.recorded.get("tools") == "none" else "fail"
+        return "unverifiable" if (facts.gap or facts.recorded.get("tools") == "none"
+                                  or "calls" in facts.recorded) else "fail"
     if "context" in facts.recorded:
         return "unverifiable"
     decision = facts.answer
@@ -358,7 +364,7 @@ def rests_on(facts, place):
         return []
     if first == "totals" and len(parts) > 1 and parts[1] not in ("steps", "toolCalls"):
         return ["model"]
-    return {"elapsedMicroseconds": ["time"], "stop": ["stop"], "question": ["decisions"], "approvals": ["policy"],
+    return {"elapsedMicroseconds": ["time"], "stop": ["stop"], "question": ["answers"], "approvals": ["policy"],
             "approvedActionIds": ["policy"], "breakers": ["tools"], "steps": ["model", "tools"],
             "totals": ["model", "tools"], "counters": ["model", "policy", "tools"]}.get(
                 first, ["model", "policy", "stop", "time", "tools"])
@@ -400,7 +406,7 @@ def policy(facts, asked, prefix):
         for place, one in enumerate(asked.get(word, [])):
             answers = [is_ruling(facts, one, moment) for moment in moments(facts, sort)]
             yield ("%s.%s[%d]" % (prefix, word, place),
-                   listed(answers, one.get("times"), is_wanted, facts.is_missing("policy")))
+                   listed(answers, one.get("times"), is_wanted, facts.is_missing("policy", "calls")))
 
 
 def listed(answers, times, is_wanted, may_be_more):

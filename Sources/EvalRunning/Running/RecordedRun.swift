@@ -124,16 +124,18 @@ struct RecordedRun {
     var chronicle = Chronicle(for: expectations)
     let types = chronicle.facts.eventTypes
     while let head = try reader.advance() {
-      guard case .event(let seq, _, let type) = head else { continue }
+      guard case .event(let seq, let step, let type) = head else { continue }
       let isNoted = takesNotes && RunNotes.types.contains(type)
-      guard isNoted || types?.contains(type) ?? true else {
+      let isTold = types?.contains(type) ?? true
+      if !isTold { chronicle.passOver(seq, step: step) }
+      guard isNoted || isTold else {
         trajectory.passOver(seq)
         continue
       }
       guard case .event(let event) = try reader.line() else { continue }
       trajectory.apply(event)
       if isNoted { notes.apply(event) }
-      if types?.contains(type) ?? true { chronicle.apply(event) }
+      if isTold { chronicle.apply(event) }
     }
     self.chronicle = chronicle
     markTorn(reader)

@@ -59,10 +59,10 @@ final class CallView: Sendable {
   /// Whether calls may have gone unread where the run was imported.
   var lacksCalls: Bool { trajectory.recorded["calls"] != nil }
 
-  /// Whether calls may be hidden, but only behind the last one that is shown.
-  var hidesOnlyBehind: Bool {
-    trajectory.recorded["model"] != "none" && !lacksCalls
-      && gaps.allSatisfy { gap in calls.allSatisfy { $0.outline.seq < gap.first } }
+  /// Whether calls may have been made between two events that the log does not show.
+  func mayHideCalls(between first: Int, and last: Int) -> Bool {
+    trajectory.recorded["model"] == "none" || lacksCalls
+      || gaps.contains { $0.first < last && $0.last ?? .max > first }
   }
 
   /// Why nothing is certain, in words.
@@ -76,24 +76,34 @@ final class CallView: Sendable {
     return "what became of the calls was not recorded"
   }
 
+  /// The first event behind one that may be hidden.
+  func firstHidden(behind seq: Int) -> Int? {
+    gaps.lazy.filter { $0.last.map { $0 > seq } ?? true }.map { max($0.first, seq + 1) }.min()
+  }
+
   /// Whether events behind one may be hidden.
   func hidesBehind(_ seq: Int) -> Bool {
     gaps.contains { $0.last.map { $0 > seq } ?? true }
+  }
+
+  /// All but those of a simulated user.
+  var agentsCalls: [Trajectory.Call] {
+    calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
   }
 
   /// Whether a call ran; unknown where neither a start nor a result could have been seen.
   func executed(_ call: Trajectory.Call) -> Trilean {
     if call.isExecuted { return .yes }
     if call.status == .refused { return .no }
-    // An import calls a decision invalid that it could not read; a tool may have run all the same.
-    if call.isInvalid, trajectory.recorded["tools"] == nil { return .no }
     return maySeeLess(of: call) ? .unknown : .no
   }
 
   /// Whether a call's end may be hidden.
   private func maySeeLess(of call: Trajectory.Call) -> Bool {
-    // Where only some results were recorded, one that is missing may be such.
-    trajectory.recorded["tools"] != nil || hidesBehind(call.outline.seq)
+    // Where only some results were recorded, one that is missing may be such. That goes for a call of an invalid
+    // decision, too: an import calls one so that it could not read, and a tool may have run all the same.
+    if trajectory.recorded["tools"] != nil { return true }
+    return !call.isInvalid && hidesBehind(call.outline.seq)
   }
 
   /// The calls that an entry may speak of, with how sure that is, in decision order.
@@ -157,7 +167,7 @@ final class CallView: Sendable {
   func status(_ entry: CallEntry, _ call: Trajectory.Call) -> Trilean {
     guard let statuses = entry.statuses else { return .yes }
     guard let status = call.status else {
-      return !call.isInvalid && maySeeLess(of: call) ? .unknown : .no
+      return maySeeLess(of: call) ? .unknown : .no
     }
     if status == .unknown, call.outline.resultSeq == nil, hidesBehind(call.outline.seq) {
       // It is under way, as far as the log goes: what becomes of it is yet to come.
@@ -212,7 +222,7 @@ final class CallView: Sendable {
   func result(_ matcher: Matcher, _ call: Trajectory.Call) -> Trilean {
     if let value = Self.resultValue(of: call) { return Trilean(matcher.matches(value)) }
     if call.outline.resultSeq != nil || call.status == .unknown { return .unknown }
-    if !call.isInvalid, maySeeLess(of: call) { return .unknown }
+    if maySeeLess(of: call) { return .unknown }
     return Trilean(matcher.matches(nil))
   }
 

@@ -107,9 +107,7 @@ public struct Chronicle: Sendable {
   /// Takes in the next event. An event whose data are not what its type promises is passed over.
   public mutating func apply(_ event: Event) {
     guard !facts.isEmpty else { return }
-    if stepStarts.last.map({ $0.step < event.step }) ?? true {
-      stepStarts.append((event.step, event.seq))
-    }
+    passOver(event.seq, step: event.step)
     elapsedMicroseconds = max(elapsedMicroseconds, event.t)
     switch event.type {
     case .runStarted:
@@ -232,6 +230,11 @@ public struct Chronicle: Sendable {
       Note(
         seq: event.seq, isWritten: event.type == .memoryWritten, scope: note.scope, key: note.key,
         value: note.value))
+  }
+
+  /// Takes in that an event is there which nobody looks at: its step has begun.
+  public mutating func passOver(_ seq: Int, step: Int) {
+    if stepStarts.last.map({ $0.step < step }) ?? true { stepStarts.append((step, seq)) }
   }
 
   /// The last step of which anything was seen before an event.

@@ -34,14 +34,18 @@ struct ExactOrder {
         : entries.contains { $0.speaks(of: caller) }
     }
     var groups: [OrderedWalk.Group] = []
-    var last: Int?
+    var (last, seq): (Int?, Int) = (nil, -1)
     for (index, call) in view.calls.enumerated() {
       let executed = view.executed(call)
       guard executed != .no, isSpokenOf(call.caller) else {
         continue
       }
-      if last != call.group { groups.append(OrderedWalk.Group(needing: [], spare: [])) }
-      last = call.group
+      if last != call.group {
+        let mayFollowHidden = view.mayHideCalls(between: seq, and: call.outline.seq)
+        groups.append(
+          OrderedWalk.Group(needing: [], spare: [], mayFollowHidden: mayFollowHidden))
+      }
+      (last, seq) = (call.group, call.outline.seq)
       if executed == .yes {
         groups[groups.count - 1].needing.append(index)
       } else {
@@ -74,11 +78,13 @@ struct ExactOrder {
         .pass, executed.flatMap(\.events),
         entries.isEmpty ? "No call was executed." : "These calls were executed, and no other.")
     }
-    let possible = walk.walk(groups, unknownToo: true, &work)
+    let end = groups.last.map { view.calls[($0.needing + $0.spare)[0]].outline.seq } ?? -1
+    let possible = walk.walk(
+      groups, unknownToo: true, mayEndHidden: view.mayHideCalls(between: end, and: .max), &work)
     guard work >= 0 else {
       return outcome(.unverifiable, [], "There are too many ways to be tried.")
     }
-    if hidden ? couldBeWhole(possible) : possible.isWhole {
+    if possible.isWhole {
       let unsure = groups.flatMap(\.spare).first ?? firstUnknown
       return outcome(
         .unverifiable, hidden ? [] : unsure.map { view.calls[$0].events } ?? [],
@@ -126,17 +132,6 @@ struct ExactOrder {
     groups.lazy.flatMap(\.needing).first { call in
       candidates.allSatisfy { $0[call] != .yes }
     }
-  }
-
-  /// Whether hidden calls could make the list whole. Exact where they can only stand behind the
-  /// calls that are seen; else it errs on the side of yes.
-  private func couldBeWhole(_ walk: OrderedWalk.Result) -> Bool {
-    if view.hidesOnlyBehind { return walk.stuckAt == nil }
-    let most = entries.reduce(0) { sum, entry in
-      let (total, overflows) = sum.addingReportingOverflow(OrderedWalk.maximum(of: entry))
-      return overflows ? .max : total
-    }
-    return stray == nil && executed.count <= most
   }
 }
 

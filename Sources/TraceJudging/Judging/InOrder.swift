@@ -87,14 +87,18 @@ struct InOrder {
   ) -> [OrderedWalk.Group] {
     let bounded = entries.indices.filter { Self.isBounded(entries[$0]) }
     var groups: [OrderedWalk.Group] = []
-    var last: Int?
+    var (last, seq): (Int?, Int) = (nil, -1)
     for (index, call) in view.calls.enumerated() {
       let needs = bounded.contains { candidates[$0][index].map(isNeeding) ?? false }
       guard needs || candidates.contains(where: { $0[index].map(isUsable) ?? false }) else {
         continue
       }
-      if last != call.group { groups.append(OrderedWalk.Group(needing: [], spare: [])) }
-      last = call.group
+      if last != call.group {
+        let mayFollowHidden = view.mayHideCalls(between: seq, and: call.outline.seq)
+        groups.append(
+          OrderedWalk.Group(needing: [], spare: [], mayFollowHidden: mayFollowHidden))
+      }
+      (last, seq) = (call.group, call.outline.seq)
       if needs {
         groups[groups.count - 1].needing.append(index)
       } else {
@@ -116,11 +120,13 @@ struct InOrder {
       }
     }
     let possible = groups(isNeeding: { $0 == .yes }, isUsable: { $0 != .no })
-    let walk = sharing.walk(possible, unknownToo: true, &work)
+    let end = possible.last.map { view.calls[($0.needing + $0.spare)[0]].outline.seq } ?? -1
+    let walk = sharing.walk(
+      possible, unknownToo: true, mayEndHidden: view.mayHideCalls(between: end, and: .max), &work)
     guard work >= 0 else {
       return told(.unverifiable, [], "There are too many ways to be tried.")
     }
-    if view.mayHideCalls ? couldBeWhole(walk, possible) : walk.isWhole {
+    if walk.isWhole {
       guard !view.mayHideCalls else { return hidden }
       let unsure = possible.flatMap { $0.needing + $0.spare }.filter { call in
         candidates.contains { $0[call] == .unknown }
@@ -130,24 +136,6 @@ struct InOrder {
         "Whether the calls stand in this order, and no other like them, cannot be seen.")
     }
     return failure(walk, possible, places)
-  }
-
-  /// Whether calls that are hidden could make the list whole. Where they may stand anywhere, only what is
-  /// too much whatever the order tells.
-  private func couldBeWhole(_ walk: OrderedWalk.Result, _ groups: [OrderedWalk.Group]) -> Bool {
-    if view.hidesOnlyBehind { return walk.stuckAt == nil }
-    let needing = groups.flatMap(\.needing)
-    var places: [[Int]] = []
-    var count = 0
-    for entry in entries {
-      let most = min(OrderedWalk.maximum(of: entry), needing.count)
-      places.append(Array(count..<(count + most)))
-      count += most
-    }
-    var matching = BipartiteMatching()
-    return needing.allSatisfy { call in
-      matching.augment(entries.indices.flatMap { candidates[$0][call] == nil ? [] : places[$0] })
-    }
   }
 
   private func failure(

@@ -197,7 +197,7 @@ public enum Judge {
   }
 
   private static func toolCalls(_ limit: Int, _ view: CallView) -> ExpectationOutcome {
-    let calls = view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+    let calls = view.agentsCalls
     let executed = calls.filter { view.executed($0) == .yes }
     let mayBeMore = view.mayHideCalls || calls.contains { view.executed($0) == .unknown }
     let beyond = executed.count > limit ? executed[limit].events : []
@@ -207,10 +207,10 @@ public enum Judge {
   }
 
   static func bound(
-    _ name: String, _ count: Int, _ limit: Int, _ what: String, mayBeMore: Bool, events: [Int],
-    _ view: CallView
+    _ name: String, _ count: Int, _ limit: Int, _ what: String, plural: String? = nil,
+    mayBeMore: Bool, events: [Int], _ view: CallView
   ) -> ExpectationOutcome {
-    func say(_ count: Int) -> String { "\(count) \(what)\(count == 1 ? "" : "s")" }
+    func say(_ count: Int) -> String { "\(count) \(count == 1 ? what : plural ?? what + "s")" }
     let (expected, actual) = ("at most \(say(limit))", say(count))
     if count > limit {
       return ExpectationOutcome(

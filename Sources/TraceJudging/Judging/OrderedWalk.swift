@@ -24,6 +24,8 @@ struct OrderedWalk {
     var needing: [Int]
     /// Those that an entry may take.
     var spare: [Int]
+    /// Whether other calls, which may be any, may stand between the decision before and this one.
+    var mayFollowHidden = false
   }
 
   /// What the walk over the decisions came to.
@@ -52,10 +54,16 @@ struct OrderedWalk {
   ///
   /// - Parameters:
   ///   - unknownToo: whether a call may go to an entry that it perhaps matches.
+  ///   - mayEndHidden: whether other calls, which may be any, may stand behind the last decision.
   ///   - work: the steps that are left; below 0 the result says nothing.
-  func walk(_ groups: [Group], unknownToo: Bool, _ work: inout Int) -> Result {
+  func walk(
+    _ groups: [Group], unknownToo: Bool, mayEndHidden: Bool = false, _ work: inout Int
+  ) -> Result {
     var positions: Set<Position> = [normalized(Position(entry: 0, count: 0))]
     for (number, group) in groups.enumerated() {
+      if group.mayFollowHidden {
+        positions = withHidden(positions, calls: groups.count(from: number), &work)
+      }
       var next: Set<Position> = []
       for position in positions.sorted() {
         next.formUnion(advance(from: position, over: group, unknownToo: unknownToo, &work))
@@ -65,8 +73,35 @@ struct OrderedWalk {
       positions = next
     }
     return Result(
-      isWhole: positions.contains(where: isEnd), stuckAt: nil,
+      isWhole: mayEndHidden || positions.contains(where: isEnd), stuckAt: nil,
       farthest: positions.max() ?? Position(entry: 0, count: 0))
+  }
+
+  /// Every position that hidden calls may lead to: they fill any entry as far as it goes. Of an entry that needs
+  /// many, only those positions matter from which the calls to come could be enough.
+  private func withHidden(
+    _ positions: Set<Position>, calls: Int, _ work: inout Int
+  ) -> Set<Position> {
+    var reached = positions
+    var farthestBack: [Int: Int] = [:]
+    for position in positions {
+      farthestBack[position.entry] = min(farthestBack[position.entry] ?? .max, position.count)
+    }
+    guard let first = farthestBack.keys.min() else { return reached }
+    for entry in first...max(first, entries.count) {
+      guard entry < entries.count else {
+        reached.insert(Position(entry: entry, count: 0))
+        break
+      }
+      let minimum = Self.minimum(of: entries[entry])
+      let from = entry == first ? farthestBack[entry] ?? 0 : 0
+      for count in max(from, minimum - calls)...max(from, minimum) {
+        work -= 1
+        guard work >= 0 else { return reached }
+        reached.insert(normalized(Position(entry: entry, count: count)))
+      }
+    }
+    return reached
   }
 
   /// A full entry counts as the start of the next; what one without a limit has had beyond its need is
@@ -147,5 +182,12 @@ struct OrderedWalk {
       guard byCall.augment(places.indices.filter { takes(places[$0], call) }) else { return false }
     }
     return true
+  }
+}
+
+extension [OrderedWalk.Group] {
+  /// How many calls the groups from one on have.
+  fileprivate func count(from first: Int) -> Int {
+    self[first...].reduce(0) { $0 + $1.needing.count + $1.spare.count }
   }
 }

@@ -216,6 +216,7 @@ private struct RunFold {
     for event in events {
       guard types?.contains(event.type) ?? true else {
         trajectory.passOver(event.seq)
+        chronicle.passOver(event.seq, step: event.step)
         continue
       }
       trajectory.apply(event)
@@ -378,7 +379,13 @@ private struct Remedies {
   private static func chronicle(of events: [Event], for expected: Expectations) -> Chronicle {
     var chronicle = Chronicle(for: expected)
     let types = chronicle.facts.eventTypes
-    for event in events where types?.contains(event.type) ?? true { chronicle.apply(event) }
+    for event in events {
+      if types?.contains(event.type) ?? true {
+        chronicle.apply(event)
+      } else {
+        chronicle.passOver(event.seq, step: event.step)
+      }
+    }
     return chronicle
   }
 }

@@ -9,7 +9,7 @@ extension RunTotals {
   public init(of trajectory: Trajectory, _ chronicle: Chronicle) {
     let view = CallView(trajectory)
     let usage = chronicle.usage
-    let calls = view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+    let calls = view.agentsCalls
     var more: Set<Budget.Measure> = []
     if view.mayHideCalls { more.formUnion(Budget.Measure.allCases) }
     if calls.contains(where: { view.executed($0) == .unknown }) { more.insert(.calls) }
@@ -72,15 +72,13 @@ extension WordJudge {
     case .steps:
       return view.calls.first { Double($0.step) > limit.maximum }.map { [$0.outline.seq] } ?? end
     case .calls:
-      let executed = view.calls.filter {
-        !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) && view.executed($0) == .yes
-      }
+      let executed = view.agentsCalls.filter { view.executed($0) == .yes }
       let index = Int(min(limit.maximum, Double(executed.count)))
       return executed.indices.contains(index) ? executed[index].events : end
     case .modelCalls, .tokens, .inputTokens, .outputTokens, .cost:
       return chronicle.usage.last.map { [$0] } ?? end
     case .retries:
-      let all = agentsRetries()
+      let all = retries(of: view.agentsCalls)
       let index = Int(min(limit.maximum, Double(all.count)))
       return all.indices.contains(index) ? [all[index]] : end
     case .errors:
@@ -92,9 +90,7 @@ extension WordJudge {
   }
 
   private func limit(_ limit: Budget.Limit, on tool: Glob) -> ExpectationOutcome {
-    let calls = view.calls.filter {
-      tool.matches($0.tool) && !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser)
-    }
+    let calls = view.agentsCalls.filter { tool.matches($0.tool) }
     let executed = calls.filter { view.executed($0) == .yes }
     var mayBeMore =
       view.mayHideCalls || calls.contains { view.executed($0) == .unknown }
@@ -111,7 +107,7 @@ extension WordJudge {
       amount = Double(failed.count)
       shown = failed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .retries:
-      let retries = calls.flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }
+      let retries = retries(of: calls)
       mayBeMore = mayBeMore || executed.contains(where: chronicle.lacksAttempts)
       amount = Double(retries.count)
       shown = retries.dropFirst(Int(min(limit.maximum, 1e9))).first.map { [$0] } ?? []

@@ -58,10 +58,8 @@ extension WordJudge {
     let recorded = view.trajectory.recorded
     let lacks = moments.contains { moment in
       switch moment.sort {
-      case .called, .proposed, .invalidDecision: recorded["model"] == "none" || view.lacksCalls
-      // Where some results are missing, any may be one of those.
-      case .returned:
-        recorded["model"] == "none" || recorded["tools"] != nil || view.lacksCalls
+      case .called, .proposed, .returned, .invalidDecision:
+        recorded["model"] == "none" || view.lacksCalls
       case .answer: recorded["model"] == "none"
       case .verdict, .approval: recorded["policy"] != nil || view.lacksCalls
       case .stop: recorded["stop"] != nil
@@ -79,7 +77,7 @@ extension WordJudge {
       if case .returned(let entry) = moment { entry } else { nil }
     }
     return view.calls.compactMap { call in
-      guard call.outline.resultSeq == nil, !call.isInvalid,
+      guard call.outline.resultSeq == nil,
         entries.contains(where: { view.isSuch($0, call, .proposed) != .no })
       else { return nil }
       return Hidden(first: call.outline.seq + 1, last: nil)
@@ -153,7 +151,8 @@ extension WordJudge {
     switch sort {
     case .called:
       guard view.executed(call) != .no else { return nil }
-      seq = outline.startedSeq ?? outline.seq
+      // A start that is not seen stands in a hole behind the proposal.
+      seq = outline.startedSeq ?? view.firstHidden(behind: outline.seq) ?? outline.seq
     case .returned:
       guard let result = outline.resultSeq else { return nil }
       seq = result
@@ -170,7 +169,7 @@ extension WordJudge {
     return Instant(
       seq: seq, step: call.step, call: index, sort: sort,
       answer: answer,
-      events: sort == .called ? [outline.seq, seq] : [seq],
+      events: sort == .called ? [outline.seq, outline.startedSeq ?? outline.seq] : [seq],
       isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq),
       isThere: sort != .called || view.executed(call) == .yes)
   }

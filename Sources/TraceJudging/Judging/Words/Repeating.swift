@@ -18,7 +18,7 @@ extension WordJudge {
     // Of each tool the last call that may have done something, or one of unknown input.
     var done: [String: Trajectory.Call] = [:]
     // In the order in which they began: calls of one decision run side by side.
-    let begun = view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+    let begun = view.agentsCalls
       .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
     for call in begun.map(\.element) {
       let isWrite: Trilean
@@ -217,18 +217,18 @@ extension WordJudge {
       mayBeMore: view.mayHideCalls, events: invalid.count > limit ? [invalid[limit]] : [], view)
   }
 
-  /// Where attempts begin beyond the first of their call; those of a simulated user do not count.
-  func agentsRetries() -> [Int] {
-    view.calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
-      .flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }.sorted()
+  /// Where attempts begin beyond the first of their call.
+  func retries(of calls: [Trajectory.Call]) -> [Int] {
+    calls.flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }.sorted()
   }
 
   func retries(_ limit: Int) -> ExpectationOutcome {
-    let retries = agentsRetries()
+    let calls = view.agentsCalls
+    let retries = retries(of: calls)
     return Judge.bound(
-      "maxRetries", retries.count, limit, "retry",
+      "maxRetries", retries.count, limit, "retry", plural: "retries",
       mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
-        || view.calls.contains { chronicle.lacksAttempts(of: $0) },
+        || calls.contains(where: chronicle.lacksAttempts),
       events: retries.count > limit ? [retries[limit]] : [], view)
   }
 }

@@ -130,7 +130,11 @@ struct TimeJudge {
         (hole.last.map { $0 > other.seq } ?? true)
           && isNear(judge.chronicle.step(before: hole.first), after: other.step)
       }
-      if mayFollow || !hiddenOthers.isEmpty { return hiddenOutcome() }
+      // One event that is hidden is not both.
+      let mayFollowHidden = hiddenOthers.contains { other in
+        hole.last.map { $0 > other.first } ?? true
+      }
+      if mayFollow || mayFollowHidden { return hiddenOutcome() }
     }
     return exercised("It never happened after that.")
   }

@@ -122,20 +122,26 @@ struct WordJudge {
       else { continue }
       let executed = view.executed(call)
       guard executed != .no else { continue }
-      func free(_ isEnough: (Trilean) -> Bool) -> [Int]? {
+      func free(_ fits: (Int) -> Bool) -> [Int]? {
         var found: [Int] = []
-        for entry in entries.indices {
-          guard let answer = candidates[entry][index], isEnough(answer) else { continue }
+        for entry in entries.indices where fits(entry) {
           if unlimited.contains(entry) { return nil }
           found += places[entry]
         }
         return found
       }
-      if executed == .yes, let free = free({ $0 != .no }), !possible.augment(free) {
+      if executed == .yes, let free = free({ candidates[$0][index] ?? .no != .no }),
+        !possible.augment(free)
+      {
         return outcome(.fail, index, "A call was executed beyond those expected.")
       }
-      if let free = free({ $0 == .yes }), !sure.augment(free) { unsure = unsure ?? index }
-      if executed == .unknown { unsure = unsure ?? index }
+      // One that was perhaps not executed needs a place all the same to be sure that none is beyond them.
+      let isSure: (Int) -> Bool = { entry in
+        executed == .yes
+          ? candidates[entry][index] == .yes
+          : view.isSuch(entries[entry], call, .proposed) == .yes
+      }
+      if let free = free(isSure), !sure.augment(free) { unsure = unsure ?? index }
     }
     if let unsure {
       return outcome(
