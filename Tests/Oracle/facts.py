@@ -44,8 +44,11 @@ class Facts:
             if event["type"] in ("tool_started", "tool_result") and event["data"]["callId"] not in self.by_id:
                 # It tells of a call whose decision is not there: nobody knows its input.
                 data = event["data"]
-                call = Call(event, None, {"callId": data["callId"], "name": data["tool"]})
+                call = Call(event, None, {"callId": data["callId"], "name": data.get("tool") or ""})
                 call.input = LOST
+                if not call.tool:
+                    # Any call may be meant.
+                    self.recorded = dict(self.recorded, calls="partial")
                 self.calls.append(call)
                 self.by_id[call.callId] = call
             call = self.by_id.get(event["data"].get("callId"))
