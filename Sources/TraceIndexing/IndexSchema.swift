@@ -6,7 +6,7 @@ enum IndexSchema {
   /// (https://sqlite.org/fileformat.html, offset 68).
   static let applicationID: Int32 = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version: Int32 = 3
+  static let version: Int32 = 4
 
   /// The statements that create the tables, in this order.
   static let statements = [
@@ -19,6 +19,7 @@ enum IndexSchema {
       agent TEXT,
       agentVersion TEXT,
       model TEXT,
+      models TEXT,                     -- JSON: settings of the models by purpose; null: not known
       origin TEXT NOT NULL,            -- 'recorded', or the format it was imported from
       goal TEXT,                       -- its first 512 bytes
       stopReason TEXT,                 -- null while the run has not stopped
@@ -126,8 +127,8 @@ enum IndexSchema {
 
   /// The columns of `runs`, in order.
   static let runColumns = [
-    "path", "runId", "caseId", "trial", "agent", "agentVersion", "model", "origin", "goal",
-    "stopReason", "stopDetail", "final", "answer", "steps", "toolCalls", "modelCalls",
+    "path", "runId", "caseId", "trial", "agent", "agentVersion", "model", "models", "origin",
+    "goal", "stopReason", "stopDetail", "final", "answer", "steps", "toolCalls", "modelCalls",
     "inputTokens", "outputTokens", "cost", "allowed", "denied", "approvalRequired",
     "unlistedCalls", "startedAt", "elapsedMicroseconds", "events", "sealDigest", "status", "error",
     "readFrom", "fileSize", "modifiedAt", "fingerprint",

@@ -78,8 +78,8 @@ struct IndexWriter {
     let (start, ending, totals) = (run.start, run.ending, run.totals)
     return [
       .text(run.path), .init(start.runId), .init(start.caseId), .init(start.trial),
-      .init(start.agent), .init(start.agentVersion), .init(start.model), .text(start.origin),
-      .init(start.goal), .init(ending?.reason), .init(ending?.detail),
+      .init(start.agent), .init(start.agentVersion), .init(start.model), .init(start.models),
+      .text(start.origin), .init(start.goal), .init(ending?.reason), .init(ending?.detail),
       .init(ending.map { $0.isFinal ? 1 : 0 }), .init(ending?.answer), .integer(totals.steps),
       .integer(totals.toolCalls), .integer(totals.modelCalls), .integer(totals.inputTokens),
       .integer(totals.outputTokens), .init(totals.cost), .integer(run.calls.count(.allow)),

@@ -58,6 +58,8 @@ extension IndexedRun {
     var agent: String?
     var agentVersion: String?
     var model: String?
+    /// Canonical JSON.
+    var models: String?
     var origin = "recorded"
     var goal: String?
     var startedAt: String?
@@ -68,8 +70,13 @@ extension IndexedRun {
 
     init() {}
 
+    /// The most bytes of settings that are kept: what a request may hold besides can be large.
+    static let modelsLimitBytes = 64 << 10
+
     /// The data that are looked at.
-    static let keys: [StaticString] = ["agent", "case", "goal", "model", "source", "tags"]
+    static let keys: [StaticString] = [
+      "agent", "case", "goal", "model", "models", "source", "tags",
+    ]
 
     /// Reads each value by itself: one that is not what it should be is missing, the others count.
     init(_ event: Event) {
@@ -82,6 +89,11 @@ extension IndexedRun {
       agent = data["agent"]?["name"]?.stringValue.map(IndexText.name)
       agentVersion = data["agent"]?["version"]?.stringValue.map(IndexText.name)
       model = data["model"]?["name"]?.stringValue.map(IndexText.name)
+      models = data["models"].flatMap { models in
+        guard models.objectValue != nil else { return nil }
+        let text = CanonicalJSON.string(models, form: .plain)
+        return text.utf8.count <= Self.modelsLimitBytes ? text : nil
+      }
       if let format = data["source"]?["format"]?.stringValue { origin = IndexText.name(format) }
       goal = data["goal"].flatMap(IndexText.beginning)
       tags = (data["tags"]?.arrayValue ?? []).prefix(Self.tagLimit).compactMap {

@@ -15,14 +15,13 @@ extension RunFacts {
     model = run.start.model
     guard let head = try? LogHead(path: path, withOnly: Self.subjectKeys) else { return }
     let data = head.started.data
-    subject =
-      Digest(
-        of: .array(
-          ["agent", "model", "policyDigest", "tools", "limits"].map { data[$0] ?? .null })
-      ).hex
+    var parts = ["agent", "model", "policyDigest", "tools", "limits"].map { data[$0] ?? .null }
+    // Logs of before they were recorded stay the subject that they are in histories.
+    if let models = data["models"] { parts.append(models) }
+    subject = Digest(of: .array(parts)).hex
   }
 
   private static let subjectKeys: [StaticString] = [
-    "agent", "limits", "model", "policyDigest", "tools",
+    "agent", "limits", "model", "models", "policyDigest", "tools",
   ]
 }

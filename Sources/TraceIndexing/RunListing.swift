@@ -16,6 +16,10 @@ public struct RunFilter: Sendable {
   public var caseId: Names?
   /// The run's agent has such a name; `nil` for any run.
   public var agent: Names?
+  /// The run's decisions were made by such a model; `nil` for any run.
+  public var model: Names?
+  /// Each holds of the settings of the run's models (``ModelSetting``).
+  public var settings: [ModelSetting] = []
   /// Runs that began at this time or later, as `YYYY-MM-DDTHH:MM:SS`, in UTC; runs whose time was
   /// not recorded are left out.
   public var since: String?
@@ -25,7 +29,32 @@ public struct RunFilter: Sendable {
 
   var isEmpty: Bool {
     stopReasons.isEmpty && tools.isEmpty && toolsNot.isEmpty && caseId == nil && agent == nil
-      && since == nil
+      && since == nil && model == nil && settings.isEmpty
+  }
+}
+
+/// A setting of a model, and its value.
+public struct ModelSetting: Sendable, Hashable {
+  /// The purpose that the model is asked for, and the keys that lead to the setting.
+  public var path: [String]
+  /// The value; null where it is not set.
+  public var value: JSONValue
+
+  /// Reads `decide.temperature=0.2`: the value is JSON, or text where it is none. `nil` where there is
+  /// no purpose, key or value.
+  public init?(_ text: String) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2 else { return nil }
+    path = parts[0].split(separator: ".", omittingEmptySubsequences: false).map(String.init)
+    guard path.count >= 2, !path.contains("") else { return nil }
+    let plain = String(parts[1])
+    value = (try? JSONValue(parsing: plain)) ?? .string(plain)
+  }
+
+  /// Whether settings hold it, numbers by their value.
+  func holds(in models: JSONValue) -> Bool {
+    let found = models[JSONPointer(tokens: path)] ?? .null
+    return found.byValue == value.byValue
   }
 }
 
@@ -135,6 +164,14 @@ private struct RunLister {
     }
   }
 
+  private func holdsSettings(_ run: ListedRun) -> Bool {
+    guard !filter.settings.isEmpty else { return true }
+    guard let models = run["models"].stringValue.flatMap({ try? JSONValue(parsing: $0) }) else {
+      return false
+    }
+    return filter.settings.allSatisfy { $0.holds(in: models) }
+  }
+
   private func lets(_ run: ListedRun, _ path: IndexStatement.Value) throws -> Bool {
     if filter.isEmpty { return true }
     // Of a log that could not be read nothing holds, not even that a tool was not called.
@@ -142,7 +179,8 @@ private struct RunLister {
     let stop = run["stopReason"].stringValue ?? "none"
     guard filter.stopReasons.isEmpty || filter.stopReasons.contains(stop),
       filter.caseId.map({ $0(run["caseId"].stringValue ?? "") }) ?? true,
-      filter.agent.map({ $0(run["agent"].stringValue ?? "") }) ?? true
+      filter.agent.map({ $0(run["agent"].stringValue ?? "") }) ?? true,
+      filter.model.map({ $0(run["model"].stringValue ?? "") }) ?? true, holdsSettings(run)
     else { return false }
     guard !filter.tools.isEmpty || !filter.toolsNot.isEmpty else { return true }
     var names: [String] = []

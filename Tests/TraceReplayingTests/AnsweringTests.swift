@@ -124,6 +124,9 @@ struct AnsweringTests {
     other.tools[0].description += "!"
     #expect(try answers.answer(to: other) == nil)
     other = second
+    other.settings?["temperature"] = 1
+    #expect(try answers.answer(to: other) == nil)
+    other = second
     other.attempt = 2
     #expect(try answers.answer(to: other) == nil)
     other = second
@@ -186,9 +189,11 @@ struct AnsweringTests {
     "the loop on recorded answers makes every event of a fixture again, its times too",
     arguments: Fixture.all)
   func everyFixture(fixture: Fixture) async throws {
-    let boundary = try ReplayingBoundary(path: fixture.path)
+    let agent = try fixture.agent()
+    let boundary = ReplayingBoundary(
+      try RecordedSteps(path: fixture.path), person: agent.human?.model)
     let sink = InMemoryEventSink()
-    _ = try await Runtime(agent: try fixture.agent(), boundary: boundary).run(
+    _ = try await Runtime(agent: agent, boundary: boundary).run(
       boundary.start, into: sink, observe: boundary.follow)
     // A run that was resumed is lived in parts; this is its first.
     let events = try fixture.events()
@@ -207,8 +212,6 @@ struct AnsweringTests {
   private static func withoutLatency(_ event: Event) -> Event {
     var event = event
     event.data["elapsedMicroseconds"] = nil
-    // Whom a model was to play the log does not say.
-    if event.data["purpose"] == "human" { event.data["requestDigest"] = nil }
     if event.type == .stop { event.data["stateDigest"] = nil }
     return event
   }
@@ -225,11 +228,12 @@ private struct Asked {
     for event in events {
       if event.type == .contextBuilt {
         let packet = assembler.assemble(state: state) { $0 < event.seq ? events[$0] : nil }
-        models.append(
-          ModelRequest(
-            step: event.step, tryNumber: 1, attempt: 1, number: models.count + 1,
-            goal: packet.goal, messages: packet.messages,
-            tools: assembler.disclosedTools(route: agent.policyContext.route)))
+        var request = ModelRequest(
+          step: event.step, tryNumber: 1, attempt: 1, number: models.count + 1,
+          goal: packet.goal, messages: packet.messages,
+          tools: assembler.disclosedTools(route: agent.policyContext.route))
+        request.settings = agent.model.settings
+        models.append(request)
       }
       state.apply(event)
     }

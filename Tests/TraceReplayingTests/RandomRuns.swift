@@ -323,8 +323,7 @@ extension [Event] {
       event.time = event.time.map { _ in "2027-02-03T04:05:06.000007Z" }
       event.runId = "run-of-another-name"
       for (key, value) in [
-        ("runId", event.runId), ("idempotencyKey", "another"), ("requestDigest", "00"),
-        ("stateDigest", "00"),
+        ("runId", event.runId), ("idempotencyKey", "another"), ("stateDigest", "00"),
       ] where event.data[key] != nil { event.data[key] = .string(value) }
       if event.data["elapsedMicroseconds"] != nil { event.data["elapsedMicroseconds"] = 5 }
       if let calls = event.data["calls"] { event.data["calls"] = calls.renamed("providerCallId") }

@@ -45,6 +45,27 @@ public struct AgentDefinition: Sendable {
   public var decisionFault: (@Sendable (Decision) -> String?)?
   /// The folder that relative paths in the agent file start from.
   public var folder: String
+  /// What of the agent is not as its file says, by its key there, and who said it; in the order of
+  /// saying, each key once.
+  public private(set) var origins: [(key: String, origin: Origin)] = []
+
+  /// Who said something of a run that its agent file does not say, or says otherwise.
+  public enum Origin: String, Sendable, Hashable, CaseIterable {
+    /// The case that the run was made for.
+    case evalCase = "case"
+    /// Options of the command that started it.
+    case commandLine = "command_line"
+    /// The run that it was forked from.
+    case fork
+    /// The run that went on.
+    case resume
+  }
+
+  /// Notes who said what is kept under a key of the agent file: the last one counts.
+  public mutating func note(_ origin: Origin, of key: String) {
+    origins.removeAll { $0.key.hasSameUTF8(as: key) }
+    origins.append((key, origin))
+  }
 
   /// Nothing is checked; ``Runtime`` checks the tools. The defaults are those of an agent file that
   /// leaves the key out.

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Which model decides.
 public struct ModelDefinition: Sendable {
   /// Where its decisions come from.
@@ -16,6 +18,8 @@ public struct ModelDefinition: Sendable {
   public var name: String
   /// Where its decisions come from.
   public var implementation: Implementation
+  /// What a log says of its settings, of a model that only answers from one; else `nil`.
+  var knownSettings: JSONObject?
 
   /// Nothing is checked.
   public init(provider: String = "own", name: String, implementation: Implementation) {

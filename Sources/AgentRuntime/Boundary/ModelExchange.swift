@@ -18,6 +18,9 @@ public struct ModelRequest: Sendable, Hashable {
   public var messages: [JSONValue]
   /// The tools that it is told of.
   public var tools: [ToolDefinition]
+  /// What of the model's settings the request asks for (``ModelDefinition/settings``); `nil` where
+  /// nobody knows, as in logs of before they were recorded.
+  public var settings: JSONObject?
   /// When to give up, because the run's own time is over; `nil` for never.
   public var timeoutMicroseconds: Int?
 
@@ -39,16 +42,45 @@ public struct ModelRequest: Sendable, Hashable {
   /// The digest of ``messages``, where whoever asks has it already; `nil` to make it when it is needed.
   var messagesDigest: ListDigest?
 
-  /// SHA-256 of canonical `{"messages":…,"tools":[…]}`, the messages by their ``ListDigest``: what the
-  /// model is asked, and nothing else.
-  public var digest: String {
-    let messages = messagesDigest ?? ListDigest(of: messages)
+  /// The digest of ``tools``, in the same way.
+  var toolsDigest: Digest?
+
+  /// The SHA-256 of the whole request, as far as it tells what the model is asked: of canonical
+  /// `{"messages":…,"settings":{…},"tools":…}`, the messages by their ``ListDigest``, the tools by the
+  /// SHA-256 of their list, the settings as they stand. Neither keys nor ids of the provider are in it,
+  /// nor whether the reply is streamed. Docs/log-format.md, "The request's digest".
+  public var digest: String { digest(ofMessages: messagesDigest ?? ListDigest(of: messages)) }
+
+  /// ``digest``, where the digest of the messages is known.
+  public func digest(ofMessages messages: ListDigest) -> String {
+    guard let settings else { return contextDigest(ofMessages: messages) }
+    let tools = toolsDigest ?? Self.digest(of: tools)
     return Digest(
+      of: [
+        "messages": .string(messages.value.hex), "settings": .object(settings),
+        "tools": .string(tools.hex),
+      ]
+    ).hex
+  }
+
+  /// The SHA-256 of the list of some tools as a log has them.
+  static func digest(of tools: [ToolDefinition]) -> Digest {
+    Digest(of: .array(tools.map { .object($0.encoded) }))
+  }
+
+  /// What ``digest`` is in logs that say nothing of settings: of messages and tools alone.
+  public func contextDigest(ofMessages messages: ListDigest) -> String {
+    Digest(
       of: [
         "messages": .string(messages.value.hex),
         "tools": .array(tools.map { .object($0.encoded) }),
       ]
     ).hex
+  }
+
+  /// The same, of the messages as they stand.
+  public var contextDigest: String {
+    contextDigest(ofMessages: messagesDigest ?? ListDigest(of: messages))
   }
 
   /// What ``digest`` is in logs of format 1: of the messages as they stand.

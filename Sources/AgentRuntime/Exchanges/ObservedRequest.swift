@@ -54,8 +54,41 @@ public struct ObservedRequest: Sendable, Hashable {
     return Self.withoutTokenDigits(.object(object))
   }
 
-  /// SHA-256 of ``comparable``.
-  public var digest: String { Digest(of: comparable).hex }
+  /// SHA-256 of ``comparable`` without whether the reply is to be streamed: that is no part of what is
+  /// asked.
+  public var digest: String {
+    var asked = comparable.objectValue ?? [:]
+    asked["stream"] = nil
+    return Digest(of: .object(asked)).hex
+  }
+
+  /// What ``digest`` was in logs of before it left that out.
+  public var olderDigest: String { Digest(of: comparable).hex }
+
+  /// How the model is asked, as `run_started` holds it (``ModelDefinition/settings``): what every dialect
+  /// has by its key in an agent file, all else under `options`, as it stood.
+  public var settings: JSONObject {
+    var settings: JSONObject = ["provider": .string(dialect)]
+    settings["name"] = model.map(JSONValue.string)
+    var options = JSONObject()
+    for member in parameters {
+      if let key = Self.settingKeys[member.key] {
+        settings[key] = member.value
+      } else {
+        options[member.key] = member.value
+      }
+    }
+    if !options.isEmpty { settings["options"] = .object(options) }
+    return settings
+  }
+
+  /// Keys of agent files, by those of the dialects.
+  private static let settingKeys = [
+    "max_completion_tokens": "maxOutputTokens", "max_output_tokens": "maxOutputTokens",
+    "max_tokens": "maxOutputTokens", "parallel_tool_calls": "parallelToolCalls",
+    "reasoning": "reasoning", "seed": "seed", "stop": "stop", "stop_sequences": "stop",
+    "temperature": "temperature", "tool_choice": "toolChoice", "top_p": "topP",
+  ]
 
   /// Tokens of withheld values without their digits, which another key makes otherwise.
   private static func withoutTokenDigits(_ value: JSONValue) -> JSONValue {

@@ -86,6 +86,7 @@ extension AgentLoop {
         messages: packet.messages, tools: tools)
       // The packet is the last that the state has taken in.
       request.messagesDigest = recorder.messagesDigest
+      request.toolsDigest = toolDigests.digest(of: tools)
       request.timeoutMicroseconds = timeLeft
       let result = try await recordedResult(of: request, model: agent.model.name)
       if let reply = result.reply { return .reply(reply) }
@@ -114,6 +115,8 @@ extension AgentLoop {
   mutating func recordedResult(
     of request: ModelRequest, model: String, through: String? = nil
   ) async throws -> ModelResult {
+    var request = request
+    request.settings = agent.asked(for: request.purpose, step: request.step)
     var result = ModelResult(await boundary.reply(to: request), to: request, model: model)
     result.through = through
     try recorder.append(.modelResult(result), step: request.step)

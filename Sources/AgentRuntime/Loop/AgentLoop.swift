@@ -17,6 +17,8 @@ struct AgentLoop {
   let breachAtDecision: GuardBreach?
   /// What the next context takes over from the last one.
   var turns = TurnCache()
+  /// The digest of the tools that the model was told of last.
+  var toolDigests = ToolListDigest()
   /// The calls that people granted since the run goes on.
   var approvedSince: Set<String> = []
   /// Calls of the current decision that were beyond a limit, by their ids, and which one.
@@ -197,5 +199,17 @@ struct AgentLoop {
 
   static func cancelled(by signal: String) -> Halt {
     Halt(reason: .cancelled, detail: StopDetail.signal(signal), isFinal: false)
+  }
+}
+
+/// The digest of a list of tools, which mostly is the one before.
+struct ToolListDigest {
+  private var tools: [ToolDefinition] = []
+  private var last = ModelRequest.digest(of: [])
+
+  mutating func digest(of tools: [ToolDefinition]) -> Digest {
+    guard tools != self.tools else { return last }
+    (self.tools, last) = (tools, ModelRequest.digest(of: tools))
+    return last
   }
 }

@@ -93,7 +93,7 @@ public struct Runtime: Sendable {
     var start = start
     start.goal = redactor.redacted(start.goal, .goal)
     start.input = start.input.map { redactor.redacted($0) }
-    let started = agent.started(start)
+    let started = agent.started(start, withheldBy: redactor)
     return try await live(loop) { try await $0.run(from: started) }
   }
 
@@ -163,7 +163,12 @@ extension Runtime {
 
 extension AgentDefinition {
   /// What a run of the agent records of its start.
-  public func started(_ start: Runtime.Start) -> RunStarted {
+  ///
+  /// - Parameter redactor: withholds secrets that settings of models hold; nothing is withheld where it
+  ///   is left out.
+  public func started(
+    _ start: Runtime.Start, withheldBy redactor: Redactor? = nil
+  ) -> RunStarted {
     var started = RunStarted(
       agentName: name, goal: start.goal.admitted, input: (start.input ?? start.goal).admitted,
       limits: limits,
@@ -173,6 +178,8 @@ extension AgentDefinition {
     started.policyDigest = policy.digest
     started.modelProvider = model.provider
     started.modelName = model.name
+    started.models = models.mapValues { redactor?.redacted($0) ?? $0 }
+    started.origins = JSONObject(origins.map { ($0.key, .string($0.origin.rawValue)) })
     started.seed = start.seed
     started.caseId = start.caseId
     started.trial = start.trial

@@ -137,6 +137,9 @@ public struct ContextPacket: Sendable, Hashable {
 
   /// The place of the messages among ``listPointers``.
   static let messagesList = 5
+
+  /// Where the messages stand.
+  public static var messagesPointer: JSONPointer { listPointers[messagesList] }
 }
 
 /// What a `context_built` event holds, counted.

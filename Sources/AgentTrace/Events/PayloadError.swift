@@ -114,7 +114,7 @@ struct PayloadReader {
 
 extension JSONObject {
   /// Members without those whose value is `nil`.
-  init(present pairs: [(String, JSONValue?)]) {
+  package init(present pairs: [(String, JSONValue?)]) {
     self.init(pairs.compactMap { pair in pair.1.map { (pair.0, $0) } })
   }
 }

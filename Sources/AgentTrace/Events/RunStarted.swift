@@ -51,6 +51,9 @@ public struct ParentRun: Sendable, Hashable {
 
 /// The data of a `run_started` event.
 public struct RunStarted: Sendable, Hashable {
+  /// The key that names the log whose secrets were withheld to make this one.
+  public static let scrubbedFromKey = "scrubbedFrom"
+
   /// The version of the log format that this project writes.
   public static let currentFormatVersion = 2
 
@@ -78,6 +81,12 @@ public struct RunStarted: Sendable, Hashable {
   public var modelProvider: String?
   /// The model's name as its provider has it; `nil` where it was not recorded.
   public var modelName: String?
+  /// How each model is asked, by what it is asked for (``ModelPurpose``): an object of settings each;
+  /// empty where that was not recorded.
+  public var models: JSONObject = [:]
+  /// Where what the run was started with came from, other than the agent file: by the key of an agent
+  /// file (`limits.maxSteps`, `human`) one of `case`, `command_line`, `fork` and `resume`.
+  public var origins: JSONObject = [:]
   /// What the run's identifier was made from; `nil` where it is random.
   public var seed: Int?
   /// The case that the run was made for; `nil` outside of one.
@@ -132,6 +141,8 @@ public struct RunStarted: Sendable, Hashable {
     let model = PayloadReader(try reader.optionalObject("model") ?? [:], path: "model")
     modelProvider = try model.optionalString("provider")
     modelName = try model.optionalString("name")
+    models = try reader.optionalObject("models") ?? [:]
+    origins = try reader.optionalObject("origins") ?? [:]
     seed = try reader.optionalInt("seed")
     let evalCase = PayloadReader(try reader.optionalObject("case") ?? [:], path: "case")
     caseId = try evalCase.optionalString("caseId")
@@ -185,7 +196,9 @@ public struct RunStarted: Sendable, Hashable {
       ("policyContext", .object(policyContext.encoded)),
       ("policyDigest", policyDigest.map(JSONValue.string)),
       ("tools", .array(tools.map { .object($0.encoded) })),
-      ("model", model.isEmpty ? nil : .object(model)), ("seed", seed.map { JSONValue($0) }),
+      ("model", model.isEmpty ? nil : .object(model)),
+      ("models", models.isEmpty ? nil : .object(models)),
+      ("origins", origins.isEmpty ? nil : .object(origins)), ("seed", seed.map { JSONValue($0) }),
       ("case", evalCase.map(JSONValue.object)),
       ("parent", parent.map { .object($0.encoded) }),
       ("pipelineId", pipelineId.map(JSONValue.string)), ("taskId", taskId.map(JSONValue.string)),

@@ -134,6 +134,14 @@ enum EventSchema {
             Key("provider", string, "Who served the model."), Key("name", string, "Its name."),
           ]), "Which model decided."
       ),
+      Key(
+        "models", mapping,
+        "How each model was asked, by purpose: provider, name, baseUrl, temperature and so on; of human also system and by."
+      ),
+      Key(
+        "origins", mapping,
+        "Who said what the agent file does not, by its key there: case, command_line, fork or resume."
+      ),
       Key("seed", integer, "The seed of everything random."),
       Key(
         "case",
@@ -232,7 +240,9 @@ enum EventSchema {
     [
       Key("purpose!", string, "decide, summarize, human or judge."),
       Key("attempt!", integer, "Which try, from 1."),
-      Key("requestDigest", string, "SHA-256 of the canonical request."),
+      Key(
+        "requestDigest", string,
+        "SHA-256 of the whole request: messages, tools and the settings of the model."),
       Key("reply", any, "The reply as it was received."),
       Key("error", ref("text"), "Why there is none."),
       Key(

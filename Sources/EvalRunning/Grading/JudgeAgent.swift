@@ -45,9 +45,11 @@ public enum JudgeAgent {
     of started: RunStarted, model: ModelDefinition? = nil
   ) -> AgentDefinition? {
     guard started.parent?.relation.hasSameUTF8(as: relation) == true else { return nil }
+    let settings = started.models[ModelPurpose.judge.rawValue]?.objectValue
     let recorded = ModelDefinition(
-      provider: started.modelProvider ?? "", name: started.modelName ?? "",
-      implementation: .scripted(ModelScript(turns: [])))
+      recorded: settings ?? [
+        "provider": .string(started.modelProvider ?? ""), "name": .string(started.modelName ?? ""),
+      ])
     return definition(model ?? recorded, names: JudgementInput(started.input)?.names ?? [])
   }
 }

@@ -19,7 +19,7 @@ public struct ScrubbedLog: Sendable {
   public var sealDigest: Digest
 
   /// The key in `run_started` under which the old log stands: `log`, its name, and `digest`, that of its last seal.
-  public static let key = "scrubbedFrom"
+  public static let key = RunStarted.scrubbedFromKey
 
   /// Reads a log twice, to learn what is to be withheld and to withhold it everywhere, and writes a new one.
   ///

@@ -90,7 +90,10 @@ extension EvalRunner {
       throw CaseError(
         reason: "\(path) starts processes or asks a model; give --live to let it run")
     }
-    if let human = evalCase.human { agent.human = human }
+    if let human = evalCase.human {
+      agent.human = human
+      agent.note(.evalCase, of: "human")
+    }
     // Without --live nothing outside is reached, so time need not pass either.
     let clock: any RunClock = options.isLive ? makeClock() : FixedClock()
     let conditions = RunConditions(

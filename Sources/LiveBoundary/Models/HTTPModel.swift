@@ -74,10 +74,7 @@
     }
 
     private func call(for request: ModelRequest) -> Result<HTTPCall, Unset> {
-      var settings = provider.settings
-      if request.purpose != .decide || request.step > provider.toolChoiceSteps ?? .max {
-        settings.toolChoice = nil
-      }
+      let settings = provider.settings(for: request.purpose, step: request.step)
       let body = provider.dialect.body(
         of: ModelPrompt(request), model: name, settings, stream: provider.streams,
         isOpenAI: provider.isOpenAI)

@@ -194,6 +194,13 @@ public actor ExchangeRecorder {
     var started = RunStarted(agentName: start.name, goal: goal, input: goal)
     started.modelName = request?.model
     started.modelProvider = request?.dialect
+    if let request {
+      // Of the first request; what later ones ask for otherwise stands in their `wire`.
+      started.models = [
+        ModelPurpose.decide.rawValue: JSONValue.object(request.settings)
+          .cut(toBytes: Self.valueLimitBytes)
+      ]
+    }
     // Verdicts are nobody's to see here, of tools only what is told to the model.
     started.recorded = ["context": "partial", "policy": "none", "tools": "partial"]
     started.source = RunSource(format: "proxy", file: start.name)

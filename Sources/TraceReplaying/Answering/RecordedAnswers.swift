@@ -20,8 +20,8 @@ public struct RecordedAnswers: Sendable {
   /// How the recorded run was started.
   public var started: RunStarted { steps.started }
 
-  /// The recorded reply to the same question: the same messages and tools, at the same step, try and
-  /// attempt (``ModelRequest/digest``).
+  /// The recorded reply to the same question: the same messages, tools and settings of the model, at the
+  /// same step, try and attempt (``ModelRequest/digest``).
   ///
   /// - Throws: `LogError` where the log is damaged, ``RecordingError`` where a step is too large.
   public func answer(to request: ModelRequest) throws -> ModelAnswer? {
@@ -31,7 +31,11 @@ public struct RecordedAnswers: Sendable {
         for: request.purpose, toTry: request.tryNumber, attempt: request.attempt,
         withDigest: digest)
     }
-    return answer(withDigest: request.digest) ?? answer(withDigest: request.digestInFormat1)
+    if let answer = answer(withDigest: request.digest) { return answer }
+    // Of a fork, what it took over of its parent may be older than it is.
+    guard steps.started.models.isEmpty || steps.started.parent != nil else { return nil }
+    return answer(withDigest: request.contextDigest)
+      ?? answer(withDigest: request.digestInFormat1)
   }
 
   /// The recorded result of the same call: the same tool with the same input, under the same call id

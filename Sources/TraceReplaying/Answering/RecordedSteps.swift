@@ -21,6 +21,8 @@ public final class RecordedSteps: Sendable {
   public let started: RunStarted
   /// The recorded run's identifier.
   public let runId: String
+  /// Whether secrets were withheld from the log behind its run: digests are of what was said before.
+  let isScrubbed: Bool
 
   private let state: Mutex<State>
 
@@ -47,6 +49,7 @@ public final class RecordedSteps: Sendable {
     if !started.recorded.isEmpty { throw RecordingError(code: .imported(format: nil), path: path) }
     self.started = started
     runId = event.runId
+    isScrubbed = event.data[RunStarted.scrubbedFromKey] != nil
     state.lookahead = event
     state.lastShared = started.parent.flatMap(Self.lastShared)
     try state.advance()

@@ -33,6 +33,8 @@ public final class ReplayingBoundary: Boundary {
   public let cancellation = Cancellation()
   /// The recording, at the step that is being made again.
   public let steps: RecordedSteps
+  /// Whom a model is to play in a person's place, as the agent has it.
+  private let person: SimulatedPerson?
 
   private struct State {
     /// How many events were made.
@@ -40,6 +42,7 @@ public final class ReplayingBoundary: Boundary {
     /// Of those of the last step, how many a run does not make once it has seen a signal.
     var beforeSignal = (step: 0, count: 0)
     var unanswered: [Unanswered] = []
+    var lastRequest: ModelRequest?
   }
 
   private let state = Mutex(State())
@@ -53,9 +56,14 @@ public final class ReplayingBoundary: Boundary {
 
   /// Answers from a recording at its beginning, or at that of a session.
   ///
-  /// - Parameter past: what the run was when the session began; `nil` for the first.
-  public init(_ steps: RecordedSteps, after past: RunPast? = nil) {
+  /// - Parameters:
+  ///   - past: what the run was when the session began; `nil` for the first.
+  ///   - person: whom a model plays, as the agent has it.
+  public init(
+    _ steps: RecordedSteps, after past: RunPast? = nil, person: SimulatedPerson? = nil
+  ) {
     self.steps = steps
+    self.person = person
     let step = past?.progress.step ?? 0
     state.withLock {
       $0.made = steps.sessionStart
@@ -89,6 +97,9 @@ public final class ReplayingBoundary: Boundary {
   /// What the log could not answer, in the order of asking.
   public var unanswered: [Unanswered] { state.withLock { $0.unanswered } }
 
+  /// What a model was asked last; `nil` while none was.
+  var lastRequest: ModelRequest? { state.withLock { $0.lastRequest } }
+
   /// Why the log could not be read any further; `nil` where it could.
   public var failure: (any Error)? { firstFailure.error }
 
@@ -100,6 +111,7 @@ public final class ReplayingBoundary: Boundary {
   public func makeRunID() -> String { steps.runId }
 
   public func reply(to request: ModelRequest) async -> ModelAnswer {
+    state.withLock { $0.lastRequest = request }
     if let answer = firstFailure.noting({ try steps.step(request.step) })?.reply(
       for: request.purpose, toTry: request.tryNumber, attempt: request.attempt)
     {
@@ -173,9 +185,15 @@ public final class ReplayingBoundary: Boundary {
     return nil
   }
 
-  /// Whoever was asked then: the agent file need not name them, for a case may have done so.
+  /// Whoever was asked then. Whom the model played is what the agent has; a log that says nothing of it
+  /// names them where they spoke.
   public func simulatedPerson(step: Int, question: Int) -> SimulatedPerson? {
-    steps.current?.simulatedPerson(question: question)
+    guard var asked = steps.current?.simulatedPerson(question: question) else { return nil }
+    asked.systemPrompt = person?.systemPrompt
+    if let person, steps.started.models[ModelPurpose.human.rawValue] != nil {
+      (asked.name, asked.model.name) = (person.name, person.model.name)
+    }
+    return asked
   }
 
   private func note(_ request: Unanswered) { state.withLock { $0.unanswered.append(request) } }

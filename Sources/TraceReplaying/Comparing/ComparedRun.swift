@@ -47,6 +47,8 @@ public struct ComparedRun: Sendable {
   public private(set) var runId = ""
   /// What it began with: goal, input, model, tools, limits, policy context.
   public internal(set) var start: ComparedValue
+  /// Whether it says how its models were asked: older logs do not.
+  public private(set) var holdsModels = false
   /// What names files and versions: told beside the comparison, never part of it.
   public private(set) var labels: [(name: String, value: String)] = []
   /// In order; those of one group as they were recorded.
@@ -148,6 +150,14 @@ public struct ComparedValue: Sendable {
       self.value = value.cut(toBytes: min(200, bytes - 1))
     }
   }
+
+  /// Takes a key of an object out, where that is held whole.
+  mutating func leaveOut(_ key: String) {
+    guard isWhole, var object = value.objectValue else { return }
+    object[key] = nil
+    var room = bytes
+    self = ComparedValue(.object(object), room: &room)
+  }
 }
 
 extension ComparedRun {
@@ -220,7 +230,8 @@ extension ComparedRun {
         run.recorded[member.key] = member.value.stringValue ?? "partial"
       }
       var start = JSONObject(
-        picked(["goal", "input", "limits", "policyContext", "model"], of: event.data).map {
+        picked(["goal", "input", "limits", "policyContext", "model", "models"], of: event.data).map
+        {
           ($0.key, $0.value)
         })
       start["agent"] = event.data["agent"]?["name"]
@@ -235,6 +246,7 @@ extension ComparedRun {
       }
       if !tools.isEmpty { start["tools"] = .object(JSONObject(tools)) }
       run.start = kept("start", .object(start)) ?? run.start
+      run.holdsModels = start["models"] != nil
       let labels: [(String, JSONValue?)] = [
         ("agent version", event.data["agent"]?["version"]),
         ("agent file", event.data["agent"]?["digest"]),

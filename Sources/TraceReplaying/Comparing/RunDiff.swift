@@ -116,6 +116,10 @@ public struct RunDiff: Sendable {
       // One is an import: what its source says nothing of is no difference.
       notes.append("one of the runs was imported: what they began with is not compared")
       left.start = right.start
+    } else if left.holdsModels != right.holdsModels {
+      notes.append("how models were asked is not compared: one of the runs has no record of it")
+      left.start.leaveOut("models")
+      right.start.leaveOut("models")
     }
     return parts
   }

@@ -101,12 +101,14 @@ public final class RecordedExchanges: ReplySource {
   }
 
   public func reply(to request: ObservedRequest, upstream: String, path: String) -> WireReply? {
-    let digest = request.digest
+    let digests = [request.digest, request.olderDigest]
     return state.withLock { state in
       state.asked += 1
       let equal = state.exchanges.indices.filter { index in
         let exchange = state.exchanges[index]
-        return !exchange.isUsed && exchange.digest.hasSameUTF8(as: digest)
+        // A client that wants a stream can read nothing else, and the other way round.
+        return !exchange.isUsed && exchange.wire.streams == request.streams
+          && digests.contains { exchange.digest.hasSameUTF8(as: $0) }
           && exchange.wire.upstream.hasSameUTF8(as: upstream)
           && Self.plain(exchange.wire.path).hasSameUTF8(as: path)
       }

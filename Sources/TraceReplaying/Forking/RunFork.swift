@@ -137,6 +137,7 @@ private struct ForkInProgress {
   let parentId: String
   private(set) var agent: AgentDefinition
   private(set) var parent: ParentRun
+  private var redactor: Redactor?
 
   init(_ request: RunFork.Request, _ plan: ForkPlan, _ steps: RecordedSteps) {
     self.request = request
@@ -144,6 +145,7 @@ private struct ForkInProgress {
     parentId = steps.runId
     agent = request.agent
     agent.policyContext = plan.started.policyContext
+    if request.live == nil { agent.takeOver(personOf: plan.started) }
     let dropped =
       DroppedItem.all(in: plan.started.parent)
       + request.edits.droppedRefs.map { DroppedItem(ref: $0, behind: plan.shared) }
@@ -160,6 +162,7 @@ private struct ForkInProgress {
 
   /// Withholds what the agent file and an edited result hold.
   mutating func withhold(by redactor: Redactor) {
+    self.redactor = redactor
     agent = agent.redacted(by: redactor)
     if let data = plan.editedResult?.event.data {
       plan.editedResult?.event.data = redactor.redacted(.object(data)).objectValue ?? data
@@ -244,10 +247,11 @@ private struct ForkInProgress {
   /// The parent's start, with the agent that goes on. A fork is no trial of its parent's case.
   private func start(replacing data: JSONObject) -> JSONObject {
     let own = agent.started(
-      Runtime.Start(goal: plan.started.goal, runId: request.runId, seed: request.seed)
+      Runtime.Start(goal: plan.started.goal, runId: request.runId, seed: request.seed),
+      withheldBy: redactor
     ).encoded
     var data = data
-    for key in ["agent", "limits", "model", "policyDigest", "seed", "tools"] {
+    for key in ["agent", "limits", "model", "models", "origins", "policyDigest", "seed", "tools"] {
       data[key] = own[key]
     }
     data["case"] = nil

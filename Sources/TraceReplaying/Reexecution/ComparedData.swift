@@ -14,6 +14,7 @@ enum ComparedData {
       // Whose file it is and which run, not what the agent does.
       for key in [
         "agent", "policyDigest", "seed", "case", "tags", "parent", "pipelineId", "taskId",
+        "origins",
       ] { data[key] = nil }
     case .toolsListed: data["digest"] = nil
     case .contextBuilt: data["runId"] = nil
@@ -54,6 +55,16 @@ enum ComparedData {
       })
   }
 
+  /// An event without what the log of the recorded one does not tell, because it is older: that is no
+  /// difference.
+  static func asFarAsRecorded(_ now: Event, in recorded: Event) -> Event {
+    guard now.type == .runStarted, recorded.type == .runStarted, recorded.data["models"] == nil
+    else { return now }
+    var now = now
+    now.data["models"] = nil
+    return now
+  }
+
   /// Whether two events say the same.
   static func areSame(_ left: Event, _ right: Event) -> Bool {
     left.type == right.type && left.step == right.step && of(left) == of(right)
@@ -78,11 +89,18 @@ struct DifferingFields {
     if recorded.step != now.step {
       note(JSONPointer(tokens: ["step"]), JSONValue(recorded.step), JSONValue(now.step))
     }
+    let now = ComparedData.asFarAsRecorded(now, in: recorded)
     JSONDifferences.visit(
       .object(ComparedData.of(recorded)), .object(ComparedData.of(now)), pairing: .betweenSameEnds
     ) { pointer, recorded, now in
       note(pointer, recorded, now)
       return true
+    }
+    // Results that say the same, to questions that were not.
+    if count == 0, recorded.type == .modelResult {
+      note(
+        JSONPointer(tokens: ["requestDigest"]), recorded.data["requestDigest"],
+        now.data["requestDigest"])
     }
   }
 

@@ -41,11 +41,13 @@ final class ComparingSink: EventSink {
   private var openCount = 0
   /// What need not be compared again of the next packet.
   private var packets = ComparedPackets()
+  private var requests: RecordedRequests
 
   /// Compares with the session that the recording is at.
   init(_ boundary: ReplayingBoundary, _ redactor: Redactor) {
     self.boundary = boundary
     self.redactor = redactor
+    requests = RecordedRequests(of: boundary.steps)
     made = boundary.steps.sessionStart
   }
 
@@ -108,7 +110,7 @@ final class ComparingSink: EventSink {
       throw difference(now: event)
     }
     let recorded = step.events[next]
-    guard areSame(recorded, event) else {
+    guard areSame(recorded, event), isSameRequest(recorded, event) else {
       throw difference(recorded: recorded, now: event)
     }
     made += 1
@@ -116,9 +118,23 @@ final class ComparingSink: EventSink {
     gather()
   }
 
+  /// Whether what a model was asked is what it is asked now, for its results; whether two results say the
+  /// same was looked at.
+  private func isSameRequest(_ recorded: Event, _ now: Event) -> Bool {
+    switch recorded.type {
+    case .contextBuilt: requests.take(packet: recorded)
+    case .modelResult:
+      return requests.isSame(
+        boundary.lastRequest, asRecordedIn: recorded, { redactor.translated($0) })
+    default: break
+    }
+    return true
+  }
+
   /// Whether two events say the same. Without the key of then, what the agent file holds has other
   /// tokens now; which stands for which is seen where they first differ.
   private func areSame(_ recorded: Event, _ now: Event) -> Bool {
+    let now = ComparedData.asFarAsRecorded(now, in: recorded)
     if recorded.type == .contextBuilt, now.type == .contextBuilt {
       if packets.areSame(recorded, now) { return true }
     } else if ComparedData.areSame(recorded, now) {
@@ -126,9 +142,9 @@ final class ComparingSink: EventSink {
     }
     guard redactor.hasWithheld, RedactionToken.isIn(.object(now.data)) else { return false }
     redactor.learn(from: .object(recorded.data), today: .object(now.data))
-    var now = now
-    now.data = redactor.translated(.object(now.data)).objectValue ?? now.data
-    return ComparedData.areSame(recorded, now)
+    var translated = now
+    translated.data = redactor.translated(.object(now.data)).objectValue ?? now.data
+    return ComparedData.areSame(recorded, translated)
   }
 
   private func end(with request: ReplayingBoundary.Unanswered) throws -> Never {

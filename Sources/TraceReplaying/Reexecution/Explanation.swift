@@ -139,6 +139,8 @@ struct Explanation {
     func differs(_ key: String) -> Bool { recorded.data[key] != now.data[key] }
     if differs("tools") {
       explainTools(from: started.tools, to: today.tools)
+    } else if differs("models"), let found = modelDifference(today) {
+      explain(found.cause, found.kind, found.name, found.message)
     } else if differs("model") {
       let names = [started.modelName, today.modelName].map { $0 ?? "no model" }
       explain(
@@ -153,6 +155,49 @@ struct Explanation {
     } else {
       cause = .context
     }
+  }
+
+  /// The first setting of a model that differs, by its path in the agent file.
+  private func modelDifference(
+    _ today: RunStarted
+  ) -> (cause: Divergence.Cause, kind: Divergence.Input.Kind, name: String, message: String)? {
+    guard !started.models.isEmpty else { return nil }
+    for purpose in ModelPurpose.allCases.map(\.rawValue) {
+      let (before, after) = (started.models[purpose], today.models[purpose])
+      guard before != after else { continue }
+      let isPerson = purpose == ModelPurpose.human.rawValue
+      let path = isPerson ? "human.model" : "model"
+      guard let before = before?.objectValue, let after = after?.objectValue else {
+        if purpose == ModelPurpose.summarize.rawValue {
+          return (
+            .context, .setting, "context.strategy",
+            "Whether older turns are summed up (context.strategy) is not as it was."
+          )
+        }
+        return (
+          .model, .model, path, "Whether a model is asked to \(purpose) is not as it was."
+        )
+      }
+      for key in isPerson ? ["system", "by"] : [] where before[key] != after[key] {
+        return (
+          .context, .prompt, "human.\(key)",
+          "Whom the model in a person's place plays (human.\(key)) is not as it was."
+        )
+      }
+      if before["name"] != after["name"] {
+        let names = [before["name"], after["name"]].map { $0?.stringValue ?? "no model" }
+        return (
+          .model, .model, names[1],
+          "The model was \(names[0]) and is \(names[1]) (\(path).name)."
+        )
+      }
+      let key = Self.firstDifference(.object(before), .object(after))
+      return (
+        .model, .setting, "\(path).\(key)",
+        "The setting \(path).\(key) of the model is not as it was."
+      )
+    }
+    return nil
   }
 
   /// The first key whose values differ.
@@ -279,13 +324,31 @@ struct Explanation {
         "Whether a summary is due here (context.strategy, tokenBudget) is not as it was.")
     }
     if let recorded, let now, recorded.type == now.type {
-      guard recorded.data["model"] != now.data["model"] else { return }
+      guard recorded.data["model"] != now.data["model"] else {
+        if ComparedData.areSame(recorded, now) { explainQuestion(purposes.last ?? nil) }
+        return
+      }
       let name = now.data["model"]?.stringValue ?? ""
       return explain(.model, .model, name, "Another model is asked: \(name).")
     }
     explain(
       .context, .setting, "failures.modelRetries",
       "How often a model that is out of reach is asked again is not as it was.")
+  }
+
+  /// The same was replied to another question.
+  private mutating func explainQuestion(_ purpose: JSONValue?) {
+    switch purpose?.stringValue.flatMap(ModelPurpose.init) {
+    case .human?:
+      explain(
+        .context, .prompt, "human",
+        "What the model in a person's place is asked is not as it was.")
+    case .summarize?:
+      explain(
+        .context, .prompt, "context.strategy", "What is to be summed up is not as it was.")
+    case .decide?, .judge?, nil:
+      explain(.context, .prompt, "tools", "What the model is told of its tools is not as it was.")
+    }
   }
 
   // MARK: Context

@@ -47,6 +47,7 @@ extension Reexecution {
       agent.limits = started.limits
     }
     agent.leaveOut(asForkedFrom: started.parent)
+    agent.takeOver(personOf: started)
     var session = Session(agent: agent, steps: steps)
     while try await session.makeAgain(), try session.takeBreak() {}
     let difference = session.difference
@@ -62,6 +63,16 @@ extension Reexecution {
           difference: $0, started: started, agent: agent.redacted(by: session.redactor),
           files: files))
     }
+  }
+}
+
+extension AgentDefinition {
+  /// Takes the person over that a run was given from elsewhere than the agent file, as its log has them:
+  /// their model only answers from it.
+  mutating func takeOver(personOf started: RunStarted) {
+    guard started.origins["human"] != nil else { return }
+    human = human ?? ScriptedPerson()
+    human?.model = SimulatedPerson(recorded: started.models)
   }
 }
 
@@ -88,7 +99,7 @@ private struct Session {
 
   /// Makes the events of this session; says whether they are as recorded.
   mutating func makeAgain() async throws -> Bool {
-    let boundary = ReplayingBoundary(steps, after: past?.past)
+    let boundary = ReplayingBoundary(steps, after: past?.past, person: agent.human?.model)
     redactor = Redactor(agent.redaction, values: .recorded)
     let runtime = try Runtime(agent: agent, boundary: boundary, redactor: redactor)
     let sink = ComparingSink(boundary, redactor)

@@ -33,6 +33,15 @@ struct List: ParsableCommand {
   @Option(help: "Only runs of this agent, or of one like this glob.")
   var agent: String?
 
+  @Option(help: "Only runs whose decisions this model made, or one like this glob.")
+  var model: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Only runs in which a model was asked so: decide.temperature=0.2. May be given again.",
+      valueName: "purpose.key=value"))
+  var setting: [String] = []
+
   @Option(help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")
   var since: String?
 
@@ -46,6 +55,10 @@ struct List: ParsableCommand {
       throw ValidationError(
         "--stop takes \(reasons.joined(separator: ", "))"
           + (nearest.map { "; did you mean “\($0)”?" } ?? "."))
+    }
+    for setting in setting where ModelSetting(setting) == nil {
+      throw ValidationError(
+        "--setting takes PURPOSE.KEY=VALUE, for example decide.temperature=0.2, not “\(setting)”.")
     }
     if let since, Instant(since: since) == nil {
       throw ValidationError(
@@ -78,6 +91,8 @@ struct List: ParsableCommand {
     filter.toolsNot = try notTool.map(Self.names)
     filter.caseId = try caseId.map(Self.names)
     filter.agent = try agent.map(Self.names)
+    filter.model = try model.map(Self.names)
+    filter.settings = setting.compactMap(ModelSetting.init)
     filter.since = since.flatMap { Instant(since: $0)?.text }
     return filter
   }

@@ -22,6 +22,7 @@ struct PeopleOptions: ParsableArguments {
     guard let approve else { return nil }
     guard approve == "ask" else {
       agent.human = try Diagnostics.unwrap(PersonLoader.load(approve))
+      agent.note(.commandLine, of: "human")
       return nil
     }
     let name = getenv("USER").map { String(cString: $0) } ?? ""
