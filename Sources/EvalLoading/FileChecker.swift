@@ -37,7 +37,7 @@ public enum FileChecker {
           Diagnostic(
             file.isNamed ? .error : .warning, path: file.path,
             message: "neither a case, an agent nor a policy file",
-            hint: "cases have “caseId”, agents “model”, policies “rules”"))
+            hint: "cases have “caseId”, agents “model” or “command”, policies “rules”"))
       }
     }
     return distinct(

@@ -29,7 +29,9 @@ extension RunSecrets {
       guard let value = ProcessVariables[variable], !value.isEmpty else { continue }
       secrets.known.append(Redactor.Secret(kind: "environment", text: value))
     }
-    let named = Set(agent.sources.flatMap(\.variables) + agent.tools.flatMap(\.variables))
+    let named = Set(
+      agent.sources.flatMap(\.variables) + agent.tools.flatMap(\.variables)
+        + (agent.command?.environment.pass ?? []))
     for name in named.sorted(by: { $0.precedesByUTF8($1) }) {
       // Paths and short words stand everywhere by chance.
       guard let value = ProcessVariables[name], value.utf8.count >= 8,

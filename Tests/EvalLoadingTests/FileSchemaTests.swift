@@ -406,6 +406,8 @@ private let wholeCase = """
 // MARK: - Tables
 
 private let validCases = [
+  "{caseId: a, input: x, agent: {command: [a, '${input}'], cwd: b}, expected: {maxSteps: 1}}",
+  "{defaults: {agent: {command: [a]}, input: i}, cases: [{caseId: a, expected: {maxSteps: 1}}]}",
   "{sets: {c: {maxSteps: 1}}, cases: [{caseId: a, include: [c, {set: c, severity: warning}]}]}",
   "{caseId: 'a-${n}', table: [{n: 1}], expected: {maxSteps: '${n}'}}",
   "{sets: {a: {maxSteps: 1}}, defaults: {tags: [x], input: i}, cases: [{caseId: a, include: a}]}",
@@ -434,6 +436,11 @@ private let validCases = [
 ]
 
 private let invalidCases = [
+  "{caseId: a, input: x, agent: {command: []}, expected: {maxSteps: 1}}",
+  "{caseId: a, input: x, agent: {cwd: b}, expected: {maxSteps: 1}}",
+  "{caseId: a, input: x, agent: {command: [a], answer: b}, expected: {maxSteps: 1}}",
+  "{caseId: a, agent: {command: [a]}, expected: {maxSteps: 1}}",
+  "{caseId: a, table: [{input: 1}], expected: {maxSteps: 1}}",
   "{caseId: a, include: []}", "{caseId: a, include: [5], expected: {maxSteps: 1}}",
   "{caseId: a, include: [{severity: warning}], expected: {maxSteps: 1}}",
   "{caseId: a, table: [], expected: {maxSteps: 1}}",
@@ -523,6 +530,9 @@ private func tool(_ keys: String) -> String {
 }
 
 private let validAgents = [
+  "{command: [python, agent.py, '${input}']}",
+  "{name: a, version: '1', command: [a], cwd: b, environment: {pass: [K], set: {M: '${trial}'}}, goal: g}",
+  "{command: [a], upstream: {x: 'http://localhost:1/v1'}, timeoutSeconds: 1, answer: stdout, redaction: {credentials: false}}",
   agent("mcpServers: {}"), agent("mcpServers: {files: {command: python3, args: [-m, server]}}"),
   agent("mcpServers: {files: {command: [python3, s.py], env: {A: '${B}'}, onChange: stop}}"),
   agent("mcpServers: {f-1_X: {url: 'https://example.com/mcp', headers: {A-B: 'Bearer ${T}'}}}"),
@@ -557,6 +567,8 @@ private let validAgents = [
 ]
 
 private let invalidAgents = [
+  "{command: []}", "{command: a}", "{command: [a], tool: b}", "{command: [a], timeoutSeconds: 0}",
+  "{command: [a], model: {script: [{answer: x}]}}", "{command: [a], upstream: {x: y}}",
   agent("mcpServers: []"), agent("mcpServers: {f: {}}"), agent("mcpServers: {f: 5}"),
   agent("mcpServers: {'a b': {command: x}}"), agent("mcpServers: {f: {command: ''}}"),
   agent("mcpServers: {f: {command: []}}"), agent("mcpServers: {f: {command: x, url: 'http://h'}}"),

@@ -8,6 +8,8 @@ public struct ModelDefinition: Sendable {
     case scripted(ModelScript)
     /// Served over HTTP.
     case provider(ProviderModel)
+    /// A program that decides for itself, and asks models by itself.
+    case command(CommandAgent)
     /// A model made in Swift; no agent file says it.
     case model(any Model)
   }
@@ -32,6 +34,7 @@ public struct ModelDefinition: Sendable {
   public var networkNeed: String? {
     switch implementation {
     case .provider: "the model “\(name)”"
+    case .command: "the proxy between the command “\(name)” and its models"
     case .scripted, .model: nil
     }
   }

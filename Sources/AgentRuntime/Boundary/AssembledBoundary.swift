@@ -44,7 +44,7 @@ public struct AssembledBoundary: Boundary {
     switch simulated?.model.implementation {
     case .scripted(let script)?: return await ScriptedModel(script).reply(to: request)
     case .model(let model)?: return await model.reply(to: request)
-    case .provider?, nil: return ModelAnswer(error: "no model plays a person here")
+    case .provider?, .command?, nil: return ModelAnswer(error: "no model plays a person here")
     }
   }
 
@@ -124,6 +124,7 @@ extension AssembledBoundary {
       case .scripted(let script): ScriptedModel(script)
       case .model(let model): SupervisedModel(model: model, cancellation: cancellation)
       case .provider: makeModel(agent.model) ?? UnreachableModel()
+      case .command: UnreachableModel()
       }
     var simulated = person == nil ? agent.human?.model : nil
     switch simulated?.model.implementation {
@@ -134,7 +135,7 @@ extension AssembledBoundary {
     case .model(let model)?:
       simulated?.model.implementation = .model(
         SupervisedModel(model: model, cancellation: cancellation))
-    case .scripted?, nil: break
+    case .scripted?, .command?, nil: break
     }
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,

@@ -16,11 +16,13 @@ public struct Runtime: Sendable {
   ///   - redactor: what withholds secrets from the run; one made of the agent's settings and the
   ///     boundary's secrets where it is left out.
   ///   - report: told what no log holds, from any task; see ``events`` for the same as a sequence.
-  /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used.
+  /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used;
+  ///   ``CommandAgentFault`` where it is a command, whose loop is its own.
   public init(
     agent: AgentDefinition, boundary: any Boundary, redactor: Redactor? = nil,
     report: @escaping @Sendable (RunProgress) -> Void = { _ in }
   ) throws {
+    if agent.command != nil { throw CommandAgentFault(name: agent.name) }
     let redactor = redactor ?? Redactor(agent.redaction, boundary.secrets)
     self.redactor = redactor
     self.agent = agent.redacted(by: redactor)

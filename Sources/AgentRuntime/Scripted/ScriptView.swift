@@ -46,7 +46,7 @@ struct ScriptView {
 /// Fills `${path}` in a script's texts; a path is keys and indices joined by dots.
 enum Template {
   /// A text that is nothing but one `${path}` becomes the value itself; inside a longer text a value
-  /// stands as its text. A path that leads nowhere stays as it is written.
+  /// stands as its text. A path that leads nowhere stays as it is written; `$${` is a plain `${`.
   static func fill(_ value: JSONValue, from view: JSONValue) -> JSONValue {
     switch value {
     case .string(let text): fill(text, from: view)
@@ -58,25 +58,26 @@ enum Template {
 
   private static func fill(_ text: String, from view: JSONValue) -> JSONValue {
     guard text.utf8.contains(UInt8(ascii: "$")) else { return .string(text) }
-    var filled = ""
-    var rest = text[...]
-    while let start = rest.firstRange(of: "${") {
-      guard let end = rest[start.upperBound...].firstIndex(of: "}") else { break }
-      let found = view[pointer(rest[start.upperBound..<end])]
-      let isWhole = start.lowerBound == text.startIndex && rest.index(after: end) == text.endIndex
-      if isWhole, let found { return found }
-      filled += rest[..<start.lowerBound]
-      switch found {
-      case nil: filled += rest[start.lowerBound...end]
-      case .string(let text): filled += text
-      case let other?: filled += CanonicalJSON.string(other, form: .plain)
-      }
-      rest = rest[rest.index(after: end)...]
+    let pieces = PlaceholderText(text).pieces
+    if case .name(let name)? = pieces.first, pieces.count == 1, let found = view[pointer(name)] {
+      return found
     }
-    return .string(filled + rest)
+    var filled = ""
+    for piece in pieces {
+      switch piece {
+      case .text(let plain): filled += plain
+      case .name(let name):
+        switch view[pointer(name)] {
+        case nil: filled += "${\(name)}"
+        case .string(let text): filled += text
+        case let other?: filled += CanonicalJSON.string(other, form: .plain)
+        }
+      }
+    }
+    return .string(filled)
   }
 
-  private static func pointer(_ path: Substring) -> JSONPointer {
+  private static func pointer(_ path: String) -> JSONPointer {
     JSONPointer(tokens: path.split(separator: ".").map(String.init))
   }
 }

@@ -12,28 +12,14 @@ public struct EnvironmentText: Sendable, Hashable {
   /// In order.
   public let pieces: [Piece]
 
-  /// Reads a text. What opens with `${` and names no variable stands for itself.
+  /// Reads a text. What opens with `${` and names no variable stands for itself; `$${` is a plain `${`.
   public init(_ text: String) {
-    var pieces: [Piece] = []
-    var plain: [UInt8] = []
-    var rest = Array(text.utf8)[...]
-    while let byte = rest.first {
-      guard rest.starts(with: [UInt8(ascii: "$"), UInt8(ascii: "{")]),
-        let end = rest.firstIndex(of: UInt8(ascii: "}")),
-        Self.isName(rest[(rest.startIndex + 2)..<end])
-      else {
-        plain.append(byte)
-        rest = rest.dropFirst()
-        continue
+    pieces = PlaceholderText(text, isName: Self.isName).pieces.map { piece in
+      switch piece {
+      case .text(let plain): .text(plain)
+      case .name(let name): .variable(name)
       }
-      if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
-      plain = []
-      pieces.append(
-        .variable(String(decoding: rest[(rest.startIndex + 2)..<end], as: UTF8.self)))
-      rest = rest[(end + 1)...]
     }
-    if !plain.isEmpty { pieces.append(.text(String(decoding: plain, as: UTF8.self))) }
-    self.pieces = pieces
   }
 
   /// The names of its variables, in order.

@@ -19,7 +19,7 @@ public struct Loaded<Value: Sendable>: Sendable {
   }
 }
 
-/// Reads agent files; Docs/agent-files.md specifies them.
+/// Reads agent files; Docs/agent-files.md specifies them, and Docs/command-agents.md those of commands.
 public enum AgentLoader {
   /// Reads an agent file, and the policy file that it may name.
   ///
@@ -44,7 +44,10 @@ public enum AgentLoader {
     }
     let reader = FieldReader(folder: SourceFolder(ofFile: document.path))
     var agent = AgentFile.start
-    if case .object(let object) = root.value {
+    if case .object(let object) = root.value, object["command"] != nil, object["model"] == nil {
+      agent = CommandAgentFile.agent(object, CommandAgentFile.fileFields, reader) ?? agent
+      agent.digest = document.digest
+    } else if case .object(let object) = root.value {
       reader.read(object, into: &agent, AgentFile.fields)
       agent.digest = document.digest
       agent.folder = reader.folder.path

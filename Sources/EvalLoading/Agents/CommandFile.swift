@@ -136,7 +136,7 @@ enum CommandFile {
 
   // MARK: Surroundings
 
-  private static let environment = Shape<CommandEnvironment>.record(
+  static let environment = Shape<CommandEnvironment>.record(
     CommandEnvironment(),
     [
       Field(

@@ -116,7 +116,7 @@ enum ProviderFile {
 
   private static let urlPattern = "^https?://[^\\s?#@\\\\]+$"
 
-  private static let url = Shape<String>(["type": "string", "pattern": .string(urlPattern)]) {
+  static let url = Shape<String>(["type": "string", "pattern": .string(urlPattern)]) {
     value, reader in
     if case .string(let text) = value {
       let rest = ["http://", "https://"].lazy.filter { text.hasPrefix($0) }

@@ -8,7 +8,7 @@ enum CaseFile {
     var caseId = ""
     var input = ""
     var recording: String?
-    var agent: String?
+    var agent: CaseAgent?
     var human: WrittenPerson?
     var isStrict: Bool?
     var judgements: String?
@@ -62,8 +62,9 @@ enum CaseFile {
       "The recorded run that is judged; a path from this file's folder."
     ) { $0.recording = $1 },
     Field(
-      "agent", .path(to: .agent), \.agent,
-      "The agent file that is run for this case; a path from this file's folder."),
+      "agent", CaseAgent.shape, \.agent,
+      "What is run for this case: the path of an agent file, from this file's folder, or a command."
+    ),
     Field(
       "human", HumanFile.writtenShape, \.human,
       "A person written down, in place of the agent's own."),

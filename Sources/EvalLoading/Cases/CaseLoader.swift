@@ -322,10 +322,15 @@ struct CaseBatch {
     }
     guard reader.errorCount == errorsBefore, let expected else { return }
     var evalCase = EvalCase(
-      caseId: draft.caseId, input: draft.input, recording: draft.recording, agent: draft.agent,
+      caseId: draft.caseId, input: draft.input, recording: draft.recording,
       human: draft.human?.person, tags: draft.tags, skip: draft.skip, expected: expected,
       path: path,
       position: position)
+    switch draft.agent {
+    case .file(let path)?: evalCase.agent = path
+    case .written(let agent)?: evalCase.writtenAgent = agent
+    case nil: break
+    }
     evalCase.humanSource = draft.human?.source
     evalCase.isStrict = draft.isStrict ?? parts.defaults.isStrict ?? false
     evalCase.judgements = draft.judgements

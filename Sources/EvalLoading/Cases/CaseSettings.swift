@@ -20,6 +20,7 @@ public struct CaseSettings {
     let folder = Self.parts(evalCase.path).dropLast()
     if !evalCase.input.isEmpty { setting.say(.input, .string(evalCase.input)) }
     var human = evalCase.humanSource
+    if let written = evalCase.writtenAgent { setting.say(.agent, written.source) }
     if let path = evalCase.agent {
       setting.say(.agent, .string(Self.relative(path, to: folder)))
       if let source = source(ofAgent: path) {

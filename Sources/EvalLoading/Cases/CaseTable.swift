@@ -1,16 +1,28 @@
+import AgentRuntime
 import AgentTrace
 
 /// Expands a case with a `table` into one case for each row: `${column}` in a text is the row's value.
 ///
 /// A text that is nothing but `${column}` becomes the value as it is, a number or a list too. `$${` is a
-/// plain `${`. Within `human`, names that are no column stay, for the person's own templates.
+/// plain `${`. Within `human`, names that are no column stay, for the person's own templates; within
+/// `agent` those that a command is given.
 struct CaseTable {
   static let rowLimit = 10_000
+
+  /// Names that mean something else where `${…}` stands in a case: what a command is given, and what a
+  /// person's script looks at.
+  static let reservedNames =
+    CommandAgent.names + [
+      "goal", "heard", "last", "number", "replies", "results", "step", "try",
+    ]
 
   /// The schema of the key `table`.
   static let schema: JSONValue = [
     "type": "array", "minItems": 1, "maxItems": JSONValue(rowLimit),
-    "items": ["type": "object", "minProperties": 1],
+    "items": [
+      "type": "object", "minProperties": 1,
+      "propertyNames": ["not": ["enum": JSONValue(reservedNames)]],
+    ],
     "description": "Rows of values; the case is made once for each, with ${column} filled in.",
   ]
 
@@ -27,6 +39,9 @@ struct CaseTable {
       for element in elements {
         guard let row = element.objectValue, !row.isEmpty else {
           return "should be a list of rows, each a mapping from columns to values"
+        }
+        if let name = row.keys.first(where: Self.reservedNames.contains) {
+          return "\(name.quoted) cannot be a column: ${\(name)} means something else in a case"
         }
         rows.append(row)
       }
@@ -50,7 +65,7 @@ struct CaseTable {
       for member in template {
         reader.within(.key(member.key)) {
           filled[member.key] = fill(
-            member.value, row, reader, isStrict: member.key != "human", depth: 0)
+            member.value, row, reader, Others(in: member.value, under: member.key), depth: 0)
         }
       }
       if isNumbered, let caseId = filled["caseId"]?.stringValue {
@@ -61,62 +76,75 @@ struct CaseTable {
     }
   }
 
+  /// What becomes of `${…}` that is no column of the table.
+  private enum Others {
+    /// A mistake.
+    case none
+    /// Stays: a person's own templates.
+    case all
+    /// Those of a command stay, and are read there.
+    case command
+
+    init(in value: JSONValue, under key: String) {
+      switch (key, value) {
+      case ("human", _): self = .all
+      case ("agent", .object): self = .command
+      default: self = .none
+      }
+    }
+  }
+
   private func fill(
-    _ value: JSONValue, _ row: JSONObject, _ reader: FieldReader, isStrict: Bool, depth: Int
+    _ value: JSONValue, _ row: JSONObject, _ reader: FieldReader, _ others: Others, depth: Int
   ) -> JSONValue {
     guard depth < 200 else { return value }
     switch value {
     case .string(let text):
-      return text.utf8.contains(UInt8(ascii: "$")) ? fill(text, row, reader, isStrict) : value
+      return text.utf8.contains(UInt8(ascii: "$")) ? fill(text, row, reader, others) : value
     case .array(let elements):
       return .array(
         elements.enumerated().map { index, element in
-          reader.within(.index(index)) {
-            fill(element, row, reader, isStrict: isStrict, depth: depth + 1)
-          }
+          reader.within(.index(index)) { fill(element, row, reader, others, depth: depth + 1) }
         })
     case .object(let object):
       return .object(
         object.mapMembers { key, value in
-          reader.within(.key(key)) {
-            fill(value, row, reader, isStrict: isStrict, depth: depth + 1)
-          }
+          reader.within(.key(key)) { fill(value, row, reader, others, depth: depth + 1) }
         })
     default: return value
     }
   }
 
   private func fill(
-    _ text: String, _ row: JSONObject, _ reader: FieldReader, _ isStrict: Bool
+    _ text: String, _ row: JSONObject, _ reader: FieldReader, _ others: Others
   ) -> JSONValue {
-    var (bytes, result) = (Array(text.utf8)[...], [UInt8]())
-    let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
-    while let byte = bytes.first {
-      if bytes.starts(with: [dollar, dollar, open]) {
-        result += [dollar, open]
-        bytes = bytes.dropFirst(3)
-        continue
-      }
-      guard bytes.starts(with: [dollar, open]), let end = bytes.firstIndex(of: close) else {
-        result.append(byte)
-        bytes = bytes.dropFirst()
-        continue
-      }
-      let name = String(decoding: bytes[(bytes.startIndex + 2)..<end], as: UTF8.self)
-      if let value = row[name] {
-        // Alone in its text, a value stays what it is.
-        if result.isEmpty, bytes.startIndex == 0, end == bytes.endIndex - 1 { return value }
-        result += (value.stringValue ?? CanonicalJSON.string(value, form: .plain)).utf8
-      } else {
-        if isStrict {
+    /// What a command reads once more stays plain there.
+    func escaped(_ text: String) -> String {
+      others == .command ? PlaceholderText.escaped(text) : text
+    }
+    let pieces = PlaceholderText(text).pieces
+    // Alone in its text, a value stays what it is.
+    if case .name(let name)? = pieces.first, pieces.count == 1, let value = row[name] {
+      return value.stringValue.map { .string(escaped($0)) } ?? value
+    }
+    var result = ""
+    for piece in pieces {
+      switch piece {
+      case .text(let plain): result += escaped(plain)
+      case .name(let name):
+        if let value = row[name] {
+          result += escaped(value.stringValue ?? CanonicalJSON.string(value, form: .plain))
+          continue
+        }
+        if others == .none || others == .command && !CommandAgent.names.contains(name) {
+          let known = row.keys + (others == .command ? CommandAgent.names : [])
           reader.report(
             "the table has no column \(name.quoted)",
-            hint: "known here: \(row.keys.joined(separator: ", ")); write $${ for a plain ${")
+            hint: "known here: \(known.joined(separator: ", ")); write $${ for a plain ${")
         }
-        result += bytes[bytes.startIndex...end]
+        result += "${\(name)}"
       }
-      bytes = bytes[(end + 1)...]
     }
-    return .string(String(decoding: result, as: UTF8.self))
+    return .string(result)
   }
 }

@@ -12,6 +12,10 @@ public struct EvalCase: Sendable {
   public var recording: String?
   /// The path of the agent file, seen from where this process works.
   public var agent: String?
+  /// The agent that stands in the case itself, in place of a file: a command.
+  public var writtenAgent: WrittenAgent?
+  /// Whether there is an agent to run.
+  public var hasAgent: Bool { agent != nil || writtenAgent != nil }
   /// A person written down, in place of the agent file's own.
   public var human: ScriptedPerson?
   /// What the file says of that person; `nil` where it says nothing.

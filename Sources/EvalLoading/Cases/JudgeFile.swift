@@ -60,6 +60,12 @@ public enum JudgeLoader {
   public static func load(_ rule: JudgeRule) -> Loaded<ModelDefinition> {
     if let path = path(of: rule) {
       let loaded = AgentLoader.load(path)
+      guard loaded.value?.command == nil else {
+        let fault = Diagnostic(
+          .error, path: path, line: 1, key: "command",
+          message: "a command does not judge; name an agent file with a “model”")
+        return Loaded(nil, loaded.diagnostics + [fault], files: loaded.files)
+      }
       return Loaded(loaded.value?.model, loaded.diagnostics, files: loaded.files)
     }
     let reader = FieldReader(folder: SourceFolder(ofFile: (rule.folder ?? ".") + "/case"))

@@ -8,7 +8,7 @@ struct SharedParts: Sendable {
   /// What the keys of `defaults` are read into.
   struct Defaults: Sendable {
     var input: String?
-    var agent: String?
+    var agent: CaseAgent?
     var human: WrittenPerson?
     var isStrict: Bool?
     var judgements: String?
@@ -90,7 +90,9 @@ struct SharedParts: Sendable {
     Defaults(),
     [
       Field("input", .text, \.input, "What the agent is asked to do."),
-      Field("agent", .path(to: .agent), \.agent, "The agent file; a path from this file's folder."),
+      Field(
+        "agent", CaseAgent.shape, \.agent,
+        "The agent file, a path from this file's folder, or a command."),
       Field("human", HumanFile.writtenShape, \.human, "A person written down."),
       Field(
         "strict", .flag, \.isStrict,

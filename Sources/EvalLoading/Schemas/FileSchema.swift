@@ -35,7 +35,12 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     let body: JSONObject =
       switch self {
       case .case: CaseSchema.file
-      case .agent: Self.object(AgentFile.fields)
+      case .agent:
+        [
+          "if": ["required": ["command"], "not": ["required": ["model"]]],
+          "then": .object(Self.object(CommandAgentFile.fileFields)),
+          "else": .object(Self.object(AgentFile.fields)),
+        ]
       case .policy: Self.object(PolicyFile.fields)
       case .event: EventSchema.line
       case .results: ResultsSchema.results
@@ -86,7 +91,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   private var summary: String {
     switch self {
     case .case: "One case, a list of cases, or a mapping of cases. See Docs/eval-case-format.md."
-    case .agent: "An agent: its model, tools, policy and limits. See Docs/agent-files.md."
+    case .agent:
+      "An agent: its model, tools, policy and limits, or a command. See Docs/agent-files.md and Docs/command-agents.md."
     case .policy: "Ordered rules about which calls may run. See Docs/policies.md."
     case .event: "One event or mark, references resolved. See Docs/log-format.md."
     case .results: "The outcomes of cases, their trials and their expectations."

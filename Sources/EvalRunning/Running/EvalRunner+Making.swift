@@ -8,14 +8,14 @@ extension EvalRunner {
   func run(_ evalCase: EvalCase) async -> CaseResult {
     var result = CaseResult(evalCase)
     do {
-      if let agent = evalCase.agent, options.isLive {
-        try await makeTrials(of: evalCase, agent, &result)
+      if evalCase.hasAgent, options.isLive {
+        try await makeTrials(of: evalCase, &result)
       } else {
         for log in try logs(of: evalCase) {
           result.trials.append(try await judge(log, evalCase))
         }
-        if result.trials.isEmpty, let agent = evalCase.agent {
-          result.trials = [try await judge(try await record(agent, evalCase), evalCase)]
+        if result.trials.isEmpty, evalCase.hasAgent {
+          result.trials = [try await judge(try await record(evalCase), evalCase)]
         }
       }
       if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
@@ -50,13 +50,13 @@ extension EvalRunner {
 
   /// Runs a case as often as its plan asks for and its outcome is open.
   private func makeTrials(
-    of evalCase: EvalCase, _ agent: String, _ result: inout CaseResult
+    of evalCase: EvalCase, _ result: inout CaseResult
   ) async throws {
     result.plan = evalCase.plan ?? options.plan
     let plan = result.plan ?? TrialPlan(trials: 1)
     repeat {
       let number = result.plan == nil ? nil : result.trials.count + 1
-      let log = try await record(agent, evalCase, trial: number)
+      let log = try await record(evalCase, trial: number)
       result.trials.append(try await judge(log, evalCase, isLive: true))
     } while result.plan != nil && cancellation.signal == nil
       && plan.needsMore(
@@ -78,18 +78,10 @@ extension EvalRunner {
     }
   }
 
-  private func record(
-    _ path: String, _ evalCase: EvalCase, trial: Int? = nil
-  ) async throws -> String {
-    let loaded = AgentLoader.load(path)
-    guard var agent = loaded.value else {
-      throw CaseError(
-        reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
-    }
-    guard options.isLive || agent.isScripted else {
-      throw CaseError(
-        reason: "\(path) starts processes or asks a model; give --live to let it run")
-    }
+  private func record(_ evalCase: EvalCase, trial: Int? = nil) async throws -> String {
+    var agent = try agent(of: evalCase)
+    if agent.command != nil { return try await record(command: agent, evalCase, trial: trial) }
+    guard options.isLive || agent.isScripted else { throw needsLive(evalCase) }
     if let human = evalCase.human {
       agent.human = human
       agent.note(.evalCase, of: "human")
@@ -107,5 +99,42 @@ extension EvalRunner {
       of: agent, request, on: makeBoundary(agent, conditions),
       report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
     ).log
+  }
+
+  /// Runs a command behind the proxy.
+  private func record(
+    command agent: AgentDefinition, _ evalCase: EvalCase, trial: Int?
+  ) async throws -> String {
+    guard options.isLive else { throw needsLive(evalCase) }
+    guard let run = options.runCommand else {
+      throw CaseError(reason: "the agent is a command, and none is started here")
+    }
+    guard evalCase.human == nil else {
+      throw CaseError(
+        reason: "the agent is a command, which asks nobody here; take “human” out of the case")
+    }
+    var request = CommandRequest(
+      input: evalCase.input, files: options.files, caseId: evalCase.caseId,
+      cancellation: cancellation)
+    request.trial = trial
+    request.tags = evalCase.tags
+    let (caseId, tell) = (evalCase.caseId, options.observeLive)
+    request.observe = { tell(caseId, .event($0)) }
+    return try await run(agent, request).log
+  }
+
+  private func agent(of evalCase: EvalCase) throws -> AgentDefinition {
+    if let written = evalCase.writtenAgent { return written.agent }
+    let loaded = AgentLoader.load(evalCase.agent ?? "")
+    guard let agent = loaded.value else {
+      throw CaseError(reason: loaded.diagnostics.map(\.description).joined(separator: "\n"))
+    }
+    return agent
+  }
+
+  private func needsLive(_ evalCase: EvalCase) -> CaseError {
+    let agent = evalCase.agent ?? "the agent of the case"
+    return CaseError(
+      reason: "\(agent) starts processes or asks a model; give --live to let it run")
   }
 }

@@ -7,7 +7,7 @@ import TraceStorage
 extension EvalRunner {
   /// Whether recorded runs tell all of a case: no agent is run for it, no program started, no model asked.
   func isToldByReading(_ evalCase: EvalCase) -> Bool {
-    !options.isLive && (evalCase.recording != nil || evalCase.agent == nil)
+    !options.isLive && (evalCase.recording != nil || !evalCase.hasAgent)
       && evalCase.expected.isToldByLogs
   }
 

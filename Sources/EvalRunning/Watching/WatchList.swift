@@ -48,6 +48,7 @@ public struct WatchList: Sendable {
       for path in evalCase.expected.judges.compactMap(JudgeLoader.path(of:))
       where agents.insert(Array(path.utf8)).inserted { add(agent: path) }
       if let agent = evalCase.agent, agents.insert(Array(agent.utf8)).inserted { add(agent: agent) }
+      if let command = evalCase.writtenAgent?.agent.command { add(agent: command) }
     }
   }
 
@@ -67,6 +68,7 @@ public struct WatchList: Sendable {
     add(path)
     let loaded = AgentLoader.load(path)
     for file in loaded.files { add(file) }
+    if let command = loaded.value?.command { add(agent: command) }
     for tool in loaded.value?.tools ?? [] {
       guard case .command(let command) = tool.implementation else { continue }
       add(command: command.arguments, in: loaded.value?.folder ?? ".")
@@ -74,6 +76,13 @@ public struct WatchList: Sendable {
     for source in loaded.value?.sources ?? [] {
       guard case .command(let command) = source.implementation else { continue }
       add(command: command.arguments, in: loaded.value?.folder ?? ".")
+    }
+  }
+
+  /// Adds what the words of a command may name of its folder: its program, its script, its settings.
+  private mutating func add(agent command: CommandAgent) {
+    for word in command.arguments where PlaceholderText(word).names.isEmpty {
+      add(word.utf8.first == UInt8(ascii: "/") ? word : "\(command.folder)/\(word)")
     }
   }
 

@@ -22,6 +22,8 @@ public actor ExchangeRecorder {
     public var runId: String
     /// What the log calls the agent.
     public var name: String
+    /// What the first event says; `nil` where only requests tell of it.
+    public var started: RunStarted?
 
     /// Nothing is checked.
     public init(runId: String, name: String) {
@@ -152,6 +154,9 @@ public actor ExchangeRecorder {
     recording { try append(.requestForwarded, request.encoded, step: lastStep) }
   }
 
+  /// Takes in what the command itself says that its answer is, in place of what its model said.
+  func answers(_ text: String?) { answer = text.map { redactor.redacted($0) } }
+
   /// Takes in how the command ended, and closes the log.
   ///
   /// - Returns: the path of the log.
@@ -191,7 +196,9 @@ public actor ExchangeRecorder {
   private func openIfNeeded(goal: JSONValue, _ request: ObservedRequest?) throws {
     guard sink == nil else { return }
     sink = try makeSink()
-    var started = RunStarted(agentName: start.name, goal: goal, input: goal)
+    var started = start.started ?? RunStarted(agentName: start.name, goal: goal, input: goal)
+    started.goal = redactor.redacted(started.goal)
+    started.input = started.input.map { redactor.redacted($0) }
     started.modelName = request?.model
     started.modelProvider = request?.dialect
     if let request {
@@ -205,7 +212,10 @@ public actor ExchangeRecorder {
     started.recorded = ["context": "partial", "policy": "none", "tools": "partial"]
     started.source = RunSource(format: "proxy", file: start.name)
     var data = started.encoded
-    for key in ["tools", "limits", "policyContext"] { data[key] = nil }
+    for key in ["tools", "limits", "policyContext"]
+    where start.started == nil || data[key] == [] || data[key] == [:] {
+      data[key] = nil
+    }
     try append(.runStarted, data, step: 0)
     for request in waiting { try append(.requestForwarded, request.encoded, step: 0) }
     waiting = []
@@ -327,6 +337,8 @@ public enum CommandEnd: Sendable, Hashable {
   case killed(Int32)
   /// After this process was asked to end, by the signal of this name.
   case cancelled(signal: String)
+  /// By this process, for this reason.
+  case ended(StopReason, detail: String)
 
   /// The code that says the same to a shell.
   public var exitCode: Int32 {
@@ -334,6 +346,7 @@ public enum CommandEnd: Sendable, Hashable {
     case .exited(let code): code
     case .killed(let signal): 128 + signal
     case .cancelled(let name): 128 + (SignalName.number(of: name) ?? 0)
+    case .ended: 1
     }
   }
 
@@ -344,6 +357,7 @@ public enum CommandEnd: Sendable, Hashable {
     case .exited(let code): (hasFailedModel ? .modelFailure : .toolFailure, StopDetail.exit(code))
     case .killed(let signal): (.toolFailure, StopDetail.signal(SignalName.name(of: signal)))
     case .cancelled(let name): (.cancelled, StopDetail.signal(name))
+    case .ended(let reason, let detail): (reason, detail)
     }
   }
 }

@@ -47,7 +47,7 @@
         .init(runId: runId, name: agentName), clock: SystemClock(cancellation: cancellation),
         redactor: Redactor(RedactionSettings(), .inEnvironment)
       ) { [durability] in
-        try LogSink(LogWriter(creating: path, options: .init(durability: durability)))
+        try ObservedLog(LogWriter(creating: path, options: .init(durability: durability)))
       }
       let end = try await serve(routes, recorder, nil, cancellation)
       let log = try await recorder.finish(end)
@@ -72,19 +72,13 @@
     ) async throws -> CommandEnd {
       let command = command
       return try await RecordingProxy(routes, recordingTo: recorder, source: source).serve { port in
-        var variables = routes.variables(port: port) + Self.direct
+        var variables =
+          routes.variables(port: port)
+          + ProxyRoutes.direct { getenv($0).map { String(cString: $0) } }
         if source != nil { variables += Self.keys }
         return try await ProxiedCommand(
           command[0], Array(command.dropFirst()), variables: variables
         ).run(until: cancellation)
-      }
-    }
-
-    /// What keeps clients from asking loopback by way of another proxy.
-    private static var direct: [(name: String, value: String)] {
-      ["NO_PROXY", "no_proxy"].map { name in
-        let before = getenv(name).map { String(cString: $0) } ?? ""
-        return (name, before.isEmpty ? "127.0.0.1,localhost" : "\(before),127.0.0.1,localhost")
       }
     }
 
@@ -122,19 +116,6 @@
           + "for; the first is event \(first.seq), step \(first.step).")
       return true
     }
-  }
-
-  /// A log that the recorder writes to.
-  private final class LogSink: ClosableSink {
-    private let writer: LogWriter
-
-    init(_ writer: LogWriter) { self.writer = writer }
-
-    func append(_ event: Event, isEffectAhead: Bool) throws {
-      try writer.append(event, isEffectAhead: isEffectAhead)
-    }
-
-    func closeLog() throws -> String { try writer.close().path }
   }
 
   /// What is answered from a log is recorded there already.

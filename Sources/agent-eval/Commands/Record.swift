@@ -4,6 +4,7 @@ import ArgumentParser
 import EvalLoading
 import EvalRunning
 import LiveBoundary
+import Synchronization
 import TraceReporting
 import TraceStorage
 
@@ -130,6 +131,7 @@ struct Record: AsyncParsableCommand {
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
+    if definition.command != nil { return try await record(definition, goal, cancellation) }
     let clock: any RunClock =
       fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
@@ -145,6 +147,31 @@ struct Record: AsyncParsableCommand {
       of: definition, request, on: boundary, report: LiveView.show,
       observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })
     report(recording)
+    if !recording.isSuccess { throw ExitCode(1) }
+  }
+
+  /// Runs an agent that is a command.
+  private func record(
+    _ definition: AgentDefinition, _ goal: String, _ cancellation: Cancellation
+  ) async throws {
+    guard seed == nil, !fixedClock, !json, people.approve == nil, policy == nil, actor == nil,
+      route == nil, limits.limits == Limits()
+    else {
+      throw ValidationError(
+        "This agent is a command: --seed, --fixed-clock, --json, --approve, --policy, --actor, --route and "
+          + "limits are for agents whose loop is here.")
+    }
+    var request = CommandRequest(
+      input: goal, files: RunFiles(output: out), cancellation: cancellation)
+    let timeline = Mutex(Timeline(painter: Screen.painter, width: Screen.width))
+    request.observe = { event in
+      LiveView.print(timeline.withLock { $0.lines(for: event) })
+    }
+    let recording = try await CommandRuns.runner(durability: durability)(definition, request)
+    if !recording.isSuccess, !recording.errors.isEmpty {
+      Output.error(Visible.lines(recording.errors).joined(separator: "\n"))
+    }
+    Output.line("log    \(Visible.line(recording.log))")
     if !recording.isSuccess { throw ExitCode(1) }
   }
 

@@ -113,7 +113,7 @@ struct RunRequest: Hashable {
     for evalCase in loaded.cases { cases[Array(evalCase.caseId.utf8)] = evalCase }
     return try history.keep(
       results, since: start,
-      isLive: { live && cases[Array($0.utf8)]?.agent != nil },
+      isLive: { live && cases[Array($0.utf8)]?.hasAgent == true },
       asked: { cases[Array($0.utf8)].map(CaseRecord.asked(of:)) })
   }
 
@@ -158,6 +158,7 @@ struct RunRequest: Hashable {
     var known: [String: AgentDefinition?] = [:]
     var agents: [AgentDefinition] = []
     for evalCase in loaded.cases {
+      if let written = evalCase.writtenAgent { agents.append(written.agent) }
       guard let path = evalCase.agent else { continue }
       if known[path] == nil {
         known[path] = AgentLoader.load(path).value
@@ -226,6 +227,7 @@ struct RunRequest: Hashable {
     options.outlinesRuns = baselines.against != nil
     options.asksJudges = judge
     options.judgementsFolder = judgements
+    options.runCommand = CommandRuns.runner()
     if exec {
       options.runProgram = { program, input in
         await CommandTool(

@@ -1,0 +1,90 @@
+/// An agent that is a program of its own, in any language: its prompts, its loop and its tools are its own
+/// business. What it asks of models goes by way of a proxy, and is what is seen of it.
+public struct CommandAgent: Sendable, Hashable {
+  /// What its answer is.
+  public enum Answer: String, Sendable, Hashable, CaseIterable {
+    /// The last thing that its model said, where that is one.
+    case reply
+    /// What it writes to standard output, without the white space around it.
+    case stdout
+  }
+
+  /// Where a provider is.
+  public struct Upstream: Sendable, Hashable {
+    /// `openai`, `anthropic`, or a name of the file's own.
+    public var name: String
+    /// Its base URL.
+    public var url: String
+
+    /// Nothing is checked.
+    public init(name: String, url: String) {
+      self.name = name
+      self.url = url
+    }
+  }
+
+  /// Names that stand for something in its arguments and variables: `${input}`, what it is asked to do;
+  /// `${caseId}` and `${trial}`, empty outside of a case.
+  public static let names = ["caseId", "input", "trial"]
+
+  /// The program and its arguments. A program with a `/` is relative to ``folder``.
+  public var arguments: [String]
+  /// The folder that it works in, seen from where this process works.
+  public var folder: String
+  /// What its environment holds besides what every command gets. The values of ``CommandEnvironment/set``
+  /// may hold ``names``.
+  public var environment: CommandEnvironment
+  /// Where providers are that are not where they usually are.
+  public var upstreams: [Upstream]
+  /// Seconds until it is ended.
+  public var timeoutSeconds: Double
+  /// What its answer is.
+  public var answer: Answer
+
+  /// Nothing is checked, and nothing is started. The defaults are those of a file that leaves the key out.
+  public init(
+    arguments: [String], folder: String = ".",
+    environment: CommandEnvironment = CommandEnvironment(), upstreams: [Upstream] = [],
+    timeoutSeconds: Double = 300, answer: Answer = .reply
+  ) {
+    self.arguments = arguments
+    self.folder = folder
+    self.environment = environment
+    self.upstreams = upstreams
+    self.timeoutSeconds = timeoutSeconds
+    self.answer = answer
+  }
+
+  /// What the program is called, without the way to it.
+  public var programName: String {
+    arguments.first?.split(separator: "/").last.map(String.init) ?? ""
+  }
+
+  /// The same, with what its ``names`` stand for.
+  ///
+  /// - Parameter value: what a name stands for.
+  public func filled(_ value: (String) -> String) -> CommandAgent {
+    var filled = self
+    filled.arguments = arguments.map { PlaceholderText($0).filled(value) }
+    filled.environment.set = environment.set.mapValues { PlaceholderText($0).filled(value) }
+    return filled
+  }
+}
+
+extension AgentDefinition {
+  /// The program that the agent is; `nil` for one that is run here.
+  public var command: CommandAgent? {
+    if case .command(let command) = model.implementation { command } else { nil }
+  }
+}
+
+/// An agent that is a command was to be run as one whose loop is here.
+public struct CommandAgentFault: Error, Sendable, Hashable, CustomStringConvertible {
+  /// What the agent is called.
+  public var name: String
+
+  public var description: String {
+    "the agent “\(name)” is a command, whose loop is its own: it can be run (record, run --live), but "
+      + "not gone on with, forked, made again or asked to judge"
+  }
+}

@@ -1,0 +1,55 @@
+public import AgentRuntime
+public import AgentTrace
+
+/// Runs an agent that is a command and records what it asks of models; passed in by whoever may start
+/// programs.
+///
+/// - Throws: where the command could not be started, or its run not be recorded.
+public typealias CommandRunner =
+  @Sendable (AgentDefinition, CommandRequest) async throws -> CommandRecording
+
+/// What a command is run for.
+public struct CommandRequest: Sendable {
+  /// What it is asked to do.
+  public var input: String
+  /// Where the log goes.
+  public var files: RunFiles
+  /// The case that the run is for; `nil` outside of one.
+  public var caseId: String?
+  /// Which trial of the case, from 1; `nil` where it is run once.
+  public var trial: Int?
+  /// Words to find the run by later.
+  public var tags: [String] = []
+  /// What ends it early.
+  public var cancellation: Cancellation
+  /// Told each event once it is kept, from any task.
+  public var observe: @Sendable (Event) -> Void = { _ in }
+
+  /// Nothing is checked.
+  public init(
+    input: String, files: RunFiles, caseId: String? = nil,
+    cancellation: Cancellation = Cancellation()
+  ) {
+    self.input = input
+    self.files = files
+    self.caseId = caseId
+    self.cancellation = cancellation
+  }
+}
+
+/// What came of a command.
+public struct CommandRecording: Sendable {
+  /// The log's path.
+  public var log: String
+  /// Whether it ended well.
+  public var isSuccess: Bool
+  /// The end of what it wrote to standard error; empty where that is nothing.
+  public var errors: String
+
+  /// Nothing is checked.
+  public init(log: String, isSuccess: Bool, errors: String) {
+    self.log = log
+    self.isSuccess = isSuccess
+    self.errors = errors
+  }
+}

@@ -1,0 +1,58 @@
+import AgentRuntime
+import AgentTrace
+import EvalRunning
+import LiveBoundary
+import TraceStorage
+
+/// Agents that are commands, run behind the recording proxy.
+enum CommandRuns {
+  /// - Parameter durability: what a log survives.
+  static func runner(durability: LogWriter.Durability = .process) -> CommandRunner {
+    { agent, request in
+      #if Live
+        let runId = RandomRunIDs().next()
+        var start = Runtime.Start(goal: .string(request.input), runId: runId)
+        start.caseId = request.caseId
+        start.trial = request.trial
+        start.tags = request.tags
+        let path = request.files.path(of: request.caseId ?? agent.name, runId: runId)
+        let ending = try await CommandAgentRun(agent).run(
+          start, input: request.input, until: request.cancellation
+        ) {
+          try ObservedLog(
+            LogWriter(creating: path, options: .init(durability: durability)),
+            observe: request.observe)
+        }
+        return CommandRecording(
+          log: ending.log, isSuccess: ending.end == .exited(0), errors: ending.errors)
+      #else
+        throw LiveBuildMissing()
+      #endif
+    }
+  }
+}
+
+#if Live
+  /// A log that somebody looks at while it is written.
+  final class ObservedLog: ClosableSink {
+    private let writer: LogWriter
+    private let observe: @Sendable (Event) -> Void
+
+    init(_ writer: LogWriter, observe: @escaping @Sendable (Event) -> Void = { _ in }) {
+      self.writer = writer
+      self.observe = observe
+    }
+
+    func append(_ event: Event, isEffectAhead: Bool) throws {
+      try writer.append(event, isEffectAhead: isEffectAhead)
+      observe(event)
+    }
+
+    func closeLog() throws -> String { try writer.close().path }
+  }
+#else
+  /// Every verb hands over to the other build before it comes to this.
+  private struct LiveBuildMissing: Error, CustomStringConvertible {
+    var description: String { "this build has no HTTP stack, which the proxy of commands needs" }
+  }
+#endif
