@@ -290,38 +290,40 @@ import TraceStorage
       let folder = try TemporaryFolder()
       try folder.link("bin/agent-eval", to: Binary.path)
       let server = try FakeServer { request, reply in
+        let wish =
+          request.text.contains("Tidy up") ? ["list_notes", "delete_note"] : ["list_notes"]
         reply.finish(
           body: request.text.contains("tool_call_id")
-            ? Self.answer("The tax note says Friday.") : Self.call(["list_notes"]))
+            ? Self.answer("The tax note says Friday.") : Self.call(wish))
       }
       let document = try #require(
         try Document.all().first { "\($0)".hasSuffix("command-agents.md") })
-      for block in document.blocks {
-        guard let first = block.lines.first, first.hasPrefix("# "), block.language != "console"
-        else { continue }
-        try folder.write(
-          String(first.dropFirst(2)), block.lines.dropFirst().joined(separator: "\n") + "\n")
-      }
       let path = ProcessInfo.processInfo.environment["PATH"] ?? "/usr/bin:/bin"
-      let steps = document.blocks.filter { $0.language == "console" }.flatMap {
-        Example($0).steps
+      var count = 0
+      for block in document.blocks {
+        if block.language != "console", let first = block.lines.first, first.hasPrefix("# ") {
+          try folder.write(
+            String(first.dropFirst(2)), block.lines.dropFirst().joined(separator: "\n") + "\n")
+        }
+        for step in block.language == "console" ? Example(block).steps : [] {
+          count += 1
+          let outcome = try await Command(
+            program: "/bin/bash", arguments: ["-c", "exec 2>&1\n\(step.command)"],
+            folder: folder.path,
+            environment: [
+              "PATH": "\(folder.path("bin")):\(path)", "OPENAI_API_KEY": Self.key,
+              "OPENAI_BASE_URL": "\(server.url)/v1",
+            ]
+          ).run(status: nil)
+          var (printed, expected) = (outcome.lines.map { $0.trimmingSuffix(" ") }, step.expected)
+          while printed.last == "" { printed.removeLast() }
+          while expected.last == "" { expected.removeLast() }
+          #expect(
+            Example.matches(printed, expected),
+            "\(document):\(step.line): $ \(step.command)\n\(outcome)")
+        }
       }
-      #expect(steps.count >= 3)
-      for step in steps {
-        let outcome = try await Command(
-          program: "/bin/bash", arguments: ["-c", "exec 2>&1\n\(step.command)"],
-          folder: folder.path,
-          environment: [
-            "PATH": "\(folder.path("bin")):\(path)", "OPENAI_API_KEY": Self.key,
-            "OPENAI_BASE_URL": "\(server.url)/v1",
-          ]
-        ).run(status: nil)
-        var expected = step.expected
-        while expected.last == "" { expected.removeLast() }
-        #expect(
-          Example.matches(outcome.lines.map { $0.trimmingSuffix(" ") }, expected),
-          "\(document):\(step.line): $ \(step.command)\n\(outcome)")
-      }
+      #expect(count >= 3)
     }
   }
 

@@ -286,6 +286,7 @@ private let samplePayloads: [EventPayload] = [
   .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
   .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
   .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
+  .replyChanged(ReplyChanged(modelResult: 3, removed: ["1.1.0"], wire: [:])),
   .runResumed(RunResumed(why: "approval")),
   .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
 ]

@@ -1,3 +1,5 @@
+public import TraceMatching
+
 /// An agent that is a program of its own, in any language: its prompts, its loop and its tools are its own
 /// business. What it asks of models goes by way of a proxy, and is what is seen of it.
 public struct CommandAgent: Sendable, Hashable {
@@ -23,6 +25,23 @@ public struct CommandAgent: Sendable, Hashable {
     }
   }
 
+  /// What the tokens of some models cost.
+  public struct ModelPrices: Sendable, Hashable {
+    /// The models, by a glob of their names.
+    public var models: Glob
+    /// For a million tokens.
+    public var prices: ProviderModel.Prices
+
+    /// Nothing is checked.
+    public init(models: Glob, prices: ProviderModel.Prices) {
+      self.models = models
+      self.prices = prices
+    }
+
+    /// Whether they are those of a model, by its name.
+    public func fits(_ model: String) -> Bool { models.matches(model) }
+  }
+
   /// Names that stand for something in its arguments and variables: `${input}`, what it is asked to do;
   /// `${caseId}` and `${trial}`, empty outside of a case.
   public static let names = ["caseId", "input", "trial"]
@@ -40,6 +59,12 @@ public struct CommandAgent: Sendable, Hashable {
   public var timeoutSeconds: Double
   /// What its answer is.
   public var answer: Answer
+  /// Whether ``AgentDefinition/policy`` rules on its calls before it can act on them.
+  public var isGuarded = false
+  /// Whether a request beyond ``AgentDefinition/limits`` ends it; else the request is refused.
+  public var endsAtLimit = false
+  /// What tokens cost; the first that fits a model counts.
+  public var prices: [ModelPrices] = []
 
   /// Nothing is checked, and nothing is started. The defaults are those of a file that leaves the key out.
   public init(

@@ -14,6 +14,7 @@ public enum EventPayload: Sendable, Hashable {
   case memoryWritten(MemoryNote)
   case breakerChanged(BreakerChanged)
   case requestForwarded(RequestForwarded)
+  case replyChanged(ReplyChanged)
   case runResumed(RunResumed)
   case stop(Stop)
   /// A type written by a newer version: kept, passed on, changes nothing.
@@ -39,6 +40,7 @@ public enum EventPayload: Sendable, Hashable {
     case .memoryWritten: self = .memoryWritten(try MemoryNote(decoding: data))
     case .breakerChanged: self = .breakerChanged(try BreakerChanged(decoding: data))
     case .requestForwarded: self = .requestForwarded(try RequestForwarded(decoding: data))
+    case .replyChanged: self = .replyChanged(try ReplyChanged(decoding: data))
     case .runResumed: self = .runResumed(try RunResumed(decoding: data))
     case .stop: self = .stop(try Stop(decoding: data))
     default: self = .unknown(data)
@@ -62,6 +64,7 @@ public enum EventPayload: Sendable, Hashable {
     case .memoryWritten: .memoryWritten
     case .breakerChanged: .breakerChanged
     case .requestForwarded: .requestForwarded
+    case .replyChanged: .replyChanged
     case .runResumed: .runResumed
     case .stop: .stop
     case .unknown: EventType(rawValue: "unknown")
@@ -84,6 +87,7 @@ public enum EventPayload: Sendable, Hashable {
     case .memoryRead(let payload), .memoryWritten(let payload): payload.encoded
     case .breakerChanged(let payload): payload.encoded
     case .requestForwarded(let payload): payload.encoded
+    case .replyChanged(let payload): payload.encoded
     case .runResumed(let payload): payload.encoded
     case .stop(let payload): payload.encoded
     case .unknown(let data): data

@@ -34,6 +34,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let breakerChanged = EventType(rawValue: "breaker_changed")
   /// A proxy passed on a request that is no call of a model.
   public static let requestForwarded = EventType(rawValue: "request_forwarded")
+  /// Of a proxy: calls were taken out of a reply before whoever asked saw it.
+  public static let replyChanged = EventType(rawValue: "reply_changed")
   /// A log was opened again to go on.
   public static let runResumed = EventType(rawValue: "run_resumed")
   /// The run ended or paused.
@@ -43,7 +45,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let known: [EventType] = [
     .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
     .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
-    .breakerChanged, .requestForwarded, .runResumed, .stop,
+    .breakerChanged, .requestForwarded, .replyChanged, .runResumed, .stop,
   ]
 }
 

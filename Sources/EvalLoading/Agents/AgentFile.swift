@@ -41,7 +41,7 @@ enum AgentFile {
     AgentDefinition(name: "", model: ModelFile.start)
   }
 
-  private static let policyContext = Shape<PolicyContext>.record(
+  static let policyContext = Shape<PolicyContext>.record(
     PolicyContext(),
     [
       Field("actorId", .text, \.actorId, "The principal on whose behalf the agent runs."),

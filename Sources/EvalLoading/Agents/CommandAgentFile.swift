@@ -1,5 +1,6 @@
 public import AgentRuntime
 import AgentTrace
+import TraceMatching
 
 /// An agent that is a command: a file of its own, or the key `agent` of a case. Docs/command-agents.md
 /// explains each key.
@@ -35,11 +36,87 @@ enum CommandAgentFile {
       "answer", .word, \.command.answer,
       "What its answer is: reply (the last thing that its model said) or stdout; reply where it is left out."
     ),
+    Field(
+      "policy", PolicyFile.inlineOrPath,
+      "The rules about which of its calls may reach it: a mapping with rules, or the path of a policy file."
+    ) { draft, policy in
+      draft.agent.policy = policy
+      draft.command.isGuarded = true
+    },
+    Field("policyContext", AgentFile.policyContext, \.agent.policyContext, "Who it runs for."),
+    Field(
+      "tools", tools, \.agent.tools,
+      "What its tools do to the world, for the policy; any other tool counts as one that writes."),
+    Field(
+      "maxDenials", .count(1...1_000_000), \.agent.failures.maxDenials,
+      "The denied call that ends the run; 3 where it is left out."),
+    Field("human", HumanFile.shape, \.agent.human, "A person written down: what they approve."),
+    Field("limits", limits, \.agent.limits, "What a run may use at most."),
+    Field(
+      "onLimit", onLimit,
+      "What a request beyond a limit does: refuse (the command is told) or stop (it is ended); refuse where it is left out."
+    ) { $0.command.endsAtLimit = $1 == .stop },
+    Field(
+      "prices", prices, \.command.prices,
+      "Money for a million tokens, by the names of models or globs of them; the first that fits counts."
+    ),
     Field("goal", .text, \.agent.goal, "What it is to do where a run does not say."),
     Field(
       "redaction", RedactionFile.shape, \.agent.redaction,
       "What is withheld from a run's events; credentials where it is left out."),
   ]
+
+  private enum OnLimit: String, CaseIterable, Sendable {
+    case refuse, stop
+  }
+
+  private static let onLimit = Shape<OnLimit>.word
+
+  private static let limits = Shape<Limits>.record(
+    Limits(),
+    [
+      Field("maxSteps", .count, \.maxSteps, "Replies of models at most."),
+      Field("maxTokens", .count, \.maxTokens, "Input and output tokens together, at most."),
+      Field("maxCost", .amount, \.maxCost, "Money at most, in the currency of the prices."),
+    ])
+
+  private static let tools = Shape<[ToolDefinition]>.list(
+    of: .record(
+      ToolDefinition(name: ""),
+      [
+        Field("name", .name, \.name, required: true, "What the model calls it by."),
+        Field(
+          "sideEffect", .word, \.sideEffect, required: true,
+          "What running it does to the world: read, draft or write."),
+        Field("sensitivity", .name, \.sensitivity, "A word of yours, for policy and the log."),
+      ])
+  ).map { tools, reader -> [ToolRegistration]? in
+    for (index, tool) in tools.enumerated()
+    where tools[..<index].contains(where: { $0.name.hasSameUTF8(as: tool.name) }) {
+      reader.report("the tool \(tool.name.quoted) stands twice", deeper: [.index(index)])
+    }
+    return tools.map {
+      ToolRegistration(definition: $0, implementation: .listed(source: "command"))
+    }
+  }
+
+  private static let prices = Shape<[CommandAgent.ModelPrices]>([
+    "type": "object", "additionalProperties": ProviderFile.prices.schema(),
+    "propertyNames": ["minLength": 1],
+  ]) { value, reader in
+    guard case .object(let object) = value else {
+      reader.reportKind(of: value, expected: "a mapping from models to prices")
+      return nil
+    }
+    return object.compactMap { member in
+      reader.within(.key(member.key)) {
+        guard let models = Shape<Glob>.glob.read(.string(member.key), reader),
+          let prices = ProviderFile.prices.read(member.value, reader)
+        else { return nil }
+        return CommandAgent.ModelPrices(models: models, prices: prices)
+      }
+    }
+  }
 
   /// The keys of a file.
   static let fileFields: [Field<Draft>] =
@@ -58,6 +135,11 @@ enum CommandAgentFile {
     draft.command.folder = reader.folder.path
     reader.read(object, into: &draft, fields)
     checkNames(in: draft.command, reader)
+    if draft.agent.limits.maxCost != nil, draft.command.prices.isEmpty {
+      reader.report(
+        "“maxCost” needs “prices”: nobody knows what is spent without them",
+        deeper: [.key("limits"), .key("maxCost")])
+    }
     guard reader.errorCount == before else { return nil }
     var (agent, command) = (draft.agent, draft.command)
     // The way to a file's own folder from there may have no words left.

@@ -247,7 +247,7 @@ enum ProviderFile {
         "How what it thought is summed up, in the provider's word; only for openai-responses."),
     ])
 
-  private static let prices = Shape<ProviderModel.Prices>.record(
+  static let prices = Shape<ProviderModel.Prices>.record(
     ProviderModel.Prices(),
     [
       Field("input", .amount, \.input, "A million tokens that go in."),

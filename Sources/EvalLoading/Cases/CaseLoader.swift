@@ -243,6 +243,8 @@ struct CaseBatch {
     default: reader.reportKind(of: root.value, expected: "a case, or a list of cases")
     }
     diagnostics += reader.diagnostics(path: path, in: root)
+    // A policy is met through each case that names it.
+    for found in reader.attached where !diagnostics.contains(found) { diagnostics.append(found) }
   }
 
   /// Takes in a list of cases.

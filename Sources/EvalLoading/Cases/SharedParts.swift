@@ -250,7 +250,7 @@ struct SharedPartsFinder {
       } else {
         reader.reportKind(of: root.value, expected: "a mapping with “defaults” or “sets”")
       }
-      diagnostics += reader.diagnostics(path: file, in: root)
+      diagnostics += reader.diagnostics(path: file, in: root) + reader.attached
     }
     return draft
   }

@@ -92,6 +92,7 @@ enum EventSchema {
     (EventType.memoryWritten.rawValue, memoryWritten),
     (EventType.breakerChanged.rawValue, breakerChanged),
     (EventType.requestForwarded.rawValue, requestForwarded),
+    (EventType.replyChanged.rawValue, replyChanged),
     (EventType.runResumed.rawValue, runResumed),
     (EventType.stop.rawValue, stop),
   ]
@@ -379,6 +380,14 @@ enum EventSchema {
       Key("error", ref("text"), "Why none came."),
       Key("elapsedMicroseconds", ref("count"), "How long it took."),
       Key("wire", wire, "What went over the wire."),
+    ])
+
+  private static let replyChanged: JSONValue = object(
+    "A proxy took calls out of a reply before whoever asked saw it.",
+    [
+      Key("modelResult!", ref("count"), "The event that holds the reply as it came."),
+      Key("removed!", list(string), "The calls that were taken out."),
+      Key("wire", wire, "What whoever asked was given."),
     ])
 
   /// What a proxy passed on, and what came back.

@@ -22,6 +22,8 @@ public struct CommandRequest: Sendable {
   public var tags: [String] = []
   /// What ends it early.
   public var cancellation: Cancellation
+  /// Who is asked for approvals in place of the agent's own person; `nil` for nobody else.
+  public var person: (any Person)?
   /// Told each event once it is kept, from any task.
   public var observe: @Sendable (Event) -> Void = { _ in }
 

@@ -109,10 +109,8 @@ extension EvalRunner {
     guard let run = options.runCommand else {
       throw CaseError(reason: "the agent is a command, and none is started here")
     }
-    guard evalCase.human == nil else {
-      throw CaseError(
-        reason: "the agent is a command, which asks nobody here; take “human” out of the case")
-    }
+    var agent = agent
+    if let human = evalCase.human { agent.human = human }
     var request = CommandRequest(
       input: evalCase.input, files: options.files, caseId: evalCase.caseId,
       cancellation: cancellation)

@@ -13,6 +13,7 @@
     private let agent: AgentDefinition
     private let command: CommandAgent
     private let routes: ProxyRoutes
+    private let person: (any Person)?
 
     /// The most bytes of standard output that are kept; what comes after is read and dropped.
     static let outputLimitBytes = 1 << 20
@@ -27,21 +28,23 @@
     public struct Ending: Sendable {
       /// The log's path.
       public var log: String
-      /// How it ended.
-      public var end: CommandEnd
+      /// Why the run stopped.
+      public var stop: StopReason
       /// The end of what it wrote to standard error, without the values of variables that were passed on.
       public var errors: String
     }
 
     /// Nothing is started.
     ///
+    /// - Parameter person: who is asked for approvals, in place of the agent's own.
     /// - Throws: ``Fault`` where the agent is no command, or an upstream is no URL.
-    public init(_ agent: AgentDefinition) throws(Fault) {
+    public init(_ agent: AgentDefinition, person: (any Person)? = nil) throws(Fault) {
       guard let command = agent.command else {
         throw Fault(description: "the agent “\(agent.name)” is no command")
       }
       self.agent = agent
       self.command = command
+      self.person = person
       do {
         routes = try ProxyRoutes(command.upstreams.map { "\($0.name)=\($0.url)" }) { name in
           command.environment.set[name] ?? getenv(name).map { String(cString: $0) }
@@ -61,7 +64,35 @@
       _ start: Runtime.Start, input: String, until cancellation: Cancellation,
       makeSink: @escaping @Sendable () throws -> any ClosableSink
     ) async throws -> Ending {
-      let command = command.filled { name in
+      let command = filled(start, input)
+      // The command hears of signals and of its policy, the run of signals alone.
+      let ending = Cancellation()
+      var first = ExchangeRecorder.Start(runId: start.runId, name: agent.name)
+      first.started = agent.started(start)
+      first.guarding = ProxyGuard(agent, person: person) { ending.cancel(signal: "policy") }
+      let recorder = ExchangeRecorder(
+        first, clock: SystemClock(cancellation: cancellation),
+        redactor: Redactor(agent.redaction, .inEnvironment(for: agent)), makeSink: makeSink)
+      let proxy = RecordingProxy(routes, recordingTo: recorder)
+      let result = try await cancellation.whileListening({
+        ending.cancel(signal: cancellation.signal ?? "a signal")
+      }) {
+        await Self.result {
+          try await proxy.serve { try await run(command, input, $0, until: ending) }
+        }
+      }.get()
+      let hidden = HiddenValues(command.environment)
+      if command.answer == .stdout {
+        await recorder.answers(Self.answer(result.output).map { hidden.hide($0) })
+      }
+      let end = await recorder.imposedEnd ?? Self.end(result)
+      return Ending(
+        log: try await recorder.finish(end), stop: await recorder.stopReason ?? .cancelled,
+        errors: hidden.hide(result.errors.text, isCut: result.errors.isCut))
+    }
+
+    private func filled(_ start: Runtime.Start, _ input: String) -> CommandAgent {
+      command.filled { name in
         switch name {
         case "input": input
         case "caseId": start.caseId ?? ""
@@ -69,33 +100,29 @@
         default: ""
         }
       }
-      var first = ExchangeRecorder.Start(runId: start.runId, name: agent.name)
-      first.started = agent.started(start)
-      let recorder = ExchangeRecorder(
-        first, clock: SystemClock(cancellation: cancellation),
-        redactor: Redactor(agent.redaction, .inEnvironment(for: agent)), makeSink: makeSink)
-      let ending = try await RecordingProxy(routes, recordingTo: recorder).serve { port in
-        let program = program(command, port)
-        if let fault = program.fault { throw Fault(description: fault) }
-        var order = program.order
-        order.input = .bytes(Array(input.utf8))
-        order.timeoutMicroseconds = Int(command.timeoutSeconds * 1_000_000)
-        do throws(ProgramFault) {
-          return try await CommandProcess(
-            order: order, outputLimitBytes: Self.outputLimitBytes, endsAtOutputLimit: false
-          ).run(until: cancellation)
-        } catch {
-          throw Fault(description: Self.words(error, program, in: command.folder))
-        }
+    }
+
+    private static func result<Value: Sendable>(
+      _ work: () async throws -> Value
+    ) async -> Result<Value, any Error> {
+      do { return .success(try await work()) } catch { return .failure(error) }
+    }
+
+    private func run(
+      _ command: CommandAgent, _ input: String, _ port: Int, until ending: Cancellation
+    ) async throws -> CommandProcess.Ending {
+      let program = program(command, port)
+      if let fault = program.fault { throw Fault(description: fault) }
+      var order = program.order
+      order.input = .bytes(Array(input.utf8))
+      order.timeoutMicroseconds = Int(command.timeoutSeconds * 1_000_000)
+      do throws(ProgramFault) {
+        return try await CommandProcess(
+          order: order, outputLimitBytes: Self.outputLimitBytes, endsAtOutputLimit: false
+        ).run(until: ending)
+      } catch {
+        throw Fault(description: Self.words(error, program, in: command.folder))
       }
-      let hidden = HiddenValues(command.environment)
-      if command.answer == .stdout {
-        await recorder.answers(Self.answer(ending.output).map { hidden.hide($0) })
-      }
-      let end = Self.end(ending)
-      return Ending(
-        log: try await recorder.finish(end), end: end,
-        errors: hidden.hide(ending.errors.text, isCut: ending.errors.isCut))
     }
 
     private func program(_ command: CommandAgent, _ port: Int) -> ProgramStart {

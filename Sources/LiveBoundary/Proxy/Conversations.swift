@@ -132,6 +132,24 @@ struct Conversations {
     }
   }
 
+  /// Takes in that of the last reply only this was handed on.
+  ///
+  /// - Parameters:
+  ///   - reply: `nil` where nothing was.
+  ///   - calls: those that were.
+  mutating func amend(
+    _ turn: Turn, _ reply: ProviderReply?, calls: [ProposedCall], step: Int
+  ) {
+    let index = turn.conversation
+    all[index].open.removeAll { open in
+      open.step == step && !calls.contains { $0.callId.hasSameUTF8(as: open.callId) }
+    }
+    if all[index].messages.last?["role"] == "assistant" { all[index].messages.removeLast() }
+    let message = reply.map { Self.message($0, calls) }
+    all[index].replyPrint = message.flatMap { Self.prints(of: [$0]).first }
+    if let message { all[index].messages.append(message) }
+  }
+
   // MARK: Which one
 
   private func place(of request: ObservedRequest, _ instructions: Digest) -> Int? {

@@ -24,6 +24,8 @@ public actor ExchangeRecorder {
     public var name: String
     /// What the first event says; `nil` where only requests tell of it.
     public var started: RunStarted?
+    /// What is let through; `nil` for everything.
+    public var guarding: ProxyGuard?
 
     /// Nothing is checked.
     public init(runId: String, name: String) {
@@ -48,20 +50,24 @@ public actor ExchangeRecorder {
   private static let waitingLimit = 1_000
 
   private let start: Start
-  private let clock: any RunClock
-  private let redactor: Redactor
+  let clock: any RunClock
+  let redactor: Redactor
   private let makeSink: @Sendable () throws -> any ClosableSink
   private var sink: (any ClosableSink)?
-  private var conversations = Conversations()
-  private var state = AgentState()
+  var conversations = Conversations()
+  private(set) var state = AgentState()
   private var seq = 0
-  private var lastStep = 0
+  private(set) var lastStep = 0
+  /// What is let through, and what is known of it; `nil` where everything is.
+  var guarding: GuardState?
   private var waiting: [RequestForwarded] = []
   /// By conversation: the step that came to nothing last, and how often it was tried.
   private var failed: [Int: (step: Int, attempt: Int)] = [:]
   /// The last thing that the agent said, where it is an answer.
   private var answer: String?
   private var hasFailedLast = false
+  /// Why the run stopped; `nil` while it goes on.
+  private(set) var stopReason: StopReason?
   /// Why nothing more is recorded; `nil` while all is.
   public private(set) var failure: (any Error)?
 
@@ -74,6 +80,7 @@ public actor ExchangeRecorder {
     self.clock = clock
     self.redactor = redactor
     self.makeSink = makeSink
+    guarding = start.guarding.map(GuardState.init)
   }
 
   /// Learns keys that requests are sent with, so that they are withheld wherever they are said.
@@ -110,8 +117,12 @@ public actor ExchangeRecorder {
   }
 
   /// Takes in what became of a request.
-  func end(_ turn: Conversations.Turn, _ outcome: Outcome) {
+  ///
+  /// - Returns: the reply, where there is one that may wait to be handed on.
+  @discardableResult
+  func end(_ turn: Conversations.Turn, _ outcome: Outcome) -> HeldReply? {
     var outcome = outcome
+    var held: HeldReply?
     outcome.error = outcome.error.map { redactor.redacted($0) }
     if var reply = outcome.reply {
       reply.reply = redactor.redacted(reply.reply)
@@ -134,10 +145,13 @@ public actor ExchangeRecorder {
         DecisionPayload(decision, caller: turn.caller, modelResult: modelResult).encoded,
         step: step)
       conversations.end(turn, reply, calls: decision.calls, step: step)
+      held = HeldReply(
+        turn: turn, step: step, modelResult: modelResult, decision: decision, wire: outcome.wire)
       guard turn.caller == nil else { return }
       hasFailedLast = false
       if case .answer(let text, _) = decision { answer = text } else { answer = nil }
     }
+    return held
   }
 
   /// Takes in a request that is no call of a model.
@@ -164,11 +178,12 @@ public actor ExchangeRecorder {
   public func finish(_ status: CommandEnd) throws -> String {
     if let failure { throw failure }
     try openIfNeeded(goal: .null, nil)
-    let (reason, detail) = status.stop(hasFailedModel: hasFailedLast)
+    let (reason, detail) = (imposedEnd ?? status).stop(hasFailedModel: hasFailedLast)
     let stop = Stop(
       reason: reason, detail: detail, answer: answer, totals: state.totals,
       stateFormat: AgentState.format, stateDigest: state.digest.hex)
     try append(.stop, stop.encoded, step: lastStep)
+    stopReason = reason
     guard let sink else { return "" }
     return try sink.closeLog()
   }
@@ -176,19 +191,20 @@ public actor ExchangeRecorder {
   // MARK: Events
 
   /// Remembers the first failure: a log that lacks something is not gone on with.
-  private func recording(_ work: () throws -> Void) {
+  func recording(_ work: () throws -> Void) {
     guard failure == nil else { return }
     do { try work() } catch { failure = error }
   }
 
   @discardableResult
-  private func append(_ type: EventType, _ data: JSONObject, step: Int) throws -> Int {
+  func append(_ type: EventType, _ data: JSONObject, step: Int) throws -> Int {
     let moment = clock.moment()
     let event = Event(
       seq: seq, step: step, type: type, runId: start.runId, time: moment.time, t: moment.t,
       data: data)
     try sink?.append(event, isEffectAhead: false)
     state.apply(event)
+    guarding?.take(event)
     seq += 1
     return event.seq
   }
@@ -209,7 +225,10 @@ public actor ExchangeRecorder {
       ]
     }
     // Verdicts are nobody's to see here, of tools only what is told to the model.
-    started.recorded = ["context": "partial", "policy": "none", "tools": "partial"]
+    started.recorded =
+      holdsReplies
+      ? ["context": "partial", "tools": "partial"]
+      : ["context": "partial", "policy": "none", "tools": "partial"]
     started.source = RunSource(format: "proxy", file: start.name)
     var data = started.encoded
     for key in ["tools", "limits", "policyContext"]
@@ -248,6 +267,9 @@ public actor ExchangeRecorder {
     result.inputTokens = reply?.usage?.input
     result.outputTokens = reply?.usage?.output
     result.finishReason = reply?.finishReason
+    result.cost = guarding?.rules.cost(
+      of: reply?.usage, model: reply?.model ?? turn.request.model,
+      status: outcome.wire.reply?.status)
     result.elapsedMicroseconds = outcome.elapsedMicroseconds
     result.wire = outcome.wire.encoded
     return result.encoded
@@ -263,7 +285,7 @@ public actor ExchangeRecorder {
 
   /// The record without what is withheld. Where that leaves a body that no longer says the same, or a
   /// secret that came in pieces, the body is not kept.
-  private func withheld(_ wire: WireRecord, _ reply: ProviderReply?) -> WireRecord {
+  func withheld(_ wire: WireRecord, _ reply: ProviderReply?) -> WireRecord {
     var wire = wire
     wire.path = redactor.redacted(wire.path)
     wire.parameters = redactor.redacted(.object(wire.parameters)).objectValue ?? [:]

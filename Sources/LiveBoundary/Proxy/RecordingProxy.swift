@@ -10,7 +10,7 @@
   /// has what it sees recorded.
   public struct RecordingProxy: Sendable {
     private let routes: ProxyRoutes
-    private let recorder: ExchangeRecorder
+    let recorder: ExchangeRecorder
     private let source: (any ReplySource)?
 
     /// The most bytes of a request; a larger one is refused.
@@ -152,6 +152,12 @@
       _ client: Client
     ) async -> Bool {
       let turn = await recorder.begin(observed)
+      if let words = await recorder.refusal(of: turn) {
+        return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
+      }
+      if source == nil, await recorder.holdsReplies {
+        return await hold(request, observed, dialect, route, turn, client)
+      }
       let start = ContinuousClock.now
       let (wire, error, isWhole) = await exchange(request, route, client) {
         source?.reply(
@@ -178,6 +184,12 @@
       _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client
     ) async -> Bool {
       let digest = Digest(of: request.body).hex
+      if let words = await recorder.refusal(ofForwarded: request.method, route.path) {
+        await recorder.forwarded(
+          RequestForwarded(
+            method: request.method, path: route.path, bodyDigest: digest, error: words))
+        return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
+      }
       let start = ContinuousClock.now
       let (wire, error, isWhole) = await exchange(request, route, client) {
         source?.reply(
@@ -346,7 +358,7 @@
   }
 
   /// The side of a connection that is answered.
-  private struct Client: Sendable {
+  struct Client: Sendable {
     let outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
     let head: HTTPRequestHead
 
@@ -406,7 +418,7 @@
   }
 
   /// What came back so far.
-  private final class KeptReply: Sendable {
+  final class KeptReply: Sendable {
     private struct State {
       var head: HTTPHead?
       var pieces: [[UInt8]] = []

@@ -87,6 +87,14 @@ public final class RecordedExchanges: ReplySource {
         guard let caller = event.data["caller"]?.stringValue, !exchanges.isEmpty else { continue }
         request?.tools = tools[caller] ?? []
         exchanges[exchanges.count - 1].asked = request?.comparable ?? .null
+      case .replyChanged:
+        // Whoever asked then got this, and gets it again.
+        guard let change = try? ReplyChanged(decoding: event.data),
+          let place = exchanges.lastIndex(where: { $0.seq == change.modelResult })
+        else { continue }
+        let given = WireRecord(.object(change.wire))
+        exchanges[place].wire.reply = given?.reply
+        exchanges[place].wire.omitted = given?.omitted ?? exchanges[place].wire.omitted
       case .requestForwarded:
         guard let wire = WireRecord(event.data["wire"]) else { continue }
         forwarded.append(

@@ -139,6 +139,9 @@ public struct Timeline {
     case .requestForwarded(let request):
       let end = request.status.map { "\($0)" } ?? request.error ?? "no reply"
       return [Entry("passed on", .faint, "\(request.method) \(request.path) → \(end)")]
+    case .replyChanged(let change):
+      let calls = change.removed.joined(separator: ", ")
+      return [Entry("taken out", .warning, "of the reply before it was handed on: \(calls)")]
     case .runResumed(let resumed): return [Entry("resumed", .heading, resumed.why)]
     case .stop(let stop): return tell(stop, at: event.t)
     case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]

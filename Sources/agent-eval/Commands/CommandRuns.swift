@@ -16,7 +16,7 @@ enum CommandRuns {
         start.trial = request.trial
         start.tags = request.tags
         let path = request.files.path(of: request.caseId ?? agent.name, runId: runId)
-        let ending = try await CommandAgentRun(agent).run(
+        let ending = try await CommandAgentRun(agent, person: request.person).run(
           start, input: request.input, until: request.cancellation
         ) {
           try ObservedLog(
@@ -24,7 +24,7 @@ enum CommandRuns {
             observe: request.observe)
         }
         return CommandRecording(
-          log: ending.log, isSuccess: ending.end == .exited(0), errors: ending.errors)
+          log: ending.log, isSuccess: ending.stop == .success, errors: ending.errors)
       #else
         throw LiveBuildMissing()
       #endif

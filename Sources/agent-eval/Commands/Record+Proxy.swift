@@ -18,6 +18,8 @@
     var durability: LogWriter.Durability
     /// The log that answers; `nil` to ask the providers.
     var replay: String?
+    /// What is let through; `nil` for everything.
+    var guarding: ProxyGuard?
 
     func run() async throws -> Int32 {
       let routes: ProxyRoutes
@@ -43,14 +45,31 @@
     private func record(_ routes: ProxyRoutes, _ cancellation: Cancellation) async throws -> Int32 {
       let runId = RandomRunIDs().next()
       let path = RunFiles(output: out).path(of: agentName, runId: runId)
+      // The command hears of signals and of the policy.
+      let ending = Cancellation()
+      var start = ExchangeRecorder.Start(runId: runId, name: agentName)
+      start.guarding = guarding
+      start.guarding?.endCommand = { ending.cancel(signal: "SIGTERM") }
       let recorder = ExchangeRecorder(
-        .init(runId: runId, name: agentName), clock: SystemClock(cancellation: cancellation),
+        start, clock: SystemClock(cancellation: cancellation),
         redactor: Redactor(RedactionSettings(), .inEnvironment)
       ) { [durability] in
         try ObservedLog(LogWriter(creating: path, options: .init(durability: durability)))
       }
-      let end = try await serve(routes, recorder, nil, cancellation)
+      let passOn: @Sendable () -> Void = {
+        ending.cancel(signal: cancellation.signal ?? "SIGTERM")
+      }
+      let served: Result<CommandEnd, any Error> = await cancellation.whileListening(passOn) {
+        do { return .success(try await serve(routes, recorder, nil, ending)) } catch {
+          return .failure(error)
+        }
+      }
+      let imposed = await recorder.imposedEnd
+      let end = try imposed ?? served.get()
       let log = try await recorder.finish(end)
+      if case .ended(let reason, let detail)? = imposed {
+        Output.error(Visible.line("agent-eval: the run stopped: \(reason.rawValue) (\(detail))"))
+      }
       Output.error("agent-eval: recorded \(Visible.line(log))")
       return end.exitCode
     }

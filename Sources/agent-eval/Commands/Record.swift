@@ -100,22 +100,48 @@ struct Record: AsyncParsableCommand {
     guard !command.isEmpty else {
       throw ValidationError("Say what to start: record --proxy -- COMMAND …")
     }
-    guard policy == nil, actor == nil, route == nil, seed == nil, !fixedClock, !json else {
+    guard seed == nil, !fixedClock, !json else {
       throw ValidationError(
-        "--proxy only watches: --policy, --actor, --route, --seed, --fixed-clock and --json are for "
-          + "agents that run here.")
+        "--seed, --fixed-clock and --json are for agents whose loop is here, not for --proxy.")
+    }
+    guard policy != nil || actor == nil && route == nil && people.approve == nil else {
+      throw ValidationError("With --proxy, --actor, --route and --approve go with --policy.")
+    }
+    guard people.approve != "ask" else {
+      throw ValidationError(
+        "--approve ask needs the terminal, which the command of --proxy has; name a file, or write an "
+          + "agent file with a command.")
+    }
+    guard limits.limits == Limits() else {
+      throw ValidationError(
+        "Limits of a command stand in an agent file; see Docs/command-agents.md.")
+    }
+    guard replay == nil || policy == nil else {
+      throw ValidationError("--replay answers from a recording, which no policy changes.")
     }
     guard replay == nil || out == nil else {
       throw ValidationError("--replay records nothing, so it takes no --out.")
     }
   }
 
+  #if Live
+    /// What a policy lets through; `nil` without one.
+    private func proxyGuard() throws -> ProxyGuard? {
+      guard let policy else { return nil }
+      var guarding = ProxyGuard()
+      guarding.policy = try Diagnostics.unwrap(PolicyLoader.load(policy))
+      guarding.policyContext = PolicyContext(actorId: actor, route: route)
+      guarding.person = try people.approve.flatMap { try Diagnostics.unwrap(PersonLoader.load($0)) }
+      return guarding
+    }
+  #endif
+
   private func runProxy() async throws {
     try LiveBuild.require(for: "record --proxy")
     #if Live
       let code = try await ProxiedRecording(
         command: command, upstreams: upstream, name: name, out: out, durability: durability,
-        replay: replay
+        replay: replay, guarding: try proxyGuard()
       ).run()
       if code != 0 { throw ExitCode(code) }
     #endif
@@ -154,15 +180,24 @@ struct Record: AsyncParsableCommand {
   private func record(
     _ definition: AgentDefinition, _ goal: String, _ cancellation: Cancellation
   ) async throws {
-    guard seed == nil, !fixedClock, !json, people.approve == nil, policy == nil, actor == nil,
-      route == nil, limits.limits == Limits()
-    else {
+    guard seed == nil, !fixedClock, !json else {
       throw ValidationError(
-        "This agent is a command: --seed, --fixed-clock, --json, --approve, --policy, --actor, --route and "
-          + "limits are for agents whose loop is here.")
+        "This agent is a command: --seed, --fixed-clock and --json are for agents whose loop is here."
+      )
     }
+    guard limits.maxToolCalls == nil, limits.timeoutSeconds == nil else {
+      throw ValidationError(
+        "This agent is a command: its calls are limited by a policy, its time by timeoutSeconds.")
+    }
+    var definition = definition
+    if policy != nil, var command = definition.command {
+      command.isGuarded = true
+      definition.model.implementation = .command(command)
+    }
+    let person = try people.person(for: &definition, cancellation)
     var request = CommandRequest(
       input: goal, files: RunFiles(output: out), cancellation: cancellation)
+    request.person = person
     let timeline = Mutex(Timeline(painter: Screen.painter, width: Screen.width))
     request.observe = { event in
       LiveView.print(timeline.withLock { $0.lines(for: event) })

@@ -1,0 +1,101 @@
+#if Live
+  import AgentRuntime
+  import AgentTrace
+  import NIOHTTP1
+  import Synchronization
+
+  /// Replies that wait until each of their calls has its verdict.
+  extension RecordingProxy {
+    /// What came back for a request that is held.
+    private struct Fetched {
+      var head: HTTPHead?
+      /// `nil` where nothing came, or more than is kept.
+      var reply: WireReply?
+      /// Why nothing came.
+      var error: String?
+    }
+
+    /// Asks the provider, has the reply judged, and hands on what is left of it; says whether the connection
+    /// may be used again.
+    func hold(
+      _ request: ProxyRequest, _ observed: ObservedRequest, _ dialect: Dialect,
+      _ route: ProxyRoute, _ turn: Conversations.Turn, _ client: Client
+    ) async -> Bool {
+      let start = ContinuousClock.now
+      let fetched = await fetch(request, route)
+      var outcome = ExchangeRecorder.Outcome(
+        reply: nil, error: fetched.error,
+        wire: WireRecord(
+          upstream: route.upstream.name, method: request.method, path: route.path,
+          dialect: dialect.rawValue, streams: observed.streams, parameters: observed.parameters,
+          model: observed.model, reply: fetched.reply),
+        elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
+      if let wire = fetched.reply {
+        let read = ReadReply(wire, dialect)
+        (outcome.reply, outcome.error) = (read.reply, read.error)
+      }
+      let held = await recorder.end(turn, outcome)
+      let isSent: Void? =
+        if let head = fetched.head, let wire = fetched.reply {
+          try? await hand(on: wire, head, held, dialect, client)
+        } else {
+          try? await client.refuse(
+            .badGateway, fetched.error ?? "the reply is too large to be judged by the policy")
+        }
+      return isSent != nil
+    }
+
+    private func hand(
+      on wire: WireReply, _ head: HTTPHead, _ held: ExchangeRecorder.HeldReply?,
+      _ dialect: Dialect, _ client: Client
+    ) async throws {
+      // Errors hold no calls. Whoever follows a redirect would not come by here again.
+      guard wire.status >= 400 else {
+        guard (200..<300).contains(wire.status) else {
+          return try await client.refuse(
+            .forbidden, "a policy is in force, and redirects lead around it", isFinal: true)
+        }
+        switch await recorder.judge(held, wire, dialect) {
+        case .whole: return try await send(wire, head.headers, client)
+        case .edited(let edited):
+          let headers = head.headers.filter { $0.name.lowercased() != "content-length" }
+          return try await send(edited, headers, client)
+        case .refused(let words):
+          return try await client.refuse(.forbidden, words, isFinal: true)
+        case .failed(let words): return try await client.refuse(.badGateway, words)
+        }
+      }
+      try await send(wire, head.headers, client)
+    }
+
+    private func send(_ wire: WireReply, _ headers: [HTTPHeader], _ client: Client) async throws {
+      try await client.begin(wire.status, headers)
+      for piece in wire.pieces { try await client.send(piece) }
+      try await client.end()
+    }
+
+    private func fetch(_ request: ProxyRequest, _ route: ProxyRoute) async -> Fetched {
+      let kept = KeptReply(limitBytes: Self.keptLimitBytes)
+      let head = Mutex<HTTPHead?>(nil)
+      do {
+        try await HTTPConnector.shared.perform(route.call(request)) { found, body in
+          head.withLock { $0 = found }
+          kept.begin(found)
+          while let piece = try await body.next() { kept.append(piece) }
+          kept.end(.whole)
+        }
+      } catch let failure as HTTPFailure where failure.kind != .cancelled {
+        kept.end(.cut)
+        if !kept.hasBegun {
+          return Fetched(error: "\(route.upstream.url): \(failure)")
+        }
+      } catch {
+        kept.end(.dropped)
+        if !kept.hasBegun {
+          return Fetched(error: "whoever asked went away before there was a reply")
+        }
+      }
+      return Fetched(head: head.withLock { $0 }, reply: kept.reply)
+    }
+  }
+#endif

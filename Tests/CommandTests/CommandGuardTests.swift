@@ -1,0 +1,382 @@
+import AgentTrace
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+#if Live
+  @Suite("Policies and limits of commands", .enabled("needs python3") { await hasPython() })
+  struct CommandGuardTests {
+    /// Runs what its model asks for, in the dialect of its first argument, streamed or not, and keeps a note
+    /// of each call that reached it.
+    private static let agent = #"""
+      import json, os, sys, urllib.request, urllib.error
+      dialect, streams = sys.argv[1], sys.argv[2] == "stream"
+      base = os.environ["ANTHROPIC_BASE_URL" if dialect == "anthropic" else "OPENAI_BASE_URL"]
+      path = {"openai": "/chat/completions", "anthropic": "/v1/messages", "openai-responses": "/responses"}
+      def ask(messages):
+          body = {"model": "m-large", "stream": streams, "max_tokens": 9}
+          body["input" if dialect == "openai-responses" else "messages"] = messages
+          request = urllib.request.Request(base + path[dialect], json.dumps(body).encode(),
+                                           {"Content-Type": "application/json"})
+          try:
+              with urllib.request.urlopen(request) as reply: text = reply.read().decode()
+          except urllib.error.HTTPError as error:
+              print("status", error.code, error.headers.get("x-should-retry"), error.read().decode())
+              sys.exit(int(os.environ.get("REFUSED_EXIT", "0")))
+          if not streams: return json.loads(text)
+          return [json.loads(line[6:]) for line in text.split("\n")
+                  if line.startswith("data: ") and line != "data: [DONE]"]
+      def calls(reply):
+          if dialect == "openai":
+              if not streams: return [c["function"]["name"] for c in reply["choices"][0]["message"].get("tool_calls", [])]
+              return [c["function"]["name"] for e in reply for c in e["choices"][0]["delta"].get("tool_calls", []) if c["function"].get("name")]
+          if dialect == "anthropic":
+              blocks = [e["content_block"] for e in reply if e["type"] == "content_block_start"] if streams else reply["content"]
+              return [b["name"] for b in blocks if b["type"] == "tool_use"]
+          items = reply[-1]["response"]["output"] if streams else reply["output"]
+          return [i["name"] for i in items if i["type"] == "function_call"]
+      messages = [{"role": "user", "content": sys.stdin.read()}]
+      for turn in range(int(os.environ.get("TURNS", "1"))):
+          reply = ask(messages)
+          for name in calls(reply):
+              with open("calls", "a") as file: file.write(name + "\n")
+          messages = [{"role": "user", "content": "go on %d" % turn}]
+      print("done")
+      """#
+
+    private static func json(_ value: JSONValue) -> String {
+      CanonicalJSON.string(value, form: .plain)
+    }
+
+    /// A reply with calls of these tools, in any dialect.
+    private static func reply(
+      _ dialect: String, _ streams: Bool, _ names: [String], input: JSONValue = [:]
+    ) -> (type: String, body: String) {
+      func events(_ values: [JSONValue]) -> (String, String) {
+        let texts = values.map { value in
+          "event: \(value["type"]?.stringValue ?? "message")\ndata: \(json(value))\n\n"
+        }
+        return ("text/event-stream", texts.joined())
+      }
+      let arguments = JSONValue.string(json(input))
+      switch dialect {
+      case "openai":
+        let calls: [JSONValue] = names.enumerated().map { index, name in
+          [
+            "index": JSONValue(index), "id": .string("c\(index)"), "type": "function",
+            "function": ["name": .string(name), "arguments": arguments],
+          ]
+        }
+        let message: JSONValue = [
+          "role": "assistant", "content": "Well.", "tool_calls": .array(calls),
+        ]
+        let usage: JSONValue = ["prompt_tokens": 1_000_000, "completion_tokens": 0]
+        if streams {
+          return events([
+            ["model": "m-large", "choices": [["index": 0, "delta": message]]],
+            [
+              "choices": [["index": 0, "delta": [:], "finish_reason": "tool_calls"]],
+              "usage": usage,
+            ],
+          ])
+        }
+        return (
+          "application/json",
+          json([
+            "model": "m-large", "usage": usage,
+            "choices": [["index": 0, "message": message, "finish_reason": "tool_calls"]],
+          ])
+        )
+      case "anthropic":
+        let blocks: [JSONValue] = names.enumerated().map { index, name in
+          ["type": "tool_use", "id": .string("c\(index)"), "name": .string(name), "input": input]
+        }
+        if streams {
+          let start: JSONValue = ["model": "m-large", "content": []]
+          var all: [JSONValue] = [["type": "message_start", "message": start]]
+          for (index, block) in blocks.enumerated() {
+            let place = JSONValue(index)
+            all.append(["type": "content_block_start", "index": place, "content_block": block])
+            all.append(["type": "content_block_stop", "index": place])
+          }
+          let delta: JSONValue = ["stop_reason": "tool_use"]
+          all.append(["type": "message_delta", "delta": delta])
+          all.append(["type": "message_stop"])
+          return events(all)
+        }
+        return (
+          "application/json",
+          json([
+            "type": "message", "role": "assistant", "model": "m-large", "content": .array(blocks),
+            "stop_reason": "tool_use",
+          ])
+        )
+      default:
+        let items: [JSONValue] = names.enumerated().map { index, name in
+          [
+            "type": "function_call", "id": .string("f\(index)"), "call_id": .string("c\(index)"),
+            "name": .string(name), "arguments": arguments,
+          ]
+        }
+        let response: JSONValue = [
+          "id": "r", "model": "m-large", "status": "completed", "output": .array(items),
+        ]
+        if streams {
+          var all: [JSONValue] = []
+          for (index, item) in items.enumerated() {
+            let place = JSONValue(index)
+            for word in ["added", "done"] {
+              let type = JSONValue.string("response.output_item.\(word)")
+              all.append(["type": type, "output_index": place, "item": item])
+            }
+          }
+          all.append(["type": "response.completed", "response": response])
+          return events(all)
+        }
+        return ("application/json", json(response))
+      }
+    }
+
+    private static func dialect(of target: String) -> String {
+      target.hasSuffix("/messages")
+        ? "anthropic" : target.hasSuffix("/responses") ? "openai-responses" : "openai"
+    }
+
+    /// A provider whose model wants to have these tools called, each time.
+    private static func provider(_ names: [String]) throws -> FakeServer {
+      try FakeServer { request, reply in
+        let (type, body) = Self.reply(
+          dialect(of: request.target), request.text.contains(#""stream": true"#), names)
+        reply.finish(type: type, body: body)
+      }
+    }
+
+    private static func run(
+      _ arguments: [String], in folder: TemporaryFolder, _ server: FakeServer, status: Int32? = 0
+    ) async throws -> Command.Outcome {
+      try await Binary.run(
+        arguments, in: folder.path,
+        environment: [
+          "OPENAI_BASE_URL": "\(server.url)/v1", "ANTHROPIC_BASE_URL": server.url,
+        ], status: status)
+    }
+
+    private static func events(in folder: TemporaryFolder) async throws -> [JSONValue] {
+      try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path).lines
+        .map { try JSONValue(parsing: Array($0.utf8)) }.filter { $0["type"] != nil }
+    }
+
+    private static func calls(in folder: TemporaryFolder) -> [String] {
+      guard let bytes = try? folder.read("calls") else { return [] }
+      return String(decoding: bytes, as: UTF8.self).split(separator: "\n").map(String.init)
+    }
+
+    private static func write(_ agent: String, in folder: TemporaryFolder) throws {
+      try folder.write("agent.py", Self.agent)
+      try folder.write("agent.yaml", agent)
+    }
+
+    private static let policy = """
+      rules:
+        - {id: no wiping, tool: "wipe*", verdict: deny, reason: nothing is wiped here}
+        - {id: looking, tool: look, verdict: allow}
+      """
+
+    static let ways: [(String, String)] = ["openai", "anthropic", "openai-responses"].flatMap {
+      [($0, "whole"), ($0, "stream")]
+    }
+
+    @Test(
+      "a denied call is taken out of a reply, the others stay, and both versions are recorded",
+      arguments: ways)
+    func takenOut(dialect: String, way: String) async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("policy.yaml", Self.policy)
+      try Self.write(
+        """
+        command: [python3, agent.py, \(dialect), \(way)]
+        policy: policy.yaml
+        """, in: folder)
+      let server = try Self.provider(["look", "wipe_disk", "look"])
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server)
+      #expect(Self.calls(in: folder) == ["look", "look"])
+      try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
+      let events = try await Self.events(in: folder)
+      func of(_ type: String) -> [JSONValue] {
+        events.filter { $0["type"]?.stringValue == type }.compactMap { $0["data"] }
+      }
+      #expect(of("policy_decision").map { $0["status"] } == ["allow", "deny", "allow"])
+      #expect(of("policy_decision")[1]["ruleId"] == "no wiping")
+      #expect(of("tool_result").map { $0["status"] } == ["refused"])
+      let change = try #require(of("reply_changed").first)
+      #expect(change["removed"]?.arrayValue?.count == 1)
+      #expect(change["wire"]?["body"]?.stringValue?.contains("nothing is wiped here") == true)
+      #expect(of("model_result")[0]["wire"]?["body"]?.stringValue?.contains("wipe_disk") == true)
+      #expect(events.first?["data"]?["recorded"]?["policy"] == nil)
+      #expect(of("stop").first?["reason"] == "success")
+      // The recording is judged, and answers the command with what it was given.
+      try folder.write(
+        "case.yaml",
+        """
+        caseId: a
+        recording: log.jsonl.gz
+        expected:
+          toolsProposed: ["wipe_disk"]
+          toolsNotCalled: ["wipe*"]
+          policy: {given: [{verdict: deny, tool: wipe_disk, rule: no wiping}]}
+        """)
+      try await Binary.run(["run", "case.yaml"], in: folder.path)
+      server.stop()
+      try FileManager.default.removeItem(atPath: folder.path("calls"))
+      try await Binary.run(
+        [
+          "record", "--proxy", "--replay", "log.jsonl.gz", "--", "python3", "agent.py", dialect,
+          way,
+        ],
+        in: folder.path, input: Array("x".utf8))
+      #expect(Self.calls(in: folder) == ["look", "look"])
+    }
+
+    @Test("a rule with onDeny: stop ends the command before it can act", arguments: ways)
+    func stopped(dialect: String, way: String) async throws {
+      let folder = try TemporaryFolder()
+      try Self.write(
+        """
+        command: [python3, agent.py, \(dialect), \(way)]
+        environment: {set: {TURNS: "3"}}
+        policy: {rules: [{id: stop it, tool: wipe, verdict: deny, onDeny: stop}]}
+        tools: [{name: look, sideEffect: read}]
+        """, in: folder)
+      let server = try Self.provider(["look", "wipe"])
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server, status: 1)
+      #expect(Self.calls(in: folder) == [])
+      #expect(server.requests.count == 1)
+      let stop = try #require(try await Self.events(in: folder).last?["data"])
+      #expect(stop["reason"] == "policy_denied" && stop["detail"] == "rule:stop it")
+    }
+
+    @Test("what writes needs approval, for which the reply waits", arguments: [true, false, nil])
+    func approvals(granted: Bool?) async throws {
+      let folder = try TemporaryFolder()
+      let human =
+        granted.map { "human: {approvals: [{tool: pay, granted: \($0), by: ana, reason: so}]}" }
+        ?? ""
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        policy: {rules: [{id: looking, tool: look, verdict: allow}]}
+        """, in: folder)
+      try folder.write(
+        "case.yaml",
+        """
+        caseId: a
+        input: x
+        agent: agent.yaml
+        \(human)
+        expected:
+          toolsProposed: [pay]
+          stopReason: \(granted == nil ? "approval_required" : "success")
+        """)
+      let server = try Self.provider(["pay", "look"])
+      _ = try await Self.run(
+        ["run", "--live", "case.yaml", "--out", "log.jsonl.gz"], in: folder, server)
+      switch granted {
+      case true?: #expect(Self.calls(in: folder) == ["pay", "look"])
+      case false?: #expect(Self.calls(in: folder) == ["look"])
+      case nil: #expect(Self.calls(in: folder) == [])
+      }
+      let events = try await Self.events(in: folder)
+      let approvals = events.filter { $0["type"] == "approval" }
+      #expect(approvals.count == (granted == nil ? 0 : 1))
+      let verdicts = events.filter { $0["type"] == "policy_decision" }.map { $0["data"]?["status"] }
+      #expect(
+        verdicts
+          == (granted == true
+            ? ["approval_required", "allow", "allow"] : ["approval_required", "allow"]))
+    }
+
+    @Test("record --proxy guards a command with a policy file")
+    func proxy() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("agent.py", Self.agent)
+      try folder.write("policy.yaml", Self.policy)
+      let server = try Self.provider(["wipe", "look"])
+      _ = try await Self.run(
+        [
+          "record", "--proxy", "--policy", "policy.yaml", "--out", "log.jsonl.gz", "--", "python3",
+          "agent.py", "openai", "stream",
+        ], in: folder, server)
+      #expect(Self.calls(in: folder) == ["look"])
+      // The third denied call ends the run.
+      try folder.write("policy.yaml", "rules: [{id: none, verdict: deny}]")
+      try FileManager.default.removeItem(atPath: folder.path("calls"))
+      try FileManager.default.removeItem(atPath: folder.path("log.jsonl.gz"))
+      let many = try Self.provider(["a", "b", "c"])
+      let outcome = try await Self.run(
+        [
+          "record", "--proxy", "--policy", "policy.yaml", "--out", "log.jsonl.gz", "--", "python3",
+          "agent.py", "openai", "stream",
+        ], in: folder, many, status: 1)
+      #expect(outcome.errors.contains("policy_denied"), "\(outcome)")
+      #expect(Self.calls(in: folder) == [])
+    }
+
+    @Test(
+      "with a policy nothing goes through that nobody can judge",
+      arguments: [
+        #"{"choices":[{"index":0,"message":{"content":"x"}},{"index":1,"message":{"tool_calls":[{"id":"a","function":{"name":"look","arguments":"{}"}}]}}]}"#,
+        #"{"choices":[{"index":0,"message":{"tool_calls":[{"id":"a","function":{"name":"look","arguments":"{\"a\""}}]},"finish_reason":"tool_calls"}]}"#,
+        #"{"choices":[{"index":0,"message":{"tool_calls":[{"id":"a","function":{"name":"look","arguments":"{}"}}]},"finish_reason":"length"}]}"#,
+        #"["something else"]"#, "no JSON",
+      ])
+    func unreadable(body: String) async throws {
+      let folder = try TemporaryFolder()
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        answer: stdout
+        policy: {rules: [{id: looking, tool: look, verdict: allow}]}
+        """, in: folder)
+      let server = try FakeServer { _, reply in reply.finish(body: body) }
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server)
+      #expect(Self.calls(in: folder) == [])
+      let answer = try #require(
+        try await Self.events(in: folder).last?["data"]?["answer"]?.stringValue)
+      #expect(answer.hasPrefix("status 403 false"), "\(answer)")
+    }
+
+    @Test(
+      "a request beyond a limit is refused for good, or ends the command",
+      arguments: [
+        ("{maxSteps: 2}", "max_steps", "refuse"), ("{maxSteps: 2}", "max_steps", "stop"),
+        ("{maxTokens: 2000000}", "max_tokens", "refuse"), ("{maxCost: 5.5}", "max_cost", "refuse"),
+      ])
+    func limits(limits: String, detail: String, onLimit: String) async throws {
+      let folder = try TemporaryFolder()
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        environment: {set: {TURNS: "9"}}
+        limits: \(limits)
+        onLimit: \(onLimit)
+        prices: {"m-*": {input: 3, output: 1}}
+        answer: stdout
+        """, in: folder)
+      let server = try Self.provider(["look"])
+      let outcome = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server, status: 1)
+      #expect(server.requests.count == 2, "\(outcome)")
+      let stop = try #require(try await Self.events(in: folder).last?["data"])
+      #expect(stop["reason"] == "budget_exhausted")
+      #expect(stop["detail"]?.stringValue == detail)
+      #expect(stop["totals"]?["cost"]?.doubleValue == 6)
+      if onLimit == "refuse" {
+        #expect(stop["answer"]?.stringValue?.hasPrefix("status 403 false") == true)
+      }
+    }
+  }
+#endif

@@ -1,0 +1,311 @@
+import AgentRuntime
+import AgentTrace
+import Testing
+
+@testable import LiveBoundary
+
+/// Replies of every dialect, whole and streamed, out of which calls are taken.
+@Suite("Taking calls out of replies")
+struct ReplyEditTests {
+  /// A reply as one of the dialects writes it: some text, and calls.
+  struct Sample: Sendable, CustomStringConvertible {
+    var dialect: Dialect
+    var streams: Bool
+    var text: String
+    var calls: [(id: String, name: String, arguments: String)]
+
+    var description: String {
+      "\(dialect.rawValue) \(streams ? "streamed" : "whole") “\(text)” "
+        + calls.map(\.name).joined(separator: " ")
+    }
+
+    init(_ dialect: Dialect, streams: Bool, _ random: inout SeededGenerator) {
+      self.dialect = dialect
+      self.streams = streams
+      text = ["", "Let me see.", "“ü” \n 😀"].randomElement(using: &random) ?? ""
+      calls = (0..<Int.random(in: 1...4, using: &random)).map { index in
+        (
+          "call_\(index)", ["look", "pay", "wipe"].randomElement(using: &random) ?? "look",
+          ["{}", #"{"a":1,"b":"x y"}"#, #"{"ü":["😀",null]}"#].randomElement(using: &random) ?? "{}"
+        )
+      }
+    }
+
+    var wire: WireReply {
+      let pieces =
+        streams
+        ? events.map { Array("\($0)\n\n".utf8) } : [CanonicalJSON.encode(whole, form: .plain)]
+      return WireReply(
+        status: 200,
+        headers: [("content-type", streams ? "text/event-stream" : "application/json")],
+        pieces: pieces, ending: .whole)
+    }
+
+    private func json(_ value: JSONValue) -> String { CanonicalJSON.string(value, form: .plain) }
+
+    private func input(_ text: String) -> JSONValue {
+      (try? JSONValue(parsing: Array(text.utf8))) ?? .null
+    }
+
+    private var whole: JSONValue {
+      switch dialect {
+      case .openai:
+        let calls: [JSONValue] = calls.map {
+          [
+            "id": .string($0.id), "type": "function",
+            "function": ["name": .string($0.name), "arguments": .string($0.arguments)],
+          ]
+        }
+        return [
+          "id": "r", "model": "m", "usage": ["prompt_tokens": 3, "completion_tokens": 2],
+          "choices": [
+            [
+              "index": 0, "finish_reason": "tool_calls",
+              "message": [
+                "role": "assistant", "content": text.isEmpty ? .null : .string(text),
+                "tool_calls": .array(calls),
+              ],
+            ]
+          ],
+        ]
+      case .anthropic:
+        var content: [JSONValue] = text.isEmpty ? [] : [["type": "text", "text": .string(text)]]
+        content += calls.map {
+          [
+            "type": "tool_use", "id": .string($0.id), "name": .string($0.name),
+            "input": input($0.arguments),
+          ]
+        }
+        return [
+          "type": "message", "role": "assistant", "id": "r", "model": "m",
+          "content": .array(content),
+          "stop_reason": "tool_use", "usage": ["input_tokens": 3, "output_tokens": 2],
+        ]
+      default: return response
+      }
+    }
+
+    private var items: [JSONValue] {
+      var items: [JSONValue] =
+        text.isEmpty
+        ? []
+        : [
+          [
+            "type": "message", "id": "msg", "role": "assistant", "status": "completed",
+            "content": [["type": "output_text", "text": .string(text)]],
+          ]
+        ]
+      items += calls.map {
+        [
+          "type": "function_call", "id": .string("f" + $0.id), "call_id": .string($0.id),
+          "name": .string($0.name), "arguments": .string($0.arguments), "status": "completed",
+        ]
+      }
+      return items
+    }
+
+    private var response: JSONValue {
+      [
+        "id": "r", "model": "m", "status": "completed", "output": .array(items),
+        "usage": ["input_tokens": 3, "output_tokens": 2],
+      ]
+    }
+
+    private var events: [String] {
+      switch dialect {
+      case .openai:
+        func chunk(_ delta: JSONValue, _ finish: JSONValue = .null) -> String {
+          let choice: JSONValue = ["index": 0, "delta": delta, "finish_reason": finish]
+          return "data: " + json(["id": "r", "model": "m", "choices": [choice]])
+        }
+        var events = [
+          chunk(["role": "assistant", "content": text.isEmpty ? .null : .string(text)])
+        ]
+        for (index, call) in calls.enumerated() {
+          let number = JSONValue(index)
+          events.append(
+            chunk([
+              "tool_calls": [
+                [
+                  "index": number, "id": .string(call.id), "type": "function",
+                  "function": ["name": .string(call.name), "arguments": ""],
+                ]
+              ]
+            ]))
+          events.append(
+            chunk([
+              "tool_calls": [
+                ["index": number, "function": ["arguments": .string(call.arguments)]]
+              ]
+            ]))
+        }
+        return events + [chunk([:], "tool_calls"), "data: [DONE]"]
+      case .anthropic:
+        func event(_ value: JSONObject) -> String {
+          "event: \(value["type"]?.stringValue ?? "")\ndata: " + json(.object(value))
+        }
+        var events = [
+          event([
+            "type": "message_start",
+            "message": ["id": "r", "model": "m", "content": [], "usage": ["input_tokens": 3]],
+          ])
+        ]
+        var index = 0
+        func block(_ start: JSONValue, _ delta: JSONValue) {
+          let number = JSONValue(index)
+          events.append(
+            event(["type": "content_block_start", "index": number, "content_block": start]))
+          events.append(event(["type": "content_block_delta", "index": number, "delta": delta]))
+          events.append(event(["type": "content_block_stop", "index": number]))
+          index += 1
+        }
+        if !text.isEmpty {
+          block(["type": "text", "text": ""], ["type": "text_delta", "text": .string(text)])
+        }
+        for call in calls {
+          block(
+            [
+              "type": "tool_use", "id": .string(call.id), "name": .string(call.name), "input": [:],
+            ],
+            ["type": "input_json_delta", "partial_json": .string(call.arguments)])
+        }
+        return events + [
+          event([
+            "type": "message_delta", "delta": ["stop_reason": "tool_use"],
+            "usage": ["output_tokens": 2],
+          ]),
+          event(["type": "message_stop"]),
+        ]
+      default:
+        var number = 0
+        func event(_ value: JSONObject) -> String {
+          var value = value
+          value["sequence_number"] = JSONValue(number)
+          number += 1
+          return "event: \(value["type"]?.stringValue ?? "")\ndata: " + json(.object(value))
+        }
+        var events = [
+          event(["type": "response.created", "response": ["id": "r", "output": []]])
+        ]
+        for (index, item) in items.enumerated() {
+          let place = JSONValue(index)
+          events.append(
+            event(["type": "response.output_item.added", "output_index": place, "item": item]))
+          if item["type"] == "function_call" {
+            events.append(
+              event([
+                "type": "response.function_call_arguments.delta", "output_index": place,
+                "delta": item["arguments"] ?? "",
+              ]))
+          }
+          events.append(
+            event(["type": "response.output_item.done", "output_index": place, "item": item]))
+        }
+        return events + [event(["type": "response.completed", "response": response])]
+      }
+    }
+  }
+
+  private static let dialects: [Dialect] = [.openai, .anthropic, .openaiResponses]
+
+  private static func calls(of reply: ProviderReply) -> [ProposedCall] {
+    ModelReply(reply.reply).decision(step: 1, tryNumber: 1) { _ in nil }.calls
+  }
+
+  @Test(
+    "whatever calls are taken out, the others are left as they were, and words say which are gone")
+  func takingOut() throws {
+    var random = SeededGenerator(seed: 11)
+    for round in 0..<600 {
+      let sample = Sample(
+        Self.dialects[round % 3], streams: Bool.random(using: &random), &random)
+      let wire = sample.wire
+      let edit = try #require(ReplyEdit(wire, sample.dialect), "\(sample)")
+      #expect(edit.unjudged(besides: sample.calls.count) == nil, "\(sample)")
+      #expect(edit.unjudged(besides: sample.calls.count - 1) != nil, "\(sample)")
+      let denied = sample.calls.indices.filter { _ in Bool.random(using: &random) }
+      let notices = Dictionary(uniqueKeysWithValues: denied.map { ($0, "no \($0)!") })
+      let edited = try #require(edit.without(notices), "\(sample)")
+      let before = try #require(ReadReply(wire, sample.dialect).reply)
+      let after = try #require(ReadReply(edited, sample.dialect).reply, "\(sample) \(denied)")
+      let all = Self.calls(of: before)
+      let kept = all.indices.filter { !denied.contains($0) }.map { all[$0] }
+      let found = Self.calls(of: after)
+      #expect(found.map(\.name) == kept.map(\.name), "\(sample) \(denied)")
+      #expect(found.map(\.input) == kept.map(\.input), "\(sample) \(denied)")
+      #expect(found.map(\.providerCallId) == kept.map(\.providerCallId), "\(sample) \(denied)")
+      let text = after.reply["text"]?.stringValue ?? ""
+      #expect(text.hasPrefix(sample.text), "\(sample) \(denied)")
+      for number in denied { #expect(text.contains("no \(number)!"), "\(sample) \(denied)") }
+      let isOver = after.finishReason != "tool_calls" && after.finishReason != "tool_use"
+      #expect(isOver == (kept.isEmpty || sample.dialect == .openaiResponses), "\(sample) \(denied)")
+      #expect(after.model == before.model && after.id == before.id)
+      let seen = String(decoding: edited.body, as: UTF8.self)
+      for number in denied where sample.calls.count { $0.id == "call_\(number)" } == 1 {
+        #expect(!seen.contains("call_\(number)\""), "\(sample) \(denied)")
+      }
+    }
+  }
+
+  @Test(
+    "what may be a call and was not judged is seen",
+    arguments: [
+      (
+        Dialect.openai,
+        #"{"choices":[{"index":0,"message":{"content":"x"}},{"index":1,"message":{"tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}}]}"#
+      ),
+      (
+        .openai,
+        #"{"choices":[{"index":0,"message":{"function_call":{"name":"b","arguments":"{}"}}}]}"#
+      ),
+      (
+        .anthropic,
+        #"{"content":[{"type":"text","text":"x"},{"type":"new_tool_use","name":"b","input":{}}]}"#
+      ),
+      (.anthropic, #"{"content":[{"type":"tool_use","id":"a","name":"b","input":{}}]}"#),
+      (.openaiResponses, #"{"output":[{"type":"computer_call","call_id":"a","action":{}}]}"#),
+      (
+        .openaiResponses,
+        #"{"output":[{"type":"function_call","call_id":"a","name":"b","arguments":"{}"}]}"#
+      ),
+    ])
+  func unjudged(dialect: Dialect, body: String) throws {
+    let wire = WireReply(
+      status: 200, headers: [("content-type", "application/json")], pieces: [Array(body.utf8)],
+      ending: .whole)
+    let edit = try #require(ReplyEdit(wire, dialect))
+    #expect(edit.unjudged(besides: 0) != nil)
+  }
+
+  @Test("streams whose pieces cannot be told apart are not changed")
+  func strangeStreams() throws {
+    let chunks = [
+      #"{"choices":[{"index":0,"delta":{"tool_calls":[{"id":"a","function":{"name":"x","arguments":"{}"}}]}}]}"#,
+      #"{"choices":[{"index":0,"delta":{"tool_calls":[{"id":"b","function":{"name":"y","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#,
+    ]
+    let wire = WireReply(
+      status: 200, headers: [("content-type", "text/event-stream")],
+      pieces: chunks.map { Array("data: \($0)\n\n".utf8) }, ending: .whole)
+    let edit = try #require(ReplyEdit(wire, .openai))
+    #expect(edit.unjudged(besides: 2) == nil)
+    #expect(edit.without([0: "no"]) == nil)
+    #expect(
+      ReplyEdit(
+        WireReply(status: 200, headers: [], pieces: [Array("{".utf8)], ending: .whole), .openai)
+        == nil)
+  }
+
+  @Test(
+    "of requests in no dialect only those go through whose replies hold no call",
+    arguments: [
+      ("GET", "/v1/models", true), ("GET", "/models/x?y=1", true), ("POST", "/v1/embeddings", true),
+      ("POST", "/v1/messages/count_tokens", true), ("HEAD", "/v1/models", true),
+      ("GET", "/v1/responses/r", false), ("POST", "/v1/chat/completions", false),
+      ("POST", "/v1/completions", false), ("GET", "/v1/realtime", false),
+      ("DELETE", "/v1/models/x", false), ("POST", "/v1/models/x:generateContent", false),
+      ("GET", "/v1/responses/r/models", false), ("POST", "/api/chat", false),
+    ])
+  func forwarded(method: String, path: String, isHarmless: Bool) {
+    #expect(HarmlessRequest.includes(method, path) == isHarmless)
+  }
+}
