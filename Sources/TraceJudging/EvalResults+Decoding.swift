@@ -53,6 +53,7 @@ extension CaseResult {
   fileprivate init(reading reader: ResultsReader) throws(ResultsError) {
     self.init(caseId: try reader.text("caseId"), position: try reader.text("position"))
     error = try reader.textIfThere("error")
+    notRun = try reader.textIfThere("notRun")
     trials = try reader.list("trials").map { element throws(ResultsError) in
       try TrialResult(reading: element)
     }

@@ -151,6 +151,10 @@ private struct ResultsText {
       raw(",\"error\":")
       string(error)
     }
+    if let notRun = result.notRun {
+      raw(",\"notRun\":")
+      string(notRun)
+    }
     raw(",\"outcome\":")
     string(outcome.rawValue)
     raw(",\"position\":")

@@ -54,6 +54,9 @@ public struct CaseResult: Sendable {
   public var plan: TrialPlan?
   /// Why the case could not be judged; then its outcome is `error`.
   public var error: String?
+  /// Why no run of it, or no further one, was made, though it was to be; without any, its outcome is
+  /// `inconclusive`.
+  public var notRun: String?
   /// The case beside what was accepted of it; `nil` where nobody asked for that.
   public var comparison: CaseComparison?
 
@@ -67,6 +70,7 @@ public struct CaseResult: Sendable {
   /// `inconclusive` before `pass`.
   public var outcome: CaseOutcome {
     guard error == nil else { return .error }
+    if notRun != nil, trials.isEmpty { return .inconclusive }
     if let plan { return plan.outcome(of: trials.lazy.map(\.outcome)) }
     var worst = trials.isEmpty ? CaseOutcome.error : .pass
     for index in trials.indices {
@@ -93,6 +97,7 @@ public struct CaseResult: Sendable {
           ("caseId", .string(caseId)), ("position", .string(position)),
           ("outcome", .string(outcome.rawValue)), ("trials", .array(trials.map(\.json))),
         ] + (error.map { [("error", .string($0))] } ?? [])
+          + (notRun.map { [("notRun", .string($0))] } ?? [])
           + (cluster.map { [("cluster", .string($0))] } ?? [])
           + (plan.map { [("trialPlan", $0.json)] } ?? [])
           + (statistics.map { [("statistics", $0.json)] } ?? [])

@@ -85,6 +85,11 @@ enum ResultsSchema {
       "position": ["type": "string", "description": "Where the case stands: path:line."],
       "outcome": ["enum": caseOutcome, "description": "The judge's word on the case."],
       "error": ["type": "string", "description": "Why it could not be judged."],
+      "notRun": [
+        "type": "string",
+        "description":
+          "Why no run of it, or no further one, was made: the budget of the suite is spent.",
+      ],
       "trials": [
         "type": "array", "items": ["$ref": "#/$defs/trial"],
         "description": "One for each run of the case.",

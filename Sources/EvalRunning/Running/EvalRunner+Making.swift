@@ -14,11 +14,12 @@ extension EvalRunner {
         for log in try logs(of: evalCase) {
           result.trials.append(try await judge(log, evalCase))
         }
+        result.plan = plan(ofRecordings: result.trials.count, evalCase)
         if result.trials.isEmpty, evalCase.hasAgent {
           result.trials = [try await judge(try await record(evalCase), evalCase)]
         }
       }
-      if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
+      if result.trials.isEmpty, result.notRun == nil { result.error = nothingToJudge(evalCase) }
     } catch {
       result.error = "\(error)"
     }
@@ -55,8 +56,13 @@ extension EvalRunner {
     result.plan = evalCase.plan ?? options.plan
     let plan = result.plan ?? TrialPlan(trials: 1)
     repeat {
+      if let reason = spending?.refusal {
+        result.notRun = reason
+        return
+      }
       let number = result.plan == nil ? nil : result.trials.count + 1
       let log = try await record(evalCase, trial: number)
+      if try !agent(of: evalCase).isScripted { try spending?.take(log, of: evalCase.caseId) }
       result.trials.append(try await judge(log, evalCase, isLive: true))
     } while result.plan != nil && cancellation.signal == nil
       && plan.needsMore(

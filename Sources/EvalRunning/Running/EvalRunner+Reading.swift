@@ -18,6 +18,7 @@ extension EvalRunner {
         let run = try read(log, evalCase)
         result.trials.append(trial(of: run, evalCase, try aids(for: run, in: log, evalCase)))
       }
+      result.plan = plan(ofRecordings: result.trials.count, evalCase)
       if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
     } catch {
       result.error = "\(error)"
@@ -31,6 +32,16 @@ extension EvalRunner {
     if options.isLive, evalCase.expected.judges.isEmpty { return [] }
     if let recording = evalCase.recording { return [recording] }
     return try catalogue?.logs(of: evalCase.caseId) ?? []
+  }
+
+  /// What several recordings of a case have to show: as many passes among them as its plan asks for among
+  /// its trials, in proportion; all where it has none. `nil` where there are not several.
+  func plan(ofRecordings count: Int, _ evalCase: EvalCase) -> TrialPlan? {
+    guard count > 1 else { return nil }
+    guard let plan = evalCase.plan else { return TrialPlan(trials: count) }
+    let needed = (plan.passThreshold * count + plan.trials - 1) / plan.trials
+    return TrialPlan(
+      trials: count, passThreshold: needed, isSafety: plan.isSafety, rates: plan.rates)
   }
 
   func nothingToJudge(_ evalCase: EvalCase) -> String {

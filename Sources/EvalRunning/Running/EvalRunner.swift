@@ -36,6 +36,8 @@ public struct EvalRunner: Sendable {
     public var plan: TrialPlan?
     /// Whether trials are made that cannot change an outcome any more.
     public var makesAllTrials = false
+    /// What all live runs may use together; `nil` for no limit.
+    public var budget: SuiteBudget?
     /// Where judgements of models are kept, in place of what cases say.
     public var judgementsFolder: String?
     /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
@@ -61,6 +63,8 @@ public struct EvalRunner: Sendable {
   let cancellation: Cancellation
   let makeClock: @Sendable () -> any RunClock
   let judges: JudgingModels
+  /// What was used of the budget; `nil` without one.
+  let spending: SuiteSpending?
 
   /// - Parameters:
   ///   - makeClock: the clock of a live run.
@@ -78,6 +82,7 @@ public struct EvalRunner: Sendable {
     judges = JudgingModels(
       asks: options.isLive || options.asksJudges, cancellation: cancellation, makeClock: makeClock,
       makeBoundary: makeBoundary)
+    spending = options.budget.map { SuiteSpending($0, clock: makeClock()) }
     catalogue = try options.runsFolder.map {
       try RunCatalogue(folder: $0, known: options.knownRuns)
     }

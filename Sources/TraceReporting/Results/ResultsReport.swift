@@ -112,6 +112,10 @@ public struct ResultsReport {
     if let error = result.error {
       lines += Self.told(error).map { Visible.line($0, width: Self.longest) }
     }
+    if let reason = result.notRun {
+      lines.append(
+        painter.paint("not run", .warning) + ": " + Visible.line(reason, width: Self.longest))
+    }
     var told = 0
     for (index, trial) in result.trials.enumerated() {
       let outcomes = trial.judgement.outcomes.filter { $0.outcome != .pass }
@@ -196,9 +200,13 @@ public struct ResultsReport {
       (.pass, .good), (.fail, .bad), (.error, .bad), (.inconclusive, .warning),
     ]
     var parts: [String] = []
-    for (outcome, role) in counts where outcome == .pass || results.count(outcome) > 0 {
-      parts.append(painter.paint("\(results.count(outcome)) \(outcome.words)", role))
+    let notRun = results.cases.count { $0.notRun != nil && $0.trials.isEmpty }
+    for (outcome, role) in counts {
+      let count = results.count(outcome) - (outcome == .inconclusive ? notRun : 0)
+      guard outcome == .pass || count > 0 else { continue }
+      parts.append(painter.paint("\(count) \(outcome.words)", role))
     }
+    if notRun > 0 { parts.append(painter.paint("\(notRun) not run", .warning)) }
     if !results.skipped.isEmpty { parts.append("\(results.skipped.count) skipped") }
     if let suite = results.comparison { parts += compared(results, suite) }
     return painter.paint(Figures.count(results.cases.count, "case"), .heading) + ": "

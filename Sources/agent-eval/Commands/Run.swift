@@ -103,6 +103,14 @@ struct JudgingOptions: ParsableArguments {
       """)
   var allTrials = false
 
+  @Option(
+    help: ArgumentHelp(
+      """
+      With --live: what all runs may use together, as cost=5,minutes=20. Cases beyond it are not run, and \
+      the exit code is 3.
+      """, valueName: "budget"))
+  var budget: String?
+
   @Option(help: "Cases to work on side by side; 0 for one a core.")
   var jobs = 0
 
@@ -134,6 +142,7 @@ struct JudgingOptions: ParsableArguments {
     request.trials = trials
     request.passThreshold = passThreshold
     request.allTrials = allTrials
+    request.budget = budget
     request.judge = judge
     request.judgements = judgements
     return request

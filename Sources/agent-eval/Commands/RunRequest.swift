@@ -18,6 +18,7 @@ struct RunRequest: Hashable {
   var trials: Int?
   var passThreshold: Int?
   var allTrials = false
+  var budget: String?
   var jobs = 0
   var filter: String?
   var out: String?
@@ -198,6 +199,12 @@ struct RunRequest: Hashable {
   }
 
   private func checkTrials() throws {
+    if let budget {
+      guard live else { throw ValidationError("--budget goes with --live.") }
+      do { _ = try SuiteBudget(budget) } catch {
+        throw ValidationError(Visible.line("--budget takes cost=5,minutes=20: \(error)."))
+      }
+    }
     if allTrials, !live { throw ValidationError("--all-trials goes with --live.") }
     guard let trials else {
       guard passThreshold == nil else {
@@ -222,6 +229,7 @@ struct RunRequest: Hashable {
       usesSummaries: usesSummaries, files: RunFiles(output: out))
     options.today = Screen.today
     options.makesAllTrials = allTrials
+    options.budget = budget.flatMap { try? SuiteBudget($0) }
     options.plan = trials.map { TrialPlan(trials: $0, passThreshold: passThreshold) }
     if live { options.observeLive = { LiveView.show($1, of: $0) } }
     options.outlinesRuns = baselines.against != nil
@@ -277,6 +285,7 @@ struct RunRequest: Hashable {
       "exec": .bool(exec), "usesSummaries": .bool(usesSummaries),
       "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
+    conditions["budget"] = budget.map(JSONValue.string)
     conditions["judgements"] = judgements.map(JSONValue.string)
     return conditions
   }
