@@ -13,6 +13,8 @@ public struct TrialResult: Sendable {
   /// Why the run says nothing of the agent, such as a model that was out of reach: then it counts as neither
   /// pass nor fail. `nil` where it does say something.
   public var error: String?
+  /// With ``error``: whether another trial would come to the same. Not part of the wire form.
+  public var isLasting = false
   /// What a baseline would hold of it; `nil` where nobody asked for that. Not part of the wire form.
   public var outline: AcceptedRun?
 

@@ -43,8 +43,12 @@ extension EvalRunner {
           folder: options.judgementsFolder ?? evalCase.judgements ?? JudgementFiles.defaultFolder))
     }
     var trial = trial(of: run, evalCase, aids, isLive: isLive)
-    if isLive, let stop = run.trajectory.stop {
-      trial.error = Self.infrastructureFailure(stop, evalCase.expected)
+    if isLive, let stop = run.trajectory.stop,
+      let words = Self.infrastructureFailure(stop, evalCase.expected)
+    {
+      let cause = try FailedRequest(lastOf: log)
+      trial.error = words + (cause.map { ": \($0.words)" } ?? "")
+      trial.isLasting = stop.reason == .modelFailure && cause?.isLasting ?? false
     }
     return trial
   }
@@ -64,7 +68,9 @@ extension EvalRunner {
       let log = try await record(evalCase, trial: number)
       if try !agent(of: evalCase).isScripted { try spending?.take(log, of: evalCase.caseId) }
       result.trials.append(try await judge(log, evalCase, isLive: true))
+      // What no other try mends is not tried.
     } while result.plan != nil && cancellation.signal == nil
+      && result.trials.last?.isLasting != true
       && plan.needsMore(
         after: result.trials.map(\.outcome), makesAll: options.makesAllTrials)
   }

@@ -19,7 +19,7 @@
     /// The most bytes of a reply that tells of an error.
     private static let errorLimitBytes = 256 << 10
     /// The most bytes of an error in words.
-    private static let wordsLimitBytes = 2_000
+    private static let wordsLimitBytes = 64 << 10
 
     init(
       _ provider: ProviderModel, name: String, clock: any RunClock, cancellation: Cancellation
@@ -147,7 +147,9 @@
         // The run's own time is over: the loop sees to that.
         let isRunOver =
           failure.kind == .totalTimeout && call.timeouts.total < provider.timeouts.total
-        return .failed("\(failure)", isRunOver ? .atOnce : advice.retry(after: failure))
+        let step = ErrorAdvice(provider, model: name).step(after: failure).map { "; \($0)" } ?? ""
+        return .failed(
+          "\(provider.url): \(failure)\(step)", isRunOver ? .atOnce : advice.retry(after: failure))
       } catch { return .failed("\(error)", advice.usual) }
     }
 
@@ -169,7 +171,8 @@
       } catch let failure as HTTPFailure
         where failure.kind != .cancelled && failure.kind != .totalTimeout
       {
-        var answer = ModelAnswer.failed("\(failure)", advice.retry(after: failure))
+        var answer = ModelAnswer.failed(
+          "\(provider.url): \(failure)", advice.retry(after: failure))
         answer.status = head.status
         answer.requestId = head.requestID
         return answer
@@ -263,11 +266,10 @@
       let error = (try? JSONValue.wire(bytes)).flatMap { provider.dialect.error(in: $0) }
       let retry = advice.retry(
         status: head.status, headers: head.headers, error: error, now: Int(time(nil)))
-      var words = "HTTP \(head.status)"
-      if let error { words += ": \(error)" }
-      if (300..<400).contains(head.status) {
-        words += ": the server sends requests elsewhere, which is not followed; check baseUrl"
-      }
+      var words = "HTTP \(head.status) from \(provider.url)"
+      if let error { words += ": \(error)" } else { words += Self.said(bytes) }
+      let step = ErrorAdvice(provider, model: name).step(status: head.status, error: error)
+      if let step { words += "; \(step)" }
       if retry == .never,
         let told = RetryAdvice.seconds(toldBy: head.headers, now: Int(time(nil))),
         told > RetryAdvice.longestSeconds
@@ -279,6 +281,15 @@
       answer.requestId = head.requestID
       answer.responseDigest = bytes.isEmpty ? nil : Digest(of: bytes).hex
       return answer
+    }
+  }
+
+  extension HTTPModel {
+    /// What a body says that is no error of any known form.
+    private static func said(_ bytes: [UInt8]) -> String {
+      let text = String(decoding: bytes, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        .joined(separator: " ")
+      return text.isEmpty ? "" : ": \(text)"
     }
   }
 
@@ -308,7 +319,7 @@
 
   extension ProviderModel {
     /// Where requests go.
-    fileprivate var url: String {
+    var url: String {
       var base = baseURL
       while base.hasSuffix("/") { base.removeLast() }
       var path = dialect.path

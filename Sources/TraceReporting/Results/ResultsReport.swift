@@ -129,7 +129,11 @@ public struct ResultsReport {
       }
       if let error = trial.error {
         lines.append(
-          painter.paint("counts for nothing", .warning) + ": " + Visible.line(error, width: 500))
+          painter.paint("counts for nothing", .warning) + ": "
+            + Visible.line(error, width: Self.longest))
+        if trial.isLasting {
+          lines.append("no other trial was made: it would come to the same until that is mended")
+        }
       }
       lines += outcomes.prefix(mostOutcomes).flatMap(self.lines(for:))
       if outcomes.count > mostOutcomes {

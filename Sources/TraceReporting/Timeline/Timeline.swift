@@ -41,6 +41,7 @@ public struct Timeline {
     self.step = step
     for (index, entry) in told.enumerated() {
       lines.append(line(index == 0 ? seq : nil, entry))
+      if entry.isTold { lines += rest(of: entry) }
     }
     return lines
   }
@@ -55,6 +56,8 @@ public struct Timeline {
     public var text: String
     /// Stands at the end, however long the text.
     public var tail = ""
+    /// Whether what no line has room for stands on further lines: an error is told to its end.
+    public var isTold = false
 
     /// Nothing is checked.
     public init(_ label: String, _ role: Painter.Role, _ text: String, tail: String = "") {
@@ -78,6 +81,23 @@ public struct Timeline {
     }
     return painter.paint(number, .faint) + "  " + painter.paint(label, entry.role) + "  "
       + Visible.line(entry.text, width: room) + painter.paint(tail, .faint)
+  }
+
+  /// The lines below the first of an entry that is told to its end.
+  private func rest(of entry: Entry) -> [String] {
+    let room = width - 5 - 2 - labelWidth - 2
+    let text = Visible.line(entry.text)
+    guard text.count > room else { return [] }
+    let indent = String(repeating: " ", count: width - room)
+    var lines: [String] = []
+    // What the first line shows ends with a mark, and is told once more from where it broke off.
+    var left = text.dropFirst(room - 1)
+    while !left.isEmpty {
+      let piece = left.prefix(room)
+      lines.append(indent + piece)
+      left = left.dropFirst(piece.count)
+    }
+    return lines
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {
@@ -112,11 +132,11 @@ public struct Timeline {
           Entry("summary", .faint, "\(bytes) bytes for what came up to \(result.through ?? "now")")
         ]
       }
-      return [
-        Entry(
-          isSummary ? "summary" : "model", .bad,
-          "try \(result.attempt)\(Self.next(after: result)): \(error)")
-      ]
+      var entry = Entry(
+        isSummary ? "summary" : "model", .bad,
+        "try \(result.attempt)\(Self.next(after: result)): \(error)")
+      entry.isTold = true
+      return [entry]
     case .decision(let decision): return tell(decision)
     case .policyDecision(let verdict): return [tell(verdict)]
     case .toolStarted(let started):
