@@ -37,6 +37,9 @@ func nio(_ name: String) -> Target.Dependency {
   .product(name: name, package: "swift-nio", condition: .when(traits: ["Live"]))
 }
 
+let nioSSL: Target.Dependency = .product(
+  name: "NIOSSL", package: "swift-nio-ssl", condition: .when(traits: ["Live"]))
+
 let httpCompression: Target.Dependency = .product(
   name: "NIOHTTPCompression", package: "swift-nio-extras", condition: .when(traits: ["Live"]))
 
@@ -73,6 +76,7 @@ let package = Package(
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
+    .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.0"),
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
@@ -90,7 +94,7 @@ let package = Package(
       name: "LiveBoundary",
       dependencies: [
         "CPrograms", "AgentTrace", "AgentRuntime", grdb, asyncHTTPClient,
-        nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), httpCompression,
+        nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL, httpCompression,
       ],
       swiftSettings: library),
     .target(

@@ -104,6 +104,8 @@ public struct ProviderModel: Sendable, Hashable {
   public var prices: Prices?
   /// When to give up.
   public var timeouts: Timeouts
+  /// A file of authorities (PEM) whose certificates are trusted besides the usual ones; `nil` for none.
+  public var authorityFile: String?
   /// Requests that all runs of this process may begin within a minute; `nil` for any number.
   public var requestsPerMinute: Int?
   /// Tokens that all runs of this process may use within a minute; `nil` for any number.

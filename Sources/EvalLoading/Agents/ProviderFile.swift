@@ -18,6 +18,7 @@ enum ProviderFile {
     var toolChoice: ToolChoiceDraft?
     var prices: ProviderModel.Prices?
     var timeouts = ProviderModel.Timeouts()
+    var authorityFile: String?
     var requestsPerMinute: Int?
     var tokensPerMinute: Int?
   }
@@ -70,6 +71,10 @@ enum ProviderFile {
         "Keys of the request as they are, in place of any that are made from the other keys."),
       Field(
         "prices", prices, \.prices, "Money for a million tokens; cost is unknown without them."),
+      Field(
+        "ca", .path, \.authorityFile,
+        "A file of authorities (PEM) that the server's certificate may be signed by, besides the usual ones; a path from this file's folder."
+      ),
       Field("timeouts", timeouts, \.timeouts, "Seconds until a request is given up."),
       Field(
         "requestsPerMinute", .count(1...1_000_000), \.requestsPerMinute,
@@ -102,14 +107,14 @@ enum ProviderFile {
     }
     var settings = draft.settings
     settings.toolChoice = draft.toolChoice?.choice
+    var provider = ProviderModel(
+      dialect: draft.dialect, baseURL: draft.baseURL, keyVariable: draft.keyVariable,
+      headers: names, streams: draft.streams, settings: settings,
+      toolChoiceSteps: draft.toolChoice?.steps, prices: draft.prices, timeouts: draft.timeouts,
+      requestsPerMinute: draft.requestsPerMinute, tokensPerMinute: draft.tokensPerMinute)
+    provider.authorityFile = draft.authorityFile
     return ModelDefinition(
-      provider: draft.dialect.rawValue, name: draft.name,
-      implementation: .provider(
-        ProviderModel(
-          dialect: draft.dialect, baseURL: draft.baseURL, keyVariable: draft.keyVariable,
-          headers: names, streams: draft.streams, settings: settings,
-          toolChoiceSteps: draft.toolChoice?.steps, prices: draft.prices, timeouts: draft.timeouts,
-          requestsPerMinute: draft.requestsPerMinute, tokensPerMinute: draft.tokensPerMinute)))
+      provider: draft.dialect.rawValue, name: draft.name, implementation: .provider(provider))
   }
 
   // MARK: Parts

@@ -58,6 +58,8 @@ public struct HTTPCall: Sendable, Hashable {
   public var address: String?
   /// Whether a body with a `Content-Encoding` is handed over decoded. A body that a proxy passes on is not.
   public var decodesBody: Bool
+  /// A file of authorities (PEM) that are trusted besides the usual ones; `nil` for none.
+  public var authorityFile: String?
 
   /// Nothing is checked before the call is made.
   public init(

@@ -3,6 +3,7 @@
   import NIOCore
   import NIOHTTP1
   import NIOHTTPCompression
+  import NIOSSL
   import Synchronization
 
   /// Makes requests over HTTP/1.1 and HTTP/2. One for the whole process: connections are used again.
@@ -16,6 +17,10 @@
       var decodesBody: Bool
       var address: String?
       var host: String?
+      var proxy: HTTPSurroundings.Proxy?
+      /// What is trusted in place of the system's authorities, and besides them.
+      var authorities: [String] = []
+      var ownAuthority: String?
     }
 
     private let clients = Mutex<[Settings: HTTPClient]>([:])
@@ -89,10 +94,11 @@
     private func client(for call: HTTPCall) throws -> (HTTPClient, isOwn: Bool) {
       let connect = Int64(min(max(call.timeouts.connect, 0.001), 86_400) * 1_000)
       var settings = Settings(connectMilliseconds: connect, decodesBody: call.decodesBody)
+      try Self.look(around: .ofThisProcess, call, &settings)
       guard let address = call.address else {
-        return clients.withLock { clients in
+        return try clients.withLock { clients in
           if let client = clients[settings] { return (client, false) }
-          let client = Self.makeClient(settings)
+          let client = try Self.makeClient(settings)
           clients[settings] = client
           return (client, false)
         }
@@ -102,12 +108,56 @@
       }
       settings.address = address
       settings.host = host
-      return (Self.makeClient(settings), true)
+      return (try Self.makeClient(settings), true)
     }
 
-    private static func makeClient(_ settings: Settings) -> HTTPClient {
+    /// By which proxy, and whose certificates count. What leads to one address alone goes there by itself.
+    private static func look(
+      around surroundings: HTTPSurroundings, _ call: HTTPCall, _ settings: inout Settings
+    ) throws {
+      guard let address = HTTPAddress(call.url) else { return }
+      if call.address == nil {
+        do { settings.proxy = try surroundings.proxy(for: address) } catch {
+          throw HTTPFailure(.invalidCall, error.description)
+        }
+      }
+      guard address.scheme == "https" else { return }
+      settings.authorities = [surroundings.authorityFile, surroundings.authorityFolder].compactMap {
+        $0
+      }
+      settings.ownAuthority = call.authorityFile
+    }
+
+    /// What is trusted; `nil` for what the system trusts.
+    private static func encryption(_ settings: Settings) throws -> TLSConfiguration? {
+      guard !settings.authorities.isEmpty || settings.ownAuthority != nil else { return nil }
+      var configuration = TLSConfiguration.makeClientConfiguration()
+      if !settings.authorities.isEmpty {
+        configuration.trustRoots = .certificates(
+          try settings.authorities.flatMap(HTTPAuthorities.certificates(at:)))
+      }
+      if let file = settings.ownAuthority {
+        configuration.additionalTrustRoots = [
+          .certificates(try HTTPAuthorities.certificates(at: file))
+        ]
+      }
+      return configuration
+    }
+
+    private static func makeClient(_ settings: Settings) throws -> HTTPClient {
       var configuration = HTTPClient.Configuration()
       configuration.redirectConfiguration = .disallow
+      configuration.tlsConfiguration = try encryption(settings)
+      if let proxy = settings.proxy {
+        configuration.proxy = .server(
+          host: proxy.host, port: proxy.port,
+          authorization: proxy.credentials.map { credentials in
+            let colon = credentials.firstIndex(of: ":") ?? credentials.endIndex
+            return .basic(
+              username: String(credentials[..<colon]),
+              password: String(credentials[colon...].dropFirst()))
+          })
+      }
       configuration.timeout = .init(connect: .milliseconds(settings.connectMilliseconds))
       // Whether to try again is for the caller to say, who records each try.
       configuration.connectionPool.retryConnectionEstablishment = false

@@ -28,6 +28,13 @@
       case .connectTimeout, .httpProxyHandshakeTimeout, .socksHandshakeTimeout,
         .tlsHandshakeTimeout:
         HTTPFailure(.connectTimeout, "no connection in time")
+      case .proxyAuthenticationRequired:
+        HTTPFailure(
+          .unreachable,
+          "the proxy asks for a user and a password: give them in its variable, http://USER:PASSWORD@HOST:PORT"
+        )
+      case .invalidProxyResponse:
+        HTTPFailure(.unreachable, "the proxy lets no connection through")
       case .emptyHost, .invalidURL, .emptyScheme, .bodyLengthMismatch:
         HTTPFailure(.invalidCall, error.shortDescription)
       default:
@@ -60,10 +67,31 @@
     private static func failure(ofOther error: any Error) -> HTTPFailure {
       let words = "\(error)"
       // The encryption library's handshake errors: no request was sent.
-      if words.contains("handshake") || words.contains("CERTIFICATE") {
-        return HTTPFailure(.unreachable, "no encrypted connection: \(words)")
+      if let why = encryption(words) {
+        return HTTPFailure(.unreachable, "no encrypted connection: \(why)")
       }
       return HTTPFailure(.connectionLost, words)
+    }
+
+    /// What an error of the encryption library means, without the places in its sources; `nil` where the error
+    /// is none of a handshake.
+    static func encryption(_ words: String) -> String? {
+      if words.contains("failedToValidateHostname") {
+        return "the server's certificate is for another name than the URL has"
+      }
+      guard words.contains("handshake") || words.contains("CERTIFICATE") else { return nil }
+      if words.contains("CERTIFICATE_VERIFY_FAILED") {
+        return
+          "the server's certificate is not trusted: its authority is unknown here, or it has run out; "
+          + "name a file with the authority in SSL_CERT_FILE, or as “ca” of the model"
+      }
+      if words.contains("WRONG_VERSION_NUMBER") || words.contains("HTTP_REQUEST") {
+        return "the server does not speak TLS there: is the URL one of http://?"
+      }
+      let codes = words.split(separator: "OPENSSL_internal:").dropFirst().map { rest in
+        String(rest.prefix { $0.isUppercase || $0 == "_" || $0.isNumber })
+      }.filter { !$0.isEmpty }
+      return "the handshake failed" + (codes.isEmpty ? "" : " (\(codes.joined(separator: ", ")))")
     }
 
     private static func words(of error: NIOConnectionError) -> String {

@@ -112,10 +112,11 @@
         // A little more, so that the run's own clock has passed it too.
         timeouts.total = min(timeouts.total, Double(left) / 1_000_000 + 0.005)
       }
-      return .success(
-        HTTPCall(
-          method: "POST", url: provider.url, headers: headers,
-          body: CanonicalJSON.encode(.object(body), form: .plain), timeouts: timeouts))
+      var call = HTTPCall(
+        method: "POST", url: provider.url, headers: headers,
+        body: CanonicalJSON.encode(.object(body), form: .plain), timeouts: timeouts)
+      call.authorityFile = provider.authorityFile
+      return .success(call)
     }
 
     // MARK: Replies
