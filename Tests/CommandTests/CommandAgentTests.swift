@@ -273,6 +273,24 @@ import TraceStorage
       #expect(dry.output.contains("--live"), "\(dry)")
     }
 
+    @Test("record --proxy --name CASEID is found by run --runs, wherever the log lies")
+    func named() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("agent.py", Self.agent)
+      let server = try Self.provider()
+      for out in ["runs", "runs/deep/log.jsonl.gz"] {
+        _ = try await Self.run(
+          [
+            "record", "--proxy", "--out", out, "--name", "colour", "--", "python3", "agent.py",
+            "What?",
+          ], in: folder, server)
+      }
+      try folder.write("case.yaml", "{caseId: colour, expected: {answer: It is blue.}}")
+      let run = try await Self.run(["run", "case.yaml", "--runs", "runs", "--json"], in: folder)
+      let trials = try JSONValue(parsing: run.outputBytes)["cases"]?[0]?["trials"]?.arrayValue
+      #expect(trials?.count == 2, "\(run)")
+    }
+
     @Test("a command that fails stops as such, and its last words are shown")
     func failing() async throws {
       let folder = try TemporaryFolder()

@@ -24,6 +24,8 @@ public actor ExchangeRecorder {
     public var name: String
     /// What the first event says; `nil` where only requests tell of it.
     public var started: RunStarted?
+    /// The case that the run is for; `nil` where ``started`` says it, or there is none.
+    public var caseId: String?
     /// What is let through; `nil` for everything.
     public var guarding: ProxyGuard?
 
@@ -215,6 +217,7 @@ public actor ExchangeRecorder {
     var started = start.started ?? RunStarted(agentName: start.name, goal: goal, input: goal)
     started.goal = redactor.redacted(started.goal)
     started.input = started.input.map { redactor.redacted($0) }
+    started.caseId = started.caseId ?? start.caseId
     started.modelName = request?.model
     started.modelProvider = request?.dialect
     if let request {

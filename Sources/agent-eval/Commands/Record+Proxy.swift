@@ -48,6 +48,7 @@
       // The command hears of signals and of the policy.
       let ending = Cancellation()
       var start = ExchangeRecorder.Start(runId: runId, name: agentName)
+      start.caseId = name
       start.guarding = guarding
       start.guarding?.endCommand = { ending.cancel(signal: "SIGTERM") }
       let recorder = ExchangeRecorder(

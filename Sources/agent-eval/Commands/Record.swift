@@ -78,7 +78,11 @@ struct Record: AsyncParsableCommand {
       """, valueName: "name=url"))
   var upstream: [String] = []
 
-  @Option(help: "With --proxy: what the log calls the agent. Default: the name of the command.")
+  @Option(
+    help: """
+      With --proxy: what the log calls the agent, and the id of the case that `run --runs` takes it for. \
+      Default: the name of the command, and no case.
+      """)
   var name: String?
 
   @Argument(
