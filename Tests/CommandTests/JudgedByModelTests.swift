@@ -315,6 +315,38 @@ struct JudgedByModelTests {
       #expect(!text.output.contains(key))
     }
 
+    @Test(
+      "a provider is asked for just the form that is read, in each dialect, unless the file says another",
+      arguments: [Dialect.openai, .anthropic, .openaiResponses], [true, false])
+    func form(dialect: Dialect, isAsked: Bool) async throws {
+      let pointers: [Dialect: [String]] = [
+        .openai: ["response_format", "json_schema", "schema"],
+        .openaiResponses: ["text", "format", "schema"],
+        .anthropic: ["output_config", "format", "schema"],
+      ]
+      let pointer = try #require(pointers[dialect])
+      let provider = try FakeProvider { asked, reply in
+        FakeProvider.send(.init(#"{"a": {"reason": "fine", "outcome": "pass"}}"#), to: asked, reply)
+      }
+      let folder = try TemporaryFolder()
+      let options = isAsked ? "" : ", options: {\(pointer[0]): null}"
+      try folder.write(
+        "case.yaml",
+        """
+        caseId: polite
+        recording: \(Fixture.run("refund-drafted"))
+        expected:
+          judge:
+            model: {provider: \(dialect.rawValue), name: fake, baseUrl: "\(provider.baseURL(dialect))"\(options)}
+            rubric: {a: It is polite.}
+        """)
+      try await Binary.run(["run", "case.yaml", "--judge"], in: folder.path)
+      let body = try JSONValue(parsing: try #require(provider.server.requests.first).body)
+      let schema = pointer.reduce(body as JSONValue?) { $0?[$1] }
+      #expect(
+        schema?["properties"]?["a"]?["required"] == (isAsked ? ["reason", "outcome"] : nil))
+    }
+
     @Test("a provider that cannot be reached makes the case an error")
     func unreachable() async throws {
       let provider = try FakeProvider { _, reply in reply.close() }

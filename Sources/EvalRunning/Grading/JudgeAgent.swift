@@ -20,7 +20,7 @@ public enum JudgeAgent {
     // A grade is one decision; further tries belong to its step.
     var agent = AgentDefinition(
       name: name, version: JudgeQuestion.version, systemPrompt: JudgeQuestion.systemPrompt,
-      model: model, limits: Limits(maxSteps: 1),
+      model: asking(model, for: names), limits: Limits(maxSteps: 1),
       // What is shown has a limit of its own, and nothing of it may be left out.
       context: ContextSettings(tokenBudget: 1 << 40))
     agent.purpose = .judge
@@ -36,6 +36,39 @@ public enum JudgeAgent {
       }
     }
     return agent
+  }
+
+  /// A model that is asked for replies of the form that is read, in the words of its dialect; one whose
+  /// options say a form already is left as it is.
+  private static func asking(_ model: ModelDefinition, for names: [String]) -> ModelDefinition {
+    guard case .provider(var provider) = model.implementation else { return model }
+    let schema = JudgeReply.schema(names: names)
+    let key: String
+    let value: JSONValue
+    switch provider.dialect.rawValue {
+    case Dialect.openai.rawValue:
+      key = "response_format"
+      value = [
+        "type": "json_schema",
+        "json_schema": ["name": "grades", "strict": true, "schema": schema],
+      ]
+    case Dialect.openaiResponses.rawValue:
+      key = "text"
+      value = [
+        "format": ["type": "json_schema", "name": "grades", "strict": true, "schema": schema]
+      ]
+    case Dialect.anthropic.rawValue:
+      key = "output_config"
+      var config: JSONObject = ["format": ["type": "json_schema", "schema": schema]]
+      config["effort"] = provider.settings.reasoning?.effort.map(JSONValue.string)
+      value = .object(config)
+    default: return model
+    }
+    guard provider.settings.options[key] == nil else { return model }
+    provider.settings.options[key] = value
+    var asking = model
+    asking.implementation = .provider(provider)
+    return asking
   }
 
   /// The judge of a recorded judgement, for making it again; `nil` where the run is none.

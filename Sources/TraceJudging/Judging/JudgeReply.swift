@@ -65,6 +65,23 @@ public struct JudgeReply: Sendable, Hashable {
     }
   }
 
+  /// The JSON Schema of a reply, as providers take it that can be held to one: a reason before the outcome
+  /// that follows from it.
+  public static func schema(names: [String]) -> JSONValue {
+    let outcomes: [Outcome] = [.pass, .fail, .unverifiable]
+    let grade: JSONValue = [
+      "type": "object", "additionalProperties": false, "required": ["reason", "outcome"],
+      "properties": [
+        "reason": ["type": "string"],
+        "outcome": ["type": "string", "enum": JSONValue(outcomes.map(\.rawValue))],
+      ],
+    ]
+    return [
+      "type": "object", "additionalProperties": false, "required": JSONValue(names),
+      "properties": .object(JSONObject(names.map { ($0, grade) })),
+    ]
+  }
+
   private static func grade(_ value: JSONValue, _ name: String) throws(Fault) -> Grade {
     guard let object = value.objectValue else {
       throw Fault(
