@@ -1,3 +1,4 @@
+import AgentTrace
 import Foundation
 import TestSupport
 import Testing
@@ -60,6 +61,75 @@ struct DoctorVerbTests {
       #expect(Self.lines(right, "model").first?.contains("m (m-2) replied") == true, "\(right)")
       let unset = try await Binary.run(["doctor", "agent.yaml"], in: folder.path, status: 1)
       #expect(Self.lines(unset, "key").first?.contains("is not set: export it") == true, "\(unset)")
+    }
+
+    @Test(
+      "a server that sends requests on to itself is followed, one that sends them elsewhere is not")
+    func redirects() async throws {
+      let folder = try TemporaryFolder()
+      let other = try FakeServer { _, reply in reply.finish(200, body: "{}") }
+      let server = try FakeServer { request, reply in
+        if request.target == "/mcp" {
+          reply.finish(307, headers: [("Location", "/mcp/")], body: "")
+        } else if request.target == "/away" {
+          reply.finish(307, headers: [("Location", "\(other.url)/mcp")], body: "")
+        } else {
+          let value = try? JSONValue(parsing: request.body)
+          let result: JSONValue? =
+            switch value?["method"]?.stringValue {
+            case "initialize":
+              [
+                "protocolVersion": "2025-06-18", "capabilities": ["tools": [:]],
+                "serverInfo": ["name": "notes", "version": "1"],
+              ]
+            case "tools/list": ["tools": [["name": "look", "inputSchema": ["type": "object"]]]]
+            default: nil
+            }
+          guard let id = value?["id"] else {
+            reply.finish(202, body: "")
+            return
+          }
+          var message: JSONObject = ["jsonrpc": "2.0", "id": id]
+          message["result"] = result
+          if result == nil { message["error"] = ["code": -32601, "message": "no such method"] }
+          reply.finish(body: CanonicalJSON.encode(.object(message), form: .plain))
+        }
+      }
+      func agent(_ path: String) -> String {
+        """
+        name: a
+        model: {script: [{answer: x}]}
+        mcpServers: {notes: {url: "\(server.url)\(path)", headers: {Authorization: "Bearer ${MCP_KEY}"}}}
+        """
+      }
+      try folder.write("agent.yaml", agent("/mcp"))
+      let followed = try await Binary.run(
+        ["doctor", "agent.yaml"], in: folder.path, environment: ["MCP_KEY": "a-long-secret"])
+      #expect(
+        Self.lines(followed, "server").first?.contains("has 1 tools: look") == true, "\(followed)")
+      try folder.write("agent.yaml", agent("/away"))
+      let away = try await Binary.run(
+        ["doctor", "agent.yaml"], in: folder.path, environment: ["MCP_KEY": "a-long-secret"],
+        status: 1)
+      #expect(Self.lines(away, "server").first?.contains("to another one") == true, "\(away)")
+      #expect(other.requests.isEmpty)
+    }
+
+    @Test(
+      "the last words of a server that falls at once are shown, however soon it does",
+      arguments: 1...8)
+    func lastWords(round: Int) async throws {
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "agent.yaml",
+        """
+        name: a
+        model: {script: [{answer: x}]}
+        mcpServers: {gone: {command: [sh, -c, "echo the port is taken >&2; exit 7"]}}
+        """)
+      let run = try await Binary.run(["doctor", "agent.yaml"], in: folder.path, status: 1)
+      let told = try #require(Self.lines(run, "server").first)
+      #expect(told.contains("exited with 7") && told.contains("the port is taken"), "\(run)")
     }
 
     @Test("of a command it looks for its program, its folder and its variables")

@@ -85,3 +85,39 @@ struct HTTPSurroundingsTests {
     }
   #endif
 }
+
+@Suite("Redirects")
+struct HTTPRedirectTests {
+  @Test(
+    "a request is sent on only as it is, and only to the server that it was meant for",
+    arguments: [
+      (307, "/mcp/", "http://a.com:80/mcp/"), (308, "http://a.com/x", "http://a.com/x"),
+      (307, "other", "http://a.com:80/one/other"), (307, "https://a.com/mcp", "https://a.com/mcp"),
+      (307, "//a.com/x", "http://a.com/x"), (307, "http://a.com:81/x", nil),
+      (307, "http://b.com/x", nil), (307, "http://a.com.b.com/x", nil),
+      (308, "https://b.com/x", nil),
+      (307, "http://a.com@b.com/x", nil), (307, "file:///x", nil), (302, "/mcp/", nil),
+      (301, "http://a.com/x", nil), (303, "/x", nil), (307, "\\\\b.com", nil),
+    ] as [(Int, String, String?)])
+  func next(status: Int, location: String, expected: String?) throws {
+    let headers = [HTTPHeader("Location", location)]
+    let url = "http://a.com/one/mcp?x=1"
+    guard let expected else {
+      #expect(throws: HTTPFailure.self) {
+        try HTTPRedirect.next(after: status, headers, from: url)
+      }
+      return
+    }
+    #expect(try HTTPRedirect.next(after: status, headers, from: url) == expected)
+  }
+
+  @Test("from https nothing goes to http, and what is no redirect goes nowhere")
+  func others() throws {
+    let headers = [HTTPHeader("Location", "http://a.com/x")]
+    #expect(throws: HTTPFailure.self) {
+      try HTTPRedirect.next(after: 307, headers, from: "https://a.com/")
+    }
+    #expect(try HTTPRedirect.next(after: 200, headers, from: "http://a.com/") == nil)
+    #expect(try HTTPRedirect.next(after: 307, [], from: "http://a.com/") == nil)
+  }
+}

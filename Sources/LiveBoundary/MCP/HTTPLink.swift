@@ -12,6 +12,13 @@
       var sessionID: String?
       var end: String?
       var hasListChanged = false
+      /// Where it is: where the server sends requests on to, it says so.
+      var url: String
+    }
+
+    /// A request is to be made again at another address.
+    private struct SentOn: Error {
+      var url: String
     }
 
     private static let replyLimitBytes = 16 << 20
@@ -21,15 +28,14 @@
     /// How many requests of the server's own are replied to, in one stream.
     private static let ownReplyLimit = 100
 
-    private let url: String
     private let headers: [HTTPHeader]
     private let cancellation: Cancellation
     private let hidden: HiddenValues
-    private let state = Mutex(State())
+    private let state: Mutex<State>
 
     /// - Throws: ``MCPFault`` where a variable of its headers is not set.
     init(_ endpoint: ServerEndpoint, until cancellation: Cancellation) throws {
-      url = endpoint.url
+      state = Mutex(State(url: endpoint.url))
       do { headers = try endpoint.headers.resolved() } catch {
         throw MCPFault(.notSent, "not asked: \(error)")
       }
@@ -55,7 +61,7 @@
       _ message: JSONValue, method: String, name: String? = nil,
       extra: [(name: String, value: String)] = [], _ timeouts: HTTPTimeouts
     ) -> HTTPCall {
-      let (version, sessionID) = state.withLock { ($0.version, $0.sessionID) }
+      let (version, sessionID, url) = state.withLock { ($0.version, $0.sessionID, $0.url) }
       var headers = headers
       func set(_ name: String, _ value: String) {
         headers.removeAll { $0.name.lowercased() == name.lowercased() }
@@ -94,7 +100,7 @@
       let isInitialize = request.method == "initialize"
       let total = Double(limits.totalMicroseconds) / 1_000_000
       let idle = limits.idleMicroseconds.map { Double($0) / 1_000_000 } ?? total
-      let call = call(
+      var call = call(
         request.message(id: id), method: request.method,
         name: request.method == "tools/call" ? request.params["name"]?.stringValue : nil,
         extra: request.headers,
@@ -102,9 +108,21 @@
           connect: min(total, 10), firstByte: min(idle, total), idle: min(idle, total),
           total: total))
       do {
-        return try await HTTPConnector.shared.perform(call, until: cancellation) { head, body in
-          try await self.read(head, &body, id: id, isInitialize: isInitialize)
+        for _ in 0..<HTTPRedirect.limit {
+          let made = call
+          do {
+            return try await HTTPConnector.shared.perform(made, until: cancellation) { head, body in
+              if let url = try HTTPRedirect.next(after: head.status, head.headers, from: made.url) {
+                throw SentOn(url: url)
+              }
+              return try await self.read(head, &body, id: id, isInitialize: isInitialize)
+            }
+          } catch let sentOn as SentOn {
+            call.url = sentOn.url
+            state.withLock { $0.url = sentOn.url }
+          }
         }
+        throw HTTPFailure(.invalidCall, "the server sends the request on and on")
       } catch let failure as HTTPFailure {
         let fault = self.fault(failure)
         switch fault.kind {
@@ -151,9 +169,9 @@
     }
 
     func close() async {
-      let sessionID = state.withLock { state in
+      let (sessionID, url) = state.withLock { state in
         defer { state.sessionID = nil }
-        return state.sessionID
+        return (state.sessionID, state.url)
       }
       guard let sessionID else { return }
       let seconds = Self.noticeSeconds

@@ -25,11 +25,11 @@ final class ServerProcess: Sendable {
   private let state = Mutex(State())
   private let number = ProgramHub.shared.number()
   private let receive: @Sendable (LineSplitter.Line) -> Void
-  private let ended: @Sendable (String) -> Void
+  private let ended: @Sendable (String, Tail) -> Void
 
   private init(
     receive: @escaping @Sendable (LineSplitter.Line) -> Void,
-    ended: @escaping @Sendable (String) -> Void
+    ended: @escaping @Sendable (String, Tail) -> Void
   ) {
     self.receive = receive
     self.ended = ended
@@ -43,7 +43,7 @@ final class ServerProcess: Sendable {
   /// - Throws: ``MCPFault``, where it cannot be started.
   static func start(
     _ program: ProgramStart, receive: @escaping @Sendable (LineSplitter.Line) -> Void,
-    ended: @escaping @Sendable (String) -> Void
+    ended: @escaping @Sendable (String, Tail) -> Void
   ) async throws -> ServerProcess {
     if let fault = program.fault { throw MCPFault(.notSent, fault) }
     var order = program.order
@@ -76,9 +76,6 @@ final class ServerProcess: Sendable {
     throw MCPFault(.cancelled, "cannot start “\(program.name)”: cancelled")
   }
 
-  /// The end of what it wrote to standard error.
-  var errors: Tail { state.withLock { $0.errors } }
-
   /// Sends a line.
   func send(_ line: [UInt8]) {
     ProgramHub.shared.write(number, line + [UInt8(ascii: "\n")])
@@ -108,15 +105,17 @@ final class ServerProcess: Sendable {
   }
 
   private func end(_ result: Result<ProgramResult, ProgramFault>) {
-    switch result {
-    case .success(let ended):
-      switch ended.end {
-      case .exited(let code): self.ended("the server exited with \(code)")
-      case .killed(let signal):
-        self.ended("the server was killed by \(SignalName.name(of: signal))")
+    let words =
+      switch result {
+      case .success(let ended):
+        switch ended.end {
+        case .exited(let code): "the server exited with \(code)"
+        case .killed(let signal): "the server was killed by \(SignalName.name(of: signal))"
+        }
+      case .failure: "the server has ended"
       }
-    case .failure: ended("the server has ended")
-    }
+    // What it said last comes along: it may have ended before whoever started it knows of it.
+    ended(words, state.withLock { $0.errors })
     let waiting = state.withLock { state in
       state.hasEnded = true
       defer { state.waiting = [] }

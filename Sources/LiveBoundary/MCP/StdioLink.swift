@@ -53,7 +53,7 @@ final class StdioLink: MCPLink {
   ) async throws -> StdioLink {
     let link = StdioLink(cancellation, hidden)
     let process = try await ServerProcess.start(
-      program, receive: { link.take($0) }, ended: { link.finish($0) })
+      program, receive: { link.take($0) }, ended: { link.finish($0, $1) })
     link.state.withLock { $0.process = process }
     return link
   }
@@ -271,9 +271,10 @@ final class StdioLink: MCPLink {
   }
 
   /// The server has ended: nothing more comes.
-  private func finish(_ words: String) {
-    let process = state.withLock { $0.process }
-    let said = process.map { hidden.quote($0.errors) } ?? ""
+  ///
+  /// - Parameter errors: the end of what it wrote to standard error.
+  private func finish(_ words: String, _ errors: Tail) {
+    let said = hidden.quote(errors)
     let (waiting, end) = state.withLock { state -> ([Int: Waiting], String) in
       let end = state.end ?? words + said + strays(state)
       state.end = end
