@@ -159,7 +159,7 @@ import TraceStorage
       try folder.write("agent.py", Self.agent)
       try folder.write("cases/case.yaml", Self.caseText)
       let good = try Self.provider()
-      _ = try await Self.run(["accept", "--live", "cases"], in: folder, good)
+      _ = try await Self.run(["accept", "--live", "--all", "cases"], in: folder, good)
       _ = try await Self.run(["run", "--live", "--against", "accepted", "cases"], in: folder, good)
       let bad = try Self.provider { _ in "It is red." }
       let worse = try await Self.run(
@@ -190,10 +190,16 @@ import TraceStorage
       let events = try await Self.events(of: "runs/one.jsonl.gz", in: folder)
       #expect(events.first?["data"]?["agent"]?["version"] == "3")
       #expect(events.last?["data"]?["answer"] == "It is blue.")
-      let promoted = try await Self.run(
-        ["promote", "runs/one.jsonl.gz", "--out", "cases"], in: folder, status: nil)
-      #expect(promoted.status == 0, "\(promoted)")
+      _ = try await Self.run(
+        ["record", "agents/looker.yaml", "What colour?", "--out", "runs/two.jsonl.gz"], in: folder,
+        server)
+      _ = try await Self.run(
+        [
+          "promote", "runs/one.jsonl.gz", "runs/two.jsonl.gz", "--into", "cases", "--case-id",
+          "colour", "--agent", "agents/looker.yaml",
+        ], in: folder)
       _ = try await Self.run(["run", "cases"], in: folder)
+      _ = try await Self.run(["run", "--live", "cases"], in: folder, server)
       let mutated = try await Self.run(["mutate", "cases"], in: folder, status: nil)
       #expect([0, 1].contains(mutated.status), "\(mutated)")
       // Its loop is its own.
