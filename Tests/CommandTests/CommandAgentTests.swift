@@ -6,11 +6,6 @@ import Testing
 import TraceStorage
 
 #if Live
-  /// Whether there is a Python, of whatever kind: the agents of these tests need no more of it.
-  func hasPython() async -> Bool {
-    (try? await shell("python3 -c 'import json, urllib.request'")) != nil
-  }
-
   @Suite("Commands as agents", .enabled("needs python3") { await hasPython() })
   struct CommandAgentTests {
     /// Calls a tool that its provider asks for and prints what the model says at last.

@@ -2,9 +2,6 @@ import AgentTrace
 import TestSupport
 import Testing
 
-/// Whether there is a Python for its pseudo-terminal.
-private func hasPython() async -> Bool { (try? await shell("command -v python3")) != nil }
-
 /// Output on a terminal, by way of a pseudo-terminal; skipped where there is no Python.
 @Suite("On a terminal", .enabled("python3 is not there") { await hasPython() })
 struct TerminalTests {
