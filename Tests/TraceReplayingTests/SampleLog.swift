@@ -24,6 +24,19 @@ func readLog(_ path: String) throws -> [Event] {
 }
 
 extension [Event] {
+  /// The same with the digests in its stops that belong to its events.
+  var withStateDigests: [Event] {
+    var state = AgentState()
+    return map { event in
+      var event = event
+      if event.type == .stop, event.data["stateDigest"] != nil {
+        event.data["stateDigest"] = .string(state.digest.hex)
+      }
+      state.apply(event)
+      return event
+    }
+  }
+
   /// The same with numbers from 0 on, as a log needs them.
   var renumbered: [Event] {
     enumerated().map { index, event in

@@ -206,8 +206,9 @@ extension AgentLoop {
     var request = ToolRequest(
       callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
       idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
-    if case .memory = registry[call.name]?.implementation {
+    if case .memory(let access) = registry[call.name]?.implementation {
       var view = memoryView
+      view.access = access
       view.notes = recorder.notes.notes(seenBy: call.callId)
       request.memory = view
     }

@@ -79,3 +79,34 @@ struct MemoryTool: Tool {
     return answer
   }
 }
+
+extension ToolRequest {
+  /// What a tool of notes makes of this call again, of which this answer is recorded: the call says which note
+  /// it keeps, the run's own events what its notes are, and the record what a store held. The record alone
+  /// speaks of what is withheld, and of a store that kept nothing.
+  public func made(againAfter recorded: ToolAnswer) async -> ToolAnswer {
+    guard let access = memory?.access, let note = recorded.notes.first?.note,
+      !RedactionToken.isIn(input), !recorded.isWithheld
+    else { return recorded }
+    let fresh = await MemoryTool(access: access, store: RecordedStore(note: note.value)).run(self)
+    var answer = recorded
+    answer.notes = fresh.notes
+    if case .ok = recorded.result { answer.result = fresh.result }
+    return answer
+  }
+}
+
+extension ToolAnswer {
+  fileprivate var isWithheld: Bool {
+    let data: JSONValue? = if case .ok(let data) = result { data } else { nil }
+    return ([data] + notes.map(\.note.value)).contains { $0.map(RedactionToken.isIn) ?? false }
+  }
+}
+
+/// A store as it was when one note was looked up.
+private struct RecordedStore: MemoryStore {
+  let note: JSONValue?
+
+  func value(at address: MemoryAddress) -> JSONValue? { note }
+  func write(_ writing: MemoryWriting) {}
+}

@@ -10,6 +10,8 @@ public struct MemoryView: Sendable, Hashable {
   public var notes: JSONObject
   /// The notes of the agent file: what a note of the store is while the store has none.
   public var defaults: [MemoryNote]
+  /// What the tool does with notes; `nil` for one that may do anything.
+  public var access: MemoryAccess?
 
   /// Nothing is checked.
   public init(

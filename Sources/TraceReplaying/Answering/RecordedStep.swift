@@ -186,6 +186,16 @@ extension RecordedStep {
   /// The call that the step's decision proposed under an id; `nil` where it proposed none.
   public func call(_ callId: String) -> ProposedCall? { proposals[callId] }
 
+  /// An event as it is recorded today: older programs named the action of an approval otherwise.
+  func asToday(_ event: Event) -> Event {
+    guard event.type == .approval, let approval = try? Approval(decoding: event.data),
+      let call = call(approval.callId)
+    else { return event }
+    var today = event
+    today.data["actionId"] = .string(approval.recomputed(for: call).actionId)
+    return today
+  }
+
   /// What one attempt of a call came to; `nil` where that is not recorded.
   ///
   /// Of an attempt that was followed by another one the log holds no result: it failed, or it would

@@ -30,12 +30,16 @@ public final class RecordedSteps: Sendable {
   ///
   /// - Parameter acrossSessions: Whether a run that was resumed is given out as if it had never stood
   ///   still: its steps hold the events of all sessions.
+  /// - Parameter provesStates: Whether what the log says of its run is held against its events; see
+  ///   ``contradiction``.
   /// - Throws: `LogError` where the log cannot be read, ``RecordingError`` where it does not begin with
   ///   the start of a run of ours.
-  public init(path: String, acrossSessions: Bool = false) throws {
+  public init(path: String, acrossSessions: Bool = false, provesStates: Bool = false) throws {
     self.path = path
+    let options = LogReader.Options(provesStates: provesStates)
     var state = State(
-      reader: try LogReader(path: path), path: path, isAcrossSessions: acrossSessions)
+      reader: try LogReader(path: path, options: options), path: path,
+      isAcrossSessions: acrossSessions)
     guard let event = try state.next(), event.type == .runStarted else {
       throw RecordingError(code: .noStart, path: path)
     }
@@ -103,6 +107,10 @@ public final class RecordedSteps: Sendable {
 
   /// An event behind a stop that may not stand there; `nil` while none was found.
   var stray: Event? { state.withLock { $0.stray } }
+
+  /// The first place, as far as the log was read, where it says of its run otherwise than its events;
+  /// reading goes on behind it. `nil` where there is none, or nobody asked for it.
+  var contradiction: LogReader.Contradiction? { state.withLock { $0.reader.contradiction } }
 
   /// The number of events before the first one of this session.
   var sessionStart: Int { state.withLock { $0.sessionStart } }

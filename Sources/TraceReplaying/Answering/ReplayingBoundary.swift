@@ -133,12 +133,12 @@ public final class ReplayingBoundary: Boundary {
         // Not tried again for the signal, perhaps: so it comes behind all that were before it.
         answer.elapsedMicroseconds += RecordedTime.limit / 2
       }
-      return answer
+      return await request.made(againAfter: answer)
     }
     if let answer = firstFailure.noting({ try steps.step(request.step) })?.unfinishedAnswer(
       toCall: request.callId, attempt: request.attempt)
     {
-      return answer
+      return await request.made(againAfter: answer)
     }
     note(
       Unanswered(

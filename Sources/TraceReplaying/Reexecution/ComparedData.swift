@@ -1,9 +1,10 @@
 import AgentTrace
 
 /// What counts when two events are compared: neither times nor latencies, what a model used, digests,
-/// nor any kind of number or name that only says which run it was.
+/// nor any name that only says which run it was. Numbers of earlier events count: a run that is made again
+/// has them in the same places.
 enum ComparedData {
-  private static let never = ["elapsedMicroseconds", "requestDigest", "modelResult", "replyTo"]
+  private static let never = ["elapsedMicroseconds", "requestDigest"]
 
   /// The data of an event without what does not count.
   static func of(_ event: Event) -> JSONObject {
@@ -24,7 +25,6 @@ enum ComparedData {
     case .decision:
       data["calls"] = data["calls"].map(withoutProviderIDs)
     case .toolStarted: data["idempotencyKey"] = nil
-    case .approval: data["actionId"] = nil
     case .policyDecision:
       // Of approvals that the call rests on their number: what they name follows from it.
       if var context = data["context"]?.objectValue,

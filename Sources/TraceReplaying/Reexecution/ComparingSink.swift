@@ -109,7 +109,7 @@ final class ComparingSink: EventSink {
       if nextRecorded == nil, boundary.steps.ending != .stop { throw Interruption.endOfRecording }
       throw difference(now: event)
     }
-    let recorded = step.events[next]
+    let recorded = step.asToday(step.events[next])
     guard areSame(recorded, event), isSameRequest(recorded, event) else {
       throw difference(recorded: recorded, now: event)
     }

@@ -32,13 +32,17 @@ extension Reexecution {
   /// Where the agent file is byte for byte the recorded one, whom the run acts for and what it may use
   /// are taken from the log: they were said on the command line then.
   ///
+  /// What the log says of its run, in digests of states and in what events say of earlier ones, is held
+  /// against its events besides; see `LogReader.contradiction`.
+  ///
   /// - Throws: `CancellationError` where its task was cancelled,
-  ///   `LogError` where the log cannot be read or is damaged before the first difference,
+  ///   `LogError` where the log cannot be read, or is damaged or contradicts itself before the first
+  ///   difference,
   ///   ``RecordingError`` where no run can be made from it, `ToolRegistry.RegistryError` where the
   ///   agent's tools cannot be used.
   /// - Complexity: linear in the log; memory as ``RecordedSteps``.
   public init(of path: String, with agent: AgentDefinition) async throws {
-    let steps = try RecordedSteps(path: path)
+    let steps = try RecordedSteps(path: path, provesStates: true)
     let started = steps.started
     let files = RecordedFiles(started: started, agent: agent)
     var agent = agent
@@ -119,7 +123,14 @@ private struct Session {
     }
     // The run hears of its task's cancelling, as one that was recorded did not: no difference of theirs.
     try Task.checkCancellation()
+    try prove(through: sink.made)
     return difference == nil
+  }
+
+  /// What was made again as it was recorded, and yet is not what the log itself says its events come to,
+  /// was changed behind the runtime's back: no run is faithful to it.
+  private func prove(through made: Int) throws {
+    if let found = steps.contradiction, found.seq < made { throw found.error }
   }
 
   /// A fork asks again about what its parent did later, which is known from its log alone.
@@ -150,6 +161,7 @@ private struct Session {
       return false
     }
     made += found.events.count
+    try prove(through: made)
     guard found.goesOn else { return false }
     isFork = found.isFork
     var reader = try past ?? PastReader(path: steps.path, agent: agent)

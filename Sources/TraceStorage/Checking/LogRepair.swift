@@ -18,7 +18,8 @@ public enum LogRepair {
   ///   - output: the plain name of the new log; without one `NAME-repaired.jsonl.gz` beside the old
   ///     one, with a number where that is taken. Nothing is ever replaced.
   /// An event whose data are not what its type promises is passed over like a line that cannot be read,
-  /// and so is a stop that speaks of another state than the events before it lead to.
+  /// and so is one that says of those before it what is not so: a stop that speaks of another state than they
+  /// lead to, an approval of another action than its call's.
   ///
   /// - Throws: ``LogError`` where the log cannot be read at all, holds no event, is of a newer format or
   ///   held by a writer, or where the new one cannot be written; then nothing is left of it.
@@ -112,6 +113,7 @@ private struct LogCopy {
   private var lostValues = 0
   private var lastEvent: Event?
   private var eventCount = 0
+  private var proof = RunProof()
 
   init(cursor: LineCursor) { self.cursor = cursor }
 
@@ -171,20 +173,16 @@ private struct LogCopy {
   }
 
   /// Why an event would be damage in the new log; `nil` where it would not. As ``LogVerifier`` has it.
-  private func fault(in event: Event, behind writer: LogWriter) -> LogError? {
+  private mutating func fault(in event: Event, behind writer: LogWriter) -> LogError? {
     let isWhole = cursor.holes.isEmpty
     do { _ = try EventPayload(of: event) } catch {
       if isWhole || JSONValue.object(event.data).lostCount == 0 {
         return fault("the data of a \(event.type.rawValue): \(error)")
       }
     }
-    if event.type == .stop, isWhole, gaps.isEmpty, event.seq == writer.nextSeq,
-      event.data["stateFormat"]?.intValue == AgentState.format,
-      let digest = event.data["stateDigest"]?.stringValue, !writer.state.isRecorded(as: digest)
-    {
-      return fault("the digest of the state before this stop is another")
-    }
-    return nil
+    proof.state = writer.state
+    let isNext = isWhole && gaps.isEmpty && event.seq == writer.nextSeq
+    return proof.fault(in: event, isWhole: isNext).map(fault)
   }
 
   private func fault(_ what: String) -> LogError {

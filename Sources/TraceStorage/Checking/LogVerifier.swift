@@ -7,7 +7,8 @@ public enum LogVerifier {
   /// Checked: headers, links and checksums of all members; the chain of seals; event numbers; the
   /// canonical form of every line; that each reference leads where it may; the data of every event of a
   /// known type; each checkpoint, each summary and each
-  /// `stop`'s digest against the fold of the events; the closing block and the trailer.
+  /// `stop`'s digest against the fold of the events; what events say of earlier ones (``EventClaims``);
+  /// the closing block and the trailer.
   ///
   /// - Parameters:
   ///   - path: the log; where only `….open` is there, that is read.
@@ -80,7 +81,7 @@ private struct Verification {
   var report: VerifyReport
 
   // The fold.
-  private var state = AgentState()
+  private var proof = RunProof()
   private var summary = RunSummary()
   private var order = CallOrder()
   /// Whether everything before was read, so that what follows from it can be compared.
@@ -125,11 +126,11 @@ private struct Verification {
       .init(block: blockNumber, offset: blockOffset, seq: seq, message: message))
   }
 
-  private mutating func note(_ error: LogError) {
+  private mutating func note(_ error: LogError, seq: Int? = nil) {
     report.status = .damaged
     guard report.findings.count < VerifyReport.findingLimit else { return }
     report.findings.append(
-      .init(block: error.block, offset: error.offset, message: error.fault))
+      .init(block: error.block, offset: error.offset, seq: seq, message: error.fault))
   }
 
   /// Takes over what the cursor has passed over.
@@ -165,7 +166,9 @@ private struct Verification {
       case .mark: if case .mark(let mark) = try cursor.line() { check(mark) }
       }
     } catch {
-      note(error)
+      var seq: Int?
+      if case .event(let number, _, _) = head { seq = number }
+      note(error, seq: seq)
       hasUnreadable = true
       if case .newerFormat = error.code { report.status = .unreadable }
     }
@@ -198,7 +201,7 @@ private struct Verification {
   /// when it is folded in, before anything is made of it.
   private mutating func checkEvent(isPacket: Bool) throws(LogError) {
     report.events += 1
-    if isPacket { try cursor.fold(into: &state) }
+    if isPacket { try cursor.fold(into: &proof.state) }
     guard let raw = try cursor.rawEvent() else { return }
     if !raw.isCanonical(in: cursor.bytes) {
       find("the line is not in canonical form", seq: raw.seq)
@@ -211,13 +214,13 @@ private struct Verification {
         find("the data of a \(event.type.rawValue): \(error)", seq: event.seq)
       }
     }
-    if event.type == .stop, cursor.holes.isEmpty, isComplete,
-      let digest = event.data["stateDigest"]?.stringValue,
-      event.data["stateFormat"]?.intValue == AgentState.format, !state.isRecorded(as: digest)
-    {
-      find("the digest of the state before this stop is another", seq: event.seq)
+    let isWhole = cursor.holes.isEmpty && isComplete
+    if let fault = proof.fault(in: event, isWhole: isWhole) { find(fault, seq: event.seq) }
+    if cursor.version == RunStarted.currentFormatVersion, RunProof.isIncomparable(event) {
+      report.notes.append(
+        "event \(event.seq): the digest of a state of another format was not compared")
     }
-    if !isPacket { try cursor.fold(into: &state) }
+    if !isPacket { try cursor.fold(into: &proof.state) }
     summary.apply(event)
     order.apply(event)
   }
@@ -235,10 +238,10 @@ private struct Verification {
         find("a gap is not the first line of a block that begins behind it")
       }
     case LogFormat.summaryMark:
-      if isComplete, mark.data != summary.encoded(totals: state.totals),
-        mark.data != summary.withoutStrays?.encoded(totals: state.totals)
+      if isComplete, mark.data != summary.encoded(totals: proof.state.totals),
+        mark.data != summary.withoutStrays?.encoded(totals: proof.state.totals)
       {
-        find("the summary is not the one that follows from the events")
+        find("the summary is not the one that follows from the events", seq: cursor.nextSeq - 1)
       }
     default: break
     }
@@ -258,17 +261,12 @@ private struct Verification {
   private mutating func check(checkpoint mark: Mark) {
     if lineInBlock != 0 { find("a checkpoint is not the first line of its block") }
     guard isComplete else { return }
-    guard mark.data["stateFormat"]?.intValue == AgentState.format else {
+    guard RunProof.isComparable(checkpoint: mark.data) else {
       report.notes.append("a checkpoint of another state format was not compared")
       return
     }
-    let isState = [state, state.withOlderActionIds].contains { state in
-      state.map {
-        mark.data["state"] == $0.encoded && mark.data["digest"]?.stringValue == $0.digest.hex
-      } ?? false
-    }
-    if !isState {
-      find("a checkpoint is not the state that follows from the events")
+    if let fault = proof.fault(inCheckpoint: mark.data, behind: cursor.nextSeq) {
+      find(fault, seq: cursor.nextSeq - 1)
     }
     let counts = cursor.foldedLists.counts.map { JSONValue($0) }
     if cursor.holes.isEmpty,

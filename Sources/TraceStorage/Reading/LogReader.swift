@@ -24,12 +24,17 @@ public struct LogReader: EventSource {
     /// About how many bytes of earlier lines and list items stay in memory. What is referred to and
     /// no longer there is read again from the file.
     public var cacheBytes: Int
+    /// Whether ``LogReader/next()`` holds what the log of a run of ours says of it against the events; see
+    /// ``LogReader/contradiction``. Costs a fold of the events.
+    public var provesStates: Bool
 
     /// A block limit below 1 MiB or above 1 GiB, and a cache below 0, count as the nearest.
     public init(
       skipsDamaged: Bool = false, checksLinks: Bool = false, keepsLines: Bool = true,
-      blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 4 * 1024 * 1024
+      blockLimitBytes: Int = LogFormat.blockLimitBytes, cacheBytes: Int = 4 * 1024 * 1024,
+      provesStates: Bool = false
     ) {
+      self.provesStates = provesStates
       self.skipsDamaged = skipsDamaged
       self.checksLinks = checksLinks
       self.keepsLines = keepsLines
@@ -48,7 +53,21 @@ public struct LogReader: EventSource {
     case torn(offset: Int)
   }
 
+  /// A place where a log says otherwise than its events.
+  public struct Contradiction: Sendable, Hashable {
+    /// The number of the event that does not fit, or that a checkpoint that does not fit stands behind.
+    public var seq: Int
+    /// What does not fit, and where.
+    public var error: LogError
+  }
+
   let cursor: LineCursor
+  /// What the events come to; `nil` where that is not looked at.
+  private var proof: RunProof?
+  /// The first place where the log says of the run otherwise than the events that ``next()`` gave, with
+  /// ``Options/provesStates``: a digest of a stop, a checkpoint, or what an event says of earlier ones.
+  /// Somebody changed it and sealed it anew.
+  public private(set) var contradiction: Contradiction?
 
   /// Opens a log.
   ///
@@ -56,6 +75,7 @@ public struct LogReader: EventSource {
   /// - Throws: ``LogError`` where the file is not there or cannot be read.
   public init(path: String, options: Options = .init()) throws(LogError) {
     cursor = try LineCursor(file: try Self.open(path), options: options)
+    if options.provesStates { proof = RunProof(requiresAll: true) }
   }
 
   /// Opens a log at the last checkpoint before an event, so that what comes before need not be read.
@@ -117,10 +137,41 @@ public struct LogReader: EventSource {
   ///   damage.
   public mutating func next() throws(LogError) -> Event? {
     while let head = try cursor.advance() {
-      guard case .event = head, case .event(let event)? = try readableLine() else { continue }
-      return event
+      switch head {
+      case .event:
+        guard case .event(let event)? = try readableLine() else { continue }
+        prove(event)
+        return event
+      case .mark(LogFormat.checkpointMark) where proof != nil:
+        if case .mark(let mark)? = try readableLine() { prove(checkpoint: mark.data) }
+      case .mark: break
+      }
     }
     return nil
+  }
+
+  private mutating func prove(_ event: Event) {
+    let isWhole = isWhole
+    let fault = proof?.fault(in: event, isWhole: isWhole)
+    if let fault { note(fault, at: event.seq) }
+    proof?.state.apply(event)
+  }
+
+  private mutating func prove(checkpoint data: JSONValue) {
+    let count = nextSeq
+    guard isWhole, let fault = proof?.fault(inCheckpoint: data, behind: count) else { return }
+    note(fault, at: count - 1)
+  }
+
+  private var isWhole: Bool { cursor.damage.isEmpty && cursor.holes.isEmpty }
+
+  private mutating func note(_ fault: String, at seq: Int) {
+    guard contradiction == nil else { return }
+    contradiction = Contradiction(
+      seq: seq,
+      error: LogError(
+        .badLine("event \(seq): \(fault)"), path: path, offset: cursor.block?.offset,
+        block: cursor.block?.number))
   }
 
   /// The next line, event or mark, or `nil` behind the last.
