@@ -286,6 +286,31 @@ struct ExecutorTests {
     }
   }
 
+  @Test(
+    "a call that is cut off names the limit that somebody set, never what was left of the run's time",
+    arguments: [
+      (nil, 1.0, "the run's time was over"), (0.5, 1.0, "timed out after 0.5 seconds"),
+      (5.0, 1.0, "the run's time was over"), (0.5, nil, "timed out after 0.5 seconds"),
+    ] as [(Double?, Double?, String)])
+  func limitsInReasons(own: Double?, run: Double?, reason: String) async throws {
+    for before in [0.0, 0.017, 0.217] {
+      let tools = [("wait", before), ("look", 3.0)].map { name, seconds in
+        ToolRegistration(
+          definition: ToolDefinition(
+            name: name, sideEffect: .read, timeoutSeconds: name == "look" ? own : nil),
+          implementation: .scripted(
+            ScriptedTool(rules: [.init(outcome: .ok(1), delaySeconds: seconds)])))
+      }
+      var agent = AgentDefinition.replying(
+        calls("wait 1"), calls("look 1"), answer("x"), tools: tools)
+      agent.limits.timeoutSeconds = run
+      let made = try await agent.run()
+      let results = made.events.filter { $0.type == .toolResult }
+      #expect(
+        results.last?.data["tool"] == "look" && results.last?.data["reason"] == .string(reason))
+    }
+  }
+
   @Test("a function that hangs is left behind when its time is up or the run is to end")
   func hangingClosures() async throws {
     for sideEffect in [SideEffect.read, .write] {

@@ -16,6 +16,8 @@ public struct ToolRequest: Sendable, Hashable {
   public var idempotencyKey: String
   /// When to cut the call off; `nil` for never.
   public var timeoutMicroseconds: Int?
+  /// Whether `timeoutMicroseconds` is what is left of the run's time: less than the tool itself may take.
+  public var endsWithRun = false
   /// The notes that it may look at; only for tools of the kind `memory`.
   public var memory: MemoryView?
 
@@ -117,13 +119,16 @@ public struct ToolAnswer: Sendable, Hashable {
       elapsedMicroseconds: elapsed)
   }
 
-  /// The answer of a tool that took too long.
+  /// The answer of a tool that took too long. The reason names a limit that somebody set, never what happened
+  /// to be left of the run's time: equal runs say equal things.
   public static func timedOut(
-    _ request: ToolRequest, afterMicroseconds elapsed: Int
+    _ request: ToolRequest, afterMicroseconds limit: Int
   ) -> ToolAnswer {
-    cutOff(
-      request, reason: "timed out after \(JSONValue(Double(elapsed) / 1_000_000)) seconds",
-      afterMicroseconds: elapsed)
+    let reason =
+      request.endsWithRun && request.timeoutMicroseconds == limit
+      ? "the run's time was over"
+      : "timed out after \(JSONValue(Double(limit) / 1_000_000)) seconds"
+    return cutOff(request, reason: reason, afterMicroseconds: limit)
   }
 }
 

@@ -205,7 +205,8 @@ extension AgentLoop {
     let tool = definition(of: call)
     var request = ToolRequest(
       callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
-      idempotencyKey: key, timeoutMicroseconds: timeout(of: tool, startedAt: startedAt))
+      idempotencyKey: key)
+    setTimeout(of: &request, startedAt: startedAt)
     if case .memory(let access) = registry[call.name]?.implementation {
       var view = memoryView
       view.access = access
@@ -216,10 +217,14 @@ extension AgentLoop {
   }
 
   /// The tool's own time limit, or what is left of the run's, whichever is less.
-  private func timeout(of tool: ToolDefinition, startedAt: Int) -> Int? {
-    let own = tool.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
-    let left = timeoutMicroseconds.map { max(0, $0 - startedAt) }
-    return [own, left].compactMap { $0 }.min()
+  private func setTimeout(of request: inout ToolRequest, startedAt: Int) {
+    let own = request.tool.timeoutSeconds.map { Int(min(max(0, $0), 1e9) * 1_000_000) }
+    request.timeoutMicroseconds = own
+    guard let left = timeoutMicroseconds.map({ max(0, $0 - startedAt) }) else { return }
+    if own.map({ left < $0 }) ?? true {
+      request.timeoutMicroseconds = left
+      request.endsWithRun = true
+    }
   }
 
   private func work(_ request: ToolRequest) -> @Sendable () async -> CallBatch.Attempt {

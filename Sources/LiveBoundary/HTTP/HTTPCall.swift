@@ -29,6 +29,8 @@ public struct HTTPTimeouts: Sendable, Hashable {
   public var idle: Double
   /// From the beginning to the end of the body.
   public var total: Double
+  /// Whether `total` is what happened to be left of a longer time, so that no failure tells it.
+  public var isTotalLeftOver = false
 
   /// The defaults are those of the model vendors' own clients: 5 seconds to connect, 600 in all.
   public init(

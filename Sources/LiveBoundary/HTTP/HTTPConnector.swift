@@ -277,8 +277,11 @@
 
     private func limit(in state: State) -> (ContinuousClock.Instant, HTTPFailure) {
       let total = start + Self.duration(timeouts.total)
-      let late = HTTPFailure(
-        .totalTimeout, "not ended after \(Self.text(timeouts.total)) seconds")
+      let words =
+        timeouts.isTotalLeftOver
+        ? "not ended in the time that was left"
+        : "not ended after \(Self.text(timeouts.total)) seconds"
+      let late = HTTPFailure(.totalTimeout, words)
       switch state.phase {
       case .reading: return (total, late)
       case .closing:

@@ -100,13 +100,14 @@
       let isInitialize = request.method == "initialize"
       let total = Double(limits.totalMicroseconds) / 1_000_000
       let idle = limits.idleMicroseconds.map { Double($0) / 1_000_000 } ?? total
+      var timeouts = HTTPTimeouts(
+        connect: min(total, 10), firstByte: min(idle, total), idle: min(idle, total), total: total)
+      timeouts.isTotalLeftOver = true
       var call = call(
         request.message(id: id), method: request.method,
         name: request.method == "tools/call" ? request.params["name"]?.stringValue : nil,
         extra: request.headers,
-        HTTPTimeouts(
-          connect: min(total, 10), firstByte: min(idle, total), idle: min(idle, total),
-          total: total))
+        timeouts)
       do {
         for _ in 0..<HTTPRedirect.limit {
           let made = call

@@ -156,7 +156,7 @@ final class StdioLink: MCPLink {
       if ContinuousClock.now >= end {
         let words =
           end == total
-          ? "timed out after \(Self.seconds(limits.totalMicroseconds)) seconds"
+          ? "no reply in time"
           : "nothing was heard for \(Self.seconds(limits.idleMicroseconds ?? 0)) seconds"
         return MCPFault(.timeout, words)
       }

@@ -110,7 +110,9 @@
         idle: provider.timeouts.idle, total: provider.timeouts.total)
       if let left = request.timeoutMicroseconds {
         // A little more, so that the run's own clock has passed it too.
-        timeouts.total = min(timeouts.total, Double(left) / 1_000_000 + 0.005)
+        let seconds = Double(left) / 1_000_000 + 0.005
+        timeouts.isTotalLeftOver = seconds < timeouts.total
+        timeouts.total = min(timeouts.total, seconds)
       }
       var call = HTTPCall(
         method: "POST", url: provider.url, headers: headers,
@@ -147,7 +149,7 @@
         if let signal = cancellation.signal { return .failed("cancelled by \(signal)", .atOnce) }
         // The run's own time is over: the loop sees to that.
         let isRunOver =
-          failure.kind == .totalTimeout && call.timeouts.total < provider.timeouts.total
+          failure.kind == .totalTimeout && call.timeouts.isTotalLeftOver
         let step = ErrorAdvice(provider, model: name).step(after: failure).map { "; \($0)" } ?? ""
         return .failed(
           "\(provider.url): \(failure)\(step)", isRunOver ? .atOnce : advice.retry(after: failure))
@@ -275,7 +277,8 @@
         let told = RetryAdvice.seconds(toldBy: head.headers, now: Int(time(nil))),
         told > RetryAdvice.longestSeconds
       {
-        words += "; it asks to wait for \(Int(min(told, 1e9))) seconds, which is too long"
+        // How long is counted from a time of day, and so another number each time.
+        words += "; it asks to wait for longer than \(Int(RetryAdvice.longestSeconds)) seconds"
       }
       var answer = ModelAnswer.failed(words.prefix(utf8Bytes: Self.wordsLimitBytes), retry)
       answer.status = head.status
