@@ -103,7 +103,8 @@ struct TrendReportTests {
       trials: { run, _ in run == 1 ? "e" : "f" }, message: text)
     for isASCII in [false, true] {
       let report = TrendReport(painter: Painter(isColoured: false), isASCII: isASCII)
-      for lines in [report.lines(for: history.trends)] + history.trends.map(report.lines(for:)) {
+      let ofEach = history.trends.map { report.lines(for: $0) }
+      for lines in [report.lines(for: history.trends)] + ofEach {
         for line in lines {
           #expect(Visible.line(line) == line, "\(line.debugDescription)")
         }

@@ -125,6 +125,9 @@ enum HistorySchema {
     "required": ["caseId", "state", "live", "outcomes", "flips", "pairs", "inNewestRun", "newest"],
     "properties": [
       "caseId": ["type": "string", "description": "The case's name."],
+      "branch": [
+        "type": "string", "description": "The branch of all its runs; left out where not known.",
+      ],
       "state": [
         "enum": JSONValue(CaseTrend.State.allCases.map(\.rawValue)),
         "description": "What can be said of it by now.",
@@ -138,7 +141,8 @@ enum HistorySchema {
       "pairs": count("Of how many pairs of trials."),
       "flipRate": ["type": "number", "description": "Flips by pairs; left out without pairs."],
       "inNewestRun": [
-        "type": "boolean", "description": "Whether the newest run of the suite has it.",
+        "type": "boolean",
+        "description": "Whether the newest run of the suite on its branch has it.",
       ],
       "newest": [
         "$ref": "#/$defs/point", "description": "The case in the newest run that has it.",

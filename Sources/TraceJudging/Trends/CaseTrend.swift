@@ -1,6 +1,6 @@
 public import AgentTrace
 
-/// What became of one case over runs of its suite.
+/// What became of one case over the runs of its suite on one branch.
 ///
 /// Where a case is judged from recorded runs there is no chance in it: another outcome means that
 /// something was changed. Where its agent is run live, both outcomes at one commit, one agent, one model
@@ -68,20 +68,23 @@ public struct CaseTrend: Sendable {
   public let firstFailing: Point?
   /// The last run that it passed in; `nil` where there is none.
   public let lastPassing: Point?
-  /// Whether the newest run of the suite has it.
+  /// Whether the newest run of the suite on its branch has it.
   public let isInNewestRun: Bool
+
+  /// The branch of all its runs; `nil` where that is not known.
+  public var branch: String? { newest.run.branch }
 
   /// Flips by pairs; `nil` without pairs.
   public var flipRate: Double? { pairs == 0 ? nil : Double(flips) / Double(pairs) }
 
   /// - Parameters:
-  ///   - points: in the order of their runs.
-  ///   - runCount: how many runs of the suite there are.
+  ///   - points: in the order of their runs, all of one branch.
+  ///   - newestRun: which one of all runs is the newest of the branch, from 0.
   /// - Returns: `nil` without points.
-  public init?(_ points: [Point], runCount: Int) {
+  public init?(_ points: [Point], newestRun: Int) {
     guard let newest = points.last else { return nil }
     caseId = newest.record.caseId
-    isInNewestRun = newest.index == runCount - 1
+    isInNewestRun = newest.index == newestRun
     self.points = Self.flipped(points)
     self.newest = self.points.last ?? newest
     lastPassing = points.last { $0.record.outcome == .pass }
@@ -92,8 +95,8 @@ public struct CaseTrend: Sendable {
     }
     self.firstFailing = firstFailing
     // What is known of another agent, or of a case that asked something else, is known of another thing.
-    let current = Array(
-      points.reversed().prefix { $0.record.isSameThing(as: newest.record) }.reversed())
+    // What was tried between takes nothing away from it.
+    let current = points.filter { $0.record.isSameThing(as: newest.record) }
     (flips, pairs) = newest.record.isLive ? Self.flips(in: current) : (0, 0)
     state = Self.state(of: newest.record.isLive ? current : points, flips: flips)
   }
@@ -207,6 +210,7 @@ extension CaseTrend {
       "flips": JSONValue(flips), "pairs": JSONValue(pairs),
       "inNewestRun": .bool(isInNewestRun), "newest": newest.json,
     ]
+    object["branch"] = branch.map(JSONValue.string)
     object["flipRate"] = flipRate.map { JSONValue($0) }
     object["firstFailing"] = firstFailing?.json
     object["lastPassing"] = lastPassing?.json

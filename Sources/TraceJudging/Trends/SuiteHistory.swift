@@ -47,9 +47,16 @@ public struct SuiteHistory: Sendable {
 
   /// The runs, oldest first.
   public let runs: [Run]
-  /// What became of each case, those that need a look first, then by their names.
+  /// What became of each case on each branch, what needs a look first, then by names of cases, then of
+  /// branches.
   public let trends: [CaseTrend]
-  private let places: [[UInt8]: Int]
+  private let places: [[UInt8]: [Int]]
+
+  /// Runs on one branch, or on one that nobody knows.
+  private struct Place: Hashable {
+    var branch: [UInt8]?
+    var caseId: [UInt8]
+  }
 
   /// - Parameter runs: with the records of their cases, in any order. Of two records of one case in one
   ///   run the first counts.
@@ -57,27 +64,48 @@ public struct SuiteHistory: Sendable {
   public init(_ runs: [(run: Run, cases: [CaseRecord])]) {
     let sorted = runs.sorted { $0.run.precedes($1.run) }
     self.runs = sorted.map(\.run)
-    var points: [[UInt8]: [CaseTrend.Point]] = [:]
+    var points: [Place: [CaseTrend.Point]] = [:]
+    var newestRuns: [[UInt8]?: Int] = [:]
     for (index, entry) in sorted.enumerated() {
+      let branch = entry.run.branch.map { Array($0.utf8) }
+      newestRuns[branch] = index
       for record in entry.cases {
-        let key = Array(record.caseId.utf8)
-        if points[key]?.last?.index == index { continue }
-        points[key, default: []].append(
+        let place = Place(branch: branch, caseId: Array(record.caseId.utf8))
+        if points[place]?.last?.index == index { continue }
+        points[place, default: []].append(
           CaseTrend.Point(run: entry.run, index: index, record: record))
       }
     }
-    let trends = points.values.compactMap { CaseTrend($0, runCount: sorted.count) }
-    self.trends = trends.sorted { first, second in
-      first.rank != second.rank
-        ? first.rank < second.rank : first.caseId.precedesByUTF8(second.caseId)
+    let trends = points.compactMap { place, points in
+      CaseTrend(points, newestRun: newestRuns[place.branch] ?? 0)
     }
-    var places: [[UInt8]: Int] = [:]
-    for (place, trend) in self.trends.enumerated() { places[Array(trend.caseId.utf8)] = place }
+    self.trends = trends.sorted(by: Self.stands)
+    var places: [[UInt8]: [Int]] = [:]
+    for (place, trend) in self.trends.enumerated() {
+      places[Array(trend.caseId.utf8), default: []].append(place)
+    }
     self.places = places
   }
 
-  /// What became of a case; `nil` where no run has it.
-  public func trend(of caseId: String) -> CaseTrend? {
-    places[Array(caseId.utf8)].map { trends[$0] }
+  private static func stands(_ first: CaseTrend, before second: CaseTrend) -> Bool {
+    if first.rank != second.rank { return first.rank < second.rank }
+    if !first.caseId.hasSameUTF8(as: second.caseId) {
+      return first.caseId.precedesByUTF8(second.caseId)
+    }
+    switch (first.branch, second.branch) {
+    case (let first?, let second?): return first.precedesByUTF8(second)
+    case (let first, let second): return first == nil && second != nil
+    }
   }
+
+  /// What became of a case on each branch, the one where it was judged last first; empty where no run
+  /// has it.
+  public func trends(of caseId: String) -> [CaseTrend] {
+    (places[Array(caseId.utf8)] ?? []).map { trends[$0] }.sorted {
+      $0.newest.index > $1.newest.index
+    }
+  }
+
+  /// What became of a case on the branch where it was judged last; `nil` where no run has it.
+  public func trend(of caseId: String) -> CaseTrend? { trends(of: caseId).first }
 }

@@ -20,12 +20,15 @@ public struct TrendReport {
 
   // MARK: All cases
 
-  /// A line for each case, what needs a look first.
+  /// A line for each case, what needs a look first; for each of its branches, where there are several.
   public func lines(for trends: [CaseTrend]) -> [String] {
     guard !trends.isEmpty else { return [] }
     let marks = min(Self.mostMarks, max(12, width / 4))
-    let headings = ["CASE", "TREND", "STATE", "FLIPS", "NEWEST", "FAILS SINCE"]
-    let rows = trends.map { row($0, marks: marks) }
+    let branch = trends[0].branch
+    let hasBranches = trends.contains { $0.branch != branch }
+    var headings = ["CASE", "TREND", "STATE", "FLIPS", "NEWEST", "FAILS SINCE"]
+    if hasBranches { headings.insert("BRANCH", at: 1) }
+    let rows = trends.map { row($0, marks: marks, hasBranch: hasBranches) }
     let widths = headings.indices.map { column in
       rows.reduce(headings[column].count) { max($0, $1[column].width) }
     }
@@ -52,13 +55,13 @@ public struct TrendReport {
     }
   }
 
-  private func row(_ trend: CaseTrend, marks: Int) -> [Cell] {
+  private func row(_ trend: CaseTrend, marks: Int, hasBranch: Bool) -> [Cell] {
     func cell(_ text: String, _ role: Painter.Role? = nil, _ limit: Int = 60) -> Cell {
       Cell(text, painter: painter, role: role, limit)
     }
     let shown = trend.points.suffix(marks)
-    return [
-      cell(trend.caseId, trend.isInNewestRun ? nil : .faint),
+    let branch = hasBranch ? [cell(trend.branch ?? "–", nil, 40)] : []
+    return [cell(trend.caseId, trend.isInNewestRun ? nil : .faint)] + branch + [
       Cell(painted: sparkline.outcomes(shown), width: shown.count),
       cell(trend.state.rawValue, trend.state.role),
       cell(trend.flipRate.map(Self.percent) ?? "–"),
@@ -84,9 +87,12 @@ public struct TrendReport {
 
   // MARK: One case
 
-  /// A row for each run of the suite that has the case, newest first; then its sparklines.
-  public func lines(for trend: CaseTrend) -> [String] {
-    var lines = [headline(trend), ""]
+  /// A row for each run of the suite on the trend's branch that has the case, newest first; then its
+  /// sparklines.
+  ///
+  /// - Parameter namesBranch: whether the branch is told beside the case: where there are others.
+  public func lines(for trend: CaseTrend, namesBranch: Bool = false) -> [String] {
+    var lines = [headline(trend, namesBranch: namesBranch), ""]
     let isLive = trend.points.contains { $0.record.isLive }
     var headings = ["BEGAN", "COMMIT", "BRANCH", "OUTCOME"]
     if isLive { headings += ["PASSED", "95 % INTERVAL"] }
@@ -98,9 +104,11 @@ public struct TrendReport {
     return lines + sparklines(trend.points.suffix(max(12, width - 40)))
   }
 
-  private func headline(_ trend: CaseTrend) -> String {
+  private func headline(_ trend: CaseTrend, namesBranch: Bool) -> String {
+    let branch = trend.branch.map { "on \(Visible.line($0, width: 80))" } ?? "on no known branch"
     var line =
       painter.paint(Visible.line(trend.caseId, width: 200), .heading) + "  "
+      + (namesBranch ? branch + "  " : "")
       + painter.paint(trend.state.rawValue, trend.state.role)
     if let rate = trend.flipRate {
       line += ", \(Self.percent(rate)) flips (\(trend.flips) of \(trend.pairs))"

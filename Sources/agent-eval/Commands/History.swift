@@ -12,8 +12,8 @@ struct History: ParsableCommand {
   static let configuration = CommandConfiguration(
     abstract: "Show what became of cases over the runs of their suite.",
     discussion: """
-      Reads what `run --history` and `merge --history` kept, a line for each case; with a case, a line \
-      for each run of the suite that has it. Refreshes the index of the folder first. Exits with 0, or \
+      Reads what `run --history` and `merge --history` kept, a line for each case on each branch; with a \
+      case, a line for each run of the suite that has it. Refreshes the index of the folder first. Exits with 0, or \
       with 2 where there is no such case, or where a file of the folder could not be read.
       """)
 
@@ -35,7 +35,7 @@ struct History: ParsableCommand {
   @Flag(help: "Draw with characters of ASCII alone.")
   var ascii = false
 
-  @Flag(help: "Print a line of JSON for each case; with a case, for each run of the suite.")
+  @Flag(help: "Print a line of JSON for each case on each branch; with a case, for each run.")
   var json = false
 
   /// Runs that a page is made of.
@@ -59,11 +59,16 @@ struct History: ParsableCommand {
     let history = try index.history(filter)
     let report = TrendReport(
       painter: Screen.painter, width: Screen.width, isASCII: ascii || !Screen.knowsUnicode)
-    if let caseId, let trend = history.trend(of: caseId) {
+    let ofCase = caseId.map(history.trends(of:)) ?? []
+    if !ofCase.isEmpty {
       if json {
-        for point in trend.points.reversed() { Output.json(point.json) }
+        let points = ofCase.flatMap(\.points).sorted { $0.index > $1.index }
+        for point in points { Output.json(point.json) }
       } else {
-        Output.lines(report.lines(for: trend))
+        for (index, trend) in ofCase.enumerated() {
+          Output.lines(
+            (index > 0 ? [""] : []) + report.lines(for: trend, namesBranch: ofCase.count > 1))
+        }
       }
     } else {
       let trends = try chosen(of: history)
@@ -73,7 +78,7 @@ struct History: ParsableCommand {
         Output.lines(report.lines(for: trends))
         Output.error(
           Visible.line(
-            "\(Figures.count(trends.count, "case")), "
+            "\(Figures.count(Set(trends.map { Array($0.caseId.utf8) }).count, "case")), "
               + "\(Figures.count(history.runs.count, "run")) of the suite in \(dir)"))
       }
     }
