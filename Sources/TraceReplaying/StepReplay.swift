@@ -94,6 +94,22 @@ extension StepReplay {
     throw ReplayError(code: .noSuchEvent(seq, last: reader.nextSeq - 1), path: path)
   }
 
+  /// The state after one event, folded from the last checkpoint before it.
+  ///
+  /// - Throws: `LogError` where the log is damaged before, ``ReplayError`` where it does not hold the event.
+  public static func state(afterEvent seq: Int, in path: String) throws -> AgentState {
+    var reader = try LogReader(path: path, startingAtCheckpointBefore: seq)
+    var state = reader.startState
+    while let head = try reader.advance() {
+      guard case .event(let next, _, _) = head else { continue }
+      try reader.fold(into: &state)
+      if next == seq { return state }
+      // Missing from the log.
+      if next > seq { break }
+    }
+    throw ReplayError(code: .noSuchEvent(seq, last: reader.nextSeq - 1), path: path)
+  }
+
   /// The packet that the model saw before it decided; the last one where it was asked again.
   public var context: ContextPacket? {
     events.last { $0.type == .contextBuilt }.flatMap { try? ContextPacket(decoding: $0.data) }

@@ -2,6 +2,7 @@ import AgentTrace
 import Foundation
 import TestSupport
 import Testing
+import TraceStorage
 
 /// The debugger by commands.
 @Suite("The debugger's commands")
@@ -35,7 +36,7 @@ struct DebuggerTests {
       ("break when expected {maxStep: 1}", "maxSteps"), ("break when {a: ]}", "break when:"),
       ("break when @nowhere.yaml", "nowhere.yaml"), ("delete 7", "no breakpoint “7”"),
       ("search", "takes a text"), ("diff sideways", "diff takes"),
-      ("context some", "context takes"), ("why 9.9.9", "no decision of step"),
+      ("context some", "context takes"), ("why 9.9.9", "no decision of the run"),
       ("show me", "no more"),
       ("continue on", "no more"), ("export", "new file"), ("export /", "/"),
     ])
@@ -79,6 +80,30 @@ struct DebuggerTests {
     #expect(typed.lines.filter { $0.hasPrefix("> ") } == ["> next", "> ", "> ", "> quit"])
     #expect(typed.output.contains("\n    3  call") && !typed.output.contains("    4  allowed"))
     #expect(said.output.contains("\n    3  call"))
+  }
+
+  @Test(
+    "what print says is JSON for whoever reads it from a pipe, and the state alone has a way of its own"
+  )
+  func values() async throws {
+    let log = "Fixtures/runs/refund-approved.jsonl.gz"
+    var reader = try LogReader(path: Project.path(log))
+    var state = AgentState()
+    while let event = try reader.next() {
+      state.apply(event)
+      let seq = event.seq
+      let alone = try await Binary.run(["replay", log, "--event", "\(seq)", "--json"])
+      #expect(try alone.json() == state.encoded, "event \(seq)")
+      guard seq % 5 == 0 else { continue }
+      let printed = try await Self.say("goto \(seq); print /state; print /event", log)
+      #expect(printed.lines.count == 2 && printed.lines[0] + "\n" == alone.output)
+      #expect(try JSONValue(parsing: printed.lines[1])["seq"]?.intValue == seq)
+      // What else is asked for is told as ever, and values stand on a line.
+      let mixed = try await Self.say("goto \(seq); state; print /state", log)
+      #expect(mixed.lines.last == printed.lines[0] && mixed.lines[0] == "> goto \(seq)")
+    }
+    let gone = try await Binary.run(["replay", log, "--event", "99", "--json"], status: 2)
+    #expect(gone.errors.contains("the log holds events 0 to 18"))
   }
 
   @Test("export writes the event or the step to a new file, and never over another")

@@ -109,7 +109,10 @@ public final class DebugSession {
         page.labelled("digest", cursor.state.digest.hex, .faint)
       }
     case .why: return try why(rest)
-    case .print: return try value(at: rest)
+    case .print:
+      var pretty = PrettyJSON(textLimit: 1 << 23)
+      pretty.append(try value(at: rest))
+      return pretty.lines.map { TextLine($0) }
     case .search: return try search(rest)
     case .break: return try addBreakpoint(rest)
     case .breaks: return try page(rest) { addBreakpoints(to: &$0) }
@@ -281,12 +284,8 @@ public final class DebugSession {
     var page = Page()
     let event = cursor.event
     if !rest.isEmpty {
-      let decisions = try cursor.events(ofStep: cursor.step) { event in
-        event.type == .decision && (CallReasons.callIds(of: event) ?? []).contains(rest)
-      }
-      guard let decision = decisions.last else {
-        throw CommandError(
-          "no decision of step \(cursor.step) holds a call “\(rest.prefix(utf8Bytes: 80))”")
+      guard let decision = try CallReasons(in: cursor).decision(holding: rest) else {
+        throw CommandError("no decision of the run holds a call “\(rest.prefix(utf8Bytes: 80))”")
       }
       try CallReasons(in: cursor).add([rest], at: decision, to: &page)
     } else if event.type == .stop {
@@ -340,7 +339,31 @@ public final class DebugSession {
     }
   }
 
-  private func value(at rest: String) throws -> [TextLine] {
+  /// What a command prints, where it is `print`: the value itself, for a program that reads on. `nil` for any
+  /// other command, which is not followed.
+  ///
+  /// - Throws: as ``execute(_:)``.
+  public func printedValue(of text: String) throws -> JSONValue? {
+    let text = BreakpointParser.trimmed(text)
+    let (name, rest) = BreakpointParser.word(text)
+    guard !text.hasPrefix("/"), (try? Command(named: name)) == .print else { return nil }
+    _ = cursor.refresh()
+    lastText = text
+    return try value(at: rest)
+  }
+
+  /// Whether a command prints a value, or only goes somewhere.
+  public static func isPrintOrMove(_ text: String) -> (isPrint: Bool, isMove: Bool) {
+    let (name, _) = BreakpointParser.word(BreakpointParser.trimmed(text))
+    switch try? Command(named: name) {
+    case .print?: return (true, false)
+    case .next?, .back?, .step?, .goto?, .continue?, .reverse?, .break?, .delete?, .quit?:
+      return (false, true)
+    default: return (false, false)
+    }
+  }
+
+  private func value(at rest: String) throws -> JSONValue {
     guard let pointer = JSONPointer(rest), let root = pointer.tokens.first else {
       throw CommandError(
         "print takes a JSON Pointer: print /state/totals, print /data/calls/0/input")
@@ -357,9 +380,7 @@ public final class DebugSession {
     guard let found = value?[inner] else {
       throw CommandError("nothing stands at \(rest.prefix(utf8Bytes: 200))")
     }
-    var pretty = PrettyJSON(textLimit: 1 << 23)
-    pretty.append(found)
-    return pretty.lines.map { TextLine($0) }
+    return found
   }
 
   private func search(_ rest: String) throws -> [TextLine] {

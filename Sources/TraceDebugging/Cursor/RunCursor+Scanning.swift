@@ -61,14 +61,17 @@ extension RunCursor {
   func lastEvent(
     before end: Int, of types: Set<EventType>, where isSuch: (Event) -> Bool = { _ in true }
   ) throws -> Event? {
-    for slot in slots.reversed() where slot.seq < end && types.contains(slot.type) {
+    // The window tells only of what it holds, up to the number.
+    let isInWindow = slots.last.map { $0.seq >= end - 1 } ?? false
+    for slot in slots.reversed()
+    where isInWindow && slot.seq < end && types.contains(slot.type) {
       guard let event = slot.event else { break }
       if isSuch(event) { return event }
     }
     var found: Event?
     let bound = slots.first?.seq ?? end
     try scanBackward(
-      before: slots.contains { $0.event == nil } ? end : min(end, bound),
+      before: !isInWindow || slots.contains { $0.event == nil } ? end : min(end, bound),
       isWanted: { types.contains($2) }, { if isSuch($0) { found = $0 } },
       endOfStretch: { found == nil ? .goOn : .enough })
     return found

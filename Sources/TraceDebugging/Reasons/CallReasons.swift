@@ -31,6 +31,24 @@ struct CallReasons {
     if callIds.count > 20 { page.line("  and \(callIds.count - 20) more calls", .faint) }
   }
 
+  /// The decision that holds a call, in whichever step; the last one of several. `nil` where there is none.
+  func decision(holding callId: String) throws -> Event? {
+    func holds(_ event: Event) -> Bool {
+      event.type == .decision
+        && (Self.callIds(of: event) ?? []).contains { $0.hasSameUTF8(as: callId) }
+    }
+    // Ids of ours begin with the step.
+    let own = Int(callId.prefix { $0 != "." })
+    for step in [cursor.step] + [own].compactMap(\.self) where step >= 0 {
+      if let found = try cursor.events(ofStep: step, where: holds).last { return found }
+    }
+    var found: Event?
+    try cursor.scanBackward(
+      before: try cursor.last().seq + 1, isWanted: { $2 == .decision },
+      { if holds($0) { found = $0 } }, endOfStretch: { found == nil ? .goOn : .enough })
+    return found
+  }
+
   private func decision(holding callIds: [String], at event: Event) throws -> Event? {
     if event.type == .decision { return event }
     return try cursor.lastEvent(before: event.seq, of: [.decision]) { decision in
@@ -56,8 +74,14 @@ struct CallReasons {
         "event \(decision.seq), by \(caller)"
           + (decision.data["modelResult"]?.intValue.map { ", read from the reply in event \($0)" }
             ?? ""))
-      try addContext(before: decision, to: &page)
-      try add(ValueOrigins(of: call.input, before: decision.seq, in: cursor), decision, to: &page)
+      let context = try cursor.lastEvent(before: decision.seq, of: [.contextBuilt])
+      if let context {
+        let count = context.data["prompt"]?["messages"]?.arrayValue?.count ?? 0
+        page.labelled("saw", "event \(context.seq): \(Figures.count(count, "message"))")
+      }
+      let origins = try ValueOrigins(
+        of: call.input, before: decision.seq, shownIn: context, in: cursor)
+      add(origins, to: &page)
     } else {
       page.labelled("decision", "the log shows none that holds it", .warning)
     }
@@ -73,59 +97,51 @@ struct CallReasons {
     }
   }
 
-  private func addContext(before decision: Event, to page: inout Page) throws {
-    guard let context = try cursor.lastEvent(before: decision.seq, of: [.contextBuilt]) else {
-      return
-    }
-    let count = context.data["prompt"]?["messages"]?.arrayValue?.count ?? 0
-    page.labelled("saw", "event \(context.seq): \(Figures.count(count, "message"))")
-  }
-
-  private func add(
-    _ origins: ValueOrigins, _ decision: Event, to page: inout Page
-  ) throws {
-    for argument in origins.arguments {
+  private func add(_ origins: ValueOrigins, to page: inout Page) {
+    for (index, argument) in origins.arguments.enumerated() {
       let value = CanonicalJSON.prefix(of: argument.value, limitBytes: 120)
       page.labelled("argument", "\(argument.pointer) = \(value)", labelRole: .heading)
-      for place in argument.places {
-        page.labelled(
-          "",
-          "\(place.isWhole ? "is" : "within") event \(place.seq) \(place.pointer)"
-            + ", \(place.what)", place.isWhole ? .good : nil)
+      for place in argument.places { add(place, to: &page) }
+      guard argument.isTelling, !argument.places.contains(where: { $0.isShown ?? true }) else {
+        continue
       }
-      guard argument.places.isEmpty, argument.isTelling else { continue }
-      if let place = try prompt(holding: argument, before: decision) {
-        page.labelled("", "within event \(place.seq) \(place.pointer), \(place.what)")
-      } else if origins.firstSeq > 1 {
-        page.labelled(
-          "", "in no result since event \(origins.firstSeq); not looked further", .faint)
-      } else {
-        page.labelled("", "in no earlier result and not in the goal: the model's own", .warning)
-      }
+      addOther(source(of: index, in: origins), to: &page)
     }
   }
 
-  /// Where in the prompt a value stands that no result and no goal holds.
-  private func prompt(
-    holding argument: ValueOrigins.Argument, before decision: Event
-  ) throws -> ValueOrigins.Place? {
-    guard let context = try cursor.lastEvent(before: decision.seq, of: [.contextBuilt]),
-      let messages = context.data["prompt"]?["messages"]?.arrayValue
-    else { return nil }
-    for (index, message) in messages.enumerated() {
-      for (part, content) in (message["content"]?.arrayValue ?? []).enumerated() {
-        guard let text = content["text"]?.stringValue else { continue }
-        guard
-          ValueOrigins.holds(text, argument.text) || text.utf8.elementsEqual(argument.text)
-        else { continue }
-        return ValueOrigins.Place(
-          seq: context.seq, what: "the prompt",
-          pointer: JSONPointer(
-            tokens: ["prompt", "messages", "\(index)", "content", "\(part)", "text"]),
-          isWhole: false)
-      }
+  private func add(_ place: ValueOrigins.Place, to page: inout Page) {
+    let isShown = place.isShown ?? true
+    page.labelled(
+      "",
+      "\(place.isWhole ? "is" : "within") event \(place.seq) \(place.pointer), \(place.what)"
+        + (isShown ? "" : ": not shown to the model"),
+      isShown ? (place.isWhole ? .good : nil) : .warning)
+  }
+
+  private func addOther(_ source: (text: String, role: Painter.Role?), to page: inout Page) {
+    page.labelled("", source.text, source.role)
+  }
+
+  /// Where a value came from that no event which the model was shown holds: another part of the prompt, or
+  /// the model itself.
+  private func source(
+    of index: Int, in origins: ValueOrigins
+  ) -> (text: String, role: Painter.Role?) {
+    let isElsewhere = !origins.arguments[index].places.isEmpty
+    if let shown = origins.shown, let place = shown.place(of: index) {
+      let what =
+        place.isOwn
+        ? (place.callId.map { "the model's own call \($0)" } ?? "what the model itself had said")
+        : place.callId.map { "the prompt, as the result of \($0)" } ?? "the prompt"
+      let found = "event \(shown.seq) \(place.pointer), \(what)"
+      return ((place.isWhole ? "is " : "within ") + found, nil)
     }
-    return nil
+    if origins.firstSeq > 1, !isElsewhere {
+      return ("in no result since event \(origins.firstSeq); not looked further", .faint)
+    }
+    return isElsewhere
+      ? ("in nothing that the model was shown: the model's own", .warning)
+      : ("in no earlier result and not in the goal: the model's own", .warning)
   }
 
   private func add(_ event: Event, to page: inout Page) {

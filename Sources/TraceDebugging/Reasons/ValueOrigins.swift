@@ -11,6 +11,8 @@ struct ValueOrigins {
     var pointer: JSONPointer
     /// Whether the whole value there is the argument's, not only a part of its text.
     var isWhole: Bool
+    /// Whether the model was shown it before it decided; `nil` where no packet says what it was shown.
+    var isShown: Bool?
   }
 
   /// An argument, or a part of one.
@@ -27,10 +29,12 @@ struct ValueOrigins {
   private(set) var arguments: [Argument] = []
   /// From which event on all was looked at.
   private(set) var firstSeq = 0
+  /// What the model was shown; `nil` where no packet says so.
+  private(set) var shown: ShownValues?
 
   private static let argumentLimit = 100
   private static let placeLimit = 3
-  private static let nodeLimit = 200_000
+  static let nodeLimit = 200_000
   /// Stretches between checkpoints that are looked through, about 4 MiB each.
   private static let stretchLimit = 8
   private static let types: Set<EventType> = [
@@ -38,9 +42,14 @@ struct ValueOrigins {
   ]
 
   /// Looks for the values of an input in what stood in the log before an event.
-  init(of input: JSONValue, before seq: Int, in cursor: RunCursor) throws {
+  ///
+  /// - Parameter context: the packet that the model was given; `nil` where none is recorded.
+  init(
+    of input: JSONValue, before seq: Int, shownIn context: Event?, in cursor: RunCursor
+  ) throws {
     collect(input, JSONPointer())
     guard !arguments.isEmpty else { return }
+    shown = context.flatMap { ShownValues($0, arguments: arguments) }
     var stretches = 0
     var found: [[Place]] = []
     firstSeq = try cursor.scanBackward(
@@ -53,8 +62,8 @@ struct ValueOrigins {
         take(found)
         found = []
         stretches += 1
-        return arguments.allSatisfy { !$0.isTelling || $0.places.contains { $0.isWhole } }
-          || stretches >= Self.stretchLimit ? .enough : .goOn
+        return arguments.indices.allSatisfy(isFound) || stretches >= Self.stretchLimit
+          ? .enough : .goOn
       })
     // The goal stands at the very beginning.
     if firstSeq > 0, let start = try cursor.event(at: 0) {
@@ -62,6 +71,15 @@ struct ValueOrigins {
       look(at: start, into: &found)
       take(found)
     }
+  }
+
+  /// Whether nothing better can stand further back: the whole value, shown to the model where it was shown
+  /// anywhere.
+  private func isFound(_ index: Int) -> Bool {
+    let argument = arguments[index]
+    let mayBeShown = shown?.place(of: index) != nil
+    return !argument.isTelling
+      || argument.places.contains { $0.isWhole && ($0.isShown ?? true || !mayBeShown) }
   }
 
   private mutating func collect(_ value: JSONValue, _ pointer: JSONPointer) {
@@ -85,11 +103,12 @@ struct ValueOrigins {
     }
   }
 
-  /// Adds what was found in an older stretch behind what newer ones held: the nearest places first,
-  /// and whole values before parts of texts.
+  /// Adds what was found in an older stretch behind what newer ones held: what the model was shown first,
+  /// then the nearest places, and whole values before parts of texts.
   private mutating func take(_ found: [[Place]]) {
     for (index, places) in found.enumerated() {
-      let all = arguments[index].places + places.reversed()
+      let found = arguments[index].places + places.reversed()
+      let all = found.filter { $0.isShown ?? true } + found.filter { !($0.isShown ?? true) }
       let whole = all.filter(\.isWhole).prefix(Self.placeLimit)
       let parts = all.filter { !$0.isWhole }.prefix(Self.placeLimit - min(whole.count, 2))
       arguments[index].places = whole.isEmpty ? Array(parts) : Array(whole) + parts.suffix(1)
@@ -112,33 +131,38 @@ struct ValueOrigins {
     for key in keys {
       guard let value = event.data[key] else { continue }
       let what = key == "input" ? "the input" : what
-      look(
-        at: value, JSONPointer(tokens: [key]), &left,
-        { index, pointer, isWhole in
-          found[index].append(
-            Place(seq: event.seq, what: what, pointer: pointer, isWhole: isWhole))
-        })
+      Self.look(for: arguments, in: value, JSONPointer(tokens: [key]), &left) {
+        index, pointer, isWhole in
+        found[index].append(
+          Place(
+            seq: event.seq, what: what, pointer: pointer, isWhole: isWhole,
+            isShown: shown?.shows(index, from: event)))
+      }
     }
   }
 
-  private func look(
-    at value: JSONValue, _ pointer: JSONPointer, _ left: inout Int,
+  /// Tells of each place in a value where an argument's stands: which one, where, and whether it is all that
+  /// stands there.
+  static func look(
+    for arguments: [Argument], in value: JSONValue, _ pointer: JSONPointer, _ left: inout Int,
     _ note: (Int, JSONPointer, Bool) -> Void
   ) {
     left -= 1
     guard left > 0 else { return }
     switch value {
     case .object(let object):
-      for member in object { look(at: member.value, pointer.appending(member.key), &left, note) }
+      for member in object {
+        look(for: arguments, in: member.value, pointer.appending(member.key), &left, note)
+      }
     case .array(let elements):
       for (index, element) in elements.enumerated() {
-        look(at: element, pointer.appending(String(index)), &left, note)
+        look(for: arguments, in: element, pointer.appending(String(index)), &left, note)
       }
     case .string(let text):
       for (index, argument) in arguments.enumerated() where argument.isTelling {
         if text.utf8.elementsEqual(argument.text) {
           note(index, pointer, true)
-        } else if Self.holds(text, argument.text) {
+        } else if holds(text, argument.text) {
           note(index, pointer, false)
         }
       }
@@ -146,7 +170,7 @@ struct ValueOrigins {
       let text = CanonicalJSON.encode(value)
       for (index, argument) in arguments.enumerated()
       where argument.isTelling
-        && (argument.text == text || Self.isSameNumber(value, argument.value))
+        && (argument.text == text || isSameNumber(value, argument.value))
       {
         note(index, pointer, true)
       }

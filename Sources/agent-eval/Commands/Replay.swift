@@ -28,10 +28,13 @@ struct Replay: AsyncParsableCommand {
   @Option(help: "The step to replay to, from 1; 0 is what came before the first.")
   var step: Int?
 
-  @Option(help: "Replay to the step that holds this event.")
+  @Option(help: "Replay to the step that holds this event; with --json, to this event.")
   var event: Int?
 
-  @Flag(help: "Print the step as one JSON object.")
+  @Flag(
+    help: """
+      Print the step as one JSON object; with --event, the state after that event and nothing else.
+      """)
   var json = false
 
   @OptionGroup var debugging: DebugOptions
@@ -71,6 +74,9 @@ struct Replay: AsyncParsableCommand {
       return try await ReexecutionCommand(options: reexecution, json: json).run(logs)
     }
     guard printsStep else { return try Debugging(log: log).start(debugging) }
+    if json, let event {
+      return Output.json(try StepReplay.state(afterEvent: event, in: log).encoded)
+    }
     let replay =
       if let event {
         try StepReplay(ofEvent: event, in: log)

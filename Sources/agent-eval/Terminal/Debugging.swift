@@ -22,8 +22,8 @@ struct Debugging {
   func start(_ options: DebugOptions) throws {
     let session = try open()
     if !options.text.isEmpty {
-      let commands = options.text.flatMap(DebugSession.commands(in:))
-      try follow(commands.filter { !$0.isEmpty }, session)
+      let commands = options.text.flatMap(DebugSession.commands(in:)).filter { !$0.isEmpty }
+      try follow(commands, session, onlyValues: Self.areForPrograms(commands))
     } else if let file = options.commands {
       greet(session)
       try follow(linesOf: file, session, repeatsEmpty: false)
@@ -94,11 +94,27 @@ struct Debugging {
     Output.lines(lines.flatMap { $0.wrapped(columns: width) }.map { $0.painted(by: painter) })
   }
 
+  /// Whether commands do nothing but go somewhere and print values there, to something else than a terminal.
+  private static func areForPrograms(_ commands: [String]) -> Bool {
+    let kinds = commands.map(DebugSession.isPrintOrMove)
+    return !Screen.isTerminal && kinds.contains { $0.isPrint }
+      && kinds.allSatisfy { $0.isPrint || $0.isMove }
+  }
+
   /// Follows commands that were given; a wrong one is the end, with 2.
-  func follow(_ commands: [String], _ session: DebugSession) throws {
+  ///
+  /// - Parameter onlyValues: whether nothing is said but the values that are printed.
+  func follow(
+    _ commands: [String], _ session: DebugSession, onlyValues: Bool = false
+  ) throws {
     for command in commands where !session.hasQuit && !Output.hasEnded {
-      Output.line("> " + Visible.line(command))
-      tell(try session.execute(command))
+      if !onlyValues { Output.line("> " + Visible.line(command)) }
+      if !Screen.isTerminal, let value = try session.printedValue(of: command) {
+        Output.json(value)
+        continue
+      }
+      let lines = try session.execute(command)
+      if !onlyValues { tell(lines) }
     }
   }
 

@@ -116,6 +116,9 @@ enum Output {
 
 /// How standard output looks.
 enum Screen {
+  /// Whether somebody sits before it.
+  static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
+
   /// Colours only on a terminal, never with `NO_COLOR` (https://no-color.org).
   static var painter: Painter {
     let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
