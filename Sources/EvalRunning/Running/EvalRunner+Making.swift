@@ -98,12 +98,16 @@ extension EvalRunner {
       agent.human = human
       agent.note(.evalCase, of: "human")
     }
-    // Without --live nothing outside is reached, so time need not pass either.
-    let clock: any RunClock = options.isLive ? makeClock() : FixedClock()
+    // Where nothing outside is reached time need not pass either.
+    let isScript = agent.isScripted && agent.networkNeed == nil
+    let isFixed = !options.isLive || (options.seed != nil && isScript)
+    let clock: any RunClock = isFixed ? FixedClock() : makeClock()
+    let seed = options.seed.map { Self.seed($0, evalCase.caseId, trial ?? 1) }
+    let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
     let conditions = RunConditions(
-      clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation)
+      clock: clock, identifiers: identifiers, cancellation: cancellation)
     var request = AgentRecording.Request(
-      goal: .string(evalCase.input), files: options.files, caseId: evalCase.caseId)
+      goal: .string(evalCase.input), files: options.files, seed: seed, caseId: evalCase.caseId)
     request.trial = trial
     request.tags = evalCase.tags
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
@@ -146,5 +150,13 @@ extension EvalRunner {
     let agent = evalCase.agent ?? "the agent of the case"
     return CaseError(
       reason: "\(agent) starts processes or asks a model; give --live to let it run")
+  }
+
+  /// A seed of a run's own: neither the order of cases nor which of them are run changes it.
+  private static func seed(_ seed: Int, _ caseId: String, _ trial: Int) -> Int {
+    let digest = Digest(of: [JSONValue(seed), .string(caseId), JSONValue(trial)])
+    let bits = digest.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    // As JSON holds it whole everywhere.
+    return Int(bits >> 11)
   }
 }

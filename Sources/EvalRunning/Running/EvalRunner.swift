@@ -40,6 +40,10 @@ public struct EvalRunner: Sendable {
     public var budget: SuiteBudget?
     /// Where judgements of models are kept, in place of what cases say.
     public var judgementsFolder: String?
+    /// What the identifiers of runs that are made now are made from, with the case and the trial, so that
+    /// they are the same each time, whichever runs stand beside them; scripted agents then run on a fixed
+    /// clock. `nil` for random ones.
+    public var seed: Int?
     /// The day, `2026-12-31`, on which it is decided which cases are still left out; `nil` leaves
     /// out all that say so.
     public var today: String?

@@ -120,6 +120,13 @@ struct JudgingOptions: ParsableArguments {
   @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
   var out: String?
 
+  @Option(
+    help: """
+      A seed for the identifiers of runs that are made now, so that they are the same each time; scripted \
+      agents then run on a fixed clock.
+      """)
+  var seed: Int?
+
   @Flag(help: "Start the programs by which cases are judged (exec).")
   var exec = false
 
@@ -143,6 +150,7 @@ struct JudgingOptions: ParsableArguments {
     request.passThreshold = passThreshold
     request.allTrials = allTrials
     request.budget = budget
+    request.seed = seed
     request.judge = judge
     request.judgements = judgements
     return request

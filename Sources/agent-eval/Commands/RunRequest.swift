@@ -22,6 +22,7 @@ struct RunRequest: Hashable {
   var jobs = 0
   var filter: String?
   var out: String?
+  var seed: Int?
   var noSummary = false
   var exec = false
   var judge = false
@@ -230,6 +231,7 @@ struct RunRequest: Hashable {
     options.today = Screen.today
     options.makesAllTrials = allTrials
     options.budget = budget.flatMap { try? SuiteBudget($0) }
+    options.seed = seed
     options.plan = trials.map { TrialPlan(trials: $0, passThreshold: passThreshold) }
     if live { options.observeLive = { LiveView.show($1, of: $0) } }
     options.outlinesRuns = baselines.against != nil
@@ -287,6 +289,7 @@ struct RunRequest: Hashable {
     ]
     conditions["budget"] = budget.map(JSONValue.string)
     conditions["judgements"] = judgements.map(JSONValue.string)
+    conditions["seed"] = seed.map { JSONValue($0) }
     return conditions
   }
 
