@@ -45,6 +45,8 @@ public struct AgentDefinition: Sendable {
   public var decisionFault: (@Sendable (Decision) -> String?)?
   /// The folder that relative paths in the agent file start from.
   public var folder: String
+  /// The agent file as it stands; empty for an agent made in code.
+  public var source: JSONObject = [:]
   /// What of the agent is not as its file says, by its key there, and who said it; in the order of
   /// saying, each key once.
   public private(set) var origins: [(key: String, origin: Origin)] = []
@@ -65,6 +67,15 @@ public struct AgentDefinition: Sendable {
   public mutating func note(_ origin: Origin, of key: String) {
     origins.removeAll { $0.key.hasSameUTF8(as: key) }
     origins.append((key, origin))
+  }
+
+  /// Takes what a run may use down to further limits, and notes who gave those that count.
+  public mutating func tighten(by given: Limits, _ origin: Origin) {
+    let before = limits.encoded
+    limits = limits.tightened(by: given)
+    for member in limits.encoded where before[member.key] != member.value {
+      note(origin, of: "limits.\(member.key)")
+    }
   }
 
   /// Nothing is checked; ``Runtime`` checks the tools. The defaults are those of an agent file that

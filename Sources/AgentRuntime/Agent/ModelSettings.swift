@@ -138,6 +138,16 @@ extension AgentDefinition {
     return models
   }
 
+  /// ``models`` as they may stand in a log.
+  public func recordedModels(withheldBy redactor: Redactor?) -> JSONObject {
+    models.mapValues { redactor?.redacted($0) ?? $0 }
+  }
+
+  /// ``origins`` as a log has them.
+  public var recordedOrigins: JSONObject {
+    JSONObject(origins.map { ($0.key, .string($0.origin.rawValue)) })
+  }
+
   /// What of a model's settings goes into a request.
   func asked(for purpose: ModelPurpose, step: Int) -> JSONObject {
     let model = purpose == .human ? human?.model?.model ?? self.model : self.model

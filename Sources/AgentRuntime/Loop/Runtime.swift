@@ -180,8 +180,9 @@ extension AgentDefinition {
     started.policyDigest = policy.digest
     started.modelProvider = model.provider
     started.modelName = model.name
-    started.models = models.mapValues { redactor?.redacted($0) ?? $0 }
-    started.origins = JSONObject(origins.map { ($0.key, .string($0.origin.rawValue)) })
+    started.models = recordedModels(withheldBy: redactor)
+    started.origins = recordedOrigins
+    started.inputs = recordedInputs(withheldBy: redactor)
     started.seed = start.seed
     started.caseId = start.caseId
     started.trial = start.trial

@@ -132,6 +132,8 @@ public struct Policy: Sendable {
   public var rules: [Rule]
   /// SHA-256 of the policy file's bytes; `nil` where it stands in the agent file.
   public var digest: String?
+  /// The policy file as it stands, or the part of an agent file; empty for a policy made in code.
+  public var source: JSONObject = [:]
 
   /// Nothing is checked. Without rules, the default of ``Policy`` decides alone.
   public init(rules: [Rule] = [], digest: String? = nil) {

@@ -142,6 +142,13 @@ public struct RunResumed: Sendable, Hashable {
   public var agentDigest: String?
   /// SHA-256 of the policy file that goes on, where it is not the one from before.
   public var policyDigest: String?
+  /// How each model is asked from here on, where that is not as before; see ``RunStarted/models``.
+  public var models: JSONObject = [:]
+  /// Who said what the agent file that goes on does not; see ``RunStarted/origins``.
+  public var origins: JSONObject = [:]
+  /// What else the files that go on say, where they are not those from before; see
+  /// ``RunStarted/inputs``.
+  public var inputs: JSONObject = [:]
 
   /// Nothing is checked. The same agent and policy go on, unless digests are set afterwards.
   public init(why: String, cutAt: Int? = nil, bytesDropped: Int? = nil) {
@@ -149,6 +156,10 @@ public struct RunResumed: Sendable, Hashable {
     self.cutAt = cutAt
     self.bytesDropped = bytesDropped
   }
+
+  /// Whether another agent file or policy goes on: then both digests are told, `nil` for what stands in
+  /// no file of its own.
+  public var changesFiles: Bool { agentDigest != nil || policyDigest != nil }
 
   /// Reads the wire form.
   ///
@@ -160,6 +171,9 @@ public struct RunResumed: Sendable, Hashable {
     bytesDropped = try reader.optionalInt("bytesDropped")
     agentDigest = try reader.optionalString("agentDigest")
     policyDigest = try reader.optionalString("policyDigest")
+    models = try reader.optionalObject("models") ?? [:]
+    origins = try reader.optionalObject("origins") ?? [:]
+    inputs = try reader.optionalObject("inputs") ?? [:]
   }
 
   /// The wire form.
@@ -169,6 +183,9 @@ public struct RunResumed: Sendable, Hashable {
       ("bytesDropped", bytesDropped.map { JSONValue($0) }),
       ("agentDigest", agentDigest.map(JSONValue.string)),
       ("policyDigest", policyDigest.map(JSONValue.string)),
+      ("models", models.isEmpty ? nil : .object(models)),
+      ("origins", origins.isEmpty ? nil : .object(origins)),
+      ("inputs", inputs.isEmpty ? nil : .object(inputs)),
     ])
   }
 }

@@ -31,6 +31,10 @@ public struct ParentRun: Sendable, Hashable {
   /// `seq`. Empty for one
   /// that goes on as it is.
   public var edit: JSONObject
+  /// Of a fork, under what that is otherwise now both shared what they share: `agentDigest` and
+  /// `policyDigest` of then (null for none), `limits`, and of `models` and `tools` the SHA-256. Empty
+  /// where nothing is.
+  public var inputs: JSONObject = [:]
 
   /// Nothing is checked.
   public init(runId: String, seq: Int, relation: String, edit: JSONObject = [:]) {
@@ -45,6 +49,7 @@ public struct ParentRun: Sendable, Hashable {
     JSONObject(present: [
       ("runId", .string(runId)), ("seq", JSONValue(seq)), ("relation", .string(relation)),
       ("edit", edit.isEmpty ? nil : .object(edit)),
+      ("inputs", inputs.isEmpty ? nil : .object(inputs)),
     ])
   }
 }
@@ -87,6 +92,9 @@ public struct RunStarted: Sendable, Hashable {
   /// Where what the run was started with came from, other than the agent file: by the key of an agent
   /// file (`limits.maxSteps`, `human`) one of `case`, `command_line`, `fork` and `resume`.
   public var origins: JSONObject = [:]
+  /// What else the agent file and its policy say that decides what a run does, by the keys of an agent
+  /// file; empty where that was not recorded. Nothing is compared by it: it explains what differs.
+  public var inputs: JSONObject = [:]
   /// What the run's identifier was made from; `nil` where it is random.
   public var seed: Int?
   /// The case that the run was made for; `nil` outside of one.
@@ -143,6 +151,7 @@ public struct RunStarted: Sendable, Hashable {
     modelName = try model.optionalString("name")
     models = try reader.optionalObject("models") ?? [:]
     origins = try reader.optionalObject("origins") ?? [:]
+    inputs = try reader.optionalObject("inputs") ?? [:]
     seed = try reader.optionalInt("seed")
     let evalCase = PayloadReader(try reader.optionalObject("case") ?? [:], path: "case")
     caseId = try evalCase.optionalString("caseId")
@@ -164,9 +173,11 @@ public struct RunStarted: Sendable, Hashable {
   private static func parent(in reader: PayloadReader) throws(PayloadError) -> ParentRun? {
     guard let object = try reader.optionalObject("parent") else { return nil }
     let parent = PayloadReader(object, path: "parent")
-    return ParentRun(
+    var run = ParentRun(
       runId: try parent.string("runId"), seq: try parent.int("seq"),
       relation: try parent.string("relation"), edit: try parent.optionalObject("edit") ?? [:])
+    run.inputs = try parent.optionalObject("inputs") ?? [:]
+    return run
   }
 
   private static func source(in reader: PayloadReader) throws(PayloadError) -> RunSource? {
@@ -198,7 +209,8 @@ public struct RunStarted: Sendable, Hashable {
       ("tools", .array(tools.map { .object($0.encoded) })),
       ("model", model.isEmpty ? nil : .object(model)),
       ("models", models.isEmpty ? nil : .object(models)),
-      ("origins", origins.isEmpty ? nil : .object(origins)), ("seed", seed.map { JSONValue($0) }),
+      ("origins", origins.isEmpty ? nil : .object(origins)),
+      ("inputs", inputs.isEmpty ? nil : .object(inputs)), ("seed", seed.map { JSONValue($0) }),
       ("case", evalCase.map(JSONValue.object)),
       ("parent", parent.map { .object($0.encoded) }),
       ("pipelineId", pipelineId.map(JSONValue.string)), ("taskId", taskId.map(JSONValue.string)),

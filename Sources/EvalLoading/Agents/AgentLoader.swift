@@ -50,6 +50,7 @@ public enum AgentLoader {
     } else if case .object(let object) = root.value {
       reader.read(object, into: &agent, AgentFile.fields)
       agent.digest = document.digest
+      agent.source = object
       agent.folder = reader.folder.path
     } else {
       reader.reportKind(of: root.value, expected: "an agent, a mapping with “name” and “model”")
@@ -94,6 +95,7 @@ public enum PolicyLoader {
     var policy = Policy(digest: document.digest)
     if case .object(let object) = root.value {
       reader.read(object, into: &policy, PolicyFile.fields)
+      policy.source = object
     } else {
       reader.reportKind(of: root.value, expected: "a policy, a mapping with “rules”")
     }

@@ -23,7 +23,12 @@ enum PolicyFile {
     "anyOf": [Shape<String>.path.schema(), inline.schema()]
   ]) { value, reader in
     switch value {
-    case .object: return inline.read(value, reader)
+    case .object(let object):
+      return inline.read(value, reader).map { policy in
+        var policy = policy
+        policy.source = object
+        return policy
+      }
     case .string:
       guard let path = Shape<String>.path.read(value, reader) else { return nil }
       let loaded = PolicyLoader.read(path)

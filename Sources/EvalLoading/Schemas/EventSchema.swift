@@ -143,6 +143,10 @@ enum EventSchema {
         "origins", mapping,
         "Who said what the agent file does not, by its key there: case, command_line, fork or resume."
       ),
+      Key(
+        "inputs", mapping,
+        "What else the agent file and its policy said that decides what a run does, by the keys of an agent file."
+      ),
       Key("seed", integer, "The seed of everything random."),
       Key(
         "case",
@@ -163,6 +167,10 @@ enum EventSchema {
             Key(
               "edit", mapping,
               "Forks: decision or result with the number of the event put in its place; dropContext."
+            ),
+            Key(
+              "inputs", mapping,
+              "Forks: what both shared was made under, where it is otherwise now: digests of agent and policy, limits, models, tools."
             ),
           ]), "The run that this one came from."
       ),
@@ -416,6 +424,9 @@ enum EventSchema {
       Key("bytesDropped", ref("count"), "How much was cut off."),
       Key("agentDigest", string, "SHA-256 of the agent file that goes on, where it is another."),
       Key("policyDigest", string, "SHA-256 of the policy file that goes on, where it is another."),
+      Key("models", mapping, "How each model is asked from here on, where that is not as before."),
+      Key("origins", mapping, "Who said what the agent file that goes on does not."),
+      Key("inputs", mapping, "What else the files that go on say, where they are others."),
     ])
 
   private static let stop: JSONValue = object(

@@ -8,8 +8,8 @@ public import TraceReplaying
 public struct ReexecutionSuite: Sendable {
   /// Which agent a run is made again with.
   public enum Agents: Sendable {
-    /// One for all.
-    case given(AgentDefinition)
+    /// These for all: of parts of a run that other files went on behind, the one that made them.
+    case given([AgentDefinition])
     /// The one whose file is found by the recorded name.
     case found(AgentSearch)
   }
@@ -27,16 +27,23 @@ public struct ReexecutionSuite: Sendable {
   }
 
   private let agents: Agents
-  private let policy: Policy?
+  private let explains: Bool
+  private let change: @Sendable (inout AgentDefinition) -> Void
   private let jobs: Int
   private let loaded = LoadedAgents()
 
   /// - Parameters:
-  ///   - policy: takes the place of each agent's own.
   ///   - jobs: how many logs are worked on side by side; fewer than one count as one.
-  public init(agents: Agents, policy: Policy? = nil, jobs: Int = 1) {
+  ///   - explains: whether what has changed is put back, one thing at a time, to find what explains a
+  ///     difference.
+  ///   - change: says of each agent what its file does not, as `record` would: another policy, limits.
+  public init(
+    agents: Agents, jobs: Int = 1, explains: Bool = true,
+    change: @escaping @Sendable (inout AgentDefinition) -> Void = { _ in }
+  ) {
     self.agents = agents
-    self.policy = policy
+    self.change = change
+    self.explains = explains
     self.jobs = max(1, jobs)
   }
 
@@ -63,34 +70,51 @@ public struct ReexecutionSuite: Sendable {
   private func item(_ log: String) async -> Item {
     var item = Item(log: log)
     do {
-      let agent = try agent(for: log, &item)
-      item.reexecution = try await Reexecution(of: log, with: agent)
+      let agents = try agents(for: log, &item)
+      item.reexecution = try await Reexecution(
+        of: log, with: agents, restoring: explains ? restoring(agents) : nil)
     } catch {
       item.failure = "\(error)"
     }
     return item
   }
 
-  private func agent(for log: String, _ item: inout Item) throws -> AgentDefinition {
-    var agent: AgentDefinition
-    switch agents {
+  private func agents(for log: String, _ item: inout Item) throws -> [AgentDefinition] {
+    let steps = try RecordedSteps(path: log)
+    var agents: [AgentDefinition]
+    switch self.agents {
     case .given(let given):
-      agent =
-        try JudgeAgent.definition(of: RecordedSteps(path: log).started, model: given.model)
-        ?? given
+      let judge = given.last.flatMap { JudgeAgent.definition(of: steps.started, model: $0.model) }
+      agents = judge.map { [$0] } ?? given
     case .found(let search):
-      let started = try RecordedSteps(path: log).started
       // A judgement says itself all that it was made by.
-      if let judge = JudgeAgent.definition(of: started) { return judge }
+      if let judge = JudgeAgent.definition(of: steps.started) { return [judge] }
       do {
-        item.agentPath = try search.path(ofAgent: started.agentName, digest: started.agentDigest)
+        item.agentPath = try search.path(
+          ofAgent: steps.started.agentName, digest: steps.lastAgentDigest())
       } catch {
         throw Failure(description: "\(log): \(error)")
       }
-      agent = try loaded.agent(item.agentPath ?? "")
+      agents = [try loaded.agent(item.agentPath ?? "")]
     }
-    if let policy { agent.policy = policy }
-    return agent
+    for index in agents.indices { change(&agents[index]) }
+    return agents
+  }
+
+  /// Puts inputs of these agents back, and says anew what their files do not say.
+  private func restoring(_ agents: [AgentDefinition]) -> Reexecution.Restoring {
+    let change = change
+    return { index, changes in
+      let places = changes.map {
+        AgentLoader.Restored(path: $0.path, value: $0.recorded, position: $0.position)
+      }
+      guard var agent = AgentLoader.load(agents[index], restoring: places) else { return nil }
+      let isPolicyGiven = !changes.contains { $0.path.first == "policy" }
+      let policy = agent.policy
+      change(&agent)
+      if !isPolicyGiven { agent.policy = policy }
+      return agent
+    }
   }
 
   /// A failure in words.
@@ -127,8 +151,15 @@ extension ReexecutionSuite.Item {
 
   /// What is to be said of a run that was not made again to its end, in one sentence.
   public var note: String? {
-    guard let reexecution, reexecution.isFaithful else { return nil }
-    switch reexecution.ending {
+    guard let reexecution else { return nil }
+    let sentences =
+      reexecution.takenOver.map(\.note)
+      + [reexecution.isFaithful ? Self.note(of: reexecution.ending) : nil].compactMap { $0 }
+    return sentences.isEmpty ? nil : sentences.joined(separator: " ")
+  }
+
+  private static func note(of ending: RecordingEnd) -> String? {
+    switch ending {
     case .stop, .resumed: return nil
     case .unfinished(let offset):
       return "The log "
@@ -152,5 +183,17 @@ extension ReexecutionSuite.Item {
       object["divergence"] = reexecution.divergence?.json
     }
     return .object(object)
+  }
+}
+
+extension Reexecution.TakenOver {
+  /// What is to be said of it, in one sentence.
+  fileprivate var note: String {
+    let files = [("agent file", agentDigest), ("policy", policyDigest)].compactMap { name, digest in
+      digest.map { "\(name) \($0.prefix(12))…" }
+    }
+    return "Events \(events.lowerBound) to \(events.upperBound) were made with other files"
+      + (files.isEmpty ? "" : " (" + files.joined(separator: ", ") + ")")
+      + " and taken as the log has them."
   }
 }

@@ -20,6 +20,9 @@ public struct RecordedStep: Sendable {
   private var words: Int?
   private var notes: [String: [ToolNote]] = [:]
   private var noteTimes: [String: Int] = [:]
+  /// How many starts of a call came to nothing that is known: its process died, or a person says that it
+  /// has not happened. What the log holds of the call came of a later one.
+  private var undone: [String: Int] = [:]
   private var startNotes: [MemoryNote] = []
   private var lists: [List] = []
 
@@ -83,7 +86,13 @@ public struct RecordedStep: Sendable {
         notes[callId] = nil
       case .memoryRead, .memoryWritten: take(note: event)
       case .toolResult: results[callId] = results[callId] ?? index
-      case .approval: approvals[callId] = approvals[callId] ?? index
+      case .approval:
+        approvals[callId] = approvals[callId] ?? index
+        if results[callId] == nil, let starts = attempts[callId] { undone[callId] = starts.count }
+      case .runResumed:
+        for (callId, starts) in attempts where results[callId] == nil {
+          undone[callId] = starts.count
+        }
       case .humanReplied: words = words ?? index
       default: break
       }
@@ -202,8 +211,11 @@ extension RecordedStep {
   /// not have been. The time that an answer took is that from its start to its end in the log.
   public func answer(toCall callId: String, attempt: Int) -> ToolAnswer? {
     guard attempt >= 1, let starts = attempts[callId],
-      let position = starts.firstIndex(where: { $0.attempt == attempt })
+      var position = starts.firstIndex(where: { $0.attempt == attempt })
     else { return nil }
+    if let undone = undone[callId], starts.indices.contains(undone) {
+      position = max(position, undone)
+    }
     let began = starts[position].t
     if starts.indices.contains(position + 1) {
       var answer = ToolAnswer(

@@ -56,13 +56,14 @@ public final class RecordedSteps: Sendable {
     isScrubbed = event.data[RunStarted.scrubbedFromKey] != nil
     state.lookahead = event
     state.lastShared = started.parent.flatMap(Self.lastShared)
+    state.breaksAtFork = !(started.parent?.inputs.isEmpty ?? true)
     try state.advance()
     self.state = Mutex(state)
   }
 
   /// The last event that a fork did not make itself: a result that was put in the place of the parent's
   /// comes behind what both share. `nil` for a run that is no fork.
-  private static func lastShared(of parent: ParentRun) -> Int? {
+  static func lastShared(of parent: ParentRun) -> Int? {
     guard parent.relation == "fork", parent.seq < .max else { return nil }
     return parent.edit["result"] == nil ? parent.seq : parent.seq + 1
   }
@@ -105,6 +106,17 @@ public final class RecordedSteps: Sendable {
     }
   }
 
+  /// Reads on to the end of this session without giving it out.
+  ///
+  /// - Returns: how many events stand before what follows.
+  /// - Throws: as ``step(holding:)``.
+  func skipSession() throws -> Int {
+    try state.withLock { state in
+      while state.current != nil { try state.advance() }
+      return state.position
+    }
+  }
+
   /// An event behind a stop that may not stand there; `nil` while none was found.
   var stray: Event? { state.withLock { $0.stray } }
 
@@ -136,6 +148,10 @@ extension RecordedSteps {
     var sessionStart = 0
     /// Of a fork; see ``RecordedSteps/lastShared(of:)``.
     var lastShared: Int?
+    /// Whether a session ends where the fork begins in any case.
+    var breaksAtFork = false
+    /// How many events stand before the next one that is read.
+    var position: Int { nextSeq - (unread == nil ? 0 : 1) }
     /// The calls that were ruled on and have no result so far.
     private var open: Set<String> = []
     /// Whether the session ends where a fork begins.
@@ -201,8 +217,8 @@ extension RecordedSteps {
       }
       // What both share is what the parent did until then; what the fork makes of a call that it finds
       // open, it makes as a run that goes on.
-      if let lastShared, event.seq == lastShared + 1, !open.isEmpty {
-        open = []
+      if let lastShared, event.seq == lastShared + 1, !open.isEmpty || breaksAtFork {
+        (open, breaksAtFork) = ([], false)
         unread = event
         isAtFork = true
         ending = .unfinished(tornAt: nil)

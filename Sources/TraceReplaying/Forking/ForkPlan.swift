@@ -18,8 +18,16 @@ struct ForkPlan {
   var laterActions: [String: Int]
   /// What the making of contexts needs of the events up to there.
   var history: ContextHistory
+  /// The agent files and policies that what both share was made with, by their digests.
+  var files: [SharedFiles]
   /// The parent's times: of the last shared event, and of the one that an edited result replaces.
   var t: Int
+
+  /// An agent file and a policy that a part of a run was made with.
+  struct SharedFiles: Hashable {
+    var agentDigest: String?
+    var policyDigest: String?
+  }
 
   /// A result of the parent, with another in its place.
   struct EditedResult {
@@ -51,6 +59,9 @@ extension ForkPlan {
     history = scan.history
     t = scan.t
     self.started = started
+    files =
+      [SharedFiles(agentDigest: started.agentDigest, policyDigest: started.policyDigest)]
+      + scan.files
     laterActions = [:]
     guard findsLaterActions else { return }
     laterActions = try Self.laterActions(in: path, behind: shared)
@@ -100,6 +111,8 @@ private struct Scan {
   private var awaited: String?
   private var state = AgentState()
   private(set) var history = ContextHistory()
+  /// Those that went on where the run was resumed with others.
+  private(set) var files: [ForkPlan.SharedFiles] = []
 
   init(path: String, point: ForkPoint, edits: ForkEdits) {
     self.path = path
@@ -167,6 +180,13 @@ private struct Scan {
       self.packet = (event.seq, packet)
     }
     history.take(event)
+    if event.type == .runResumed {
+      let resumed = try read(event, RunResumed.init(decoding:))
+      if resumed.changesFiles {
+        files.append(
+          .init(agentDigest: resumed.agentDigest, policyDigest: resumed.policyDigest))
+      }
+    }
     if !edits.droppedRefs.isEmpty { state.apply(event) }
   }
 

@@ -144,8 +144,14 @@ private struct ForkInProgress {
     self.plan = plan
     parentId = steps.runId
     agent = request.agent
-    agent.policyContext = plan.started.policyContext
-    if request.live == nil { agent.takeOver(personOf: plan.started) }
+    if agent.policyContext != plan.started.policyContext {
+      agent.policyContext = plan.started.policyContext
+      agent.note(.fork, of: "policyContext")
+    }
+    if request.live == nil, plan.started.origins["human"] != nil {
+      agent.takeOver(personIn: plan.started.models)
+      agent.note(.fork, of: "human")
+    }
     let dropped =
       DroppedItem.all(in: plan.started.parent)
       + request.edits.droppedRefs.map { DroppedItem(ref: $0, behind: plan.shared) }
@@ -219,7 +225,7 @@ private struct ForkInProgress {
   }
 
   /// An event of the parent as the fork's own.
-  private func own(_ event: Event, in state: AgentState) -> Event {
+  private mutating func own(_ event: Event, in state: AgentState) -> Event {
     var event = event
     event.runId = request.runId
     switch event.type {
@@ -245,18 +251,41 @@ private struct ForkInProgress {
   }
 
   /// The parent's start, with the agent that goes on. A fork is no trial of its parent's case.
-  private func start(replacing data: JSONObject) -> JSONObject {
+  private mutating func start(replacing before: JSONObject) -> JSONObject {
     let own = agent.started(
       Runtime.Start(goal: plan.started.goal, runId: request.runId, seed: request.seed),
       withheldBy: redactor
     ).encoded
-    var data = data
-    for key in ["agent", "limits", "model", "models", "origins", "policyDigest", "seed", "tools"] {
+    var data = before
+    for key in [
+      "agent", "inputs", "limits", "model", "models", "origins", "policyDigest", "seed", "tools",
+    ] {
       data[key] = own[key]
     }
     data["case"] = nil
+    parent.inputs = sharedInputs(replacing: before, with: own)
     data["parent"] = .object(parent.encoded)
     return data
+  }
+
+  /// Under what both shared what they share, where the fork goes on under something else; see
+  /// ``ParentRun/inputs``.
+  private func sharedInputs(replacing before: JSONObject, with own: JSONObject) -> JSONObject {
+    var inputs = JSONObject()
+    let files = ForkPlan.SharedFiles(
+      agentDigest: agent.digest, policyDigest: agent.policy.digest)
+    if let other = plan.files.last(where: { $0 != files }) {
+      inputs["agentDigest"] = other.agentDigest.map(JSONValue.string) ?? .null
+      inputs["policyDigest"] = other.policyDigest.map(JSONValue.string) ?? .null
+    }
+    if before["limits"] != own["limits"] { inputs["limits"] = before["limits"] ?? .null }
+    for key in ["models", "tools"] where before[key] != own[key] {
+      // What was not recorded is not known to be otherwise.
+      guard let value = before[key] else { continue }
+      inputs[key] = .string(Digest(of: value).hex)
+    }
+    // What the parent took over of a run before it was not made under its inputs either.
+    return inputs.isEmpty ? plan.started.parent?.inputs ?? [:] : inputs
   }
 
   // MARK: Going on

@@ -16,6 +16,7 @@ enum ComparedData {
       for key in [
         "agent", "policyDigest", "seed", "case", "tags", "parent", "pipelineId", "taskId",
         "origins",
+        "inputs",
       ] { data[key] = nil }
     case .toolsListed: data["digest"] = nil
     case .contextBuilt: data["runId"] = nil

@@ -44,10 +44,16 @@ final class ComparingSink: EventSink {
   private var requests: RecordedRequests
 
   /// Compares with the session that the recording is at.
-  init(_ boundary: ReplayingBoundary, _ redactor: Redactor) {
+  ///
+  /// - Parameters:
+  ///   - models: how models were asked in it.
+  ///   - untold: where a person was asked for a reason that the log does not hold.
+  init(
+    _ boundary: ReplayingBoundary, _ redactor: Redactor, models: JSONObject, untold: UntoldReasons
+  ) {
     self.boundary = boundary
     self.redactor = redactor
-    requests = RecordedRequests(of: boundary.steps)
+    requests = RecordedRequests(of: boundary.steps, models: models, untold: untold)
     made = boundary.steps.sessionStart
   }
 

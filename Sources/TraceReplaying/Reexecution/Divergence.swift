@@ -76,6 +76,8 @@ public struct Divergence: Sendable, Hashable {
   public var fieldCount: Int
   /// What explains it; `nil` where nothing that was put in does.
   public var input: Input?
+  /// Everything that the run was made under and that is otherwise now, as far as its log tells.
+  public var changes: [ChangedInput] = []
 
   /// The most fields that are kept.
   public static let fieldLimit = 100
@@ -113,6 +115,15 @@ extension Divergence {
         "kind": .string($0.kind.rawValue), "name": .string($0.name),
         "message": .string($0.message),
       ]
+    }
+    if !changes.isEmpty {
+      object["changes"] = .array(
+        changes.map { change in
+          var told: JSONObject = ["key": .string(change.key)]
+          told["recorded"] = change.recorded?.cut(toBytes: Self.valueLimitBytes)
+          told["now"] = change.now?.cut(toBytes: Self.valueLimitBytes)
+          return .object(told)
+        })
     }
     return .object(object)
   }

@@ -15,11 +15,12 @@ struct Explanation {
   private let errorsInARow: Int
   private let started: RunStarted
   private let agent: AgentDefinition
+  private let part: RecordedParts.Part
   private let files: RecordedFiles
 
   init(
-    difference: ComparingSink.Difference, started: RunStarted, agent: AgentDefinition,
-    files: RecordedFiles
+    difference: ComparingSink.Difference, started: RunStarted, part: RecordedParts.Part,
+    agent: AgentDefinition
   ) {
     recorded = difference.recorded
     now = difference.now
@@ -27,7 +28,8 @@ struct Explanation {
     errorsInARow = difference.errorsInARow
     self.started = started
     self.agent = agent
-    self.files = files
+    self.part = part
+    files = RecordedFiles(part, agent)
     if let asked = difference.asked, asked.kind == .tool {
       explain(
         .tool, .tool, asked.tool ?? "",
@@ -142,9 +144,13 @@ struct Explanation {
     } else if differs("models"), let found = modelDifference(today) {
       explain(found.cause, found.kind, found.name, found.message)
     } else if differs("model") {
-      let names = [started.modelName, today.modelName].map { $0 ?? "no model" }
+      let isNamedSame = started.modelName == today.modelName
+      let names = [started, today].map {
+        (isNamedSame ? $0.modelProvider : $0.modelName) ?? "none"
+      }
+      let what = isNamedSame ? "provider of the model" : "model"
       explain(
-        .model, .model, names[1], "The model was \(names[0]) and is \(names[1]).")
+        .model, .model, names[1], "The \(what) was \(names[0]) and is \(names[1]).")
     } else if differs("limits") {
       let name = Self.firstDifference(recorded.data["limits"], now.data["limits"])
       explain(.context, .limit, name, "The limit \(name) is not as it was.")

@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import Synchronization
 
 /// Holds what a model is asked now against the digest that was recorded of what it was asked then.
 ///
@@ -15,16 +16,20 @@ struct RecordedRequests {
   private let knowsPerson: Bool
   /// What a fork shares with its parent was asked as the parent was told to.
   private let shared: Int
+  private let untold: UntoldReasons
   private var packets = ListDigestCache()
   private var packet: ListDigest?
 
-  init(of steps: RecordedSteps) {
-    let started = steps.started
+  /// - Parameters:
+  ///   - models: how models were asked in the part of the run that is made again.
+  ///   - untold: where a person was asked for a reason that the log does not hold.
+  init(of steps: RecordedSteps, models: JSONObject, untold: UntoldReasons) {
+    self.untold = untold
     isScrubbed = steps.isScrubbed
-    formatVersion = started.formatVersion
+    formatVersion = steps.started.formatVersion
     shared = steps.started.parent.flatMap { $0.relation == "fork" ? $0.seq : nil } ?? -1
-    coversSettings = !started.models.isEmpty
-    let person = started.models[ModelPurpose.human.rawValue]
+    coversSettings = !models.isEmpty
+    let person = models[ModelPurpose.human.rawValue]
     knowsPerson = person.map { !RedactionToken.isIn($0) } ?? false
   }
 
@@ -42,7 +47,8 @@ struct RecordedRequests {
     _ request: ModelRequest?, asRecordedIn result: Event, _ plain: (JSONValue) -> JSONValue
   ) -> Bool {
     guard let request, let recorded = result.data["requestDigest"]?.stringValue, !isScrubbed,
-      result.seq > shared, formatVersion > 1, request.purpose != .human || knowsPerson
+      result.seq > shared, formatVersion > 1,
+      request.purpose != .human || (knowsPerson && !untold.isIn(step: result.step))
     else { return true }
     let messages: ListDigest
     if let packet, request.purpose == .decide || request.purpose == .judge {
@@ -53,4 +59,14 @@ struct RecordedRequests {
     if recorded.hasSameUTF8(as: request.digest(ofMessages: messages)) { return true }
     return !coversSettings && recorded.hasSameUTF8(as: request.contextDigest(ofMessages: messages))
   }
+}
+
+/// The steps in which a person is asked about a call for a reason that no event tells: what a fork's parent
+/// did later with it.
+final class UntoldReasons: Sendable {
+  private let steps = Mutex<Set<Int>>([])
+
+  func note(step: Int) { steps.withLock { _ = $0.insert(step) } }
+
+  func isIn(step: Int) -> Bool { steps.withLock { $0.contains(step) } }
 }

@@ -19,6 +19,8 @@ public struct Reexecution: Sendable {
   public let made: Int
   /// How the recording ends, as far as it was read.
   public let ending: RecordingEnd
+  /// What was not made again but taken as the log has it: parts that other files made.
+  public let takenOver: [TakenOver]
   /// The first difference; `nil` where every recorded event was made again, and none more.
   public let divergence: Divergence?
 
@@ -27,93 +29,222 @@ public struct Reexecution: Sendable {
 }
 
 extension Reexecution {
+  /// A part of a run that was taken as the log has it, because it was made with other files.
+  public struct TakenOver: Sendable, Hashable {
+    /// Its first event and its last one.
+    public var events: ClosedRange<Int>
+    /// Of the agent file that made it; `nil` where that is not known.
+    public var agentDigest: String?
+    /// Of the policy file that made it; `nil` where there was none.
+    public var policyDigest: String?
+  }
+
+  /// Puts inputs of one of the agents, told by its place, back to what they were; `nil` where that cannot
+  /// be done.
+  public typealias Restoring =
+    @Sendable (_ agent: Int, _ changes: [ChangedInput]) ->
+    AgentDefinition?
+
+  /// Makes a run again with one agent; see ``init(of:with:restoring:)-([AgentDefinition],_,_)``.
+  public init(
+    of path: String, with agent: AgentDefinition, restoring: Restoring? = nil
+  ) async throws {
+    try await self.init(of: path, with: [agent], restoring: restoring)
+  }
+
   /// Makes a run again.
   ///
-  /// Where the agent file is byte for byte the recorded one, whom the run acts for and what it may use
-  /// are taken from the log: they were said on the command line then.
+  /// Each part of a run that was forked or resumed with other files is made again with the agent among
+  /// those given whose files are, byte for byte, those that made it. One that none of them made is made
+  /// with the last of them, or taken as the log has it (``takenOver``) where other files went on behind it.
+  /// What the log says came from elsewhere than the agent file, whom the run acts for and what it may use,
+  /// is taken from the log, unless the agent says that it was said anew (``AgentDefinition/origins``).
   ///
   /// What the log says of its run, in digests of states and in what events say of earlier ones, is held
   /// against its events besides; see `LogReader.contradiction`.
   ///
+  /// - Parameter restoring: Where it is given, what explains a difference is found by putting what has
+  ///   changed back, one thing at a time, until the first difference is another or none.
   /// - Throws: `CancellationError` where its task was cancelled,
   ///   `LogError` where the log cannot be read, or is damaged or contradicts itself before the first
   ///   difference,
   ///   ``RecordingError`` where no run can be made from it, `ToolRegistry.RegistryError` where the
   ///   agent's tools cannot be used.
-  /// - Complexity: linear in the log; memory as ``RecordedSteps``.
-  public init(of path: String, with agent: AgentDefinition) async throws {
+  /// - Complexity: linear in the log, which is read twice; for an explanation as often again as inputs
+  ///   have changed, up to ``InputProbe/limit`` times. Memory as ``RecordedSteps``.
+  public init(
+    of path: String, with agents: [AgentDefinition], restoring: Restoring? = nil
+  ) async throws {
     let steps = try RecordedSteps(path: path, provesStates: true)
-    let started = steps.started
-    let files = RecordedFiles(started: started, agent: agent)
-    var agent = agent
-    if files.isAgentSame {
-      agent.policyContext = started.policyContext
-      agent.limits = started.limits
-    }
-    agent.leaveOut(asForkedFrom: started.parent)
-    agent.takeOver(personOf: started)
-    var session = Session(agent: agent, steps: steps)
-    while try await session.makeAgain(), try session.takeBreak() {}
-    let difference = session.difference
+    var session = Session(agents: agents, steps: steps)
+    try await session.makeAll()
     self.path = path
     runId = steps.runId
-    agentName = started.agentName
+    agentName = steps.started.agentName
     made = session.made
     ending = steps.ending ?? .stop
-    divergence = difference.map {
-      Divergence(
-        $0,
-        Explanation(
-          difference: $0, started: started, agent: agent.redacted(by: session.redactor),
-          files: files))
+    takenOver = session.takenOver
+    var divergence = session.divergence
+    if divergence != nil, let restoring {
+      divergence = try await InputProbe(path: path, agents: agents, restoring: restoring)
+        .explained(session)
     }
+    self.divergence = divergence
   }
 }
 
-extension AgentDefinition {
-  /// Takes the person over that a run was given from elsewhere than the agent file, as its log has them:
-  /// their model only answers from it.
-  mutating func takeOver(personOf started: RunStarted) {
-    guard started.origins["human"] != nil else { return }
-    human = human ?? ScriptedPerson()
-    human?.model = SimulatedPerson(recorded: started.models)
+/// Finds which of the inputs that have changed makes a difference.
+struct InputProbe {
+  let path: String
+  let agents: [AgentDefinition]
+  let restoring: Reexecution.Restoring
+
+  /// How often a run is made again for an explanation.
+  static let limit = 64
+
+  /// The difference of a session with what explains it.
+  fileprivate func explained(_ session: Session) async throws -> Divergence? {
+    guard var found = session.divergence, let agent = session.agent else { return nil }
+    found.changes = ChangedInput.all(
+      between: session.part, of: session.steps.started, and: agent, session.redactor)
+    guard !found.changes.isEmpty else {
+      // Every input is as it was: only how the files are written differs.
+      if found.cause != .tool, !session.part.inputs.isEmpty, !agent.source.isEmpty {
+        (found.cause, found.input) = (.code, nil)
+      }
+      return found
+    }
+    guard let change = try await cause(among: found.changes, of: found, session.agentIndex) else {
+      return found
+    }
+    // What is said of the event itself says more, where it speaks of the same.
+    let input = change.input
+    let isSame =
+      found.cause == change.cause && found.input?.kind == input.kind
+      && found.input?.name.hasSameUTF8(as: input.name) == true
+    if !isSame { (found.cause, found.input) = (change.cause, input) }
+    return found
+  }
+
+  /// The change without which the first difference is another one; where none is so by itself, the last of
+  /// those that have to be put back together.
+  private func cause(
+    among changes: [ChangedInput], of found: Divergence, _ index: Int
+  ) async throws -> ChangedInput? {
+    // First what the type of the event speaks for.
+    let likely =
+      changes.filter { $0.cause == found.cause } + changes.filter { $0.cause != found.cause }
+    let tried = likely.prefix(Self.limit / 2)
+    for change in tried where try await moves(found, restoring: [change], of: index) {
+      return change
+    }
+    for count in tried.indices.dropFirst().map({ $0 + 1 })
+    where try await moves(found, restoring: Array(tried.prefix(count)), of: index) {
+      return tried[count - 1]
+    }
+    return nil
+  }
+
+  private func moves(
+    _ found: Divergence, restoring changes: [ChangedInput], of index: Int
+  ) async throws -> Bool {
+    guard let restored = restoring(index, changes) else { return false }
+    var agents = agents
+    agents[index] = restored
+    var session = Session(agents: agents, steps: try RecordedSteps(path: path))
+    // An agent whose tools do not go together is none.
+    do { try await session.makeAll() } catch is ToolRegistry.RegistryError { return false }
+    guard let now = session.divergence else { return true }
+    return now.seq != found.seq || now.recorded != found.recorded || now.now != found.now
+      || now.fields != found.fields || now.fieldCount != found.fieldCount
   }
 }
 
 /// A run made again, session by session: each goes on from what the log says was before it, as it did
 /// when it was lived.
 private struct Session {
-  let agent: AgentDefinition
+  let agents: [AgentDefinition]
   let steps: RecordedSteps
+  let parts: RecordedParts
+  /// What makes this session, and its place among the agents.
+  private(set) var agent: AgentDefinition?
+  private(set) var agentIndex = 0
+  /// The part of the run that this session belongs to.
+  private(set) var part: RecordedParts.Part
   /// Of the last session: each had a key of its own, if nobody gave one.
   private(set) var redactor: Redactor
-  /// How many recorded events were made again.
+  /// How many recorded events were made again, or taken over.
   private(set) var made = 0
+  private(set) var takenOver: [Reexecution.TakenOver] = []
   private(set) var difference: ComparingSink.Difference?
-  /// What the run was when this session began; `nil` for the first.
-  private var past: PastReader?
-  /// Whether this session is what a fork made of a call that its parent left open.
+  /// What the run was when this session began, and which agent it was read for; `nil` for the first.
+  private var past: (reader: PastReader, agent: Int)?
+  private let untold = UntoldReasons()
+  /// Whether this session is what a fork made behind what it shares with its parent.
   private var isFork = false
 
-  init(agent: AgentDefinition, steps: RecordedSteps) {
-    self.agent = agent
+  init(agents: [AgentDefinition], steps: RecordedSteps) {
+    self.agents = agents
     self.steps = steps
-    redactor = Redactor(agent.redaction, values: .recorded)
+    parts = RecordedParts(of: steps)
+    part = parts.part(at: 0)
+    redactor = Redactor(RedactionSettings(), values: .recorded)
   }
 
-  /// Makes the events of this session; says whether they are as recorded.
+  /// Makes everything, up to the first difference.
+  mutating func makeAll() async throws {
+    while try await makeAgain(), try takeBreak() {}
+  }
+
+  /// The first difference, with what its event alone tells of its cause; `nil` where there is none.
+  var divergence: Divergence? {
+    guard let difference, let agent = agent ?? agents.last else { return nil }
+    return Divergence(
+      difference,
+      Explanation(
+        difference: difference, started: steps.started, part: part,
+        agent: agent.redacted(by: redactor)))
+  }
+
+  /// Makes the events of this session, or takes them over; says whether they are as recorded.
   mutating func makeAgain() async throws -> Bool {
-    let boundary = ReplayingBoundary(steps, after: past?.past, person: agent.human?.model)
+    let start = steps.sessionStart
+    part = parts.part(at: start)
+    guard let index = parts.agent(for: part, of: agents) else {
+      made = try steps.skipSession()
+      try prove(through: made)
+      guard made > start else { return true }
+      takenOver.append(
+        .init(
+          events: start...(made - 1), agentDigest: part.agentDigest,
+          policyDigest: part.policyDigest))
+      return true
+    }
+    let agent = agents[index].making(part, of: steps.started)
+    (self.agent, agentIndex) = (agent, index)
+    if start > 0 {
+      var reader =
+        try past.flatMap { $0.agent == index ? $0.reader : nil }
+        ?? PastReader(path: steps.path, agent: agent)
+      try reader.read(through: start - 1)
+      past = (reader, index)
+    }
+    return try await make(with: agent)
+  }
+
+  private mutating func make(with agent: AgentDefinition) async throws -> Bool {
+    let past = past?.reader.past
+    let boundary = ReplayingBoundary(steps, after: past, person: agent.human?.model)
     redactor = Redactor(agent.redaction, values: .recorded)
     let runtime = try Runtime(agent: agent, boundary: boundary, redactor: redactor)
-    let sink = ComparingSink(boundary, redactor)
+    let sink = ComparingSink(boundary, redactor, models: part.models, untold: untold)
     defer { made = sink.made }
     do {
-      if let past = past?.past {
+      if let past {
         _ = try await runtime.goOn(from: past, continuation, into: sink, observe: boundary.follow)
       } else {
         _ = try await runtime.run(
-          boundary.start, continuation, into: sink, observe: boundary.follow)
+          start(boundary, agent), continuation, into: sink, observe: boundary.follow)
       }
       difference = try sink.rest()
     } catch ComparingSink.Interruption.diverged(let found) {
@@ -133,10 +264,22 @@ private struct Session {
     if let found = steps.contradiction, found.seq < made { throw found.error }
   }
 
+  /// What the run is started with; where its goal was that of the agent file, with the goal of the file of
+  /// today.
+  private func start(_ boundary: ReplayingBoundary, _ agent: AgentDefinition) -> Runtime.Start {
+    var start = boundary.start
+    if let then = part.inputs["goal"], then == steps.started.goal,
+      let goal = agent.goal, !agent.source.isEmpty
+    {
+      start.goal = .string(goal)
+    }
+    return start
+  }
+
   /// A fork asks again about what its parent did later, which is known from its log alone.
   private var continuation: Continuation {
     guard steps.started.parent?.relation == "fork" else { return Continuation() }
-    let steps = steps
+    let (steps, untold) = (steps, untold)
     guard isFork else {
       return Continuation(asksAgain: { call, _ in
         steps.current?.reasonAskedAgain(ofCall: call.callId)
@@ -148,8 +291,10 @@ private struct Session {
       },
       asksAgain: { call, _ in
         guard let step = steps.current else { return nil }
-        let isHeld = step.wasHeldAgain(call.callId)
-        return step.reasonAskedAgain(ofCall: call.callId) ?? (isHeld ? "as it was asked" : nil)
+        if let reason = step.reasonAskedAgain(ofCall: call.callId) { return reason }
+        guard step.wasHeldAgain(call.callId) else { return nil }
+        untold.note(step: step.step)
+        return "as it was asked"
       })
   }
 
@@ -162,12 +307,8 @@ private struct Session {
     }
     made += found.events.count
     try prove(through: made)
-    guard found.goesOn else { return false }
     isFork = found.isFork
-    var reader = try past ?? PastReader(path: steps.path, agent: agent)
-    try reader.read(through: made - 1)
-    past = reader
-    return true
+    return found.goesOn
   }
 }
 
@@ -209,25 +350,5 @@ extension Divergence {
       fields = []
       fieldCount = 0
     }
-  }
-}
-
-/// Whether agent file and policy are, byte for byte, those that a run was recorded with.
-struct RecordedFiles {
-  var isAgentSame: Bool
-  var isPolicySame: Bool
-
-  init(started: RunStarted, agent: AgentDefinition) {
-    isAgentSame = Self.areSame(started.agentDigest, agent.digest)
-    switch (started.policyDigest, agent.policy.digest) {
-    case (nil, nil): isPolicySame = isAgentSame  // It stands in the agent file.
-    case (let recorded, let now): isPolicySame = Self.areSame(recorded, now)
-    }
-  }
-
-  /// What has no digest is not known to be the same.
-  private static func areSame(_ recorded: String?, _ now: String?) -> Bool {
-    guard let recorded, let now else { return false }
-    return recorded.hasSameUTF8(as: now)
   }
 }

@@ -92,7 +92,8 @@ extension RunResumption {
     newEvents = 0
     if !run.isOver {
       var past = run.past
-      let event = run.resumed(reopened, agent: changes.isEmpty ? nil : agent, clock.moment())
+      let event = run.resumed(
+        reopened, agent: agent, isOther: !changes.isEmpty, withheldBy: redactor, clock.moment())
       try writer.append(event, isEffectAhead: false)
       try past.take(event)
       observe(event)
@@ -134,16 +135,25 @@ extension WaitingRun {
 
   /// The event that says that the run goes on.
   ///
-  /// - Parameter agent: the one that goes on, where it is another.
+  /// - Parameters:
+  ///   - agent: the one that goes on.
+  ///   - isOther: whether it is not the one from before.
   fileprivate func resumed(
-    _ reopened: LogWriter.Reopened, agent: AgentDefinition?, _ moment: Moment
+    _ reopened: LogWriter.Reopened, agent: AgentDefinition, isOther: Bool,
+    withheldBy redactor: Redactor, _ moment: Moment
   ) -> Event {
     var resumed = RunResumed(
       why: stop.map { "after \([$0.reason, $0.detail].compactMap { $0 }.joined(separator: ", "))" }
         ?? "after its process had died",
       cutAt: reopened.cutAt, bytesDropped: reopened.bytesDropped)
-    resumed.agentDigest = agent?.digest
-    resumed.policyDigest = agent?.policy.digest
+    if isOther {
+      resumed.agentDigest = agent.digest
+      resumed.policyDigest = agent.policy.digest
+      resumed.inputs = agent.recordedInputs(withheldBy: redactor)
+    }
+    let models = agent.recordedModels(withheldBy: redactor)
+    if models != self.models { resumed.models = models }
+    resumed.origins = agent.recordedOrigins
     return Event(
       seq: past.nextSeq, step: past.progress.step, type: .runResumed, runId: past.state.runId,
       time: moment.time, t: moment.t, data: resumed.encoded)

@@ -14,6 +14,8 @@ public struct WaitingRun: Sendable {
   public private(set) var agentDigest: String?
   /// The digest of the policy file of its last part; `nil` where the policy stood in the agent file.
   public private(set) var policyDigest: String?
+  /// How each model was asked in its last part; empty where that was not recorded.
+  public private(set) var models: JSONObject
   /// Microseconds of active run time at the last event.
   public private(set) var t = 0
   /// Whether its writer closed the log.
@@ -34,6 +36,7 @@ public struct WaitingRun: Sendable {
     past = agent.map { RunPast(for: $0) } ?? RunPast()
     agentDigest = started.agentDigest
     policyDigest = started.policyDigest
+    models = started.models
     var reader = try LogReader(path: path)
     while let event = try reader.next() {
       try take(event)
@@ -53,8 +56,11 @@ public struct WaitingRun: Sendable {
         return
       }
       let resumed = try RunResumed(decoding: event.data)
-      agentDigest = resumed.agentDigest ?? agentDigest
-      policyDigest = resumed.policyDigest ?? policyDigest
+      if resumed.changesFiles {
+        // Both are told where one of them is another; a policy without a digest stands in the agent file.
+        (agentDigest, policyDigest) = (resumed.agentDigest, resumed.policyDigest)
+      }
+      if !resumed.models.isEmpty { models = resumed.models }
       t = RecordedTime.clamped(max(t, event.t))
     } catch {
       throw ResumeError(

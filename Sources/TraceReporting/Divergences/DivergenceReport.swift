@@ -24,13 +24,15 @@ public struct DivergenceReport: Sendable {
     public var fields: [(pointer: String, recorded: JSONValue?, now: JSONValue?)]
     /// How many values differ in all.
     public var fieldCount: Int
+    /// The keys of all inputs that have changed.
+    public var changes: [String]
 
     /// Nothing is checked.
     public init(
       log: String, cause: String, step: Int, seq: Int, recorded: String?, now: String?,
       input: String?, explanation: String?,
       fields: [(pointer: String, recorded: JSONValue?, now: JSONValue?)],
-      fieldCount: Int
+      fieldCount: Int, changes: [String] = []
     ) {
       self.log = log
       self.cause = cause
@@ -42,6 +44,7 @@ public struct DivergenceReport: Sendable {
       self.explanation = explanation
       self.fields = fields
       self.fieldCount = fieldCount
+      self.changes = changes
     }
   }
 
@@ -50,6 +53,8 @@ public struct DivergenceReport: Sendable {
 
   /// The most differing values that are shown of a run.
   private static let shownFields = 12
+  /// The most changed inputs that are named.
+  private static let shownChanges = 20
 
   /// - Parameter width: characters of a line at most, no less than 40.
   public init(painter: Painter, width: Int = 120) {
@@ -79,6 +84,13 @@ public struct DivergenceReport: Sendable {
     let rest = finding.fieldCount - min(finding.fields.count, Self.shownFields)
     if rest > 0 {
       lines.append("  and \(rest) more; --json shows up to a hundred")
+    }
+    if finding.changes.count > 1 || finding.changes.count == 1 && finding.input == nil {
+      let keys = finding.changes.prefix(Self.shownChanges).joined(separator: ", ")
+      let others = finding.changes.count - Self.shownChanges
+      lines.append(
+        "  changed   " + Visible.line(keys, width: 4 * width)
+          + (others > 0 ? " and \(others) more" : ""))
     }
     return lines
   }

@@ -41,7 +41,7 @@ struct Bisect: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    let definition = try RecordedAgent.load(of: bad, agent: agent, policy: policy)
+    let definition = try RecordedAgent.load(of: bad, agent: agent, policy: policy).agent
     let evalCase = try caseFile.map(loadCase)
     let bisection = try await Bisection(good: good, bad: bad, agent: definition) {
       evalCase.map { CaseOutcomeFold($0) } ?? StopOutcome() as any OutcomeFold

@@ -82,7 +82,7 @@ struct Fork: AsyncParsableCommand {
 
   func run() async throws {
     let edits = try edits()
-    let definition = try RecordedAgent.load(of: log, agent: agent, policy: policy)
+    let (definition, path) = try RecordedAgent.load(of: log, agent: agent, policy: policy)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
@@ -111,7 +111,7 @@ struct Fork: AsyncParsableCommand {
     let fork = try await RunFork(
       request, observeShared: { _ = timeline.lines(for: $0) },
       observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })
-    try report(fork)
+    try report(fork, MakingAgain(of: fork.log, agent: path, policy: policy))
   }
 
   private func edits() throws -> ForkEdits {
@@ -136,11 +136,14 @@ struct Fork: AsyncParsableCommand {
     return edits
   }
 
-  private func report(_ fork: RunFork) throws {
+  private func report(_ fork: RunFork, _ again: MakingAgain) throws {
     if json {
-      Output.json(fork.json)
+      var object = fork.json.objectValue ?? [:]
+      object["again"] = JSONValue(again.arguments)
+      Output.json(.object(object))
     } else {
       Output.line("log    \(Visible.line(fork.log))")
+      Output.error("again  \(Visible.line(again.line))")
     }
     if let question = fork.unanswered {
       Output.error(

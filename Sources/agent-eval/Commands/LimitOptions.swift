@@ -1,3 +1,4 @@
+import AgentRuntime
 import AgentTrace
 import ArgumentParser
 
@@ -35,5 +36,32 @@ struct LimitOptions: ParsableArguments {
     Limits(
       maxSteps: maxSteps, maxToolCalls: maxToolCalls, maxTokens: maxTokens, maxCost: maxCost,
       timeoutSeconds: timeoutSeconds)
+  }
+}
+
+/// For whom a run acts and what it may use, beside what its agent file says.
+struct ConditionOptions: ParsableArguments {
+  @Option(help: "On whose behalf the agent runs.")
+  var actor: String?
+
+  @Option(help: "The route that tools and policy rules may look at.")
+  var route: String?
+
+  @OptionGroup var limits: LimitOptions
+
+  /// Whether something is said.
+  var isGiven: Bool { actor != nil || route != nil || !limits.limits.encoded.isEmpty }
+
+  /// Says it of an agent, and that it was said here.
+  func apply(to agent: inout AgentDefinition) {
+    if let actor {
+      agent.policyContext.actorId = actor
+      agent.note(.commandLine, of: "policyContext.actorId")
+    }
+    if let route {
+      agent.policyContext.route = route
+      agent.note(.commandLine, of: "policyContext.route")
+    }
+    agent.tighten(by: limits.limits, .commandLine)
   }
 }

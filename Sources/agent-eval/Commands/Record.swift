@@ -41,13 +41,7 @@ struct Record: AsyncParsableCommand {
       "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
   var out: String?
 
-  @Option(help: "On whose behalf the agent runs.")
-  var actor: String?
-
-  @Option(help: "The route that tools and policy rules may look at.")
-  var route: String?
-
-  @OptionGroup var limits: LimitOptions
+  @OptionGroup var conditions: ConditionOptions
   @OptionGroup var people: PeopleOptions
   @OptionGroup var memory: MemoryOption
 
@@ -108,7 +102,8 @@ struct Record: AsyncParsableCommand {
       throw ValidationError(
         "--seed, --fixed-clock and --json are for agents whose loop is here, not for --proxy.")
     }
-    guard policy != nil || actor == nil && route == nil && people.approve == nil else {
+    guard policy != nil || conditions.actor == nil && conditions.route == nil && people.approve == nil
+    else {
       throw ValidationError("With --proxy, --actor, --route and --approve go with --policy.")
     }
     guard people.approve != "ask" else {
@@ -116,7 +111,7 @@ struct Record: AsyncParsableCommand {
         "--approve ask needs the terminal, which the command of --proxy has; name a file, or write an "
           + "agent file with a command.")
     }
-    guard limits.limits == Limits() else {
+    guard conditions.limits.limits == Limits() else {
       throw ValidationError(
         "Limits of a command stand in an agent file; see Docs/command-agents.md.")
     }
@@ -134,7 +129,7 @@ struct Record: AsyncParsableCommand {
       guard let policy else { return nil }
       var guarding = ProxyGuard()
       guarding.policy = try Diagnostics.unwrap(PolicyLoader.load(policy))
-      guarding.policyContext = PolicyContext(actorId: actor, route: route)
+      guarding.policyContext = PolicyContext(actorId: conditions.actor, route: conditions.route)
       guarding.person = try people.approve.flatMap { try Diagnostics.unwrap(PersonLoader.load($0)) }
       return guarding
     }
@@ -189,7 +184,7 @@ struct Record: AsyncParsableCommand {
         "This agent is a command: --seed, --fixed-clock and --json are for agents whose loop is here."
       )
     }
-    guard limits.maxToolCalls == nil, limits.timeoutSeconds == nil else {
+    guard conditions.limits.maxToolCalls == nil, conditions.limits.timeoutSeconds == nil else {
       throw ValidationError(
         "This agent is a command: its calls are limited by a policy, its time by timeoutSeconds.")
     }
@@ -217,9 +212,7 @@ struct Record: AsyncParsableCommand {
   private func loadAgent() throws -> AgentDefinition {
     var definition = try Diagnostics.unwrap(AgentLoader.load(agent ?? ""))
     if let policy { definition.policy = try Diagnostics.unwrap(PolicyLoader.load(policy)) }
-    if let actor { definition.policyContext.actorId = actor }
-    if let route { definition.policyContext.route = route }
-    definition.limits = definition.limits.tightened(by: limits.limits)
+    conditions.apply(to: &definition)
     return definition
   }
 

@@ -14,7 +14,7 @@ enum RecordedAgent {
   ///   wrong with a file.
   static func load(
     of log: String, agent: String?, policy: String?, notesPolicy: Bool = true
-  ) throws -> AgentDefinition {
+  ) throws -> (agent: AgentDefinition, path: String) {
     let started = try RecordedSteps(path: log).started
     let path =
       try agent
@@ -29,6 +29,32 @@ enum RecordedAgent {
         "note: \(Visible.line(log)) was recorded with a policy file of its own; "
           + "give it with --policy, or the agent's policy rules.")
     }
-    return definition
+    return (definition, path)
+  }
+}
+
+/// How a run is made again that went on from a recorded one, as a command.
+struct MakingAgain {
+  /// The words of the command, the program's name aside.
+  var arguments: [String]
+
+  init(of log: String, agent: String, policy: String?) {
+    arguments = ["replay", log, "--reexecute", "--agent", agent]
+    if let policy { arguments += ["--policy", policy] }
+  }
+
+  /// The command as a shell takes it.
+  var line: String {
+    (["agent-eval"] + arguments).map(Self.quoted).joined(separator: " ")
+  }
+
+  private static func quoted(_ word: String) -> String {
+    let isPlain =
+      !word.isEmpty
+      && word.utf8.allSatisfy { byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
+          || (0x61...0x7a).contains(byte) || "-_./:=@%+,".utf8.contains(byte)
+      }
+    return isPlain ? word : "'" + word.replacing("'", with: "'\\''") + "'"
   }
 }

@@ -17,11 +17,33 @@ struct ReexecutionOptions: ParsableArguments {
   var reexecute = false
 
   @Option(
-    help: "The agent file; else the one below the current folder that has the recorded name.")
-  var agent: String?
+    help: """
+      The agent file; else the one below the current folder that has the recorded name. May be given \
+      again for a run that went on with another file: each part is made again with the file that made it.
+      """)
+  var agent: [String] = []
 
   @Option(help: "A policy file in place of the agent's own policy.")
   var policy: String?
+
+  @Option(
+    help: ArgumentHelp("A file of what a person says, as record takes it.", valueName: "file"))
+  var approve: String?
+
+  @Option(
+    help: """
+      How a difference is explained: inputs, by putting back what has changed, one thing at a time; or \
+      none, by its event alone.
+      """)
+  var explain: Explaining?
+
+  /// How a difference is explained.
+  enum Explaining: String, ExpressibleByArgument, CaseIterable {
+    case inputs
+    case none
+  }
+
+  @OptionGroup var conditions: ConditionOptions
 
   @Option(help: "How many runs are made again side by side. Default: one for each processor.")
   var jobs: Int?
@@ -30,8 +52,13 @@ struct ReexecutionOptions: ParsableArguments {
   var bisect = false
 
   func validate() throws {
-    guard reexecute || (agent == nil && policy == nil && jobs == nil && !bisect) else {
-      throw ValidationError("--agent, --policy, --jobs and --bisect go with --reexecute.")
+    let isGiven =
+      !agent.isEmpty || policy != nil || approve != nil || conditions.isGiven || jobs != nil
+      || explain != nil
+    guard reexecute || !(isGiven || bisect) else {
+      throw ValidationError(
+        "--agent, --policy, --approve, --actor, --route, limits, --explain, --jobs and --bisect go with "
+          + "--reexecute.")
     }
     if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1 on.") }
   }
@@ -82,14 +109,25 @@ struct ReexecutionCommand {
   }
 
   private func agents() throws -> ReexecutionSuite.Agents {
-    guard let agent = options.agent else { return .found(AgentSearch()) }
-    return .given(try Diagnostics.unwrap(AgentLoader.load(agent)))
+    if options.agent.isEmpty { return .found(AgentSearch()) }
+    return .given(try options.agent.map { try Diagnostics.unwrap(AgentLoader.load($0)) })
   }
 
   private func suite() throws -> ReexecutionSuite {
     let policy = try options.policy.map { try Diagnostics.unwrap(PolicyLoader.load($0)) }
+    let person = try options.approve.map { try Diagnostics.unwrap(PersonLoader.load($0)) }
+    let conditions = options.conditions
     return ReexecutionSuite(
-      agents: try agents(), policy: policy, jobs: options.jobs ?? Screen.processorCount)
+      agents: try agents(), jobs: options.jobs ?? Screen.processorCount,
+      explains: options.explain != ReexecutionOptions.Explaining.none,
+      change: { agent in
+        if let policy { agent.policy = policy }
+        if let person {
+          agent.human = person
+          agent.note(.commandLine, of: "human")
+        }
+        conditions.apply(to: &agent)
+      })
   }
 
   // MARK: Telling
@@ -100,7 +138,11 @@ struct ReexecutionCommand {
     }
     if let path = item.agentPath { Output.error("agent  \(Visible.line(path))") }
     let report = DivergenceReport(painter: Screen.painter, width: Screen.width)
-    if let finding = Self.finding(of: item) { return Output.lines(report.lines(finding)) }
+    if let finding = Self.finding(of: item) {
+      Output.lines(report.lines(finding))
+      if let note = item.note { Output.line("  " + Visible.line(note)) }
+      return
+    }
     let made = item.reexecution?.made ?? 0
     Output.line(
       Screen.painter.paint("faithful", .good)
@@ -137,7 +179,7 @@ struct ReexecutionCommand {
       input: divergence.input.map { "\($0.kind.rawValue) \($0.name)" },
       explanation: divergence.input?.message,
       fields: divergence.fields.map { ($0.pointer.description, $0.recorded, $0.now) },
-      fieldCount: divergence.fieldCount)
+      fieldCount: divergence.fieldCount, changes: divergence.changes.map(\.key))
   }
 
   private static func summary(of items: [ReexecutionSuite.Item]) -> JSONValue {

@@ -46,7 +46,7 @@ struct Resume: AsyncParsableCommand {
   var json = false
 
   func run() async throws {
-    var definition = try RecordedAgent.load(
+    var (definition, path) = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
     try LiveBuild.require(for: [definition])
     let cancellation = Cancellation()
@@ -75,17 +75,20 @@ struct Resume: AsyncParsableCommand {
     if resumption.newEvents == 0 {
       Output.error("note: the run had ended, and its log was left open; it is closed now.")
     }
-    report(resumption)
+    report(resumption, MakingAgain(of: resumption.log, agent: path, policy: policy))
     if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
   }
 
-  private func report(_ resumption: RunResumption) {
-    guard json else { return Output.line("log    \(Visible.line(resumption.log))") }
+  private func report(_ resumption: RunResumption, _ again: MakingAgain) {
+    guard json else {
+      Output.line("log    \(Visible.line(resumption.log))")
+      return Output.error("again  \(Visible.line(again.line))")
+    }
     Output.json([
       "runId": .string(resumption.state.runId), "log": .string(resumption.log),
       "stopReason": resumption.state.stop.map { .string($0.reason) } ?? .null,
       "stopDetail": resumption.state.stop?.detail.map(JSONValue.string) ?? .null,
-      "newEvents": JSONValue(resumption.newEvents),
+      "newEvents": JSONValue(resumption.newEvents), "again": JSONValue(again.arguments),
       "sealDigest": .string(resumption.sealDigest.hex),
     ])
   }
