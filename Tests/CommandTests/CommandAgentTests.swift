@@ -253,7 +253,7 @@ import TraceStorage
       #expect(run.output.contains("pass"))
       let text = String(decoding: try folder.read("pid"), as: UTF8.self)
       let pid = try #require(Int32(text.trimmingCharacters(in: .whitespacesAndNewlines)))
-      #expect(kill(pid, 0) != 0)
+      #expect(await eventually { !Processes.isAlive(pid) })
     }
 
     @Test(

@@ -229,7 +229,7 @@ enum CaseAgent: Sendable {
 
   static let shape = Shape<CaseAgent>([
     "anyOf": [
-      Shape<String>.path.schema(), .object(FileSchema.object(CommandAgentFile.fields)),
+      Shape<String>.path.schema(), ["$ref": "#/$defs/commandAgent"],
     ]
   ]) { value, reader in
     guard case .object(let object) = value else {

@@ -22,6 +22,7 @@ enum CaseSchema {
 
   private static var definitions: JSONObject {
     let own: JSONObject = [
+      "commandAgent": .object(FileSchema.object(CommandAgentFile.fields)),
       "case": .object(object(CaseFile.fields)),
       "rootCase": .object(object([CaseFile.schemaField] + CaseFile.fields)),
       "tableCase": .object(tableCase(root: false)), "rootTableCase": .object(tableCase(root: true)),

@@ -83,7 +83,7 @@
       }.get()
       let hidden = HiddenValues(command.environment)
       if command.answer == .stdout {
-        await recorder.answers(Self.answer(result.output).map { hidden.hide($0) })
+        await recorder.answers(hidden.hide(Self.answer(result.output)))
       }
       let end = await recorder.imposedEnd ?? Self.end(result)
       return Ending(
@@ -158,13 +158,13 @@
       }
     }
 
-    /// What standard output says; `nil` where that is nothing.
-    private static func answer(_ output: Head) -> String? {
+    /// What standard output says, without the white space around it.
+    private static func answer(_ output: Head) -> String {
       let space: [UInt8] = [0x20, 0x09, 0x0a, 0x0d]
       let bytes = output.isCut ? output.bytes.withoutTornCharacter : output.bytes
       guard let first = bytes.firstIndex(where: { !space.contains($0) }),
         let last = bytes.lastIndex(where: { !space.contains($0) })
-      else { return nil }
+      else { return "" }
       return String(decoding: bytes[first...last], as: UTF8.self)
     }
   }

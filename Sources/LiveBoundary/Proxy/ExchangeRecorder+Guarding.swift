@@ -25,6 +25,10 @@ extension ExchangeRecorder {
 
   var holdsReplies: Bool { guarding?.rules.holdsReplies == true }
 
+  /// Whether a reply is recorded before whoever asked gets it: with a policy always; of a command whatever
+  /// comes in one piece, so that its next request, quick as it may be, finds it there.
+  func isHeld(streams: Bool) -> Bool { holdsReplies || guarding != nil && !streams }
+
   /// How the run ends, whatever the command made of it; `nil` where that is for the command to say.
   public var imposedEnd: CommandEnd? {
     if let end = guarding?.end { return end }

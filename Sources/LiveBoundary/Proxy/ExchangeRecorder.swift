@@ -67,6 +67,8 @@ public actor ExchangeRecorder {
   private var failed: [Int: (step: Int, attempt: Int)] = [:]
   /// The last thing that the agent said, where it is an answer.
   private var answer: String?
+  /// What the command itself says that its answer is; `nil` where that is not asked.
+  private var spoken: String?
   private var hasFailedLast = false
   /// Why the run stopped; `nil` while it goes on.
   private(set) var stopReason: StopReason?
@@ -171,7 +173,7 @@ public actor ExchangeRecorder {
   }
 
   /// Takes in what the command itself says that its answer is, in place of what its model said.
-  func answers(_ text: String?) { answer = text.map { redactor.redacted($0) } }
+  func answers(_ text: String) { spoken = redactor.redacted(text) }
 
   /// Takes in how the command ended, and closes the log.
   ///
@@ -180,6 +182,11 @@ public actor ExchangeRecorder {
   public func finish(_ status: CommandEnd) throws -> String {
     if let failure { throw failure }
     try openIfNeeded(goal: .null, nil)
+    if let spoken {
+      answer = spoken
+      let decision = Decision.answer(text: spoken, evidenceRefs: [])
+      try append(.decision, DecisionPayload(decision).encoded, step: lastStep)
+    }
     let (reason, detail) = (imposedEnd ?? status).stop(hasFailedModel: hasFailedLast)
     let stop = Stop(
       reason: reason, detail: detail, answer: answer, totals: state.totals,

@@ -30,6 +30,7 @@
           dialect: dialect.rawValue, streams: observed.streams, parameters: observed.parameters,
           model: observed.model, reply: fetched.reply),
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
+      if let error = fetched.error { outcome.wire.reply = client.refusal(.badGateway, error) }
       if let wire = fetched.reply {
         let read = ReadReply(wire, dialect)
         (outcome.reply, outcome.error) = (read.reply, read.error)
@@ -50,6 +51,7 @@
       _ dialect: Dialect, _ client: Client
     ) async throws {
       // Errors hold no calls. Whoever follows a redirect would not come by here again.
+      guard await recorder.holdsReplies else { return try await send(wire, head.headers, client) }
       guard wire.status >= 400 else {
         guard (200..<300).contains(wire.status) else {
           return try await client.refuse(
@@ -71,6 +73,8 @@
     private func send(_ wire: WireReply, _ headers: [HTTPHeader], _ client: Client) async throws {
       try await client.begin(wire.status, headers)
       for piece in wire.pieces { try await client.send(piece) }
+      // What broke off breaks off here too.
+      guard wire.ending == .whole else { throw CancellationError() }
       try await client.end()
     }
 

@@ -155,7 +155,7 @@
       if let words = await recorder.refusal(of: turn) {
         return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
       }
-      if source == nil, await recorder.holdsReplies {
+      if source == nil, await recorder.isHeld(streams: observed.streams) {
         return await hold(request, observed, dialect, route, turn, client)
       }
       let start = ContinuousClock.now

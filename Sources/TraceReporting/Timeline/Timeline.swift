@@ -40,8 +40,15 @@ public struct Timeline {
     }
     self.step = step
     for (index, entry) in told.enumerated() {
-      lines.append(line(index == 0 ? seq : nil, entry))
-      if entry.isTold { lines += rest(of: entry) }
+      guard entry.isTold else {
+        lines.append(line(index == 0 ? seq : nil, entry))
+        continue
+      }
+      for (number, piece) in wrapped(entry.text).enumerated() {
+        let label = number == 0 ? entry.label : ""
+        lines.append(
+          line(index + number == 0 ? seq : nil, Entry(label, entry.role, piece)))
+      }
     }
     return lines
   }
@@ -83,21 +90,20 @@ public struct Timeline {
       + Visible.line(entry.text, width: room) + painter.paint(tail, .faint)
   }
 
-  /// The lines below the first of an entry that is told to its end.
-  private func rest(of entry: Entry) -> [String] {
+  /// A text in pieces that a line has room for, broken between words where it can be.
+  private func wrapped(_ text: String) -> [String] {
     let room = width - 5 - 2 - labelWidth - 2
-    let text = Visible.line(entry.text)
-    guard text.count > room else { return [] }
-    let indent = String(repeating: " ", count: width - room)
-    var lines: [String] = []
-    // What the first line shows ends with a mark, and is told once more from where it broke off.
-    var left = text.dropFirst(room - 1)
-    while !left.isEmpty {
-      let piece = left.prefix(room)
-      lines.append(indent + piece)
-      left = left.dropFirst(piece.count)
+    var pieces: [String] = []
+    var left = Visible.line(text)[...]
+    while let end = left.index(left.startIndex, offsetBy: room, limitedBy: left.endIndex),
+      end < left.endIndex
+    {
+      var piece = left[..<end]
+      if let space = piece.lastIndex(of: " "), space > piece.startIndex { piece = piece[..<space] }
+      pieces.append(String(piece))
+      left = left[piece.endIndex...].drop { $0 == " " }
     }
-    return lines
+    return pieces + [String(left)]
   }
 
   private static func padded(_ text: String, _ width: Int) -> String {
