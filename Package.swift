@@ -93,7 +93,7 @@ let package = Package(
     .target(
       name: "LiveBoundary",
       dependencies: [
-        "CPrograms", "AgentTrace", "AgentRuntime", grdb, asyncHTTPClient,
+        "CPrograms", "CZlib", "AgentTrace", "AgentRuntime", grdb, asyncHTTPClient,
         nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL, httpCompression,
       ],
       swiftSettings: library),
@@ -171,8 +171,8 @@ let package = Package(
     .testTarget(
       name: "LiveBoundaryTests",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "LiveBoundary",
-        "TraceReplaying", "TestSupport",
+        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
+        "LiveBoundary", "TraceReplaying", "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

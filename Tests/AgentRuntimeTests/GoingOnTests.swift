@@ -42,7 +42,7 @@ struct GoingOnTests {
     #expect(boundaries > 1_500)
     let expected =
       EventType.known.filter {
-        ![.toolsListed, .runResumed, .requestForwarded, .replyChanged].contains($0)
+        ![.toolsListed, .runResumed, .requestForwarded, .replyChanged, .unseen].contains($0)
       }.map(\.rawValue) + StopReason.names
       + [
         "max_steps", "max_tool_calls", "max_tokens", "max_cost", "timeout", "max_denials", "human",

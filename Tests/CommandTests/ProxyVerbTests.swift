@@ -249,5 +249,51 @@ import TraceStorage
     func usage(arguments: [String]) async throws {
       try await Binary.run(arguments, status: 64)
     }
+
+    @Test("what was not seen is told at the end, and can be made a failure")
+    func unseen() async throws {
+      let folder = try TemporaryFolder()
+      let told = try await proxy(folder, ["--out", "log.jsonl.gz"], ["true"])
+      #expect(told.errors.contains("warning: not seen: the command asked no model"))
+      #expect(told.errors.contains("cannot be verified by this recording"))
+      _ = try await proxy(
+        folder, ["--out", "again.jsonl.gz", "--require-complete"], ["true"], status: 1)
+      // A command that fails by itself fails as it did.
+      _ = try await proxy(
+        folder, ["--out", "other.jsonl.gz", "--require-complete"], ["sh", "-c", "exit 5"], status: 5
+      )
+      try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
+      let shown = try await Binary.run(["show", "log.jsonl.gz"], in: folder.path)
+      #expect(shown.output.contains("unseen") && shown.output.contains("calls partial, model none"))
+      for (expected, status) in [
+        ("toolsNotCalled: [pay]", 3), ("toolsNotProposed: [pay]", 3), ("maxToolCalls: 0", 3),
+        ("budget: {modelCalls: 0}", 3), ("stopReason: success", 0),
+      ] as [(String, Int32)] {
+        try folder.write(
+          "cases/case.yaml",
+          "caseId: c\nrecording: ../log.jsonl.gz\nexpected: {\(expected)}\n")
+        try await Binary.run(["run", "cases"], in: folder.path, status: status)
+      }
+    }
+
+    @Test(
+      "connections past the proxy are noted, and change nothing else",
+      .enabled("needs bash and curl") {
+        let hasBash = (try? await shell("command -v bash")) != nil
+        return await ProxyVerbTests.hasCurl() && hasBash
+      })
+    func connections() async throws {
+      let folder = try TemporaryFolder()
+      let agent = try folder.script("agent.sh", Self.agent)
+      let (server, other) = (try Self.provider(), try FakeServer { _ = $1.wait(seconds: 5) })
+      let port = try #require(other.url.split(separator: ":").last)
+      let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); sleep 1; \(agent) What"
+      let found = try await proxy(
+        folder, ["--out", "log.jsonl.gz", "--require-complete"], ["bash", "-c", script],
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      #expect(found.errors.contains("note: the command had connections past the proxy"))
+      #expect(found.errors.contains("127.0.0.1:\(port)"))
+      #expect(!found.errors.contains("warning"))
+    }
   }
 #endif

@@ -287,6 +287,11 @@ private let samplePayloads: [EventPayload] = [
   .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
   .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
   .replyChanged(ReplyChanged(modelResult: 3, removed: ["1.1.0"], wire: [:])),
+  .decision(
+    DecisionPayload(
+      .tool([ProposedCall(callId: "1.1.p0", name: "t", input: [:], executedBy: "provider")]))),
+  .requestForwarded(RequestForwarded(method: "GET", path: "/x", bodyDigest: "d", status: 200)),
+  .unseen(Unseen(.reply, ["calls": "partial"], reason: "no", caller: "a", modelResult: 3)),
   .runResumed(RunResumed(why: "approval")),
   .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
 ]

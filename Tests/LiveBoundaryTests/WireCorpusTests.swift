@@ -1,9 +1,10 @@
 import AgentRuntime
 import AgentTrace
 import Foundation
-import LiveBoundary
 import TestSupport
 import Testing
+
+@testable import LiveBoundary
 
 /// Exchanges with real providers, in the folder `llm-wire`: each with what its reply comes to.
 @Suite(.enabled(if: TestRun.corpora != nil, "AGENT_EVAL_CORPORA names no folder"))
@@ -72,6 +73,68 @@ struct WireCorpusTests {
     }
     let single = try Self.read(exchange, exchange.body.map { [$0] })
     #expect(single == whole)
+  }
+
+  @Test(
+    "a proxy reads the same: in pieces, byte by byte, compressed, and whatever it is called",
+    arguments: exchanges)
+  func proxied(_ exchange: Exchange) throws {
+    var random = Seeded(seed: 29)
+    let body = exchange.body
+    var ways: [(String, [[UInt8]])] = [
+      ("whole", [body]), ("byte by byte", body.map { [$0] }), ("gzip", [Gzip.stored(body)]),
+      ("gzip in pieces", Self.split(Gzip.stored(body), 3, &random).map(Array.init)),
+    ]
+    for round in 0..<TestRun.count(20, long: 500) {
+      ways.append(("round \(round)", Self.split(body, round, &random).map(Array.init)))
+    }
+    let isStream = exchange.expected["stream"] == true
+    let types = [
+      isStream ? "text/event-stream; charset=utf-8" : "application/json", "text/plain", "",
+    ]
+    for (way, pieces) in ways {
+      for type in types {
+        var headers = [(name: "content-type", value: type)]
+        if way.hasPrefix("gzip"), type != "" { headers.append(("content-encoding", "gzip")) }
+        let status = exchange.expected["status"]?.intValue ?? 200
+        let read = ReadReply(
+          WireReply(status: status, headers: headers, pieces: pieces, ending: .whole),
+          exchange.dialect)
+        #expect(read.unread == nil, "\(way), \(type)")
+        guard status == 200 else {
+          #expect(read.error?.hasPrefix("status \(status): ") == true)
+          continue
+        }
+        let reply = try #require(read.reply ?? read.failed, "\(way), \(type)")
+        try Self.compare(reply, exchange.expected, of: exchange.name)
+      }
+    }
+  }
+
+  @Test(
+    "a reply that is cut off anywhere is unread, or the whole of it is there", arguments: exchanges)
+  func cut(_ exchange: Exchange) throws {
+    guard exchange.expected["status"] == 200 else { return }
+    let body = exchange.body
+    func read(_ bytes: [UInt8], _ ending: WireReply.Ending) -> ReadReply {
+      ReadReply(
+        WireReply(status: 200, headers: [], pieces: [bytes], ending: ending), exchange.dialect)
+    }
+    let whole = read(body, .whole)
+    let known = try #require(whole.reply ?? whole.failed).reply
+    let step = max(1, body.count / TestRun.count(200, long: 4_000))
+    for end in stride(from: 1, to: body.count, by: step) {
+      for ending in WireReply.Ending.allCases {
+        let found = read(Array(body[..<end]), ending)
+        if let reply = found.reply ?? found.failed {
+          for key in ["calls", "text", "ran"] where reply.reply[key] != known[key] {
+            #expect(found.unread != nil, "\(key) is less behind \(end), \(ending)")
+          }
+        } else {
+          #expect(found.unread != nil, "behind \(end), \(ending)")
+        }
+      }
+    }
   }
 
   /// What was read, the texts that were told on the way, and how many events there were.

@@ -78,6 +78,7 @@ struct Turn {
   private static func citable(of parts: [Part]) -> [Shown] {
     parts.filter {
       !$0.isLeftOut && $0.event?.type == .toolResult && $0.event?.data["status"] == "ok"
+        && $0.event?.data["executedBy"] == nil
     }
     .map { Shown(observation: $0.observation, hasOutput: $0.hasOutput) }
   }
@@ -96,12 +97,16 @@ extension Turn.Part {
   /// How the model is shown this; `nil` for what is told in another way.
   var message: JSONValue? {
     // A call must have its result, so that of a result the place stays.
-    if isLeftOut { return event?.type == .toolResult ? placeOfResult : nil }
+    if isLeftOut {
+      return event?.type == .toolResult && event?.data["executedBy"] == nil ? placeOfResult : nil
+    }
     guard let event else {
       return Self.text("user", "[\(observation.id) is no longer in the log] \(observation.summary)")
     }
     switch event.type {
     case .decision: return message(ofDecision: event)
+    // The provider knows what its own tools returned.
+    case .toolResult where event.data["executedBy"] != nil: return nil
     case .toolResult: return Self.message(ofResult: event)
     case .humanReplied:
       return Self.message("user", [["type": "text", "text": event.data["text"] ?? .null]])
@@ -115,9 +120,9 @@ extension Turn.Part {
 
   /// Whether it is the result of a call, with more than a marker in its place would take.
   var hasOutput: Bool {
-    guard !isLeftOut, let event, event.type == .toolResult, event.data["status"] == "ok" else {
-      return false
-    }
+    guard !isLeftOut, let event, event.type == .toolResult, event.data["status"] == "ok",
+      event.data["executedBy"] == nil
+    else { return false }
     return outputBytes > 64
   }
 
@@ -144,8 +149,10 @@ extension Turn.Part {
   }
 
   private func message(ofDecision event: Event) -> JSONValue? {
-    guard let decision = try? DecisionPayload(decoding: event.data).decision else { return nil }
-    switch decision {
+    guard let payload = try? DecisionPayload(decoding: event.data), !payload.isTold else {
+      return nil
+    }
+    switch payload.decision {
     case .answer(let text, _): return Self.text("assistant", text)
     case .askHuman(let question): return Self.text("assistant", question)
     case .stop: return nil

@@ -52,12 +52,38 @@ extension AgentLoop {
     case .halt(let halt): return .halt(halt)
     case .reply(let value): reply = value
     }
+    let replySeq = progress.replySeq ?? recorder.lastSeq
+    try tell(ModelReply(reply), replySeq, step: step, tryNumber: tryNumber, from: progress)
     let decision = ModelReply(reply).decision(step: step, tryNumber: tryNumber) { call in
       registry.fault(in: call, disclosed: packet.toolsDisclosed)
     }.refused(by: agent.decisionFault)
-    let payload = DecisionPayload(decision, modelResult: progress.replySeq ?? recorder.lastSeq)
+    let payload = DecisionPayload(decision, modelResult: replySeq)
     try recorder.append(.decision(payload), step: step)
     return .decision(decision)
+  }
+
+  /// Records what a reply tells beside its decision: calls that the provider ran itself, and that something in
+  /// it is nothing that is known. What was recorded before the run went on is not recorded again.
+  private mutating func tell(
+    _ reply: ModelReply, _ replySeq: Int, step: Int, tryNumber: Int, from progress: StepProgress
+  ) throws {
+    if let unread = reply.unread, !progress.isUnreadTold {
+      try recorder.append(
+        .unseen(Unseen(.reply, ["calls": "partial"], reason: unread, modelResult: replySeq)),
+        step: step)
+    }
+    let ran = reply.ran(step: step, tryNumber: tryNumber)
+    guard !ran.isEmpty else { return }
+    if !progress.areRanCallsTold {
+      let payload = DecisionPayload(.tool(ran.map(\.call)), modelResult: replySeq)
+      try recorder.append(.decision(payload), step: step)
+    }
+    for one in ran where !progress.toldResults.contains(one.call.callId) {
+      var payload = ToolResultPayload(
+        callId: one.call.callId, tool: one.call.name, result: one.result)
+      payload.executedBy = one.call.executedBy
+      try recorder.append(.toolResult(payload), step: step)
+    }
   }
 
   private enum Replied {

@@ -30,6 +30,11 @@ public struct StepProgress: Sendable, Hashable {
   public private(set) var decision: Decision?
   /// The number of the decision's event.
   public private(set) var decisionSeq: Int?
+  /// Whether the calls that the provider ran itself are recorded, of which results, and that something in the
+  /// reply went unread.
+  private(set) var areRanCallsTold = false
+  private(set) var toldResults: Set<String> = []
+  private(set) var isUnreadTold = false
   /// Whether a person has answered the question that the decision asked.
   public private(set) var isAnswered = false
   /// Whether the last event is a `stop`.
@@ -263,8 +268,14 @@ extension StepProgress {
       self.packet = packet
       packetSeq = event.seq
     case .modelResult: try observe(ModelResult(decoding: event.data), event.seq)
+    case .unseen: isUnreadTold = true
     case .decision:
-      decision = try DecisionPayload(decoding: event.data).decision
+      let payload = try DecisionPayload(decoding: event.data)
+      if payload.isTold {
+        areRanCallsTold = true
+        return
+      }
+      decision = payload.decision
       decisionSeq = event.seq
       calls = decision?.calls.map { CallProgress(callId: $0.callId) } ?? []
     case .humanReplied:
@@ -330,6 +341,10 @@ extension StepProgress {
   }
 
   private mutating func observeCall(_ event: Event) throws(PayloadError) {
+    if event.type == .toolResult, event.data["executedBy"] != nil {
+      if let callId = event.data["callId"]?.stringValue { toldResults.insert(callId) }
+      return
+    }
     guard let callId = event.data["callId"]?.stringValue,
       let index = calls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
     else { return }

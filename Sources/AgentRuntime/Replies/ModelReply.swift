@@ -6,7 +6,10 @@ public import AgentTrace
 /// each key optional; of a call, `arguments` (JSON as text, or an object) may stand in place of `input`. A
 /// refusal goes before everything, then that the reply is not whole (`incomplete` says why), calls before
 /// a question, a question before a stop, a stop before a text. `reasoning` is what the model thought, in
-/// its provider's own blocks: no decision is read from it, and the next packet holds it.
+/// its provider's own blocks: no decision is read from it, and the next packet holds it. `ran` are calls that
+/// the provider ran itself (`{"id","name","input","status","data"}`, the status `ok` or `error` where that is
+/// known), `unread` the places of whatever may be a call and was not read, `otherChoices` how many choices there
+/// were beside the one that this is.
 ///
 /// Any JSON value can be read: what is no decision becomes an invalid one that says why, in words that
 /// the model is told when it is asked again.
@@ -20,7 +23,7 @@ public struct ModelReply: Sendable {
   /// How many mistakes one reason tells at most.
   private static let faultLimit = 8
 
-  private let reply: JSONValue
+  let reply: JSONValue
 
   /// Nothing is read yet; see ``decision(step:tryNumber:fault:)``.
   public init(_ reply: JSONValue) { self.reply = reply }
@@ -33,11 +36,14 @@ public struct ModelReply: Sendable {
     step: Int, tryNumber: Int, fault: (ProposedCall) -> String?
   ) -> Decision {
     guard let object = reply.objectValue else { return Self.invalid(Self.fault(in: reply)) }
-    if let refusal = Self.refusal(in: object) { return Self.invalid(refusal) }
+    func held() -> [ProposedCall] {
+      proposals(in: object["calls"]?.arrayValue ?? [], step, tryNumber).map(\.call)
+    }
+    if let refusal = Self.refusal(in: object) { return Self.invalid(refusal, held()) }
     if let word = object["incomplete"]?.stringValue, !word.isEmpty {
       return Self.invalid(
         "the reply is not whole, it was ended early (\(word.prefix(utf8Bytes: 100))); "
-          + "reply with fewer words")
+          + "reply with fewer words", held())
     }
     switch object["calls"] {
     case nil, .null?: break
@@ -117,20 +123,27 @@ public struct ModelReply: Sendable {
     if calls.count > Self.callLimit {
       faults.append("\(calls.count) calls at once; \(Self.callLimit) are allowed")
     }
-    for (index, call) in calls.prefix(Self.callLimit).enumerated() {
-      let (input, inputFault) = ReplyArguments.input(of: call)
-      let proposal = ProposedCall(
-        callId: "\(step).\(tryNumber).\(index)", name: call["name"]?.stringValue ?? "",
-        input: input, providerCallId: call["id"]?.stringValue)
-      proposed.append(proposal)
-      if let found = Self.fault(inShapeOf: call, index) ?? inputFault ?? fault(proposal) {
-        faults.append(found)
-      }
+    for (call, found) in proposals(in: calls, step, tryNumber) {
+      proposed.append(call)
+      if let found = found ?? fault(call) { faults.append(found) }
     }
     guard !faults.isEmpty else { return .tool(proposed) }
     let told = faults.prefix(Self.faultLimit).joined(separator: "; ")
     let more = faults.count - Self.faultLimit
     return Self.invalid(told + (more > 0 ? "; and \(more) more mistakes" : ""), proposed)
+  }
+
+  /// The calls of a list, as many as one decision may hold, each with what is wrong with its form.
+  private func proposals(
+    in calls: [JSONValue], _ step: Int, _ tryNumber: Int
+  ) -> [(call: ProposedCall, fault: String?)] {
+    calls.prefix(Self.callLimit).enumerated().map { index, call in
+      let (input, inputFault) = ReplyArguments.input(of: call)
+      let proposal = ProposedCall(
+        callId: "\(step).\(tryNumber).\(index)", name: call["name"]?.stringValue ?? "",
+        input: input, providerCallId: call["id"]?.stringValue)
+      return (proposal, Self.fault(inShapeOf: call, index) ?? inputFault)
+    }
   }
 
   private static func fault(inShapeOf call: JSONValue, _ index: Int) -> String? {

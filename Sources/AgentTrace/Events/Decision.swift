@@ -8,13 +8,23 @@ public struct ProposedCall: Sendable, Hashable {
   public var input: JSONValue
   /// The model's own id of the call, as it stood.
   public var providerCallId: String?
+  /// Who runs it, where that is not whoever runs the agent: ``provider``, or a word that this version does not
+  /// know.
+  public var executedBy: String?
+
+  /// ``executedBy`` of a call that the model's provider ran before its reply came: no policy was asked.
+  public static let provider = "provider"
 
   /// Nothing is checked; that is for validation and policy.
-  public init(callId: String, name: String, input: JSONValue, providerCallId: String? = nil) {
+  public init(
+    callId: String, name: String, input: JSONValue, providerCallId: String? = nil,
+    executedBy: String? = nil
+  ) {
     self.callId = callId
     self.name = name
     self.input = input
     self.providerCallId = providerCallId
+    self.executedBy = executedBy
   }
 
   init(reader: PayloadReader) throws(PayloadError) {
@@ -23,6 +33,7 @@ public struct ProposedCall: Sendable, Hashable {
     guard let input = reader.object["input"] else { throw reader.error("input", "a JSON value") }
     self.input = input
     providerCallId = try reader.optionalString("providerCallId")
+    executedBy = try reader.optionalString("executedBy")
   }
 
   /// The wire form.
@@ -30,6 +41,7 @@ public struct ProposedCall: Sendable, Hashable {
     JSONObject(present: [
       ("callId", .string(callId)), ("name", .string(name)), ("input", input),
       ("providerCallId", providerCallId.map(JSONValue.string)),
+      ("executedBy", executedBy.map(JSONValue.string)),
     ])
   }
 
@@ -101,6 +113,11 @@ public struct DecisionPayload: Sendable, Hashable {
     self.decision = decision
     self.caller = caller
     self.modelResult = modelResult
+  }
+
+  /// Whether it only tells of calls that were run elsewhere: nothing is to be decided or done.
+  public var isTold: Bool {
+    !decision.calls.isEmpty && decision.calls.allSatisfy { $0.executedBy != nil }
   }
 
   /// Reads the wire form.

@@ -15,6 +15,7 @@ public enum EventPayload: Sendable, Hashable {
   case breakerChanged(BreakerChanged)
   case requestForwarded(RequestForwarded)
   case replyChanged(ReplyChanged)
+  case unseen(Unseen)
   case runResumed(RunResumed)
   case stop(Stop)
   /// A type written by a newer version: kept, passed on, changes nothing.
@@ -41,6 +42,7 @@ public enum EventPayload: Sendable, Hashable {
     case .breakerChanged: self = .breakerChanged(try BreakerChanged(decoding: data))
     case .requestForwarded: self = .requestForwarded(try RequestForwarded(decoding: data))
     case .replyChanged: self = .replyChanged(try ReplyChanged(decoding: data))
+    case .unseen: self = .unseen(try Unseen(decoding: data))
     case .runResumed: self = .runResumed(try RunResumed(decoding: data))
     case .stop: self = .stop(try Stop(decoding: data))
     default: self = .unknown(data)
@@ -65,6 +67,7 @@ public enum EventPayload: Sendable, Hashable {
     case .breakerChanged: .breakerChanged
     case .requestForwarded: .requestForwarded
     case .replyChanged: .replyChanged
+    case .unseen: .unseen
     case .runResumed: .runResumed
     case .stop: .stop
     case .unknown: EventType(rawValue: "unknown")
@@ -88,6 +91,7 @@ public enum EventPayload: Sendable, Hashable {
     case .breakerChanged(let payload): payload.encoded
     case .requestForwarded(let payload): payload.encoded
     case .replyChanged(let payload): payload.encoded
+    case .unseen(let payload): payload.encoded
     case .runResumed(let payload): payload.encoded
     case .stop(let payload): payload.encoded
     case .unknown(let data): data

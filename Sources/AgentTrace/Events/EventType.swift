@@ -36,6 +36,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let requestForwarded = EventType(rawValue: "request_forwarded")
   /// Of a proxy: calls were taken out of a reply before whoever asked saw it.
   public static let replyChanged = EventType(rawValue: "reply_changed")
+  /// Something went by that could not be read, and may have held what the log then lacks.
+  public static let unseen = EventType(rawValue: "unseen")
   /// A log was opened again to go on.
   public static let runResumed = EventType(rawValue: "run_resumed")
   /// The run ended or paused.
@@ -45,7 +47,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let known: [EventType] = [
     .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
     .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
-    .breakerChanged, .requestForwarded, .replyChanged, .runResumed, .stop,
+    .breakerChanged, .requestForwarded, .replyChanged, .unseen, .runResumed, .stop,
   ]
 }
 

@@ -1,4 +1,4 @@
-/// What an import lacks: `none` or `partial` for each channel that is not recorded whole.
+/// What a log lacks: `none` or `partial` for each channel that is not recorded whole.
 ///
 /// There are a handful at most, looked up many times for each run: names in their order, found by halving, cost
 /// less than hashing them.
@@ -60,6 +60,13 @@ public struct RecordedChannels: Sendable, Hashable, ExpressibleByDictionaryLiter
       case (nil, true): channels.remove(at: place)
       case (nil, false): break
       }
+    }
+  }
+
+  /// Takes in what something else says: of each channel the worse counts.
+  public mutating func formUnion(_ others: RecordedChannels) {
+    for other in others.channels where self[other.name] != "none" {
+      self[other.name] = other.extent
     }
   }
 

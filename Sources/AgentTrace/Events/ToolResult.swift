@@ -3,7 +3,6 @@ public enum ToolResult: Sendable, Hashable {
   /// The tool ran and returned this.
   case ok(data: JSONValue)
   /// The tool ran and returned this, and nobody says whether it succeeded: of a source that does not tell.
-  /// Imports alone.
   case returned(data: JSONValue)
   /// The call never began: policy, a person, a limit or a breaker stood in its way.
   case refused(reason: String)
@@ -39,6 +38,8 @@ public struct ToolResultPayload: Sendable, Hashable {
   public var caller: String?
   /// The person who said what became of the call, where no tool did; `nil` for a tool's own result.
   public var by: String?
+  /// See ``ProposedCall/executedBy``.
+  public var executedBy: String?
   /// What became of the call, its attempts taken together.
   public var result: ToolResult
   /// How often the tool was started for this call; `nil` where that was not recorded.
@@ -68,6 +69,7 @@ public struct ToolResultPayload: Sendable, Hashable {
     tool = try reader.text("tool")
     caller = try reader.optionalString("caller")
     by = try reader.optionalString("by")
+    executedBy = try reader.optionalString("executedBy")
     attempts = try reader.optionalInt("attempts")
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
     switch try reader.string("status") {
@@ -86,7 +88,7 @@ public struct ToolResultPayload: Sendable, Hashable {
     var object = JSONObject(present: [
       ("callId", .string(callId)), ("tool", .string(tool)),
       ("caller", caller.map(JSONValue.string)), ("by", by.map(JSONValue.string)),
-      ("status", .string(result.status)),
+      ("executedBy", executedBy.map(JSONValue.string)), ("status", .string(result.status)),
       ("attempts", attempts.map { JSONValue($0) }),
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
     ])

@@ -131,9 +131,12 @@ extension AgentState {
 
   private mutating func apply(decision event: Event) {
     abandonPendingCalls()
-    guard let decision = try? DecisionPayload(decoding: event.data).decision else { return }
-    if case .invalid = decision {} else { counters.invalidDecisionsInARow = 0 }
-    switch decision {
+    guard let payload = try? DecisionPayload(decoding: event.data) else { return }
+    if case .invalid = payload.decision {
+    } else if !payload.isTold {
+      counters.invalidDecisionsInARow = 0
+    }
+    switch payload.decision {
     case .tool(let calls):
       observe(.model, "tool: " + calls.map(\.name).joined(separator: ", "), event)
       pendingCalls = calls.map { PendingCall(call: $0, seq: event.seq) }

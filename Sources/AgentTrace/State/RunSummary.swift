@@ -11,7 +11,7 @@ public struct RunSummary: Sendable, Hashable {
   private var strays: [Int] = []
   private var stop: JSONValue = .null
   private var answer: JSONValue?
-  /// What `run_started` says of channels that an import lacks.
+  /// What `run_started` and whatever went unseen say of channels that are not whole.
   private var recorded = RecordedChannels()
   private var mayHideCalls = false
   /// Whether a tool was called of which the name is not told.
@@ -27,7 +27,8 @@ public struct RunSummary: Sendable, Hashable {
     if event.seq != nextSeq { mayHideCalls = true }
     nextSeq = event.seq + 1
     switch event.type {
-    case .runStarted: recorded = RunStarted.recorded(in: event.data)
+    case .runStarted: recorded.formUnion(RunStarted.recorded(in: event.data))
+    case .unseen: recorded.formUnion(Unseen.channels(in: event.data))
     case .decision:
       guard let payload = try? DecisionPayload(decoding: event.data) else {
         mayHideCalls = true

@@ -135,8 +135,11 @@ public struct Trajectory: Sendable {
   public private(set) var toolNames: [String]?
   /// The tools whose definitions were read, each with what it says of its input.
   public private(set) var tools: [Tool] = []
-  /// `none` or `partial` for each channel that an import lacks.
+  /// `none` or `partial` for each channel that is not recorded whole: what `run_started` says, and what went
+  /// unseen since.
   public private(set) var recorded = RecordedChannels()
+  /// The number of the last event that tells of a decision which may have gone unseen; `nil` without one.
+  public private(set) var lastUnseen: Int?
   /// What is missing, by event number.
   public private(set) var gaps: [Gap] = []
   /// The number of the last event taken in; -1 before the first.
@@ -167,6 +170,10 @@ public struct Trajectory: Sendable {
       }
     case .decision: apply(decision: event)
     case .policyDecision, .toolStarted, .toolResult: apply(toCall: event)
+    case .unseen:
+      let channels = Unseen.channels(in: event.data)
+      recorded.formUnion(channels)
+      if channels["calls"] != nil { lastUnseen = event.seq }
     case .runResumed: stop = nil
     case .stop:
       guard let stop = try? Stop(decoding: event.data) else { return }
@@ -178,8 +185,8 @@ public struct Trajectory: Sendable {
 
   /// The types of events that a trajectory looks into; a reader may pass over all others unread.
   public static let types: Set<EventType> = [
-    .runStarted, .toolsListed, .decision, .policyDecision, .toolStarted, .toolResult, .runResumed,
-    .stop,
+    .runStarted, .toolsListed, .decision, .policyDecision, .toolStarted, .toolResult, .unseen,
+    .runResumed, .stop,
   ]
 
   /// Takes in only that an event of this number stands in the log.
@@ -194,7 +201,7 @@ public struct Trajectory: Sendable {
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
     // Key by key: what is wrong with one of them says nothing about the others.
-    recorded = RunStarted.recorded(in: event.data)
+    recorded.formUnion(RunStarted.recorded(in: event.data))
     let tools = event.data["tools"]?.arrayValue ?? []
     if !tools.isEmpty { add(tools: tools) }
   }

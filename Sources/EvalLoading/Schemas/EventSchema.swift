@@ -93,6 +93,7 @@ enum EventSchema {
     (EventType.breakerChanged.rawValue, breakerChanged),
     (EventType.requestForwarded.rawValue, requestForwarded),
     (EventType.replyChanged.rawValue, replyChanged),
+    (EventType.unseen.rawValue, unseen),
     (EventType.runResumed.rawValue, runResumed),
     (EventType.stop.rawValue, stop),
   ]
@@ -324,6 +325,7 @@ enum EventSchema {
       Key("callId!", string, "The call."), Key("tool!", ref("text"), "The tool."),
       Key("caller", string, "Who made the call; the agent without it."),
       Key("by", string, "The person who said what became of it, where no tool did."),
+      Key("executedBy", string, "Who ran it, where that is not who runs the agent: provider."),
       Key("status!", words(["ok", "returned", "refused", "error"]), "How it ended."),
       Key("data", any, "What the tool returned."), Key("reason", any, "Why it did not."),
       Key("effect", words(["unknown"]), "Nobody knows whether it did its work."),
@@ -417,6 +419,18 @@ enum EventSchema {
       Key("omitted", string, "Why the reply was not kept."),
     ])
 
+  private static let unseen: JSONValue = object(
+    "Something went by that could not be read.",
+    [
+      Key("what!", string, "What it was: reply, request, forwarded, command or connections."),
+      Key(
+        "channels!", mapping,
+        "none or partial for each channel that may lack it, as in run_started; empty for a note."),
+      Key("reason!", ref("text"), "Why it could not be read."),
+      Key("caller", string, "Who spoke; the agent without it."),
+      Key("modelResult", ref("count"), "The event with the reply."),
+    ])
+
   private static let runResumed: JSONValue = object(
     "The log was opened again.",
     [
@@ -452,6 +466,7 @@ enum EventSchema {
     [
       Key("callId!", string, "Ours: step, try and index."), Key("name!", ref("text"), "The tool."),
       Key("input!", any, "What goes in."), Key("providerCallId", string, "The model's own id."),
+      Key("executedBy", string, "Who ran it, where that is not who runs the agent: provider."),
     ])
 
   private static let tool = object(

@@ -84,7 +84,7 @@ struct RecordedRun {
         trajectory.passOver(seq)
         let event = try reader.event(withOnly: ["cost", "error", "usage"])
         if let event { notes.apply(event) }
-      case .runStarted, .toolsListed, .runResumed:
+      case .runStarted, .toolsListed, .unseen, .runResumed:
         try readEvent(&reader, takesNotes: takesNotes)
       case .approval where takesNotes: try readEvent(&reader, takesNotes: true)
       default: trajectory.passOver(seq)

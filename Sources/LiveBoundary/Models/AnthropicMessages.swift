@@ -110,9 +110,42 @@ enum AnthropicMessages {
   static func reply(_ body: JSONValue) throws(ReplyFault) -> ProviderReply {
     guard let content = body["content"]?.arrayValue else { throw .unknownForm("it has no content") }
     var assembly = Assembly()
+    assembly.check(message: body)
     for (index, block) in content.enumerated() { assembly.begin(block, at: index) }
     assembly.take(message: body)
     return assembly.reply
+  }
+
+  // MARK: What is known of a reply
+
+  private static let messageKeys: Set<String> = [
+    "container", "content", "context_management", "diagnostics", "error", "id", "model", "role",
+    "stop_details", "stop_reason", "stop_sequence", "type", "usage",
+  ]
+  /// Of events, by their types; there are events that hold nothing.
+  private static let eventKeys: [String: Set<String>] = [
+    "content_block_delta": ["delta", "index"], "content_block_start": ["content_block", "index"],
+    "content_block_stop": ["index"], "error": ["error", "request_id"],
+    "message_delta": ["context_management", "delta", "usage"], "message_start": ["message"],
+    "message_stop": [], "ping": [],
+  ]
+  private static let deltaKeys: [String: Set<String>] = [
+    "citations_delta": ["citation"], "input_json_delta": ["partial_json"],
+    "signature_delta": ["signature"], "text_delta": ["text"], "thinking_delta": ["thinking"],
+  ]
+  /// Of blocks. What tools of the provider returned is of many forms, and holds no call.
+  private static let blockKeys: [String: Set<String>] = [
+    "container_upload": ["file_id"], "redacted_thinking": ["data"],
+    "text": ["citations", "text"], "thinking": ["signature", "thinking"],
+    "tool_use": ["caller", "id", "input", "name"],
+    "server_tool_use": ["caller", "id", "input", "name"],
+    "mcp_tool_use": ["id", "input", "name", "server_name"],
+  ]
+
+  /// Whether a block holds what a tool of the provider returned.
+  private static func isResult(_ block: JSONObject) -> Bool {
+    (block["type"]?.stringValue ?? "").hasSuffix("_tool_result")
+      && block["tool_use_id"]?.stringValue != nil
   }
 
   /// A reply that comes in events.
@@ -126,6 +159,7 @@ enum AnthropicMessages {
     }
 
     private var blocks: [Block] = []
+    private var unread = UnreadPlaces()
     private var usage: JSONObject = [:]
     private var stopReason: String?
     private var stopDetails: JSONValue?
@@ -141,8 +175,20 @@ enum AnthropicMessages {
     /// nothing.
     mutating func take(_ event: ServerSentEvent) throws(ReplyFault) -> JSONValue? {
       let data = try JSONValue.wire(event.data)
-      switch data["type"]?.stringValue ?? event.name {
-      case "message_start": take(message: data["message"] ?? .null)
+      let type = data["type"]?.stringValue ?? event.name
+      if let keys = eventKeys[type] {
+        unread.check(data, knowing: keys.union(["type"]), at: "/\(type)", texts: false)
+      } else {
+        unread.note("event \(type)")
+      }
+      switch type {
+      case "message_start":
+        let message = data["message"] ?? .null
+        check(message: message)
+        if message["content"]?.arrayValue?.isEmpty == false {
+          unread.note("/message_start/content")
+        }
+        take(message: message)
       case "content_block_start":
         begin(data["content_block"] ?? .null, at: data["index"]?.intValue ?? blocks.count)
         return data["content_block"]?["type"] == "text" ? data["content_block"]?["text"] : nil
@@ -161,8 +207,20 @@ enum AnthropicMessages {
       return nil
     }
 
+    /// What stands in a message beside its blocks.
+    mutating func check(message: JSONValue) {
+      unread.check(message, knowing: messageKeys, at: "", texts: false)
+    }
+
     mutating func begin(_ block: JSONValue, at index: Int) {
-      guard let start = block.objectValue else { return }
+      guard let start = block.objectValue else { return unread.note("/content/\(index)") }
+      let type = start["type"]?.stringValue ?? ""
+      if let keys = blockKeys[type] {
+        unread.check(
+          block, knowing: keys.union(["cache_control", "type"]), at: "/content/\(index)")
+      } else if !isResult(start) {
+        unread.note("/content/\(index): \(type)")
+      }
       var begun = Block(index: index, start: start)
       switch start["type"]?.stringValue {
       case "text"?: begun.pieces.append(start["text"])
@@ -175,13 +233,20 @@ enum AnthropicMessages {
     }
 
     private mutating func take(delta: JSONValue, at place: Int) -> JSONValue? {
-      switch delta["type"]?.stringValue {
-      case "text_delta"?:
+      let type = delta["type"]?.stringValue ?? ""
+      if let keys = deltaKeys[type] {
+        unread.check(
+          delta, knowing: keys.union(["type"]), at: "/content/\(blocks[place].index)/delta")
+      } else {
+        unread.note("/content/\(blocks[place].index)/delta: \(type)")
+      }
+      switch type {
+      case "text_delta":
         blocks[place].pieces.append(delta["text"])
         return delta["text"]
-      case "input_json_delta"?: blocks[place].pieces.append(delta["partial_json"])
-      case "thinking_delta"?: blocks[place].pieces.append(delta["thinking"])
-      case "signature_delta"?: blocks[place].signature.append(delta["signature"])
+      case "input_json_delta": blocks[place].pieces.append(delta["partial_json"])
+      case "thinking_delta": blocks[place].pieces.append(delta["thinking"])
+      case "signature_delta": blocks[place].signature.append(delta["signature"])
       default: break
       }
       return nil
@@ -215,6 +280,27 @@ enum AnthropicMessages {
           ?? TokenUsage.count(usage["output_tokens_details"]?["reasoning_tokens"]))
     }
 
+    /// A call of a tool of the provider, with what a later block says came of it.
+    private func ran(_ block: Block) -> RanCall {
+      let (start, id) = (block.start, block.start["id"]?.stringValue)
+      var name = start["name"]?.stringValue ?? ""
+      if let server = start["server_name"]?.stringValue { name = "\(server).\(name)" }
+      var ran = RanCall(id: id, name: name, input: start["input"] ?? .object([:]))
+      if !block.pieces.isEmpty { ran.input = ObservedDraft.input(.string(block.pieces.text)) }
+      let result = blocks.first {
+        AnthropicMessages.isResult($0.start)
+          && $0.start["tool_use_id"]?.stringValue?.hasSameUTF8(as: id ?? "") ?? false
+      }
+      if let result = result?.start {
+        let content = result["content"] ?? .null
+        let hasFailed =
+          result["is_error"] == true || content["type"]?.stringValue?.hasSuffix("_error") ?? false
+        ran.status = hasFailed ? "error" : "ok"
+        ran.data = ObservedDraft.result(content)
+      }
+      return ran
+    }
+
     var reply: ProviderReply {
       var draft = ReplyDraft()
       for block in blocks {
@@ -232,9 +318,11 @@ enum AnthropicMessages {
           thinking["signature"] = .string(block.signature.text)
           draft.parts.append(.reasoning(thinking))
         case "redacted_thinking"?: draft.parts.append(.reasoning(block.start))
+        case "server_tool_use"?, "mcp_tool_use"?: draft.ran.append(ran(block))
         default: break
         }
       }
+      draft.unread.note(unread)
       switch stopReason {
       case "max_tokens"?, "model_context_window_exceeded"?, "pause_turn"?:
         draft.incomplete = stopReason

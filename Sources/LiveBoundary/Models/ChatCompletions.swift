@@ -112,12 +112,48 @@ enum ChatCompletions {
     var assembly = Assembly()
     assembly.take(head: body)
     // A reply has one choice, the first, unless more were asked for.
-    if let choice = choices.first(where: { $0["index"]?.intValue ?? 0 == 0 }) ?? choices.first {
+    let first = choices.firstIndex { $0["index"]?.intValue ?? 0 == 0 } ?? choices.startIndex
+    for (place, choice) in choices.enumerated() {
+      guard place == first else {
+        assembly.pass(place)
+        continue
+      }
+      assembly.take(choice: choice)
       assembly.take(message: choice["message"] ?? .null, isWhole: true)
       assembly.take(finish: choice["finish_reason"])
     }
     return assembly.reply
   }
+
+  // MARK: What is known of a reply
+
+  /// Beside the choices. Servers add much here; none of it holds calls.
+  private static let headKeys: Set<String> = [
+    "choices", "citations", "created", "error", "id", "images", "kv_transfer_params", "metadata",
+    "model", "object", "prompt_filter_results", "prompt_logprobs", "prompt_token_ids", "provider",
+    "related_questions", "search_results", "service_tier", "stats", "system_fingerprint", "timings",
+    "usage", "usage_breakdown", "videos", "warnings", "x_groq",
+  ]
+  private static let choiceKeys: Set<String> = [
+    "content_filter_offsets", "content_filter_result", "content_filter_results", "delta", "error",
+    "finish_reason", "index", "logprobs", "matched_stop", "message", "native_finish_reason", "seed",
+    "stop_reason", "token_ids",
+  ]
+  private static let messageKeys: Set<String> = [
+    "annotations", "audio", "citations", "content", "context", "function_call", "images", "name",
+    "prefix", "reasoning", "reasoning_content", "reasoning_details", "refusal", "role",
+    "tool_call_id", "tool_calls",
+  ]
+  private static let callKeys: Set<String> = [
+    "custom", "extra_content", "function", "id", "index", "thought_signature", "type",
+  ]
+  private static let functionKeys: Set<String> = [
+    "arguments", "input", "name", "thought_signature",
+  ]
+  /// Parts of a content that hold no call.
+  private static let contentTypes: Set<String> = [
+    "audio", "image_url", "reference", "refusal", "text", "thinking",
+  ]
 
   /// A reply that comes in chunks.
   struct Assembly: Sendable {
@@ -127,6 +163,8 @@ enum ChatCompletions {
     private var details: [JSONValue] = []
     private var calls: [(index: Int?, call: DraftCall)] = []
     private var hasToolCalls = false
+    private var unread = UnreadPlaces()
+    private var otherChoices: Set<Int> = []
     private var finishReason: String?
     private var usage: TokenUsage?
     private var model: String?
@@ -146,20 +184,40 @@ enum ChatCompletions {
       let chunk = try JSONValue.wire(event.data)
       guard chunk.objectValue != nil else { throw .unknownForm("a chunk is no object") }
       take(head: chunk)
-      guard let choices = chunk["choices"]?.arrayValue,
-        let choice = choices.first(where: { $0["index"]?.intValue ?? 0 == 0 })
-      else {
+      guard let choices = chunk["choices"]?.arrayValue else {
+        if chunk["choices"]?.isNull == false { unread.note("/choices") }
         if error == nil, event.name.hasSameUTF8(as: "error") { error = ProviderError(chunk) }
         return nil
       }
-      let delta = choice["delta"] ?? choice["message"] ?? .null
-      take(message: delta, isWhole: false)
-      take(finish: choice["finish_reason"])
-      return delta["content"]
+      var told = TextPieces()
+      for choice in choices {
+        let index = choice["index"]?.intValue ?? 0
+        guard index == 0 else {
+          pass(index)
+          continue
+        }
+        take(choice: choice)
+        let delta = choice["delta"] ?? choice["message"] ?? .null
+        take(message: delta, isWhole: false)
+        take(finish: choice["finish_reason"])
+        told.append(delta["content"])
+      }
+      return .string(told.text)
+    }
+
+    /// A choice beyond the first: whoever asked for several may act on any of them.
+    mutating func pass(_ index: Int) {
+      if otherChoices.count < 1_000 { otherChoices.insert(index) }
+    }
+
+    /// What stands in a choice beside its message.
+    mutating func take(choice: JSONValue) {
+      unread.check(choice, knowing: choiceKeys, at: "/choices/0")
     }
 
     /// What stands beside the choices.
     mutating func take(head: JSONValue) {
+      unread.check(head, knowing: headKeys, at: "", texts: false)
       if let found = ProviderError(head["error"]) { error = found }
       model = head["model"]?.stringValue ?? model
       id = head["id"]?.stringValue ?? id
@@ -178,11 +236,19 @@ enum ChatCompletions {
 
     /// A message, or a piece of one.
     mutating func take(message: JSONValue, isWhole: Bool) {
+      unread.check(message, knowing: messageKeys, at: "/choices/0/message")
       switch message["content"] {
       case .array(let parts)?:
-        for part in parts where part["type"] == "text" || part["text"] != nil {
-          content.append(part["text"])
+        for part in parts {
+          if part["type"] == "text" || part["text"]?.stringValue != nil {
+            content.append(part["text"])
+          }
+          let type = part["type"]?.stringValue ?? "text"
+          if part.objectValue == nil || !contentTypes.contains(type) {
+            unread.note("/choices/0/message/content: \(type)")
+          }
         }
+      case .object?: unread.note("/choices/0/message/content")
       case let text: content.append(text)
       }
       refusal.append(message["refusal"])
@@ -197,6 +263,12 @@ enum ChatCompletions {
         }
       }
       for detail in message["reasoning_details"]?.arrayValue ?? [] { take(detail: detail) }
+      for key in ["tool_calls", "function_call"] {
+        let isRead =
+          key == "tool_calls"
+          ? message[key]?.arrayValue != nil : message[key]?.objectValue != nil
+        if message[key]?.isNull == false, !isRead { unread.note("/choices/0/message/\(key)") }
+      }
       for (position, call) in (message["tool_calls"]?.arrayValue ?? []).enumerated() {
         take(call: call, index: isWhole ? position : call["index"]?.intValue)
       }
@@ -229,6 +301,12 @@ enum ChatCompletions {
     /// give each call the same one and an id of its own.
     private mutating func take(call: JSONValue, index: Int?) {
       let function = call["function"] ?? call["custom"] ?? .null
+      let path = "/choices/0/message/tool_calls/\(index ?? calls.count)"
+      unread.check(call, knowing: callKeys, at: path)
+      unread.check(function, knowing: functionKeys, at: "\(path)/function")
+      if let type = call["type"]?.stringValue, !["", "function", "custom"].contains(type) {
+        unread.note("\(path): \(type)")
+      }
       let id = call["id"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
       let name = function["name"]?.stringValue.flatMap { $0.isEmpty ? nil : $0 }
       var place = calls.lastIndex { $0.index == index }
@@ -245,9 +323,13 @@ enum ChatCompletions {
       guard let place else { return }
       calls[place].call.id = calls[place].call.id ?? id
       calls[place].call.name = calls[place].call.name ?? name
+      if call["custom"] != nil { calls[place].call.isOfText = true }
       switch function["arguments"] ?? function["input"] {
       case .object(let input)?: calls[place].call.input = .object(input)
-      case let text: calls[place].call.arguments.append(text)
+      case .string(let text)?: calls[place].call.arguments.append(text)
+      case .bytes(let text)?: calls[place].call.arguments.append(.bytes(text))
+      case nil, .null?: break
+      default: unread.note("\(path)/function/arguments")
       }
     }
 
@@ -260,6 +342,8 @@ enum ChatCompletions {
       draft.parts.append(.text(content))
       draft.parts += calls.map { .call($0.call) }
       draft.refusal = refusal
+      draft.unread = unread
+      draft.otherChoices = otherChoices.count
       switch finishReason {
       case "length"?: draft.incomplete = finishReason
       case "content_filter"? where draft.refusal.isEmpty: draft.refusal.append("content_filter")

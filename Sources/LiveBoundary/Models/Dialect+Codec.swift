@@ -43,9 +43,16 @@ extension Dialect {
     from body: [UInt8], tools: [String] = []
   ) throws(ReplyFault) -> ProviderReply {
     let value = try JSONValue.wire(body)
-    let form = value.objectValue
-    if let error = error(in: value), form?["choices"] == nil, form?["output"] == nil {
-      return ProviderReply(reply: .object([:]), error: error)
+    if let error = error(in: value),
+      ["choices", "content", "output"].allSatisfy({ value[$0] == nil })
+    {
+      var unread = UnreadPlaces()
+      unread.check(
+        value,
+        knowing: ["detail", "details", "error", "message", "metadata", "object", "type"], at: "",
+        texts: false)
+      return ProviderReply(
+        reply: unread.isEmpty ? .object([:]) : ["unread": JSONValue(unread.places)], error: error)
     }
     let reply =
       switch self {
@@ -167,11 +174,21 @@ public struct ReplyStream: Sendable {
       case .messages(let messages): messages.reply
       case .responses(let responses): responses.reply
       }
-    return reply.naming(tools)
+    let named = reply.naming(tools)
+    return events.hasUnknownLines ? named.unread("a line of the stream") : named
   }
 }
 
 extension ProviderReply {
+  /// The same with one more place that went unread.
+  fileprivate func unread(_ place: String) -> ProviderReply {
+    guard var object = reply.objectValue else { return self }
+    object["unread"] = .array((object["unread"]?.arrayValue ?? []) + [.string(place)])
+    var marked = self
+    marked.reply = .object(object)
+    return marked
+  }
+
   /// The same with the tools called by their own names.
   fileprivate func naming(_ tools: [String]) -> ProviderReply {
     guard let calls = reply["calls"]?.arrayValue, var object = reply.objectValue else {

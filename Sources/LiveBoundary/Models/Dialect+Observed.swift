@@ -66,6 +66,9 @@ struct ObservedDraft {
     return (try? JSONValue(parsing: text, options: .init(depthLimit: 64))) ?? .string(text)
   }
 
+  /// What goes into a call that takes a text.
+  static func textInput(_ text: JSONValue?) -> JSONValue { ["input": text ?? ""] }
+
   /// Parts of a content that is a text or a list; what `read` knows nothing of stays as it is.
   static func parts(
     _ content: JSONValue?, _ read: (JSONValue) -> JSONValue? = { _ in nil }
@@ -164,7 +167,9 @@ extension ChatCompletions {
         let function = call["function"] ?? call["custom"] ?? .null
         return ObservedDraft.call(
           id: call["id"], name: function["name"],
-          input: ObservedDraft.input(function["arguments"] ?? function["input"]))
+          input: call["custom"] == nil
+            ? ObservedDraft.input(function["arguments"])
+            : ObservedDraft.textInput(function["input"]))
       }
       draft.add("assistant", parts, extra: extra)
     default: draft.add("user", ObservedDraft.parts(message["content"]), extra: extra)
@@ -278,10 +283,25 @@ extension OpenAIResponses {
         [
           ObservedDraft.call(
             id: item["call_id"], name: item["name"],
-            input: ObservedDraft.input(item["arguments"] ?? item["input"]))
+            input: item["type"] == "custom_tool_call"
+              ? ObservedDraft.textInput(item["input"]) : ObservedDraft.input(item["arguments"]))
         ])
-    case "function_call_output", "custom_tool_call_output":
-      draft.addResult(id: item["call_id"], ObservedDraft.result(item["output"]))
+    case let type where type.hasSuffix("_output") && item["call_id"]?.stringValue != nil:
+      draft.addResult(id: item["call_id"], ObservedDraft.result(item["output"] ?? item["tools"]))
+    case _ where isCall(item) && isForClient(item):
+      draft.join(
+        "assistant",
+        [
+          ObservedDraft.call(
+            id: item["call_id"], name: .string(tool(of: item)), input: input(of: item))
+        ])
+    case "mcp_approval_request":
+      draft.join(
+        "assistant",
+        [
+          ObservedDraft.call(
+            id: item["id"], name: .string(tool(of: item)), input: input(of: item))
+        ])
     case "reasoning":
       draft.join("assistant", [["type": "reasoning", "block": withoutID(item)]])
     case let type:

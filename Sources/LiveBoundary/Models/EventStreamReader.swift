@@ -66,6 +66,8 @@ public struct EventStreamReader: Sendable {
   public private(set) var retryMilliseconds: Int?
   /// The field `id` of the last event that had one; empty where none did.
   public private(set) var lastEventID = ""
+  /// Whether a line was passed over that is no field of any known name.
+  public private(set) var hasUnknownLines = false
 
   /// A stream of which nothing has come in yet.
   public init(limits: Limits = Limits()) { self.limits = limits }
@@ -129,6 +131,8 @@ public struct EventStreamReader: Sendable {
       value.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) })
     {
       retryMilliseconds = Int(String(decoding: value, as: UTF8.self))
+    } else if colon != line.startIndex, !field.elementsEqual("retry".utf8) {
+      hasUnknownLines = true
     }
     return nil
   }

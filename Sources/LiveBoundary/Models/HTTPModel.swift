@@ -167,10 +167,7 @@
       var digest = DigestBuilder()
       let outcome: Result<ProviderReply, ReplyFault>
       do {
-        outcome =
-          isStream(head)
-          ? try await streamed(&body, request, &digest)
-          : try await whole(&body, request, &digest)
+        outcome = try await read(&body, head.headers["content-type"], request, &digest)
       } catch let failure as HTTPFailure
         where failure.kind != .cancelled && failure.kind != .totalTimeout
       {
@@ -197,44 +194,26 @@
       return answer
     }
 
-    /// What was asked for, unless the reply says that it is the other.
-    private func isStream(_ head: HTTPHead) -> Bool {
-      let type = head.headers["content-type"]?.lowercased() ?? ""
-      if type.hasPrefix("text/event-stream") { return true }
-      if type.hasPrefix("application/json") || type.hasPrefix("text/html") { return false }
-      return provider.streams
-    }
-
-    private func whole(
-      _ body: inout HTTPBody, _ request: ModelRequest, _ digest: inout DigestBuilder
+    private func read(
+      _ body: inout HTTPBody, _ type: String?, _ request: ModelRequest,
+      _ digest: inout DigestBuilder
     ) async throws -> Result<ProviderReply, ReplyFault> {
-      let bytes = try await body.rest(limitBytes: Self.replyLimitBytes)
-      digest.update(bytes)
-      let dialect = provider.dialect
-      return Result { () throws(ReplyFault) in
-        try dialect.reply(from: bytes, tools: request.tools.map(\.name))
-      }
-    }
-
-    private func streamed(
-      _ body: inout HTTPBody, _ request: ModelRequest, _ digest: inout DigestBuilder
-    ) async throws -> Result<ProviderReply, ReplyFault> {
-      var stream = ReplyStream(
-        provider.dialect, tools: request.tools.map(\.name),
-        limits: EventStreamReader.Limits(totalBytes: Self.replyLimitBytes))
+      var reader = ReplyReader(
+        provider.dialect, tools: request.tools.map(\.name), type: type,
+        limitBytes: Self.replyLimitBytes)
       do {
-        while !stream.isEnded, stream.error == nil, let piece = try await body.next() {
+        while !reader.isEnded, reader.error == nil, let piece = try await body.next() {
           digest.update(piece)
-          let text = try stream.take(piece)
+          let text = try reader.take(piece)
           if !text.isEmpty { RunProgress.report(text) }
         }
       } catch let fault as ReplyFault {
         return .failure(fault)
       } catch let failure as HTTPFailure {
         // Whatever was lost behind it is no part of the reply.
-        guard stream.isWhole, failure.kind != .cancelled else { throw failure }
+        guard reader.isWhole, failure.kind != .cancelled else { throw failure }
       }
-      return Result { () throws(ReplyFault) in try stream.reply() }
+      return Result { () throws(ReplyFault) in try reader.reply() }
     }
 
     private func answer(_ reply: ProviderReply, _ advice: RetryAdvice) -> ModelAnswer {
@@ -316,7 +295,8 @@
   }
 
   extension HTTPHead {
-    fileprivate var requestID: String? {
+    /// What the provider calls the request.
+    var requestID: String? {
       (headers["x-request-id"] ?? headers["request-id"])?.prefix(utf8Bytes: 200)
     }
   }

@@ -88,12 +88,16 @@ enum OpenAIResponses {
 
   static func reply(_ body: JSONValue) throws(ReplyFault) -> ProviderReply {
     guard let output = body["output"]?.arrayValue else { throw .unknownForm("it has no output") }
-    return reply(body, output: output)
+    return reply(body, output: output, UnreadPlaces())
   }
 
-  private static func reply(_ response: JSONValue, output: [JSONValue]) -> ProviderReply {
+  private static func reply(
+    _ response: JSONValue, output: [JSONValue], _ unread: UnreadPlaces
+  ) -> ProviderReply {
     var draft = ReplyDraft()
-    for item in output { take(item, into: &draft) }
+    draft.unread = unread
+    draft.unread.check(response, knowing: responseKeys, at: "", texts: false)
+    for (index, item) in output.enumerated() { take(item, at: "/output/\(index)", into: &draft) }
     let status = response["status"]?.stringValue
     var reason = status
     if status == "incomplete" {
@@ -115,26 +119,138 @@ enum OpenAIResponses {
       model: response["model"]?.stringValue, id: response["id"]?.stringValue, error: error)
   }
 
-  private static func take(_ item: JSONValue, into draft: inout ReplyDraft) {
-    switch item["type"]?.stringValue {
-    case "message"?:
+  private static func take(_ item: JSONValue, at place: String, into draft: inout ReplyDraft) {
+    let type = item["type"]?.stringValue ?? ""
+    if let keys = itemKeys[type] {
+      draft.unread.check(
+        item, knowing: keys.union(["created_by", "id", "status", "type"]), at: place)
+    }
+    switch type {
+    case "message":
       var text = TextPieces()
       for part in item["content"]?.arrayValue ?? [] {
-        if part["type"] == "refusal" {
-          draft.refusal.append(part["refusal"])
-        } else {
-          text.append(part["text"])
+        switch part["type"]?.stringValue {
+        case "refusal"?: draft.refusal.append(part["refusal"])
+        case "output_text"?, "text"?: text.append(part["text"])
+        case let other: draft.unread.note("\(place)/content: \(other ?? "")")
         }
+        draft.unread.check(part, knowing: partKeys, at: "\(place)/content")
+      }
+      if item["content"]?.arrayValue == nil, item["content"]?.isNull == false {
+        draft.unread.note("\(place)/content")
       }
       draft.parts.append(.text(text))
-    case "function_call"?:
+    case "function_call", "custom_tool_call":
       var call = DraftCall(id: item["call_id"]?.stringValue, name: item["name"]?.stringValue)
+      if type == "custom_tool_call" {
+        call.input = ObservedDraft.textInput(item["input"])
+      } else if case .object(let input)? = item["arguments"] {
+        call.input = .object(input)
+      } else {
+        call.arguments.append(item["arguments"])
+      }
+      draft.parts.append(.call(call))
+    case "mcp_approval_request":
+      var call = DraftCall(id: item["id"]?.stringValue, name: OpenAIResponses.tool(of: item))
       call.arguments.append(item["arguments"])
       draft.parts.append(.call(call))
-    case "reasoning"?: if let block = item.objectValue { draft.parts.append(.reasoning(block)) }
-    default: break
+    case "reasoning": if let block = item.objectValue { draft.parts.append(.reasoning(block)) }
+    case "compaction", "mcp_list_tools": break
+    default: take(other: item, type, at: place, into: &draft)
     }
   }
+
+  /// A call of one of the provider's own tools: `web_search_call` and the like. Those that have a `call_id`
+  /// are for whoever asked to run, the others have run. What tools returned holds no call.
+  private static func take(
+    other item: JSONValue, _ type: String, at place: String, into draft: inout ReplyDraft
+  ) {
+    if isCall(item) {
+      if isForClient(item) {
+        draft.parts.append(
+          .call(
+            DraftCall(
+              id: item["call_id"]?.stringValue, name: tool(of: item), input: input(of: item))))
+      } else {
+        draft.ran.append(ran(item))
+      }
+    } else if item.objectValue == nil || !type.hasSuffix("_output") {
+      draft.unread.note("\(place): \(type)")
+    }
+  }
+
+  // MARK: Tools of the provider's own
+
+  /// Whether an item is a call of a tool that the provider knows by itself.
+  static func isCall(_ item: JSONValue) -> Bool {
+    let type = item["type"]?.stringValue ?? ""
+    return type.hasSuffix("_call") && type.utf8.count > 5
+      && !["function_call", "custom_tool_call"].contains(type)
+  }
+
+  static func isForClient(_ item: JSONValue) -> Bool {
+    item["call_id"]?.stringValue?.isEmpty == false && item["execution"] != "server"
+  }
+
+  /// The type without `_call`; of an MCP server `server.tool`.
+  static func tool(of item: JSONValue) -> String {
+    if let server = item["server_label"]?.stringValue, let name = item["name"]?.stringValue {
+      return "\(server).\(name)"
+    }
+    let type = item["type"]?.stringValue ?? ""
+    return type.hasSuffix("_call") ? String(type.dropLast(5)) : type
+  }
+
+  private static let resultKeys = ["output", "outputs", "results", "result"]
+
+  /// What goes in: its arguments, or whatever the item says beside what came of it.
+  static func input(of item: JSONValue) -> JSONValue {
+    if let arguments = item["arguments"], !arguments.isNull {
+      return ObservedDraft.input(arguments)
+    }
+    let others = [
+      "acknowledged_safety_checks", "approval_request_id", "call_id", "created_by", "error",
+      "execution", "id", "name", "pending_safety_checks", "server_label", "status", "type",
+    ]
+    return .object(ObservedDraft.others(item.objectValue ?? [:], than: others + resultKeys))
+  }
+
+  private static func ran(_ item: JSONValue) -> RanCall {
+    var ran = RanCall(
+      id: item["id"]?.stringValue, name: tool(of: item), input: input(of: item))
+    ran.data = resultKeys.lazy.compactMap { item[$0] }.first { !$0.isNull } ?? .null
+    if let error = item["error"], !error.isNull {
+      (ran.status, ran.data) = ("error", error)
+    } else {
+      switch item["status"]?.stringValue {
+      case "completed"?, nil: ran.status = "ok"
+      case "failed"?: ran.status = "error"
+      default: break
+      }
+    }
+    return ran
+  }
+
+  // MARK: What is known of a reply
+
+  private static let responseKeys: Set<String> = [
+    "background", "billing", "completed_at", "content_filters", "conversation", "created_at",
+    "error", "frequency_penalty", "id", "incomplete_details", "instructions", "max_output_tokens",
+    "max_tool_calls", "metadata", "model", "moderation", "object", "output", "output_text",
+    "parallel_tool_calls", "presence_penalty", "previous_response_id", "prompt", "prompt_cache_key",
+    "prompt_cache_options", "prompt_cache_retention", "reasoning", "safety_identifier",
+    "service_tier", "status", "store", "temperature", "text", "tool_choice", "tools",
+    "top_logprobs", "top_p", "truncation", "usage", "user",
+  ]
+  private static let itemKeys: [String: Set<String>] = [
+    "message": ["content", "phase", "role"],
+    "function_call": ["arguments", "call_id", "caller", "name", "namespace", "thought_signature"],
+    "custom_tool_call": ["call_id", "caller", "input", "name", "namespace"],
+    "mcp_approval_request": ["arguments", "name", "server_label"],
+  ]
+  private static let partKeys: Set<String> = [
+    "annotations", "logprobs", "parsed", "refusal", "text", "type",
+  ]
 
   private static func usage(_ found: JSONValue?) -> TokenUsage? {
     guard let found, found.objectValue != nil else { return nil }
@@ -151,6 +267,8 @@ enum OpenAIResponses {
     private var response: JSONValue?
     /// Items that are done, by their places: some servers leave them out of the last event.
     private var items: [(place: Int, item: JSONValue)] = []
+    /// Events that are not known: they count where the last event does not hold the whole response.
+    private var unknown = UnreadPlaces()
     private(set) var error: ProviderError?
 
     /// Whether everything is there that makes a reply.
@@ -170,24 +288,46 @@ enum OpenAIResponses {
       case "response.output_item.done":
         if let item = data["item"] {
           items.append((data["output_index"]?.intValue ?? items.count, item))
+        } else {
+          unknown.note("/response.output_item.done")
         }
       case "response.output_text.delta": return data["delta"]
       case "error":
         error =
           ProviderError(data["error"]) ?? ProviderError(data) ?? ProviderError(message: "an error")
-      default: break
+      case let type: if !Self.isKnown(type) { unknown.note("event \(type)") }
       }
       return nil
     }
 
+    /// Whether an event says something that stands whole in a later one, or nothing at all.
+    private static func isKnown(_ type: String) -> Bool {
+      if ["keepalive", "ping", "response.created", "response.in_progress", "response.queued"]
+        .contains(type)
+      {
+        return true
+      }
+      let name = type.split(separator: ".").dropFirst().first ?? ""
+      return type.hasPrefix("response.")
+        && (name.hasSuffix("_call") || name.hasSuffix("_call_arguments")
+          || name.hasSuffix("_call_code") || name.hasSuffix("_call_input")
+          || [
+            "audio", "content_part", "custom_tool_call_input", "mcp_list_tools", "output_item",
+            "output_text", "reasoning", "reasoning_summary_part", "reasoning_summary_text",
+            "reasoning_text", "refusal",
+          ].contains(name))
+    }
+
     var reply: ProviderReply {
       var output = response?["output"]?.arrayValue ?? []
+      var unread = UnreadPlaces()
       if output.isEmpty {
+        unread.note(unknown)
         output = items.enumerated().sorted {
           ($0.element.place, $0.offset) < ($1.element.place, $1.offset)
         }.map(\.element.item)
       }
-      var reply = OpenAIResponses.reply(response ?? .null, output: output)
+      var reply = OpenAIResponses.reply(response ?? .null, output: output, unread)
       reply.error = error ?? reply.error
       return reply
     }

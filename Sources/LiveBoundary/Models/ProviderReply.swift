@@ -7,6 +7,8 @@ public struct ProviderReply: Sendable, Hashable {
   /// text that the model wrote, or its `input` where the provider sent a value. `reasoning` is a list of
   /// the provider's own blocks, to be sent back as they are. Where texts, reasoning and calls stand in
   /// another order than that, `parts` names them in theirs: `{"text":…}`, `{"reasoning":0}`, `{"call":0}`.
+  /// `ran` is what the provider ran itself, `unread` where something stands that may be a call and is none
+  /// that is known here, `otherChoices` how many there are that were not read; see ``ModelReply``.
   public var reply: JSONValue
   /// Why the reply ended, in the provider's own word; `nil` where it gave none.
   public var finishReason: String?
@@ -191,6 +193,12 @@ struct ReplyDraft: Sendable {
   }
 
   var parts: [Part] = []
+  /// What the provider has run itself.
+  var ran: [RanCall] = []
+  /// Where something stands that may be a call and was not read.
+  var unread = UnreadPlaces()
+  /// How many choices there are beside the one that is read.
+  var otherChoices = 0
   var refusal = TextPieces()
   /// Why not all of the reply is there, in the provider's word.
   var incomplete: String?
@@ -226,6 +234,9 @@ struct ReplyDraft: Sendable {
     if !isUsual, !reasoning.isEmpty { reply["parts"] = .array(order) }
     if !refusal.isEmpty { reply["refusal"] = .string(refusal.text) }
     reply["incomplete"] = incomplete.map(JSONValue.string)
+    if !ran.isEmpty { reply["ran"] = .array(ran.map(\.value)) }
+    if !unread.isEmpty { reply["unread"] = JSONValue(unread.places) }
+    if otherChoices > 0 { reply["otherChoices"] = JSONValue(otherChoices) }
     return .object(reply)
   }
 }
@@ -237,12 +248,16 @@ struct DraftCall: Sendable {
   var arguments = TextPieces()
   /// The input as a value, where the provider sends one.
   var input: JSONValue?
+  /// Whether what goes in is a text and no JSON.
+  var isOfText = false
 
   var value: JSONValue {
     var call = JSONObject()
     if let id, !id.isEmpty { call["id"] = .string(id) }
     call["name"] = .string(name ?? "")
-    if let input, arguments.isEmpty {
+    if isOfText {
+      call["input"] = ObservedDraft.textInput(.string(arguments.text))
+    } else if let input, arguments.isEmpty {
       call["input"] = input
     } else {
       call["arguments"] = .string(arguments.text)

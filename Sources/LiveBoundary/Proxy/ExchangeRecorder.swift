@@ -42,14 +42,34 @@ public actor ExchangeRecorder {
     var reply: ProviderReply?
     /// Why there is none.
     var error: String?
+    /// What was read of one that ended with an error.
+    var failed: ProviderReply?
+    /// Why something in it may have gone unread; `nil` where all was read.
+    var unread: String?
     var wire: WireRecord
+    /// The provider's own id of the request, as a header says it.
+    var requestId: String?
+    /// SHA-256 of the body as it came.
+    var responseDigest: String?
     var elapsedMicroseconds: Int
+  }
+
+  /// What the recording may lack, in words: for whoever started the command.
+  public struct Lack: Sendable, Hashable {
+    /// Why each of the first was not seen, in the order in which they went by.
+    public var reasons: [String] = []
+    /// How many there were in all.
+    public var count = 0
+    /// Worth knowing, though nothing of the recording depends on it.
+    public var notes: [String] = []
   }
 
   /// The most bytes of a value that enters the run.
   private static let valueLimitBytes = 1 << 20
-  /// How many requests that are no calls of a model are kept until the first that is one.
+  /// How many events are kept until the first request that asks a model.
   private static let waitingLimit = 1_000
+  /// How many reasons are told of what was not seen.
+  private static let reasonLimit = 20
 
   private let start: Start
   let clock: any RunClock
@@ -62,7 +82,11 @@ public actor ExchangeRecorder {
   private(set) var lastStep = 0
   /// What is let through, and what is known of it; `nil` where everything is.
   var guarding: GuardState?
-  private var waiting: [RequestForwarded] = []
+  /// What went by before the log was opened.
+  private var waiting: [(type: EventType, data: JSONObject)] = []
+  private var asked = 0
+  /// What the recording may lack so far.
+  public private(set) var lack = Lack()
   /// By conversation: the step that came to nothing last, and how often it was tried.
   private var failed: [Int: (step: Int, attempt: Int)] = [:]
   /// The last thing that the agent said, where it is an answer.
@@ -103,6 +127,7 @@ public actor ExchangeRecorder {
     request.tools = request.tools.map { redactor.redacted($0) }
     request.parameters = redactor.redacted(.object(request.parameters)).objectValue ?? [:]
     let turn = conversations.begin(request)
+    asked += 1
     recording {
       try openIfNeeded(goal: Self.goal(of: request), request)
       if turn.hasNewTools {
@@ -128,6 +153,7 @@ public actor ExchangeRecorder {
     var outcome = outcome
     var held: HeldReply?
     outcome.error = outcome.error.map { redactor.redacted($0) }
+    outcome.unread = outcome.unread.map { redactor.redacted($0) }
     if var reply = outcome.reply {
       reply.reply = redactor.redacted(reply.reply)
       outcome.reply = reply
@@ -137,39 +163,112 @@ public actor ExchangeRecorder {
       let (step, attempt) = try beginStep(turn)
       let modelResult = try append(
         .modelResult, modelResult(turn, outcome, attempt: attempt), step: step)
+      if let unread = outcome.unread {
+        try note(
+          Unseen(
+            .reply, ["calls": "partial", "model": "partial"], reason: unread, caller: turn.caller,
+            modelResult: modelResult), step: step)
+      }
       guard let reply = outcome.reply else {
         failed[turn.conversation] = (step, attempt)
         if turn.caller == nil { hasFailedLast = true }
         return conversations.fail(turn)
       }
       failed[turn.conversation] = nil
-      let decision = ModelReply(reply.reply).decision(step: step, tryNumber: 1) { _ in nil }
-      try append(
-        .decision,
-        DecisionPayload(decision, caller: turn.caller, modelResult: modelResult).encoded,
-        step: step)
-      conversations.end(turn, reply, calls: decision.calls, step: step)
+      guard let decision = try decide(turn, reply, step: step, modelResult: modelResult) else {
+        return
+      }
+      // What was not read of it may be a call that nobody judged: such a reply is not handed on.
+      guard outcome.unread == nil else { return }
       held = HeldReply(
         turn: turn, step: step, modelResult: modelResult, decision: decision, wire: outcome.wire)
-      guard turn.caller == nil else { return }
-      hasFailedLast = false
-      if case .answer(let text, _) = decision { answer = text } else { answer = nil }
     }
     return held
   }
 
+  /// Appends what a reply says: what the provider ran, and what is to be done next.
+  ///
+  /// - Returns: the latter; `nil` where the reply leaves that open.
+  private func decide(
+    _ turn: Conversations.Turn, _ reply: ProviderReply, step: Int, modelResult: Int
+  ) throws -> Decision? {
+    let read = ModelReply(reply.reply)
+    let ran = read.ran(step: step, tryNumber: 1)
+    if !ran.isEmpty {
+      try append(
+        .decision,
+        DecisionPayload(
+          .tool(ran.map(\.call)), caller: turn.caller, modelResult: modelResult
+        ).encoded, step: step)
+    }
+    for (call, result) in ran.map({ ($0.call, $0.result) }) {
+      var payload = ToolResultPayload(
+        callId: call.callId, tool: call.name, caller: turn.caller, result: result)
+      payload.executedBy = call.executedBy
+      try append(.toolResult, payload.encoded, step: step)
+    }
+    if turn.caller == nil { hasFailedLast = false }
+    guard read.decides else {
+      conversations.end(turn, reply, calls: [], step: step)
+      return nil
+    }
+    let decision = read.decision(step: step, tryNumber: 1) { _ in nil }
+    try append(
+      .decision,
+      DecisionPayload(decision, caller: turn.caller, modelResult: modelResult).encoded, step: step)
+    conversations.end(turn, reply, calls: decision.calls, step: step)
+    if turn.caller == nil {
+      if case .answer(let text, _) = decision { answer = text } else { answer = nil }
+    }
+    return decision
+  }
+
   /// Takes in a request that is no call of a model.
-  func forwarded(_ request: RequestForwarded) {
+  ///
+  /// - Parameter unseen: what nobody can say of it; `nil` where it is known.
+  func forwarded(_ request: RequestForwarded, _ unseen: Unseen? = nil) {
     var request = request
     request.path = redactor.redacted(request.path)
     request.error = request.error.map { redactor.redacted($0) }
     request.wire = redactor.redacted(.object(request.wire)).objectValue ?? [:]
-    guard sink != nil else {
-      // What the agent is asked to do is not known yet.
-      if waiting.count < Self.waitingLimit { waiting.append(request) }
+    recording {
+      try appendOrKeep(.requestForwarded, request.encoded)
+      guard var unseen else { return }
+      unseen.reason = redactor.redacted(unseen.reason)
+      try note(unseen, step: lastStep)
+    }
+  }
+
+  /// Takes in that something was not seen, or is worth knowing.
+  public func notice(_ unseen: Unseen) { recording { try note(unseen, step: lastStep) } }
+
+  private func note(_ unseen: Unseen, step: Int) throws {
+    if unseen.channels.isEmpty {
+      lack.notes.append(unseen.reason)
+    } else {
+      lack.count += 1
+      if lack.reasons.count < Self.reasonLimit { lack.reasons.append(unseen.reason) }
+    }
+    try appendOrKeep(.unseen, unseen.encoded, step: step)
+  }
+
+  /// What the agent is asked to do is not known before its first request: until then events are kept.
+  private func appendOrKeep(_ type: EventType, _ data: JSONObject, step: Int? = nil) throws {
+    guard sink == nil else {
+      try append(type, data, step: step ?? lastStep)
       return
     }
-    recording { try append(.requestForwarded, request.encoded, step: lastStep) }
+    if waiting.count < Self.waitingLimit {
+      waiting.append((type, data))
+    } else if waiting.count == Self.waitingLimit {
+      lack.count += 1
+      let unseen = Unseen(
+        .forwarded, ["calls": "partial", "model": "partial"],
+        reason: "more than \(Self.waitingLimit) requests went by before the first that asks a model"
+      )
+      lack.reasons.append(unseen.reason)
+      waiting.append((.unseen, unseen.encoded))
+    }
   }
 
   /// Takes in what the command itself says that its answer is, in place of what its model said.
@@ -181,6 +280,13 @@ public actor ExchangeRecorder {
   /// - Throws: why something could not be recorded.
   public func finish(_ status: CommandEnd) throws -> String {
     if let failure { throw failure }
+    if asked == 0 {
+      try note(
+        Unseen(
+          .command, ["calls": "partial", "model": "none"],
+          reason: "the command asked no model by way of the proxy: if it asked one, then past it"),
+        step: 0)
+    }
     try openIfNeeded(goal: .null, nil)
     if let spoken {
       answer = spoken
@@ -246,7 +352,7 @@ public actor ExchangeRecorder {
       data[key] = nil
     }
     try append(.runStarted, data, step: 0)
-    for request in waiting { try append(.requestForwarded, request.encoded, step: 0) }
+    for event in waiting { try append(event.type, event.data, step: 0) }
     waiting = []
   }
 
@@ -269,17 +375,26 @@ public actor ExchangeRecorder {
   private func modelResult(
     _ turn: Conversations.Turn, _ outcome: Outcome, attempt: Int
   ) -> JSONObject {
-    let reply = outcome.reply
+    let read = outcome.reply ?? outcome.failed
     var result = ModelResult(
       attempt: attempt, requestDigest: turn.digest,
-      reply: reply?.reply.cut(toBytes: Self.valueLimitBytes), error: outcome.error,
-      model: reply?.model ?? turn.request.model)
-    result.inputTokens = reply?.usage?.input
-    result.outputTokens = reply?.usage?.output
-    result.finishReason = reply?.finishReason
+      reply: outcome.reply?.reply.cut(toBytes: Self.valueLimitBytes), error: outcome.error,
+      model: turn.request.model ?? read?.model)
+    result.inputTokens = read?.usage?.input
+    result.cachedInputTokens = read?.usage?.cachedInput
+    result.cacheWriteTokens = read?.usage?.cacheWrite
+    result.outputTokens = read?.usage?.output
+    result.reasoningTokens = read?.usage?.reasoning
+    result.finishReason = read?.finishReason
     result.cost = guarding?.rules.cost(
-      of: reply?.usage, model: reply?.model ?? turn.request.model,
+      of: read?.usage, model: read?.model ?? turn.request.model,
       status: outcome.wire.reply?.status)
+    result.modelVersion = read?.model.flatMap { version in
+      result.model?.hasSameUTF8(as: version) ?? false ? nil : version
+    }
+    result.requestId = outcome.requestId ?? read?.id
+    result.status = outcome.wire.reply?.status
+    result.responseDigest = outcome.responseDigest
     result.elapsedMicroseconds = outcome.elapsedMicroseconds
     result.wire = outcome.wire.encoded
     return result.encoded
@@ -358,87 +473,5 @@ public actor ExchangeRecorder {
       "source": .string(caller ?? "agent"), "tools": .array(bounded),
       "digest": .string(Digest(of: .array(bounded)).hex),
     ]
-  }
-}
-
-/// How a command ended.
-public enum CommandEnd: Sendable, Hashable {
-  /// By itself, with this code.
-  case exited(Int32)
-  /// By this signal.
-  case killed(Int32)
-  /// After this process was asked to end, by the signal of this name.
-  case cancelled(signal: String)
-  /// By this process, for this reason.
-  case ended(StopReason, detail: String)
-
-  /// The code that says the same to a shell.
-  public var exitCode: Int32 {
-    switch self {
-    case .exited(let code): code
-    case .killed(let signal): 128 + signal
-    case .cancelled(let name): 128 + (SignalName.number(of: name) ?? 0)
-    case .ended: 1
-    }
-  }
-
-  /// Why the run stopped.
-  func stop(hasFailedModel: Bool) -> (StopReason, detail: String) {
-    switch self {
-    case .exited(0): (.success, StopDetail.exit(0))
-    case .exited(let code): (hasFailedModel ? .modelFailure : .toolFailure, StopDetail.exit(code))
-    case .killed(let signal): (.toolFailure, StopDetail.signal(SignalName.name(of: signal)))
-    case .cancelled(let name): (.cancelled, StopDetail.signal(name))
-    case .ended(let reason, let detail): (reason, detail)
-    }
-  }
-}
-
-/// What a codec makes of a reply as it went over the wire.
-struct ReadReply {
-  var reply: ProviderReply?
-  /// Why there is none.
-  var error: String?
-
-  /// The most bytes that are read.
-  static let limitBytes = 64 << 20
-
-  init(_ wire: WireReply, _ dialect: Dialect) {
-    let body = wire.body
-    func header(_ name: String) -> String? {
-      wire.headers.first { $0.name.lowercased() == name }?.value.lowercased()
-    }
-    if let encoding = header("content-encoding"), encoding != "identity" {
-      error = "the reply is encoded as \(encoding), and was not read"
-      return
-    }
-    guard (200..<300).contains(wire.status) else {
-      let value = try? JSONValue(parsing: body, options: .init(keepsForeignText: true))
-      let words = value.flatMap { dialect.error(in: $0) }.map { "\($0)" } ?? ""
-      error = words.isEmpty ? "status \(wire.status)" : "status \(wire.status): \(words)"
-      return
-    }
-    do {
-      let read: ProviderReply
-      if header("content-type")?.hasPrefix("text/event-stream") == true {
-        var stream = ReplyStream(dialect)
-        for piece in wire.pieces { _ = try stream.take(piece) }
-        read = try stream.reply()
-      } else {
-        do { read = try dialect.reply(from: body) } catch {
-          throw wire.ending == .whole ? error : ReplyFault.cut
-        }
-      }
-      if let fault = read.error {
-        error = "\(fault)"
-      } else {
-        reply = read
-      }
-    } catch {
-      self.error = "\(error)"
-      if wire.ending == .dropped {
-        self.error = "whoever asked went away before the reply was there"
-      }
-    }
   }
 }

@@ -27,8 +27,11 @@ public struct ProxiedCommand: Sendable {
   /// Runs the program to its end. A signal that asks this process to end is passed on to the program's whole
   /// group, and the end is still waited for.
   ///
+  /// - Parameter watch: looks at its connections.
   /// - Throws: ``StartFault``.
-  public func run(until cancellation: Cancellation) async throws -> CommandEnd {
+  public func run(
+    until cancellation: Cancellation, watch: ConnectionWatch? = nil
+  ) async throws -> CommandEnd {
     var environment = Self.inherited
     for (name, value) in variables { environment[name] = value }
     let search = (environment["PATH"] ?? "").split(separator: ":").map { "\($0)/\(program)" }
@@ -53,6 +56,7 @@ public struct ProxiedCommand: Sendable {
           ProgramEvents(
             started: { group in
               terminal.give(to: group)
+              watch?.follow(group)
               // Whoever asked before it ran was not heard.
               if cancellation.signal != nil { tell() }
             },

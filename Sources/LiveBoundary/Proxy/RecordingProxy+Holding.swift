@@ -13,6 +13,8 @@
       var reply: WireReply?
       /// Why nothing came.
       var error: String?
+      /// The provider's own id of the request.
+      var requestId: String?
     }
 
     /// Asks the provider, has the reply judged, and hands on what is left of it; says whether the connection
@@ -24,17 +26,14 @@
       let start = ContinuousClock.now
       let fetched = await fetch(request, route)
       var outcome = ExchangeRecorder.Outcome(
-        reply: nil, error: fetched.error,
+        fetched.reply, error: fetched.error, dialect,
         wire: WireRecord(
           upstream: route.upstream.name, method: request.method, path: route.path,
           dialect: dialect.rawValue, streams: observed.streams, parameters: observed.parameters,
-          model: observed.model, reply: fetched.reply),
+          model: observed.model),
+        requestId: fetched.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
       if let error = fetched.error { outcome.wire.reply = client.refusal(.badGateway, error) }
-      if let wire = fetched.reply {
-        let read = ReadReply(wire, dialect)
-        (outcome.reply, outcome.error) = (read.reply, read.error)
-      }
       let held = await recorder.end(turn, outcome)
       let isSent: Void? =
         if let head = fetched.head, let wire = fetched.reply {
@@ -99,7 +98,8 @@
           return Fetched(error: "whoever asked went away before there was a reply")
         }
       }
-      return Fetched(head: head.withLock { $0 }, reply: kept.reply)
+      return Fetched(
+        head: head.withLock { $0 }, reply: kept.reply, requestId: kept.requestId)
     }
   }
 #endif

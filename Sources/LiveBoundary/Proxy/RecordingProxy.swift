@@ -139,12 +139,15 @@
       }
       await recorder.learn(request.secrets)
       let route = ProxyRoute(upstream: upstream, path: path)
-      if request.method == "POST", let dialect = Dialect(path: path),
-        let observed = request.observed(dialect)
-      {
-        return await converse(request, observed, dialect, route, client)
+      guard request.method == "POST", let dialect = Dialect(path: path) else {
+        return await forward(request, route, client)
       }
-      return await forward(request, route, client)
+      switch request.observed(dialect) {
+      case .success(let observed):
+        return await converse(request, observed, dialect, route, client)
+      case .failure(let fault):
+        return await forward(request, route, client, unread: fault.description)
+      }
     }
 
     private func converse(
@@ -159,29 +162,25 @@
         return await hold(request, observed, dialect, route, turn, client)
       }
       let start = ContinuousClock.now
-      let (wire, error, isWhole) = await exchange(request, route, client) {
+      let passed = await exchange(request, route, client) {
         source?.reply(
           to: turn.request, upstream: route.upstream.name, path: route.plainPath)
       }
-      var outcome = ExchangeRecorder.Outcome(
-        reply: nil, error: error,
+      let outcome = ExchangeRecorder.Outcome(
+        passed.reply, error: passed.error, dialect,
         wire: WireRecord(
           upstream: route.upstream.name, method: request.method, path: route.path,
           dialect: dialect.rawValue, streams: observed.streams, parameters: observed.parameters,
-          model: observed.model, reply: wire),
+          model: observed.model),
+        requestId: passed.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
-      if let wire, error == nil {
-        let read = ReadReply(wire, dialect)
-        (outcome.reply, outcome.error) = (read.reply, read.error)
-        // Clients go once they have all that they need, and wait for no end.
-        if read.reply != nil { outcome.wire.reply?.ending = .whole }
-      }
       await recorder.end(turn, outcome)
-      return isWhole
+      return passed.isWhole
     }
 
+    /// - Parameter unread: why a request to a model could not be read; `nil` where it is none.
     private func forward(
-      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client
+      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client, unread: String? = nil
     ) async -> Bool {
       let digest = Digest(of: request.body).hex
       if let words = await recorder.refusal(ofForwarded: request.method, route.path) {
@@ -191,11 +190,12 @@
         return (try? await client.refuse(.forbidden, words, isFinal: true)) != nil
       }
       let start = ContinuousClock.now
-      let (wire, error, isWhole) = await exchange(request, route, client) {
+      let passed = await exchange(request, route, client) {
         source?.reply(
           toForwarded: request.method, upstream: route.upstream.name, path: route.path,
           bodyDigest: digest)
       }
+      let wire = passed.reply
       var record = WireRecord(
         upstream: route.upstream.name, method: request.method, path: route.path, reply: wire)
       if let wire, wire.body.count > WireReply.bodyLimitBytes / 2 {
@@ -205,36 +205,64 @@
       await recorder.forwarded(
         RequestForwarded(
           method: request.method, path: route.path, bodyDigest: digest, status: wire?.status,
-          error: error, elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds,
-          wire: record.encoded))
-      return isWhole
+          error: passed.error,
+          elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds,
+          wire: record.encoded), unseen(request, route, passed, unread))
+      return passed.isWhole
+    }
+
+    /// What nobody can say of a request that was passed on; `nil` where all is plain.
+    private func unseen(
+      _ request: ProxyRequest, _ route: ProxyRoute, _ passed: Passed, _ unread: String?
+    ) -> Unseen? {
+      let channels: RecordedChannels = ["calls": "partial", "model": "partial"]
+      let status = passed.reply?.status ?? (passed.error == nil ? 200 : nil)
+      if let unread, let status, (200..<400).contains(status) {
+        return Unseen(
+          .request, channels,
+          reason: "a request to \(route.plainPath) could not be read: \(unread)")
+      }
+      return ForwardedRequest.unknown(request.method, route.path, status: status).map {
+        Unseen(.forwarded, channels, reason: $0)
+      }
+    }
+
+    /// What came back for a request.
+    private struct Passed {
+      var reply: WireReply?
+      /// Why nothing came.
+      var error: String?
+      /// Whether the connection may be used again.
+      var isWhole: Bool
+      /// The provider's own id of the request.
+      var requestId: String?
     }
 
     /// Hands over what is recorded, or what the provider says as it says it.
     private func exchange(
       _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client,
       recorded: () -> WireReply?
-    ) async -> (WireReply?, error: String?, isWhole: Bool) {
+    ) async -> Passed {
       guard source != nil else { return await pass(request, route, client) }
       guard let reply = recorded() else {
         let words =
           "the recording holds no reply to this request (\(request.method) \(route.plainPath)); "
           + "agent-eval tells what differs when the command has ended"
         let isSent = (try? await client.refuse(.badRequest, words, isFinal: true)) != nil
-        return (nil, words, isSent)
+        return Passed(error: words, isWhole: isSent)
       }
       do {
         try await client.begin(
           reply.status, reply.headers.map { HTTPHeader($0.name, $0.value) } + Self.haste(reply))
         for piece in reply.pieces { try await client.send(piece) }
         // A reply that broke off then breaks off now.
-        guard reply.ending == .whole else { return (reply, nil, false) }
+        guard reply.ending == .whole else { return Passed(reply: reply, isWhole: false) }
         try await client.end()
-        return (reply, nil, true)
+        return Passed(reply: reply, isWhole: true)
       } catch {
         var reply = reply
         reply.ending = .dropped
-        return (reply, nil, false)
+        return Passed(reply: reply, isWhole: false)
       }
     }
 
@@ -245,7 +273,7 @@
 
     private func pass(
       _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client
-    ) async -> (WireReply?, error: String?, isWhole: Bool) {
+    ) async -> Passed {
       let kept = KeptReply(limitBytes: Self.keptLimitBytes)
       do {
         try await HTTPConnector.shared.perform(route.call(request)) { head, body in
@@ -258,19 +286,21 @@
           kept.end(.whole)
           try await Self.telling(.client) { try await client.end() }
         }
-        return (kept.reply, nil, true)
+        return Passed(reply: kept.reply, isWhole: true, requestId: kept.requestId)
       } catch let failure as HTTPFailure where failure.kind != .cancelled {
         kept.end(.cut)
         guard kept.hasBegun else {
           let words = "\(route.upstream.url): \(failure)"
           let isSent = (try? await client.refuse(.badGateway, words)) != nil
-          return (client.refusal(.badGateway, words), nil, isSent)
+          return Passed(reply: client.refusal(.badGateway, words), isWhole: isSent)
         }
-        return (kept.reply, nil, false)
+        return Passed(reply: kept.reply, isWhole: false, requestId: kept.requestId)
       } catch {
         kept.end(.dropped)
         let words = "whoever asked went away before there was a reply"
-        return (kept.reply, kept.hasBegun ? nil : words, false)
+        return Passed(
+          reply: kept.reply, error: kept.hasBegun ? nil : words, isWhole: false,
+          requestId: kept.requestId)
       }
     }
 
@@ -314,13 +344,34 @@
       return secrets
     }
 
-    /// What it asks a model; `nil` where that cannot be read.
-    func observed(_ dialect: Dialect) -> ObservedRequest? {
-      guard body.count <= RecordingProxy.readLimitBytes, headers["content-encoding"] == nil,
-        let value = try? JSONValue(parsing: body, options: .init(keepsForeignText: true)),
+    /// Why a request cannot be read.
+    struct Fault: Error, CustomStringConvertible {
+      var description: String
+    }
+
+    /// What it asks a model, or why that cannot be read.
+    func observed(_ dialect: Dialect) -> Result<ObservedRequest, Fault> {
+      var body = body
+      func fault(_ words: String) -> Result<ObservedRequest, Fault> {
+        .failure(Fault(description: words))
+      }
+      guard body.count <= RecordingProxy.readLimitBytes else {
+        return fault("it has \(body.count) bytes")
+      }
+      let encoding = headers["content-encoding"]?.lowercased()
+      if BodyInflater.isCompressed(body, encoding: encoding) {
+        do throws(BodyInflater.Fault) {
+          body = try BodyInflater.inflated(
+            body, encoding: encoding, limitBytes: RecordingProxy.readLimitBytes)
+        } catch { return fault("\(error)") }
+      }
+      guard let value = try? JSONValue(parsing: body, options: .init(keepsForeignText: true)),
         let object = value.objectValue
-      else { return nil }
-      return dialect.observed(object)
+      else { return fault("it is no JSON object") }
+      guard let observed = dialect.observed(object) else {
+        return fault("it is no request of its dialect")
+      }
+      return .success(observed)
     }
   }
 
@@ -444,6 +495,9 @@
     func end(_ ending: WireReply.Ending) {
       state.withLock { if $0.ending != .whole { $0.ending = ending } }
     }
+
+    /// What the provider calls the request.
+    var requestId: String? { state.withLock { $0.head?.requestID } }
 
     var hasBegun: Bool { state.withLock { $0.head != nil } }
 

@@ -344,7 +344,9 @@ extension AcceptedRun.Answer {
     if let answer = trajectory.answer {
       self = .given(AcceptedText.value(answer.value))
     } else {
-      let mayBeHidden = !trajectory.gaps.isEmpty || trajectory.recorded["model"] == "none"
+      let mayBeHidden =
+        !trajectory.gaps.isEmpty || trajectory.recorded["model"] == "none"
+        || trajectory.lastUnseen != nil
       self = mayBeHidden ? .unknown : .none
     }
   }

@@ -56,7 +56,7 @@ final class CallView: Sendable {
   /// Whether calls may have been made that the log does not show.
   var mayHideCalls: Bool { !gaps.isEmpty || trajectory.recorded["model"] == "none" || lacksCalls }
 
-  /// Whether calls may have gone unread where the run was imported.
+  /// Whether calls may have gone unread where the run was imported, or watched from outside.
   var lacksCalls: Bool { trajectory.recorded["calls"] != nil }
 
   /// Whether calls may have been made between two events that the log does not show.
@@ -72,7 +72,7 @@ final class CallView: Sendable {
         ?? "the log is torn behind event \(gap.first - 1)"
     }
     if trajectory.recorded["model"] == "none" { return "the model's decisions were not recorded" }
-    if lacksCalls { return "calls may have gone unread where the run was imported" }
+    if lacksCalls { return "calls may have gone unread where the run was recorded" }
     return "what became of the calls was not recorded"
   }
 
@@ -89,6 +89,13 @@ final class CallView: Sendable {
   /// All but those of a simulated user.
   var agentsCalls: [Trajectory.Call] {
     calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+  }
+
+  /// Whether an answer that was given may not be the last.
+  var mayHideAnswer: Bool {
+    let seq = trajectory.answer?.seq ?? -1
+    return trajectory.recorded["model"] == "none" || hidesBehind(seq)
+      || trajectory.lastUnseen ?? -1 > seq
   }
 
   /// Whether a call ran; unknown where neither a start nor a result could have been seen.

@@ -240,7 +240,7 @@ public enum Judge {
     }
     let asked = CallWording.short(matcher.description)
     let answer = view.trajectory.answer
-    if view.trajectory.recorded["model"] == "none" || view.hidesBehind(answer?.seq ?? -1) {
+    if view.mayHideAnswer {
       return outcome(
         .unverifiable, [], "The last answer may not be the one seen: \(view.whyHidden).", asked,
         answer?.value.excerpt)

@@ -94,7 +94,7 @@ extension JudgeRule {
   public func subject(in trajectory: Trajectory, _ chronicle: Chronicle) -> JudgeQuestion.Subject {
     let view = CallView(trajectory)
     let stop = trajectory.stop.map { [$0.seq] } ?? []
-    if view.mayHideCalls || view.hidesBehind(trajectory.answer?.seq ?? -1) {
+    if view.mayHideCalls || view.mayHideAnswer {
       return .settled(
         .unverifiable, events: [],
         message: "What the model would be shown may not be all: \(view.whyHidden).")

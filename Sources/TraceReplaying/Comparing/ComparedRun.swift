@@ -199,6 +199,11 @@ extension ComparedRun {
         add(
           .memory, word, event, [(word, picked(["scope", "key", "value"], of: event.data))],
           group: group)
+      case .unseen:
+        var channels = RecordedChannels()
+        for (name, extent) in run.recorded { channels[name] = extent }
+        channels.formUnion(Unseen.channels(in: event.data))
+        for (name, extent) in channels.all { run.recorded[name] = extent }
       case .runResumed: run.stop = nil
       case .stop: stop(event)
       default: break

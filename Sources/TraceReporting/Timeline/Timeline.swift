@@ -168,10 +168,16 @@ public struct Timeline {
     case .replyChanged(let change):
       let calls = change.removed.joined(separator: ", ")
       return [Entry("taken out", .warning, "of the reply before it was handed on: \(calls)")]
+    case .unseen(let unseen): return [Entry("unseen", .warning, Self.words(unseen))]
     case .runResumed(let resumed): return [Entry("resumed", .heading, resumed.why)]
     case .stop(let stop): return tell(stop, at: event.t)
     case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]
     }
+  }
+
+  private static func words(_ unseen: Unseen) -> String {
+    let channels = unseen.channels.all.map { "\($0.name) \($0.extent)" }.joined(separator: ", ")
+    return unseen.reason + (channels.isEmpty ? "" : " (\(channels))")
   }
 
   /// A list, what is wrong with it, and what the run does not have of it.

@@ -119,6 +119,11 @@ enum ViewerTimeline {
       memory_read: (d) => [["memory", "faint", "read " + noteText(d)]],
       memory_written: (d) => [["memory", "faint", "wrote " + noteText(d)]],
       breaker_changed: (d) => [["breaker", "warning", plain(d.tool) + " is " + plain(d.state)]],
+      unseen: (d) => {
+        const channels = isObject(d.channels)
+          ? Object.keys(d.channels).map((key) => key + " " + plain(d.channels[key])).join(", ") : "";
+        return [["unseen", "warning", plain(d.reason) + (channels === "" ? "" : " (" + channels + ")")]];
+      },
       run_resumed: (d) => [["resumed", "heading", plain(d.why)]],
       stop: (d, e) => {
         const lines = [["stop", d.reason === "success" ? "good" : "bad", plain(d.reason)

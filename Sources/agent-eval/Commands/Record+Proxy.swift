@@ -20,6 +20,8 @@
     var replay: String?
     /// What is let through; `nil` for everything.
     var guarding: ProxyGuard?
+    /// Whether it is a failure that something was not seen.
+    var requiresComplete: Bool
 
     func run() async throws -> Int32 {
       let routes: ProxyRoutes
@@ -72,7 +74,21 @@
         Output.error(Visible.line("agent-eval: the run stopped: \(reason.rawValue) (\(detail))"))
       }
       Output.error("agent-eval: recorded \(Visible.line(log))")
-      return end.exitCode
+      return await tell(recorder.lack) && requiresComplete && end.exitCode == 0 ? 1 : end.exitCode
+    }
+
+    /// Tells what the recording may lack; says whether it lacks anything.
+    private func tell(_ lack: ExchangeRecorder.Lack) -> Bool {
+      for note in lack.notes { Output.error("agent-eval: note: \(Visible.line(note))") }
+      guard lack.count > 0 else { return false }
+      for reason in lack.reasons.prefix(5) {
+        Output.error("agent-eval: warning: not seen: \(Visible.line(reason))")
+      }
+      let more = lack.count - min(5, lack.reasons.count)
+      Output.error(
+        "agent-eval: \(more > 0 ? "and \(more) more; " : "")what speaks against calls, of their number or "
+          + "of what was used cannot be verified by this recording")
+      return true
     }
 
     private func answer(
@@ -82,8 +98,10 @@
         .init(runId: RandomRunIDs().next(), name: agentName), clock: FixedClock(),
         redactor: Redactor(RedactionSettings(), .inEnvironment), makeSink: { NoSink() })
       let end = try await serve(routes, recorder, exchanges, cancellation)
+      _ = try await recorder.finish(end)
       if tell(exchanges) { return 1 }
-      return end.exitCode
+      guard requiresComplete, end.exitCode == 0 else { return end.exitCode }
+      return await tell(recorder.lack) ? 1 : 0
     }
 
     private func serve(
@@ -96,10 +114,26 @@
           routes.variables(port: port)
           + ProxyRoutes.direct { getenv($0).map { String(cString: $0) } }
         if source != nil { variables += Self.keys }
-        return try await ProxiedCommand(
-          command[0], Array(command.dropFirst()), variables: variables
-        ).run(until: cancellation)
+        let started = ProxiedCommand(
+          command[0], Array(command.dropFirst()), variables: variables)
+        let watch = ConnectionWatch(port: port)
+        let end = try await watch.whileLooking {
+          try await started.run(until: cancellation, watch: watch)
+        }
+        await Self.note(watch.others, recorder)
+        return end
       }
+    }
+
+    /// Connections past the proxy are no fault: agents have tools. But one may have led to a model.
+    private static func note(_ others: [String], _ recorder: ExchangeRecorder) async {
+      guard !others.isEmpty else { return }
+      let more = others.count > 5 ? " and \(others.count - 5) more" : ""
+      await recorder.notice(
+        Unseen(
+          .connections, [:],
+          reason: "the command had connections past the proxy, of which nothing is recorded: "
+            + others.prefix(5).joined(separator: ", ") + more))
     }
 
     /// Keys that clients want to have, where none is set.

@@ -72,6 +72,12 @@ struct Record: AsyncParsableCommand {
       """, valueName: "name=url"))
   var upstream: [String] = []
 
+  @Flag(
+    help:
+      "With --proxy: exit with 1 where something went by that was not seen, though the command succeeded."
+  )
+  var requireComplete = false
+
   @Option(
     help: """
       With --proxy: what the log calls the agent, and the id of the case that `run --runs` takes it for. \
@@ -86,8 +92,9 @@ struct Record: AsyncParsableCommand {
   func validate() throws {
     try out.map(OutputOption.check)
     guard proxy else {
-      guard replay == nil, upstream.isEmpty, name == nil, command.isEmpty else {
-        throw ValidationError("--replay, --upstream, --name and a command go with --proxy.")
+      guard replay == nil, upstream.isEmpty, name == nil, command.isEmpty, !requireComplete else {
+        throw ValidationError(
+          "--replay, --upstream, --name, --require-complete and a command go with --proxy.")
       }
       guard agent != nil else { throw ValidationError("Missing expected argument '<agent>'") }
       return
@@ -102,7 +109,8 @@ struct Record: AsyncParsableCommand {
       throw ValidationError(
         "--seed, --fixed-clock and --json are for agents whose loop is here, not for --proxy.")
     }
-    guard policy != nil || conditions.actor == nil && conditions.route == nil && people.approve == nil
+    guard
+      policy != nil || conditions.actor == nil && conditions.route == nil && people.approve == nil
     else {
       throw ValidationError("With --proxy, --actor, --route and --approve go with --policy.")
     }
@@ -140,7 +148,7 @@ struct Record: AsyncParsableCommand {
     #if Live
       let code = try await ProxiedRecording(
         command: command, upstreams: upstream, name: name, out: out, durability: durability,
-        replay: replay, guarding: try proxyGuard()
+        replay: replay, guarding: try proxyGuard(), requiresComplete: requireComplete
       ).run()
       if code != 0 { throw ExitCode(code) }
     #endif

@@ -2,12 +2,6 @@ import AgentTrace
 import TraceMatching
 
 extension WordJudge {
-  /// Whether an answer that was given may not be the last.
-  private var mayHideAnswer: Bool {
-    view.trajectory.recorded["model"] == "none"
-      || view.hidesBehind(view.trajectory.answer?.seq ?? -1)
-  }
-
   /// The answer read as JSON, alone or in one fenced block.
   func answerJSON(_ matcher: Matcher) -> ExpectationOutcome {
     let answer = view.trajectory.answer
@@ -21,7 +15,7 @@ extension WordJudge {
         events: answer.map { [$0.seq] } ?? (outcome == .fail ? end : []), message: message,
         expected: expected ?? asked, actual: actual ?? answer?.value.excerpt ?? "no answer")
     }
-    if mayHideAnswer {
+    if view.mayHideAnswer {
       return outcome(.unverifiable, "The last answer may not be the one seen: \(view.whyHidden).")
     }
     guard let answer else { return outcome(.fail, "The run gave no answer.") }
@@ -59,7 +53,7 @@ extension WordJudge {
     }
     let shown = answer.map { [$0.seq] } ?? view.trajectory.stop.map { [$0.seq] } ?? []
     let isHidden =
-      mayHideAnswer ? "The last answer may not be the one seen: \(view.whyHidden)." : nil
+      view.mayHideAnswer ? "The last answer may not be the one seen: \(view.whyHidden)." : nil
     var outcomes: [ExpectationOutcome] = []
     if rule.mustBeObserved {
       let expected = "every observation cited was shown to the model that gave the answer"

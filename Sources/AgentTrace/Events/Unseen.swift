@@ -1,0 +1,66 @@
+/// The data of an `unseen` event: something went by that could not be read, and what the log may lack of it.
+///
+/// Whoever judges the run takes the channels to be as little whole as the worst that the run says of them.
+public struct Unseen: Sendable, Hashable {
+  /// What it was that went by.
+  public enum Kind: String, Sendable, Hashable, CaseIterable {
+    /// A reply of a model, whole or in part.
+    case reply
+    /// A request to a model.
+    case request
+    /// A request of which nobody knows what it asks for.
+    case forwarded
+    /// A command that asked no model by the way that is watched.
+    case command
+    /// Connections by another way than the one that is watched.
+    case connections
+  }
+
+  /// A ``Kind``, or a word that this version does not know.
+  public var what: String
+  /// The channels that it may have touched, as `run_started` names them; empty for a mere note.
+  public var channels: RecordedChannels
+  /// Why it could not be read, in words.
+  public var reason: String
+  /// Who spoke; `nil` for the agent, or where that is not known.
+  public var caller: String?
+  /// The number of the `model_result` that it belongs to; `nil` where there is none.
+  public var modelResult: Int?
+
+  /// Nothing is checked.
+  public init(
+    _ what: Kind, _ channels: RecordedChannels, reason: String, caller: String? = nil,
+    modelResult: Int? = nil
+  ) {
+    self.what = what.rawValue
+    self.channels = channels
+    self.reason = reason
+    self.caller = caller
+    self.modelResult = modelResult
+  }
+
+  /// Reads the wire form.
+  ///
+  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
+  public init(decoding object: JSONObject) throws(PayloadError) {
+    let reader = PayloadReader(object)
+    what = try reader.string("what")
+    channels = RecordedChannels(try reader.optionalObject("channels") ?? [:])
+    reason = try reader.text("reason")
+    caller = try reader.optionalString("caller")
+    modelResult = try reader.optionalInt("modelResult")
+  }
+
+  /// The channels that the data of an event name: all that may hold calls where they cannot be read.
+  public static func channels(in data: JSONObject) -> RecordedChannels {
+    data["channels"]?.objectValue.map { RecordedChannels($0) } ?? ["calls": "partial"]
+  }
+
+  /// The wire form.
+  public var encoded: JSONObject {
+    JSONObject(present: [
+      ("what", .string(what)), ("channels", .object(channels.object)), ("reason", .string(reason)),
+      ("caller", caller.map(JSONValue.string)), ("modelResult", modelResult.map { JSONValue($0) }),
+    ])
+  }
+}

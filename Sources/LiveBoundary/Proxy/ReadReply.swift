@@ -1,0 +1,116 @@
+import AgentRuntime
+import AgentTrace
+
+/// What a codec makes of a reply as it went over the wire.
+struct ReadReply {
+  /// The reply; `nil` where there is none, or where it ended with an error.
+  var reply: ProviderReply?
+  /// Why there is none.
+  var error: String?
+  /// What was read of one that ended with an error: what it used, at least.
+  var failed: ProviderReply?
+  /// Why something may have gone unread that its client took in; `nil` where nothing has.
+  var unread: String?
+  /// The reply with its body as it was before it was compressed; `nil` where it was not.
+  var inflated: WireReply?
+
+  /// The most bytes that are read.
+  static let limitBytes = 64 << 20
+
+  /// Reads all of it.
+  ///
+  /// - Complexity: linear in the body.
+  init(_ wire: WireReply, _ dialect: Dialect) {
+    let encoding = Self.header("content-encoding", of: wire)
+    var plain = wire
+    if BodyInflater.isCompressed(wire.body, encoding: encoding), !wire.body.isEmpty {
+      do throws(BodyInflater.Fault) {
+        let body = try BodyInflater.inflated(
+          wire.body, encoding: encoding, limitBytes: Self.limitBytes)
+        plain.pieces = [body]
+        plain.headers.removeAll { $0.name.lowercased() == "content-encoding" }
+        inflated = plain
+      } catch {
+        let words = "the reply was not read: \(error)"
+        self.error = (200..<300).contains(wire.status) ? words : "status \(wire.status); \(words)"
+        if (200..<400).contains(wire.status) { unread = words }
+        return
+      }
+    }
+    if (200..<300).contains(wire.status) { read(plain, dialect) } else { refuse(plain, dialect) }
+  }
+
+  private static func header(_ name: String, of wire: WireReply) -> String? {
+    wire.headers.first { $0.name.lowercased() == name }?.value.lowercased()
+  }
+
+  private mutating func read(_ wire: WireReply, _ dialect: Dialect) {
+    do throws(ReplyFault) {
+      var reader = ReplyReader(
+        dialect, type: Self.header("content-type", of: wire), limitBytes: Self.limitBytes)
+      for piece in wire.pieces { _ = try reader.take(piece) }
+      take(try reader.reply())
+    } catch {
+      self.error = wire.ending == .whole ? "\(error)" : "\(ReplyFault.cut)"
+      if wire.ending == .dropped {
+        self.error = "whoever asked went away before the reply was there"
+      }
+      let hasBody = wire.pieces.contains { !$0.isEmpty }
+      if hasBody { unread = "the reply could not be read: \(self.error ?? "")" }
+    }
+  }
+
+  private mutating func take(_ read: ProviderReply) {
+    unread = ModelReply(read.reply).unseen
+    guard let fault = read.error else {
+      reply = read
+      return
+    }
+    error = "\(fault)"
+    failed = read
+    // Its client may have acted on what came before the error.
+    if ["text", "calls", "ran"].contains(where: { read.reply[$0] != nil }) {
+      unread = unread ?? "the reply ended with an error when it had begun: \(fault)"
+    }
+  }
+
+  /// A reply whose status says that it is none.
+  private mutating func refuse(_ wire: WireReply, _ dialect: Dialect) {
+    let value = try? JSONValue(parsing: wire.body, options: .init(keepsForeignText: true))
+    let words = value.flatMap { dialect.error(in: $0) }.map { "\($0)" } ?? ""
+    error = words.isEmpty ? "status \(wire.status)" : "status \(wire.status): \(words)"
+    if (300..<400).contains(wire.status) {
+      unread = "the reply sends whoever asked elsewhere, past the proxy (status \(wire.status))"
+    }
+  }
+}
+
+extension ExchangeRecorder.Outcome {
+  /// What became of a request to a model.
+  ///
+  /// - Parameters:
+  ///   - reply: what came back; `nil` where nothing did (then `error` says why), or more than is kept.
+  ///   - wire: the rest of what went over the wire.
+  init(
+    _ reply: WireReply?, error: String?, _ dialect: Dialect, wire: WireRecord, requestId: String?,
+    elapsedMicroseconds: Int
+  ) {
+    self.init(
+      error: error, wire: wire, requestId: requestId, elapsedMicroseconds: elapsedMicroseconds)
+    self.wire.reply = reply
+    guard error == nil else { return }
+    guard let reply else {
+      let words = "the reply has more than \(ReadReply.limitBytes >> 20) MiB, and was not read"
+      (self.error, unread, self.wire.omitted) = (words, words, words)
+      return
+    }
+    let read = ReadReply(reply, dialect)
+    (self.reply, self.error) = (read.reply, read.error)
+    (failed, unread) = (read.failed, read.unread)
+    let body = reply.body
+    if !body.isEmpty { responseDigest = Digest(of: body).hex }
+    if let inflated = read.inflated { self.wire.reply = inflated }
+    // Clients go once they have all that they need, and wait for no end.
+    if read.reply != nil { self.wire.reply?.ending = .whole }
+  }
+}
