@@ -166,6 +166,8 @@ enum OpenAIResponses {
     other item: JSONValue, _ type: String, at place: String, into draft: inout ReplyDraft
   ) {
     if isCall(item) {
+      // A type that nobody knows may be any call; what can be read of it is told all the same.
+      if !ownTools.contains(tool(ofType: type)) { draft.unread.note("\(place): \(type)") }
       if isForClient(item) {
         draft.parts.append(
           .call(
@@ -197,9 +199,18 @@ enum OpenAIResponses {
     if let server = item["server_label"]?.stringValue, let name = item["name"]?.stringValue {
       return "\(server).\(name)"
     }
-    let type = item["type"]?.stringValue ?? ""
-    return type.hasSuffix("_call") ? String(type.dropLast(5)) : type
+    return tool(ofType: item["type"]?.stringValue ?? "")
   }
+
+  private static func tool(ofType type: String) -> String {
+    type.hasSuffix("_call") ? String(type.dropLast(5)) : type
+  }
+
+  /// The provider's own tools that are known.
+  private static let ownTools: Set<String> = [
+    "apply_patch", "code_interpreter", "computer", "file_search", "image_generation", "local_shell",
+    "mcp", "shell", "tool_search", "web_search",
+  ]
 
   private static let resultKeys = ["output", "outputs", "results", "result"]
 
