@@ -12,6 +12,10 @@ public struct ImportError: Error, Hashable, Sendable {
     case nothingToImport
     /// Bytes that are not JSON; the line is from 1, in files of one value a line.
     case notJSON(JSONError, line: Int?)
+    /// A request body in binary that is not what it should be.
+    case notProtobuf(byte: Int)
+    /// A zip file, or something compressed, that cannot be unpacked.
+    case damagedArchive(String)
     /// JSON in a shape that no format has.
     case unknownFormat
     /// JSON that lacks what its format promises.
@@ -62,7 +66,10 @@ extension ImportError.Code {
       "no file below it ends in \(SourceFiles.endings.joined(separator: ", ")); name a file instead"
     case .notJSON(let error, let line?): "line \(line) is not JSON: \(error)"
     case .notJSON(let error, nil): "not JSON: \(error)"
-    case .unknownFormat: "in the shape of no known format (\(Self.formats))"
+    case .notProtobuf(let byte): "not a request in protocol buffers: damaged at byte \(byte)"
+    case .damagedArchive(let what): "\(what)"
+    case .unknownFormat:
+      "in the shape of no known format (\(Self.formats)); `import --formats` says what each is"
     case .wrongShape(let expected): "expected \(expected)"
     case .unsupported(let what): "\(what): not supported by any importer yet"
     case .noRuns: "holds no runs"

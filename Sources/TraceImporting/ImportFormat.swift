@@ -11,6 +11,42 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   case tau2
   /// Recorded runs of AgentDojo.
   case agentDojo = "agentdojo"
+  /// Traces in OTLP, whatever convention their attributes follow.
+  case otlp
+  /// Traces as Jaeger has them.
+  case jaeger
+  /// Spans as Phoenix stores them.
+  case phoenix
+  /// Traces as Langfuse exports them.
+  case langfuse
+  /// LangSmith's runs.
+  case langSmith = "langsmith"
+  /// MLflow's traces.
+  case mlflow
+  /// What the OpenAI Agents SDK exports of itself.
+  case openAIAgents = "openai-agents"
+  /// Logs of Inspect.
+  case inspect
+  /// Event streams of NeMo Relay.
+  case atof
+  /// Lists of messages of other interfaces and of frameworks.
+  case messages
+  /// Trajectories in the Agent Trajectory Interchange Format.
+  case atif
+  /// Sessions of Google's Agent Development Kit.
+  case adk = "adk-session"
+  /// Sessions of Claude Code.
+  case claudeCode = "claude-code"
+  /// Rollouts of Codex.
+  case codex
+  /// Sessions of the Gemini CLI.
+  case geminiCli = "gemini-cli"
+  /// Trajectories of SWE-agent and mini-SWE-agent.
+  case sweAgent = "swe-agent"
+  /// Events of OpenHands.
+  case openHands = "openhands"
+  /// Sessions of pi.
+  case pi
 
   /// What reads this format.
   var adapter: any FormatAdapter.Type {
@@ -18,11 +54,33 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     case .openAIMessages: OpenAIMessages.self
     case .tau2: Tau2.self
     case .agentDojo: AgentDojo.self
+    case .otlp: Otlp.self
+    case .jaeger: Jaeger.self
+    case .phoenix: Phoenix.self
+    case .langfuse: LangfuseExport.self
+    case .langSmith: LangSmith.self
+    case .mlflow: MLflow.self
+    case .openAIAgents: OpenAIAgents.self
+    case .inspect: Inspect.self
+    case .atof: Atof.self
+    case .messages: MessageLists.self
+    case .atif: Atif.self
+    case .adk: AdkSessions.self
+    case .claudeCode: ClaudeCode.self
+    case .codex: Codex.self
+    case .geminiCli: GeminiCli.self
+    case .sweAgent: SweAgent.self
+    case .openHands: OpenHands.self
+    case .pi: Pi.self
     }
   }
 
   /// The order in which formats are tried when none was named: the most particular first.
-  static let guessingOrder: [ImportFormat] = [.tau2, .agentDojo, .openAIMessages]
+  static let guessingOrder: [ImportFormat] = [
+    .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .langfuse, .jaeger,
+    .phoenix, .atof, .atif, .adk, .sweAgent, .geminiCli, .claudeCode, .codex, .pi, .openHands,
+    .messages, .openAIMessages,
+  ]
 
   /// The first format whose shape a file has; `nil` where it is none that is known.
   static func guess(_ document: SourceDocument) -> ImportFormat? {

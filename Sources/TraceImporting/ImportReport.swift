@@ -17,12 +17,15 @@ public struct ImportReport: Sendable, Hashable {
   public var index: Int?
   /// What became of it.
   public var outcome: Outcome
+  /// The format that it was read as; `nil` where none fits.
+  public var format: ImportFormat?
 
   /// Nothing is checked.
-  public init(source: String, index: Int?, outcome: Outcome) {
+  public init(source: String, index: Int?, outcome: Outcome, format: ImportFormat? = nil) {
     self.source = source
     self.index = index
     self.outcome = outcome
+    self.format = format
   }
 
   /// The report as `import --json` prints it.

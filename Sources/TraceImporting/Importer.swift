@@ -2,8 +2,9 @@ import AgentTrace
 
 /// Imports other tools' traces: files in, one run log a run out, and a report for each.
 ///
-/// The order of things: a path → its files (`SourceFiles`) → a parsed document → its runs, by the
-/// format's adapter (`Formats/`) → events (`RunEvents`) → a log (`RunLog`), from which the report is
+/// The order of things: a path → its files (`SourceFiles`) → those that belong together (`SourceGroup`) →
+/// a parsed document → its runs, by the
+/// format's adapter (`Formats/`) → events (`RunEvents`, `GraphEvents`) → a log (`RunLog`), from which the report is
 /// counted.
 public struct Importer: Sendable {
   /// The format of every file; `nil` to guess it of each.
@@ -32,35 +33,39 @@ public struct Importer: Sendable {
         try report(ImportReport(source: path, index: nil, outcome: .failed(error)))
         continue
       }
-      for file in files { try importFile(file, report: report) }
+      for group in SourceGroup.groups(of: files, below: path) {
+        try importGroup(group, report: report)
+      }
     }
   }
 
-  private func importFile(
-    _ file: SourceFiles.File, report: (ImportReport) throws -> Void
+  private func importGroup(
+    _ group: SourceGroup, report: (ImportReport) throws -> Void
   ) throws {
     var digest = DigestBuilder()
+    var format = format
     let runs: [SourceRun]
     do throws(ImportError) {
-      let bytes = try SourceFiles.read(file.path)
-      digest.update(bytes)
-      runs = try self.runs(in: bytes, name: file.relativePath)
+      let document = try group.document(takingIn: &digest)
+      format = format ?? ImportFormat.guess(document)
+      runs = try Self.runs(in: document, format)
     } catch {
-      return try report(ImportReport(source: file.path, index: nil, outcome: .failed(error)))
+      return try report(
+        ImportReport(source: group.path, index: nil, outcome: .failed(error), format: format))
     }
     for run in runs {
-      let identity = RunIdentity(fileDigest: digest, file: file.relativePath, index: run.index)
+      let identity = RunIdentity(fileDigest: digest, file: group.name, index: run.index)
       try report(
         ImportReport(
-          source: file.path, index: run.index, outcome: importRun(run, as: identity)))
+          source: group.path, index: run.index, outcome: importRun(run, as: identity),
+          format: format))
     }
   }
 
-  private func runs(in bytes: [UInt8], name: String) throws(ImportError) -> [SourceRun] {
-    let document = try SourceDocument(parsing: bytes, name: name)
-    guard let format = format ?? ImportFormat.guess(document) else {
-      throw ImportError(.unknownFormat)
-    }
+  private static func runs(
+    in document: SourceDocument, _ format: ImportFormat?
+  ) throws(ImportError) -> [SourceRun] {
+    guard let format else { throw ImportError(.unknownFormat) }
     let runs = try format.adapter.runs(in: document)
     guard !runs.isEmpty else { throw ImportError(.noRuns) }
     return runs

@@ -4,12 +4,32 @@ import AgentTrace
 struct SourceRun {
   /// Its number in the file, from 0; `nil` in formats that hold one run a file.
   var index: Int?
-  var content: Result<ParsedRun, ImportError>
+  var content: Result<any EventSource, ImportError>
 
   /// Reads a run; an error stays with it.
-  init(index: Int?, reading read: () throws(ImportError) -> ParsedRun) {
+  init(index: Int?, reading read: () throws(ImportError) -> any EventSource) {
     self.index = index
     content = Result { () throws(ImportError) in try read() }
+  }
+}
+
+/// A run that can be told as events.
+protocol EventSource {
+  /// Hands on the run's events, in order.
+  ///
+  /// - Throws: what `append` throws, and ``ImportError`` where the run is too large for a log.
+  func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws
+}
+
+extension ParsedRun: EventSource {
+  func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws {
+    try RunEvents.emit(self, as: identity, to: append)
+  }
+}
+
+extension CallGraph: EventSource {
+  func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws {
+    try GraphEvents.emit(self, as: identity, to: append)
   }
 }
 

@@ -12,7 +12,7 @@ struct RunLog {
   ///
   /// - Throws: ``ImportError`` where another log has the name, or this one cannot be written. What was
   ///   begun is then taken away again.
-  func write(_ run: ParsedRun, as identity: RunIdentity) throws(ImportError) -> RunCounts {
+  func write(_ run: any EventSource, as identity: RunIdentity) throws(ImportError) -> RunCounts {
     do {
       guard try !isThere() else {
         try compare(run, identity)
@@ -40,11 +40,11 @@ struct RunLog {
     return false
   }
 
-  private func create(_ run: ParsedRun, _ identity: RunIdentity) throws {
+  private func create(_ run: any EventSource, _ identity: RunIdentity) throws {
     // It can be made again, so no disk is waited for.
     let writer = try LogWriter(creating: path, options: .init(durability: .none))
     do {
-      try RunEvents.emit(run, as: identity) { try writer.append($0, isEffectAhead: false) }
+      try run.emitEvents(as: identity) { try writer.append($0, isEffectAhead: false) }
       _ = try writer.close()
     } catch {
       unlink(path + LogFormat.openSuffix)
@@ -52,11 +52,11 @@ struct RunLog {
     }
   }
 
-  private func compare(_ run: ParsedRun, _ identity: RunIdentity) throws {
+  private func compare(_ run: any EventSource, _ identity: RunIdentity) throws {
     let differs = ImportError(.outputDiffers(log: path))
     do {
       var reader = try LogReader(path: path)
-      try RunEvents.emit(run, as: identity) { event in
+      try run.emitEvents(as: identity) { event in
         guard try reader.next() == event else { throw differs }
       }
       guard try reader.next() == nil, reader.ending == .closed else { throw differs }

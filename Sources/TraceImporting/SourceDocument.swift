@@ -1,9 +1,25 @@
 import AgentTrace
+import TraceStorage
 
 /// A foreign file, parsed: one JSON value, or one a line.
 enum SourceDocument {
   case value(JSONValue)
   case lines([Line])
+  /// Several files, or members of one, that belong together.
+  case parts([Part])
+
+  /// A file of several, or a member of an archive.
+  struct Part {
+    /// Its name among them.
+    var name: String
+    var content: SourceDocument
+
+    /// Where its values stand: below its name.
+    var pointer: JSONPointer { JSONPointer(tokens: [name]) }
+
+    /// What it holds, where that is one value.
+    var value: JSONValue? { if case .value(let value) = content { value } else { nil } }
+  }
 
   /// A line that is not blank.
   struct Line {
@@ -24,8 +40,9 @@ enum SourceDocument {
   /// - Throws: ``ImportError`` with the byte offset of the fault where the file is neither one value
   ///   nor one a line.
   init(parsing bytes: [UInt8], name: String) throws(ImportError) {
-    guard !bytes.starts(with: [0x1f, 0x8b]) else {
-      throw ImportError(.unsupported("compressed files; unpack it first"))
+    if bytes.starts(with: [0x1f, 0x8b]) {
+      self = try Self.unpacked(bytes, name: name)
+      return
     }
     if SourceFiles.lineEndings.contains(where: name.hasSuffix) {
       self = .lines(Self.lines(of: bytes))
@@ -40,6 +57,23 @@ enum SourceDocument {
       else { throw ImportError(.notJSON(error, line: nil)) }
       self = .lines(lines)
     }
+  }
+
+  private static func unpacked(
+    _ bytes: [UInt8], name: String
+  ) throws(ImportError) -> SourceDocument {
+    let plain: [UInt8]
+    do throws(ForeignCompression.Problem) {
+      plain = try ForeignCompression.gunzip(bytes, limitBytes: SourceFiles.limitBytes)
+    } catch {
+      if error == .tooLarge { throw ImportError(.tooLarge(limitBytes: SourceFiles.limitBytes)) }
+      throw ImportError(.unsupported("damaged compressed files; unpack it first"))
+    }
+    guard !plain.starts(with: [0x1f, 0x8b]) else {
+      throw ImportError(.unsupported("files compressed twice"))
+    }
+    let inner = name.hasSuffix(".gz") ? String(name.dropLast(3)) : name
+    return try SourceDocument(parsing: plain, name: inner)
   }
 
   /// Splits at line feeds, so that other line breaks inside strings stay what they are.

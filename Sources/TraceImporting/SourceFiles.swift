@@ -5,7 +5,11 @@ import TraceStorage
 /// The foreign files that a path names, and their bytes.
 struct SourceFiles {
   /// What names of trace files end in; other files of a folder are passed over.
-  static let endings = [".json"] + lineEndings
+  static let endings = [".json"] + lineEndings + [".traj", ".eval", ".json.gz"] + bodyEndings
+  /// What names of request bodies end in, beside those that stand by their headers.
+  static let bodyEndings = [".pb", ".pb.gz"]
+  /// What the file ends in that holds the headers of a body of the same name.
+  static let headersEnding = ".headers.json"
   /// What names of files of one value a line end in.
   static let lineEndings = [".jsonl", ".ndjson"]
   /// The most bytes of a file; it is read into memory as a whole.
@@ -46,13 +50,38 @@ struct SourceFiles {
         let full = joined(path, relative)
         if lstat(full, &status) == 0, isFolder(status) {
           folders.append(relative)
-        } else if endings.contains(where: name.hasSuffix) {
+        } else if endings.contains(where: name.hasSuffix) || hasHeaders(full) {
           found.append(File(path: full, relativePath: relative))
         }
       }
     }
     guard !found.isEmpty else { throw ImportError(.nothingToImport) }
     return found.sorted { $0.relativePath.precedesByUTF8($1.relativePath) }
+  }
+
+  /// Whether the headers of a request stand beside what may be its body.
+  private static func hasHeaders(_ path: String) -> Bool {
+    access(stem(of: path) + headersEnding, F_OK) == 0
+  }
+
+  /// A path without the endings of its name that say how it is packed.
+  static func stem(of path: String) -> String {
+    var path = path[...]
+    for ending in [headersEnding, ".gz", ".pb", ".json", ".bin", ".body"]
+    where path.hasSuffix(ending) {
+      path = path.dropLast(ending.count)
+    }
+    return String(path)
+  }
+
+  /// The first bytes of a file; none where it cannot be read.
+  static func head(_ path: String, count: Int) -> [UInt8] {
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return [] }
+    defer { close(file) }
+    return [UInt8](unsafeUninitializedCapacity: count) { room, filled in
+      filled = max(0, Glibc.read(file, room.baseAddress, count))
+    }
   }
 
   /// All bytes of a file.

@@ -29,6 +29,43 @@ struct Timestamp: Hashable {
     guard digits.isAtEnd else { return nil }
   }
 
+  /// A time given in seconds since 1970 in UTC; `nil` where it is no time that a log can hold.
+  init?(unix seconds: Double) {
+    guard seconds.isFinite, abs(seconds) < 1e12 else { return nil }
+    microseconds = Int((seconds * 1_000_000).rounded())
+    utc = Self.text(microseconds)
+  }
+
+  /// A time given in nanoseconds since 1970 in UTC.
+  init(unixNanoseconds nanoseconds: UInt64) {
+    microseconds = Int(nanoseconds / 1000)
+    utc = Self.text(microseconds)
+  }
+
+  /// ISO 8601 with microseconds; `nil` before 1970 and after 9999.
+  private static func text(_ microseconds: Int) -> String? {
+    guard microseconds >= 0, microseconds < 253_402_300_800_000_000 else { return nil }
+    let (seconds, fraction) = microseconds.quotientAndRemainder(dividingBy: 1_000_000)
+    let (days, rest) = seconds.quotientAndRemainder(dividingBy: 86_400)
+    // The civil date of a day, by counting eras of 400 years from March of the year 0.
+    let shifted = days + 719_468
+    let era = shifted / 146_097
+    let day = shifted % 146_097
+    let yearOfEra = (day - day / 1460 + day / 36_524 - day / 146_096) / 365
+    let dayOfYear = day - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
+    let part = (5 * dayOfYear + 2) / 153
+    let month = part < 10 ? part + 3 : part - 9
+    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
+    func padded(_ number: Int, _ width: Int) -> String {
+      let digits = String(number)
+      return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
+    }
+    return
+      "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfYear - (153 * part + 2) / 5 + 1, 2))T"
+      + "\(padded(rest / 3600, 2)):\(padded(rest / 60 % 60, 2)):\(padded(rest % 60, 2))."
+      + "\(padded(fraction, 6))Z"
+  }
+
   /// Days since 1970-01-01 in the proleptic Gregorian calendar, by counting years from March, so that
   /// a leap day is a year's last.
   private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {

@@ -116,4 +116,50 @@ struct ImportVerbTests {
     #expect(made["expected"]?["toolsNotCalled"] == nil)
     #expect(made["expected"]?["stopReason"] == "success")
   }
+
+  @Test("the formats are listed with what each can tell, and nothing is imported")
+  func formats() async throws {
+    let folder = try TemporaryFolder()
+    let plain = try await Binary.run(["import", "--formats"], in: folder.path)
+    let rows = try await Binary.run(["import", "--formats", "--json"], in: folder.path).jsonLines()
+    #expect(rows.count > 15)
+    for row in rows {
+      let name = row["format"]?.stringValue ?? "none"
+      #expect(plain.output.contains("\n\(name)\n") || plain.output.hasPrefix("\(name)\n"))
+      #expect(
+        row["reads"]?.stringValue?.isEmpty == false && row["tells"]?.stringValue?.isEmpty == false)
+    }
+    #expect(!FileManager.default.fileExists(atPath: "\(folder.path)/out"))
+  }
+
+  @Test(
+    "a folder of many formats ends with a table of what was read as what, and what could not be")
+  func table() async throws {
+    let folder = try Self.folder()
+    try folder.write(
+      "in/claude.jsonl",
+      #"{"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"q"}}"#)
+    try folder.write("in/odd.json", #"{"odd":1}"#)
+    let outcome = try await Binary.run(
+      ["import", "in", "--out", "out"], in: folder.path, status: 2)
+    let lines = outcome.errors.split(separator: "\n").map {
+      $0.split(separator: " ").joined(separator: " ")
+    }
+    #expect(lines.contains("format runs calls could not be"))
+    #expect(lines.contains("claude-code 1 0 0"))
+    #expect(lines.contains("openai-messages 2 2 0"))
+    #expect(lines.contains { $0.hasPrefix("unknown 0 0 1: in the shape of no known format") })
+  }
+
+  @Test("text with line breaks of Unicode stands on one line of JSON, and reads as it was")
+  func lineBreaks() async throws {
+    let folder = try TemporaryFolder()
+    let text = "a\u{85}b\u{2028}c\u{2029}d"
+    try folder.write("in/one.json", #"[{"role":"user","content":"\#(text)"}]"#)
+    try await Binary.run(["import", "in/one.json", "--out", "out"], in: folder.path)
+    let shown = try await Binary.run(["show", "out/one.jsonl.gz", "--json"], in: folder.path)
+    #expect(!shown.output.unicodeScalars.contains { [0x85, 0x2028, 0x2029].contains($0.value) })
+    let said = try shown.jsonLines().compactMap { $0["data"]?["text"]?.stringValue }
+    #expect(said == [text])
+  }
 }

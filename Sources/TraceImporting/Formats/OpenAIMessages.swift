@@ -55,6 +55,7 @@ enum OpenAIMessages: FormatAdapter {
       value.arrayValue?.first.map(isRunOrMessage) ?? isRunOrMessage(value)
     case .lines(let lines):
       lines.contains { line in (try? line.content.get()).map(isRunOrMessage) ?? false }
+    case .parts: false
     }
   }
 
@@ -87,6 +88,8 @@ enum OpenAIMessages: FormatAdapter {
           try run(try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
         }
       }
+    case .parts:
+      throw ImportError(.wrongShape(expected: "one file of messages"), at: JSONPointer())
     }
   }
 

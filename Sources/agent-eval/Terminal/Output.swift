@@ -38,15 +38,41 @@ enum Output {
     jsonLine(CanonicalJSON.encode(value, form: .plain))
   }
 
-  /// Writes a line of JSON, given without its end, to standard output: byte for byte, but on a
-  /// terminal with every character escaped that would act on it.
+  /// Writes a line of JSON, given without its end, to standard output: byte for byte, but with the line
+  /// breaks of Unicode escaped, at which some readers split; on a terminal with every character escaped
+  /// that would act on it.
   static func jsonLine(_ line: consuming [UInt8]) {
-    var line = line
+    var line = escapingLineBreaks(line)
     if isatty(STDOUT_FILENO) == 1 {
       line = Array(Visible.json(String(decoding: line, as: UTF8.self)).utf8)
     }
     line.append(UInt8(ascii: "\n"))
     write(line, to: STDOUT_FILENO, as: .json)
+  }
+
+  /// JSON with NEL and the separators of lines and paragraphs, which stand in strings alone, as escapes.
+  private static func escapingLineBreaks(_ line: consuming [UInt8]) -> [UInt8] {
+    func escape(at index: Int) -> (count: Int, text: StaticString)? {
+      if line[index] == 0xc2, index + 1 < line.count, line[index + 1] == 0x85 {
+        return (2, "\\u0085")
+      }
+      guard line[index] == 0xe2, index + 2 < line.count, line[index + 1] == 0x80 else { return nil }
+      return line[index + 2] == 0xa8
+        ? (3, "\\u2028") : line[index + 2] == 0xa9 ? (3, "\\u2029") : nil
+    }
+    guard line.indices.contains(where: { escape(at: $0) != nil }) else { return line }
+    var escaped: [UInt8] = []
+    var index = 0
+    while index < line.count {
+      if let (count, text) = escape(at: index) {
+        text.withUTF8Buffer { escaped.append(contentsOf: $0) }
+        index += count
+      } else {
+        escaped.append(line[index])
+        index += 1
+      }
+    }
+    return escaped
   }
 
   /// Writes results as a line of JSON, as ``jsonLine(_:)`` does.

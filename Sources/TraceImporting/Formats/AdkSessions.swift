@@ -1,0 +1,129 @@
+import AgentTrace
+
+/// Sessions of Google's Agent Development Kit, `{"id","appName","events":[{"author","content":{"parts":[…]},…}]}`,
+/// in camel or snake case; a list, or lines, of events alone.
+enum AdkSessions: FormatAdapter {
+  private static let quiet: Set<String> = [
+    "actions", "usageMetadata", "usage_metadata", "groundingMetadata", "grounding_metadata",
+    "nodeInfo", "node_info", "longRunningToolIds", "long_running_tool_ids", "customMetadata",
+    "custom_metadata", "logprobsResult", "logprobs_result", "cacheMetadata", "cache_metadata",
+    "citationMetadata", "citation_metadata", "state", "inputTranscription", "outputTranscription",
+    "input_transcription", "output_transcription", "output",
+  ]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    switch document {
+    case .value(let value):
+      if let events = value["events"]?.arrayValue {
+        return value["appName"] != nil || value["app_name"] != nil
+          || events.first.map(isEvent) ?? false
+      }
+      return value.arrayValue?.first.map(isEvent) ?? false
+    case .lines(let lines): return (try? lines.first?.content.get()).map(isEvent) ?? false
+    case .parts: return false
+    }
+  }
+
+  private static func isEvent(_ value: JSONValue) -> Bool {
+    value["author"]?.stringValue != nil
+      && (value["invocationId"] != nil || value["invocation_id"] != nil)
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    var events: [(JSONPointer, JSONValue)] = []
+    var session = JSONObject()
+    switch document {
+    case .value(let value):
+      session = value.objectValue ?? [:]
+      let isBare = value.arrayValue != nil
+      let list = value.arrayValue ?? value["events"]?.arrayValue ?? []
+      for (index, event) in list.enumerated() {
+        events.append((JSONPointer(tokens: (isBare ? [] : ["events"]) + [String(index)]), event))
+      }
+    case .lines(let lines):
+      for line in lines {
+        events.append((JSONPointer(tokens: [String(line.index)]), try line.content.get()))
+      }
+    case .parts: break
+    }
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "a session with `events`"), at: JSONPointer())
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in try run(events, session) }
+    ]
+  }
+
+  private static func run(
+    _ events: [(JSONPointer, JSONValue)], _ session: JSONObject
+  ) throws(ImportError) -> CallGraph {
+    guard !events.isEmpty else { throw ImportError(.noMessages) }
+    guard events.count <= RunEvents.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit))
+    }
+    var graph = CallGraph(format: .adk)
+    var messages: [ReadMessage] = []
+    var failure: String?
+    for (place, event) in events {
+      let fields = try MessageFields(event, at: place)
+      if fields["partial"]?.boolValue == true { continue }
+      if let message = message(fields) { messages.append(message) }
+      failure = (fields["errorCode"] ?? fields["error_code"])?.stringValue
+    }
+    graph.items = MessageItems.items(of: messages)
+    graph.agentName = (session["appName"] ?? session["app_name"])?.stringValue
+    graph.modelName = graph.firstModel
+    for key in ["id", "userId", "user_id"] { graph.labels[key] = session[key] }
+    graph.extra["state"] = session["state"]
+    if let failure, FinishWord.refusals.contains(failure.lowercased()) {
+      graph.ending = ParsedEnding(reason: .blocked, detail: StopDetail.model)
+    } else {
+      graph.ending =
+        failure == nil
+        ? graph.endingByForm : ParsedEnding(reason: .toolFailure, detail: StopDetail.error)
+    }
+    let known: Set<String> = ["events", "state", "appName", "app_name"]
+    for member in session where !known.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        graph.unread.append(JSONPointer(tokens: [member.key]))
+      }
+    }
+    return graph
+  }
+
+  /// What an event says; `nil` where it has no content.
+  private static func message(_ event: MessageFields) -> ReadMessage? {
+    guard let content = event["content"]?.objectValue, let author = event["author"]?.stringValue
+    else { return nil }
+    let parts = content["parts"]?.arrayValue ?? []
+    let holdsResults = parts.contains {
+      $0["functionResponse"] != nil || $0["function_response"] != nil
+    }
+    let role: ParsedMessage.Role = author == "user" ? .user : holdsResults ? .tool : .assistant
+    var message = ReadMessage(
+      role: role, roleName: "\(role)", pointer: event.pointer, raw: .object(event.object))
+    let place = event.pointer.appending("content").appending("parts")
+    for (index, part) in parts.enumerated() {
+      PartReader.take(part, at: place.appending(String(index)), into: &message)
+    }
+    message.finish = (event["finishReason"] ?? event["finish_reason"])?.stringValue
+    if FinishWord.refusals.contains(message.finish?.lowercased() ?? "") { message.isRefusal = true }
+    message.model = (event["modelVersion"] ?? event["model_version"])?.stringValue
+    message.usage = ReadUsage(event["usageMetadata"] ?? event["usage_metadata"])
+    message.author = author
+    if let seconds = event["timestamp"]?.doubleValue { message.time = Timestamp(unix: seconds) }
+    let confirmations =
+      event["actions"]?["requestedToolConfirmations"]
+      ?? event["actions"]?["requested_tool_confirmations"]
+    if let confirmations, !confirmations.saysNothing {
+      message.extra["requestedToolConfirmations"] = confirmations
+    }
+    if role == .assistant { message.extra["agent"] = .string(author) }
+    for member in event.object where member.key != "content" {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        message.unread.append(event.pointer.appending(member.key))
+      }
+    }
+    return message
+  }
+}

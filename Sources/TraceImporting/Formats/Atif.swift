@@ -1,0 +1,202 @@
+import AgentTrace
+
+/// Trajectories in the Agent Trajectory Interchange Format, 1.0 to 1.8, one a file:
+/// `{"schema_version":"ATIF-v…","agent":{…},"steps":[…]}`; continuations lie beside their file.
+enum Atif: FormatAdapter {
+  private static let quiet: Set<String> = [
+    "metrics", "extra", "final_metrics", "notes", "agent", "subagent_trajectory_ref",
+    "reasoning_details", "continued_trajectory_ref",
+  ]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    switch document {
+    case .value(let value): isTrajectory(value)
+    case .lines: false
+    case .parts(let parts):
+      !parts.isEmpty && parts.allSatisfy { $0.value.map(isTrajectory) ?? false }
+    }
+  }
+
+  private static func isTrajectory(_ value: JSONValue) -> Bool {
+    value["schema_version"]?.stringValue?.hasPrefix("ATIF") == true
+      && value["steps"]?.arrayValue != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    let values: [(JSONPointer, JSONValue)]
+    switch document {
+    case .value(let value): values = [(JSONPointer(), value)]
+    case .parts(let parts):
+      values = parts.compactMap { part in part.value.map { (part.pointer, $0) } }
+    case .lines: values = []
+    }
+    guard !values.isEmpty, values.allSatisfy({ isTrajectory($0.1) }) else {
+      throw ImportError(
+        .wrongShape(expected: "an object with `schema_version` ATIF and `steps`"), at: JSONPointer()
+      )
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in
+        var graph = CallGraph(format: .atif)
+        for (index, (place, value)) in values.enumerated() {
+          try read(value, at: place, agent: nil, isContinuation: index > 0, into: &graph)
+        }
+        finish(&graph, values[0].1)
+        return graph
+      }
+    ]
+  }
+
+  private static func finish(_ graph: inout CallGraph, _ value: JSONValue) {
+    let agent = value["agent"]
+    graph.agentName = agent?["name"]?.stringValue
+    graph.modelName = agent?["model_name"]?.stringValue ?? graph.firstModel
+    for key in ["schema_version", "session_id", "trajectory_id"] { graph.labels[key] = value[key] }
+    for key in ["final_metrics", "notes", "extra"] { graph.extra[key] = value[key] }
+    graph.extra["agent"] = agent
+    // The list's end is no end of the run: only our own exports say how it ended.
+    guard let own = value["extra"]?["agent_eval"]?["stop"]?.stringValue,
+      let reason = StopReason(rawValue: own)
+    else { return }
+    graph.ending = ParsedEnding(
+      reason: reason, detail: "", field: JSONPointer(tokens: ["extra", "agent_eval", "stop"]))
+  }
+
+  private static func read(
+    _ value: JSONValue, at pointer: JSONPointer, agent: String?, isContinuation: Bool,
+    into graph: inout CallGraph
+  ) throws(ImportError) {
+    let steps = value["steps"]?.arrayValue ?? []
+    guard graph.items.count + steps.count <= GraphEvents.itemLimit else {
+      throw ImportError(.tooManyMessages(limit: GraphEvents.itemLimit))
+    }
+    for (index, step) in steps.enumerated() {
+      let place = pointer.appending("steps").appending(String(index))
+      let fields = try MessageFields(step, at: place)
+      // Steps that were taken over from before are told there.
+      if fields["is_copied_context"]?.boolValue == true, isContinuation { continue }
+      try read(step: fields, agent: agent, into: &graph)
+    }
+    let known: Set<String> = ["steps", "schema_version", "subagent_trajectories"]
+    for member in value.objectValue ?? [:] where !known.contains(member.key) {
+      // Definitions of tools are no calls.
+      if member.key == "agent" || member.key == "extra" { continue }
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        graph.unread.append(pointer.appending(member.key))
+      }
+    }
+    for (index, child) in (value["subagent_trajectories"]?.arrayValue ?? []).enumerated() {
+      let place = pointer.appending("subagent_trajectories").appending(String(index))
+      guard isTrajectory(child) else {
+        graph.unread.append(place)
+        continue
+      }
+      let name =
+        (child["trajectory_id"] ?? child["session_id"] ?? child["agent"]?["name"])?.stringValue
+        ?? "subagent-\(index)"
+      try read(child, at: place, agent: name, isContinuation: false, into: &graph)
+    }
+  }
+
+  private static let known: Set<String> = [
+    "step_id", "source", "message", "tool_calls", "observation", "timestamp", "reasoning_content",
+    "model_name", "metrics", "extra",
+  ]
+
+  private static func read(
+    step: MessageFields, agent: String?, into graph: inout CallGraph
+  ) throws(ImportError) {
+    guard let source = step["source"]?.stringValue else {
+      throw ImportError(.wrongShape(expected: "a step with a source"), at: step.pointer)
+    }
+    let role: ParsedMessage.Role =
+      switch source {
+      case "agent": .assistant
+      case "user": .user
+      case "system": .system
+      default: .other
+      }
+    var message = ReadMessage(
+      role: role, roleName: source, pointer: step.pointer, raw: .object(step.object))
+    if role == .other { message.unread.append(step.pointer.appending("source")) }
+    readText(of: step, into: &message)
+    message.time = step["timestamp"]?.stringValue.flatMap(Timestamp.init)
+    message.model = step["model_name"]?.stringValue
+    message.usage = ReadUsage(step["metrics"])
+    if let cost = step["metrics"]?["cost_usd"]?.doubleValue { message.usage.cost = cost }
+    if let reasoning = step["reasoning_content"], !reasoning.saysNothing {
+      message.parts.append(["type": "reasoning", "text": reasoning])
+    }
+    for (index, value) in try step.list("tool_calls").enumerated() {
+      let place = step.pointer.appending("tool_calls").appending(String(index))
+      let call = try MessageFields(value, at: place)
+      message.add(
+        CallReader.call(
+          name: call["function_name"]?.stringValue, input: call.object["arguments"],
+          id: call["tool_call_id"]?.stringValue), at: place)
+    }
+    if step["llm_call_count"]?.intValue == 0 { message.isModelCall = false }
+    for member in step.object where !known.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        message.unread.append(step.pointer.appending(member.key))
+      }
+    }
+    let isReply = role == .assistant
+    // A step of an agent may hold nothing but what its calls gave back.
+    if !(isReply && message.text == nil && message.calls.isEmpty && message.parts.isEmpty
+      && step["observation"] != nil)
+    {
+      graph.items += MessageItems.items(of: [message], agent: agent)
+    }
+    try readObservation(of: step, calls: message.calls, agent: agent, into: &graph)
+  }
+
+  private static func readText(of step: MessageFields, into message: inout ReadMessage) {
+    guard let text = step["message"], !text.saysNothing else { return }
+    if let parts = text.arrayValue {
+      for (index, part) in parts.enumerated() {
+        PartReader.take(
+          part, at: step.pointer.appending("message").appending(String(index)), into: &message)
+      }
+    } else {
+      message.add(text: text)
+    }
+  }
+
+  private static func readObservation(
+    of step: MessageFields, calls: [GraphCall], agent: String?, into graph: inout CallGraph
+  ) throws(ImportError) {
+    guard let observation = step["observation"] else { return }
+    let place = step.pointer.appending("observation").appending("results")
+    for (index, value) in (observation["results"]?.arrayValue ?? []).enumerated() {
+      let at = place.appending(String(index))
+      let fields = try MessageFields(value, at: at)
+      let id = fields["source_call_id"]?.stringValue
+      let content = fields.object["content"]
+      let own = fields["extra"]?["agent_eval"]?["status"]?.stringValue
+      if calls.isEmpty {
+        // What an agent saw that called nothing is what it was told.
+        graph.items.append(
+          .message(
+            GraphMessage(
+              role: .other, roleName: "observation", text: content,
+              parts: content.map { [$0] } ?? [], agent: agent, pointer: at)))
+        continue
+      }
+      let status: GraphResult.Status =
+        switch own {
+        case "ok": .ok
+        case "error": .error
+        case "refused": .refused
+        default: .returned
+        }
+      var result = GraphResult(
+        id: id, tool: nil, data: content.map { Told(text: $0) } ?? .absent, status: status,
+        pointer: at)
+      result.agent = agent
+      result.extra = fields.without(["source_call_id", "content"])
+      if id == nil, calls.count == 1 { result.tool = calls[0].name }
+      graph.items.append(.result(result))
+    }
+  }
+}

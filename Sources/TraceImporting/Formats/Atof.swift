@@ -1,0 +1,75 @@
+import AgentTrace
+
+/// Event streams of NeMo Relay (ATOF): lines of `{"atof_version","kind":"scope","category","scope_category":"start"|"end","uuid",…}`.
+enum Atof: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document) { $0["atof_version"] != nil && $0["kind"] != nil }
+  }
+
+  private static let operations: [String: JSONValue] = [
+    "agent": "invoke_agent", "llm": "chat", "tool": "execute_tool", "function": "execute_tool",
+  ]
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "events with `atof_version`"), at: JSONPointer())
+    }
+    var spans: [String: TraceSpan] = [:]
+    var order: [String] = []
+    var set = SpanSet()
+    let lines = SourceLines(document)
+    set.unread = lines.unread
+    for (pointer, event) in lines.values {
+      guard event["kind"] == "scope", let id = event["uuid"]?.stringValue else {
+        // Marks tell of approvals and sub-agents, and hold no call.
+        if event["kind"] != "mark" || event.mayHoldCall { set.unread.append(pointer) }
+        continue
+      }
+      if spans[id] == nil { order.append(id) }
+      var span = spans[id] ?? span(event, id: id, at: pointer)
+      take(event, into: &span)
+      spans[id] = span
+    }
+    for id in order {
+      if let span = spans[id] { try set.add(span) }
+    }
+    return SpanFormats.runs(of: set, format: .atof)
+  }
+
+  private static func span(_ event: JSONValue, id: String, at pointer: JSONPointer) -> TraceSpan {
+    let time = SpanTime.nanoseconds(event["timestamp"]) ?? 0
+    let metadata = event["metadata"]
+    var span = TraceSpan(
+      id: id, parent: event["parent_uuid"]?.stringValue,
+      trace: metadata?["session_id"]?.stringValue ?? "atof", name: event["name"]?.stringValue ?? "",
+      start: time, end: time, pointer: pointer)
+    span.attributes["gen_ai.operation.name"] =
+      operations[event["category"]?.stringValue ?? ""] ?? "unknown"
+    span.attributes["session.id"] = metadata?["session_id"]
+    span.attributes["gen_ai.request.model"] = metadata?["model"]
+    span.attributes["gen_ai.tool.call.id"] = metadata?["tool_call_id"]
+    return span
+  }
+
+  private static func take(_ event: JSONValue, into span: inout TraceSpan) {
+    let isEnd = event["scope_category"] == "end"
+    let isTool = span["gen_ai.operation.name"] == "execute_tool"
+    if isEnd, let time = SpanTime.nanoseconds(event["timestamp"]) { span.end = time }
+    let metadata = event["metadata"]
+    if isTool { span.attributes["gen_ai.tool.name"] = event["name"] }
+    if let data = event["data"], !data.saysNothing {
+      switch (isTool, isEnd) {
+      case (true, false): span.attributes["gen_ai.tool.call.arguments"] = data
+      case (true, true): span.attributes["gen_ai.tool.call.result"] = data
+      case (false, false): span.attributes["input.value"] = data
+      case (false, true): span.attributes["output.value"] = data["assistant_message"] ?? data
+      }
+      if let error = data["error"], !error.saysNothing {
+        span.hasFailed = true
+        span.statusMessage = error.stringValue
+      }
+    }
+    if let reason = metadata?["reason"] { span.attributes["llm.finish_reason"] = reason }
+    if metadata?["status"] == "error" || metadata?["reason"] == "error" { span.hasFailed = true }
+  }
+}

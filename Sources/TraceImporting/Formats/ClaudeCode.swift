@@ -1,0 +1,229 @@
+import AgentTrace
+
+/// Sessions of Claude Code: lines of `{"type":"user"|"assistant"|…,"uuid","sessionId","message":{…}}`, with the files of
+/// sub-agents in `SESSION/subagents`, or the web's `{"loglines":[…]}`.
+///
+/// One reply is split over lines that share `message.id`; its usage stands whole on the last of them. Lines can be
+/// there twice after a session was resumed.
+enum ClaudeCode: FormatAdapter {
+  /// Kinds of lines that say something about the session and hold no message.
+  private static let silent: Set<String> = [
+    "summary", "system", "file-history-snapshot", "queue-operation", "progress", "attachment",
+    "permission-mode", "mode", "custom-title", "ai-title", "last-prompt", "agent-name", "tag",
+    "pr-link", "worktree-state", "agent-color", "agent-setting", "content-replacement",
+    "marble-origami-commit", "speculation-accept", "task-summary", "started", "result",
+  ]
+  private static let quiet: Set<String> = [
+    "thinkingMetadata", "todos", "imagePasteIds", "snapshot", "compactMetadata", "hookInfos",
+    "hookErrors", "attachment", "data", "microcompactMetadata", "origin", "mcpMeta",
+    "planContent", "forkedFrom",
+  ]
+  /// Keys that repeat what a result's block says, richer.
+  private static let repeated: Set<String> = ["message", "toolUseResult"]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["loglines"], with: isLine)
+  }
+
+  private static func isLine(_ value: JSONValue) -> Bool {
+    guard let type = value["type"]?.stringValue else { return false }
+    if type == "user" || type == "assistant" {
+      return value["message"]?["content"] != nil
+        && (value["uuid"] != nil || value["sessionId"] != nil || value["timestamp"] != nil)
+    }
+    return value["sessionId"] != nil && value["parentUuid"] != nil && value["isSidechain"] != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "lines of a session"), at: JSONPointer())
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in
+        try graph(of: document)
+      }
+    ]
+  }
+
+  private static func graph(of document: SourceDocument) throws(ImportError) -> CallGraph {
+    var session = Session()
+    var files: [(name: String, SourceDocument)] = []
+    if case .parts(let parts) = document {
+      files = parts.map { ($0.name, $0.content) }
+    } else {
+      files = [("", document)]
+    }
+    // The session first, then those of its sub-agents.
+    let isChild = { (name: String) in name.contains("subagents/") }
+    let ordered = files.filter { !isChild($0.name) } + files.filter { isChild($0.name) }
+    let hasMain = ordered.contains { !isChild($0.name) }
+    for (name, content) in ordered {
+      let below = files.count > 1 ? JSONPointer(tokens: [name]) : JSONPointer()
+      let lines = SourceLines(content, keys: ["loglines"], below: below)
+      session.take(lines, agent: hasMain && isChild(name) ? agentName(ofFile: name) : nil)
+    }
+    return try session.finished()
+  }
+
+  /// `agent-…`, as its file is named.
+  private static func agentName(ofFile name: String) -> String {
+    let last = SourceFiles.lastComponent(of: name)
+    return last.hasSuffix(".jsonl") ? String(last.dropLast(6)) : last
+  }
+
+  /// What was read of a session so far.
+  private struct Session {
+    private var graph = CallGraph(format: .claudeCode)
+    private var seen: Set<String> = []
+    /// Where the reply of a message id stands.
+    private var replies: [String: Int] = [:]
+    private var agentsSeen: Set<String> = []
+    private var progress: [(agent: String, pointer: JSONPointer)] = []
+
+    mutating func take(_ lines: SourceLines, agent: String?) {
+      graph.unread += lines.unread
+      if let agent { agentsSeen.insert(agent) }
+      // A file of nothing but a sub-agent's lines is that agent's own run.
+      let isMixed = lines.values.contains { _, value in
+        value["isSidechain"]?.boolValue != true && value["message"] != nil
+      }
+      for (pointer, value) in lines.values {
+        take(value, at: pointer, agent: agent, isMixed: isMixed)
+      }
+    }
+
+    private mutating func take(
+      _ value: JSONValue, at pointer: JSONPointer, agent: String?, isMixed: Bool
+    ) {
+      guard let line = value.objectValue, let type = line["type"]?.stringValue else {
+        if value.mayHoldCall { graph.unread.append(pointer) }
+        return
+      }
+      if let uuid = line["uuid"]?.stringValue, !seen.insert("\(agent ?? "") \(uuid)").inserted {
+        return
+      }
+      for key in ["sessionId", "cwd", "gitBranch", "version"] where graph.labels[key] == nil {
+        graph.labels[key] = line[key]
+      }
+      guard type == "user" || type == "assistant" else {
+        return takeOther(line, value, type: type, at: pointer)
+      }
+      var speaker = agent
+      if speaker == nil, isMixed, line["isSidechain"]?.boolValue == true {
+        speaker = line["agentId"]?.stringValue ?? "sidechain"
+        agentsSeen.insert(speaker ?? "")
+      }
+      guard let body = line["message"]?.objectValue?.withRole(type),
+        let messages = MessageReader.read(body, at: pointer.appending("message"))
+      else {
+        if value.mayHoldCall { graph.unread.append(pointer) }
+        return
+      }
+      for message in messages { take(message, line, at: pointer, agent: speaker) }
+      for member in line where !ClaudeCode.repeated.contains(member.key) {
+        if !UnknownMember.isHarmless(member.key, member.value, quiet: ClaudeCode.quiet) {
+          graph.unread.append(pointer.appending(member.key))
+        }
+      }
+    }
+
+    private mutating func take(
+      _ read: ReadMessage, _ line: JSONObject, at pointer: JSONPointer, agent: String?
+    ) {
+      var message = read
+      message.pointer = pointer
+      message.time = line["timestamp"]?.stringValue.flatMap(Timestamp.init) ?? message.time
+      if message.role == .user, line["isMeta"]?.boolValue == true { message.role = .other }
+      if message.role == .assistant, message.model == "<synthetic>" {
+        // What the program itself says in a model's place.
+        message.isModelCall = false
+      }
+      for index in message.results.indices { refuse(&message.results[index]) }
+      let id = line["message"]?["id"]?.stringValue
+      guard message.role == .assistant, let id else {
+        graph.items += MessageItems.items(of: [message], agent: agent)
+        return
+      }
+      message.responseId = id
+      let key = "\(agent ?? "") \(id)"
+      guard let place = replies[key], case .reply(var reply) = graph.items[place] else {
+        // A result of a server's tool stands behind its reply.
+        let items = MessageItems.items(of: [message], agent: agent)
+        replies[key] = graph.items.count
+        graph.items += items
+        return
+      }
+      reply.merge(message)
+      graph.items[place] = .reply(reply)
+      graph.items += MessageItems.items(of: [message], agent: agent).filter {
+        if case .result = $0 { true } else { false }
+      }
+    }
+
+    /// A user's refusal is told in words only.
+    private func refuse(_ result: inout GraphResult) {
+      guard result.status == .error, let text = result.data.value?.stringValue,
+        text.hasPrefix("The user doesn't want to proceed with this tool use")
+      else { return }
+      result.status = .refused
+      result.extra["refusedBy"] = "the words of the result"
+    }
+
+    private mutating func takeOther(
+      _ line: JSONObject, _ value: JSONValue, type: String, at pointer: JSONPointer
+    ) {
+      if type == "progress" || type == "agent_progress", let data = line["data"],
+        data["message"] != nil, value.mayHoldCall
+      {
+        // A sub-agent at work: its own file says the same.
+        progress.append((data["agentId"]?.stringValue ?? "", pointer))
+        return
+      }
+      if ClaudeCode.silent.contains(type), !value.mayHoldCall { return }
+      if type == "attachment" || type == "file-history-snapshot" { return }
+      if !value.saysNothing, value.mayHoldCall || !ClaudeCode.silent.contains(type) {
+        graph.unread.append(pointer)
+      }
+    }
+
+    /// The items of several agents by their times; one without a time stands behind the one before it.
+    private static func merged(_ items: [GraphItem]) -> [GraphItem] {
+      var last = Int.min
+      var agent: String?
+      let timed = items.enumerated().map {
+        index, item -> (time: Int, index: Int, item: GraphItem) in
+        if item.agent != agent { (agent, last) = (item.agent, Int.min) }
+        last = max(last, item.time?.microseconds ?? last)
+        return (last, index, item)
+      }
+      return timed.sorted { $0.time != $1.time ? $0.time < $1.time : $0.index < $1.index }.map(
+        \.item)
+    }
+
+    mutating func finished() throws(ImportError) -> CallGraph {
+      guard !graph.items.isEmpty || !graph.labels.isEmpty else { throw ImportError(.noMessages) }
+      let known = Set(agentsSeen.flatMap { [$0, $0.replacingPrefix("agent-")] })
+      graph.unread += progress.filter { !known.contains($0.agent) }.map(\.pointer)
+      graph.agentName = "claude-code"
+      graph.modelName = graph.firstModel
+      if !agentsSeen.isEmpty { graph.items = Self.merged(graph.items) }
+      return graph
+    }
+  }
+}
+
+extension JSONObject {
+  /// A message whose role is what its line says it is, where it says none itself.
+  fileprivate func withRole(_ role: String) -> JSONValue {
+    var message = self
+    if message["role"] == nil { message["role"] = .string(role) }
+    return .object(message)
+  }
+}
+
+extension String {
+  /// Without a beginning, where it has it.
+  func replacingPrefix(_ prefix: String) -> String {
+    hasPrefix(prefix) ? String(dropFirst(prefix.count)) : self
+  }
+}

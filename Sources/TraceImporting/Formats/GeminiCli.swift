@@ -1,0 +1,131 @@
+import AgentTrace
+
+/// Sessions of the Gemini CLI: `{"sessionId","projectHash","messages":[…]}` in one file, or, since 0.40, lines: the head, then a
+/// message a line, a later line of the same id in place of the earlier, and patches `{"$set":…}`.
+enum GeminiCli: FormatAdapter {
+  private static let quiet: Set<String> = [
+    "thoughts", "tokens", "meta", "displayContent", "summary",
+  ]
+  private static let callQuiet: Set<String> = ["resultDisplay", "result", "args", "error"]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    switch document {
+    case .value(let value): isHead(value) && value["messages"]?.arrayValue != nil
+    case .lines: SourceLines.begin(document, with: isHead)
+    case .parts: false
+    }
+  }
+
+  private static func isHead(_ value: JSONValue) -> Bool {
+    value["sessionId"] != nil && value["projectHash"] != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(
+        .wrongShape(expected: "a session with `sessionId` and `projectHash`"), at: JSONPointer())
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in
+        try graph(of: document)
+      }
+    ]
+  }
+
+  private static func graph(of document: SourceDocument) throws(ImportError) -> CallGraph {
+    var graph = CallGraph(format: .geminiCli)
+    let lines = SourceLines(document, keys: ["messages"])
+    graph.unread = lines.unread
+    var head: JSONObject = [:]
+    if case .value(let value) = document { head = value.objectValue ?? [:] }
+    var messages: [(JSONPointer, JSONValue)] = []
+    var places: [String: Int] = [:]
+    for (pointer, value) in lines.values {
+      if value["$set"] != nil || value["$rewindTo"] != nil {
+        // A patch of the head; one of messages changes what was read.
+        if value.mayHoldCall || value["$rewindTo"] != nil || value["$set"]?["messages"] != nil {
+          graph.unread.append(pointer)
+        }
+      } else if isHead(value) {
+        head = value.objectValue ?? [:]
+      } else if let id = value["id"]?.stringValue, let place = places[id] {
+        messages[place] = (pointer, value)
+      } else {
+        if let id = value["id"]?.stringValue { places[id] = messages.count }
+        messages.append((pointer, value))
+      }
+    }
+    for (pointer, value) in messages {
+      graph.items += try items(of: try MessageFields(value, at: pointer))
+    }
+    for key in ["sessionId", "projectHash", "kind"] { graph.labels[key] = head[key] }
+    graph.agentName = "gemini-cli"
+    graph.modelName = graph.firstModel
+    return graph
+  }
+
+  private static func items(of fields: MessageFields) throws(ImportError) -> [GraphItem] {
+    let type = fields["type"]?.stringValue ?? ""
+    let role: ParsedMessage.Role =
+      switch type {
+      case "user": .user
+      case "gemini", "model", "assistant": .assistant
+      default: .other
+      }
+    var message = ReadMessage(
+      role: role, roleName: type.isEmpty ? "other" : type, pointer: fields.pointer,
+      raw: .object(fields.object))
+    if role == .other, !["info", "error", "warning", "system"].contains(type) {
+      message.unread.append(fields.pointer.appending("type"))
+    }
+    if let content = fields["content"], !content.saysNothing {
+      let place = fields.pointer.appending("content")
+      for (index, part) in (content.arrayValue ?? [content]).enumerated() {
+        PartReader.take(part, at: place.appending(String(index)), into: &message)
+      }
+    }
+    message.time = fields["timestamp"]?.stringValue.flatMap(Timestamp.init)
+    message.model = fields["model"]?.stringValue
+    message.usage = ReadUsage(fields["tokens"])
+    if let thoughts = fields["thoughts"], !thoughts.saysNothing {
+      message.parts.append(["type": "reasoning", "thoughts": thoughts])
+    }
+    for (index, value) in try fields.list("toolCalls").enumerated() {
+      let place = fields.pointer.appending("toolCalls").appending(String(index))
+      read(try MessageFields(value, at: place), into: &message)
+    }
+    let known: Set<String> = ["content", "toolCalls", "type"]
+    for member in fields.object where !known.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        message.unread.append(fields.pointer.appending(member.key))
+      }
+    }
+    return MessageItems.items(of: [message])
+  }
+
+  private static func read(_ call: MessageFields, into message: inout ReadMessage) {
+    let id = call["id"]?.stringValue
+    let name = call["name"]?.stringValue
+    message.add(CallReader.call(name: name, input: call.object["args"], id: id), at: call.pointer)
+    for member in call.object where !callQuiet.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: []) {
+        message.unread.append(call.pointer.appending(member.key))
+      }
+    }
+    let response = call["result"]?.arrayValue?.first?["functionResponse"]?["response"]
+    var result = GraphResult(
+      id: id, tool: name, data: .absent, status: .ok, pointer: call.pointer)
+    switch call["status"]?.stringValue {
+    case "success": break
+    case "error": result.status = .error
+    case "cancelled": result.status = .refused
+    case nil where response != nil: result.status = .returned
+    // It has not come back yet.
+    default: return
+    }
+    if let data = response ?? call["result"] ?? call["resultDisplay"] ?? call["error"] {
+      result.data = Told(text: data)
+    }
+    message.results.append(result)
+  }
+}

@@ -1,0 +1,189 @@
+import AgentTrace
+
+/// Logs of Inspect: `.eval` archives and `.json`, a run for each sample of each epoch.
+enum Inspect: FormatAdapter {
+  private static let quiet: Set<String> = [
+    "scores", "score", "metadata", "store", "model_usage", "role_usage", "attachments", "limit",
+    "error", "error_retries",
+    "invalidation", "target", "choices", "sandbox", "setup", "files", "timelines", "events_data",
+  ]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    switch document {
+    case .value(let value): isLog(value)
+    case .lines: false
+    case .parts(let parts):
+      parts.contains { $0.name == "header.json" || $0.name == "_journal/start.json" }
+    }
+  }
+
+  private static func isLog(_ value: JSONValue) -> Bool {
+    value["eval"]?["task"] != nil && value["version"] != nil && value["samples"]?.arrayValue != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "a log with `eval` and `samples`"), at: JSONPointer())
+    }
+    var head: JSONValue = [:]
+    var samples: [(JSONPointer, JSONValue)] = []
+    switch document {
+    case .value(let value):
+      head = value
+      for (index, sample) in (value["samples"]?.arrayValue ?? []).enumerated() {
+        samples.append((JSONPointer(tokens: ["samples", String(index)]), sample))
+      }
+    case .parts(let parts):
+      head =
+        parts.first { $0.name == "header.json" }?.value
+        ?? parts.first { $0.name == "_journal/start.json" }?.value ?? [:]
+      for part in parts where part.name.hasPrefix("samples/") {
+        if let sample = part.value { samples.append((part.pointer, sample)) }
+      }
+    case .lines: break
+    }
+    return samples.enumerated().map { index, entry in
+      SourceRun(index: index) { () throws(ImportError) in
+        try run(entry.1, at: entry.0, head)
+      }
+    }
+  }
+
+  private static func run(
+    _ sample: JSONValue, at pointer: JSONPointer, _ head: JSONValue
+  ) throws(ImportError) -> CallGraph {
+    let sample = resolved(sample, sample["attachments"]?.objectValue ?? [:])
+    let fields = try MessageFields(sample, at: pointer)
+    var graph = CallGraph(format: .inspect)
+    let list = try fields.list("messages")
+    guard list.count <= RunEvents.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit), at: pointer)
+    }
+    let usage = modelUsage(of: try fields.list("events"))
+    for (index, value) in list.enumerated() {
+      let place = pointer.appending("messages").appending(String(index))
+      graph.items += try items(of: try MessageFields(value, at: place), usage: usage)
+    }
+    graph.agentName = head["eval"]?["task"]?.stringValue
+    graph.modelName = head["eval"]?["model"]?.stringValue
+    for key in ["id", "epoch", "uuid"] { graph.labels[key] = fields[key] }
+    for key in ["task", "run_id"] { graph.labels[key] = head["eval"]?[key] }
+    for key in ["scores", "target", "model_usage"] { graph.extra[key] = fields[key] }
+    graph.ending = ending(of: fields, graph)
+    let known: Set<String> = ["messages", "events", "output", "input", "id", "epoch"]
+    for member in fields.object where !known.contains(member.key) {
+      if !quiet.contains(member.key),
+        !UnknownMember.isHarmless(member.key, member.value, quiet: quiet)
+      {
+        graph.unread.append(pointer.appending(member.key))
+      }
+    }
+    return graph
+  }
+
+  /// Texts that stand apart, put in their places.
+  private static func resolved(_ value: JSONValue, _ attachments: JSONObject) -> JSONValue {
+    guard !attachments.isEmpty else { return value }
+    switch value {
+    case .string(let text) where text.hasPrefix("attachment://"):
+      return attachments[String(text.dropFirst("attachment://".count))] ?? value
+    case .array(let elements): return .array(elements.map { resolved($0, attachments) })
+    case .object(let object):
+      return .object(
+        object.mapMembers { key, value in
+          key == "attachments" ? value : resolved(value, attachments)
+        })
+    default: return value
+    }
+  }
+
+  /// What each reply took, by the id of its message.
+  private static func modelUsage(of events: [JSONValue]) -> [String: (ReadUsage, String?)] {
+    var found: [String: (ReadUsage, String?)] = [:]
+    for event in events where event["event"] == "model" {
+      guard let choice = event["output"]?["choices"]?[0],
+        let id = choice["message"]?["id"]?.stringValue
+      else { continue }
+      found[id] = (ReadUsage(event["output"]?["usage"]), choice["stop_reason"]?.stringValue)
+    }
+    return found
+  }
+
+  private static func items(
+    of fields: MessageFields, usage: [String: (ReadUsage, String?)]
+  ) throws(ImportError) -> [GraphItem] {
+    guard let roleName = fields["role"]?.stringValue else {
+      throw ImportError(.wrongShape(expected: "a message with a role"), at: fields.pointer)
+    }
+    let role = MessageReader.role(roleName)
+    var message = ReadMessage(
+      role: role ?? .other, roleName: roleName, pointer: fields.pointer, raw: .object(fields.object)
+    )
+    if role == nil { message.unread.append(fields.pointer.appending("role")) }
+    if message.role == .tool {
+      message.results = [result(fields)]
+    } else if let content = fields["content"] {
+      let place = fields.pointer.appending("content")
+      for (index, part) in (content.arrayValue ?? [content]).enumerated() {
+        PartReader.take(part, at: place.appending(String(index)), into: &message)
+      }
+    }
+    for (index, value) in try fields.list("tool_calls").enumerated() {
+      let place = fields.pointer.appending("tool_calls").appending(String(index))
+      let call = try MessageFields(value, at: place)
+      var read = CallReader.call(
+        name: (call["function"]?["name"] ?? call["function"])?.stringValue,
+        input: call.object["arguments"] ?? call["function"]?["arguments"],
+        id: call["id"]?.stringValue)
+      if let problem = call["parse_error"]?.stringValue { read.problem = read.problem ?? problem }
+      message.add(read, at: place)
+    }
+    message.model = fields["model"]?.stringValue
+    if message.role == .assistant {
+      // A reply that a program put there was no model's.
+      message.isModelCall = fields["source"] != "input"
+      if let id = fields["id"]?.stringValue, let (taken, finish) = usage[id] {
+        message.usage = taken
+        message.finish = finish
+      }
+    }
+    let known: Set<String> = ["content", "tool_calls", "error", "role", "function", "internal"]
+    for member in fields.object where !known.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        message.unread.append(fields.pointer.appending(member.key))
+      }
+    }
+    return MessageItems.items(of: [message])
+  }
+
+  private static func result(_ fields: MessageFields) -> GraphResult {
+    var result = GraphResult(
+      id: fields["tool_call_id"]?.stringValue, tool: fields["function"]?.stringValue,
+      data: fields.object["content"].map { Told(text: $0) } ?? .absent, status: .ok,
+      pointer: fields.pointer)
+    guard let error = fields["error"], !error.saysNothing else { return result }
+    result.status = error["type"] == "approval" ? .refused : .error
+    result.extra["content"] = fields["content"]
+    result.data = Told(text: error["message"] ?? error)
+    return result
+  }
+
+  /// A limit or an error ended a sample; else its last reply, by the word for how it ended.
+  private static func ending(of sample: MessageFields, _ graph: CallGraph) -> ParsedEnding? {
+    if let error = sample["error"], !error.saysNothing {
+      return ParsedEnding(
+        reason: .toolFailure, detail: (error["message"]?.stringValue ?? "error").firstLine,
+        field: sample.pointer.appending("error"))
+    }
+    if let limit = sample["limit"], !limit.saysNothing {
+      let word = (limit["type"] ?? limit).stringValue ?? "limit"
+      let isBlocked = word == "operator" || word == "custom"
+      return ParsedEnding(
+        reason: isBlocked ? .blocked : .budgetExhausted, detail: word,
+        field: sample.pointer.appending("limit"))
+    }
+    guard case .reply(var reply)? = graph.items.last else { return nil }
+    reply.finish = sample["output"]?["choices"]?[0]?["stop_reason"]?.stringValue ?? reply.finish
+    return FinishWord.ending(of: reply, field: sample.pointer.appending("output"))
+  }
+}

@@ -1,0 +1,182 @@
+import AgentTrace
+
+/// LangSmith's runs: lists or lines of `{"id","run_type","trace_id","dotted_order","inputs","outputs"}`, and the bodies that its
+/// clients send, `{"post":[…],"patch":[…]}` or the same in parts.
+enum LangSmith: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["runs"], with: isBody)
+  }
+
+  private static func isBody(_ value: JSONValue) -> Bool {
+    if let parts = value["multipart"]?.arrayValue {
+      return parts.contains { part in
+        let name = part["name"]?.stringValue ?? ""
+        return name.hasPrefix("post.") || name.hasPrefix("patch.")
+      }
+    }
+    return isRun(value) || value["post"]?.arrayValue?.first.map(isRun) ?? false
+      || value["patch"]?.arrayValue?.first.map { $0["id"] != nil && $0["trace_id"] != nil } ?? false
+  }
+
+  private static func isRun(_ value: JSONValue) -> Bool {
+    value["run_type"]?.stringValue != nil && value["id"]?.stringValue != nil
+      && (value["dotted_order"] != nil || value["trace_id"] != nil)
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "runs with `run_type`"), at: JSONPointer())
+    }
+    var runs: [(id: String, place: JSONPointer, run: JSONObject)] = []
+    var index: [String: Int] = [:]
+    func take(_ id: String, _ members: JSONObject, at place: JSONPointer) {
+      let number = index[id] ?? runs.count
+      if number == runs.count {
+        index[id] = number
+        runs.append((id, place, [:]))
+      }
+      // A later body knows how it ended.
+      for member in members where !member.value.isNull {
+        runs[number].run[member.key] = member.value
+      }
+    }
+    func take(_ value: JSONValue, at place: JSONPointer) {
+      guard let object = value.objectValue, let id = object["id"]?.stringValue else { return }
+      take(id, object, at: place)
+      for (number, child) in (object["child_runs"]?.arrayValue ?? []).enumerated() {
+        take(child, at: place.appending("child_runs").appending(String(number)))
+      }
+    }
+    for (pointer, value) in SourceLines(document, keys: ["runs"]).values {
+      if let parts = value["multipart"]?.arrayValue {
+        for (number, part) in parts.enumerated() {
+          let name = (part["name"]?.stringValue ?? "").split(separator: ".").map(String.init)
+          guard name.count >= 2, name[0] == "post" || name[0] == "patch", let body = part["value"]
+          else { continue }
+          let place = pointer.appending("multipart").appending(String(number))
+          take(name[1], name.count > 2 ? [name[2]: body] : body.objectValue ?? [:], at: place)
+        }
+      } else if isRun(value) {
+        take(value, at: pointer)
+      } else {
+        for key in ["post", "patch"] {
+          for (number, run) in (value[key]?.arrayValue ?? []).enumerated() {
+            take(run, at: pointer.appending(key).appending(String(number)))
+          }
+        }
+      }
+    }
+    var set = SpanSet()
+    for (id, place, run) in runs { try set.add(span(run, id: id, at: place)) }
+    return SpanFormats.runs(of: set, format: .langSmith)
+  }
+
+  private static func span(_ run: JSONObject, id: String, at pointer: JSONPointer) -> TraceSpan {
+    let start = SpanTime.nanoseconds(run["start_time"]) ?? 0
+    var span = TraceSpan(
+      id: id, parent: run["parent_run_id"]?.stringValue,
+      trace: run["trace_id"]?.stringValue ?? id, name: run["name"]?.stringValue ?? "", start: start,
+      end: SpanTime.nanoseconds(run["end_time"]) ?? start, pointer: pointer)
+    span.scope = "langsmith"
+    span.attributes["langsmith.span.kind"] = run["run_type"]
+    span.attributes["langsmith.inputs"] = run["inputs"]
+    span.attributes["langsmith.outputs"] = run["outputs"]
+    let metadata = run["extra"]?["metadata"]
+    span.attributes["session.id"] =
+      metadata?["session_id"] ?? metadata?["thread_id"] ?? metadata?["conversation_id"]
+    span.attributes["gen_ai.request.model"] = metadata?["ls_model_name"]
+    if let error = run["error"]?.stringValue, !error.isEmpty {
+      span.hasFailed = true
+      span.statusMessage = error.firstLine
+    }
+    return span
+  }
+}
+
+/// What the OpenAI Agents SDK exports of itself: `{"data":[{"object":"trace"},{"object":"trace.span","span_data":{…}}]}`, lines or lists
+/// of the same.
+enum OpenAIAgents: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["data"], with: isItem)
+      || SourceLines.begin(document) { $0["data"]?.arrayValue?.first.map(isItem) ?? false }
+  }
+
+  private static func isItem(_ value: JSONValue) -> Bool {
+    value["object"] == "trace.span" && value["span_data"] != nil
+      || value["object"] == "trace" && value["workflow_name"] != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "items with `object` trace.span"), at: JSONPointer())
+    }
+    var set = SpanSet()
+    var groups: [String: JSONValue] = [:]
+    var items: [(JSONPointer, JSONValue)] = []
+    for (pointer, value) in SourceLines(document).values {
+      guard let list = value["data"]?.arrayValue else {
+        items.append((pointer, value))
+        continue
+      }
+      for (index, item) in list.enumerated() {
+        items.append((pointer.appending("data").appending(String(index)), item))
+      }
+    }
+    for (_, item) in items where item["object"] == "trace" {
+      if let id = item["id"]?.stringValue, let group = item["group_id"] { groups[id] = group }
+    }
+    for (pointer, item) in items where item["object"] == "trace.span" {
+      guard var span = span(item, at: pointer) else {
+        set.unread.append(pointer)
+        continue
+      }
+      span.attributes["session.id"] = groups[span.trace]
+      try set.add(span)
+    }
+    return SpanFormats.runs(of: set, format: .openAIAgents)
+  }
+
+  private static func span(_ item: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
+    guard let id = item["id"]?.stringValue, let trace = item["trace_id"]?.stringValue,
+      let data = item["span_data"]
+    else { return nil }
+    let start = SpanTime.nanoseconds(item["started_at"]) ?? 0
+    let type = data["type"]?.stringValue ?? ""
+    var span = TraceSpan(
+      id: id, parent: item["parent_id"]?.stringValue, trace: trace,
+      name: data["name"]?.stringValue ?? type, start: start,
+      end: SpanTime.nanoseconds(item["ended_at"]) ?? start, pointer: pointer)
+    span.scope = "openai-agents"
+    if let error = item["error"], !error.saysNothing {
+      span.hasFailed = true
+      span.statusMessage = error["message"]?.stringValue
+    }
+    func set(_ key: String, _ value: JSONValue?) { span.attributes[key] = value }
+    switch type {
+    case "agent":
+      set("gen_ai.operation.name", "invoke_agent")
+      set("gen_ai.agent.name", data["name"])
+    case "function":
+      set("gen_ai.operation.name", "execute_tool")
+      set("gen_ai.tool.name", data["name"])
+      set("gen_ai.tool.call.arguments", data["input"])
+      set("gen_ai.tool.call.result", data["output"])
+    case "generation", "response":
+      set("gen_ai.operation.name", "chat")
+      set("gen_ai.input.messages", data["input"])
+      set("gen_ai.output.messages", data["output"] ?? data["response"]?["output"])
+      set("gen_ai.request.model", data["model"] ?? data["response"]?["model"])
+      set("gen_ai.response.id", data["response_id"] ?? data["response"]?["id"])
+      set("langsmith.usage_metadata", data["usage"])
+    case "handoff":
+      set("gen_ai.operation.name", "handoff")
+      set("gen_ai.handoff.from_agent", data["from_agent"])
+      set("gen_ai.handoff.to_agent", data["to_agent"])
+    case "guardrail": set("gen_ai.operation.name", "guardrail_check")
+    case "custom", "mcp_tools", "transcription", "speech", "speech_group":
+      set("gen_ai.operation.name", "unknown")
+    default: break
+    }
+    return span
+  }
+}

@@ -1,0 +1,91 @@
+import AgentTrace
+
+/// Langfuse's own JSON: a trace's export `{"trace","observations":[…]}`, what its interface answers for one trace
+/// (`{"id","observations":[…]}`), and lists of observations.
+///
+/// What a span said when it came stands in `metadata.attributes`, and counts before what became of it.
+enum LangfuseExport: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["data"]) { isTrace($0) || isObservation($0) }
+  }
+
+  private static func isTrace(_ value: JSONValue) -> Bool {
+    value["observations"]?.arrayValue?.first.map(isObservation) ?? false
+  }
+
+  private static func isObservation(_ value: JSONValue) -> Bool {
+    (value["traceId"] ?? value["trace_id"])?.stringValue != nil && value["type"]?.stringValue != nil
+      && (value["startTime"] ?? value["start_time"]) != nil && value["id"] != nil
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "a trace with `observations`"), at: JSONPointer())
+    }
+    var set = SpanSet()
+    for (pointer, value) in SourceLines(document, keys: ["data"]).values {
+      if isObservation(value) {
+        try add(value, session: nil, at: pointer, to: &set)
+        continue
+      }
+      let session = value["trace"]?["sessionId"] ?? value["sessionId"]
+      for (index, observation) in (value["observations"]?.arrayValue ?? []).enumerated() {
+        try add(
+          observation, session: session,
+          at: pointer.appending("observations").appending(String(index)),
+          to: &set)
+      }
+    }
+    return SpanFormats.runs(of: set, format: .langfuse)
+  }
+
+  private static func add(
+    _ value: JSONValue, session: JSONValue?, at pointer: JSONPointer, to set: inout SpanSet
+  ) throws(ImportError) {
+    guard let id = value["id"]?.stringValue,
+      let trace = (value["traceId"] ?? value["trace_id"])?.stringValue
+    else { return set.unread.append(pointer) }
+    let start = SpanTime.nanoseconds(value["startTime"] ?? value["start_time"]) ?? 0
+    var span = TraceSpan(
+      id: id, parent: (value["parentObservationId"] ?? value["parent_observation_id"])?.stringValue,
+      trace: trace, name: value["name"]?.stringValue ?? "", start: start,
+      end: SpanTime.nanoseconds(value["endTime"] ?? value["end_time"]) ?? start, pointer: pointer)
+    let metadata = unwrapped(value["metadata"])
+    span.scope = unwrapped(metadata?["scope"])?["name"]?.stringValue ?? ""
+    span.attributes = (unwrapped(metadata?["attributes"])?.objectValue ?? [:]).mapValues { value in
+      // Texts that are JSON stand as they came.
+      value
+    }
+    // What it was sorted as counts where its attributes say nothing, or less.
+    let type = value["type"]?.stringValue?.lowercased() ?? "span"
+    let known = span.kind
+    if known == .unknown || known == .step && type != "span"
+      || known == .agent && type == "generation"
+    {
+      for key in ["openinference.span.kind", "langsmith.span.kind"] { span.attributes[key] = nil }
+      span.attributes["langfuse.observation.type"] = .string(type)
+    }
+    for (key, member) in [("input", value["input"]), ("output", value["output"])] {
+      if let member, !member.saysNothing {
+        span.attributes["langfuse.observation.\(key)"] = unwrapped(member) ?? member
+      }
+    }
+    span.attributes["langfuse.observation.usage_details"] = value["usageDetails"] ?? value["usage"]
+    span.attributes["langfuse.observation.model.name"] = value["model"]
+    span.attributes["langfuse.observation.level"] = value["level"]
+    span.attributes["langfuse.observation.status_message"] = value["statusMessage"]
+    span.attributes["langfuse.session.id"] = session
+    try set.add(span)
+  }
+
+  /// JSON in a text, sometimes twice.
+  private static func unwrapped(_ value: JSONValue?) -> JSONValue? {
+    var value = value
+    for _ in 0..<3 {
+      guard let text = value?.stringValue else { return value }
+      guard let inner = JSONText.any(text) else { return value }
+      value = inner
+    }
+    return value
+  }
+}

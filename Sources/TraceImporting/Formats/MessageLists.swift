@@ -1,0 +1,181 @@
+import AgentTrace
+
+/// Lists of messages of interfaces and frameworks other than the chat-completion interface: Anthropic's, OpenAI's
+/// Responses items, Gemini's contents, Bedrock's Converse, LangChain's messages and graph states, pydantic-ai's,
+/// AutoGen's, the AI SDK's, and one request or response of any of them.
+enum MessageLists: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    switch document {
+    case .value(let value): return isForeign(value)
+    case .lines(let lines):
+      guard let first = lines.first, let value = try? first.content.get() else { return false }
+      return isForeign(value) || isForeignMessage(value)
+    case .parts: return false
+    }
+  }
+
+  /// Whether a value has what the chat-completion interface has not.
+  private static func isForeign(_ value: JSONValue) -> Bool {
+    if let elements = value.arrayValue { return isForeign(elements) }
+    guard let object = value.objectValue, object["suite_name"] == nil,
+      object["simulations"] == nil, object["traj"] == nil
+    else { return false }
+    if let list = object["messages"]?.arrayValue {
+      guard object["termination_reason"] == nil else { return false }
+      return isForeign(list) || object["system"] != nil || object["stop_reason"] != nil
+        || object["response"]?["choices"] != nil
+    }
+    if isForeignMessage(value) { return true }
+    return object["role"] == nil && MessageFinder.find(value, at: JSONPointer()) != nil
+  }
+
+  /// Whether a list, or a batch of one, has a message that is none of the chat interface.
+  private static func isForeign(_ elements: [JSONValue]) -> Bool {
+    if elements.count == 1, let inner = elements[0].arrayValue {
+      return inner.contains(where: isForeignMessage)
+    }
+    return elements.contains(where: isForeignMessage)
+  }
+
+  private static let foreignRoles: Set<String> = [
+    "model", "human", "ai", "toolResult", "tool-call", "tool-response",
+  ]
+  private static let foreignBlocks: Set<String> = [
+    "functionCall", "functionResponse", "function_call", "function_response", "toolUse",
+    "toolResult",
+  ]
+
+  private static func isForeignMessage(_ value: JSONValue) -> Bool {
+    guard let object = value.objectValue else { return false }
+    if let role = object["role"]?.stringValue {
+      if object["type"] == "message" { return true }
+      if foreignRoles.contains(role) || object["parts"]?.arrayValue != nil { return true }
+      return object["content"]?.arrayValue?.contains(where: isForeignBlock) ?? false
+    }
+    return object["messages"] == nil && object["traj"] == nil
+      && MessageReader.read(value, at: JSONPointer()) != nil
+  }
+
+  private static func isForeignBlock(_ part: JSONValue) -> Bool {
+    switch part["type"]?.stringValue {
+    case "tool_use": part["name"]?.stringValue != nil
+    case "tool_result": part["tool_use_id"]?.stringValue != nil
+    case "tool-call", "tool-result", "tool_call", "tool_call_response", "toolCall",
+      "server_tool_use", "thinking":
+      true
+    case nil:
+      part["text"]?.stringValue != nil || foreignBlocks.contains { part[$0] != nil }
+    default: false
+    }
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    switch document {
+    case .value(let value):
+      return [
+        SourceRun(index: nil) { () throws(ImportError) in
+          try run(value, at: JSONPointer())
+        }
+      ]
+    case .lines(let lines):
+      var elements: [(JSONPointer, JSONValue)] = []
+      for line in lines {
+        elements.append((JSONPointer(tokens: [String(line.index)]), try line.content.get()))
+      }
+      if let first = elements.first, MessageReader.read(first.1, at: first.0) == nil {
+        return zip(lines, elements).map { line, element in
+          SourceRun(index: line.index) { () throws(ImportError) in
+            try run(element.1, at: element.0)
+          }
+        }
+      }
+      return [
+        SourceRun(index: nil) { () throws(ImportError) in
+          var messages: [ReadMessage] = []
+          for (place, element) in elements {
+            guard let read = MessageReader.read(element, at: place) else {
+              throw ImportError(.wrongShape(expected: "a message"), at: place)
+            }
+            messages += read
+          }
+          return try graph(messages, beside: [:], unread: [])
+        }
+      ]
+    case .parts: throw ImportError(.wrongShape(expected: "a list of messages"), at: JSONPointer())
+    }
+  }
+
+  /// What a file may hold beside its messages.
+  private static let known: Set<String> = [
+    "messages", "input_items", "contents", "history", "items", "input", "output", "system",
+    "instructions", "system_instruction", "systemInstruction", "choices", "candidates", "content",
+    "tools", "config", "generations", "conversation", "kwargs", "role", "parts", "response",
+  ]
+  private static let quiet: Set<String> = [
+    "usage", "metadata", "usageMetadata", "usage_metadata", "tags", "generationConfig",
+    "llm_output",
+    "incomplete_details", "reasoning", "text", "tool_choice", "toolConfig",
+  ]
+
+  private static func run(_ value: JSONValue, at pointer: JSONPointer) throws(ImportError)
+    -> CallGraph
+  {
+    guard let found = MessageFinder.find(value, at: pointer), !found.messages.isEmpty else {
+      throw ImportError(.wrongShape(expected: "a list of messages"), at: pointer)
+    }
+    var beside = JSONObject()
+    var unread = found.unread
+    var messages = found.messages
+    // A logged request, and what was answered.
+    if let response = value["response"], value["messages"] != nil,
+      let answer = MessageFinder.find(response, at: pointer.appending("response"))
+    {
+      messages += answer.messages
+      unread += answer.unread
+    }
+    for member in value.objectValue ?? [:] where !known.contains(member.key) {
+      beside[member.key] = member.value
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        unread.append(pointer.appending(member.key))
+      }
+    }
+    var graph = try graph(messages, beside: beside, unread: unread)
+    if let tools = value["tools"] { graph.extra["tools"] = tools }
+    return graph
+  }
+
+  private static func graph(
+    _ messages: [ReadMessage], beside: JSONObject, unread: [JSONPointer]
+  ) throws(ImportError) -> CallGraph {
+    guard messages.count <= RunEvents.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit))
+    }
+    var graph = CallGraph(format: .messages)
+    graph.items = MessageItems.items(of: messages)
+    graph.extra = beside
+    graph.unread = unread
+    graph.agentName = (beside["last_agent"] ?? beside["agent"])?.stringValue
+    // How the last reply ended may stand beside the list.
+    if let finish = (beside["stop_reason"] ?? beside["stopReason"])?.stringValue,
+      let last = graph.items.indices.last, case .reply(var reply) = graph.items[last],
+      reply.finish == nil
+    {
+      reply.finish = finish
+      graph.items[last] = .reply(reply)
+    }
+    graph.ending = graph.endingByForm
+    graph.mayHideInnerCalls = messages.contains(where: \.isFromFramework)
+    graph.modelName = graph.firstModel
+    return graph
+  }
+}
+
+extension CallGraph {
+  /// The model of the first reply that names one.
+  var firstModel: String? {
+    for case .reply(let reply) in items {
+      if let model = reply.model { return model }
+    }
+    return nil
+  }
+}

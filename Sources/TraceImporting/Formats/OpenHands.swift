@@ -1,0 +1,111 @@
+import AgentTrace
+
+/// Events of OpenHands' agent SDK (V1), one a line or in a list: `{"kind":"ActionEvent","tool_name","tool_call",…}`. Actions of one
+/// `llm_response_id` are the calls of one reply.
+enum OpenHands: FormatAdapter {
+  /// Kinds of events that hold no call.
+  private static let silent: Set<String> = [
+    "ConversationStateUpdateEvent", "SystemPromptEvent", "PauseEvent", "Condensation",
+    "CondensationRequest", "CondensationSummaryEvent", "TokenEvent", "LLMCompletionLogEvent",
+    "ConversationErrorEvent", "StreamingDeltaEvent", "HookExecutionEvent",
+  ]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["events"]) { value in
+      guard let kind = value["kind"]?.stringValue, value["source"]?.stringValue != nil else {
+        return false
+      }
+      return kind.hasSuffix("Event") || kind.hasPrefix("Condensation")
+    }
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "events with `kind` and `source`"), at: JSONPointer())
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in
+        var graph = CallGraph(format: .openHands)
+        let lines = SourceLines(document, keys: ["events"])
+        graph.unread = lines.unread
+        var open: String?
+        for (pointer, value) in lines.values { read(value, at: pointer, open: &open, into: &graph) }
+        graph.agentName = "openhands"
+        return graph
+      }
+    ]
+  }
+
+  private static func read(
+    _ event: JSONValue, at pointer: JSONPointer, open: inout String?, into graph: inout CallGraph
+  ) {
+    let time = event["timestamp"]?.stringValue.flatMap(Timestamp.init)
+    switch event["kind"]?.stringValue ?? "" {
+    case "ActionEvent":
+      let response = event["llm_response_id"]?.stringValue
+      var message = action(event, at: pointer)
+      message.time = time
+      message.responseId = response
+      if let response, response == open,
+        let last = graph.items.lastIndex(where: { if case .reply = $0 { true } else { false } }),
+        case .reply(var reply) = graph.items[last]
+      {
+        reply.merge(message)
+        graph.items[last] = .reply(reply)
+      } else {
+        graph.items += MessageItems.items(of: [message])
+      }
+      open = response
+    case "MessageEvent":
+      open = nil
+      guard let body = event["llm_message"] ?? event["message"],
+        let messages = MessageReader.read(body, at: pointer.appending("llm_message"))
+      else { return graph.unread.append(pointer) }
+      for var message in messages {
+        message.time = time
+        message.responseId = event["llm_response_id"]?.stringValue
+        graph.items += MessageItems.items(of: [message])
+      }
+    case "ObservationEvent", "AgentErrorEvent", "UserRejectObservation":
+      graph.items.append(.result(observation(event, at: pointer, time: time)))
+    case let kind where silent.contains(kind):
+      if kind == "Condensation" { open = nil }
+    default:
+      if !event.saysNothing { graph.unread.append(pointer) }
+    }
+  }
+
+  private static func action(_ event: JSONValue, at pointer: JSONPointer) -> ReadMessage {
+    var message = ReadMessage(role: .assistant, roleName: "assistant", pointer: pointer, raw: event)
+    for (index, part) in (event["thought"]?.arrayValue ?? []).enumerated() {
+      PartReader.take(
+        part, at: pointer.appending("thought").appending(String(index)), into: &message)
+    }
+    let call = event["tool_call"]
+    let input = call?["arguments"] ?? call?["function"]?["arguments"] ?? event["action"]
+    message.add(
+      CallReader.call(
+        name: (event["tool_name"] ?? call?["name"] ?? call?["function"]?["name"])?.stringValue,
+        input: input, id: (event["tool_call_id"] ?? call?["id"])?.stringValue), at: pointer)
+    return message
+  }
+
+  private static func observation(
+    _ event: JSONValue, at pointer: JSONPointer, time: Timestamp?
+  ) -> GraphResult {
+    let observation = event["observation"]
+    let data = observation?["content"] ?? observation ?? event["error"] ?? event["rejection_reason"]
+    var status: GraphResult.Status = .returned
+    if let isError = observation?["is_error"]?.boolValue { status = isError ? .error : .ok }
+    if event["kind"] == "AgentErrorEvent" { status = .error }
+    if event["kind"] == "UserRejectObservation" { status = .refused }
+    var result = GraphResult(
+      id: event["tool_call_id"]?.stringValue, tool: event["tool_name"]?.stringValue,
+      data: data.map { Told(text: $0) } ?? .absent, status: status, pointer: pointer)
+    result.time = time
+    if let metadata = observation?.objectValue {
+      for key in ["exit_code", "command", "timeout"] { result.extra[key] = metadata[key] }
+    }
+    return result
+  }
+}

@@ -1,0 +1,43 @@
+import AgentTrace
+
+/// Traces in OTLP: bodies of requests in protocol buffers, requests in JSON, one or one a line, as collectors write them,
+/// and Tempo's exports.
+enum Otlp: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, with: OtlpReader.isRequest)
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(
+        .wrongShape(expected: "requests of OTLP (`resourceSpans`)"), at: JSONPointer())
+    }
+    var set = SpanSet()
+    let lines = SourceLines(document)
+    set.unread = lines.unread
+    for (pointer, value) in lines.values {
+      guard OtlpReader.isRequest(value) else {
+        if value.mayHoldCall { set.unread.append(pointer) }
+        continue
+      }
+      try OtlpReader.read(value, at: pointer, into: &set)
+    }
+    return SpanFormats.runs(of: set, format: .otlp)
+  }
+}
+
+/// What all formats of spans share.
+enum SpanFormats {
+  /// The runs of some spans.
+  static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
+    let set = set.puttingRecordsInOrder().markingCutValues()
+    let runs = SpanRuns.runs(of: set)
+    return runs.enumerated().map { index, spans in
+      SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
+        var graph = SpanGraph.graph(of: spans, records: set.records, format: format)
+        graph.unread += set.unread
+        return graph
+      }
+    }
+  }
+}

@@ -1,0 +1,56 @@
+import AgentTrace
+
+/// Sessions of pi: lines of `{"type":"session"|"message"|…,"id","parentId"}`, in the order in which they were written,
+/// branches that were left again among them.
+enum Pi: FormatAdapter {
+  private static let silent: Set<String> = [
+    "session", "model_change", "thinking_level_change", "compaction", "branch_summary", "label",
+    "custom", "session_info", "custom_message", "leaf",
+  ]
+
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    guard case .lines = document else { return false }
+    return SourceLines.begin(document) { value in
+      value["type"] == "session" && value["id"] != nil && value["version"] != nil
+        || value["type"] == "message" && value["message"]?["role"] != nil
+          && value.objectValue?["parentId"] != nil
+    }
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "lines of a session"), at: JSONPointer())
+    }
+    return [
+      SourceRun(index: nil) { () throws(ImportError) in
+        var graph = CallGraph(format: .pi)
+        let lines = SourceLines(document)
+        graph.unread = lines.unread
+        for (pointer, value) in lines.values { read(value, at: pointer, into: &graph) }
+        graph.agentName = "pi"
+        graph.modelName = graph.firstModel
+        return graph
+      }
+    ]
+  }
+
+  private static func read(_ entry: JSONValue, at pointer: JSONPointer, into graph: inout CallGraph)
+  {
+    guard entry["type"] == "message", let body = entry["message"] else {
+      let type = entry["type"]?.stringValue ?? ""
+      if !silent.contains(type), !entry.saysNothing { graph.unread.append(pointer) }
+      if type == "session" {
+        for key in ["id", "cwd", "version"] { graph.labels[key] = entry[key] }
+      }
+      return
+    }
+    guard let messages = MessageReader.read(body, at: pointer.appending("message")) else {
+      return graph.unread.append(pointer)
+    }
+    for var message in messages {
+      message.time = entry["timestamp"]?.stringValue.flatMap(Timestamp.init)
+      message.responseId = body["responseId"]?.stringValue ?? message.responseId
+      graph.items += MessageItems.items(of: [message])
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import AgentTrace
+
+/// Traces as Jaeger's interface and files have them: `{"data":[{"traceID","spans":[…],"processes"}]}`.
+enum Jaeger: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["data"], with: isTrace)
+  }
+
+  private static func isTrace(_ value: JSONValue) -> Bool {
+    value["spans"]?.arrayValue?.first.map { $0["spanID"] != nil && $0["traceID"] != nil } ?? false
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "traces with `spans` of `spanID`"), at: JSONPointer())
+    }
+    var set = SpanSet()
+    for (pointer, trace) in SourceLines(document, keys: ["data"]).values {
+      for (index, value) in (trace["spans"]?.arrayValue ?? []).enumerated() {
+        let place = pointer.appending("spans").appending(String(index))
+        guard var span = span(value, at: place) else {
+          set.unread.append(place)
+          continue
+        }
+        let process = value["processID"]?.stringValue.flatMap { trace["processes"]?[$0] }
+        span.resource["service.name"] = process?["serviceName"]
+        try set.add(span)
+      }
+    }
+    return SpanFormats.runs(of: set, format: .jaeger)
+  }
+
+  private static func span(_ value: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
+    guard let id = value["spanID"]?.stringValue, let trace = value["traceID"]?.stringValue else {
+      return nil
+    }
+    let start = OtlpReader.nanoseconds(value["startTime"]) ?? 0
+    let duration = OtlpReader.nanoseconds(value["duration"]) ?? 0
+    let (begin, overflows) = start.multipliedReportingOverflow(by: 1000)
+    let (length, isLong) = duration.multipliedReportingOverflow(by: 1000)
+    let (end, isBeyond) = begin.addingReportingOverflow(length)
+    guard !overflows, !isLong, !isBeyond else { return nil }
+    let references = value["references"]?.arrayValue ?? []
+    let parent = references.first { $0["refType"] == "CHILD_OF" } ?? references.first
+    var span = TraceSpan(
+      id: id.lowercased(),
+      parent: (parent?["spanID"] ?? value["parentSpanID"])?.stringValue.flatMap {
+        $0.isEmpty ? nil : $0.lowercased()
+      },
+      trace: trace.lowercased(), name: value["operationName"]?.stringValue ?? "", start: begin,
+      end: end, pointer: pointer)
+    span.attributes = tags(value["tags"])
+    span.scope = span.text("otel.scope.name", "otel.library.name") ?? ""
+    span.hasFailed = span["otel.status_code"] == "ERROR" || span["error"]?.boolValue == true
+    span.statusMessage = span.text("otel.status_description")
+    for log in value["logs"]?.arrayValue ?? [] {
+      let fields = tags(log["fields"])
+      span.events.append(
+        TraceSpan.Event(
+          name: fields["event"]?.stringValue ?? fields["name"]?.stringValue ?? "",
+          attributes: fields))
+    }
+    return span
+  }
+
+  private static func tags(_ value: JSONValue?) -> JSONObject {
+    JSONObject(
+      (value?.arrayValue ?? []).compactMap { tag in
+        tag["key"]?.stringValue.map { ($0, tag["value"] ?? .null) }
+      })
+  }
+}
+
+/// Spans as Phoenix stores and exports them: `[{"name","context":{"trace_id","span_id"},"span_kind","parent_id",
+/// "attributes":{…}}]`, attributes flat or nested.
+enum Phoenix: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: keys) { isSpan($0) || isTrace($0) || isCollection($0) }
+  }
+
+  /// Lists of spans under names of their own.
+  private static func isCollection(_ value: JSONValue) -> Bool {
+    guard let object = value.objectValue, !object.isEmpty, object.count <= 1000 else {
+      return false
+    }
+    return object.allSatisfy { $0.value.arrayValue?.first.map(isSpan) ?? false }
+  }
+
+  private static let keys = ["data", "spans", "traces"]
+
+  private static func isSpan(_ value: JSONValue) -> Bool {
+    value["context"]?["span_id"]?.stringValue != nil && value["context"]?["trace_id"] != nil
+  }
+
+  /// A trace that holds its spans.
+  private static func isTrace(_ value: JSONValue) -> Bool {
+    value["spans"]?.arrayValue?.first.map(isSpan) ?? value["spans"]?["edges"]?[0]?["node"].map(
+      isSpan)
+      ?? false
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "spans with `context`"), at: JSONPointer())
+    }
+    var set = SpanSet()
+    for (pointer, value) in SourceLines(document, keys: keys).values {
+      for (place, value) in spans(value, at: pointer) {
+        guard let span = span(value, at: place) else {
+          set.unread.append(place)
+          continue
+        }
+        try set.add(span)
+      }
+    }
+    return SpanFormats.runs(of: set, format: .phoenix)
+  }
+
+  private static func spans(_ value: JSONValue, at pointer: JSONPointer) -> [(
+    JSONPointer, JSONValue
+  )] {
+    if isCollection(value) {
+      return (value.objectValue ?? [:]).flatMap { member in
+        (member.value.arrayValue ?? []).enumerated().map { index, span in
+          (pointer.appending(member.key).appending(String(index)), span)
+        }
+      }
+    }
+    guard let list = value["spans"]?.arrayValue, !isSpan(value) else { return [(pointer, value)] }
+    return list.enumerated().map { index, span in
+      (pointer.appending("spans").appending(String(index)), span)
+    }
+  }
+
+  private static func span(_ value: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
+    guard let id = value["context"]?["span_id"]?.stringValue,
+      let trace = value["context"]?["trace_id"]?.stringValue
+    else { return nil }
+    let start = SpanTime.nanoseconds(value["start_time"]) ?? 0
+    var span = TraceSpan(
+      id: id, parent: value["parent_id"]?.stringValue, trace: trace,
+      name: value["name"]?.stringValue ?? "", start: start,
+      end: SpanTime.nanoseconds(value["end_time"]) ?? start, pointer: pointer)
+    span.attributes = Flattened.flat(value["attributes"]?.objectValue ?? [:])
+    if span["openinference.span.kind"] == nil {
+      span.attributes["openinference.span.kind"] = value["span_kind"]
+    }
+    span.hasFailed = value["status_code"] == "ERROR"
+    span.statusMessage = value["status_message"]?.stringValue
+    for event in value["events"]?.arrayValue ?? [] {
+      span.events.append(
+        TraceSpan.Event(
+          name: event["name"]?.stringValue ?? "",
+          attributes: Flattened.flat(event["attributes"]?.objectValue ?? [:])))
+    }
+    return span
+  }
+}
+
+/// Traces as MLflow writes them: `{"info","data":{"spans":[…]}}`, whose attributes are texts of JSON.
+enum MLflow: FormatAdapter {
+  static func recognizes(_ document: SourceDocument) -> Bool {
+    SourceLines.begin(document, keys: ["traces"], with: isTrace)
+  }
+
+  private static func isTrace(_ value: JSONValue) -> Bool {
+    value["info"]?["trace_id"] != nil || value["info"]?["request_id"] != nil
+      ? value["data"]?["spans"]?.arrayValue != nil : false
+  }
+
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    guard recognizes(document) else {
+      throw ImportError(.wrongShape(expected: "traces with `info` and `data`"), at: JSONPointer())
+    }
+    var set = SpanSet()
+    for (pointer, trace) in SourceLines(document, keys: ["traces"]).values {
+      let metadata = trace["info"]?["trace_metadata"]
+      for (index, value) in (trace["data"]?["spans"]?.arrayValue ?? []).enumerated() {
+        let place = pointer.appending("data").appending("spans").appending(String(index))
+        guard var span = OtlpReader.span(value, at: place) else {
+          set.unread.append(place)
+          continue
+        }
+        span.attributes = span.attributes.mapValues { value in
+          value.stringValue.flatMap(JSONText.any) ?? value
+        }
+        span.attributes["session.id"] = metadata?["mlflow.trace.session"]
+        try set.add(span)
+      }
+    }
+    return SpanFormats.runs(of: set, format: .mlflow)
+  }
+}
+
+/// Times of spans in the forms that exports have.
+enum SpanTime {
+  /// Nanoseconds since 1970 of an ISO 8601 text, or of a number of seconds or milliseconds.
+  static func nanoseconds(_ value: JSONValue?) -> UInt64? {
+    if let text = value?.stringValue, let time = Timestamp(text), time.microseconds >= 0 {
+      return UInt64(time.microseconds).multipliedReportingOverflow(by: 1000).partialValue
+    }
+    guard let number = value?.doubleValue, number >= 0, number < 1e13 else { return nil }
+    return UInt64(number > 1e11 ? number * 1e6 : number * 1e9)
+  }
+}

@@ -1,0 +1,51 @@
+import AgentTrace
+
+/// How a run ended, by the words that interfaces have for how a reply ended. Stopping is not success: a refusal,
+/// a filter, a limit, or a call that nobody ran ends a run as well.
+enum FinishWord {
+  /// The model ended its turn by itself.
+  static let ended: Set<String> = [
+    "stop", "end_turn", "endturn", "completed", "stop_sequence", "finish", "eos", "end", "success",
+    "finish_reason_stop",
+  ]
+  static let limits: Set<String> = [
+    "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded",
+    "incomplete", "maxtokens", "finish_reason_max_tokens",
+  ]
+  static let refusals: Set<String> = [
+    "refusal", "content_filter", "content-filter", "safety", "prohibited_content", "blocklist",
+    "recitation", "spii", "guardrail_intervened", "content_filtered", "finish_reason_safety",
+  ]
+  static let errors: Set<String> = [
+    "error", "malformed_function_call", "malformedfunctioncall", "failed", "aborted", "cancelled",
+  ]
+
+  /// How a run ends whose last reply is this; `nil` where that says nothing about it.
+  static func ending(of reply: GraphReply, field: JSONPointer? = nil) -> ParsedEnding? {
+    guard reply.error == nil else {
+      return ParsedEnding(reason: .modelFailure, detail: StopDetail.error, field: field)
+    }
+    let word = reply.finish?.lowercased() ?? ""
+    if reply.isRefusal || refusals.contains(word) {
+      return ParsedEnding(reason: .blocked, detail: StopDetail.model, field: field)
+    }
+    if limits.contains(word) {
+      return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxTokens, field: field)
+    }
+    guard reply.calls.isEmpty, reply.text != .absent, word.isEmpty || ended.contains(word) else {
+      return nil
+    }
+    return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer, field: field)
+  }
+}
+
+extension CallGraph {
+  /// How a list of messages ends by its form: in a reply of the run's own agent that ended by itself, or nobody
+  /// knows how.
+  var endingByForm: ParsedEnding? {
+    guard let last = items.last, case .reply(let reply) = last, reply.agent == nil else {
+      return nil
+    }
+    return FinishWord.ending(of: reply)
+  }
+}

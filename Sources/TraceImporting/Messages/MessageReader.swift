@@ -1,0 +1,262 @@
+import AgentTrace
+
+/// Reads one message in the shape of any interface or framework that is known: OpenAI's chat and Responses,
+/// Anthropic, Gemini, Bedrock's Converse, OpenTelemetry's parts, LangChain, pydantic-ai, AutoGen, the AI SDK,
+/// smolagents. Docs/importing.md lists them.
+enum MessageReader {
+  /// The messages that a value holds: mostly one; `nil` where it has the shape of none.
+  static func read(_ value: JSONValue, at pointer: JSONPointer) -> [ReadMessage]? {
+    if let pair = value.arrayValue { return tuple(pair, value, at: pointer).map { [$0] } }
+    guard let object = value.objectValue else { return nil }
+    if let inner = object["message"]?.objectValue, inner["role"] != nil, object["role"] == nil,
+      object.count <= 4
+    {
+      return read(.object(inner), at: pointer.appending("message"))
+    }
+    if let dumped = LangChainMessages.unwrapped(value) {
+      return read(dumped, at: pointer.appending("kwargs"))
+    }
+    if let message = PydanticMessages.read(object, value, at: pointer) { return message }
+    if let message = AutoGenMessages.read(object, value, at: pointer) { return [message] }
+    if let item = ResponsesItems.read(object, value, at: pointer) { return [item] }
+    guard let roleName = roleName(of: object) else { return nil }
+    let message = plain(object, value, roleName: roleName, at: pointer)
+    return UIMessages.split(message, object) ?? [message]
+  }
+
+  /// LangChain's short form, `["user", "text"]`.
+  private static func tuple(
+    _ pair: [JSONValue], _ value: JSONValue, at pointer: JSONPointer
+  ) -> ReadMessage? {
+    guard pair.count == 2, let name = pair[0].stringValue, pair[1].stringValue != nil,
+      let role = role(name), role != .tool
+    else { return nil }
+    var message = ReadMessage(role: role, roleName: name, pointer: pointer, raw: value)
+    message.add(text: pair[1])
+    return message
+  }
+
+  private static func roleName(of object: JSONObject) -> String? {
+    if let role = object["role"]?.stringValue { return role }
+    // LangChain's own dumps name the role as type.
+    guard let type = object["type"]?.stringValue, object["content"] != nil,
+      LangChainMessages.types.contains(type)
+    else { return nil }
+    return type
+  }
+
+  /// The role that a word means; `nil` where it is none.
+  static func role(_ name: String) -> ParsedMessage.Role? {
+    switch name {
+    case "system", "developer", "SystemMessage": .system
+    case "user", "human", "User", "HumanMessage", "USER": .user
+    case "assistant", "ai", "model", "AIMessage", "AIMessageChunk", "ASSISTANT", "Assistant",
+      "MODEL",
+      "tool-call":
+      .assistant
+    case "tool", "function", "toolResult", "tool_result", "ToolMessage", "tool-response", "TOOL":
+      .tool
+    default: nil
+    }
+  }
+
+  // MARK: Messages with a role
+
+  private static let read: Set<String> = [
+    "role", "type", "content", "contents", "parts", "tool_calls", "toolCalls", "function_call",
+    "invalid_tool_calls", "tool_call_chunks", "tool_call_id", "toolCallId", "name", "refusal",
+    "tool_name", "toolName", "additional_kwargs", "is_error", "isError", "status",
+    "toolInvocations",
+    "error",
+  ]
+  private static let quiet: Set<String> = [
+    "usage", "usage_metadata", "usageMetadata", "response_metadata", "metadata", "annotations",
+    "logprobs", "citations", "provider_details", "provider_data", "provider_specific_fields",
+    "token_usage", "tokenUsage", "tokens", "cache_control", "reasoning", "reasoning_details",
+    "thinking_blocks", "thoughts", "audio", "images", "parsed", "extra", "tags", "metrics", "cost",
+    "providerMetadata", "providerOptions", "experimental_attachments", "attachments", "artifact",
+    "content_blocks", "timing", "stop_details", "context_management", "diagnostics", "container",
+    "safetyRatings", "groundingMetadata", "details", "thinking", "file_ids", "example", "phase",
+  ]
+
+  private static func plain(
+    _ object: JSONObject, _ value: JSONValue, roleName: String, at pointer: JSONPointer
+  ) -> ReadMessage {
+    let known = role(roleName)
+    var message = ReadMessage(
+      role: known ?? .other, roleName: roleName, pointer: pointer, raw: value)
+    if known == nil { message.unread.append(pointer.appending("role")) }
+    message.isFromFramework = object["role"] == nil
+    let isTool = message.role == .tool
+    if !isTool || holdsResults(object) {
+      readContent(of: object, at: pointer, into: &message)
+    }
+    if let error = object["refusal"]?.stringValue, !error.isEmpty {
+      message.isRefusal = true
+      if message.text == nil { message.add(text: .string(error)) }
+    }
+    readCalls(of: object, at: pointer, into: &message)
+    if isTool, message.results.isEmpty { readResult(of: object, at: pointer, into: &message) }
+    readAround(object, at: pointer, into: &message)
+    return message
+  }
+
+  /// Whether a tool's message has its results as parts, rather than as its content.
+  private static func holdsResults(_ object: JSONObject) -> Bool {
+    guard object["tool_call_id"]?.stringValue == nil, object["toolCallId"]?.stringValue == nil
+    else {
+      return false
+    }
+    for key in ["parts", "content", "contents"] {
+      guard let parts = object[key]?.arrayValue else { continue }
+      return parts.contains { part in
+        let type = (part["type"] ?? part["part_kind"])?.stringValue ?? ""
+        return [
+          "tool_call_response", "server_tool_call_response", "tool-result", "tool_result",
+          "tool-return", "tool_call", "function_response",
+        ].contains(type)
+          || ["toolResult", "functionResponse", "function_response", "tool_result"]
+            .contains { part[$0] != nil }
+      }
+    }
+    return false
+  }
+
+  private static func readContent(
+    of object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) {
+    // The same text stands under several keys in flattened lists.
+    for key in ["parts", "contents", "content"] {
+      guard let content = object[key], !content.saysNothing else { continue }
+      switch content {
+      case .string, .cut: message.add(text: content)
+      case .bytes(let raw):
+        message.add(text: content)
+        if raw.first == UInt8(ascii: "{") { message.unread.append(pointer.appending(key)) }
+      case .array(let parts):
+        for (index, part) in parts.enumerated() {
+          PartReader.take(
+            part, at: pointer.appending(key).appending(String(index)), into: &message)
+        }
+      case .object(let inner):
+        if inner["parts"] != nil {
+          readContent(of: inner, at: pointer.appending(key), into: &message)
+        } else {
+          PartReader.take(content, at: pointer.appending(key), into: &message)
+        }
+      default: message.unread.append(pointer.appending(key))
+      }
+      if !message.isEmpty { return }
+    }
+  }
+
+  private static func readCalls(
+    of object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) {
+    let inParts = message.calls.count
+    for key in ["tool_calls", "toolCalls"] {
+      guard let calls = object[key], !calls.saysNothing else { continue }
+      guard let elements = calls.arrayValue else {
+        message.unread.append(pointer.appending(key))
+        continue
+      }
+      // The same calls as parts and as a list: the list is how they were sent.
+      if inParts > 0, inParts == elements.count { continue }
+      for (index, element) in elements.enumerated() {
+        read(call: element, at: pointer.appending(key).appending(String(index)), into: &message)
+      }
+    }
+    for key in ["invalid_tool_calls"] {
+      for (index, element) in (object[key]?.arrayValue ?? []).enumerated() {
+        let place = pointer.appending(key).appending(String(index))
+        var call = CallReader.call(
+          name: element["name"]?.stringValue, input: element["args"], id: element["id"]?.stringValue
+        )
+        call.problem = call.problem ?? "a call that its client could not read"
+        message.add(call, at: place)
+      }
+    }
+    if let call = object["function_call"], !call.saysNothing {
+      if message.calls.isEmpty {
+        read(call: call, at: pointer.appending("function_call"), into: &message)
+      } else {
+        message.unread.append(pointer.appending("function_call"))
+      }
+    }
+    LangChainMessages.readKeywords(of: object, at: pointer, into: &message)
+  }
+
+  /// Reads one call of a list, `{"function":{…}}`, `{"custom":{…}}`, `{"name","args"}` or wrapped once more.
+  static func read(call value: JSONValue, at pointer: JSONPointer, into message: inout ReadMessage)
+  {
+    guard let object = value.objectValue else {
+      message.unread.append(pointer)
+      return
+    }
+    if let inner = object["tool_call"], inner.objectValue != nil {
+      return read(call: inner, at: pointer.appending("tool_call"), into: &message)
+    }
+    if let custom = object["custom"]?.objectValue {
+      message.add(
+        CallReader.call(
+          name: custom["name"]?.stringValue, input: custom["input"], id: object["id"]?.stringValue,
+          isText: true), at: pointer)
+      return
+    }
+    // A call is one whatever its type says.
+    var typed = object
+    typed["type"] = "tool_call"
+    PartReader.take(.object(typed), at: pointer, into: &message)
+  }
+
+  private static func readResult(
+    of object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) {
+    let id = object["tool_call_id"] ?? object["toolCallId"] ?? object["id"]
+    let name = object["name"] ?? object["tool_name"] ?? object["toolName"]
+    let data = object["content"] ?? object["contents"] ?? object["parts"]
+    message.results.append(
+      GraphResult(
+        id: id?.stringValue, tool: name?.stringValue,
+        data: data.map { Told(text: plainText($0)) } ?? .absent,
+        status: ResultReader.status(of: object, data: data), pointer: pointer))
+  }
+
+  /// Flattened parts as the text that they are.
+  private static func plainText(_ data: JSONValue) -> JSONValue {
+    guard let parts = data.arrayValue, !parts.isEmpty else { return data }
+    let texts = parts.compactMap { $0["message_content"]?["text"]?.stringValue }
+    return texts.count == parts.count ? .string(texts.joined(separator: "\n")) : data
+  }
+
+  private static func readAround(
+    _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) {
+    let metadata = object["response_metadata"]
+    message.finish =
+      (object["finish_reason"] ?? object["stop_reason"] ?? object["stopReason"]
+      ?? object["finishReason"] ?? metadata?["finish_reason"] ?? metadata?["stop_reason"])?
+      .stringValue
+    message.model =
+      (object["model"] ?? object["model_name"] ?? metadata?["model_name"] ?? metadata?["model"])?
+      .stringValue
+    message.responseId = metadata?["id"]?.stringValue
+    for usage in [
+      object["usage_metadata"], object["usage"], object["usageMetadata"],
+      object["metadata"]?["usage"], metadata?["token_usage"], object["token_usage"],
+    ] where message.usage.isEmpty {
+      message.usage = ReadUsage(usage)
+    }
+    message.time =
+      (object["timestamp"] ?? object["created_at"] ?? object["createdAt"])?.stringValue
+      .flatMap(Timestamp.init)
+    for member in object where !read.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        message.unread.append(pointer.appending(member.key))
+      }
+      if message.role != .assistant, !member.value.saysNothing {
+        message.extra[member.key] = member.value
+      }
+    }
+  }
+}

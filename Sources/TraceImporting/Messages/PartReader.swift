@@ -1,0 +1,346 @@
+import AgentTrace
+
+/// Reads the parts of a message's content, in the shapes of every interface that is known: their keys and types
+/// tell them apart, whoever wrote them.
+enum PartReader {
+  /// Keys of a part whose values are data and no calls, beside any word.
+  private static let quiet: Set<String> = [
+    "annotations", "cache_control", "citations", "logprobs", "metadata", "providerMetadata",
+    "providerOptions", "provider_details", "callProviderMetadata", "caller", "timestamp", "source",
+    "inline_data", "inlineData", "file_data", "fileData", "image_url", "file", "input_audio",
+    "thoughtSignature", "thought_signature", "signature", "video_metadata", "videoMetadata",
+    "retry", "provider_data", "text_elements", "resultDisplay", "dynamic_ref", "approval",
+  ]
+
+  /// Types of parts that are neither text nor calls.
+  private static let silent: Set<String> = [
+    "audio", "document", "file", "image", "image_url", "input_audio", "input_file", "input_image",
+    "video", "video_url", "blob", "uri", "media", "step-start", "step-finish", "step-end", "data",
+    "source-url", "source-document", "source", "reasoning", "thinking", "redacted_thinking",
+    "summary_text", "reasoning_text", "redacted-reasoning", "container_upload", "fallback",
+    "compaction", "cachePoint", "guardContent", "reasoningContent", "localImage", "skill",
+    "inline_data", "file_data", "image-url", "document-url", "binary", "encrypted_content",
+  ]
+
+  /// Takes one part into a message.
+  static func take(_ part: JSONValue, at pointer: JSONPointer, into message: inout ReadMessage) {
+    switch part {
+    case .string, .bytes, .cut: message.add(text: part)
+    case .object(let object): take(object, part, at: pointer, into: &message)
+    case _ where part.saysNothing: break
+    default:
+      message.parts.append(part)
+      message.unread.append(pointer)
+    }
+  }
+
+  private static func take(
+    _ object: JSONObject, _ part: JSONValue, at pointer: JSONPointer,
+    into message: inout ReadMessage
+  ) {
+    if let call = object["tool_call"], object["message_content"] != nil {
+      return take(["tool_call": call], at: pointer, into: &message)
+    }
+    if let inner = object["message_content"], inner.objectValue != nil {
+      return take(inner, at: pointer.appending("message_content"), into: &message)
+    }
+    let type = (object["type"] ?? object["part_kind"])?.stringValue
+    if let type, takeTyped(type, object, part, at: pointer, into: &message) { return }
+    if takeKeyed(object, part, at: pointer, into: &message) { return }
+    message.parts.append(part)
+    let isSilent = type.map { silent.contains($0) || $0.hasPrefix("data-") } ?? false
+    if !(isSilent && !part.mayHoldCall), !part.saysNothing { message.unread.append(pointer) }
+  }
+
+  // MARK: By type
+
+  private static func takeTyped(
+    _ type: String, _ object: JSONObject, _ part: JSONValue, at pointer: JSONPointer,
+    into message: inout ReadMessage
+  ) -> Bool {
+    switch type {
+    case "text", "input_text", "output_text", "user-prompt", "system-prompt", "instructions":
+      return takeText(object, at: pointer, into: &message)
+    case "refusal":
+      guard let text = object["refusal"] ?? object["text"] else { return false }
+      message.add(text: text)
+      message.isRefusal = true
+    case "tool_use", "server_tool_use", "mcp_tool_use", "tool_call", "server_tool_call",
+      "tool-call",
+      "toolCall", "builtin-tool-call", "function_call", "functionCall", "function", "tool-input":
+      guard object["message_content"] == nil else { return false }
+      let inner = object["tool_call"] ?? object["function_call"] ?? object["functionCall"]
+      return takeCall(inner?.objectValue ?? object, around: object, at: pointer, into: &message)
+    case "tool_call_response", "server_tool_call_response", "tool-result", "tool-return",
+      "builtin-tool-return", "tool-error", "function_response", "functionResponse",
+      "tool_response", "toolResult":
+      return takeResult(object, at: pointer, into: &message)
+    case "retry-prompt":
+      guard object["tool_name"]?.stringValue != nil else {
+        return takeText(object, at: pointer, into: &message)
+      }
+      return takeResult(object, isError: true, at: pointer, into: &message)
+    case "dynamic-tool":
+      return takeToolPart(
+        object["toolName"]?.stringValue ?? "", object, at: pointer, into: &message)
+    default:
+      if type.hasPrefix("tool-"), object["state"]?.stringValue != nil {
+        return takeToolPart(String(type.dropFirst(5)), object, at: pointer, into: &message)
+      }
+      // Anthropic's `…_tool_result`, of tools that its servers run.
+      guard type.hasSuffix("tool_result") else { return false }
+      return takeResult(object, at: pointer, into: &message)
+    }
+    return true
+  }
+
+  private static func takeText(
+    _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) -> Bool {
+    switch object["text"] ?? object["content"] {
+    case .some(let text) where text.isText: message.add(text: text)
+    case .array(let elements)?:
+      for (index, element) in elements.enumerated() {
+        take(element, at: pointer.appending("content").appending(String(index)), into: &message)
+      }
+    case .object(let inner)? where inner["value"]?.stringValue != nil:
+      message.add(text: inner["value"] ?? "")
+    case nil, .null?: break
+    default: return false
+    }
+    note(object, but: ["text", "content", "type", "part_kind"], at: pointer, into: &message)
+    return true
+  }
+
+  /// A part of the AI SDK's messages that holds a call and what became of it.
+  private static func takeToolPart(
+    _ name: String, _ object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) -> Bool {
+    let state = object["state"]?.stringValue ?? ""
+    let id = object["toolCallId"]?.stringValue
+    let input = object["input"] ?? object["args"] ?? object["rawInput"]
+    message.calls.append(
+      GraphCall(name: name, input: input.map(Told.there) ?? .absent, id: id))
+    var result = GraphResult(
+      id: id, tool: name, data: .absent, status: .ok, pointer: pointer)
+    switch state {
+    case "output-available", "result":
+      result.data = (object["output"] ?? object["result"]).map(Told.there) ?? .absent
+    case "output-error":
+      result.status = .error
+      result.data = object["errorText"].map(Told.there) ?? .absent
+    case "output-denied":
+      result.status = .refused
+      result.data = object["errorText"].map(Told.there) ?? .there("denied")
+    default: return true
+    }
+    message.results.append(result)
+    return true
+  }
+
+  // MARK: By key
+
+  private static func takeKeyed(
+    _ object: JSONObject, _ part: JSONValue, at pointer: JSONPointer,
+    into message: inout ReadMessage
+  ) -> Bool {
+    for key in ["functionCall", "function_call", "toolUse", "tool_call", "toolCall"] {
+      guard let call = object[key]?.objectValue else { continue }
+      note(object, but: [key], at: pointer, into: &message)
+      if key == "toolUse" { message.isFromFramework = true }
+      return takeCall(call, around: call, at: pointer.appending(key), into: &message)
+    }
+    for key in ["functionResponse", "function_response", "toolResult", "tool_result"] {
+      guard let result = object[key]?.objectValue else { continue }
+      note(object, but: [key], at: pointer, into: &message)
+      return takeResult(result, at: pointer.appending(key), into: &message)
+    }
+    for key in ["executableCode", "executable_code"] {
+      guard let code = object[key] else { continue }
+      message.calls.append(GraphCall(name: "code_execution", input: .there(code)))
+      return true
+    }
+    for key in ["codeExecutionResult", "code_execution_result"] {
+      guard let result = object[key] else { continue }
+      message.results.append(
+        GraphResult(
+          tool: "code_execution", data: .there(result), status: .returned, pointer: pointer))
+      return true
+    }
+    let keys = Set(object.filter { !$0.value.saysNothing }.map(\.key))
+    if let text = object["text"], text.isText {
+      if object["thought"]?.boolValue == true {
+        message.parts.append(part)
+      } else {
+        message.add(text: text)
+      }
+      note(object, but: ["text", "thought"], at: pointer, into: &message)
+      return true
+    }
+    let media: Set<String> = [
+      "inlineData", "inline_data", "fileData", "file_data", "image", "document", "video", "audio",
+      "cachePoint", "reasoningContent", "guardContent", "thoughtSignature", "thought_signature",
+      "videoMetadata", "citationsContent", "image_url",
+    ]
+    guard object["type"] == nil, !keys.isEmpty, keys.isSubset(of: media), !part.mayHoldCall else {
+      return false
+    }
+    message.parts.append(part)
+    return true
+  }
+
+  // MARK: Calls and results
+
+  private static let nameKeys = ["name", "tool_name", "toolName", "function_name"]
+  private static let inputKeys = ["input", "arguments", "args", "parameters"]
+  private static let idKeys = [
+    "id", "call_id", "tool_call_id", "toolUseId", "toolCallId", "tool_use_id", "callId",
+  ]
+
+  private static func first(_ keys: [String], in object: JSONObject) -> JSONValue? {
+    for key in keys {
+      if let value = object[key], !value.isNull { return value }
+    }
+    return nil
+  }
+
+  private static func takeCall(
+    _ call: JSONObject, around: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
+  ) -> Bool {
+    let inner = call["function"]?.objectValue ?? call["server_tool_call"]?.objectValue ?? call
+    let id =
+      (first(["tool_call_id", "toolCallId", "toolUseId", "call_id"], in: call)
+      ?? first(idKeys, in: call) ?? first(idKeys, in: around))?.stringValue
+    let name = (first(nameKeys, in: inner) ?? first(nameKeys, in: call))?.stringValue
+    let input = first(inputKeys, in: inner) ?? (call["server_tool_call"])
+    message.add(CallReader.call(name: name, input: input, id: id), at: pointer)
+    let known =
+      nameKeys + inputKeys + idKeys + ["type", "function", "server_tool_call", "part_kind"]
+    note(call, but: known, at: pointer, into: &message)
+    return true
+  }
+
+  private static func takeResult(
+    _ object: JSONObject, isError: Bool? = nil, at pointer: JSONPointer,
+    into message: inout ReadMessage
+  ) -> Bool {
+    let contentKeys = [
+      "content", "response", "result", "output", "server_tool_call_response", "errorText", "error",
+    ]
+    let id = first(
+      ["tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id", "id"], in: object)
+    let name = first(nameKeys, in: object)?.stringValue
+    var data = first(contentKeys, in: object)
+    // The AI SDK's `{"type":"json","value":…}`.
+    var status = ResultReader.status(of: object, data: data)
+    if let wrapped = data, let type = wrapped["type"]?.stringValue, let value = wrapped["value"],
+      ["json", "text", "content", "error-text", "error-json"].contains(type)
+    {
+      data = value
+      if type.hasPrefix("error") { status = .error }
+    }
+    if isError == true { status = .error }
+    var result = GraphResult(
+      id: id?.stringValue, tool: name, data: data.map { Told(text: $0) } ?? .absent, status: status,
+      pointer: pointer)
+    if data == nil, object["content"] != nil || object["output"] != nil {
+      result.data = .there(.null)
+    }
+    message.results.append(result)
+    note(
+      object,
+      but: contentKeys + nameKeys + idKeys + [
+        "type", "part_kind", "is_error", "isError", "status", "outcome", "input", "args",
+      ], at: pointer, into: &message)
+    return true
+  }
+
+  /// Notes the members of a part that nobody knows and that may hold a call.
+  private static func note(
+    _ object: JSONObject, but known: [String], at pointer: JSONPointer,
+    into message: inout ReadMessage
+  ) {
+    for member in object where !known.contains(member.key) {
+      if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
+        message.unread.append(pointer.appending(member.key))
+      }
+    }
+  }
+}
+
+extension JSONValue {
+  /// Whether it is text, or what is left of one.
+  var isText: Bool {
+    switch self {
+    case .string, .bytes, .cut: true
+    default: false
+    }
+  }
+}
+
+/// What a member without a meaning here may be.
+enum UnknownMember {
+  /// A word cannot be a call, nor can data that is known to be data and in which nothing has the form of one.
+  static func isHarmless(_ key: String, _ value: JSONValue, quiet: Set<String>) -> Bool {
+    if value.saysNothing { return true }
+    switch value {
+    case .string, .number, .bool: return !JSONValue.object([key: [value]]).mayHoldCall
+    case .array, .object: return quiet.contains(key) && !value.mayHoldCall
+    default: return false
+    }
+  }
+}
+
+/// Reads how a result says that it is an error.
+enum ResultReader {
+  static func status(of object: JSONObject, data: JSONValue?) -> GraphResult.Status {
+    for key in ["is_error", "isError", "error"] {
+      if let value = object[key], case .bool(let isError) = value { return isError ? .error : .ok }
+    }
+    if let error = object["error"], !error.saysNothing { return .error }
+    if object["errorText"]?.stringValue?.isEmpty == false { return .error }
+    switch (object["status"] ?? object["outcome"])?.stringValue {
+    case "error", "failed", "retried", "failure": return .error
+    case "success", "ok", "completed": return .ok
+    case "denied", "rejected": return .refused
+    default: break
+    }
+    // Gemini's responses name what went wrong.
+    if object["response"] != nil, let error = data?["error"], !error.saysNothing { return .error }
+    return .returned
+  }
+}
+
+/// Reads a call's parts as they stood.
+enum CallReader {
+  /// Arguments that are text are read as JSON, as chat interfaces send them; what cannot be read stays as it
+  /// stood, with the problem named.
+  static func call(
+    name: String?, input: JSONValue?, id: String?, isText: Bool = false
+  ) -> GraphCall {
+    let name = name ?? ""
+    var call = GraphCall(name: name, input: input.map { Told(text: $0) } ?? .absent, id: id)
+    if name.isEmpty { call.problem = "a call without a name" }
+    guard !isText, case .there(let value) = call.input else { return call }
+    switch value {
+    case .string(let text):
+      do throws(JSONError) {
+        call.input = .there(
+          try JSONValue(parsing: Array(text.utf8), options: SourceDocument.options))
+      } catch {
+        call.problem = call.problem ?? "arguments of \(name) that are not JSON: \(error)"
+      }
+    case .bytes: call.problem = call.problem ?? "arguments of \(name) that are not JSON"
+    default: break
+    }
+    return call
+  }
+}
+
+extension ReadMessage {
+  /// Adds a call; one without a name is named as something that may be another.
+  mutating func add(_ call: GraphCall, at pointer: JSONPointer) {
+    calls.append(call)
+    if call.name.isEmpty { unread.append(pointer) }
+  }
+}

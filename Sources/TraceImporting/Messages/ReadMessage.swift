@@ -1,0 +1,123 @@
+import AgentTrace
+
+/// One message of any interface or framework, read: its texts, calls and results, and where in it something
+/// stands that nobody read.
+struct ReadMessage {
+  var role: ParsedMessage.Role
+  /// The role as the source calls it.
+  var roleName: String
+  var pointer: JSONPointer
+  /// The message as it stood.
+  var raw: JSONValue
+  /// Its texts, each as it stood.
+  var texts: [JSONValue] = []
+  /// Its parts that are no calls and no results, as a context packet holds them.
+  var parts: [JSONValue] = []
+  var calls: [GraphCall] = []
+  var results: [GraphResult] = []
+  /// Whether the model declined, in a field or part that is there for it.
+  var isRefusal = false
+  /// Whether it is a piece of a reply whose other pieces stand beside it.
+  var isPiece = false
+  /// Whether a model gave it, where it is an assistant's; some frameworks write replies of their own.
+  var isModelCall = true
+  var finish: String?
+  var model: String?
+  var responseId: String?
+  var usage = ReadUsage()
+  var time: Timestamp?
+  /// Who speaks, where the source names the agent.
+  var author: String?
+  /// Whether a framework keeps it, whose agents may be tools with messages of their own elsewhere.
+  var isFromFramework = false
+  var extra: JSONObject = [:]
+  var unread: [JSONPointer] = []
+
+  init(role: ParsedMessage.Role, roleName: String, pointer: JSONPointer, raw: JSONValue) {
+    self.role = role
+    self.roleName = roleName
+    self.pointer = pointer
+    self.raw = raw
+  }
+
+  /// All its text, joined by line feeds; `nil` where there is none, or it is empty.
+  var text: JSONValue? {
+    let kept = texts.filter { $0 != "" }
+    if kept.count <= 1 { return kept.first }
+    return .string(kept.map { $0.stringValue ?? $0.description }.joined(separator: "\n"))
+  }
+
+  mutating func add(text: JSONValue) {
+    texts.append(text)
+    parts.append(["type": "text", "text": text])
+  }
+
+  /// Whether nothing at all was found in it.
+  var isEmpty: Bool {
+    text == nil && calls.isEmpty && results.isEmpty
+      && parts.allSatisfy { $0["text"].map(\.saysNothing) ?? false }
+  }
+}
+
+/// What a reply took.
+struct ReadUsage: Hashable {
+  var inputTokens: Int?
+  var outputTokens: Int?
+  var cachedTokens: Int?
+  var reasoningTokens: Int?
+  var cost: Double?
+
+  /// Nothing is known.
+  init() {}
+
+  /// Reads an object of usage in any of the spellings that interfaces have for it.
+  init(_ value: JSONValue?) {
+    guard let value, value.objectValue != nil else { return }
+    inputTokens = Self.number(
+      value,
+      [
+        "input_tokens", "prompt_tokens", "inputTokens", "promptTokens", "promptTokenCount", "input",
+        "prompt_token_count", "inputTokenCount", "RequestTokens",
+      ])
+    outputTokens = Self.number(
+      value,
+      [
+        "output_tokens", "completion_tokens", "outputTokens", "completionTokens",
+        "candidatesTokenCount", "output", "candidates_token_count", "outputTokenCount",
+      ])
+    cachedTokens =
+      Self.number(
+        value,
+        [
+          "cache_read_input_tokens", "cached_tokens", "cacheRead", "cached", "cache_read_tokens",
+          "cachedContentTokenCount", "cacheReadInputTokens", "cached_content_token_count",
+          "cached_input_tokens", "cachedInputTokens", "input_cache_read",
+        ])
+      ?? Self.number(value["prompt_tokens_details"], ["cached_tokens"])
+      ?? Self.number(value["input_tokens_details"], ["cached_tokens"])
+      ?? Self.number(value["input_token_details"], ["cache_read"])
+    reasoningTokens =
+      Self.number(
+        value,
+        [
+          "reasoning_tokens", "thoughtsTokenCount", "thoughts", "thoughts_token_count",
+          "reasoning_output_tokens", "reasoningTokens", "output_reasoning",
+        ])
+      ?? Self.number(value["completion_tokens_details"], ["reasoning_tokens"])
+      ?? Self.number(value["output_tokens_details"], ["reasoning_tokens"])
+      ?? Self.number(value["output_token_details"], ["reasoning"])
+  }
+
+  private static func number(_ value: JSONValue?, _ keys: [String]) -> Int? {
+    for key in keys {
+      guard let member = value?[key] else { continue }
+      if let number = member.intValue ?? member.stringValue.flatMap({ Int($0) }) {
+        return max(0, number)
+      }
+    }
+    return nil
+  }
+
+  /// Whether anything is known.
+  var isEmpty: Bool { self == ReadUsage() }
+}

@@ -1,0 +1,312 @@
+import AgentTrace
+import TraceStorage
+
+/// Files that are read together: mostly one; the bodies of requests of a folder, a session and those of its
+/// sub-agents, a trajectory and its continuations, the traces and logs of one exporter.
+struct SourceGroup {
+  private enum Kind {
+    case single
+    /// Bodies of requests, with their headers where those stand beside them.
+    case bodies
+    /// Files that hold pieces of the same runs.
+    case pieces
+  }
+
+  private var kind: Kind
+  /// What their logs are named after: a path below the one that was named.
+  private(set) var name: String
+  /// The path that reports name.
+  private(set) var path: String
+  private var files: [SourceFiles.File]
+
+  /// Puts files together that belong together, in the order of their first ones.
+  static func groups(of files: [SourceFiles.File], below path: String) -> [SourceGroup] {
+    let stems = Set(
+      files.map(\.path).filter { $0.hasSuffix(SourceFiles.headersEnding) }.map(SourceFiles.stem))
+    var groups: [SourceGroup] = []
+    var byKey: [[UInt8]: Int] = [:]
+    for file in files {
+      // Headers are read with their body.
+      if file.path.hasSuffix(SourceFiles.headersEnding), files.count > 1 { continue }
+      let (key, kind) = key(of: file, stems)
+      if let place = byKey[Array(key.utf8)] {
+        groups[place].files.append(file)
+        groups[place].kind = kind
+        groups[place].name = key
+        groups[place].path = SourceFiles.joined(path, folder(of: key))
+        continue
+      }
+      byKey[Array(key.utf8)] = groups.count
+      groups.append(
+        SourceGroup(
+          kind: kind == .pieces ? .single : kind,
+          name: kind == .bodies ? key : file.relativePath, path: file.path, files: [file]))
+    }
+    // What others go on from is read before them.
+    for index in groups.indices where groups[index].files.count > 1 {
+      let first = groups[index].name
+      groups[index].files.sort { left, right in
+        let (isFirst, isOther) = (
+          left.relativePath.hasSameUTF8(as: first), right.relativePath.hasSameUTF8(as: first)
+        )
+        if isFirst != isOther { return isFirst }
+        return left.relativePath.precedesByNumbers(right.relativePath)
+      }
+    }
+    return groups
+  }
+
+  /// By what files belong together: the place of their log.
+  private static func key(
+    of file: SourceFiles.File, _ stems: Set<String>
+  ) -> (String, Kind) {
+    let relative = file.relativePath
+    let folder = folder(of: relative)
+    let place = { (name: String) in folder.isEmpty ? name : "\(folder)/\(name)" }
+    if stems.contains(SourceFiles.stem(of: file.path))
+      || SourceFiles.bodyEndings.contains(where: relative.hasSuffix)
+    {
+      return (place("requests"), .bodies)
+    }
+    let parts = relative.split(separator: "/")
+    if parts.count >= 2, parts[parts.count - 2] == "subagents", relative.hasSuffix(".jsonl") {
+      return (parts.dropLast(2).joined(separator: "/") + ".jsonl", .pieces)
+    }
+    if let continued = continuation(of: relative) { return (continued, .pieces) }
+    if relative.hasSuffix(".jsonl") || relative.hasSuffix(".json") {
+      let head = String(decoding: SourceFiles.head(file.path, count: 512), as: UTF8.self)
+      if ["\"resourceSpans\"", "\"resourceLogs\"", "\"resourceMetrics\""].contains(
+        where: head.contains)
+      {
+        return (place("otlp"), .pieces)
+      }
+    }
+    return (relative, .pieces)
+  }
+
+  /// The file that one named `NAME.cont-1.json` goes on from.
+  private static func continuation(of name: String) -> String? {
+    guard name.hasSuffix(".json"), let dot = name.dropLast(5).lastIndex(of: ".") else { return nil }
+    let word = name[name.index(after: dot)...].dropLast(5)
+    guard word.hasPrefix("cont-"), !word.dropFirst(5).isEmpty,
+      word.dropFirst(5).utf8.allSatisfy({ (0x30...0x39).contains($0) })
+    else { return nil }
+    return name[..<dot] + ".json"
+  }
+
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[..<$0]) } ?? ""
+  }
+
+  // MARK: Reading
+
+  /// The most bytes of all files of a group.
+  private static let limitBytes = 512 << 20
+
+  /// The files, parsed.
+  ///
+  /// - Throws: ``ImportError`` where one of them cannot be read.
+  func document(takingIn digest: inout DigestBuilder) throws(ImportError) -> SourceDocument {
+    var parts: [SourceDocument.Part] = []
+    var total = 0
+    for file in files {
+      let bytes = try SourceFiles.read(file.path)
+      total += bytes.count
+      guard total <= Self.limitBytes else {
+        throw ImportError(.tooLarge(limitBytes: Self.limitBytes))
+      }
+      digest.update(bytes)
+      let content: SourceDocument
+      if kind == .bodies {
+        content = try RequestBody(of: file).document(bytes)
+      } else if Zip.isOne(bytes) {
+        content = try Self.members(of: try Zip(bytes))
+      } else {
+        content = try SourceDocument(parsing: bytes, name: file.relativePath)
+      }
+      if kind == .single { return content }
+      parts.append(SourceDocument.Part(name: file.relativePath, content: content))
+    }
+    return .parts(parts)
+  }
+
+  /// The members of an archive that are JSON.
+  private static func members(of zip: Zip) throws(ImportError) -> SourceDocument {
+    var parts: [SourceDocument.Part] = []
+    var total = 0
+    for member in zip.members where member.name.hasSuffix(".json") {
+      total += max(0, member.count)
+      guard total <= 2 << 30 else { throw ImportError(.tooLarge(limitBytes: 2 << 30)) }
+      let bytes = Self.replacingNumbersThatAreNone(try zip.read(member))
+      parts.append(
+        SourceDocument.Part(
+          name: member.name, content: try SourceDocument(parsing: bytes, name: member.name)))
+    }
+    return .parts(parts)
+  }
+}
+
+extension SourceGroup {
+  /// JSON as Python writes it, with `null` for NaN and infinities, which JSON has not.
+  private static func replacingNumbersThatAreNone(_ bytes: [UInt8]) -> [UInt8] {
+    let words: [[UInt8]] = [Array("NaN".utf8), Array("-Infinity".utf8), Array("Infinity".utf8)]
+    var output: [UInt8] = []
+    output.reserveCapacity(bytes.count)
+    var (index, isInText) = (0, false)
+    while index < bytes.count {
+      let byte = bytes[index]
+      if isInText, byte == UInt8(ascii: "\\"), index + 1 < bytes.count {
+        output += bytes[index...(index + 1)]
+        index += 2
+        continue
+      }
+      if byte == UInt8(ascii: "\"") { isInText.toggle() }
+      if !isInText,
+        byte == UInt8(ascii: "N") || byte == UInt8(ascii: "I") || byte == UInt8(ascii: "-"),
+        let word = words.first(where: { bytes[index...].starts(with: $0) })
+      {
+        output += Array("null".utf8)
+        index += word.count
+        continue
+      }
+      output.append(byte)
+      index += 1
+    }
+    return output
+  }
+}
+
+extension String {
+  /// Whether it comes first where names differ in their length before they differ in their bytes, so that a second piece
+  /// precedes a tenth.
+  fileprivate func precedesByNumbers(_ other: String) -> Bool {
+    utf8.count != other.utf8.count ? utf8.count < other.utf8.count : precedesByUTF8(other)
+  }
+}
+
+/// The body of a request, and what its headers say of it.
+struct RequestBody {
+  private let file: SourceFiles.File
+  /// The headers in small letters.
+  private var headers: [String: String] = [:]
+  private var path = ""
+
+  /// Reads the headers that stand beside a body; there may be none.
+  init(of file: SourceFiles.File) {
+    self.file = file
+    let place = SourceFiles.stem(of: file.path) + SourceFiles.headersEnding
+    guard place != file.path, let bytes = try? SourceFiles.read(place),
+      let value = try? JSONValue(parsing: bytes, options: SourceDocument.options)
+    else { return }
+    path = value["path"]?.stringValue ?? ""
+    for member in value["headers"]?.objectValue ?? value.objectValue ?? [:] {
+      if let text = member.value.stringValue { headers[member.key.lowercased()] = text }
+    }
+  }
+
+  /// What the body says.
+  ///
+  /// - Throws: ``ImportError`` where it cannot be read.
+  func document(_ bytes: [UInt8]) throws(ImportError) -> SourceDocument {
+    var bytes = bytes
+    if bytes.starts(with: [0x1f, 0x8b]) {
+      do throws(ForeignCompression.Problem) {
+        bytes = try ForeignCompression.gunzip(bytes, limitBytes: SourceFiles.limitBytes)
+      } catch {
+        throw ImportError(error, in: file.relativePath)
+      }
+    } else if bytes.starts(with: [0x28, 0xb5, 0x2f, 0xfd]) {
+      throw ImportError(.unsupported("bodies packed with Zstandard; unpack them first"))
+    }
+    let type = headers["content-type"] ?? ""
+    if type.hasPrefix("multipart/"), let boundary = Multipart.boundary(in: type) {
+      return .value(try Multipart.read(bytes, boundary: boundary))
+    }
+    if type.contains("protobuf") || file.relativePath.hasSuffix(".pb")
+      || file.relativePath.hasSuffix(".pb.gz")
+    {
+      guard let signal = signal ?? OtlpWire.signal(of: bytes) else {
+        throw ImportError(.notProtobuf(byte: 0))
+      }
+      return .value(try OtlpWire.request(bytes, signal: signal))
+    }
+    return try SourceDocument(parsing: bytes, name: "body.json")
+  }
+
+  /// The signal, by the path that the body was sent to, or by the file's name.
+  private var signal: OtlpWire.Signal? {
+    let name = SourceFiles.lastComponent(of: file.relativePath)
+    for (word, signal) in [
+      ("traces", OtlpWire.Signal.traces), ("logs", .logs), ("metrics", .metrics),
+    ] where path.hasSuffix("/v1/\(word)") || path.isEmpty && name.contains("v1-\(word)") {
+      return signal
+    }
+    return nil
+  }
+}
+
+/// Bodies of several parts, `multipart/form-data` (RFC 7578), whose parts are JSON.
+enum Multipart {
+  private static let partLimit = 100_000
+
+  /// The boundary that a content type names.
+  static func boundary(in type: String) -> String? {
+    guard
+      let range = type.split(separator: ";").map({ $0.drop(while: { $0 == " " }) })
+        .first(where: { $0.hasPrefix("boundary=") })
+    else { return nil }
+    let value = range.dropFirst(9).filter { $0 != "\"" }
+    return value.isEmpty ? nil : String(value)
+  }
+
+  /// The parts as `{"multipart":[{"name","value"}]}`.
+  ///
+  /// - Throws: ``ImportError`` where a part is no JSON, or there are too many.
+  static func read(_ bytes: [UInt8], boundary: String) throws(ImportError) -> JSONValue {
+    let mark = Array("--\(boundary)".utf8)
+    var parts: [JSONValue] = []
+    var position = find(mark, in: bytes, from: 0)
+    while let start = position {
+      let next = find(mark, in: bytes, from: start + mark.count)
+      position = next
+      guard let end = next else { break }
+      guard parts.count < partLimit else { throw ImportError(.tooManyMessages(limit: partLimit)) }
+      if let part = try part(bytes[(start + mark.count)..<end]) { parts.append(part) }
+    }
+    return ["multipart": .array(parts)]
+  }
+
+  private static func part(_ bytes: ArraySlice<UInt8>) throws(ImportError) -> JSONValue? {
+    guard let split = find(Array("\r\n\r\n".utf8), in: bytes, from: bytes.startIndex) else {
+      return nil
+    }
+    let head = String(decoding: bytes[..<split], as: UTF8.self)
+    guard let mark = find(Array("name=\"".utf8), in: Array(head.utf8), from: 0) else { return nil }
+    let name = String(
+      decoding: Array(head.utf8)[(mark + 6)...].prefix { $0 != 0x22 }, as: UTF8.self)
+    var body = bytes[(split + 4)...]
+    if body.suffix(2).elementsEqual([0x0d, 0x0a]) { body = body.dropLast(2) }
+    do throws(JSONError) {
+      return [
+        "name": .string(name),
+        "value": try JSONValue(parsing: Array(body), options: SourceDocument.options),
+      ]
+    } catch {
+      throw ImportError(.notJSON(error, line: nil))
+    }
+  }
+
+  private static func find<Bytes: Collection<UInt8>>(
+    _ mark: [UInt8], in bytes: Bytes, from start: Int
+  ) -> Int? where Bytes.Index == Int {
+    guard let first = mark.first, start >= bytes.startIndex else { return nil }
+    var position = start
+    while position + mark.count <= bytes.endIndex {
+      guard let found = bytes[position...].firstIndex(of: first) else { return nil }
+      guard found + mark.count <= bytes.endIndex else { return nil }
+      if bytes[found..<found + mark.count].elementsEqual(mark) { return found }
+      position = found + 1
+    }
+    return nil
+  }
+}

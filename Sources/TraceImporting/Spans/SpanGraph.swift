@@ -1,0 +1,328 @@
+import AgentTrace
+
+/// Makes the call graph of a run from its spans: each model call and each execution once, whoever told it; what came
+/// back from the spans of tools, else from what later calls of models were shown.
+struct SpanGraph {
+  /// A model's call, as one or several spans tell it.
+  struct ModelCall {
+    var span: TraceSpan
+    var content: SpanContent
+    var agent: String?
+    /// Calls that were found elsewhere.
+    var foundCalls: [GraphCall] = []
+
+    /// Whether the source tells what was answered.
+    var isTold: Bool { content.outputs != nil }
+    var calls: [GraphCall] { (content.outputs ?? []).flatMap(\.calls) }
+  }
+
+  /// An execution of a tool.
+  struct Execution {
+    var span: TraceSpan
+    var tool: SpanTool
+    var agent: String?
+  }
+
+  private let spans: [TraceSpan]
+  private let records: [String: [TraceSpan.Event]]
+  private let indexByID: [String: Int]
+  private var models: [ModelCall] = []
+  private var executions: [Execution] = []
+  private var graph: CallGraph
+
+  /// - Parameter spans: those of one run, by their beginnings.
+  static func graph(
+    of spans: [TraceSpan], records: [String: [TraceSpan.Event]], format: ImportFormat
+  ) -> CallGraph {
+    var builder = SpanGraph(spans, records, format)
+    return builder.build()
+  }
+
+  private init(_ spans: [TraceSpan], _ records: [String: [TraceSpan.Event]], _ format: ImportFormat)
+  {
+    self.spans = spans
+    self.records = records
+    graph = CallGraph(format: format)
+    var index: [String: Int] = [:]
+    for (place, span) in spans.enumerated() where index[span.id] == nil { index[span.id] = place }
+    indexByID = index
+  }
+
+  private mutating func build() -> CallGraph {
+    readModels()
+    readExecutions()
+    var history = SpanHistory(models: models, executions: executions)
+    history.complete(&models)
+    attach(&history)
+    var items = SpanItems(models: models, executions: executions, history: history)
+    items.answer = SpanAnswer.text(of: spans, records: records)
+    graph.items = items.items(roots: roots)
+    graph.unread += items.unread
+    describe()
+    graph.ending = ending(items)
+    return graph
+  }
+
+  // MARK: The tree
+
+  /// The spans above one, the nearest first; a damaged tree ends nowhere.
+  private func ancestors(of span: TraceSpan) -> [TraceSpan] {
+    var found: [TraceSpan] = []
+    var next = span.parent
+    while let id = next, let place = indexByID[id], found.count < 200 {
+      found.append(spans[place])
+      next = spans[place].parent
+    }
+    return found
+  }
+
+  private var roots: [TraceSpan] { spans.filter { $0.parent == nil } }
+
+  /// The sub-agent that a span belongs to: what runs below a tool, or below another agent that asks models itself.
+  private func subAgent(of span: TraceSpan) -> String? {
+    var owner: String?
+    for above in ancestors(of: span) {
+      switch above.kind {
+      case .tool: return owner ?? SpanTool(of: above, records: records[above.id] ?? []).name
+      case .agent:
+        guard let known = owner else {
+          owner = above.agentName ?? above.name
+          continue
+        }
+        if let other = above.agentName, other != known, hasOwnModelCall(above) { return known }
+      case .step:
+        // LangGraph tells a tool that is an agent as an agent below the step that runs tools.
+        if let owner, above.name == "tools" { return owner }
+      default: break
+      }
+    }
+    return nil
+  }
+
+  /// Whether an agent asks a model itself.
+  private func hasOwnModelCall(_ agent: TraceSpan) -> Bool {
+    spans.contains { span in
+      guard span.kind == .model else { return false }
+      return ancestors(of: span).first { $0.kind == .agent }?.id == agent.id
+    }
+  }
+
+  // MARK: Models
+
+  private mutating func readModels() {
+    var found: [ModelCall] = []
+    for span in spans where span.kind == .model {
+      let agent = subAgent(of: span)
+      for (span, records) in span.split(by: records[span.id] ?? []) {
+        let content = SpanContent(of: span, records: records)
+        found.append(ModelCall(span: span, content: content, agent: agent))
+      }
+    }
+    for call in found {
+      if let place = models.firstIndex(where: { isSame($0, call) }) {
+        models[place] = Self.merged(models[place], call)
+      } else {
+        models.append(call)
+      }
+    }
+  }
+
+  /// Whether two spans tell of one call: by the id of its response, else one within the other, and neither says
+  /// anything else.
+  private func isSame(_ left: ModelCall, _ right: ModelCall) -> Bool {
+    if let id = left.content.responseId, let other = right.content.responseId { return id == other }
+    let isWithin =
+      ancestors(of: right.span).contains { $0.id == left.span.id && $0.trace == left.span.trace }
+    let isBeside =
+      left.span.scope != right.span.scope && left.span.parent == right.span.parent
+      && left.span.start <= right.span.end && right.span.start <= left.span.end
+    guard isWithin || isBeside else { return false }
+    let (first, second) = (left.content.usage, right.content.usage)
+    if let tokens = first.inputTokens, let other = second.inputTokens, tokens != other {
+      return false
+    }
+    if let tokens = first.outputTokens, let other = second.outputTokens, tokens != other {
+      return false
+    }
+    let (ids, others) = (Set(left.calls.compactMap(\.id)), Set(right.calls.compactMap(\.id)))
+    return !left.isTold || !right.isTold || ids == others || ids.isEmpty || others.isEmpty
+  }
+
+  /// What two spans tell of one call.
+  private static func merged(_ left: ModelCall, _ right: ModelCall) -> ModelCall {
+    // What made the outer one knows the call's id as the client does.
+    var call = left.isTold || !right.isTold ? left : right
+    let other = left.isTold || !right.isTold ? right : left
+    call.span.start = min(left.span.start, right.span.start)
+    call.span.end = max(left.span.end, right.span.end)
+    call.agent = left.agent ?? right.agent
+    call.content.inputs = call.content.inputs ?? other.content.inputs
+    call.content.finish = call.content.finish ?? other.content.finish
+    call.content.model = call.content.model ?? other.content.model
+    call.content.responseId = call.content.responseId ?? other.content.responseId
+    if call.content.usage.inputTokens == nil { call.content.usage = other.content.usage }
+    if call.content.usage.reasoningTokens == nil {
+      call.content.usage.reasoningTokens = other.content.usage.reasoningTokens
+    }
+    return call
+  }
+
+  // MARK: Tools
+
+  private mutating func readExecutions() {
+    for span in spans where span.kind == .tool {
+      let execution = Execution(
+        span: span, tool: SpanTool(of: span, records: records[span.id] ?? []),
+        agent: subAgent(of: span))
+      if let place = executions.firstIndex(where: { isSame($0, execution) }) {
+        executions[place] = Self.merged(executions[place], execution)
+      } else {
+        executions.append(execution)
+      }
+    }
+  }
+
+  /// Whether two spans tell of one execution: the same call, or name, one within the other.
+  private func isSame(_ left: Execution, _ right: Execution) -> Bool {
+    let isWithin =
+      ancestors(of: right.span).contains { $0.id == left.span.id }
+      || ancestors(of: left.span).contains { $0.id == right.span.id }
+    let overlaps = left.span.start <= right.span.end && right.span.start <= left.span.end
+    if let id = left.tool.id, let other = right.tool.id {
+      return id == other && (isWithin || overlaps && left.span.scope != right.span.scope)
+    }
+    return isWithin && left.tool.name.hasSameUTF8(as: right.tool.name)
+  }
+
+  private static func merged(_ left: Execution, _ right: Execution) -> Execution {
+    var execution = left.tool.data.isWhole || !right.tool.data.isWhole ? left : right
+    execution.span.start = min(left.span.start, right.span.start)
+    execution.span.end = max(left.span.end, right.span.end)
+    execution.tool.id = left.tool.id ?? right.tool.id
+    execution.tool.input = left.tool.input ?? right.tool.input
+    if right.tool.status == .error || left.tool.status == .error { execution.tool.status = .error }
+    return execution
+  }
+
+  /// Gives calls that are told by their execution alone to the reply that asked for them.
+  private mutating func attach(_ history: inout SpanHistory) {
+    for (number, execution) in executions.enumerated() where !history.isAsked(number) {
+      let before = models.lastIndex { call in
+        call.agent == execution.agent && call.span.start <= execution.span.start
+      }
+      let call = GraphCall(
+        name: execution.tool.name,
+        input: execution.tool.isInputCut
+          ? .cut("") : execution.tool.input.map(Told.there) ?? .absent, id: execution.tool.id,
+        pointer: execution.span.pointer)
+      if let before, !models[before].isTold {
+        models[before].foundCalls.append(call)
+      } else {
+        history.orphans.append((number, call))
+      }
+    }
+  }
+
+  // MARK: Around it
+
+  private mutating func describe() {
+    let root = roots.first ?? spans.first
+    let agents = spans.filter { $0.kind == .agent }
+    graph.agentName =
+      (agents.first { $0.agentName != nil } ?? root)?.agentName
+      ?? root?.resource["service.name"]?.stringValue
+    graph.modelName = graph.firstModel
+    if let root {
+      graph.labels["trace"] = .string(root.trace)
+      graph.labels["name"] = .string(root.name)
+      for key in ["session.id", "gen_ai.conversation.id", "user.id"] {
+        if let value = spans.lazy.compactMap({ $0[key] }).first { graph.labels[key] = value }
+      }
+    }
+    let scopes = Set(spans.map(\.scope)).subtracting([""]).sorted { $0.precedesByUTF8($1) }
+    if !scopes.isEmpty { graph.extra["instrumentation"] = JSONValue(scopes) }
+    for span in spans where span.kind == .unknown && span.mayHideCall {
+      graph.unread.append(span.pointer)
+    }
+    for span in spans where span.droppedAttributes > 0 && span.kind == .model {
+      graph.unread.append(span.pointer)
+    }
+  }
+
+  /// A run is over where its root ended without error and its last reply ended by itself.
+  private func ending(_ items: SpanItems) -> ParsedEnding? {
+    // Where spans name a parent that is not there, the root never came.
+    let ids = Set(spans.map(\.id))
+    let hasLost = spans.contains { span in span.parent.map { !ids.contains($0) } ?? false }
+    guard !hasLost,
+      let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) })
+    else { return nil }
+    let last = graph.items.last {
+      if case .reply(let reply) = $0 { reply.agent == nil } else { false }
+    }
+    if let failure = roots.compactMap(\.failure).first {
+      if case .reply(let reply)? = last, reply.error != nil {
+        return ParsedEnding(reason: .modelFailure, detail: failure.firstLine, field: root.pointer)
+      }
+      let word = failure.lowercased()
+      let isLimit = ["max", "limit", "recursion", "timeout"].contains(where: word.contains)
+      return ParsedEnding(
+        reason: isLimit ? .budgetExhausted : .toolFailure, detail: failure.firstLine,
+        field: root.pointer)
+    }
+    guard case .reply(let reply)? = last, items.isComplete else { return nil }
+    guard reply.error == nil else { return FinishWord.ending(of: reply, field: root.pointer) }
+    // An agent that failed below a root that did not.
+    if let failed = spans.last(where: { $0.kind == .agent })?.failure {
+      let isLimit = ["max", "limit", "recursion"].contains(where: failed.lowercased().contains)
+      return ParsedEnding(
+        reason: isLimit ? .budgetExhausted : .toolFailure, detail: failed.firstLine,
+        field: root.pointer)
+    }
+    return FinishWord.ending(of: reply, field: root.pointer)
+  }
+}
+
+extension String {
+  /// Its first line, as far as a log's word is long.
+  var firstLine: String {
+    String(prefix { $0 != "\n" }).prefix(utf8Bytes: 200)
+  }
+}
+
+extension TraceSpan {
+  /// One for each call of a model that the records of a span tell: some instrumentations write every call of an agent on
+  /// one span, each over the one before.
+  func split(by records: [Event]) -> [(TraceSpan, [Event])] {
+    var answers: Set<JSONValue> = []
+    let calls = records.filter { record in
+      guard let answer = record.attributes["gen_ai.output.messages"], !answer.saysNothing else {
+        return false
+      }
+      return answers.insert(answer).inserted
+    }.sorted { $0.time < $1.time }
+    guard calls.count > 1 else { return [(self, records)] }
+    var begin = start
+    return calls.enumerated().map { index, record in
+      var span = self
+      span.attributes = record.attributes
+      span.attributes["gen_ai.operation.name"] = span["gen_ai.operation.name"] ?? "chat"
+      span.events = []
+      span.start = begin
+      span.end = max(begin, index == calls.count - 1 ? end : record.time)
+      begin = max(begin, record.time)
+      return (span, [])
+    }
+  }
+
+  /// Whether something in a span of no known convention has the form of a call.
+  var mayHideCall: Bool {
+    attributes.contains { member in
+      if member.value.mayHoldCall { return true }
+      guard let text = member.value.stringValue, let parsed = JSONText.parse(text) else {
+        return false
+      }
+      return parsed.mayHoldCall
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import AgentTrace
+
+/// Sorts spans into runs: by the conversation that they name, else by their trace. Traces become one where a model's call in
+/// one was shown calls that were asked for in another.
+enum SpanRuns {
+  private static let sessionKeys = [
+    "gen_ai.conversation.id", "session.id", "langfuse.session.id", "langsmith.trace.session_id",
+    "traceloop.association.properties.session_id", "traceloop.association.properties.thread_id",
+    "gcp.vertex.agent.session_id", "langgraph.thread_id", "ai.telemetry.metadata.sessionId",
+  ]
+
+  /// The runs, in the order in which they began. What no convention speaks of is left out, unless it stands above what one
+  /// does.
+  static func runs(of set: SpanSet) -> [[TraceSpan]] {
+    var groups = UnionFind()
+    var bySession: [String: String] = [:]
+    for span in set.spans {
+      groups.add(span.trace)
+      for key in sessionKeys {
+        let found = span[key] ?? span.resource[key]
+        guard let session = found?.stringValue, !session.isEmpty else { continue }
+        if let trace = bySession[session] {
+          groups.join(trace, span.trace)
+        } else {
+          bySession[session] = span.trace
+        }
+        break
+      }
+    }
+    join(set, &groups)
+    var members: [String: [TraceSpan]] = [:]
+    for span in set.spans { members[groups.find(span.trace), default: []].append(span) }
+    let runs = members.values.filter { spans in
+      spans.contains { [.model, .tool, .agent, .handoff].contains($0.kind) }
+    }
+    return runs.map { $0.sorted(by: isBefore) }.sorted { left, right in
+      guard let first = left.first, let second = right.first else { return right.first != nil }
+      return isBefore(first, second)
+    }
+  }
+
+  /// By their beginnings; what ends later holds what ends earlier.
+  static func isBefore(_ left: TraceSpan, _ right: TraceSpan) -> Bool {
+    if left.start != right.start { return left.start < right.start }
+    if left.end != right.end { return left.end > right.end }
+    return left.trace != right.trace
+      ? left.trace.precedesByUTF8(right.trace) : left.id.precedesByUTF8(right.id)
+  }
+
+  /// Joins traces that go on from one another.
+  private static func join(_ set: SpanSet, _ groups: inout UnionFind) {
+    guard Set(set.spans.map(\.trace)).count > 1 else { return }
+    var asked: [String: String] = [:]
+    var shown: [(id: String, trace: String)] = []
+    for span in set.spans where span.kind == .model {
+      let content = SpanContent(of: span, records: set.records[span.id] ?? [])
+      for call in (content.outputs ?? []).flatMap(\.calls) {
+        if let id = call.id, !id.isEmpty { asked[id] = asked[id] ?? span.trace }
+      }
+      for message in content.inputs ?? [] {
+        for id in message.calls.compactMap(\.id) + message.results.compactMap(\.id) {
+          shown.append((id, span.trace))
+        }
+      }
+    }
+    for span in set.spans where span.kind == .tool {
+      if let id = SpanTool(of: span, records: []).id { shown.append((id, span.trace)) }
+    }
+    for (id, trace) in shown {
+      if let other = asked[id], other != trace { groups.join(other, trace) }
+    }
+  }
+
+  /// Sets that become one.
+  private struct UnionFind {
+    private var parents: [String: String] = [:]
+
+    mutating func add(_ name: String) {
+      if parents[name] == nil { parents[name] = name }
+    }
+
+    mutating func find(_ name: String) -> String {
+      var root = name
+      while let parent = parents[root], parent != root { root = parent }
+      var step = name
+      while let parent = parents[step], parent != root {
+        parents[step] = root
+        step = parent
+      }
+      return root
+    }
+
+    mutating func join(_ left: String, _ right: String) {
+      let (first, second) = (find(left), find(right))
+      if first != second { parents[second] = first }
+    }
+  }
+}

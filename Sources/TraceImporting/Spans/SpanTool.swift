@@ -1,0 +1,146 @@
+import AgentTrace
+
+/// What a tool's span says of one execution.
+struct SpanTool {
+  var name: String
+  var id: String?
+  /// What it was given; `nil` where the span does not tell.
+  var input: JSONValue?
+  /// Whether what it was given stands there damaged.
+  var isInputCut = false
+  var data: Told
+  var status: GraphResult.Status
+
+  init(of span: TraceSpan, records: [TraceSpan.Event]) {
+    name = Self.name(of: span)
+    id = span.text(
+      "gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id", "tool.call.id",
+      "langsmith.tool_call_id")
+    data = .absent
+    status = .ok
+    readInput(span, records)
+    readOutput(span, records)
+    if let failure = span.failure {
+      status = .error
+      if data == .absent { data = .there(.string(failure)) }
+    }
+  }
+
+  private static func name(of span: TraceSpan) -> String {
+    if let name = span.text("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name") {
+      return name
+    }
+    if let name = span.text("traceloop.entity.name") { return name }
+    for prefix in ["execute_tool ", "running tool: ", "Tool: "] where span.name.hasPrefix(prefix) {
+      return String(span.name.dropFirst(prefix.count))
+    }
+    return span.name.hasSuffix(".tool") ? String(span.name.dropLast(5)) : span.name
+  }
+
+  private static let inputKeys = [
+    "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments",
+    "gcp.vertex.agent.tool_call_args",
+    "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
+    "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments",
+  ]
+  private static let outputKeys = [
+    "gen_ai.tool.call.result", "ai.toolCall.result", "tool_response",
+    "gcp.vertex.agent.tool_response",
+    "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",
+    "traceloop.entity.output", "langsmith.outputs", "gen_ai.tool.result",
+  ]
+
+  private mutating func readInput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {
+    var value = span.first(Self.inputKeys)
+    for event in span.events + records where value == nil && event.name == "gen_ai.tool.message" {
+      value = event.attributes["content"]
+      id = id ?? event.attributes["id"]?.stringValue
+    }
+    guard let value else { return }
+    guard case .there = Told(text: value) else { return }
+    let parsed = value.stringValue.flatMap(JSONText.parse) ?? value
+    if let text = parsed.stringValue, SpanContent.isObject(text) {
+      isInputCut = true
+      return
+    }
+    input = Self.arguments(parsed)
+  }
+
+  /// The named arguments, where a function's are told as positional and named ones.
+  private static func arguments(_ value: JSONValue) -> JSONValue? {
+    guard let object = value.objectValue else { return value }
+    if let named = object["kwargs"], named.objectValue != nil, object["args"]?.arrayValue != nil {
+      // Positional ones have no names here.
+      return object["args"]?.saysNothing == true ? named : nil
+    }
+    // What LangChain's callbacks wrap them in.
+    if let inner = object["tool_call"]?["args"] ?? object["inputs"], object.count <= 4,
+      object["tags"] != nil || object["type"] != nil || object["tool_call"] != nil
+    {
+      return inner
+    }
+    if object.count == 1, let text = object["input"]?.stringValue, let inner = JSONText.parse(text)
+    {
+      return inner
+    }
+    return value
+  }
+
+  private mutating func readOutput(_ span: TraceSpan, _ records: [TraceSpan.Event]) {
+    if let value = span.first(Self.outputKeys) {
+      take(value)
+    } else if let key = Self.outputKeys.first(where: { span.attributes[$0] != nil }) {
+      // It says that there was nothing.
+      data = .there(span.attributes[key] ?? .null)
+    } else {
+      for event in span.events + records where event.name == "gen_ai.choice" {
+        if let message = event.attributes["message"] { take(message) }
+        id = id ?? event.attributes["id"]?.stringValue
+      }
+    }
+  }
+
+  private mutating func take(_ value: JSONValue) {
+    data = Told(text: value)
+    guard case .there = data else { return }
+    let parsed = value.stringValue.flatMap(JSONText.parse) ?? value
+    if let object = parsed.objectValue { takeMessage(object) }
+    if data == .there(value), let text = value.stringValue, JSONText.parse(text) == nil,
+      SpanContent.isObject(text), JSONText.isCut(text)
+    {
+      data = .cut(text)
+    }
+  }
+
+  /// A framework's message in the place of what it holds.
+  private mutating func takeMessage(_ object: JSONObject) {
+    for key in ["output", "result"] where object.count <= 2 {
+      if let inner = object[key]?.objectValue, inner["tool_call_id"] != nil || inner["lc"] != nil {
+        return takeMessage(inner)
+      }
+    }
+    if let kwargs = LangChainMessages.unwrapped(.object(object))?.objectValue {
+      return takeMessage(kwargs)
+    }
+    if object["type"] == "tool" || object["tool_call_id"] != nil, let content = object["content"] {
+      data = Told(text: content)
+      id = id ?? object["tool_call_id"]?.stringValue
+      if object["status"] == "error" { status = .error }
+    } else if let response = object["response"], object["name"] != nil, object["id"] != nil {
+      data = Told(text: response)
+      if response["error"]?.saysNothing == false { status = .error }
+    }
+  }
+}
+
+extension JSONText {
+  /// Whether a text that begins as JSON ends before it does.
+  static func isCut(_ text: String) -> Bool {
+    do throws(JSONError) {
+      _ = try JSONValue(parsing: Array(text.utf8), options: SourceDocument.options)
+      return false
+    } catch {
+      return error.code == .unexpectedEnd
+    }
+  }
+}

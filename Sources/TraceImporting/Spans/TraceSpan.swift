@@ -1,0 +1,344 @@
+import AgentTrace
+
+/// A span of a trace, whatever exported it, with its attributes as plain JSON.
+struct TraceSpan {
+  var id: String
+  /// `nil` where it says that it has none.
+  var parent: String?
+  var trace: String
+  var name: String
+  /// What made it.
+  var scope = ""
+  /// Nanoseconds since 1970.
+  var start: UInt64
+  var end: UInt64
+  var attributes: JSONObject = [:]
+  var events: [Event] = []
+  /// Whether its status is that of an error.
+  var hasFailed = false
+  var statusMessage: String?
+  /// How many attributes a limit took away.
+  var droppedAttributes = 0
+  var pointer: JSONPointer
+  /// What is known of the process that it comes from.
+  var resource: JSONObject = [:]
+
+  /// An event of a span, or a log record of it.
+  struct Event {
+    var name: String
+    /// Its attributes, and what its body holds.
+    var attributes: JSONObject
+    var time: UInt64 = 0
+  }
+
+  /// An attribute, unless it is absent, null or empty.
+  subscript(key: String) -> JSONValue? {
+    guard let value = attributes[key], !value.saysNothing else { return nil }
+    return value
+  }
+
+  /// The first of some attributes that is there.
+  func first(_ keys: [String]) -> JSONValue? {
+    for key in keys {
+      if let value = self[key] { return value }
+    }
+    return nil
+  }
+
+  func text(_ keys: String...) -> String? { first(keys)?.stringValue }
+
+  var startTime: Timestamp { Timestamp(unixNanoseconds: start) }
+  var endTime: Timestamp { Timestamp(unixNanoseconds: max(start, end)) }
+
+  /// Why it failed, in the words of the span; `nil` where it did not.
+  var failure: String? {
+    let exception = events.last { $0.name == "exception" }
+    let type = text("error.type")
+    let isError =
+      hasFailed || type != nil || self["error"]?.boolValue == true
+      || text("langfuse.observation.level") == "ERROR" || self["gen_ai.tool.status"] == "error"
+    guard isError else { return nil }
+    return exception?.attributes["exception.message"]?.stringValue
+      ?? text("langfuse.observation.status_message", "error.message") ?? statusMessage ?? type
+      ?? "error"
+  }
+}
+
+/// What a run of spans is made of.
+struct SpanSet {
+  /// By id, each once.
+  private(set) var spans: [TraceSpan] = []
+  private var indexByID: [String: Int] = [:]
+  /// Log records that belong to a span, by its id.
+  var records: [String: [TraceSpan.Event]] = [:]
+  /// Where something stands that is no span and may be a call.
+  var unread: [JSONPointer] = []
+
+  /// The most spans that are read together.
+  static let limit = 200_000
+
+  /// Takes in a span; one of the same id takes its place where it knows more, as a retry or an end does.
+  mutating func add(_ span: TraceSpan) throws(ImportError) {
+    let key = span.trace + span.id
+    if let index = indexByID[key] {
+      let known = spans[index]
+      if span.end >= known.end, span.attributes.count >= known.attributes.count {
+        spans[index] = span
+      }
+      return
+    }
+    guard spans.count < Self.limit else { throw ImportError(.tooManyMessages(limit: Self.limit)) }
+    indexByID[key] = spans.count
+    spans.append(span)
+  }
+}
+
+extension SpanSet {
+  /// With the records of each span by their times, each once, as requests come in any order and are sent again.
+  func puttingRecordsInOrder() -> SpanSet {
+    var ordered = self
+    for id in ordered.records.keys {
+      var seen: Set<JSONValue> = []
+      let unique = (ordered.records[id] ?? []).filter { record in
+        seen.insert([
+          .string(record.name), .string(String(record.time)), .object(record.attributes),
+        ]).inserted
+      }
+      ordered.records[id] = unique.enumerated().sorted {
+        $0.element.time != $1.element.time
+          ? $0.element.time < $1.element.time : $0.offset < $1.offset
+      }.map(\.element)
+    }
+    return ordered
+  }
+
+  /// With every value that an exporter's limit cut marked as cut.
+  ///
+  /// The limit is the length of the longest text, where a text of that length is JSON that ends in its middle: it cuts
+  /// without a mark, so that any text of that length may have gone on.
+  func markingCutValues() -> SpanSet {
+    var longest = 0
+    for span in spans {
+      for member in span.attributes {
+        if let text = member.value.stringValue { longest = max(longest, text.unicodeScalars.count) }
+      }
+    }
+    guard longest >= 16, longest <= 1 << 20 else { return self }
+    let isLimit = spans.contains { span in
+      span.attributes.contains { member in
+        guard let text = member.value.stringValue, SpanContent.isObject(text),
+          text.unicodeScalars.count == longest
+        else { return false }
+        return JSONText.isCut(text)
+      }
+    }
+    guard isLimit else { return self }
+    var marked = self
+    for index in marked.spans.indices {
+      marked.spans[index].attributes = Self.marking(marked.spans[index].attributes, longest)
+      for event in marked.spans[index].events.indices {
+        marked.spans[index].events[event].attributes = Self.marking(
+          marked.spans[index].events[event].attributes, longest)
+      }
+    }
+    for id in marked.records.keys {
+      marked.records[id] = marked.records[id]?.map { record in
+        TraceSpan.Event(
+          name: record.name, attributes: Self.marking(record.attributes, longest), time: record.time
+        )
+      }
+    }
+    return marked
+  }
+
+  private static func marking(_ object: JSONObject, _ length: Int) -> JSONObject {
+    object.mapValues { marking($0, length) }
+  }
+
+  private static func marking(_ value: JSONValue, _ length: Int) -> JSONValue {
+    switch value {
+    case .string(let text) where text.unicodeScalars.count == length:
+      .cut(bytes: text.utf8.count, head: text.prefix(utf8Bytes: 1024))
+    case .array(let elements): .array(elements.map { marking($0, length) })
+    case .object(let object): .object(marking(object, length))
+    default: value
+    }
+  }
+}
+
+/// Reads traces in the JSON form of OTLP, and in that of Tempo's exports.
+enum OtlpReader {
+  static let spanKeys = ["resourceSpans", "batches", "resource_spans"]
+  static let logKeys = ["resourceLogs", "resource_logs"]
+  private static let scopeKeys = [
+    "scopeSpans", "scopeLogs", "instrumentationLibrarySpans", "scope_spans", "scope_logs",
+    "ilSpans", "instrumentationLibraryLogs",
+  ]
+
+  /// Whether a value is a request, or what a collector wrote of one.
+  static func isRequest(_ value: JSONValue) -> Bool {
+    (spanKeys + logKeys + ["resourceMetrics"]).contains { key in
+      guard let list = value[key]?.arrayValue else { return false }
+      return key != "batches"
+        || list.first.map { batch in scopeKeys.contains { batch[$0] != nil } } ?? false
+    } || value["trace"].map(isRequest) ?? false
+  }
+
+  /// Takes in all spans and records of a request.
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, into set: inout SpanSet
+  ) throws(ImportError) {
+    if let inner = value["trace"], isRequest(inner) {
+      return try read(inner, at: pointer.appending("trace"), into: &set)
+    }
+    for key in spanKeys + logKeys {
+      for (index, batch) in (value[key]?.arrayValue ?? []).enumerated() {
+        let place = pointer.appending(key).appending(String(index))
+        let resource = attributes(batch["resource"]?["attributes"])
+        for scopeKey in scopeKeys {
+          for (number, scope) in (batch[scopeKey]?.arrayValue ?? []).enumerated() {
+            try read(
+              scope, at: place.appending(scopeKey).appending(String(number)), resource, into: &set)
+          }
+        }
+      }
+    }
+  }
+
+  private static func read(
+    _ scope: JSONValue, at pointer: JSONPointer, _ resource: JSONObject, into set: inout SpanSet
+  ) throws(ImportError) {
+    let name =
+      (scope["scope"]?["name"] ?? scope["instrumentationLibrary"]?["name"])?.stringValue ?? ""
+    for (index, value) in (scope["spans"]?.arrayValue ?? []).enumerated() {
+      let place = pointer.appending("spans").appending(String(index))
+      guard var span = span(value, at: place) else {
+        set.unread.append(place)
+        continue
+      }
+      span.scope = name
+      span.resource = resource
+      try set.add(span)
+    }
+    for (index, value) in (scope["logRecords"]?.arrayValue ?? scope["logs"]?.arrayValue ?? [])
+      .enumerated()
+    {
+      guard let (id, record) = record(value) else {
+        let place = pointer.appending("logRecords").appending(String(index))
+        if value.mayHoldCall { set.unread.append(place) }
+        continue
+      }
+      set.records[id, default: []].append(record)
+    }
+  }
+
+  /// A span of any JSON form of the protocol; `nil` where it has no id.
+  static func span(_ value: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
+    guard let object = value.objectValue,
+      let id = identifier(object["spanId"] ?? object["span_id"], bytes: 8),
+      let trace = identifier(object["traceId"] ?? object["trace_id"], bytes: 16)
+    else { return nil }
+    let start = nanoseconds(object["startTimeUnixNano"] ?? object["start_time_unix_nano"])
+    let end = nanoseconds(object["endTimeUnixNano"] ?? object["end_time_unix_nano"])
+    var span = TraceSpan(
+      id: id, parent: identifier(object["parentSpanId"] ?? object["parent_span_id"], bytes: 8),
+      trace: trace, name: object["name"]?.stringValue ?? "", start: start ?? 0,
+      end: end ?? start ?? 0,
+      pointer: pointer)
+    span.attributes = attributes(object["attributes"])
+    span.droppedAttributes = object["droppedAttributesCount"]?.intValue ?? 0
+    let code = object["status"]?["code"]
+    span.hasFailed =
+      code?.intValue == 2 || code?.stringValue == "STATUS_CODE_ERROR"
+      || code?.stringValue == "ERROR"
+    span.statusMessage = object["status"]?["message"]?.stringValue
+    for event in object["events"]?.arrayValue ?? [] {
+      span.events.append(
+        TraceSpan.Event(
+          name: event["name"]?.stringValue ?? "", attributes: attributes(event["attributes"]),
+          time: nanoseconds(event["timeUnixNano"]) ?? 0))
+    }
+    return span
+  }
+
+  /// A log record and the span that it belongs to.
+  private static func record(_ value: JSONValue) -> (String, TraceSpan.Event)? {
+    guard let span = identifier(value["spanId"] ?? value["span_id"], bytes: 8) else { return nil }
+    var attributes = attributes(value["attributes"])
+    let body = value["body"].map(plain)
+    let name =
+      [value["eventName"], value["event_name"], attributes["event.name"]]
+      .compactMap { $0?.stringValue }.first { !$0.isEmpty } ?? ""
+    if let members = body?.objectValue {
+      for member in members { attributes[member.key] = member.value }
+    } else if let body, !body.saysNothing {
+      attributes["body"] = body
+    }
+    return (
+      span,
+      TraceSpan.Event(
+        name: name, attributes: attributes,
+        time: nanoseconds(value["timeUnixNano"]).flatMap { $0 == 0 ? nil : $0 }
+          ?? nanoseconds(value["observedTimeUnixNano"]) ?? 0)
+    )
+  }
+
+  // MARK: Values
+
+  /// An id as small hexadecimal digits, whether it stands so or as base64; `nil` where there is none.
+  private static func identifier(_ value: JSONValue?, bytes: Int) -> String? {
+    guard let text = value?.stringValue, !text.isEmpty else { return nil }
+    let isHex = text.utf8.allSatisfy {
+      (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20)
+    }
+    if isHex { return text.utf8.allSatisfy { $0 == 0x30 } ? nil : text.lowercased() }
+    if text.utf8.count == (bytes + 2) / 3 * 4, let raw = Base64.decode(text) {
+      let digits = raw.map { byte -> String in
+        let text = String(byte, radix: 16)
+        return text.utf8.count == 1 ? "0" + text : text
+      }
+      return digits.joined()
+    }
+    return text
+  }
+
+  static func nanoseconds(_ value: JSONValue?) -> UInt64? {
+    switch value {
+    case .string(let text)?: UInt64(text)
+    case .number(let number)?:
+      number.intValue.flatMap { UInt64(exactly: $0) }
+        ?? (number.doubleValue >= 0 && number.doubleValue < 1.8e19
+          ? UInt64(number.doubleValue) : nil)
+    default: nil
+    }
+  }
+
+  /// A list of `{"key","value"}`, or an object, as plain JSON.
+  static func attributes(_ value: JSONValue?) -> JSONObject {
+    if let object = value?.objectValue { return object }
+    return JSONObject(
+      (value?.arrayValue ?? []).compactMap { entry in
+        entry["key"]?.stringValue.map { ($0, entry["value"].map(plain) ?? .null) }
+      })
+  }
+
+  /// A value of the protocol as plain JSON.
+  static func plain(_ value: JSONValue) -> JSONValue {
+    guard let object = value.objectValue, object.count <= 1 else { return value }
+    guard let member = object.first else { return .null }
+    switch member.key {
+    case "stringValue", "boolValue", "doubleValue", "string_value", "bool_value", "double_value":
+      return member.value
+    case "intValue", "int_value":
+      if let text = member.value.stringValue, let number = JSONNumber(token: text) {
+        return .number(number)
+      }
+      return member.value
+    case "arrayValue", "array_value":
+      return .array((member.value["values"]?.arrayValue ?? []).map(plain))
+    case "kvlistValue", "kvlist_value": return .object(attributes(member.value["values"] ?? []))
+    case "bytesValue", "bytes_value": return member.value
+    default: return value
+    }
+  }
+}

@@ -1,0 +1,220 @@
+import AgentTrace
+import Testing
+import TraceImporting
+
+/// Lists of messages of every interface and framework: each names its calls, arguments, results and end alike.
+struct MessageListTests {
+  /// One question, one call, what came back, and an answer, in the shape of each.
+  static let lists: [(String, String, String)] = [
+    (
+      "Anthropic", "returned",
+      #"""
+      {"system":"s","messages":[{"role":"user","content":"q"},
+       {"role":"assistant","content":[{"type":"thinking","thinking":"t"},{"type":"tool_use","id":"c1","name":"look","input":{"id":7}}]},
+       {"role":"user","content":[{"type":"tool_result","tool_use_id":"c1","content":"r"}]},
+       {"role":"assistant","content":[{"type":"text","text":"done"}]}],"stop_reason":"end_turn"}
+      """#
+    ),
+    (
+      "Responses", "returned",
+      #"""
+      {"input_items":[{"role":"user","content":"q"},
+       {"type":"reasoning","id":"rs","summary":[]},
+       {"type":"function_call","call_id":"c1","name":"look","arguments":"{\"id\":7}"},
+       {"type":"function_call_output","call_id":"c1","output":"r"},
+       {"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}]}
+      """#
+    ),
+    (
+      "Gemini", "returned",
+      #"""
+      {"contents":[{"role":"user","parts":[{"text":"q"}]},
+       {"role":"model","parts":[{"text":"hm","thought":true},{"functionCall":{"id":"c1","name":"look","args":{"id":7}}}]},
+       {"role":"user","parts":[{"functionResponse":{"id":"c1","name":"look","response":{"output":"r"}}}]},
+       {"role":"model","parts":[{"text":"done"}]}]}
+      """#
+    ),
+    (
+      "Bedrock", "ok",
+      #"""
+      [{"role":"user","content":[{"text":"q"}]},
+       {"role":"assistant","content":[{"toolUse":{"toolUseId":"c1","name":"look","input":{"id":7}}}]},
+       {"role":"user","content":[{"toolResult":{"toolUseId":"c1","status":"success","content":[{"text":"r"}]}}]},
+       {"role":"assistant","content":[{"text":"done"}]}]
+      """#
+    ),
+    (
+      "OpenTelemetry", "returned",
+      #"""
+      [{"role":"user","parts":[{"type":"text","content":"q"}]},
+       {"role":"assistant","parts":[{"type":"tool_call","id":"c1","name":"look","arguments":{"id":7}}]},
+       {"role":"tool","parts":[{"type":"tool_call_response","id":"c1","response":"r"}]},
+       {"role":"assistant","parts":[{"type":"text","content":"done"}],"finish_reason":"stop"}]
+      """#
+    ),
+    (
+      "LangChain", "ok",
+      #"""
+      [{"type":"human","content":"q"},
+       {"type":"ai","content":"","tool_calls":[{"name":"look","args":{"id":7},"id":"c1","type":"tool_call"}],"invalid_tool_calls":[],
+        "additional_kwargs":{"tool_calls":[{"id":"c1","function":{"name":"look","arguments":"{\"id\":7}"},"type":"function"}]}},
+       {"type":"tool","content":"r","name":"look","tool_call_id":"c1","status":"success"},
+       {"type":"ai","content":"done","tool_calls":[]}]
+      """#
+    ),
+    (
+      "LangChain's dumps", "ok",
+      #"""
+      {"messages":[[{"lc":1,"type":"constructor","id":["langchain","schema","messages","HumanMessage"],"kwargs":{"content":"q"}},
+       {"lc":1,"type":"constructor","id":["langchain","schema","messages","AIMessage"],"kwargs":{"tool_calls":[{"name":"look","args":{"id":7},"id":"c1"}]}},
+       {"lc":1,"type":"constructor","id":["langchain","schema","messages","ToolMessage"],"kwargs":{"content":"r","tool_call_id":"c1","status":"success"}},
+       {"lc":1,"type":"constructor","id":["langchain","schema","messages","AIMessage"],"kwargs":{"content":"done"}}]]}
+      """#
+    ),
+    (
+      "pydantic-ai", "ok",
+      #"""
+      [{"kind":"request","parts":[{"part_kind":"system-prompt","content":"s"},{"part_kind":"user-prompt","content":"q"}]},
+       {"kind":"response","parts":[{"part_kind":"tool-call","tool_name":"look","args":"{\"id\":7}","tool_call_id":"c1"}],"finish_reason":"tool_call"},
+       {"kind":"request","parts":[{"part_kind":"tool-return","tool_name":"look","content":"r","tool_call_id":"c1","outcome":"success"}]},
+       {"kind":"response","parts":[{"part_kind":"text","content":"done"}],"finish_reason":"stop"}]
+      """#
+    ),
+    (
+      "AutoGen", "ok",
+      #"""
+      [{"type":"TextMessage","source":"user","content":"q"},
+       {"type":"ThoughtEvent","source":"a","content":"hm"},
+       {"type":"ToolCallRequestEvent","source":"a","content":[{"id":"c1","name":"look","arguments":"{\"id\":7}"}],"models_usage":{"prompt_tokens":3,"completion_tokens":1}},
+       {"type":"ToolCallExecutionEvent","source":"a","content":[{"call_id":"c1","name":"look","content":"r","is_error":false}]},
+       {"type":"TextMessage","source":"a","content":"done","models_usage":{"prompt_tokens":5,"completion_tokens":1}}]
+      """#
+    ),
+    (
+      "the AI SDK", "ok",
+      #"""
+      [{"id":"1","role":"user","parts":[{"type":"text","text":"q"}]},
+       {"id":"2","role":"assistant","parts":[{"type":"step-start"},
+        {"type":"tool-look","toolCallId":"c1","state":"output-available","input":{"id":7},"output":"r"},
+        {"type":"step-start"},{"type":"text","text":"done"}]}]
+      """#
+    ),
+  ]
+
+  @Test(
+    "each list has one call with its arguments and result, an answer, and nothing unread",
+    arguments: lists)
+  func whole(_ name: String, _ status: String, _ text: String) throws {
+    let file = try ImportedFile(text)
+    #expect(file.errors.isEmpty, "\(name): \(file.errors)")
+    let decisions = file.data(.decision)
+    #expect(decisions.map { $0["kind"] } == ["tool", "answer"], "\(name)")
+    #expect(decisions.first?["calls"]?[0]?["name"] == "look")
+    #expect(decisions.first?["calls"]?[0]?["input"] == ["id": 7])
+    let results = file.data(.toolResult)
+    #expect(results.count == 1)
+    #expect(results.first?["callId"] == decisions.first?["calls"]?[0]?["callId"])
+    #expect(results.first?["status"] == .string(status), "\(name)")
+    let data = results.first?["data"]?.description ?? ""
+    #expect(data.contains("\"r\""), "\(name)")
+    #expect(file.data(.modelResult).count == 2, "\(name)")
+    #expect(file.stop == "success final_answer", "\(name)")
+    #expect(file.data(.runStarted).first?["input"] == "q")
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil, "\(name)")
+    #expect(file.data(.runStarted).first?["recorded"]?["policy"] == "none")
+  }
+
+  @Test(
+    "a refusal, a limit and a call that nobody ran are no success",
+    arguments: [
+      (
+        #"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"no"}]}],"stop_reason":"refusal"}"#,
+        "blocked model"
+      ),
+      (
+        #"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a long"}]}],"stop_reason":"max_tokens"}"#,
+        "budget_exhausted max_tokens"
+      ),
+      (
+        #"[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"name":"look","args":{}}}]}]"#,
+        nil
+      ),
+      (
+        #"[{"type":"message","role":"user","content":"q"},{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}]"#,
+        "blocked model"
+      ),
+    ])
+  func ends(_ text: String, _ stop: String?) throws {
+    let file = try ImportedFile(text)
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.stop == stop, "\(text)")
+    #expect((file.data(.runStarted).first?["recorded"]?["stop"] == "none") == (stop == nil))
+  }
+
+  @Test(
+    "what nobody knows is marked as what may be a call, and where it stands",
+    arguments: [
+      (#"{"type":"hyper_call","name":"rm","input":{}}"#, "/1/content/0"),
+      (#"{"type":"tool_use","id":"c","input":{}}"#, "/1/content/0"),
+      (
+        #"{"type":"text","text":"a","extra_calls":[{"name":"rm","args":{}}]}"#,
+        "/1/content/0/extra_calls"
+      ),
+      (#"17"#, "/1/content/0"),
+    ])
+  func unread(_ part: String, _ place: String) throws {
+    let file = try ImportedFile(
+      #"[{"role":"user","content":[{"text":"q"}]},{"role":"assistant","content":[\#(part)]}]"#)
+    #expect(file.errors.isEmpty)
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial", "\(part)")
+    #expect(file.data(.runStarted).first?["source"]?["unread"]?[0] == .string(place), "\(part)")
+  }
+
+  @Test("arguments that are no JSON stay as they stood, and the decision is invalid")
+  func badArguments() throws {
+    let file = try ImportedFile(
+      #"[{"type":"function_call","call_id":"c","name":"f","arguments":"{\"a\": \"b"},{"type":"function_call_output","call_id":"c","output":"no"}]"#
+    )
+    #expect(file.data(.decision).first?["kind"] == "invalid")
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"] == #"{"a": "b"#)
+    #expect(file.data(.toolResult).count == 1)
+  }
+
+  @Test("the same id twice is told apart by the arguments, then by the order")
+  func sameIds() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"role":"user","content":[{"text":"q"}]},
+       {"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{"n":1}}]},
+       {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"one"}]},
+       {"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{"n":2}}]},
+       {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"two"}]}]
+      """#)
+    #expect(file.data(.toolResult).map { $0["callId"] } == ["1.1.0", "2.1.0"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("a result of a call that is not there is kept apart, and one that names no tool is marked")
+  func unmatched() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"role":"user","content":[{"type":"tool_result","tool_use_id":"gone","content":"r"}]},
+       {"role":"assistant","content":[{"type":"text","text":"a"}]}]
+      """#)
+    #expect(file.data(.toolResult).first?["callId"] == "unmatched.1")
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == "partial")
+  }
+
+  @Test("what was redacted or cut is a cut value, and the channel of tools is partial")
+  func redacted() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"role":"user","content":[{"text":"q"}]},
+       {"role":"assistant","content":[{"type":"tool_use","id":"c","name":"f","input":{"path":"<REDACTED>"}}]},
+       {"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"<redacted>"}]}]
+      """#)
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"]?.typeName == "cut")
+    #expect(file.data(.toolResult).first?["data"]?.typeName == "cut")
+    #expect(file.data(.runStarted).first?["recorded"]?["tools"] == "partial")
+  }
+}

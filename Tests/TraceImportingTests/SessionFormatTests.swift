@@ -1,0 +1,206 @@
+import AgentTrace
+import Testing
+import TraceImporting
+
+/// Sessions of coding agents, trajectories and logs of evaluations.
+struct SessionFormatTests {
+  @Test(
+    "a reply split over lines is one model call with the usage of its last, and repeated lines count once"
+  )
+  func claudeCode() throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"summary","summary":"s","leafUuid":"x"}
+      {"type":"user","uuid":"1","sessionId":"s","isSidechain":false,"timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"q"}}
+      {"type":"assistant","uuid":"2","sessionId":"s","isSidechain":false,"message":{"id":"m1","type":"message","role":"assistant","model":"x","content":[{"type":"text","text":"hm"}],"usage":{"input_tokens":3,"output_tokens":1}}}
+      {"type":"assistant","uuid":"3","sessionId":"s","isSidechain":false,"message":{"id":"m1","type":"message","role":"assistant","model":"x","content":[{"type":"tool_use","id":"c","name":"Bash","input":{"command":"ls"}}],"usage":{"input_tokens":3,"output_tokens":9}}}
+      {"type":"user","uuid":"4","sessionId":"s","isSidechain":false,"toolUseResult":{"stdout":"a"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a","is_error":false}]}}
+      {"type":"user","uuid":"4","sessionId":"s","isSidechain":false,"toolUseResult":{"stdout":"a"},"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a","is_error":false}]}}
+      not json
+      {"type":"assistant","uuid":"5","sessionId":"s","isSidechain":false,"message":{"id":"m2","role":"assistant","content":[{"type":"tool_use","id":"d","name":"Write","input":{}}]}}
+      {"type":"user","uuid":"6","sessionId":"s","isSidechain":false,"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"d","is_error":true,"content":"The user doesn't want to proceed with this tool use. Stop."}]}}
+      """#, name: "s.jsonl")
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.data(.modelResult).map { $0["usage"]?["outputTokens"] } == [9, nil])
+    #expect(file.data(.decision).map { $0["calls"]?[0]?["name"] } == ["Bash", "Write"])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["ok", "refused"])
+    // The line that is no JSON may be one that nobody read.
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/6"])
+    #expect(file.stop == nil)
+  }
+
+  @Test("a folder with a session and its sub-agents is one run, whose callers they are")
+  func subAgents() throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "in/s.jsonl",
+      #"""
+      {"type":"user","uuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:00Z","message":{"role":"user","content":"q"}}
+      {"type":"assistant","uuid":"2","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Task","input":{}}]}}
+      {"type":"user","uuid":"3","sessionId":"s","timestamp":"2026-01-01T00:00:09Z","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"found"}]}}
+      {"type":"assistant","uuid":"4","sessionId":"s","timestamp":"2026-01-01T00:00:10Z","message":{"id":"m2","role":"assistant","content":[{"type":"text","text":"done"}]}}
+      """#)
+    try folder.write(
+      "in/s/subagents/agent-a1.jsonl",
+      #"""
+      {"type":"user","uuid":"a","sessionId":"s","isSidechain":true,"timestamp":"2026-01-01T00:00:02Z","message":{"role":"user","content":"find"}}
+      {"type":"assistant","uuid":"b","sessionId":"s","isSidechain":true,"timestamp":"2026-01-01T00:00:03Z","message":{"id":"n1","role":"assistant","content":[{"type":"tool_use","id":"x","name":"Grep","input":{}}]}}
+      """#)
+    var reports: [ImportReport] = []
+    try Importer(format: nil, output: "\(folder.path)/out").run(paths: ["\(folder.path)/in"]) {
+      reports.append($0)
+    }
+    #expect(reports.count == 1 && reports[0].format == .claudeCode, "\(reports)")
+    let events = try ImportedFile.events(of: "\(folder.path)/out/s.jsonl.gz")
+    let decisions = events.filter { $0.type == .decision }
+    #expect(decisions.map { $0.data["caller"] } == [nil, "agent-a1", nil])
+    #expect(decisions.map { $0.data["calls"]?[0]?["name"] } == ["Task", "Grep", nil])
+    #expect(events.filter { $0.type == .humanReplied }.count == 1)
+  }
+
+  @Test("rollouts of Codex: each generation, totals that grow, and what only events tell is marked")
+  func codex() throws {
+    let older = try ImportedFile(
+      #"""
+      {"id":"r","timestamp":"2025-06-01T00:00:00Z","instructions":null}
+      {"type":"message","role":"user","content":[{"type":"input_text","text":"q"}]}
+      {"type":"function_call","name":"shell","arguments":"{\"command\":[\"ls\"]}","call_id":"c"}
+      {"type":"function_call_output","call_id":"c","output":"a"}
+      """#, name: "r.jsonl")
+    #expect(older.reports.first?.format == .codex, "\(older.errors)")
+    #expect(older.data(.decision).first?["calls"]?[0]?["input"] == ["command": ["ls"]])
+    let newer = try ImportedFile(
+      #"""
+      {"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"r","cwd":"/"}}
+      {"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}]}}
+      {"timestamp":"2026-01-01T00:00:01Z","type":"event_msg","payload":{"type":"user_message","message":"q"}}
+      {"timestamp":"2026-01-01T00:00:02Z","type":"response_item","payload":{"type":"custom_tool_call","name":"apply_patch","input":"*** Begin","call_id":"c"}}
+      {"timestamp":"2026-01-01T00:00:03Z","type":"event_msg","payload":{"type":"token_count","info":null}}
+      {"timestamp":"2026-01-01T00:00:03Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":10,"output_tokens":4}}}}
+      {"timestamp":"2026-01-01T00:00:03Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":10,"output_tokens":4}}}}
+      {"timestamp":"2026-01-01T00:00:04Z","type":"response_item","payload":{"type":"custom_tool_call_output","call_id":"c","output":"ok"}}
+      {"timestamp":"2026-01-01T00:00:05Z","type":"event_msg","payload":{"type":"exec_command_end","call_id":"unseen","exit_code":0}}
+      {"timestamp":"2026-01-01T00:00:06Z","type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"done"}]}}
+      {"timestamp":"2026-01-01T00:00:07Z","type":"event_msg","payload":{"type":"token_count","info":{"total_token_usage":{"input_tokens":25,"output_tokens":6}}}}
+      {"timestamp":"2026-01-01T00:00:08Z","type":"event_msg","payload":{"type":"task_complete"}}
+      """#, name: "r.jsonl")
+    #expect(newer.data(.modelResult).map { $0["usage"]?["inputTokens"] } == [10, 15])
+    #expect(newer.data(.decision).first?["calls"]?[0]?["input"] == "*** Begin")
+    #expect(newer.stop == "success final_answer")
+    #expect(newer.data(.runStarted).first?["source"]?["unread"] == ["/8/payload"])
+  }
+
+  @Test("the Gemini CLI, pi, OpenHands and SWE-agent tell their calls, results and ends")
+  func others() throws {
+    let gemini = try ImportedFile(
+      #"""
+      {"sessionId":"s","projectHash":"h","messages":[{"id":"1","type":"user","content":"q"},
+       {"id":"2","type":"gemini","content":"","tokens":{"input":3,"output":1},"toolCalls":[
+        {"id":"c","name":"ls","args":{},"status":"cancelled"},
+        {"id":"d","name":"cat","args":{"p":"a"},"status":"success","result":[{"functionResponse":{"id":"d","name":"cat","response":{"output":"x"}}}]}]}]}
+      """#)
+    #expect(gemini.data(.toolResult).map { $0["status"] } == ["refused", "ok"])
+    #expect(gemini.data(.toolResult).last?["data"] == ["output": "x"])
+    let pi = try ImportedFile(
+      #"""
+      {"type":"session","version":3,"id":"s"}
+      {"type":"message","id":"1","parentId":null,"message":{"role":"user","content":[{"type":"text","text":"q"}]}}
+      {"type":"message","id":"2","parentId":"1","message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"read","arguments":{"p":"a"}}]}}
+      {"type":"message","id":"3","parentId":"2","message":{"role":"toolResult","toolCallId":"c","toolName":"read","content":[{"type":"text","text":"x"}],"isError":true}}
+      """#, name: "s.jsonl")
+    #expect(pi.reports.first?.format == .pi)
+    #expect(pi.data(.toolResult).map { $0["status"] } == ["error"])
+    let hands = try ImportedFile(
+      #"""
+      {"kind":"MessageEvent","source":"user","llm_message":{"role":"user","content":[{"type":"text","text":"q"}]}}
+      {"kind":"ActionEvent","source":"agent","tool_name":"terminal","tool_call_id":"c","llm_response_id":"r","tool_call":{"id":"c","name":"terminal","arguments":"{\"command\":\"ls\"}"},"action":{"command":"ls"}}
+      {"kind":"ActionEvent","source":"agent","tool_name":"think","tool_call_id":"d","llm_response_id":"r","tool_call":{"id":"d","name":"think","arguments":"{}"},"action":{}}
+      {"kind":"ObservationEvent","source":"environment","tool_name":"terminal","tool_call_id":"c","observation":{"content":[{"type":"text","text":"a"}],"is_error":false}}
+      {"kind":"AgentErrorEvent","source":"environment","tool_name":"think","tool_call_id":"d","error":"no"}
+      {"kind":"SomethingNewEvent","source":"agent","tool_name":"rm"}
+      """#, name: "s.jsonl")
+    #expect(hands.data(.modelResult).count == 1)
+    #expect(hands.data(.toolResult).map { $0["status"] } == ["ok", "error"])
+    #expect(hands.data(.runStarted).first?["source"]?["unread"] == ["/5"])
+    let swe = try ImportedFile(
+      #"""
+      {"environment":"e","trajectory":[{"action":"ls -F","observation":"a","response":"look","thought":"look","state":"{}"},
+       {"action":"","observation":"","response":"hm"}],
+       "history":[{"role":"system","content":"s"},{"role":"user","content":"demo","is_demo":true},{"role":"user","content":"q"}],
+       "info":{"exit_status":"submitted (exit_cost)"}}
+      """#, name: "t.traj")
+    #expect(swe.data(.decision).map { $0["kind"] } == ["tool", "answer"])
+    #expect(swe.data(.decision).first?["calls"]?[0]?["input"] == ["command": "ls -F"])
+    #expect(swe.stop == "budget_exhausted submitted (exit_cost)")
+    #expect(swe.data(.humanReplied).map { $0["text"] } == ["q"])
+  }
+
+  @Test(
+    "a trajectory in ATIF: observations by their ids, copied steps of a continuation once, ends untold"
+  )
+  func atif() throws {
+    let folder = try TemporaryFolder()
+    func steps(_ inner: String) -> String {
+      #"{"schema_version":"ATIF-v1.7","session_id":"s","agent":{"name":"a","version":"1"},"steps":[\#(inner)]}"#
+    }
+    try folder.write(
+      "in/t.json",
+      steps(
+        #"""
+        {"step_id":1,"source":"user","message":"q"},
+        {"step_id":2,"source":"agent","message":"","tool_calls":[{"tool_call_id":"c","function_name":"f","arguments":{"n":1}},
+         {"tool_call_id":"d","function_name":"g","arguments":{}}],
+         "observation":{"results":[{"source_call_id":"d","content":"two"},{"source_call_id":"c","content":"one"}]},"metrics":{"prompt_tokens":5}}
+        """#))
+    try folder.write(
+      "in/t.cont-1.json",
+      steps(
+        #"""
+        {"step_id":1,"source":"agent","message":"","is_copied_context":true,"tool_calls":[{"tool_call_id":"c","function_name":"f","arguments":{"n":1}}]},
+        {"step_id":2,"source":"agent","message":"done"}
+        """#))
+    var reports: [ImportReport] = []
+    try Importer(format: nil, output: "\(folder.path)/out").run(paths: ["\(folder.path)/in"]) {
+      reports.append($0)
+    }
+    #expect(reports.count == 1, "\(reports.map(\.json))")
+    let events = try ImportedFile.events(of: "\(folder.path)/out/t.jsonl.gz")
+    #expect(events.filter { $0.type == .decision }.map { $0.data["kind"] } == ["tool", "answer"])
+    #expect(
+      events.filter { $0.type == .toolResult }.map { $0.data["callId"] } == ["1.1.1", "1.1.0"])
+    #expect(events.last?.type != .stop)
+  }
+
+  @Test(
+    "samples of Inspect: a run each, attachments in their places, limits and errors are no success")
+  func inspect() throws {
+    let file = try ImportedFile(
+      #"""
+      {"version":2,"status":"success","eval":{"task":"t","model":"m"},"samples":[
+       {"id":1,"epoch":1,"attachments":{"abc":"long"},"messages":[{"role":"user","content":"attachment://abc"},
+        {"id":"x","role":"assistant","content":"","tool_calls":[{"id":"c","function":"f","arguments":{"n":1},"type":"function"}]},
+        {"role":"tool","tool_call_id":"c","function":"f","content":"","error":{"type":"approval","message":"no"}},
+        {"id":"y","role":"assistant","content":"done"}],
+        "output":{"choices":[{"stop_reason":"stop"}]},"events":[]},
+       {"id":2,"epoch":1,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}],"limit":{"type":"message","limit":2}},
+       {"id":3,"epoch":1,"messages":[{"role":"user","content":"q"}],"error":{"message":"broke\nat"}}]}
+      """#)
+    #expect(file.logs.count == 3, "\(file.errors)")
+    #expect(file.data(.runStarted).first?["input"] == "long")
+    #expect(file.data(.toolResult).first?["status"] == "refused")
+    let stops = file.logs.map { $0.last { $0.type == .stop }?.data["reason"] }
+    #expect(stops == ["success", "budget_exhausted", "tool_failure"])
+  }
+
+  @Test(
+    "what a format lacks is refused with what was expected",
+    arguments: ImportFormat.allCases)
+  func refused(_ format: ImportFormat) throws {
+    for text in [
+      "{}", "[]", "17", #"{"messages":7}"#, #"{"data":[]}"#, "[[[[]]]]", "{\"a\":1}\n{\"b\":2}",
+    ] {
+      let file = try ImportedFile(text, format: format)
+      #expect(file.logs.isEmpty && !file.errors.isEmpty, "\(format): \(text)")
+    }
+  }
+}
