@@ -8,11 +8,22 @@ import TraceJudging
 /// it, or what was counted still is, or nobody says anything for certain.
 struct AccountingTests {
   @Test("whatever one key, role, block or call is renamed or wrapped into, no call is hidden")
-  func nothingIsHidden() throws {
+  func nothingIsHidden() throws { try check(SourceMaker.make) }
+
+  @Test("so it is with the lists of other interfaces and with trajectories")
+  func nothingIsHiddenInOthers() throws {
+    // A member that a change makes a call is one.
+    try check(ForeignSources.make) { SourceChange.callKeys(in: $1) > SourceChange.callKeys(in: $0) }
+  }
+
+  private func check(
+    _ make: (inout Seeded) -> JSONValue,
+    skipping isSkipped: (JSONValue, JSONValue) -> Bool = { _, _ in false }
+  ) throws {
     var tally = Tally()
     for seed in 0..<UInt64(TestRun.count(40, long: 1_500)) {
       var random = Seeded(seed: seed)
-      let source = SourceMaker.make(&random)
+      let source = make(&random)
       let before = try JudgedSource(source)
       #expect(before.isImported, "seed \(seed): \(before.errors)")
       #expect(before.run?.calls == nil, "seed \(seed): \(source)")
@@ -22,9 +33,15 @@ struct AccountingTests {
         let changed = change.applied(to: source, &random)
         // What was none before may be made a result, of a call that was none.
         if SourceChange.results(in: changed) > SourceChange.results(in: source) { continue }
+        if isSkipped(source, changed) { continue }
         tally.take(
           before, try JudgedSource(changed),
-          touchesData: !change.place.allSatisfy { !["content", "arguments", "args"].contains($0) },
+          touchesData: !change.place.allSatisfy {
+            ![
+              "content", "arguments", "args", "input", "output", "response", "parts", "status",
+              "results", "observation",
+            ].contains($0)
+          },
           "seed \(seed), \(change): \(changed)")
       }
     }
@@ -355,13 +372,27 @@ private struct SourceChange: CustomStringConvertible {
     "mcp_call", "functionCall", "custom", "text", "image", "refusal", "Assistant",
   ]
 
-  /// Messages that are a tool's.
+  /// What says of itself that it is a tool's, or a call.
   static func results(in value: JSONValue) -> Int {
     switch value {
     case .object(let object):
-      let isOne = object["role"] == "tool" || object["role"] == "function"
+      let words: [JSONValue] = ["tool", "function", "mcp_call", "functionCall", "tool-call"]
+      let isOne = [object["role"], object["type"]].contains { $0.map(words.contains) ?? false }
       return object.reduce(isOne ? 1 : 0) { $0 + results(in: $1.value) }
     case .array(let elements): return elements.reduce(0) { $0 + results(in: $1) }
+    default: return 0
+    }
+  }
+
+  /// Members that are calls, or lists of them, by their keys.
+  static func callKeys(in value: JSONValue) -> Int {
+    let keys: Set<String> = [
+      "functionCall", "function_call", "tool_calls", "toolCalls", "tool_call", "toolUse",
+    ]
+    switch value {
+    case .object(let object):
+      return object.reduce(0) { $0 + (keys.contains($1.key) ? 1 : 0) + callKeys(in: $1.value) }
+    case .array(let elements): return elements.reduce(0) { $0 + callKeys(in: $1) }
     default: return 0
     }
   }
@@ -370,7 +401,8 @@ private struct SourceChange: CustomStringConvertible {
   static func all(in source: JSONValue) -> [SourceChange] { all(in: source, at: []) }
 
   private static let ownData: Set<String> = [
-    "arguments", "args", "injections", "info", "reward_info", "raw_data", "usage", "tasks", "input",
+    "arguments", "args", "injections", "info", "response", "reward_info", "raw_data", "usage",
+    "tasks", "input",
   ]
 
   private static func all(in value: JSONValue, at place: [String]) -> [SourceChange] {
@@ -394,7 +426,10 @@ private struct SourceChange: CustomStringConvertible {
           .init(kind: .wrapInObject, place: inner), .init(kind: .wrapInList, place: inner),
         ]
         // A call goes unseen where nothing is left of it; a result of a tool that is named does not.
-        if element["tool_calls"] != nil, place.last != "tool_calls" {
+        if element["tool_calls"] != nil, place.last != "tool_calls",
+          element["function_name"] == nil,
+          element["step_id"] == nil
+        {
           found.append(.init(kind: .leaveOut, place: inner))
         }
         return found + all(in: element, at: inner)

@@ -80,7 +80,7 @@ enum Atif: FormatAdapter {
     let known: Set<String> = ["steps", "schema_version", "subagent_trajectories"]
     for member in value.objectValue ?? [:] where !known.contains(member.key) {
       // Definitions of tools are no calls.
-      if member.key == "agent" || member.key == "extra" { continue }
+      if member.key == "agent" { continue }
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
         graph.unread.append(pointer.appending(member.key))
       }
@@ -100,7 +100,7 @@ enum Atif: FormatAdapter {
 
   private static let known: Set<String> = [
     "step_id", "source", "message", "tool_calls", "observation", "timestamp", "reasoning_content",
-    "model_name", "metrics", "extra",
+    "model_name",
   ]
 
   private static func read(
@@ -174,7 +174,7 @@ enum Atif: FormatAdapter {
       let id = fields["source_call_id"]?.stringValue
       let content = fields.object["content"]
       let own = fields["extra"]?["agent_eval"]?["status"]?.stringValue
-      if calls.isEmpty {
+      if calls.isEmpty, id == nil {
         // What an agent saw that called nothing is what it was told.
         graph.items.append(
           .message(

@@ -123,6 +123,7 @@ enum MessageLists: FormatAdapter {
     guard let found = MessageFinder.find(value, at: pointer), !found.messages.isEmpty else {
       throw ImportError(.wrongShape(expected: "a list of messages"), at: pointer)
     }
+    if let odd = found.odd { throw ImportError(.wrongShape(expected: "a message"), at: odd) }
     var beside = JSONObject()
     var unread = found.unread
     var messages = found.messages

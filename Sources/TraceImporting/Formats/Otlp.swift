@@ -4,7 +4,9 @@ import AgentTrace
 /// and Tempo's exports.
 enum Otlp: FormatAdapter {
   static func recognizes(_ document: SourceDocument) -> Bool {
-    SourceLines.begin(document, with: OtlpReader.isRequest)
+    SourceLines.begin(document) {
+      OtlpReader.isRequest($0) || OtlpReader.isReadableSpan($0)
+    }
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
@@ -16,6 +18,10 @@ enum Otlp: FormatAdapter {
     let lines = SourceLines(document)
     set.unread = lines.unread
     for (pointer, value) in lines.values {
+      if OtlpReader.isReadableSpan(value), let span = OtlpReader.span(value, at: pointer) {
+        try set.add(span)
+        continue
+      }
       guard OtlpReader.isRequest(value) else {
         if value.mayHoldCall { set.unread.append(pointer) }
         continue

@@ -145,8 +145,9 @@ enum Phoenix: FormatAdapter {
     if span["openinference.span.kind"] == nil {
       span.attributes["openinference.span.kind"] = value["span_kind"]
     }
-    span.hasFailed = value["status_code"] == "ERROR"
-    span.statusMessage = value["status_message"]?.stringValue
+    span.hasFailed =
+      value["status_code"] == "ERROR" || value["status"]?["status_code"] == "ERROR"
+    span.statusMessage = (value["status_message"] ?? value["status"]?["description"])?.stringValue
     for event in value["events"]?.arrayValue ?? [] {
       span.events.append(
         TraceSpan.Event(

@@ -8,6 +8,8 @@ enum MessageFinder {
     var messages: [ReadMessage] = []
     /// Members beside the messages that nobody knows and that may hold a call.
     var unread: [JSONPointer] = []
+    /// The first element of a list of messages that is none.
+    var odd: JSONPointer?
 
     /// Tells the last reply what the payload says of it.
     mutating func tell(_ edit: (inout ReadMessage) -> Void) {
@@ -59,6 +61,7 @@ enum MessageFinder {
         other.parts = [element]
         other.unread = [place]
         found.messages.append(other)
+        found.odd = found.odd ?? place
       }
     }
     return found

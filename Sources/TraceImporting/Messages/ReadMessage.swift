@@ -47,7 +47,13 @@ struct ReadMessage {
     return .string(kept.map { $0.stringValue ?? $0.description }.joined(separator: "\n"))
   }
 
+  /// Adds a text; what stands in a text's place and is none may be anything.
   mutating func add(text: JSONValue) {
+    guard text.isText else {
+      parts.append(text)
+      if !text.saysNothing { unread.append(pointer) }
+      return
+    }
     texts.append(text)
     parts.append(["type": "text", "text": text])
   }

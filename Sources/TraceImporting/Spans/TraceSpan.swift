@@ -234,14 +234,19 @@ enum OtlpReader {
 
   /// A span of any JSON form of the protocol; `nil` where it has no id.
   static func span(_ value: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
-    guard let object = value.objectValue,
-      let id = identifier(object["spanId"] ?? object["span_id"], bytes: 8),
-      let trace = identifier(object["traceId"] ?? object["trace_id"], bytes: 16)
+    guard let object = value.objectValue else { return nil }
+    let context = object["spanContext"] ?? value
+    guard let id = identifier(context["spanId"] ?? context["span_id"], bytes: 8),
+      let trace = identifier(context["traceId"] ?? context["trace_id"], bytes: 16)
     else { return nil }
-    let start = nanoseconds(object["startTimeUnixNano"] ?? object["start_time_unix_nano"])
-    let end = nanoseconds(object["endTimeUnixNano"] ?? object["end_time_unix_nano"])
+    let start = nanoseconds(
+      object["startTimeUnixNano"] ?? object["start_time_unix_nano"] ?? object["startTime"])
+    let end = nanoseconds(
+      object["endTimeUnixNano"] ?? object["end_time_unix_nano"] ?? object["endTime"])
+    let parent =
+      object["parentSpanId"] ?? object["parent_span_id"] ?? object["parentSpanContext"]?["spanId"]
     var span = TraceSpan(
-      id: id, parent: identifier(object["parentSpanId"] ?? object["parent_span_id"], bytes: 8),
+      id: id, parent: identifier(parent, bytes: 8),
       trace: trace, name: object["name"]?.stringValue ?? "", start: start ?? 0,
       end: end ?? start ?? 0,
       pointer: pointer)
@@ -304,6 +309,7 @@ enum OtlpReader {
 
   static func nanoseconds(_ value: JSONValue?) -> UInt64? {
     switch value {
+    case .array(let pair)?: pairOfTimes(pair)
     case .string(let text)?: UInt64(text)
     case .number(let number)?:
       number.intValue.flatMap { UInt64(exactly: $0) }
@@ -311,6 +317,19 @@ enum OtlpReader {
           ? UInt64(number.doubleValue) : nil)
     default: nil
     }
+  }
+
+  /// Seconds and nanoseconds, as JavaScript keeps them.
+  private static func pairOfTimes(_ pair: [JSONValue]) -> UInt64? {
+    guard pair.count == 2, let seconds = pair[0].intValue, let rest = pair[1].intValue,
+      (0..<10_000_000_000).contains(seconds), (0..<1_000_000_000).contains(rest)
+    else { return nil }
+    return UInt64(seconds) * 1_000_000_000 + UInt64(rest)
+  }
+
+  /// Whether a value is a span as JavaScript's exporters print it.
+  static func isReadableSpan(_ value: JSONValue) -> Bool {
+    value["spanContext"]?["spanId"]?.stringValue != nil && value["startTime"]?.arrayValue != nil
   }
 
   /// A list of `{"key","value"}`, or an object, as plain JSON.
