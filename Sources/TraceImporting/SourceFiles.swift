@@ -5,7 +5,8 @@ import TraceStorage
 /// The foreign files that a path names, and their bytes.
 struct SourceFiles {
   /// What names of trace files end in; other files of a folder are passed over.
-  static let endings = [".json"] + lineEndings + [".traj", ".eval", ".json.gz"] + bodyEndings
+  static let endings =
+    [".json"] + lineEndings + [".traj", ".traj.gz", ".eval", ".json.gz"] + bodyEndings
   /// What names of request bodies end in, beside those that stand by their headers.
   static let bodyEndings = [".pb", ".pb.gz"]
   /// What the file ends in that holds the headers of a body of the same name.

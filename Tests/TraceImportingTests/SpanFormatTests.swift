@@ -360,4 +360,32 @@ struct SpanFormatTests {
       #expect(file.data(.modelResult).count == 1, "\(format)")
     }
   }
+
+  @Test(
+    "spans that stand alone are read: as JavaScript prints them, and with their ids beside their attributes"
+  )
+  func alone() throws {
+    let output = SpanSource.text([SpanSource.call("look", ["id": 7], id: "c1")])
+    let attributes: JSONValue = [
+      "gen_ai.operation.name": "chat", "gen_ai.output.messages": output,
+    ]
+    let spans: [JSONValue] = [
+      [
+        "name": "chat", "spanContext": ["traceId": "ab", "spanId": "1f"], "startTime": [1, 5],
+        "endTime": [2, 0], "attributes": attributes, "status": ["code": 0],
+      ],
+      [
+        "name": "chat", "trace_id": "ab", "span_id": "1f", "parent_span_id": .null,
+        "start_time": 1_700_000_000_000_000_000, "end_time": 1_700_000_001_000_000_000,
+        "attributes": attributes, "status": ["code": "UNSET"],
+      ],
+    ]
+    for span in spans {
+      for value in [[span], ["spans": [span]]] as [JSONValue] {
+        let file = try ImportedFile(CanonicalJSON.string(value, form: .plain))
+        #expect(file.reports.first?.format == .otlp, "\(file.errors)")
+        #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["id": 7])
+      }
+    }
+  }
 }

@@ -3,9 +3,12 @@ import AgentTrace
 /// Traces in OTLP: bodies of requests in protocol buffers, requests in JSON, one or one a line, as collectors write them,
 /// and Tempo's exports.
 enum Otlp: FormatAdapter {
+  /// Where lists of spans stand that are no requests.
+  private static let keys = ["spans"]
+
   static func recognizes(_ document: SourceDocument) -> Bool {
-    SourceLines.begin(document) {
-      OtlpReader.isRequest($0) || OtlpReader.isReadableSpan($0)
+    SourceLines.begin(document, keys: keys) {
+      OtlpReader.isRequest($0) || OtlpReader.isSpan($0)
     }
   }
 
@@ -15,10 +18,10 @@ enum Otlp: FormatAdapter {
         .wrongShape(expected: "requests of OTLP (`resourceSpans`)"), at: JSONPointer())
     }
     var set = SpanSet()
-    let lines = SourceLines(document)
+    let lines = SourceLines(document, keys: keys)
     set.unread = lines.unread
     for (pointer, value) in lines.values {
-      if OtlpReader.isReadableSpan(value), let span = OtlpReader.span(value, at: pointer) {
+      if OtlpReader.isSpan(value), let span = OtlpReader.span(value, at: pointer) {
         try set.add(span)
         continue
       }

@@ -11,7 +11,8 @@ enum Pi: FormatAdapter {
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .lines = document else { return false }
     return SourceLines.begin(document) { value in
-      value["type"] == "session" && value["id"] != nil && value["version"] != nil
+      value["type"] == "session" && value["id"] != nil
+        && (value["version"] != nil || value["cwd"] != nil && value["timestamp"] != nil)
         || value["type"] == "message" && value["message"]?["role"] != nil
           && value.objectValue?["parentId"] != nil
     }

@@ -195,11 +195,12 @@ enum MLflow: FormatAdapter {
 
 /// Times of spans in the forms that exports have.
 enum SpanTime {
-  /// Nanoseconds since 1970 of an ISO 8601 text, or of a number of seconds or milliseconds.
+  /// Nanoseconds since 1970 of an ISO 8601 text, or of a number of seconds, milliseconds or nanoseconds.
   static func nanoseconds(_ value: JSONValue?) -> UInt64? {
     if let text = value?.stringValue, let time = Timestamp(text), time.microseconds >= 0 {
       return UInt64(time.microseconds).multipliedReportingOverflow(by: 1000).partialValue
     }
+    if let whole = value?.intValue, whole > 1_000_000_000_000_000_000 { return UInt64(whole) }
     guard let number = value?.doubleValue, number >= 0, number < 1e13 else { return nil }
     return UInt64(number > 1e11 ? number * 1e6 : number * 1e9)
   }

@@ -239,10 +239,13 @@ enum OtlpReader {
     guard let id = identifier(context["spanId"] ?? context["span_id"], bytes: 8),
       let trace = identifier(context["traceId"] ?? context["trace_id"], bytes: 16)
     else { return nil }
-    let start = nanoseconds(
-      object["startTimeUnixNano"] ?? object["start_time_unix_nano"] ?? object["startTime"])
-    let end = nanoseconds(
-      object["endTimeUnixNano"] ?? object["end_time_unix_nano"] ?? object["endTime"])
+    let start =
+      nanoseconds(
+        object["startTimeUnixNano"] ?? object["start_time_unix_nano"] ?? object["startTime"])
+      ?? SpanTime.nanoseconds(object["start_time"])
+    let end =
+      nanoseconds(object["endTimeUnixNano"] ?? object["end_time_unix_nano"] ?? object["endTime"])
+      ?? SpanTime.nanoseconds(object["end_time"])
     let parent =
       object["parentSpanId"] ?? object["parent_span_id"] ?? object["parentSpanContext"]?["spanId"]
     var span = TraceSpan(
@@ -257,7 +260,7 @@ enum OtlpReader {
       code?.intValue == 2 || code?.stringValue == "STATUS_CODE_ERROR"
       || code?.stringValue == "ERROR"
     span.statusMessage = object["status"]?["message"]?.stringValue
-    for event in object["events"]?.arrayValue ?? [] {
+    for event in (object["events"] ?? object["span_events"])?.arrayValue ?? [] {
       span.events.append(
         TraceSpan.Event(
           name: event["name"]?.stringValue ?? "", attributes: attributes(event["attributes"]),
@@ -327,9 +330,13 @@ enum OtlpReader {
     return UInt64(seconds) * 1_000_000_000 + UInt64(rest)
   }
 
-  /// Whether a value is a span as JavaScript's exporters print it.
-  static func isReadableSpan(_ value: JSONValue) -> Bool {
-    value["spanContext"]?["spanId"]?.stringValue != nil && value["startTime"]?.arrayValue != nil
+  /// Whether a value is a span that stands alone: as JavaScript's exporters print it, or with its ids beside its
+  /// attributes.
+  static func isSpan(_ value: JSONValue) -> Bool {
+    if value["spanContext"]?["spanId"]?.stringValue != nil { return value["startTime"] != nil }
+    return (value["span_id"] ?? value["spanId"])?.stringValue != nil
+      && (value["trace_id"] ?? value["traceId"])?.stringValue != nil && value["name"] != nil
+      && (value["attributes"]?.objectValue != nil || value["attributes"]?.arrayValue != nil)
   }
 
   /// A list of `{"key","value"}`, or an object, as plain JSON.
