@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 
 /// How a command ended.
 public enum CommandEnd: Sendable, Hashable {
