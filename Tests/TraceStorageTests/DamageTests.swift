@@ -102,6 +102,7 @@ struct DamageTests {
       if !reopened.runIsOver {
         let resumed = Event(
           seq: reopened.nextSeq, step: 0, type: .runResumed, runId: "run-1",
+          t: reopened.nextSeq * 1_000,
           data: RunResumed(
             why: "torn", cutAt: reopened.cutAt, bytesDropped: reopened.bytesDropped
           ).encoded)

@@ -134,7 +134,7 @@ struct FollowTests {
     let path = folder.file("a.jsonl.gz")
     func stop(_ seq: Int, isFinal: Bool) -> Event {
       Event(
-        seq: seq, step: 0, type: .stop, runId: "run-1",
+        seq: seq, step: 0, type: .stop, runId: "run-1", t: seq * 1_000,
         data: Stop(reason: .blocked, isFinal: isFinal).encoded)
     }
     let first = try LogWriter(creating: path)

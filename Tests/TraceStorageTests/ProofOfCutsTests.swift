@@ -207,13 +207,13 @@ struct ProofOfCutsTests {
     if !reopened.runIsOver {
       try writer.append(
         Event(
-          seq: events, step: 0, type: .runResumed, runId: "r",
+          seq: events, step: 0, type: .runResumed, runId: "r", t: events * 1_000,
           data: RunResumed(
             why: "torn", cutAt: reopened.cutAt, bytesDropped: reopened.bytesDropped
           ).encoded), isEffectAhead: false)
       try writer.append(
         Event(
-          seq: events + 1, step: 0, type: .humanReplied, runId: "r",
+          seq: events + 1, step: 0, type: .humanReplied, runId: "r", t: (events + 1) * 1_000,
           data: ["text": .string(String(repeating: "as was said at 7, ", count: 20))]),
         isEffectAhead: false)
     }

@@ -74,11 +74,12 @@ struct RepairTests {
       if !reopened.runIsOver {
         try writer.append(
           Event(
-            seq: nextSeq, step: 0, type: .runResumed, runId: "run-1",
+            seq: nextSeq, step: 0, type: .runResumed, runId: "run-1", t: nextSeq * 1_000,
             data: RunResumed(why: "repaired").encoded), isEffectAhead: false)
         try writer.append(
           Event(
             seq: nextSeq + 1, step: 0, type: .humanReplied, runId: "run-1",
+            t: (nextSeq + 1) * 1_000,
             data: ["text": .string(String(repeating: "on and on ", count: 40))]),
           isEffectAhead: false)
       }
@@ -241,7 +242,7 @@ struct RepairTests {
     var events = lawfulRun(seed: 9, count: 20, endsWithStop: false)
     events.append(
       Event(
-        seq: 20, step: 5, type: .stop, runId: "run-1",
+        seq: 20, step: 5, type: .stop, runId: "run-1", t: 20 * 1_000,
         data: Stop(reason: .blocked, isFinal: false).encoded))
     try writeLog(events, to: path, options: Self.options)
     let (writer, _) = try LogWriter.reopening(path, options: Self.options)

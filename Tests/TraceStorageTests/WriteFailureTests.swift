@@ -202,7 +202,7 @@ struct WriteFailureTests {
 
   private static func stop(_ seq: Int, isFinal: Bool) -> Event {
     Event(
-      seq: seq, step: 0, type: .stop, runId: "run-1",
+      seq: seq, step: 0, type: .stop, runId: "run-1", t: seq * 1_000,
       data: Stop(reason: isFinal ? .success : .blocked, isFinal: isFinal).encoded)
   }
 

@@ -8,7 +8,7 @@ import Testing
 @Suite("The writer of a log")
 struct WriterTests {
   static func event(_ seq: Int, _ data: JSONObject = ["text": "hello"]) -> Event {
-    Event(seq: seq, step: 0, type: .humanReplied, runId: "run-1", data: data)
+    Event(seq: seq, step: 0, type: .humanReplied, runId: "run-1", t: seq * 1_000, data: data)
   }
 
   @Test("a lock is given back while a child that is being started still has the descriptor")
@@ -126,7 +126,7 @@ struct WriterTests {
     let path = folder.file("a.jsonl.gz")
     func stop(_ seq: Int, isFinal: Bool, state: AgentState) -> Event {
       Event(
-        seq: seq, step: 0, type: .stop, runId: "run-1",
+        seq: seq, step: 0, type: .stop, runId: "run-1", t: seq * 1_000,
         data: Stop(
           reason: isFinal ? .success : .blocked, isFinal: isFinal,
           stateFormat: AgentState.format, stateDigest: state.digest.hex
@@ -145,7 +145,7 @@ struct WriterTests {
       #expect(reopened.cutAt == nil)
       try writer.append(
         Event(
-          seq: seq, step: 0, type: .runResumed, runId: "run-1",
+          seq: seq, step: 0, type: .runResumed, runId: "run-1", t: seq * 1_000,
           data: RunResumed(why: "answered").encoded), isEffectAhead: false)
       try writer.append(Self.event(seq + 1, ["text": long]), isEffectAhead: false)
       try writer.append(
