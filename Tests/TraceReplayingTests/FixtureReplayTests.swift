@@ -142,7 +142,8 @@ struct StopCauseTests {
       #expect(step.contains { $0.data["reason"] == "limit: max_tool_calls" })
     case (.budgetExhausted, "timeout"):
       #expect(Double(state.elapsedMicroseconds) >= (limits.timeoutSeconds ?? .infinity) * 1e6)
-      #expect(last(.toolResult)?["reason"]?.stringValue?.hasPrefix("timed out") == true)
+      #expect(
+        last(.toolResult)?["reason"]?.stringValue?.hasPrefix("the run's time was over") == true)
     case (.budgetExhausted, "max_tokens"):
       #expect(state.totals.inputTokens + state.totals.outputTokens >= limits.maxTokens ?? .max)
     case (.budgetExhausted, "max_cost"):

@@ -110,6 +110,7 @@ struct DamageTests {
         for event in events[min(3, events.count)...].prefix(3) {
           var event = event
           event.seq = writer.nextSeq
+          event.t = event.seq * 1_000
           try writer.append(event, isEffectAhead: false)
         }
       }
