@@ -126,15 +126,16 @@ struct KillTests {
     let (writer, reopened) = try LogWriter.reopening(path)
     #expect(reopened.nextSeq == count)
     if !reopened.runIsOver {
-      let runId = reopened.lastEvent?.runId ?? "r"
+      let (runId, t) = (reopened.lastEvent?.runId ?? "r", reopened.lastEvent?.t ?? 0)
       var event = Event(
-        seq: count, step: 0, type: .runResumed, runId: runId,
+        seq: count, step: 0, type: .runResumed, runId: runId, t: t,
         data: RunResumed(
           why: "killed", cutAt: reopened.cutAt, bytesDropped: reopened.bytesDropped
         ).encoded)
       try writer.append(event, isEffectAhead: true)
       event = Event(
-        seq: count + 1, step: 0, type: .humanReplied, runId: runId, data: ["text": "Go on."])
+        seq: count + 1, step: 0, type: .humanReplied, runId: runId, t: t,
+        data: ["text": "Go on."])
       try writer.append(event, isEffectAhead: false)
       count += 2
     }

@@ -63,6 +63,22 @@ public struct ModelRequest: Sendable, Hashable {
     ).hex
   }
 
+  /// The same of settings and tools whose withheld values are said otherwise.
+  ///
+  /// - Parameter plain: gives a value as it is to be digested.
+  public func digest(
+    ofMessages messages: ListDigest, saying plain: (JSONValue) -> JSONValue
+  ) -> String {
+    guard let settings else { return contextDigest(ofMessages: messages) }
+    let tools = Digest(of: plain(.array(tools.map { .object($0.encoded) })))
+    return Digest(
+      of: [
+        "messages": .string(messages.value.hex), "settings": plain(.object(settings)),
+        "tools": .string(tools.hex),
+      ]
+    ).hex
+  }
+
   /// The SHA-256 of the list of some tools as a log has them.
   static func digest(of tools: [ToolDefinition]) -> Digest {
     Digest(of: .array(tools.map { .object($0.encoded) }))

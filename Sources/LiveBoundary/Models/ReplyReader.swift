@@ -18,6 +18,8 @@ struct ReplyReader: Sendable {
   private let isCalledStream: Bool
   private var form = Form.unknown
   private var body: [UInt8] = []
+  /// How many bytes at the beginning of the body say nothing.
+  private var passedOver = 0
 
   /// - Parameters:
   ///   - tools: what the model was told of, to call tools by their own names again.
@@ -45,7 +47,9 @@ struct ReplyReader: Sendable {
       return ""
     case .unknown:
       try append(bytes)
-      switch isStream(body.drop { Self.isPassedOver($0) }) {
+      // From where it was left: a body that never ends may be white space alone.
+      while passedOver < body.count, Self.isPassedOver(body[passedOver]) { passedOver += 1 }
+      switch isStream(body[passedOver...]) {
       case nil: return ""
       case false?:
         form = .whole
@@ -86,7 +90,10 @@ struct ReplyReader: Sendable {
 
   /// White space, and a mark of byte order.
   private static func isPassedOver(_ byte: UInt8) -> Bool {
-    [0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf].contains(byte)
+    switch byte {
+    case 0x09, 0x0a, 0x0d, 0x20, 0xef, 0xbb, 0xbf: true
+    default: false
+    }
   }
 
   /// Whether a stream says that nothing follows.
