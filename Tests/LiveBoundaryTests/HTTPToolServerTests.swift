@@ -242,7 +242,8 @@
     @Test(
       "a server that gives no list stops the run",
       arguments: [
-        ("unauthorized", "401: who are you"), ("down", "503: later"), ("moved", "307"),
+        ("unauthorized", "401: who are you"), ("down", "503: later"),
+        ("moved", "sends the request to another one"),
       ])
     func noList(_ fault: String, _ error: String) async throws {
       let server = try HTTPToolServer([fault])

@@ -361,7 +361,7 @@ struct ToolServerTests {
         == "error, effect unknown: nothing was heard for 0.05 seconds")
     #expect(
       try await run(idle: 1.0, limit: 0.5)
-        == "error, effect unknown: timed out after 0.5 seconds")
+        == "error, effect unknown: no reply in time")
   }
 
   @Test("a signal cuts a call off, tells the server, and ends it")

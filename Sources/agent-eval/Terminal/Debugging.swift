@@ -110,7 +110,9 @@ struct Debugging {
     for command in commands where !session.hasQuit && !Output.hasEnded {
       if !onlyValues { Output.line("> " + Visible.line(command)) }
       if !Screen.isTerminal, let value = try session.printedValue(of: command) {
-        Output.json(value)
+        // A person may read it after all: what acts on a terminal is escaped, as JSON can.
+        let text = CanonicalJSON.encode(value, form: .plain)
+        Output.line(Visible.json(String(decoding: text, as: UTF8.self)))
         continue
       }
       let lines = try session.execute(command)
