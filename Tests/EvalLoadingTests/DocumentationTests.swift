@@ -63,26 +63,17 @@ struct DocumentationTests {
     }
   }
 
-  @Test("Every key of agent and policy files is explained", arguments: [FileSchema.agent, .policy])
+  /// Cases hold expectations as a guard does, and may hold an agent.
+  @Test(
+    "Every key of agent, policy and case files is explained",
+    arguments: [FileSchema.agent, .policy, .case])
   func keys(schema: FileSchema) throws {
-    // What a guard holds is explained with the expectations.
     let pages =
       Self.agentPages + [
         "command-agents.md", "expectations.md", "matchers.md", "eval-case-format.md",
       ]
     let page = try pages.map { try Project.text("Docs/\($0)") }.joined()
     for key in Self.properties(of: schema) where key != "$schema" {
-      #expect(page.contains("`\(key)`"), "\(key)")
-    }
-  }
-
-  @Test("Every key of case files is explained")
-  func caseKeys() throws {
-    let page =
-      try Project.text("Docs/eval-case-format.md") + Project.text("Docs/matchers.md")
-      + Project.text("Docs/agent-files.md") + Project.text("Docs/expectations.md")
-      + Project.text("Docs/models.md") + Project.text("Docs/command-agents.md")
-    for key in Self.properties(of: .case) where key != "$schema" {
       #expect(page.contains("`\(key)`"), "\(key)")
     }
   }
