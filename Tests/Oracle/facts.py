@@ -34,8 +34,8 @@ class Facts:
                 self.stop = None
         # Anything may follow where an unfinished log ends: one that is open, or that has no stop and does not say
         # that none was recorded.
-        has_stop = any(event["type"] == "stop" for event in events)
-        self.is_torn = is_open or (not has_stop and "stop" not in self.recorded)
+        # One that went on behind its last stop has none.
+        self.is_torn = is_open or (self.stop is None and "stop" not in self.recorded)
         self.decisions = [event for event in events if event["type"] == "decision"]
         self.calls = [Call(event, number, data) for number, event in enumerate(self.decisions)
                       for data in event["data"].get("calls") or []]
@@ -100,6 +100,10 @@ class Facts:
         if self.gap is not None and self.gap[1] > seq:
             return max(self.gap[0], seq + 1)
         return self.events[-1]["seq"] + 1
+
+    def end_of_hole(self, seq):
+        """The last event behind one that may be missing from the log itself; none where it has no end."""
+        return float("inf") if self.is_torn or self.gap is None else self.gap[1]
 
     def may_hide_end(self, call):
         """Whether the start and the result of a call may be missing: behind the tear, in a gap behind its

@@ -73,7 +73,8 @@ def moments(facts, sort):
                 seq, step = facts.begin(call)
                 # Where the start may be hidden it is somewhere behind the proposal.
                 is_placed = call.starts or not facts.hides_behind(call.seq)
-                found.append(Moment(sort, (seq, seq) if is_placed else (facts.hole_behind(seq), EVER), (step, step), call,
+                hole = (facts.hole_behind(seq), facts.end_of_hole(seq))
+                found.append(Moment(sort, (seq, seq) if is_placed else hole, (step, step), call,
                                     sure=facts.executed(call) is True))
             elif sort == "returned" and call.result:
                 seq, step = call.result["seq"], call.result["step"]

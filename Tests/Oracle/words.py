@@ -213,7 +213,7 @@ def repeated(facts, asked):
         for earlier in calls:
             if earlier is later or earlier.tool != later.tool:
                 continue
-            equal = same(earlier.input, later.input)
+            equal = equal_before_withholding(earlier.input, later.input)
             begun, again = facts.begin(earlier), facts.begin(later)
             if equal is False or (begun[0], calls.index(earlier)) > (again[0], calls.index(later)):
                 continue
@@ -225,6 +225,19 @@ def repeated(facts, asked):
     if failed:
         return "fail"
     return "unverifiable" if is_unknown or facts.is_missing("decisions") else "pass"
+
+
+def equal_before_withholding(one, other):
+    """Whether two inputs of a run are the same; within a run equal values have equal tokens, and others have
+    others."""
+    if isinstance(one, str) and isinstance(other, str) and TOKEN.fullmatch(one) and TOKEN.fullmatch(other):
+        return one.rsplit(":", 1)[1] == other.rsplit(":", 1)[1]
+    if isinstance(one, dict) and isinstance(other, dict):
+        return both([set(one) == set(other)] + [equal_before_withholding(one[key], other[key])
+                                                for key in one if key in other])
+    if isinstance(one, list) and isinstance(other, list):
+        return both([len(one) == len(other)] + [equal_before_withholding(a, b) for a, b in zip(one, other)])
+    return either([same(one, other), same(other, one)])
 
 
 def is_again(facts, earlier, later):

@@ -356,7 +356,8 @@ struct JudgeTests {
       // The second was cut off: nobody knows whether it happened.
       (#"{"tool":"pay","times":1}"#, Outcome.unverifiable),
       (#"{"tool":"pay","times":2}"#, .unverifiable), (#"{"tool":"pay","times":0}"#, .fail),
-      (#"{"tool":"pay","times":3}"#, .fail), (#"{"tool":"pay","times":{"max":2}}"#, .unverifiable),
+      (#"{"tool":"pay","times":3}"#, .fail), (#"{"tool":"pay","times":{"max":2}}"#, .pass),
+      (#"{"tool":"pay","times":{"max":1}}"#, .unverifiable),
       (#"{"tool":"pay","times":{"min":1}}"#, .pass),
       (#""pay",{"tool":"pay","times":0}"#, .unverifiable),
       (#"{"tool":"look","times":0}"#, .pass),

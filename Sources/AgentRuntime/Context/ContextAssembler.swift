@@ -140,16 +140,15 @@ public struct ContextAssembler: Sendable {
   }
 
   /// The observations as turns: a decision and everything up to the next one, kept or left out
-  /// together, so that no result ever stands without its call.
-  private static func turns(of observations: some Sequence<Observation>) -> [[Observation]] {
-    var turns: [[Observation]] = []
-    for observation in observations {
-      if observation.kind == .model || turns.isEmpty {
-        turns.append([observation])
-      } else {
-        turns[turns.count - 1].append(observation)
-      }
+  /// together, so that no result ever stands without its call. They are slices: none is copied.
+  private static func turns(of observations: ArraySlice<Observation>) -> [ArraySlice<Observation>] {
+    var turns: [ArraySlice<Observation>] = []
+    var start = observations.startIndex
+    for index in observations.indices.dropFirst() where observations[index].kind == .model {
+      turns.append(observations[start..<index])
+      start = index
     }
+    if start < observations.endIndex { turns.append(observations[start...]) }
     return turns
   }
 }
@@ -202,7 +201,7 @@ extension ContextAssembler {
 
   /// The request: what is to be told, the newest of it where not all fits the budget.
   private func messages(
-    toTell turns: [[Observation]], after summary: ContextHistory.Summary?,
+    toTell turns: [ArraySlice<Observation>], after summary: ContextHistory.Summary?,
     _ settings: ContextSettings, _ cache: inout TurnCache, _ lookup: EventLookup
   ) -> [JSONValue] {
     var opening = [Turn.Part.text("system", Self.instructions)]

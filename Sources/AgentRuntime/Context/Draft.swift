@@ -44,7 +44,8 @@ struct Draft {
   /// Puts a summary in the place of what it tells of; says whether there is room for it beside the
   /// latest turn.
   mutating func addSummary(
-    _ summary: ContextHistory.Summary, told: ArraySlice<Observation>, beside latest: [Observation],
+    _ summary: ContextHistory.Summary, told: ArraySlice<Observation>,
+    beside latest: ArraySlice<Observation>,
     budget: Int, _ cache: inout TurnCache, lookup: EventLookup
   ) -> Bool {
     let message = Self.message(of: summary, limitBytes: limitBytes)
@@ -83,11 +84,12 @@ struct Draft {
   /// - Parameter dropsOutput: whether turns but the last one may stand without what their tools
   ///   returned, the oldest first, before whole turns are left out.
   mutating func addTurns(
-    _ turns: [[Observation]], budget: Int, dropsOutput: Bool = false, _ cache: inout TurnCache,
-    lookup: EventLookup
+    _ turns: [ArraySlice<Observation>], budget: Int, dropsOutput: Bool = false,
+    _ cache: inout TurnCache, lookup: EventLookup
   ) {
+    if addWhole(turns, budget: budget, &cache, lookup: lookup) { return }
     // A decision takes everything that came of it along: no result stands without its call.
-    var kept: [[Observation]] = []
+    var kept: [ArraySlice<Observation>] = []
     for turn in turns {
       if let first = turn.first, first.kind == .model,
         let reason = settings.reasonToLeaveOut(first.id)
@@ -106,25 +108,50 @@ struct Draft {
         omitted.append(cache.words(for: observation).omitted)
       }
     }
-    for (age, taken) in taken.enumerated().reversed() {
-      let turn = taken.turn
-      if age > 0, taken.short == nil, settings.leftOut.isEmpty {
-        included += taken.whole.included
-      } else {
-        for observation in turn.shown {
-          let isShort = turn.lacksOutput && observation.hasOutput
-          _ = take(
-            observation.id,
-            isShort
-              ? "without its output, which does not fit the token budget"
-              : age == 0 ? "the latest turn" : "fits the token budget")
-        }
+    cache.note(
+      allWhole: settings.leftOut.isEmpty && taken.count == turns.count
+        && taken.allSatisfy { $0.short == nil })
+    for (age, taken) in taken.enumerated().reversed() { add(taken, isLatest: age == 0) }
+  }
+
+  /// Takes all turns in, if all of them fit whole, as they did in the last context; says whether.
+  private mutating func addWhole(
+    _ turns: [ArraySlice<Observation>], budget: Int, _ cache: inout TurnCache, lookup: EventLookup
+  ) -> Bool {
+    guard let latest = turns.last,
+      let older = cache.together(
+        turns.dropLast(), leavingOut: settings, estimate, lookup: lookup)
+    else { return false }
+    let shown = cache.shown(latest, leavingOut: settings, estimate, lookup: lookup)
+    // The latest stands there whether or not it fits.
+    guard turns.count == 1 || older.tokens + shown.tokens <= budget - tokens else { return false }
+    included += older.included
+    messages += older.messages
+    tokens += older.tokens
+    evidenceRefs += older.evidenceRefs
+    memoryRefs += older.memoryRefs
+    add(Taken(whole: shown), isLatest: true)
+    return true
+  }
+
+  private mutating func add(_ taken: Taken, isLatest: Bool) {
+    let turn = taken.turn
+    if !isLatest, taken.short == nil, settings.leftOut.isEmpty {
+      included += taken.whole.included
+    } else {
+      for observation in turn.shown {
+        let isShort = turn.lacksOutput && observation.hasOutput
+        _ = take(
+          observation.id,
+          isShort
+            ? "without its output, which does not fit the token budget"
+            : isLatest ? "the latest turn" : "fits the token budget")
       }
-      messages += turn.shownMessages
-      tokens += taken.cost
-      evidenceRefs += turn.evidenceRefs
-      memoryRefs += turn.memoryRefs
     }
+    messages += turn.shownMessages
+    tokens += taken.cost
+    evidenceRefs += turn.evidenceRefs
+    memoryRefs += turn.memoryRefs
   }
 
   /// A turn that is taken in.
@@ -138,7 +165,7 @@ struct Draft {
 
   /// The newest turns that fit, newest first.
   private func newest(
-    of turns: [[Observation]], room: Int, dropsOutput: Bool, _ cache: inout TurnCache,
+    of turns: [ArraySlice<Observation>], room: Int, dropsOutput: Bool, _ cache: inout TurnCache,
     lookup: EventLookup
   ) -> [Taken] {
     var taken: [Taken] = []

@@ -56,7 +56,10 @@ struct Turn {
   let memoryRefs: [String]
 
   /// Looks up what was observed.
-  init(_ observations: [Observation], leavingOut settings: ContextSettings, lookup: EventLookup) {
+  init(
+    _ observations: ArraySlice<Observation>, leavingOut settings: ContextSettings,
+    lookup: EventLookup
+  ) {
     let parts = observations.map {
       Part(
         observation: $0, isLeftOut: settings.reasonToLeaveOut($0.id) != nil, lookup: lookup)

@@ -45,7 +45,8 @@ struct TurnCache: Sendable {
   ///
   /// - Complexity: O(1) for a turn that the last context had too, else linear in what it shows.
   mutating func shown(
-    _ observations: [Observation], leavingOut settings: ContextSettings, _ estimate: TokenEstimate,
+    _ observations: ArraySlice<Observation>, leavingOut settings: ContextSettings,
+    _ estimate: TokenEstimate,
     lookup: EventLookup
   ) -> Shown {
     let first = settings.leftOut.isEmpty ? observations.first?.seq : nil
@@ -63,7 +64,7 @@ struct TurnCache: Sendable {
 
   /// The same turn without what its tools returned; `nil` where they returned nothing.
   mutating func short(
-    _ shown: Shown, of observations: [Observation], leavingOut settings: ContextSettings,
+    _ shown: Shown, of observations: ArraySlice<Observation>, leavingOut settings: ContextSettings,
     _ estimate: TokenEstimate
   ) -> Shown? {
     let first = settings.leftOut.isEmpty ? observations.first?.seq : nil
@@ -74,6 +75,69 @@ struct TurnCache: Sendable {
     let short = Shown(turn, tokens: estimate.tokens(in: turn.shownMessages), included: [])
     if let first { entries[first]?.short = short }
     return short
+  }
+
+  /// Turns that stand whole in a context one after the other, put together.
+  struct Run: Sendable {
+    /// The event of the first observation, and that of the first one of the last turn.
+    fileprivate var first = 0
+    fileprivate var last = 0
+    /// How many turns they are.
+    fileprivate var count = 0
+    private(set) var messages: [JSONValue] = []
+    private(set) var included: [ContextItem] = []
+    private(set) var evidenceRefs: [String] = []
+    private(set) var memoryRefs: [String] = []
+    /// Estimated tokens.
+    private(set) var tokens = 0
+
+    /// No turns.
+    fileprivate static let none = Run()
+
+    fileprivate mutating func append(_ shown: Shown, from seq: Int) {
+      if count == 0 { first = seq }
+      last = seq
+      count += 1
+      messages += shown.turn.messages
+      included += shown.included
+      evidenceRefs += shown.turn.evidenceRefs
+      memoryRefs += shown.turn.memoryRefs
+      tokens += shown.tokens
+    }
+  }
+
+  /// The older turns of the last context, where all of them stood in it whole.
+  private var run: Run?
+
+  /// Notes whether all turns of a context stand in it whole: mostly the next one goes on from there.
+  mutating func note(allWhole: Bool) {
+    if !allWhole { run = nil } else if run == nil { run = Run.none }
+  }
+
+  /// Some turns, none of which is the latest, put together; `nil` where the last context had not all of them
+  /// whole, so that it is not worth while.
+  ///
+  /// - Complexity: linear in the turns that are new since the last time; in all of them where the first is
+  ///   another one.
+  mutating func together(
+    _ turns: ArraySlice<ArraySlice<Observation>>, leavingOut settings: ContextSettings,
+    _ estimate: TokenEstimate, lookup: EventLookup
+  ) -> Run? {
+    guard var known = run, settings.leftOut.isEmpty else { return nil }
+    // What is extended is held nowhere else, or each time all of it would be copied.
+    run = nil
+    func first(of place: Int) -> Int? { turns[turns.startIndex + place].first?.seq }
+    // Observations are only ever added, and never to a turn that another one follows.
+    let goesOn =
+      known.count > 0 && known.count <= turns.count && first(of: 0) == known.first
+      && first(of: known.count - 1) == known.last
+    if !goesOn { known = .none }
+    for turn in turns.dropFirst(known.count) {
+      guard let seq = turn.first?.seq else { continue }
+      known.append(shown(turn, leavingOut: settings, estimate, lookup: lookup), from: seq)
+    }
+    run = known
+    return known
   }
 
   /// Forgets turns that the state no longer holds, where there are many.

@@ -27,21 +27,25 @@ public struct ReexecutionSuite: Sendable {
   }
 
   private let agents: Agents
+  private let cases: [EvalCase]
   private let explains: Bool
   private let change: @Sendable (inout AgentDefinition) -> Void
   private let jobs: Int
   private let loaded = LoadedAgents()
 
   /// - Parameters:
+  ///   - cases: of a run that was made for one of them, by its `caseId`, the case as it is today: what it asks
+  ///     for, its person, and its agent where agents are found.
   ///   - jobs: how many logs are worked on side by side; fewer than one count as one.
   ///   - explains: whether what has changed is put back, one thing at a time, to find what explains a
   ///     difference.
   ///   - change: says of each agent what its file does not, as `record` would: another policy, limits.
   public init(
-    agents: Agents, jobs: Int = 1, explains: Bool = true,
+    agents: Agents, cases: [EvalCase] = [], jobs: Int = 1, explains: Bool = true,
     change: @escaping @Sendable (inout AgentDefinition) -> Void = { _ in }
   ) {
     self.agents = agents
+    self.cases = cases
     self.change = change
     self.explains = explains
     self.jobs = max(1, jobs)
@@ -70,17 +74,23 @@ public struct ReexecutionSuite: Sendable {
   private func item(_ log: String) async -> Item {
     var item = Item(log: log)
     do {
-      let agents = try agents(for: log, &item)
+      let steps = try RecordedSteps(path: log)
+      let evalCase = steps.started.caseId.flatMap { id in
+        cases.first { $0.caseId.hasSameUTF8(as: id) }
+      }
+      let agents = try agents(for: steps, of: evalCase, in: log, &item)
       item.reexecution = try await Reexecution(
-        of: log, with: agents, restoring: explains ? restoring(agents) : nil)
+        of: log, with: agents, goal: evalCase.map { .string($0.input) },
+        restoring: explains ? restoring(agents, of: evalCase) : nil)
     } catch {
       item.failure = "\(error)"
     }
     return item
   }
 
-  private func agents(for log: String, _ item: inout Item) throws -> [AgentDefinition] {
-    let steps = try RecordedSteps(path: log)
+  private func agents(
+    for steps: RecordedSteps, of evalCase: EvalCase?, in log: String, _ item: inout Item
+  ) throws -> [AgentDefinition] {
     var agents: [AgentDefinition]
     switch self.agents {
     case .given(let given):
@@ -90,28 +100,39 @@ public struct ReexecutionSuite: Sendable {
       // A judgement says itself all that it was made by.
       if let judge = JudgeAgent.definition(of: steps.started) { return [judge] }
       do {
-        item.agentPath = try search.path(
-          ofAgent: steps.started.agentName, digest: steps.lastAgentDigest())
+        item.agentPath =
+          try evalCase?.agent
+          ?? search.path(ofAgent: steps.started.agentName, digest: steps.lastAgentDigest())
       } catch {
         throw Failure(description: "\(log): \(error)")
       }
       agents = [try loaded.agent(item.agentPath ?? "")]
     }
-    for index in agents.indices { change(&agents[index]) }
+    for index in agents.indices { sayAnew(&agents[index], of: evalCase) }
     return agents
   }
 
+  /// Says of an agent what its file does not: what the case says, then what was asked for.
+  private func sayAnew(_ agent: inout AgentDefinition, of evalCase: EvalCase?) {
+    if let human = evalCase?.human {
+      agent.human = human
+      agent.note(.evalCase, of: "human")
+    }
+    change(&agent)
+  }
+
   /// Puts inputs of these agents back, and says anew what their files do not say.
-  private func restoring(_ agents: [AgentDefinition]) -> Reexecution.Restoring {
-    let change = change
-    return { index, changes in
+  private func restoring(
+    _ agents: [AgentDefinition], of evalCase: EvalCase?
+  ) -> Reexecution.Restoring {
+    { index, changes in
       let places = changes.map {
         AgentLoader.Restored(path: $0.path, value: $0.recorded, position: $0.position)
       }
       guard var agent = AgentLoader.load(agents[index], restoring: places) else { return nil }
       let isPolicyGiven = !changes.contains { $0.path.first == "policy" }
       let policy = agent.policy
-      change(&agent)
+      sayAnew(&agent, of: evalCase)
       if !isPolicyGiven { agent.policy = policy }
       return agent
     }

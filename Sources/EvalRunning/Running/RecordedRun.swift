@@ -127,7 +127,10 @@ struct RecordedRun {
       guard case .event(let seq, let step, let type) = head else { continue }
       let isNoted = takesNotes && RunNotes.types.contains(type)
       let isTold = types?.contains(type) ?? true
-      if !isTold { chronicle.passOver(seq, step: step) }
+      if !isTold {
+        let t = chronicle.measuresTime ? try reader.elapsedMicroseconds() : 0
+        chronicle.passOver(seq, step: step, t: t)
+      }
       guard isNoted || isTold else {
         trajectory.passOver(seq)
         continue

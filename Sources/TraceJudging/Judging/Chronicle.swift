@@ -232,8 +232,14 @@ public struct Chronicle: Sendable {
         value: note.value))
   }
 
+  /// Whether the times of events matter that nobody looks at: a run has gone on as long as its last event says.
+  public var measuresTime: Bool { facts.contains(.usage) }
+
   /// Takes in that an event is there which nobody looks at: its step has begun.
-  public mutating func passOver(_ seq: Int, step: Int) {
+  ///
+  /// - Parameter t: when it was; needed where ``measuresTime`` says so.
+  public mutating func passOver(_ seq: Int, step: Int, t: Int = 0) {
+    elapsedMicroseconds = max(elapsedMicroseconds, t)
     if stepStarts.last.map({ $0.step < step }) ?? true { stepStarts.append((step, seq)) }
   }
 

@@ -80,10 +80,11 @@ struct InOrder {
   /// The calls that some entry matches, by decision.
   ///
   /// - Parameters:
+  ///   - candidates: for each entry, the calls that match it, and how sure that is.
   ///   - isNeeding: whether a call that matches a bounded entry so may not be left over.
   ///   - isUsable: whether a call that matches an entry so may be taken.
   private func groups(
-    isNeeding: (Trilean) -> Bool, isUsable: (Trilean) -> Bool
+    of candidates: [[Int: Trilean]], isNeeding: (Trilean) -> Bool, isUsable: (Trilean) -> Bool
   ) -> [OrderedWalk.Group] {
     let bounded = entries.indices.filter { Self.isBounded(entries[$0]) }
     var groups: [OrderedWalk.Group] = []
@@ -113,13 +114,13 @@ struct InOrder {
     let sharing = OrderedWalk(entries: entries, candidates: candidates)
     var work = OrderedWalk.workLimit
     if !view.mayHideCalls {
-      let sure = groups(isNeeding: { $0 != .no }, isUsable: { $0 == .yes })
+      let sure = groups(of: candidates, isNeeding: { $0 != .no }, isUsable: { $0 == .yes })
       if sharing.walk(sure, unknownToo: false, &work).isWhole, work >= 0 {
         return told(
           .pass, places.calls, "The calls stand in this order, and none like them is left over.")
       }
     }
-    let possible = groups(isNeeding: { $0 == .yes }, isUsable: { $0 != .no })
+    let possible = groups(of: candidates, isNeeding: { $0 == .yes }, isUsable: { $0 != .no })
     let end = possible.last.map { view.calls[($0.needing + $0.spare)[0]].outline.seq } ?? -1
     let walk = sharing.walk(
       possible, unknownToo: true, mayEndHidden: view.mayHideCalls(between: end, and: .max), &work)
@@ -128,6 +129,19 @@ struct InOrder {
     }
     if walk.isWhole {
       guard !view.mayHideCalls else { return hidden }
+      // What is not known of one call may come out so or so: where the calls stand in order every time, it is no
+      // matter how.
+      switch inEveryWorld(&work) {
+      case .yes:
+        return told(
+          .pass, places.calls, "The calls stand in this order, and none like them is left over.")
+      case .no:
+        let seen = possible.flatMap(\.needing).prefix(1)
+        return told(
+          .fail, Array(seen),
+          "The calls stand in no such order, whatever it is that cannot be seen.")
+      case .unknown: break
+      }
       let unsure = possible.flatMap { $0.needing + $0.spare }.filter { call in
         candidates.contains { $0[call] == .unknown }
       }
@@ -136,6 +150,49 @@ struct InOrder {
         "Whether the calls stand in this order, and no other like them, cannot be seen.")
     }
     return failure(walk, possible, places)
+  }
+
+  /// How many ways in which what cannot be seen may have been are tried.
+  private static let worldLimit = 1 << 10
+
+  /// Whether the calls stand in order whatever became of those of which that cannot be seen; unknown where they
+  /// do in some ways only, or where there are too many ways.
+  private func inEveryWorld(_ work: inout Int) -> Trilean {
+    // A call that perhaps was not executed is there for no entry, or for each that it fits.
+    var doubtful: [Int] = []
+    var cells: [(entry: Int, call: Int)] = []
+    for (index, call) in view.calls.enumerated() {
+      let isDoubtful = scope == .executed && view.executed(call) == .unknown
+      var isCandidate = false
+      for entry in entries.indices where candidates[entry][index] == .unknown {
+        isCandidate = true
+        if !isDoubtful || view.isSuch(entries[entry], call, .proposed) == .unknown {
+          cells.append((entry, index))
+        }
+      }
+      if isDoubtful, isCandidate { doubtful.append(index) }
+    }
+    let count = doubtful.count + cells.count
+    guard count < Int.bitWidth - 1, 1 << count <= Self.worldLimit else { return .unknown }
+    var found: Trilean?
+    for world in 0..<(1 << count) {
+      var known = candidates
+      for (entry, calls) in known.enumerated() {
+        for (call, answer) in calls where answer == .unknown { known[entry][call] = .yes }
+      }
+      for (bit, cell) in cells.enumerated() where world >> (doubtful.count + bit) & 1 == 0 {
+        known[cell.entry][cell.call] = nil
+      }
+      for (bit, call) in doubtful.enumerated() where world >> bit & 1 == 0 {
+        for entry in known.indices { known[entry][call] = nil }
+      }
+      let sharing = OrderedWalk(entries: entries, candidates: known)
+      let groups = groups(of: known, isNeeding: { $0 == .yes }, isUsable: { $0 == .yes })
+      let isWhole = Trilean(sharing.walk(groups, unknownToo: false, &work).isWhole)
+      guard work >= 0, found == nil || found == isWhole else { return .unknown }
+      found = isWhole
+    }
+    return found ?? .unknown
   }
 
   private func failure(

@@ -200,15 +200,21 @@ struct TimeJudge {
       possible = possible ?? other
     }
     if let possible { return hiddenOutcome(possible) }
-    // A hidden other is fine only where a moment is sure to stand on the right side of it.
+    // A hidden other is fine only where a moment is sure to stand on the right side of it, and near enough
+    // wherever in the hole it is.
     for hole in hiddenOthers {
-      let isCovered =
-        rule.within == nil
-        && moments.contains { moment in
-          moment.answer == .yes
-            && (isBefore
-              ? moment.seq < hole.first : hole.last.map { moment.seq > $0 } ?? false)
+      let isCovered = moments.contains { moment in
+        guard moment.answer == .yes else { return false }
+        guard isBefore else {
+          return hole.last.map { moment.seq > $0 } ?? false
+            && isNear(moment.step, after: judge.chronicle.step(before: hole.first))
         }
+        guard moment.seq < hole.first else { return false }
+        guard rule.within != nil else { return true }
+        // What is hidden stands at most in the step that is seen next.
+        return hole.last.flatMap { judge.chronicle.step(after: $0) }
+          .map { isNear($0, after: moment.step) } ?? false
+      }
       if !isCovered { return hiddenOutcome() }
     }
     if let witness { return outcome(.pass, witness, "It did.") }

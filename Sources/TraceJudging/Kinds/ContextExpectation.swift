@@ -85,7 +85,10 @@ struct ContextExpectation: Expectation {
     func texts(_ text: String) -> JSONValue {
       [
         "description": .string(text), "if": ["type": "array"],
-        "then": ["minItems": 1, "maxItems": ExpectationSchema.limit, "items": ExpectationSchema.ref("matcher")],
+        "then": [
+          "minItems": 1, "maxItems": ExpectationSchema.limit,
+          "items": ExpectationSchema.ref("matcher"),
+        ],
         "else": ExpectationSchema.ref("matcher"),
       ]
     }

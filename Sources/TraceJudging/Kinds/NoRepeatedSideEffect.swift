@@ -61,6 +61,7 @@ struct NoRepeatedSideEffect: Expectation {
     var unsure: [Trajectory.Call]?
     // Of each tool the last call that may have done something, or one of unknown input.
     var done: [String: Trajectory.Call] = [:]
+    var withheld = WithheldInputs()
     // In the order in which they began: calls of one decision run side by side.
     let begun = view.agentsCalls
       .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
@@ -87,6 +88,10 @@ struct NoRepeatedSideEffect: Expectation {
       guard let earlier = first[action],
         earlier.call.status != .error || earlier.call.outline.resultSeq ?? .max > start
       else {
+        if let other = withheld.other(perhapsEqualTo: call, begun: start) {
+          unsure = unsure ?? [other, call]
+        }
+        withheld.add(call)
         first[action] = (call, isSure)
         continue
       }
@@ -159,6 +164,37 @@ struct NoRepeatedSideEffect: Expectation {
       "tools by name", ["noRepeatedSideEffect": ["re*"]], on: writes([Call("read"), Call("read")]),
       is: .fail)
     book.add("nobody says what the tool does", once, on: Run("mail", "mail"), is: .unverifiable)
+  }
+}
+
+/// Writes whose inputs may be the same without looking so, because something of one was withheld.
+private struct WithheldInputs {
+  /// By tool, each input once.
+  private var calls: [String: [Trajectory.Call]] = [:]
+  /// The tools of which some input holds a token.
+  private var tools: Set<String> = []
+
+  /// More different inputs than these are not compared with each other.
+  private static let limit = 1_000
+
+  mutating func add(_ call: Trajectory.Call) {
+    guard let input = call.input, calls[call.tool, default: []].count <= Self.limit else { return }
+    calls[call.tool, default: []].append(call)
+    if RedactionToken.isIn(input) { tools.insert(call.tool) }
+  }
+
+  /// A call that began before, did not fail, and may have had the same input, as far as can be seen.
+  func other(perhapsEqualTo call: Trajectory.Call, begun start: Int) -> Trajectory.Call? {
+    guard let input = call.input, let earlier = calls[call.tool],
+      tools.contains(call.tool) || RedactionToken.isIn(input)
+    else { return nil }
+    return earlier.first { one in
+      guard let other = one.input,
+        one.status != .error || one.outline.resultSeq ?? .max > start
+      else { return false }
+      return earlier.count > Self.limit
+        || Withheld.equality(of: other.byValue, input.byValue) == .unknown
+    }
   }
 }
 

@@ -216,7 +216,7 @@ private struct RunFold {
     for event in events {
       guard types?.contains(event.type) ?? true else {
         trajectory.passOver(event.seq)
-        chronicle.passOver(event.seq, step: event.step)
+        chronicle.passOver(event.seq, step: event.step, t: event.t)
         continue
       }
       trajectory.apply(event)
@@ -388,7 +388,7 @@ private struct Remedies {
       if types?.contains(event.type) ?? true {
         chronicle.apply(event)
       } else {
-        chronicle.passOver(event.seq, step: event.step)
+        chronicle.passOver(event.seq, step: event.step, t: event.t)
       }
     }
     return chronicle

@@ -1,7 +1,7 @@
-import AgentTrace
+package import AgentTrace
 
 /// Texts with tokens `«redacted:KIND:HEX»` in them, beside texts of which they might be.
-enum Withheld {
+package enum Withheld {
   /// Whether a text holds such a token.
   static func isIn(_ text: String) -> Bool { RedactionToken.isIn(text) }
 
@@ -10,6 +10,36 @@ enum Withheld {
     guard text.utf8.count <= RedactionToken.limitBytes, isIn(text) else { return false }
     let bytes = Array(text.utf8)
     return RedactionToken.ranges(in: bytes) == [bytes.indices]
+  }
+
+  /// Whether two values of one run were the same before anything of them was withheld; unknown where that cannot
+  /// be told. Within a run equal values have equal tokens, and others have others; what has none may have been
+  /// written before it was known to be secret.
+  package static func equality(of one: JSONValue, _ other: JSONValue) -> Trilean {
+    if one == other { return .yes }
+    switch (one, other) {
+    case (.object(let left), .object(let right)):
+      guard left.count == right.count else { return .no }
+      var answer = Trilean.yes
+      for member in left {
+        guard let value = right[member.key] else { return .no }
+        answer = .both(answer, equality(of: member.value, value))
+      }
+      return answer
+    case (.array(let left), .array(let right)):
+      guard left.count == right.count else { return .no }
+      return zip(left, right).reduce(Trilean.yes) { .both($0, equality(of: $1.0, $1.1)) }
+    case (.string(let left), .string(let right)):
+      if isWhole(left), isWhole(right) { return Trilean(digits(of: left) == digits(of: right)) }
+      return couldBe(left, right) || couldBe(right, left) ? .unknown : .no
+    case (.string(let text), _), (_, .string(let text)): return isWhole(text) ? .unknown : .no
+    default: return .no
+    }
+  }
+
+  /// What a token says of its value.
+  private static func digits(of token: String) -> [UInt8] {
+    Array(token.utf8.split(separator: UInt8(ascii: ":")).last ?? [])
   }
 
   /// Whether a text with tokens in it can have been the other text: outside the tokens they agree.

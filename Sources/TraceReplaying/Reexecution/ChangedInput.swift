@@ -1,7 +1,8 @@
 import AgentRuntime
 public import AgentTrace
 
-/// Something that a run was made under and that is otherwise now, by its place in the agent file.
+/// Something that a run was made under and that is otherwise now, by its place in the agent file; of what
+/// the run's case says, by `case` and the key there.
 public struct ChangedInput: Sendable, Hashable {
   /// The keys that lead to it: of a tool, a rule, a note or a server its name stands for its place, as in
   /// `tools`, `pay`, `retry`.
@@ -12,6 +13,9 @@ public struct ChangedInput: Sendable, Hashable {
   public var now: JSONValue?
   /// Of a part of a list that was there, its place in it; else `nil`.
   public var position: Int?
+
+  /// What a run's case asks for.
+  static let caseInput = ["case", "input"]
 
   /// The keys, with points between.
   public var key: String { path.joined(separator: ".") }

@@ -1,5 +1,5 @@
 public import AgentRuntime
-import AgentTrace
+public import AgentTrace
 import TraceStorage
 
 /// A recorded run made again: by the real loop, with an agent and a policy of today, on the recorded
@@ -45,11 +45,12 @@ extension Reexecution {
     @Sendable (_ agent: Int, _ changes: [ChangedInput]) ->
     AgentDefinition?
 
-  /// Makes a run again with one agent; see ``init(of:with:restoring:)-([AgentDefinition],_,_)``.
+  /// Makes a run again with one agent; see ``init(of:with:goal:restoring:)-([AgentDefinition],_,_,_)``.
   public init(
-    of path: String, with agent: AgentDefinition, restoring: Restoring? = nil
+    of path: String, with agent: AgentDefinition, goal: JSONValue? = nil,
+    restoring: Restoring? = nil
   ) async throws {
-    try await self.init(of: path, with: [agent], restoring: restoring)
+    try await self.init(of: path, with: [agent], goal: goal, restoring: restoring)
   }
 
   /// Makes a run again.
@@ -63,8 +64,11 @@ extension Reexecution {
   /// What the log says of its run, in digests of states and in what events say of earlier ones, is held
   /// against its events besides; see `LogReader.contradiction`.
   ///
-  /// - Parameter restoring: Where it is given, what explains a difference is found by putting what has
-  ///   changed back, one thing at a time, until the first difference is another or none.
+  /// - Parameters:
+  ///   - goal: What the run's case asks for today; `nil` to take the goal from the log, or from an agent
+  ///     file that has one.
+  ///   - restoring: Where it is given, what explains a difference is found by putting what has
+  ///     changed back, one thing at a time, until the first difference is another or none.
   /// - Throws: `CancellationError` where its task was cancelled,
   ///   `LogError` where the log cannot be read, or is damaged or contradicts itself before the first
   ///   difference,
@@ -73,10 +77,11 @@ extension Reexecution {
   /// - Complexity: linear in the log, which is read twice; for an explanation as often again as inputs
   ///   have changed, up to ``InputProbe/limit`` times. Memory as ``RecordedSteps``.
   public init(
-    of path: String, with agents: [AgentDefinition], restoring: Restoring? = nil
+    of path: String, with agents: [AgentDefinition], goal: JSONValue? = nil,
+    restoring: Restoring? = nil
   ) async throws {
     let steps = try RecordedSteps(path: path, provesStates: true)
-    var session = Session(agents: agents, steps: steps)
+    var session = Session(agents: agents, goal: goal, steps: steps)
     try await session.makeAll()
     self.path = path
     runId = steps.runId
@@ -86,8 +91,9 @@ extension Reexecution {
     takenOver = session.takenOver
     var divergence = session.divergence
     if divergence != nil, let restoring {
-      divergence = try await InputProbe(path: path, agents: agents, restoring: restoring)
-        .explained(session)
+      divergence = try await InputProbe(
+        path: path, agents: agents, goal: goal, restoring: restoring
+      ).explained(session)
     }
     self.divergence = divergence
   }
@@ -97,6 +103,7 @@ extension Reexecution {
 struct InputProbe {
   let path: String
   let agents: [AgentDefinition]
+  let goal: JSONValue?
   let restoring: Reexecution.Restoring
 
   /// How often a run is made again for an explanation.
@@ -107,6 +114,11 @@ struct InputProbe {
     guard var found = session.divergence, let agent = session.agent else { return nil }
     found.changes = ChangedInput.all(
       between: session.part, of: session.steps.started, and: agent, session.redactor)
+    if let goal, goal != session.steps.started.goal {
+      found.changes.insert(
+        ChangedInput(
+          path: ChangedInput.caseInput, recorded: session.steps.started.goal, now: goal), at: 0)
+    }
     guard !found.changes.isEmpty else {
       // Every input is as it was: only how the files are written differs.
       if found.cause != .tool, !session.part.inputs.isEmpty, !agent.source.isEmpty {
@@ -148,10 +160,14 @@ struct InputProbe {
   private func moves(
     _ found: Divergence, restoring changes: [ChangedInput], of index: Int
   ) async throws -> Bool {
-    guard let restored = restoring(index, changes) else { return false }
+    let inAgent = changes.filter { $0.path != ChangedInput.caseInput }
     var agents = agents
-    agents[index] = restored
-    var session = Session(agents: agents, steps: try RecordedSteps(path: path))
+    if !inAgent.isEmpty {
+      guard let restored = restoring(index, inAgent) else { return false }
+      agents[index] = restored
+    }
+    let goal = inAgent.count == changes.count ? goal : nil
+    var session = Session(agents: agents, goal: goal, steps: try RecordedSteps(path: path))
     // An agent whose tools do not go together is none.
     do { try await session.makeAll() } catch is ToolRegistry.RegistryError { return false }
     guard let now = session.divergence else { return true }
@@ -164,6 +180,8 @@ struct InputProbe {
 /// when it was lived.
 private struct Session {
   let agents: [AgentDefinition]
+  /// What the run's case asks for today; `nil` where none was given.
+  let goal: JSONValue?
   let steps: RecordedSteps
   let parts: RecordedParts
   /// What makes this session, and its place among the agents.
@@ -183,8 +201,9 @@ private struct Session {
   /// Whether this session is what a fork made behind what it shares with its parent.
   private var isFork = false
 
-  init(agents: [AgentDefinition], steps: RecordedSteps) {
+  init(agents: [AgentDefinition], goal: JSONValue?, steps: RecordedSteps) {
     self.agents = agents
+    self.goal = goal
     self.steps = steps
     parts = RecordedParts(of: steps)
     part = parts.part(at: 0)
@@ -264,10 +283,14 @@ private struct Session {
     if let found = steps.contradiction, found.seq < made { throw found.error }
   }
 
-  /// What the run is started with; where its goal was that of the agent file, with the goal of the file of
-  /// today.
+  /// What the run is started with: with what its case asks for today, where that is given; where its goal was
+  /// that of the agent file, with the goal of the file of today.
   private func start(_ boundary: ReplayingBoundary, _ agent: AgentDefinition) -> Runtime.Start {
     var start = boundary.start
+    if let goal {
+      start.goal = goal
+      return start
+    }
     if let then = part.inputs["goal"], then == steps.started.goal,
       let goal = agent.goal, !agent.source.isEmpty
     {

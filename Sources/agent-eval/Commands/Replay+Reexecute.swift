@@ -27,6 +27,13 @@ struct ReexecutionOptions: ParsableArguments {
   var policy: String?
 
   @Option(
+    help: """
+      Case files, or a folder of them: a run that was made for one of these cases is made again with what \
+      the case asks for today, its person and its agent.
+      """)
+  var cases: [String] = []
+
+  @Option(
     help: ArgumentHelp("A file of what a person says, as record takes it.", valueName: "file"))
   var approve: String?
 
@@ -53,11 +60,12 @@ struct ReexecutionOptions: ParsableArguments {
 
   func validate() throws {
     let isGiven =
-      !agent.isEmpty || policy != nil || approve != nil || conditions.isGiven || jobs != nil
+      !agent.isEmpty || !cases.isEmpty || policy != nil || approve != nil || conditions.isGiven
+      || jobs != nil
       || explain != nil
     guard reexecute || !(isGiven || bisect) else {
       throw ValidationError(
-        "--agent, --policy, --approve, --actor, --route, limits, --explain, --jobs and --bisect go with "
+        "--agent, --cases, --policy, --approve, --actor, --route, limits, --explain, --jobs and --bisect go with "
           + "--reexecute.")
     }
     if let jobs, jobs < 1 { throw ValidationError("--jobs takes a number from 1 on.") }
@@ -113,12 +121,20 @@ struct ReexecutionCommand {
     return .given(try options.agent.map { try Diagnostics.unwrap(AgentLoader.load($0)) })
   }
 
+  private func cases() throws -> [EvalCase] {
+    guard !options.cases.isEmpty else { return [] }
+    let loaded = CaseLoader.load(options.cases, areRunsElsewhere: true)
+    Diagnostics.print(loaded.diagnostics)
+    guard !loaded.diagnostics.hasErrors else { throw ExitCode(2) }
+    return loaded.cases
+  }
+
   private func suite() throws -> ReexecutionSuite {
     let policy = try options.policy.map { try Diagnostics.unwrap(PolicyLoader.load($0)) }
     let person = try options.approve.map { try Diagnostics.unwrap(PersonLoader.load($0)) }
     let conditions = options.conditions
     return ReexecutionSuite(
-      agents: try agents(), jobs: options.jobs ?? Screen.processorCount,
+      agents: try agents(), cases: try cases(), jobs: options.jobs ?? Screen.processorCount,
       explains: options.explain != ReexecutionOptions.Explaining.none,
       change: { agent in
         if let policy { agent.policy = policy }
