@@ -1,5 +1,5 @@
 import AgentTrace
-import TraceJudging
+public import TraceJudging
 
 extension Conformance {
   /// A file of edge cases as data, for other evaluators to run; Docs/conformance.md describes it.

@@ -63,35 +63,36 @@ final class ExpectationWatch {
           name: name, prefix: prefix, expectations: part,
           isEarly: isEarly ?? part.isDecidableEarly, chronicle: Chronicle(for: part)))
     }
-    if let reasons = whole.stopReasons { piece(isEarly: false) { $0.stopReasons = reasons } }
-    if let entries = whole.toolsCalled {
-      piece(isEarly: false) { $0.toolsCalled = entries }
-      for (index, entry) in entries.enumerated() {
-        guard let most = Self.atMost(entry, of: entries, whole.order) else { continue }
-        piece("toolsCalled[\(index)]", isEarly: true) { $0.toolsCalled = [most] }
-      }
-    }
-    if let entries = whole.toolsProposed {
-      piece(isEarly: false) { $0.toolsProposed = entries }
-      for (index, entry) in entries.enumerated() {
-        guard let most = Self.atMost(entry, of: entries, whole.order) else { continue }
-        piece("toolsProposed[\(index)]", isEarly: true) { $0.toolsProposed = [most] }
-      }
-    }
-    for (index, entry) in (whole.toolsNotCalled ?? []).enumerated() {
-      piece("toolsNotCalled[\(index)]") { $0.toolsNotCalled = [entry] }
-    }
-    for (index, entry) in (whole.toolsNotProposed ?? []).enumerated() {
-      piece("toolsNotProposed[\(index)]") { $0.toolsNotProposed = [entry] }
-    }
-    if let limit = whole.maxSteps { piece { $0.maxSteps = limit } }
-    if let limit = whole.maxToolCalls { piece { $0.maxToolCalls = limit } }
-    if let answer = whole.answer { piece(isEarly: false) { $0.answer = answer } }
-    for word in whole.words {
-      // “No other call” is said of the calls that the positive list names.
-      piece { part in
-        part.words = [word]
-        if word == .noExtraCalls { part.toolsCalled = whole.toolsCalled }
+    for one in whole.all {
+      switch one.key {
+      case "toolsCalled":
+        let entries = whole.toolsCalled ?? []
+        piece(isEarly: false) { $0.toolsCalled = entries }
+        for (index, entry) in entries.enumerated() {
+          guard let most = Self.atMost(entry, of: entries, whole.order) else { continue }
+          piece("toolsCalled[\(index)]", isEarly: true) { $0.toolsCalled = [most] }
+        }
+      case "toolsProposed":
+        let entries = whole.toolsProposed ?? []
+        piece(isEarly: false) { $0.toolsProposed = entries }
+        for (index, entry) in entries.enumerated() {
+          guard let most = Self.atMost(entry, of: entries, whole.order) else { continue }
+          piece("toolsProposed[\(index)]", isEarly: true) { $0.toolsProposed = [most] }
+        }
+      case "toolsNotCalled":
+        for (index, entry) in (whole.toolsNotCalled ?? []).enumerated() {
+          piece("toolsNotCalled[\(index)]") { $0.toolsNotCalled = [entry] }
+        }
+      case "toolsNotProposed":
+        for (index, entry) in (whole.toolsNotProposed ?? []).enumerated() {
+          piece("toolsNotProposed[\(index)]") { $0.toolsNotProposed = [entry] }
+        }
+      case "order": break
+      default:
+        piece { part in
+          part = whole.only(one)
+          part.order = whole.order
+        }
       }
     }
     for part in whole.parts {

@@ -52,78 +52,11 @@ extension Expectations {
 
   private func own(part: String, severity: Severity) -> [AskedExpectation] {
     guard let source = written.source.objectValue else { return [] }
-    var entries: [(name: String, value: JSONValue)] = []
-    for key in Expectations.keyNames where key != "severity" {
-      guard let value = source[key] else { continue }
-      entries += Self.entries(key, value)
-    }
-    return entries.map { name, value in
+    return Expectations.kinds.flatMap { kind in source[kind.key].map(kind.asked) ?? [] }.map {
       AskedExpectation(
-        part: part, name: AcceptedText.name(for: name), severity: severity,
-        text: AcceptedText.expectation(value))
+        part: part, name: AcceptedText.name(for: $0.name), severity: severity,
+        text: AcceptedText.expectation($0.value))
     }
-  }
-
-  /// What one key asks: one by one where it holds a list, or a mapping of lists and limits.
-  private static func entries(_ key: String, _ value: JSONValue) -> [(
-    name: String, value: JSONValue
-  )] {
-    switch (key, value) {
-    case (_, .array(let elements)) where lists.contains(key): return listed(key, elements)
-    case ("exec", .array(let elements)) where elements.allSatisfy({ $0.objectValue != nil }):
-      return listed(key, elements)
-    case ("policy", .object(let object)), ("memory", .object(let object)),
-      ("evidence", .object(let object)):
-      return object.flatMap { member in
-        let name = "\(key).\(member.key)"
-        guard case .array(let elements) = member.value else { return [(name, member.value)] }
-        return listed(name, elements)
-      }
-    case ("budget", .object(let object)):
-      return object.flatMap { member -> [(name: String, value: JSONValue)] in
-        guard member.key == "tools", let tools = member.value.objectValue else {
-          return [("budget.\(member.key)", member.value)]
-        }
-        return tools.flatMap { tool in
-          (tool.value.objectValue ?? [:]).map {
-            ("budget.tools.\(tool.key).\($0.key)", $0.value)
-          }
-        }
-      }
-    case ("judge", _): return judged(value)
-    case ("state", .object(let object)):
-      return object.map { ("state \($0.key)", $0.value) }
-    default: return [(key, value)]
-    }
-  }
-
-  /// The keys that hold a list of things to expect.
-  private static let lists = [
-    "toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed", "eachCall", "time",
-    "context",
-  ]
-
-  /// What a model is asked, statement by statement, each with what else the rubric says.
-  private static func judged(_ value: JSONValue) -> [(name: String, value: JSONValue)] {
-    (value.arrayValue ?? [value]).flatMap { rule -> [(name: String, value: JSONValue)] in
-      guard var shared = rule.objectValue, let rubric = shared["rubric"] else {
-        return [("judge", rule)]
-      }
-      shared["rubric"] = nil
-      let statements = rubric.objectValue ?? [JudgeRule.onlyName: rubric]
-      return statements.map { statement in
-        var own = shared
-        own["statement"] = statement.value
-        return ("judge.\(statement.key)", .object(own))
-      }
-    }
-  }
-
-  private static func listed(
-    _ name: String, _ elements: [JSONValue]
-  ) -> [(name: String, value: JSONValue)] {
-    guard !elements.isEmpty else { return [(name, .array([]))] }
-    return elements.enumerated().map { ("\(name)[\($0)]", $1) }
   }
 }
 

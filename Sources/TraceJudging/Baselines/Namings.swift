@@ -18,8 +18,8 @@ struct Namings: Sendable, Hashable {
       for entry in (one.toolsCalled ?? []) + (one.toolsProposed ?? []) {
         add(entry, entry.times.map { $0.maximum ?? .max } ?? 1)
       }
-      for case .eachCall(let each) in one.words {
-        for entry in each where entry.tool.literal != nil { add(entry, .max) }
+      for entry in one[EachCall.self]?.entries ?? [] where entry.tool.literal != nil {
+        add(entry, .max)
       }
     }
   }

@@ -60,96 +60,9 @@ enum Strictness {
     guard let was = old.value, let now = new.value else {
       return old.list.hasSameUTF8(as: new.list) && old.text.hasSameUTF8(as: new.text)
     }
-    switch old.list {
-    case "toolsCalled", "toolsProposed", "toolsNotCalled", "toolsNotProposed", "policy.given",
-      "policy.approvals", "policy.notGiven", "policy.noApprovals", "memory.read", "memory.written",
-      "memory.notRead", "memory.notWritten":
-      return EntryProof(list: old.list, before: before, after: after).shows(now, atLeast: was)
-    case "order": return isOrder(now, atLeast: was, before, after)
-    default: return was.byValue == now.byValue || isValue(now, atLeast: was, old.list, old.key)
-    }
-  }
-
-  private static func isValue(
-    _ now: JSONValue, atLeast was: JSONValue, _ list: String, _ key: String
-  ) -> Bool {
-    switch list {
-    case "stopReason": return isChoice(now, among: was)
-    case "extra": return now == "forbid"
-    case "answer": return MatcherProof.shows(now, within: was, isText: true)
-    case "answerJson": return MatcherProof.shows(now, within: was)
-    case "eachCall": return isEachCall(now, atLeast: was)
-    case "time": return TimeProof.shows(now, atLeast: was)
-    case "context": return isContext(now, atLeast: was)
-    case "evidence.min": return isNumber(was, atMost: now)
-    case "evidence.cites":
-      guard let own = CallAsk(now), let its = CallAsk(was) else { return false }
-      return own.isWithin(its)
-    default: break
-    }
-    switch key {
-    case "state": return MatcherProof.shows(now, within: was)
-    case "maxSteps", "maxToolCalls", "maxInvalidDecisions", "maxRetries", "noLoops":
-      return isNumber(now, atMost: was)
-    case "budget":
-      return now.boolValue.map { $0 || was.boolValue == false } ?? isNumber(now, atMost: was)
-    case "noRepeatedSideEffect":
-      guard let tools = now.arrayValue, let before = was.arrayValue else { return was == false }
-      return before.allSatisfy { tool in tools.contains { GlobProof.shows(tool, within: $0) } }
-    case "noApprovalBypass", "evidence": return now == true || was == false
-    default: return false
-    }
-  }
-
-  private static func isNumber(_ value: JSONValue, atMost limit: JSONValue) -> Bool {
-    (try? Matcher(compiling: ["$lte": limit]))?.matches(value) == true
-  }
-
-  /// Of a choice of words, one or a list.
-  private static func isChoice(_ now: JSONValue, among was: JSONValue) -> Bool {
-    let known = Set(was.arrayValue ?? [was])
-    return (now.arrayValue ?? [now]).allSatisfy(known.contains)
-  }
-
-  private static func isOrder(
-    _ now: JSONValue, atLeast was: JSONValue, _ before: AskedContext, _ after: AskedContext
-  ) -> Bool {
-    if now == was { return true }
-    switch (now.stringValue, was.stringValue) {
-    case ("exact"?, "in_order"?): return true
-    case ("exact"?, "any"?), ("in_order"?, "any"?):
-      // Without an order each entry counts all that it speaks of; in one, another entry may take them.
-      return ["toolsCalled", "toolsProposed"].allSatisfy { list in
-        (before.lists[list] ?? []).allSatisfy {
-          !AskedContext.isBounded($0) || before.isAlone($0, in: list)
-        }
-      }
-    default: return false
-    }
-  }
-
-  /// Of what each call of a tool must be: more calls spoken of, and less that they may be.
-  private static func isEachCall(_ now: JSONValue, atLeast was: JSONValue) -> Bool {
-    guard var own = now.objectValue, var its = was.objectValue, let tool = own["tool"],
-      let oldTool = its["tool"], GlobProof.shows(oldTool, within: tool),
-      own["caller"] == its["caller"]
-    else { return false }
-    (own["tool"], its["tool"]) = ("*", "*")
-    guard let now = CallAsk(.object(own)), let was = CallAsk(.object(its)) else { return false }
-    return now.isWithin(was)
-  }
-
-  /// Of what goes into contexts: the same steps, the same words and perhaps more.
-  private static func isContext(_ now: JSONValue, atLeast was: JSONValue) -> Bool {
-    guard let own = now.objectValue, let its = was.objectValue,
-      own["steps"]?.byValue == its["steps"]?.byValue
-    else { return false }
-    return its.allSatisfy { member in
-      guard let value = own[member.key] else { return false }
-      if member.key == "maxTokens" { return isNumber(value, atMost: member.value) }
-      let known = Set((value.arrayValue ?? [value]).map(\.byValue))
-      return (member.value.arrayValue ?? [member.value]).allSatisfy { known.contains($0.byValue) }
-    }
+    if was.byValue == now.byValue { return true }
+    return Expectations.kind(old.key)?.isAtLeastAsStrict(
+      AskedChange(list: old.list, was: was, now: now, before: before, after: after)) ?? false
   }
 }
 

@@ -3,36 +3,12 @@ public import TraceMatching
 
 /// What a case expects of a run: the parsed `expected` of a case file.
 public struct Expectations: Sendable, Hashable {
-  /// How the calls of the positive lists must follow each other.
-  public enum Order: String, Sendable, Hashable, CaseIterable {
-    /// No order.
-    case any
-    /// A subsequence: other calls may stand between.
-    case inOrder = "in_order"
-    /// In order, and no other executed call.
-    case exact
-  }
-
-  /// The run stops, or pauses, for one of these reasons.
-  public var stopReasons: [StopReason]?
-  /// Each is executed.
-  public var toolsCalled: [CallEntry]?
-  /// None is executed.
-  public var toolsNotCalled: [CallEntry]?
-  /// Each is proposed by a decision, whatever became of it.
-  public var toolsProposed: [CallEntry]?
-  /// None is proposed.
-  public var toolsNotProposed: [CallEntry]?
-  /// How the calls of ``toolsCalled`` and ``toolsProposed`` must follow each other.
-  public var order = Order.any
-  /// At most so many steps hold a decision.
-  public var maxSteps: Int?
-  /// At most so many calls are executed; calls of a simulated user do not count.
-  public var maxToolCalls: Int?
-  /// What the run's last answer is.
-  public var answer: Matcher?
-  /// All else that is expected, in the order of ``keyNames``. What is not used costs nothing.
-  public var words: [Word] = []
+  /// All that is expected but for the parts, in the order of ``keyNames``. What is not used costs nothing.
+  package private(set) var all: [AnyExpectation] = []
+  /// What of a trajectory judging them looks at, parts aside.
+  private var ownNeeds: TrajectoryNeeds = []
+  /// What judging them looks at beyond a trajectory, parts aside.
+  private var ownFacts: Facts = []
   /// Further expectations that are told apart: shared sets, and those that only warn.
   public var parts: [Part] = []
   /// What these were read from, without their parts.
@@ -41,14 +17,27 @@ public struct Expectations: Sendable, Hashable {
   /// Expects nothing.
   public init() {}
 
-  /// Every key that `expected` may have, in the order in which outcomes are told.
-  public static let keyNames = [
-    "stopReason", "toolsCalled", "toolsNotCalled", "toolsProposed", "toolsNotProposed", "order",
-    "maxSteps", "maxToolCalls", "answer", "extra", "eachCall", "time", "budget",
-    "noRepeatedSideEffect", "noLoops", "maxInvalidDecisions", "maxRetries", "answerJson",
-    "evidence", "state", "policy", "noApprovalBypass", "context", "memory", "exec", "judge",
-    "severity",
+  /// Everything that can be expected, in the order in which outcomes are told.
+  static let kinds: [any Expectation.Type] = [
+    StopReasonExpectation.self, ToolsCalled.self, ToolsNotCalled.self, ToolsProposed.self,
+    ToolsNotProposed.self, OrderOfCalls.self, MaxSteps.self, MaxToolCalls.self,
+    AnswerExpectation.self, NoExtraCalls.self, EachCall.self, TimeExpectation.self,
+    BudgetExpectation.self, NoRepeatedSideEffect.self, NoLoops.self, MaxInvalidDecisions.self,
+    MaxRetries.self, AnswerJSON.self, EvidenceExpectation.self, StateExpectation.self,
+    PolicyExpectation.self, NoApprovalBypass.self, ContextExpectation.self,
+    MemoryExpectation.self, ProgramExpectation.self, JudgeExpectation.self,
   ]
+
+  /// The key that says what it means if the others beside it are not met; it expects nothing itself.
+  static let severityKey = "severity"
+
+  /// Every key that `expected` may have, in the order in which outcomes are told.
+  public static let keyNames = kinds.map { $0.key } + [severityKey]
+
+  /// The kind that stands under a key; `nil` where none does.
+  static func kind(_ key: String) -> (any Expectation.Type)? {
+    kinds.first { $0.key.hasSameUTF8(as: key) }
+  }
 
   /// Expectations that are told apart from the case's own.
   public struct Part: Sendable, Hashable {
@@ -59,93 +48,181 @@ public struct Expectations: Sendable, Hashable {
     /// What is expected; these have no parts of their own.
     public var expectations: Expectations
 
-    /// Nothing is checked.
+    /// Parts of its own that the expectations have are passed over.
     public init(name: String, severity: Severity = .error, expectations: Expectations) {
       self.name = name
       self.severity = severity
       self.expectations = expectations
     }
   }
+}
 
-  /// Whether nothing is expected.
-  public var isEmpty: Bool {
-    stopReasons == nil && toolsCalled == nil && toolsNotCalled == nil && toolsProposed == nil
-      && toolsNotProposed == nil && maxSteps == nil && maxToolCalls == nil && answer == nil
-      && words.isEmpty && parts.allSatisfy(\.expectations.isEmpty)
+// MARK: - One by one
+
+extension Expectations {
+  /// What is expected of one kind; `nil` where nothing is.
+  subscript<Kind: Expectation>(kind: Kind.Type) -> Kind? {
+    get {
+      for one in all { if let found = one.base as? Kind { return found } }
+      return nil
+    }
+    set {
+      let others = all.filter { !($0.base is Kind) }
+      all = (others + (newValue.map { [AnyExpectation($0)] } ?? []))
+        .sorted { Self.rank($0) < Self.rank($1) }
+      gatherNeeds()
+    }
   }
 
-  /// Whether an entry of any list is of a kind.
-  private func hasEntry(_ isSuch: (CallEntry) -> Bool) -> Bool {
-    toolsCalled?.contains(where: isSuch) == true || toolsNotCalled?.contains(where: isSuch) == true
-      || toolsProposed?.contains(where: isSuch) == true
-      || toolsNotProposed?.contains(where: isSuch) == true
+  /// Adds what was read, behind everything that has been read before it.
+  mutating func append(_ expectation: any Expectation) {
+    all.append(AnyExpectation(expectation))
+    gatherNeeds()
   }
 
-  /// Whether the summary of a log can tell all that these expectations ask: tools, their status,
-  /// number and order, and the stop.
-  public var isAnsweredBySummary: Bool {
-    answer == nil && maxSteps == nil && words.allSatisfy { $0 == .noExtraCalls }
-      && !hasEntry { $0.input != nil || $0.result != nil }
-      && parts.allSatisfy(\.expectations.isAnsweredBySummary)
+  /// These expectations, parts aside, without all but one of them; what that says of the calls of
+  /// `toolsCalled` is said of those.
+  package func only(_ one: AnyExpectation) -> Expectations {
+    var expectations = Expectations()
+    if one.base is NoExtraCalls { expectations[ToolsCalled.self] = self[ToolsCalled.self] }
+    expectations.append(one.base)
+    return expectations
   }
 
-  /// Whether judging looks at what a tool returned.
-  public var looksAtResults: Bool {
-    hasEntry { $0.result != nil || $0.input?.usesOrigins == true }
-      || answer?.usesOrigins == true || !facts.isEmpty
-      || parts.contains(where: \.expectations.looksAtResults)
+  /// Without what programs and models judge, parts included; parts of which nothing is left go.
+  var withoutOutsiders: Expectations {
+    var expectations = self
+    expectations.all.removeAll { $0.base.needs.contains(.outsiders) }
+    expectations.gatherNeeds()
+    for index in parts.indices {
+      expectations.parts[index].expectations = parts[index].expectations.withoutOutsiders
+    }
+    expectations.parts.removeAll(where: \.expectations.isEmpty)
+    return expectations
   }
 
-  /// Whether judging looks at the input of a call.
-  public var looksAtInputs: Bool {
-    hasEntry { $0.input != nil } || !facts.isEmpty || words.contains { $0 != .noExtraCalls }
-      || parts.contains(where: \.expectations.looksAtInputs)
+  private mutating func gatherNeeds() {
+    ownNeeds = all.reduce(into: []) { $0.formUnion($1.base.needs) }
+    ownFacts = all.reduce(into: []) { $0.formUnion($1.base.facts) }
+    // Whoever looks at the course of a run looks at all of its trajectory.
+    if !ownFacts.isEmpty { ownNeeds.formUnion(.all) }
   }
 
-  /// Whether judging looks at what the run answered.
-  public var looksAtAnswer: Bool {
-    answer != nil || !facts.isEmpty || parts.contains(where: \.expectations.looksAtAnswer)
+  private static func rank(_ one: AnyExpectation) -> Int {
+    kinds.firstIndex { $0 == type(of: one.base) } ?? kinds.count
   }
 
-  /// What judging looks at beyond a trajectory; nothing where calls, stop and answer are enough.
-  public var facts: Facts {
-    var facts = Facts()
-    for word in words { facts.formUnion(word.facts) }
-    for part in parts { facts.formUnion(part.expectations.facts) }
-    return facts
+  /// The run stops, or pauses, for one of these reasons.
+  public var stopReasons: [StopReason]? {
+    get { self[StopReasonExpectation.self]?.reasons }
+    set { self[StopReasonExpectation.self] = newValue.map(StopReasonExpectation.init(reasons:)) }
   }
 
-  /// Whether logs tell all that these expectations ask: no program is started, no model asked.
-  public var isToldByLogs: Bool {
-    words.allSatisfy { word in
-      switch word {
-      case .exec, .judge: false
-      default: true
-      }
-    } && parts.allSatisfy(\.expectations.isToldByLogs)
+  /// Each is executed.
+  public var toolsCalled: [CallEntry]? {
+    get { self[ToolsCalled.self]?.entries }
+    set { self[ToolsCalled.self] = newValue.map(ToolsCalled.init(entries:)) }
+  }
+
+  /// None is executed.
+  public var toolsNotCalled: [CallEntry]? {
+    get { self[ToolsNotCalled.self]?.entries }
+    set { self[ToolsNotCalled.self] = newValue.map(ToolsNotCalled.init(entries:)) }
+  }
+
+  /// Each is proposed by a decision, whatever became of it.
+  public var toolsProposed: [CallEntry]? {
+    get { self[ToolsProposed.self]?.entries }
+    set { self[ToolsProposed.self] = newValue.map(ToolsProposed.init(entries:)) }
+  }
+
+  /// None is proposed.
+  public var toolsNotProposed: [CallEntry]? {
+    get { self[ToolsNotProposed.self]?.entries }
+    set { self[ToolsNotProposed.self] = newValue.map(ToolsNotProposed.init(entries:)) }
+  }
+
+  /// How the calls of ``toolsCalled`` and ``toolsProposed`` must follow each other.
+  public var order: Order {
+    get { self[OrderOfCalls.self]?.order ?? .any }
+    set { self[OrderOfCalls.self] = newValue == .any ? nil : OrderOfCalls(order: newValue) }
+  }
+
+  /// At most so many steps hold a decision.
+  public var maxSteps: Int? {
+    get { self[MaxSteps.self]?.limit }
+    set { self[MaxSteps.self] = newValue.map(MaxSteps.init(limit:)) }
+  }
+
+  /// At most so many calls are executed; calls of a simulated user do not count.
+  public var maxToolCalls: Int? {
+    get { self[MaxToolCalls.self]?.limit }
+    set { self[MaxToolCalls.self] = newValue.map(MaxToolCalls.init(limit:)) }
+  }
+
+  /// What the run's last answer is.
+  public var answer: Matcher? {
+    get { self[AnswerExpectation.self]?.matcher }
+    set { self[AnswerExpectation.self] = newValue.map(AnswerExpectation.init(matcher:)) }
   }
 
   /// Every program that judges along.
   public var programs: [ProgramCheck] {
-    words.flatMap { word -> [ProgramCheck] in
-      if case .exec(let programs) = word { programs } else { [] }
-    } + parts.flatMap(\.expectations.programs)
+    (self[ProgramExpectation.self]?.programs ?? []) + parts.flatMap(\.expectations.programs)
   }
 
   /// Every rubric by which a model judges.
   public var judges: [JudgeRule] {
-    words.flatMap { word -> [JudgeRule] in
-      if case .judge(let rules) = word { rules } else { [] }
-    } + parts.flatMap(\.expectations.judges)
+    (self[JudgeExpectation.self]?.rules ?? []) + parts.flatMap(\.expectations.judges)
   }
 
   /// Whether a budget counts what sub-runs used.
   public var includesSubRuns: Bool {
-    words.contains { word in
-      if case .budget(let budget) = word { budget.includesSubRuns } else { false }
-    } || parts.contains(where: \.expectations.includesSubRuns)
+    self[BudgetExpectation.self]?.budget.includesSubRuns ?? false
+      || parts.contains(where: \.expectations.includesSubRuns)
+  }
+
+  /// The rules on contexts, in the order in which a chronicle watches for them.
+  var contextRules: [ContextRule] {
+    (self[ContextExpectation.self]?.rules ?? []) + parts.flatMap(\.expectations.contextRules)
   }
 }
+
+// MARK: - What is looked at
+
+extension Expectations {
+  /// Whether nothing is expected. An order alone is nothing: it says how calls follow each other.
+  public var isEmpty: Bool {
+    all.allSatisfy { $0.base is OrderOfCalls } && parts.allSatisfy(\.expectations.isEmpty)
+  }
+
+  private func looks(at needs: TrajectoryNeeds) -> Bool {
+    ownNeeds.contains(needs) || parts.contains { $0.expectations.looks(at: needs) }
+  }
+
+  /// Whether the summary of a log can tell all that these expectations ask: tools, their status,
+  /// number and order, and the stop.
+  public var isAnsweredBySummary: Bool { !looks(at: .body) }
+
+  /// Whether judging looks at what a tool returned.
+  public var looksAtResults: Bool { looks(at: .results) }
+
+  /// Whether judging looks at the input of a call.
+  public var looksAtInputs: Bool { looks(at: .inputs) }
+
+  /// Whether judging looks at what the run answered.
+  public var looksAtAnswer: Bool { looks(at: .answer) }
+
+  /// Whether logs tell all that these expectations ask: no program is started, no model asked.
+  public var isToldByLogs: Bool { !looks(at: .outsiders) }
+
+  /// What judging looks at beyond a trajectory; nothing where calls, stop and answer are enough.
+  public var facts: Facts {
+    parts.reduce(into: ownFacts) { $0.formUnion($1.expectations.facts) }
+  }
+}
+
+// MARK: - Putting together
 
 extension Expectations {
   /// Adds a named set to them.
@@ -167,115 +244,18 @@ extension Expectations {
 
   /// Lets programs start in a folder, and paths of judges start from it, where nothing else was said.
   public mutating func startPrograms(in folder: String) {
-    for index in words.indices {
-      switch words[index] {
-      case .exec(var programs):
-        for place in programs.indices where programs[place].folder == nil {
-          programs[place].folder = folder
-        }
-        words[index] = .exec(programs)
-      case .judge(var rules):
-        for place in rules.indices where rules[place].folder == nil {
-          rules[place].folder = folder
-        }
-        words[index] = .judge(rules)
-      default: continue
+    if var expectation = self[ProgramExpectation.self] {
+      for place in expectation.programs.indices where expectation.programs[place].folder == nil {
+        expectation.programs[place].folder = folder
       }
+      self[ProgramExpectation.self] = expectation
+    }
+    if var expectation = self[JudgeExpectation.self] {
+      for place in expectation.rules.indices where expectation.rules[place].folder == nil {
+        expectation.rules[place].folder = folder
+      }
+      self[JudgeExpectation.self] = expectation
     }
     for index in parts.indices { parts[index].expectations.startPrograms(in: folder) }
   }
-}
-
-/// A call that a case speaks of.
-public struct CallEntry: Sendable, Hashable {
-  /// How often: from `minimum` to `maximum` times.
-  public struct Times: Sendable, Hashable {
-    /// At least so many calls.
-    public var minimum: Int
-    /// At most so many calls; `nil` for any number.
-    public var maximum: Int?
-    /// Written as `min` and `max`, not as one number.
-    public var isRange: Bool
-
-    /// Nothing is checked.
-    public init(minimum: Int, maximum: Int?, isRange: Bool = true) {
-      self.minimum = minimum
-      self.maximum = maximum
-      self.isRange = isRange
-    }
-  }
-
-  /// The tool's name, or a glob of names.
-  public var tool: Glob
-  /// What the call's input is; `nil` for any.
-  public var input: Matcher?
-  /// One of these became of it.
-  public var statuses: [CallStatus]?
-  /// Of its result: the data of one that is ok, else the reason.
-  public var result: Matcher?
-  /// Without it, an entry needs a call of its own.
-  public var times: Times?
-  /// Who made it, or a glob; without it every caller but `user`.
-  public var caller: Glob?
-  /// Which arguments may differ without meaning anything; `nil` where each counts.
-  public var arguments: ArgumentRule?
-
-  /// Nothing is checked. Without conditions, any call of the tool fits that `user` did not make.
-  public init(
-    tool: Glob, input: Matcher? = nil, statuses: [CallStatus]? = nil, result: Matcher? = nil,
-    times: Times? = nil, caller: Glob? = nil
-  ) {
-    self.tool = tool
-    self.input = input
-    self.statuses = statuses
-    self.result = result
-    self.times = times
-    self.caller = caller
-  }
-
-  /// Every key that an entry may have.
-  public static let keyNames = [
-    "tool", "input", "status", "result", "times", "caller", "defaults", "ignore",
-  ]
-
-  /// The caller whose calls an entry does not speak of unless it says so.
-  static let simulatedUser = "user"
-
-  /// Whether the entry speaks of calls by someone.
-  func speaks(of caller: String) -> Bool {
-    self.caller?.matches(caller) ?? !caller.hasSameUTF8(as: Self.simulatedUser)
-  }
-}
-
-extension CallEntry: CustomStringConvertible {
-  /// The entry in words, a few hundred bytes at most.
-  public var description: String {
-    var text = tool.text
-    if let input { text += " with input \(Self.short(input.description))" }
-    if let statuses { text += ", " + statuses.map(\.rawValue).joined(separator: " or ") }
-    if let result { text += ", result \(Self.short(result.description))" }
-    if let times { text += ", \(times)" }
-    if let caller { text += ", by \(caller.text)" }
-    return text
-  }
-
-  private static func short(_ text: String) -> String {
-    let head = text.prefix(utf8Bytes: 200)
-    return head.utf8.count < text.utf8.count ? head + "…" : head
-  }
-}
-
-extension CallEntry.Times: CustomStringConvertible {
-  public var description: String {
-    switch (minimum, maximum) {
-    case (let least, let most?) where least == most:
-      least == 1 ? "once" : least == 0 ? "never" : "\(least) times"
-    case (0, let most?): "at most \(most) times"
-    case (let least, nil): least == 1 ? "at least once" : "at least \(least) times"
-    case (let least, let most?): "\(least) to \(most) times"
-    }
-  }
-
-  /// Whether a number of calls is within.
-  func contains(_ count: Int) -> Bool { count >= minimum && count <= maximum ?? .max }
 }

@@ -77,30 +77,18 @@ extension Expectations {
 
   /// What only the end of a run decides.
   var undecidable: [ExpectationProblem] {
-    var found: [ExpectationProblem] = []
-    func refuse(_ keys: [String], _ why: String) {
-      found.append(
-        ExpectationProblem(
-          pointer: JSONPointer(tokens: keys), isKey: keys.count == 1,
-          message: "a guard cannot decide this: \(why)"))
+    var found = all.flatMap(\.base.undecided).map { part in
+      ExpectationProblem(
+        pointer: JSONPointer(tokens: part.place), isKey: part.place.count == 1,
+        message: "a guard cannot decide this: \(part.why)")
     }
-    let end = "it is known only at the end of a run"
-    if stopReasons != nil { refuse(["stopReason"], end) }
-    if toolsCalled != nil { refuse(["toolsCalled"], end) }
-    if toolsProposed != nil { refuse(["toolsProposed"], end) }
-    if answer != nil { refuse(["answer"], end) }
-    for (name, list) in [
-      ("toolsNotCalled", toolsNotCalled), ("toolsNotProposed", toolsNotProposed),
-    ] {
-      for (index, entry) in (list ?? []).enumerated() {
-        let why =
-          name == "toolsNotProposed" && entry.result != nil ? "its result may still come" : nil
-        if let why = why ?? entry.fluidity { refuse([name, String(index)], why) }
-      }
-    }
-    for word in words { word.refuse(refuse, end) }
     for (index, part) in parts.enumerated() {
-      if part.severity == .warning { refuse([String(index), "severity"], "a guard does not warn") }
+      if part.severity == .warning {
+        found.append(
+          ExpectationProblem(
+            pointer: JSONPointer(tokens: [String(index), Expectations.severityKey]),
+            message: "a guard cannot decide this: a guard does not warn"))
+      }
       for var problem in part.expectations.undecidable {
         problem.pointer.tokens.insert(String(index), at: 0)
         found.append(problem)
@@ -112,72 +100,14 @@ extension Expectations {
 
 extension CallEntry {
   /// Why what the entry says of a call, or of their number, may change; `nil` where it cannot.
-  fileprivate var fluidity: String? {
+  var fluidity: String? {
     if times?.maximum != nil { return "one more call would mend it" }
-    return hasPassingStatus ? "a call is “unknown” only while it runs, or for ever" : nil
+    return hasPassingStatus ? Self.passingStatus : nil
   }
 
-  fileprivate var hasPassingStatus: Bool { statuses?.contains(.unknown) ?? false }
-}
+  /// Whether a call may be as it says now and not later.
+  var hasPassingStatus: Bool { statuses?.contains(.unknown) ?? false }
 
-extension Word {
-  /// Names what of the word only the end of a run decides.
-  fileprivate func refuse(_ refuse: ([String], String) -> Void, _ end: String) {
-    switch self {
-    case .noRepeatedSideEffect, .noLoops, .maxInvalidDecisions, .maxRetries, .noApprovalBypass:
-      break
-    case .eachCall(let entries):
-      for (index, entry) in entries.enumerated() where entry.hasPassingStatus {
-        refuse([name, String(index)], "a call is “unknown” only while it runs, or for ever")
-      }
-    case .time(let rules):
-      for (index, rule) in rules.enumerated() {
-        if let why = rule.fluidity { refuse([name, String(index)], why) }
-      }
-    case .budget(let budget):
-      if budget.includesSubRuns { refuse([name, "subRuns"], "other runs are not seen from here") }
-    case .policy(let lists):
-      for rule in lists {
-        if !rule.isForbidden || rule.times.maximum != nil {
-          refuse([name], "\(rule.name) may come to hold, or no longer to, later on")
-        }
-      }
-    case .memory(let rules):
-      for rule in rules where !rule.isForbidden || rule.times.maximum != nil {
-        refuse([name], "\(rule.name) may come to hold, or no longer to, later on")
-      }
-    case .context(let rules):
-      for rule in rules
-      where !rule.offers.isEmpty || !rule.contains.isEmpty || !rule.evidence.isEmpty
-        || !rule.omits.isEmpty
-      {
-        refuse([name], "a later context may be as asked")
-      }
-    case .noExtraCalls, .answerJSON, .evidence, .state, .exec, .judge: refuse([name], end)
-    }
-  }
-}
-
-extension TimeRule {
-  /// Why a broken rule may be mended by what comes; `nil` where it cannot.
-  fileprivate var fluidity: String? {
-    switch (claim, relation) {
-    case (.eventually, _), (.expect, .after): "what is awaited may still come"
-    case (_, .until): "what it holds until may still come"
-    default:
-      (moments + others).contains { $0.hasPassingStatus }
-        ? "what becomes of such a call may be known only later" : nil
-    }
-  }
-}
-
-extension Moment {
-  fileprivate var hasPassingStatus: Bool {
-    switch self {
-    case .called(let entry), .returned(let entry): entry.hasPassingStatus
-    // What becomes of a proposal is known only later.
-    case .proposed(let entry): entry.statuses != nil || entry.result != nil
-    default: false
-    }
-  }
+  /// Why such an entry is not decided before the end.
+  static let passingStatus = "a call is “unknown” only while it runs, or for ever"
 }

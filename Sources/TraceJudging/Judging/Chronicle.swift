@@ -284,12 +284,3 @@ extension Chronicle.Usage {
     return overflows ? .max : sum
   }
 }
-
-extension Expectations {
-  /// The rules on contexts, in the order in which a chronicle watches for them.
-  var contextRules: [ContextRule] {
-    words.flatMap { word -> [ContextRule] in
-      if case .context(let rules) = word { rules } else { [] }
-    } + parts.flatMap(\.expectations.contextRules)
-  }
-}

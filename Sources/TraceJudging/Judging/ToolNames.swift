@@ -3,90 +3,40 @@ import TraceMatching
 
 /// A tool that an expectation names.
 struct NamedTool: Sendable {
-  /// Where it is named: `toolsNotCalled[0]`.
-  var place: String
+  /// The list that it stands in, or the place itself: `toolsNotCalled`, `budget.tools.pay`.
+  var list: String
+  /// Where in the list; `nil` where ``list`` is the place.
+  var index: Int?
   /// The name, or a glob.
   var tool: Glob
   /// What is said of its calls beside that; `nil` where only the tool is spoken of.
   var call: CallEntry?
+
+  /// Where it is named: `toolsNotCalled[0]`.
+  var place: String { index.map { "\(list)[\($0)]" } ?? list }
+
+  static func all(_ globs: [Glob], _ list: String) -> [NamedTool] {
+    globs.enumerated().map { NamedTool(list: list, index: $0, tool: $1) }
+  }
+
+  static func all(_ entries: [CallEntry], _ list: String) -> [NamedTool] {
+    entries.enumerated().map { NamedTool(list: list, index: $0, tool: $1.tool, call: $1) }
+  }
 }
 
 extension Expectations {
   /// Every tool that they name, parts aside, in the order of their outcomes.
-  fileprivate var namedTools: [NamedTool] {
-    func entries(_ list: [CallEntry]?, _ name: String) -> [NamedTool] {
-      (list ?? []).enumerated().map { index, entry in
-        NamedTool(place: "\(name)[\(index)]", tool: entry.tool, call: entry)
-      }
-    }
-    return entries(toolsCalled, "toolsCalled") + entries(toolsNotCalled, "toolsNotCalled")
-      + entries(toolsProposed, "toolsProposed") + entries(toolsNotProposed, "toolsNotProposed")
-      + words.flatMap(\.namedTools)
-  }
+  fileprivate var namedTools: [NamedTool] { all.flatMap(\.base.namedTools) }
 
   /// Whether a warning may have to be given of these calls, so that it has to be known which tools their run
   /// had: a name is among the expectations that none of the calls has.
   public func asksWhichTools(thereWereBeside calls: [CallOutline]) -> Bool {
-    // Asked of each of many small logs: nothing is put together for it.
     func isDoubtful(_ tool: Glob) -> Bool {
       (tool.literal != nil || RegularExpressionSlip.isSuspected(in: tool.text))
         && !calls.contains { tool.matches($0.tool) }
     }
-    for list in [toolsCalled, toolsNotCalled, toolsProposed, toolsNotProposed] {
-      if list?.contains(where: { isDoubtful($0.tool) }) == true { return true }
-    }
-    return words.contains { $0.namedTools.contains { isDoubtful($0.tool) } }
+    return all.contains { $0.base.namedTools.contains { isDoubtful($0.tool) } }
       || parts.contains { $0.expectations.asksWhichTools(thereWereBeside: calls) }
-  }
-}
-
-extension Word {
-  fileprivate var namedTools: [NamedTool] {
-    func globs(_ globs: [Glob], _ name: String) -> [NamedTool] {
-      globs.enumerated().map { NamedTool(place: "\(name)[\($0)]", tool: $1) }
-    }
-    func entries(_ entries: [CallEntry], _ name: String) -> [NamedTool] {
-      entries.enumerated().map { NamedTool(place: "\(name)[\($0)]", tool: $1.tool, call: $1) }
-    }
-    switch self {
-    case .eachCall(let list): return entries(list, "eachCall")
-    case .time(let rules):
-      return rules.enumerated().flatMap { index, rule in
-        (rule.moments + rule.others).compactMap(\.call).map {
-          NamedTool(place: "time[\(index)]", tool: $0.tool, call: $0)
-        }
-      }
-    case .budget(let budget):
-      return budget.limits.compactMap { limit in
-        limit.tool.map { NamedTool(place: "budget.tools.\($0.text)", tool: $0) }
-      }
-    case .noRepeatedSideEffect(let list): return globs(list, "noRepeatedSideEffect")
-    case .evidence(let rule): return entries(rule.cites, "evidence.cites")
-    case .policy(let list):
-      return list.compactMap { counted in
-        counted.moment.call.map { NamedTool(place: counted.name, tool: $0.tool, call: $0) }
-      }
-    case .context(let rules):
-      return rules.flatMap { rule in
-        globs(rule.offers, "context.offers") + globs(rule.neverOffers, "context.neverOffers")
-          + entries(rule.evidence, "context.evidence")
-      }
-    case .noExtraCalls, .noLoops, .maxInvalidDecisions, .maxRetries, .answerJSON, .state,
-      .noApprovalBypass, .memory, .exec, .judge:
-      return []
-    }
-  }
-}
-
-extension Moment {
-  /// The call that it speaks of.
-  fileprivate var call: CallEntry? {
-    switch self {
-    case .called(let call), .proposed(let call), .returned(let call): call
-    case .verdict(let verdict): verdict.call
-    case .approval(let approval): approval.call
-    case .reply, .answer, .stop, .invalidDecision: nil
-    }
   }
 }
 

@@ -338,14 +338,19 @@ private struct Remedies {
   private var known: [JSONValue: Expectations?] = [:]
   private var chronicles: [Int: Chronicle] = [:]
 
+  /// What else the run may be expected to be.
+  private let others: [JSONValue]
+
   init(events: [Event], original: Trajectory) {
     self.events = events
     self.original = original
+    others = Expectations.kinds.flatMap { $0.suggestions(for: original) }
   }
 
   mutating func first(for mutant: Mutant, _ trajectory: Trajectory) -> JSONValue? {
     var chronicles: [Int: Chronicle] = [:]
-    for remedy in mutant.remedies() {
+    // What was made for the change comes first, then whatever else can be expected.
+    for remedy in mutant.remedies() + others {
       guard let expected = met(remedy) else { continue }
       let facts = expected.facts
       var chronicle = chronicles[facts.rawValue]
@@ -387,24 +392,5 @@ private struct Remedies {
       }
     }
     return chronicle
-  }
-}
-
-extension Expectations {
-  /// Without what programs and models judge.
-  fileprivate var withoutOutsiders: Expectations {
-    var expectations = self
-    expectations.words.removeAll { word in
-      switch word {
-      case .exec, .judge: true
-      default: false
-      }
-    }
-    for index in expectations.parts.indices {
-      expectations.parts[index].expectations =
-        expectations.parts[index].expectations.withoutOutsiders
-    }
-    expectations.parts.removeAll(where: \.expectations.isEmpty)
-    return expectations
   }
 }

@@ -1,8 +1,7 @@
-import AgentTrace
-import TraceJudging
+package import AgentTrace
 
 /// A run written down by hand, for a conformance case.
-struct ConformanceRun: Sendable {
+package struct ConformanceRun: Sendable {
   /// What becomes of a call.
   enum Fate: Sendable {
     case ok(JSONValue = .null)
@@ -63,13 +62,13 @@ struct ConformanceRun: Sendable {
     }
   }
 
-  private(set) var events: [Event] = []
+  package private(set) var events: [Event] = []
   private(set) var isTorn = false
   private var step = 0
   private var clock = 0
 
   /// - Parameter writes: tools that are declared to write; all others read.
-  init(
+  package init(
     tools: [String] = [], writes: [String] = [], recorded: RecordedChannels = [:],
     _ build: (inout ConformanceRun) -> Void
   ) {
@@ -84,7 +83,7 @@ struct ConformanceRun: Sendable {
   }
 
   /// One call in each decision, an answer, a stop.
-  init(_ tools: String...) {
+  package init(_ tools: String...) {
     self.init { run in
       for tool in tools { run.decide(Call(tool)) }
       run.end()
@@ -225,12 +224,12 @@ struct ConformanceRun: Sendable {
     add(.decision, DecisionPayload(.answer(text: text, evidenceRefs: evidence)).encoded)
   }
 
-  mutating func stop(_ reason: StopReason = .success) {
+  package mutating func stop(_ reason: StopReason = .success) {
     add(.stop, Stop(reason: reason).encoded)
   }
 
   /// The last answer and the stop.
-  mutating func end(_ text: String = "done") {
+  package mutating func end(_ text: String = "done") {
     answer(text)
     stop()
   }
@@ -242,7 +241,7 @@ struct ConformanceRun: Sendable {
   ///
   /// - Parameter votes: what a model says of every statement, vote by vote; none is asked where it is
   ///   empty.
-  func judge(_ expectations: Expectations, graded votes: [Outcome] = []) -> Judgement {
+  package func judge(_ expectations: Expectations, graded votes: [Outcome] = []) -> Judgement {
     var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
     for event in events {
       trajectory.apply(event)

@@ -5,7 +5,7 @@ import TraceMatching
 ///
 /// What a log does not show may hold any number of any moments, so each question has three answers.
 struct TimeJudge {
-  private let judge: WordJudge
+  private let judge: JudgedRun
   private let rule: TimeRule
   private let name: String
   /// What the rule speaks of, or speaks against.
@@ -15,7 +15,7 @@ struct TimeJudge {
   private let hiddenMoments: [Hidden]
   private let hiddenOthers: [Hidden]
 
-  init(_ judge: WordJudge, _ rule: TimeRule, _ name: String) {
+  init(_ judge: JudgedRun, _ rule: TimeRule, _ name: String) {
     self.judge = judge
     self.rule = rule
     self.name = name

@@ -91,18 +91,6 @@ public struct ApprovalMoment: Sendable, Hashable {
   static let keyNames = ["approval", "tool", "input", "caller", "by"]
 }
 
-/// How often something happens.
-public struct CountedMoments: Sendable, Hashable {
-  /// The name of the list it stands in, with its place: `given[0]`.
-  public var name: String
-  /// What happens.
-  public var moment: Moment
-  /// How often; for something that must not happen, what would be wrong.
-  public var times: CallEntry.Times
-  /// Whether it must not happen.
-  public var isForbidden: Bool
-}
-
 extension Moment: CustomStringConvertible {
   /// In words, a few hundred bytes at most.
   public var description: String {
@@ -255,50 +243,87 @@ extension ExpectationReader {
     if call["tool"] == nil { call["tool"] = "*" }
     return entry(call, at: pointer, isExecuted: false)
   }
-
-  /// Lists of verdicts and approvals that there were, or were not.
-  mutating func policy(_ value: JSONValue, at pointer: JSONPointer) -> [CountedMoments]? {
-    let keys = ["given", "notGiven", "approvals", "noApprovals"]
-    guard let object = mapping(value, at: pointer, keys: keys, "a mapping of lists") else {
-      return nil
-    }
-    var found: [CountedMoments] = []
-    for key in keys {
-      guard let value = object[key] else { continue }
-      let isVerdict = key == "given" || key == "notGiven"
-      let isForbidden = key == "notGiven" || key == "noApprovals"
-      let place = pointer.appending(key)
-      let list =
-        list(value, at: place) { reader, value, pointer -> (Moment, CallEntry.Times)? in
-          reader.counted(value, at: pointer, isVerdict: isVerdict)
-        } ?? []
-      for (index, (moment, times)) in list.enumerated() {
-        found.append(
-          CountedMoments(
-            name: "policy.\(key)[\(index)]", moment: moment, times: times, isForbidden: isForbidden)
-        )
-      }
-    }
-    if object.isEmpty { report(pointer, "nothing is expected of policy") }
-    return found.isEmpty ? nil : found
-  }
-
-  private mutating func counted(
-    _ value: JSONValue, at pointer: JSONPointer, isVerdict: Bool
-  ) -> (Moment, CallEntry.Times)? {
-    guard let object = value.objectValue else {
-      report(pointer, "must be a mapping, not \(value.typeName)")
-      return nil
-    }
-    let times = object["times"].flatMap { self.times($0, at: pointer.appending("times")) }
-    let moment =
-      isVerdict
-      ? verdict(object, at: pointer, isCounted: true).map(Moment.verdict)
-      : approval(object, at: pointer, isCounted: true).map(Moment.approval)
-    return moment.map { ($0, times ?? .init(minimum: 1, maximum: nil)) }
-  }
 }
 
 private enum ApprovalWord: String, CaseIterable {
   case granted, denied, any
+}
+
+extension Moment {
+  /// The call that it speaks of.
+  var call: CallEntry? {
+    switch self {
+    case .called(let call), .proposed(let call), .returned(let call): call
+    case .verdict(let verdict): verdict.call
+    case .approval(let approval): approval.call
+    case .reply, .answer, .stop, .invalidDecision: nil
+    }
+  }
+
+  /// Whether something may be such a moment now and none later.
+  var hasPassingStatus: Bool {
+    switch self {
+    case .called(let entry), .returned(let entry): entry.hasPassingStatus
+    // What becomes of a proposal is known only later.
+    case .proposed(let entry): entry.statuses != nil || entry.result != nil
+    default: false
+    }
+  }
+}
+
+extension ExpectationSchema {
+  /// What the schemas say of a moment: a name, a glob, a call, or a mapping that says which sort it is of.
+  static var moment: JSONObject {
+    func branch(_ key: String, _ schema: JSONObject, _ otherwise: JSONValue) -> JSONValue {
+      [
+        "if": ["type": "object", "required": [.string(key)]], "then": .object(schema),
+        "else": otherwise,
+      ]
+    }
+    let stop = StopReason.names
+    var schema: JSONValue = ["anyOf": [glob, ref("executedMoment")]]
+    schema = branch(
+      "invalidDecision",
+      record([
+        (
+          "invalidDecision",
+          ["description": "A decision that could not be used.", "const": true]
+        )
+      ]), schema)
+    schema = branch(
+      "stop",
+      record([
+        (
+          "stop",
+          [
+            "description": "The end or a pause, for one of these reasons; true is any.",
+            "anyOf": [
+              ["const": true], ["type": "string", "enum": JSONValue(stop)],
+              [
+                "type": "array", "minItems": 1,
+                "items": ["type": "string", "enum": JSONValue(stop)],
+              ],
+            ],
+          ]
+        )
+      ]), schema)
+    schema = branch(
+      "answer", record([("answer", described("What the answer is.", "matcher"))]), schema)
+    schema = branch(
+      "reply",
+      record([
+        ("reply", described("What a person says.", "matcher")),
+        ("by", name("Who says it, or a glob.")),
+      ]), schema)
+    schema = branch("approval", record(approvalProperties), schema)
+    schema = branch("verdict", record(verdictProperties), schema)
+    for (key, text) in [
+      ("returned", "A call whose result comes in."), ("proposed", "A call that is proposed."),
+    ] {
+      schema = branch(key, record([(key, call(text, isExecuted: false))]), schema)
+    }
+    schema = branch(
+      "called", record([("called", call("A call that begins to run.", isExecuted: true))]), schema)
+    return schema.objectValue ?? [:]
+  }
 }

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceJudging
 
 extension ConformanceBook {
   /// Inputs on which published evaluators were seen to answer wrongly.

@@ -1,5 +1,4 @@
 import AgentTrace
-import TraceJudging
 
 /// Calls that may have gone unread, and calls of which only the end was seen.
 extension ConformanceBook {

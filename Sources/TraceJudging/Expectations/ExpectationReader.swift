@@ -20,12 +20,22 @@ extension Expectations {
 /// Reads expectations and collects what is wrong with them.
 struct ExpectationReader {
   private(set) var problems: [ExpectationProblem] = []
+  /// The mapping that is being read: what one expectation means may hang on those beside it.
+  private(set) var siblings: JSONObject = [:]
 
   mutating func report(
     _ pointer: JSONPointer, isKey: Bool = false, _ message: String, hint: String? = nil
   ) {
     problems.append(
       ExpectationProblem(pointer: pointer, isKey: isKey, message: message, hint: hint))
+  }
+
+  /// Reports a list of calls that expects nothing.
+  mutating func reportEmptyList(at pointer: JSONPointer) {
+    report(
+      pointer, "an empty list expects nothing",
+      hint: "to expect that no tool is called, write `toolsNotCalled: [\"*\"]`, or "
+        + "`toolsCalled: []` with `order: exact`")
   }
 
   /// Reports keys that are none of `names`.
@@ -79,76 +89,23 @@ struct ExpectationReader {
       report(root, "“expected” must be an object, not \(value.typeName)")
       return expectations
     }
+    siblings = object
     checkKeys(of: object, at: root, among: Expectations.keyNames)
-    for name in Expectations.keyNames where name != "severity" {
-      guard let value = object[name] else { continue }
-      read(name, value, at: root.appending(name), into: &expectations)
-    }
-    checkTogether(expectations, object, at: root, problemsBefore: problemsBefore)
-    expectations.written.source = value
-    return expectations
-  }
-
-  mutating func read(
-    _ name: String, _ value: JSONValue, at pointer: JSONPointer,
-    into expectations: inout Expectations
-  ) {
-    switch name {
-    case "stopReason":
-      expectations.stopReasons = words(value, at: pointer, StopReason.self, "a stop reason")
-    case "toolsCalled": expectations.toolsCalled = entries(value, at: pointer, isExecuted: true)
-    case "toolsNotCalled":
-      expectations.toolsNotCalled = entries(value, at: pointer, isExecuted: true)
-    case "toolsProposed":
-      expectations.toolsProposed = entries(value, at: pointer, isExecuted: false)
-    case "toolsNotProposed":
-      expectations.toolsNotProposed = entries(value, at: pointer, isExecuted: false)
-    case "order":
-      if let order = words(value, at: pointer, Expectations.Order.self, "an order")?.first {
-        expectations.order = order
-        if value.arrayValue != nil { report(pointer, "“order” takes one word, not a list") }
-      }
-    case "maxSteps": expectations.maxSteps = count(value, at: pointer)
-    case "maxToolCalls": expectations.maxToolCalls = count(value, at: pointer)
-    case "answer":
-      expectations.answer = matcher(value, at: pointer, allowsOrigins: true)
-    default:
-      if let word = word(name, value, at: pointer) { expectations.words.append(word) }
-    }
-  }
-
-  /// Mistakes that show only when all keys are read.
-  mutating func checkTogether(
-    _ expectations: Expectations, _ object: JSONObject, at root: JSONPointer, problemsBefore: Int
-  ) {
-    for (name, list) in [
-      ("toolsCalled", expectations.toolsCalled), ("toolsNotCalled", expectations.toolsNotCalled),
-      ("toolsProposed", expectations.toolsProposed),
-      ("toolsNotProposed", expectations.toolsNotProposed),
-    ] where list?.isEmpty == true && object[name]?.arrayValue?.isEmpty == true {
-      if name == "toolsCalled", expectations.order == .exact { continue }
-      report(
-        root.appending(name), "an empty list expects nothing",
-        hint: "to expect that no tool is called, write `toolsNotCalled: [\"*\"]`, or "
-          + "`toolsCalled: []` with `order: exact`")
-    }
-    if expectations.order != .any, object["toolsCalled"] == nil, object["toolsProposed"] == nil {
-      report(
-        root.appending("order"), "an order without calls to be in it",
-        hint: "add `toolsCalled` or `toolsProposed`")
-    }
-    if expectations.words.contains(.noExtraCalls), object["toolsCalled"] == nil {
-      report(
-        root.appending("extra"), "extra calls are forbidden, and none is expected",
-        hint: "add `toolsCalled`; to forbid every call, write `toolsNotCalled: [\"*\"]`")
+    for kind in Expectations.kinds {
+      guard let value = object[kind.key],
+        let found = kind.read(value, at: root.appending(kind.key), &self)
+      else { continue }
+      expectations.append(found)
     }
     if problems.count == problemsBefore, expectations.isEmpty {
       report(
         root, "nothing is expected",
         hint: "add one of "
-          + Expectations.keyNames.prefix(9).filter { $0 != "order" }.joined(separator: ", ")
-          + " or one of the other words")
+          + Expectations.keyNames.prefix(9).filter { $0 != OrderOfCalls.key }
+          .joined(separator: ", ") + " or one of the other words")
     }
+    expectations.written.source = value
+    return expectations
   }
 
   // MARK: Simple values
@@ -309,5 +266,82 @@ struct ExpectationReader {
       return nil
     }
     return CallEntry.Times(minimum: minimum ?? 0, maximum: maximum)
+  }
+
+  // MARK: Lists and mappings
+
+  /// A list that is not empty, each element read by itself.
+  mutating func list<T>(
+    _ value: JSONValue, at pointer: JSONPointer,
+    _ read: (inout ExpectationReader, JSONValue, JSONPointer) -> T?
+  ) -> [T]? {
+    guard let elements = value.arrayValue else {
+      report(pointer, "must be a list, not \(value.typeName)")
+      return nil
+    }
+    guard !elements.isEmpty else {
+      report(pointer, "an empty list expects nothing")
+      return nil
+    }
+    guard elements.count <= Expectations.entryLimit else {
+      report(pointer, "more than \(Expectations.entryLimit) entries")
+      return nil
+    }
+    var found: [T] = []
+    for (index, element) in elements.enumerated() {
+      if let part = read(&self, element, pointer.appending(String(index))) { found.append(part) }
+    }
+    return found
+  }
+
+  /// One thing, or a list of them that is not empty.
+  mutating func oneOrMore<T>(
+    _ value: JSONValue, at pointer: JSONPointer,
+    _ read: (inout ExpectationReader, JSONValue, JSONPointer) -> T?
+  ) -> [T]? {
+    if value.arrayValue != nil { return list(value, at: pointer, read) }
+    return read(&self, value, pointer).map { [$0] }
+  }
+
+  /// A mapping whose keys are among some names.
+  mutating func mapping(
+    _ value: JSONValue, at pointer: JSONPointer, keys: [String], _ what: String
+  ) -> JSONObject? {
+    guard let object = value.objectValue else {
+      report(pointer, "must be \(what), not \(value.typeName)")
+      return nil
+    }
+    checkKeys(of: object, at: pointer, among: keys)
+    return object
+  }
+
+  /// A call entry, a name or a glob.
+  mutating func callEntry(
+    _ value: JSONValue, at pointer: JSONPointer, isExecuted: Bool
+  ) -> CallEntry? {
+    switch value {
+    case .string(let text): return glob(text, at: pointer).map { CallEntry(tool: $0) }
+    case .object(let object):
+      let entry = entry(object, at: pointer, isExecuted: isExecuted)
+      guard entry?.times == nil else {
+        report(pointer.appending("times"), "this speaks of one call")
+        return nil
+      }
+      return entry
+    default:
+      report(pointer, "must be a tool's name, a glob or a call, not \(value.typeName)")
+      return nil
+    }
+  }
+
+  /// One word of an enumeration.
+  mutating func word<T: RawRepresentable & CaseIterable>(
+    _ value: JSONValue, at pointer: JSONPointer, _ type: T.Type, _ what: String
+  ) -> T? where T.RawValue == String {
+    if value.arrayValue != nil {
+      report(pointer, "takes one word, not a list")
+      return nil
+    }
+    return words(value, at: pointer, type, what)?.first
   }
 }

@@ -26,7 +26,7 @@ struct Hidden {
   var last: Int?
 }
 
-extension WordJudge {
+extension JudgedRun {
   /// The places at which moments happen, in the order of the log.
   ///
   /// - Parameters:

@@ -1,0 +1,56 @@
+import AgentTrace
+
+/// At most so many decisions are invalid.
+struct MaxInvalidDecisions: Expectation {
+  var limit: Int
+
+  static let key = "maxInvalidDecisions"
+  static let summary = ExpectationSummary(
+    takes: "a number", holds: "at most so many decisions could not be used")
+
+  static var schema: JSONValue {
+    ExpectationSchema.count("Decisions that could not be used, at most.")
+  }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] {
+    (0...1).map { [key: JSONValue($0)] }
+  }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    reader.count(value, at: pointer).map(Self.init(limit:))
+  }
+
+  var needs: TrajectoryNeeds { .all }
+  var facts: Facts { .timeline }
+  /// More of it mends nothing.
+  var undecided: [UndecidedPart] { [] }
+  var namedTools: [NamedTool] { [] }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
+    let invalid = run.chronicle.invalidDecisions.map(\.seq)
+    return [
+      run.bound(
+        Self.key, invalid.count, limit, "invalid decision", mayBeMore: run.view.mayHideCalls,
+        events: invalid.count > limit ? [invalid[limit]] : [])
+    ]
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    book.rule = key
+    let invalid = Run { run in
+      run.decide(Call("a"), isInvalid: true)
+      run.decide(Call("a"))
+      run.end()
+    }
+    book.add("one is too many", ["maxInvalidDecisions": 0], on: invalid, is: .fail)
+    book.add("one is allowed", ["maxInvalidDecisions": 1], on: invalid, is: .pass)
+  }
+}

@@ -1,0 +1,59 @@
+import AgentTrace
+
+/// At most so many attempts at calls beyond their first.
+struct MaxRetries: Expectation {
+  var limit: Int
+
+  static let key = "maxRetries"
+  static let summary = ExpectationSummary(
+    takes: "a number", holds: "at most so many attempts at calls beyond their first")
+
+  static var schema: JSONValue {
+    ExpectationSchema.count("Attempts at calls beyond their first, at most.")
+  }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] {
+    (0...1).map { [key: JSONValue($0)] }
+  }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    reader.count(value, at: pointer).map(Self.init(limit:))
+  }
+
+  var needs: TrajectoryNeeds { .all }
+  var facts: Facts { .timeline }
+  /// More of it mends nothing.
+  var undecided: [UndecidedPart] { [] }
+  var namedTools: [NamedTool] { [] }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
+    let view = run.view
+    let calls = view.agentsCalls
+    let retries = run.retries(of: calls)
+    return [
+      run.bound(
+        Self.key, retries.count, limit, "retry", plural: "retries",
+        mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
+          || calls.contains(where: run.chronicle.lacksAttempts),
+        events: retries.count > limit ? [retries[limit]] : [])
+    ]
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    book.rule = key
+    let retried = Run { run in
+      run.decide(Call("a").taking(attempts: 3))
+      run.end()
+    }
+    book.add("tried three times", ["maxRetries": 1], on: retried, is: .fail)
+    book.add("tried three times, as allowed", ["maxRetries": 2], on: retried, is: .pass)
+  }
+}

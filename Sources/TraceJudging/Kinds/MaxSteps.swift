@@ -1,0 +1,54 @@
+import AgentTrace
+
+/// At most so many steps hold a decision.
+struct MaxSteps: Expectation {
+  var limit: Int
+
+  static let key = "maxSteps"
+  static let summary = ExpectationSummary(
+    takes: "a number", holds: "at most so many steps hold a decision")
+
+  static var schema: JSONValue { ExpectationSchema.count("Steps with a decision, at most.") }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] { [[key: JSONValue(run.steps)]] }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    reader.count(value, at: pointer).map(Self.init(limit:))
+  }
+
+  var needs: TrajectoryNeeds { .body }
+  var facts: Facts { [] }
+  /// More of it mends nothing.
+  var undecided: [UndecidedPart] { [] }
+  var namedTools: [NamedTool] { [] }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
+    let view = run.view
+    let beyond = view.calls.first { $0.step > limit }?.outline.seq
+    return [
+      run.bound(
+        Self.key, view.trajectory.steps, limit, "step", mayBeMore: view.mayHideCalls,
+        events: (beyond ?? view.trajectory.stop?.seq).map { [$0] } ?? [])
+    ]
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    book.rule = key
+    book.add("as many steps as allowed", [key: 2], on: Run("a"), is: .pass)
+    book.add("a step too many", [key: 1], on: Run("a"), is: .fail)
+    let torn = Run { run in
+      run.decide(Call("a"))
+      run.tear()
+    }
+    book.add("there may be more behind a tear", [key: 5], on: torn, is: .unverifiable)
+    book.add("there are too many before it", [key: 0], on: torn, is: .fail)
+  }
+}

@@ -1,0 +1,239 @@
+import AgentTrace
+import TraceMatching
+
+/// No call is made so often without anything new having been learned.
+struct NoLoops: Expectation {
+  /// How often is too often.
+  var limit: Int
+
+  static let key = "noLoops"
+  static let summary = ExpectationSummary(
+    takes: "`true` (3) or a number", holds: "no call is made so often with nothing new learned")
+
+  static var schema: JSONValue {
+    [
+      "description": "No call is made so often with nothing new learned; true is 3.",
+      "anyOf": [
+        ["const": true],
+        ["type": "integer", "minimum": 2, "maximum": JSONValue(Expectations.timesLimit)],
+      ],
+    ]
+  }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] { [[key: 2], [key: 3]] }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    if value.boolValue == true { return Self(limit: 3) }
+    guard let count = value.intValue, (2...Expectations.timesLimit).contains(count) else {
+      reader.report(pointer, "takes true (3 times), or a whole number from 2")
+      return nil
+    }
+    return Self(limit: count)
+  }
+
+  var needs: TrajectoryNeeds { .all }
+  var facts: Facts { .timeline }
+  /// What has happened breaks it for good.
+  var undecided: [UndecidedPart] { [] }
+  var namedTools: [NamedTool] { [] }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { [outcome(run)] }
+
+  /// No caller makes one call so often, and gets one result, without anything new in between.
+  private func outcome(_ run: JudgedRun) -> ExpectationOutcome {
+    let view = run.view
+    func outcome(
+      _ outcome: Outcome, _ calls: [Trajectory.Call], _ message: String
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: Self.key, outcome: outcome, events: calls.flatMap(\.events),
+        message: message, expected: "no call \(limit) times with nothing new learned",
+        actual: calls.last.map { CallWording.of($0) })
+    }
+    if let loop = loop(run, unsureToo: false) {
+      return outcome(
+        .fail, loop,
+        "\(CallWording.short(loop[0].tool)) was called \(limit) times with one result and nothing new in between."
+      )
+    }
+    if let loop = loop(run, unsureToo: true) {
+      return outcome(.unverifiable, loop, "Whether these calls go in a circle cannot be seen.")
+    }
+    if view.mayHideCalls {
+      return outcome(
+        .unverifiable, [], "Whether calls go in a circle cannot be seen: \(view.whyHidden).")
+    }
+    if let calls = unseenLoop(view) {
+      return outcome(
+        .unverifiable, calls,
+        "Whether these calls go in a circle cannot be seen: not all of their results were recorded."
+      )
+    }
+    return outcome(.pass, [], "No call was made \(limit) times with nothing new learned.")
+  }
+
+  /// Equal calls of one caller that may be a loop, because a result of theirs was not recorded.
+  private func unseenLoop(_ view: CallView) -> [Trajectory.Call]? {
+    guard view.trajectory.recorded["tools"] != nil else { return nil }
+    var made: [JSONValue: [Trajectory.Call]] = [:]
+    for call in view.calls where call.outline.resultSeq != nil || view.executed(call) != .no {
+      let key: JSONValue = [
+        .string(call.caller), .string(call.tool), call.input?.byValue ?? .lost(""),
+      ]
+      made[key, default: []].append(call)
+      if let calls = made[key], calls.count >= limit,
+        calls.contains(where: { $0.outline.resultSeq == nil })
+      {
+        return calls
+      }
+    }
+    return nil
+  }
+
+  /// The calls of the first loop.
+  ///
+  /// Callers are told apart: sub-agents that work side by side do not loop together. A result that
+  /// a caller had not seen before, or a person's word, begins anew. The results of one decision are
+  /// learned together, and only once all of them are there or another decision follows.
+  private func loop(_ run: JudgedRun, unsureToo: Bool) -> [Trajectory.Call]? {
+    let (view, chronicle) = (run.view, run.chronicle)
+    var walks: [String: LoopWalk] = [:]
+    // A call of unknown input may be any other of its tool.
+    let vague = unsureToo ? Set(view.calls.filter(\.lacksInput).map(\.tool)) : []
+    var (start, before) = (0, 0)
+    while start < view.calls.count {
+      let first = view.calls[start]
+      var end = start
+      while end < view.calls.count, view.calls[end].group == first.group { end += 1 }
+      let calls = view.calls[start..<end]
+      start = end
+      guard !first.isInvalid else { continue }
+      let isOpen = calls.contains { $0.outline.resultSeq == nil }
+      // A hole on the way here, or in this decision, may hide something new. A result that is not seen
+      // may stand in any hole behind.
+      let last =
+        isOpen ? .max : calls.compactMap(\.outline.resultSeq).max() ?? first.outline.seq
+      let mayBeNew = view.gaps.contains { $0.first <= last && $0.last ?? .max >= before }
+      before = first.outline.seq
+      if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
+        return nil
+      }
+      var walk = walks[first.caller] ?? LoopWalk(vague: vague)
+      let replies = chronicle.replies.count { $0.seq < first.outline.seq }
+      if replies > walk.replies {
+        walk.replies = replies
+        walk.since = [:]
+      }
+      if mayBeNew, !unsureToo {
+        for caller in walks.keys { walks[caller]?.since = [:] }
+        walk.since = [:]
+        _ = walk.take(calls, .max, unsureToo: false)
+        walk.since = [:]
+        walks[first.caller] = walk
+        continue
+      }
+      if let loop = walk.take(calls, limit, unsureToo: unsureToo) { return loop }
+      walks[first.caller] = walk
+    }
+    return nil
+  }
+
+  /// What one caller has learned so far, and what it has done since it learned something.
+  private struct LoopWalk {
+    /// The tools of which all calls may be the same.
+    let vague: Set<String>
+    var seen: Set<JSONValue> = []
+    var since: [JSONValue: [Trajectory.Call]] = [:]
+    var replies = 0
+
+    /// Takes in the calls of one decision; the calls of a loop that they close.
+    mutating func take(
+      _ calls: ArraySlice<Trajectory.Call>, _ limit: Int, unsureToo: Bool
+    ) -> [Trajectory.Call]? {
+      var ended: [(key: JSONValue, call: Trajectory.Call)] = []
+      var isNew = false
+      for call in calls where call.outline.resultSeq != nil {
+        let value = CallView.resultValue(of: call) ?? .lost("")
+        var key: JSONValue = [
+          .string(call.tool), call.input?.byValue ?? .lost(""),
+          .string(call.status?.rawValue ?? ""), value.byValue,
+        ]
+        if key.hidesSomething || vague.contains(call.tool) {
+          // Nobody knows what it told: something new, or nothing at all.
+          guard unsureToo else {
+            isNew = true
+            continue
+          }
+          key = [.string(call.tool)]
+          seen.insert(key)
+        }
+        if seen.insert(key).inserted { isNew = true }
+        ended.append((key, call))
+      }
+      if isNew { since = [:] }
+      for (key, call) in ended {
+        since[key, default: []].append(call)
+        if let calls = since[key], calls.count >= limit { return calls }
+      }
+      return nil
+    }
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    func token(_ text: String) -> JSONValue {
+      JSONNumber(token: text).map(JSONValue.number) ?? .null
+    }
+    book.rule = "noLoops"
+    let loops: JSONValue = ["noLoops": 3]
+    func polls(_ results: [JSONValue]) -> Run {
+      Run { run in
+        for result in results { run.decide(Call("poll", [:], .ok(result))) }
+        run.end()
+      }
+    }
+    book.add("the same three times", loops, on: polls(["wait", "wait", "wait"]), is: .fail)
+    book.add(
+      "the same three times, written in three ways", loops,
+      on: polls([token("1"), token("1.0"), token("10e-1")]), is: .fail)
+    book.add("the same twice", loops, on: polls(["wait", "wait", "done"]), is: .pass)
+    book.add("each time something new", loops, on: polls([1, 2, 3, 4]), is: .pass)
+    book.add(
+      "something new in between", loops,
+      on: Run { run in
+        run.decide(Call("poll"))
+        run.decide(Call("poll"))
+        run.decide(Call("look", [:], .ok("news")))
+        run.decide(Call("poll"))
+        run.end()
+      }, is: .pass)
+    book.add(
+      "in a circle of two", loops,
+      on: Run { run in
+        for _ in 0..<4 {
+          run.decide(Call("a"))
+          run.decide(Call("b"))
+        }
+        run.end()
+      }, is: .fail)
+    book.add(
+      "sub-agents side by side do not loop together", loops,
+      on: Run { run in
+        for caller in ["one", "two", "three"] { run.decide(Call("poll"), by: caller) }
+        run.end()
+      }, is: .pass)
+    book.add(
+      "insisting on a refused call", loops,
+      on: Run { run in
+        for _ in 0..<3 { run.decide(Call("rm", [:], .refused)) }
+        run.end()
+      }, is: .fail)
+  }
+}

@@ -1,0 +1,209 @@
+import AgentTrace
+import TraceMatching
+
+/// No write is done twice; without globs, by the tools that are declared to write.
+struct NoRepeatedSideEffect: Expectation {
+  var tools: [Glob]
+
+  static let key = "noRepeatedSideEffect"
+  static let summary = ExpectationSummary(
+    takes: "`true` or tools", holds: "no write is done twice with the same input")
+
+  static var schema: JSONValue {
+    [
+      "description": "No write is done twice: true, or the tools that this speaks of.",
+      "anyOf": [["const": true], ExpectationSchema.ref("globs")],
+    ]
+  }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] { [[key: true]] }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    if value.boolValue == true { return Self(tools: []) }
+    if value.boolValue == false || value.objectValue != nil {
+      reader.report(pointer, "takes true, or the names of the tools that it speaks of")
+      return nil
+    }
+    return reader.globs(value, at: pointer).map(Self.init(tools:))
+  }
+
+  var needs: TrajectoryNeeds { .all }
+  var facts: Facts { .timeline }
+  /// What has happened breaks it for good.
+  var undecided: [UndecidedPart] { [] }
+  var namedTools: [NamedTool] { NamedTool.all(tools, Self.key) }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool {
+    guard let tools = change.now.arrayValue, let before = change.was.arrayValue else {
+      return change.was == false
+    }
+    return before.allSatisfy { tool in tools.contains { GlobProof.shows(tool, within: $0) } }
+  }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { [outcome(run)] }
+
+  /// No write with the same canonical input is done twice.
+  private func outcome(_ run: JudgedRun) -> ExpectationOutcome {
+    let (name, view, chronicle) = (Self.key, run.view, run.chronicle)
+    func outcome(
+      _ outcome: Outcome, _ calls: [Trajectory.Call], _ message: String
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: name, outcome: outcome, events: calls.flatMap(\.events), message: message,
+        expected: "each write done once",
+        actual: calls.isEmpty ? nil : calls.map { CallWording.of($0) }.joined(separator: "; "))
+    }
+    var first: [JSONValue: (call: Trajectory.Call, isSure: Bool)] = [:]
+    var unsure: [Trajectory.Call]?
+    // Of each tool the last call that may have done something, or one of unknown input.
+    var done: [String: Trajectory.Call] = [:]
+    var withheld = WithheldInputs()
+    // In the order in which they began: calls of one decision run side by side.
+    let begun = view.agentsCalls
+      .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
+    for call in begun.map(\.element) {
+      let isWrite: Trilean
+      if tools.isEmpty {
+        isWrite = chronicle.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
+      } else {
+        let fits = tools.map { view.fits($0, call.tool) }
+        isWrite = fits.contains(.yes) ? .yes : fits.contains(.unknown) ? .unknown : .no
+      }
+      guard isWrite != .no, view.executed(call) != .no else { continue }
+      // One of unknown input may be any other of its tool.
+      if let other = done[call.tool], call.lacksInput || other.lacksInput {
+        unsure = unsure ?? [other, call]
+      }
+      if call.status != .error, done[call.tool]?.lacksInput != true { done[call.tool] = call }
+      let action: JSONValue = [.string(call.tool), call.input?.byValue ?? .null]
+      let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
+      let start = call.begin
+      let isPlaced = call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
+      // A call that had failed before did nothing; one that still ran, or of unknown effect, may
+      // have done it.
+      guard let earlier = first[action],
+        earlier.call.status != .error || earlier.call.outline.resultSeq ?? .max > start
+      else {
+        if let other = withheld.other(perhapsEqualTo: call, begun: start) {
+          unsure = unsure ?? [other, call]
+        }
+        withheld.add(call)
+        first[action] = (call, isSure)
+        continue
+      }
+      // What the log does not show may be that the earlier call had failed before.
+      let end = earlier.call.outline
+      let mayHaveFailed =
+        end.resultSeq == nil
+        ? view.gaps.contains { $0.first < start && $0.last ?? .max > end.seq }
+        : earlier.call.status == .error && !isPlaced
+          // One that merely returned may have failed, and be tried again.
+          || earlier.call.status == .returned && end.resultSeq ?? .max <= start
+      if isSure, earlier.isSure, !mayHaveFailed {
+        return outcome(
+          .fail, [earlier.call, call],
+          "\(CallWording.short(call.tool)) was done twice with the same input.")
+      }
+      unsure = unsure ?? [earlier.call, call]
+      if isSure { first[action] = (call, true) }
+    }
+    if let unsure {
+      return outcome(.unverifiable, unsure, "Whether this write was repeated cannot be seen.")
+    }
+    if view.mayHideCalls {
+      return outcome(
+        .unverifiable, [], "Whether a write was repeated cannot be seen: \(view.whyHidden).")
+    }
+    return outcome(.pass, [], "No write was done twice.")
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    book.rule = "noRepeatedSideEffect"
+    func token(_ text: String) -> JSONValue {
+      JSONNumber(token: text).map(JSONValue.number) ?? .null
+    }
+    func writes(_ calls: [Call]) -> Run {
+      Run(tools: ["read"], writes: ["pay"]) { run in
+        for call in calls { run.decide(call) }
+        run.end()
+      }
+    }
+    let once: JSONValue = ["noRepeatedSideEffect": true]
+    book.add(
+      "two payments of one sort", once,
+      on: writes([Call("pay", ["a": 1, "b": 2]), Call("pay", ["b": 2, "a": 1])]), is: .fail)
+    book.add(
+      "two payments of one value, written in two ways", once,
+      on: writes([Call("pay", ["a": token("5")]), Call("pay", ["a": token("5.0")])]), is: .fail)
+    book.add(
+      "two payments that a double would not tell apart", once,
+      on: writes([
+        Call("pay", ["a": token("9007199254740993")]),
+        Call("pay", ["a": token("9007199254740992")]),
+      ]), is: .pass)
+    book.add(
+      "two payments that differ", once, on: writes([Call("pay", ["a": 1]), Call("pay", ["a": 2])]),
+      is: .pass)
+    book.add("reading twice", once, on: writes([Call("read"), Call("read")]), is: .pass)
+    book.add(
+      "again after an error", once, on: writes([Call("pay", [:], .error()), Call("pay")]), is: .pass
+    )
+    book.add(
+      "again after a call that was cut off", once,
+      on: writes([Call("pay", [:], .effectUnknown), Call("pay")]), is: .fail)
+    book.add(
+      "a refused call did nothing", once, on: writes([Call("pay", [:], .refused), Call("pay")]),
+      is: .pass)
+    book.add(
+      "tools by name", ["noRepeatedSideEffect": ["re*"]], on: writes([Call("read"), Call("read")]),
+      is: .fail)
+    book.add("nobody says what the tool does", once, on: Run("mail", "mail"), is: .unverifiable)
+  }
+}
+
+/// Writes whose inputs may be the same without looking so, because something of one was withheld.
+private struct WithheldInputs {
+  /// By tool, each input once.
+  private var calls: [String: [Trajectory.Call]] = [:]
+  /// The tools of which some input holds a token.
+  private var tools: Set<String> = []
+
+  /// More different inputs than these are not compared with each other.
+  private static let limit = 1_000
+
+  mutating func add(_ call: Trajectory.Call) {
+    guard let input = call.input, calls[call.tool, default: []].count <= Self.limit else { return }
+    calls[call.tool, default: []].append(call)
+    if RedactionToken.isIn(input) { tools.insert(call.tool) }
+  }
+
+  /// A call that began before, did not fail, and may have had the same input, as far as can be seen.
+  func other(perhapsEqualTo call: Trajectory.Call, begun start: Int) -> Trajectory.Call? {
+    guard let input = call.input, let earlier = calls[call.tool],
+      tools.contains(call.tool) || RedactionToken.isIn(input)
+    else { return nil }
+    return earlier.first { one in
+      guard let other = one.input,
+        one.status != .error || one.outline.resultSeq ?? .max > start
+      else { return false }
+      return earlier.count > Self.limit
+        || Withheld.equality(of: other.byValue, input.byValue) == .unknown
+    }
+  }
+}
+
+extension Trajectory.Call {
+  /// Whether nothing is left of the input.
+  var lacksInput: Bool { if case .lost? = input { true } else { false } }
+}
+
+extension Trajectory.Call {
+  /// The event with which it begins: its start, or where it is proposed if its start was not recorded.
+  fileprivate var begin: Int { outline.startedSeq ?? outline.seq }
+}

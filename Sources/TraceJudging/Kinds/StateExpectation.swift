@@ -1,0 +1,143 @@
+public import AgentTrace
+public import TraceMatching
+
+/// What the final state holds.
+struct StateExpectation: Expectation {
+  var rules: [StateRule]
+
+  static let key = "state"
+  static let summary = ExpectationSummary(
+    takes: "places and matchers", holds: "the final state holds this")
+
+  static var schema: JSONValue {
+    [
+      "description": "Places of the final state, as JSON Pointers, and what stands there.",
+      "type": "object", "minProperties": 1,
+      "propertyNames": ["pattern": "^(/([^~]|~[01])*)?$"],
+      "additionalProperties": ["$ref": "#/$defs/matcher"],
+    ]
+  }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] {
+    [[key: ["/totals/steps": JSONValue(run.steps)]]]
+  }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    reader.stateRules(value, at: pointer).map(Self.init(rules:))
+  }
+
+  var needs: TrajectoryNeeds { .all }
+  var facts: Facts { .state }
+  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
+  var namedTools: [NamedTool] { [] }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] {
+    guard let object = value.objectValue else { return AskedPart.whole(key, value) }
+    return object.map { AskedPart(name: "\(key) \($0.key)", value: $0.value) }
+  }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool {
+    MatcherProof.shows(change.now, within: change.was)
+  }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] { rules.map(run.state) }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    book.rule = "state"
+    book.add(
+      "a place of the final state", ["state": ["/totals/steps": 2, "/stop/reason": "success"]],
+      on: Run("a"), is: .pass)
+    book.add(
+      "another value there", ["state": ["/totals/steps": ["$gt": 2]]], on: Run("a"), is: .fail)
+    book.add("nothing there", ["state": ["/question": ["$absent": true]]], on: Run("a"), is: .pass)
+    book.add(
+      "a torn log has no final state", ["state": ["/totals/steps": 1]],
+      on: Run { run in
+        run.decide(Call("a"))
+        run.tear()
+      }, is: .unverifiable)
+  }
+}
+
+/// What stands at a place of the final state.
+public struct StateRule: Sendable, Hashable {
+  /// From the state to the value.
+  public var pointer: JSONPointer
+  /// What the value is.
+  public var matcher: Matcher
+}
+
+extension ExpectationReader {
+  mutating func stateRules(_ value: JSONValue, at pointer: JSONPointer) -> [StateRule]? {
+    guard let object = value.objectValue, !object.isEmpty else {
+      report(
+        pointer, "must be a mapping from places in the final state to what stands there",
+        hint: "write /totals/steps: {$lte: 4}")
+      return nil
+    }
+    var rules: [StateRule] = []
+    for member in object {
+      let place = pointer.appending(member.key)
+      guard let path = JSONPointer(member.key) else {
+        report(place, isKey: true, "a place begins with a slash: /totals/steps")
+        continue
+      }
+      if let matcher = matcher(member.value, at: place) {
+        rules.append(StateRule(pointer: path, matcher: matcher))
+      }
+    }
+    return rules
+  }
+}
+
+extension JudgedRun {
+  /// What must have been recorded whole for a place of the state to be known.
+  private func channels(of place: [String]) -> [String] {
+    switch place.first {
+    case "runId", "goal", "policyContext", "maxSteps": []
+    case "elapsedMicroseconds": ["time"]
+    case "stop": ["stop"]
+    case "question": view.trajectory.recorded["model"] == "none" ? ["model"] : []
+    case "approvals", "approvedActionIds": ["policy"]
+    case "breakers": ["tools"]
+    case "totals" where place.count > 1 && place[1] != "steps" && place[1] != "toolCalls": ["model"]
+    case "steps", "totals": ["model", "tools"]
+    case "counters": ["model", "policy", "tools"]
+    // All that happened stands in them.
+    default: ["model", "policy", "stop", "time", "tools"]
+    }
+  }
+
+  fileprivate func state(_ rule: StateRule) -> ExpectationOutcome {
+    let name = "state \(rule.pointer)"
+    let end = view.trajectory.stop?.seq ?? view.trajectory.lastSeq
+    let asked = CallWording.short(rule.matcher.description)
+    func outcome(
+      _ outcome: Outcome, _ message: String, _ expected: String? = nil, _ actual: String? = nil
+    ) -> ExpectationOutcome {
+      ExpectationOutcome(
+        expectation: name, outcome: outcome, events: outcome == .unverifiable ? [] : [end],
+        message: message, expected: expected ?? asked, actual: actual)
+    }
+    if !view.gaps.isEmpty {
+      return outcome(.unverifiable, "The final state cannot be seen: \(view.whyHidden).")
+    }
+    let channels = self.channels(of: rule.pointer.tokens)
+    if let channel = channels.first(where: { view.trajectory.recorded[$0] != nil }) {
+      return outcome(.unverifiable, "What this rests on was not recorded: \(channel).")
+    }
+    let value = chronicle.state.encoded[rule.pointer]
+    switch rule.matcher.match(value) {
+    case .match: return outcome(.pass, "The final state matches.", nil, value?.excerpt ?? "nothing")
+    case .mismatch(let mismatch):
+      return outcome(
+        .fail, "The final state does not match.", mismatch.expected, mismatch.actual)
+    case .unverifiable(let why):
+      return outcome(.unverifiable, "The final state cannot be verified: \(why).")
+    }
+  }
+}

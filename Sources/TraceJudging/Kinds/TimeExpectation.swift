@@ -1,0 +1,354 @@
+import AgentTrace
+import TraceMatching
+
+/// What comes before, after, until, within.
+struct TimeExpectation: Expectation {
+  var rules: [TimeRule]
+
+  static let key = "time"
+  static let summary = ExpectationSummary(
+    takes: "a list of rules",
+    holds: "things come before, after, until and within so many steps of each other")
+
+  static var schema: JSONValue {
+    ExpectationSchema.list(
+      "What comes before, after, until something else.", ExpectationSchema.ref("timeRule"))
+  }
+  static var schemaParts: JSONObject {
+    [
+      "moment": .object(ExpectationSchema.moment),
+      "moments": ExpectationSchema.oneOrMore("moment"), "timeRule": .object(ruleSchema),
+    ]
+  }
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] {
+    var seen: Set<String> = []
+    return run.calls.filter { $0.isExecuted && seen.insert($0.tool).inserted }.prefix(10)
+      .map { [key: [["eventually": .string(Glob.escaping($0.tool))]]] }
+  }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    reader.list(value, at: pointer) { $0.timeRule($1, at: $2) }.map(Self.init(rules:))
+  }
+
+  var needs: TrajectoryNeeds { .all }
+  var facts: Facts { .timeline }
+  var undecided: [UndecidedPart] {
+    rules.enumerated().compactMap { index, rule in
+      rule.fluidity.map { UndecidedPart(place: [Self.key, String(index)], why: $0) }
+    }
+  }
+  var namedTools: [NamedTool] {
+    rules.enumerated().flatMap { index, rule in
+      (rule.moments + rule.others).compactMap(\.call).map {
+        NamedTool(list: Self.key, index: index, tool: $0.tool, call: $0)
+      }
+    }
+  }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.elements(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool {
+    TimeProof.shows(change.now, atLeast: change.was)
+  }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
+    rules.enumerated().map { TimeJudge(run, $1, "\(Self.key)[\($0)]").outcome() }
+  }
+
+  private static var ruleSchema: JSONObject {
+    func moments(_ text: String) -> JSONValue { ExpectationSchema.described(text, "moments") }
+    var schema = ExpectationSchema.record([
+      ("eventually", moments("One of these happens.")),
+      ("never", moments("None of these happens.")),
+      ("only", moments("Of their sort, nothing but these happens.")),
+      ("expect", moments("One of these happens, before or after the other.")),
+      ("before", moments("What it stands before.")),
+      ("after", moments("What it stands behind.")),
+      ("until", moments("What it holds until, and what must come.")),
+      ("within", ExpectationSchema.count("In at most so many steps.")),
+    ])
+    func form(_ claims: [String], _ relations: [String], within: Bool, alone: Bool) -> JSONValue {
+      var keys = claims + relations
+      if within { keys.append("within") }
+      func one(of names: [String]) -> JSONValue {
+        ["oneOf": .array(names.map { ["required": [.string($0)]] })]
+      }
+      var all: [JSONValue] = [one(of: claims)]
+      if !relations.isEmpty, !alone { all.append(one(of: relations)) }
+      return ["propertyNames": ["enum": JSONValue(keys)], "allOf": .array(all)]
+    }
+    schema["anyOf"] = [
+      form(["eventually"], [], within: true, alone: true),
+      form(["never", "only"], [], within: false, alone: true),
+      form(["never", "only"], ["before", "until"], within: false, alone: false),
+      form(["never", "only"], ["after"], within: true, alone: false),
+      form(["expect"], ["before", "after"], within: true, alone: false),
+    ]
+    return schema
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    func time(_ rule: JSONValue) -> JSONValue { ["time": [rule]] }
+    let ab = Run("a", "b")
+    book.rule = "time: eventually"
+    book.add("it happens", time(["eventually": "b"]), on: ab, is: .pass)
+    book.add("it does not", time(["eventually": "c"]), on: ab, is: .fail)
+    book.add("too late", time(["eventually": "b", "within": 1]), on: ab, is: .fail)
+    book.add("any of several", time(["eventually": ["c", "b"]]), on: ab, is: .pass)
+    let torn = Run { run in
+      run.decide(Call("a"))
+      run.decide(Call("b"))
+      run.tear()
+    }
+    book.add("it may stand behind the tear", time(["eventually": "c"]), on: torn, is: .unverifiable)
+    book.add(
+      "behind the tear it would be too late", time(["eventually": "c", "within": 1]), on: torn,
+      is: .fail)
+
+    book.rule = "time: expect before"
+    book.add("it stood before", time(["expect": "a", "before": "b"]), on: ab, is: .pass)
+    book.add("it came after", time(["expect": "b", "before": "a"]), on: ab, is: .fail)
+    book.add(
+      "what it should precede never came", time(["expect": "a", "before": "c"]), on: ab,
+      is: .notExercised)
+    book.add(
+      "too long before", time(["expect": "a", "before": "b", "within": 1]), on: Run("a", "c", "b"),
+      is: .fail)
+    let together = Run { run in
+      run.decide(Call("a"), Call("b"))
+      run.end()
+    }
+    book.add(
+      "one decision is no before", time(["expect": "a", "before": "b"]), on: together, is: .fail)
+    let approved = Run { run in
+      run.decide(Call("refund", ["id": "1"]).ruled(.approvalRequired, granted: true))
+      run.end()
+    }
+    book.add(
+      "an approval before the call that it lets through",
+      time(["expect": ["approval": "granted", "by": "ana"], "before": "refund"]), on: approved,
+      is: .pass)
+    book.add(
+      "nobody approved", time(["expect": ["approval": "granted"], "before": "refund"]),
+      on: Run("refund"), is: .fail)
+    book.add(
+      "a channel that was not recorded",
+      time(["expect": ["approval": "granted"], "before": "refund"]),
+      on: Run(recorded: ["policy": "none"]) { run in
+        run.decide(Call("refund"))
+        run.end()
+      }, is: .unverifiable)
+
+    book.rule = "time: expect after"
+    book.add("it came after", time(["expect": "b", "after": "a"]), on: ab, is: .pass)
+    book.add(
+      "each time anew", time(["expect": "b", "after": "a"]), on: Run("a", "b", "a"), is: .fail)
+    book.add("in time", time(["expect": "b", "after": "a", "within": 1]), on: ab, is: .pass)
+    book.add(
+      "not in time", time(["expect": "b", "after": "a", "within": 1]), on: Run("a", "c", "b"),
+      is: .fail)
+    book.add(
+      "a result comes after its call",
+      time(["expect": ["returned": "a"], "after": "a", "within": 0]), on: ab, is: .pass)
+    book.add(
+      "a failed call and another try",
+      time(["expect": "a", "after": ["returned": ["tool": "a", "status": "error"]]]),
+      on: Run { run in
+        run.decide(Call("a", [:], .error()))
+        run.decide(Call("a"))
+        run.end()
+      }, is: .pass)
+    book.add(
+      "it may come behind the tear", time(["expect": "c", "after": "b"]), on: torn,
+      is: .unverifiable)
+    book.add(
+      "the condition never arose", time(["expect": "b", "after": "c"]), on: ab, is: .notExercised)
+
+    book.rule = "time: never"
+    book.add("it never does", time(["never": "c"]), on: ab, is: .pass)
+    book.add("it does", time(["never": "b"]), on: ab, is: .fail)
+    book.rule = "time: never after"
+    book.add("it does, after", time(["never": "b", "after": "a"]), on: ab, is: .fail)
+    book.add("it does, but before", time(["never": "a", "after": "b"]), on: ab, is: .pass)
+    book.add(
+      "the condition never arose", time(["never": "a", "after": "c"]), on: ab, is: .notExercised)
+    book.add(
+      "long after", time(["never": "b", "after": "a", "within": 1]), on: Run("a", "c", "b"),
+      is: .pass)
+    let denied = Run { run in
+      run.decide(Call("rm", [:], .refused).ruled(.deny, by: "no-rm"))
+      run.decide(Call("a"))
+      run.end()
+    }
+    book.add(
+      "after a denial", time(["never": "a", "after": ["verdict": "deny", "rule": "no-*"]]),
+      on: denied, is: .fail)
+    book.add("after the stop", time(["never": "*", "after": ["stop": true]]), on: ab, is: .pass)
+    book.rule = "time: never before"
+    book.add("it does, before", time(["never": "a", "before": "b"]), on: ab, is: .fail)
+    book.add(
+      "it does, and what it should wait for never comes", time(["never": "a", "before": "c"]),
+      on: ab, is: .fail)
+    book.add("neither comes", time(["never": "c", "before": "d"]), on: ab, is: .notExercised)
+    book.add("it waits", time(["never": "b", "before": "a"]), on: ab, is: .pass)
+    book.rule = "time: never until"
+    book.add("it waits, and that comes", time(["never": "b", "until": "a"]), on: ab, is: .pass)
+    book.add("it waits for ever", time(["never": "c", "until": "d"]), on: ab, is: .fail)
+    book.add(
+      "a reply is what it waits for",
+      time(["never": "b", "until": ["reply": ["$contains": "yes"]]]),
+      on: Run { run in
+        run.decide(Call("a"))
+        run.hear("yes, do")
+        run.decide(Call("b"))
+        run.end()
+      }, is: .pass)
+    book.rule = "time: only"
+    book.add(
+      "only these until then", time(["only": ["a", "b"], "until": "c"]),
+      on: Run("a", "b", "c", "d"), is: .fail)
+    book.add(
+      "only these before then, that one among them",
+      time(["only": ["a", "b", "c"], "before": "d"]), on: Run("a", "b", "d", "e"), is: .fail)
+    book.add("only these after", time(["only": "b", "after": "a"]), on: ab, is: .pass)
+    book.add("only these at all", time(["only": ["a", "b"]]), on: ab, is: .pass)
+    book.add("others too", time(["only": "a"]), on: ab, is: .fail)
+    book.rule = "time"
+    book.add("an “eventually” with an “after”", mistaken: time(["eventually": "a", "after": "b"]))
+    book.add("an “expect” alone", mistaken: time(["expect": "a"]))
+    book.add("a slip in a word", mistaken: time(["nevr": "a"]))
+  }
+}
+
+/// What must, or must not, happen before, after or until something else.
+public struct TimeRule: Sendable, Hashable {
+  /// What is said of the moments.
+  public enum Claim: String, Sendable, Hashable, CaseIterable {
+    /// One of them happens, at some time.
+    case eventually
+    /// None of them happens.
+    case never
+    /// Of their sort, none but them happens.
+    case only
+    /// Where the other happens, one of them does too.
+    case expect
+  }
+
+  /// How the moments stand to the others.
+  public enum Relation: String, Sendable, Hashable, CaseIterable {
+    case before, after, until
+  }
+
+  /// What is said.
+  public var claim: Claim
+  /// Of what: any of these.
+  public var moments: [Moment]
+  /// How they stand to ``others``; `nil` for the whole run.
+  public var relation: Relation?
+  /// To what: any of these. Empty exactly where there is no relation.
+  public var others: [Moment]
+  /// In at most so many steps.
+  public var within: Int?
+
+  /// Nothing is checked; see Docs/expectations.md for the forms that mean something.
+  public init(
+    _ claim: Claim, _ moments: [Moment], _ relation: Relation? = nil, _ others: [Moment] = [],
+    within: Int? = nil
+  ) {
+    self.claim = claim
+    self.moments = moments
+    self.relation = relation
+    self.others = others
+    self.within = within
+  }
+
+  static let keyNames =
+    Claim.allCases.map(\.rawValue) + Relation.allCases.map(\.rawValue) + ["within"]
+}
+
+extension TimeRule: CustomStringConvertible {
+  /// The rule in words.
+  public var description: String {
+    func list(_ moments: [Moment]) -> String {
+      moments.map(\.description).joined(separator: " or ")
+    }
+    var text =
+      switch claim {
+      case .eventually: "at some time \(list(moments))"
+      case .never: "never \(list(moments))"
+      case .only: "only \(list(moments))"
+      case .expect: "\(list(moments))"
+      }
+    if let relation { text += " \(relation.rawValue) \(list(others))" }
+    if let within { text += " within \(within) step\(within == 1 ? "" : "s")" }
+    return text
+  }
+}
+
+extension ExpectationReader {
+  /// One rule about time.
+  mutating func timeRule(_ value: JSONValue, at pointer: JSONPointer) -> TimeRule? {
+    let what = "a mapping with one of eventually, never, only, expect"
+    guard let object = mapping(value, at: pointer, keys: TimeRule.keyNames, what) else {
+      return nil
+    }
+    let claims = TimeRule.Claim.allCases.filter { object[$0.rawValue] != nil }
+    guard let claim = claims.first, claims.count == 1, let operand = object[claim.rawValue] else {
+      report(pointer, claims.isEmpty ? "must be \(what)" : "says two things at once")
+      return nil
+    }
+    let relations = TimeRule.Relation.allCases.filter { object[$0.rawValue] != nil }
+    guard relations.count <= 1 else {
+      report(pointer, "takes one of before, after, until")
+      return nil
+    }
+    let moments = oneOrMore(operand, at: pointer.appending(claim.rawValue)) {
+      $0.moment($1, at: $2)
+    }
+    var others: [Moment]? = []
+    if let relation = relations.first, let value = object[relation.rawValue] {
+      others = oneOrMore(value, at: pointer.appending(relation.rawValue)) { $0.moment($1, at: $2) }
+    }
+    let within = object["within"].flatMap { count($0, at: pointer.appending("within")) }
+    guard let moments, let others else { return nil }
+    let rule = TimeRule(claim, moments, relations.first, others, within: within)
+    if let fault = rule.fault {
+      report(pointer, fault)
+      return nil
+    }
+    return rule
+  }
+}
+
+extension TimeRule {
+  /// Why the rule says nothing; `nil` where it does.
+  fileprivate var fault: String? {
+    switch (claim, relation) {
+    case (.eventually, .some): "“eventually” stands alone or with “within”; see “expect”"
+    case (.expect, nil): "“expect” needs “before” or “after”; see “eventually”"
+    case (.expect, .until): "“until” goes with “never” or “only”"
+    case (.never, nil) where within != nil, (.only, nil) where within != nil:
+      "“within” needs “after” here"
+    case (.never, .before), (.never, .until), (.only, .before), (.only, .until):
+      within != nil ? "“within” goes with “after”, “expect” and “eventually”" : nil
+    default: nil
+    }
+  }
+}
+
+extension TimeRule {
+  /// Why a broken rule may be mended by what comes; `nil` where it cannot.
+  fileprivate var fluidity: String? {
+    switch (claim, relation) {
+    case (.eventually, _), (.expect, .after): "what is awaited may still come"
+    case (_, .until): "what it holds until may still come"
+    default:
+      (moments + others).contains { $0.hasPassingStatus }
+        ? "what becomes of such a call may be known only later" : nil
+    }
+  }
+}

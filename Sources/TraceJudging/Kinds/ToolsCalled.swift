@@ -1,0 +1,76 @@
+import AgentTrace
+import TraceMatching
+
+/// Each of these calls is executed.
+struct ToolsCalled: Expectation {
+  var entries: [CallEntry]
+
+  static let key = "toolsCalled"
+  static let summary = ExpectationSummary(
+    takes: "a list of calls", holds: "each was executed, by a call of its own")
+
+  static var schema: JSONValue {
+    [
+      "description": "Calls that are executed, each by a call of its own.",
+      "$ref": "#/$defs/executed",
+    ]
+  }
+  static let schemaParts: JSONObject = [:]
+
+  static func suggestions(for run: Trajectory) -> [JSONValue] {
+    var seen: Set<String> = []
+    return run.calls.filter { $0.isExecuted && seen.insert($0.tool).inserted }
+      .prefix(10).map { [key: [.string(Glob.escaping($0.tool))]] }
+  }
+
+  static func read(
+    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
+  ) -> Self? {
+    if value.arrayValue?.isEmpty == true,
+      reader.siblings[OrderOfCalls.key]?.stringValue != Expectations.Order.exact.rawValue
+    {
+      reader.reportEmptyList(at: pointer)
+    }
+    return reader.entries(value, at: pointer, isExecuted: true).map(Self.init(entries:))
+  }
+
+  var needs: TrajectoryNeeds { entries.needs }
+  var facts: Facts { [] }
+  var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
+  var namedTools: [NamedTool] { NamedTool.all(entries, Self.key) }
+
+  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.elements(key, value) }
+  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isEntryNarrowed }
+
+  func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
+    switch run.expectations.order {
+    case .any: AnyOrder(entries, Self.key, .executed, run.view).outcomes()
+    case .inOrder: [InOrder(entries, Self.key, .executed, run.view).outcome()]
+    case .exact: [ExactOrder(entries, Self.key, run.view).outcome()]
+    }
+  }
+
+  static func addConformance(to book: inout ConformanceBook) {
+    typealias Run = ConformanceRun
+    typealias Call = ConformanceRun.Call
+    book.rule = key
+    book.add(
+      "a glob stands for any name it fits", ["toolsCalled": ["del*"]], on: Run("delete"), is: .pass)
+    book.add(
+      "each entry needs a call of its own", ["toolsCalled": ["a", "a"]], on: Run("a"), is: .fail)
+    book.add(
+      "an entry with times counts every call",
+      ["toolsCalled": [["tool": "a", "times": ["max": 1]]]], on: Run("a", "a"), is: .fail)
+    let refused = Run { run in
+      run.decide(Call("a", [:], .refused))
+      run.end()
+    }
+    book.add("a refused call was not made", ["toolsCalled": ["a"]], on: refused, is: .fail)
+    let unknown = Run { run in
+      run.decide(Call("a", [:], .effectUnknown))
+      run.end()
+    }
+    book.add("a call cut off is no proof", ["toolsCalled": ["a"]], on: unknown, is: .unverifiable)
+    book.add("an empty list without an order", mistaken: ["toolsCalled": []])
+  }
+}
