@@ -16,6 +16,9 @@ let strict: [SwiftSetting] = [
 /// Libraries also keep their imports to themselves unless they say `public import`.
 let library: [SwiftSetting] = strict + [.enableUpcomingFeature("InternalImportsByDefault")]
 
+/// C of other people that asks for what its own configure would have found out.
+let configured: [CSetting] = [.define("HAVE_CONFIG_H")]
+
 /// C that makes calls of Linux which stand behind this word in its headers.
 let systemCalls: [CSetting] = [.define("_GNU_SOURCE")]
 
@@ -24,9 +27,6 @@ let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
 let systemPackage: Target.Dependency = .product(name: "SystemPackage", package: "swift-system")
-let grdb: Target.Dependency = .product(name: "GRDB", package: "GRDB.swift")
-let sqlite: Target.Dependency = .product(name: "GRDBSQLite", package: "GRDB.swift")
-let yams: Target.Dependency = .product(name: "Yams", package: "Yams")
 
 /// The HTTP stack: resolved, built and linked with the trait `Live` only.
 let asyncHTTPClient: Target.Dependency = .product(
@@ -71,8 +71,6 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(
       url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
-    .package(url: "https://github.com/groue/GRDB.swift", from: "7.10.0"),
-    .package(url: "https://github.com/jpsim/Yams", from: "6.2.2"),
     .package(url: "https://github.com/swift-server/async-http-client", from: "1.37.0"),
     .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
     .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
@@ -80,7 +78,11 @@ let package = Package(
   ],
   targets: [
     .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["zlib1g-dev"])]),
+    .systemLibrary(
+      name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CPrograms", cSettings: systemCalls),
+    .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
+    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: library),
     .target(name: "AgentTrace", dependencies: [crypto], swiftSettings: library),
     .target(name: "TraceMatching", dependencies: ["AgentTrace"], swiftSettings: library),
     .target(name: "TraceStorage", dependencies: ["AgentTrace", "CZlib"], swiftSettings: library),
@@ -93,7 +95,7 @@ let package = Package(
     .target(
       name: "LiveBoundary",
       dependencies: [
-        "CPrograms", "CZlib", "AgentTrace", "AgentRuntime", grdb, asyncHTTPClient,
+        "CPrograms", "CZlib", "CSQLite", "SQLite", "AgentTrace", "AgentRuntime", asyncHTTPClient,
         nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL, httpCompression,
       ],
       swiftSettings: library),
@@ -103,7 +105,7 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "EvalLoading",
-      dependencies: ["AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime", yams],
+      dependencies: ["CYaml", "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime"],
       swiftSettings: library),
     .target(
       name: "EvalRunning",
@@ -114,7 +116,7 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "TraceIndexing",
-      dependencies: ["AgentTrace", "TraceStorage", "TraceJudging", grdb, sqlite],
+      dependencies: ["CSQLite", "SQLite", "AgentTrace", "TraceStorage", "TraceJudging"],
       swiftSettings: library),
     .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
@@ -149,6 +151,9 @@ let package = Package(
       name: "TestSupport",
       dependencies: ["AgentTrace", "TraceStorage", "AgentRuntime", subprocess, systemPackage],
       path: "Tests/TestSupport", swiftSettings: strict),
+    .testTarget(
+      name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "AgentTraceTests", dependencies: ["AgentTrace", "TestSupport"], swiftSettings: strict),
     .testTarget(
@@ -200,7 +205,7 @@ let package = Package(
       name: "TraceIndexingTests",
       dependencies: [
         "AgentTrace", "TraceStorage", "TraceJudging", "AgentRuntime", "TraceIndexing",
-        "TestSupport", grdb, "agent-eval",
+        "SQLite", "TestSupport", "agent-eval",
       ],
       swiftSettings: strict),
     .testTarget(

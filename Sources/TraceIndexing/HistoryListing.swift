@@ -1,5 +1,5 @@
 import AgentTrace
-import GRDB
+import SQLite
 public import TraceJudging
 
 /// Which runs of suites a history is made of. Each condition that is given must hold.
@@ -21,16 +21,17 @@ extension RunIndex {
   /// - Throws: ``IndexError`` where the index cannot be read.
   public func history(_ filter: HistoryFilter) throws -> SuiteHistory {
     do {
-      return try queue.read { db in try HistoryReader(db, filter).history() }
-    } catch let error as DatabaseError {
+      return try connection.read { try HistoryReader($0, filter).history() }
+    } catch let error as SQLiteError {
       throw IndexError(error, path: path ?? "the index in memory")
     }
   }
 
-  static func suiteRunStamps(_ db: Database) throws -> [ExactText: FileStamp] {
+  static func suiteRunStamps(_ connection: Connection) throws -> [ExactText: FileStamp] {
     var known: [ExactText: FileStamp] = [:]
-    let statement = try IndexStatement(
-      db, "SELECT path, fileSize, modifiedAt, fingerprint FROM suiteRuns")
+    let statement = try Statement(
+      connection, "SELECT path, fileSize, modifiedAt, fingerprint FROM suiteRuns",
+      to: "read which runs of suites are known")
     try statement.rows([]) { row in
       known[ExactText(row.text(0) ?? "")] = FileStamp(
         size: row.integer(1) ?? 0, modifiedAt: row.integer(2) ?? 0, fingerprint: row.text(3) ?? "")
@@ -42,13 +43,13 @@ extension RunIndex {
 
 private struct HistoryReader {
   private let filter: HistoryFilter
-  private let runs: IndexStatement
-  private let outcomes: IndexStatement
+  private let runs: Statement
+  private let outcomes: Statement
 
-  init(_ db: Database, _ filter: HistoryFilter) throws {
+  init(_ connection: Connection, _ filter: HistoryFilter) throws {
     self.filter = filter
-    runs = try IndexStatement(
-      db,
+    runs = try Statement(
+      connection,
       """
       SELECT path, startedAt, elapsedMicroseconds, commitId, branch, pass, fail, inconclusive, error,
         skipped
@@ -56,15 +57,15 @@ private struct HistoryReader {
       WHERE fault IS NULL AND (?1 IS NULL OR startedAt >= ?1) AND (?2 IS NULL OR branch = ?2)
       ORDER BY startedAt DESC, coalesce(commitId, '') DESC, path DESC
       LIMIT ?3
-      """)
-    outcomes = try IndexStatement(
-      db,
+      """, to: "read the runs of suites")
+    outcomes = try Statement(
+      connection,
       """
       SELECT caseId, outcome, live, safety, passThreshold, trials, expectation, message,
         failedChecks, warnedChecks, fault, runs, steps, toolCalls, inputTokens, outputTokens, cost,
         elapsedMicroseconds, agent, model, subject, asked, cluster
       FROM outcomes WHERE path = ? ORDER BY n
-      """)
+      """, to: "read what became of cases")
   }
 
   func history() throws -> SuiteHistory {
@@ -82,7 +83,7 @@ private struct HistoryReader {
     return SuiteHistory(found)
   }
 
-  private static func run(_ row: SQLRow) -> SuiteHistory.Run {
+  private static func run(_ row: borrowing Row) -> SuiteHistory.Run {
     var run = SuiteHistory.Run(path: row.text(0) ?? "", startedAt: row.text(1) ?? "")
     run.elapsedMicroseconds = row.integer(2) ?? 0
     run.commit = row.text(3)
@@ -95,7 +96,7 @@ private struct HistoryReader {
     return run
   }
 
-  private static func record(_ row: SQLRow) -> CaseRecord? {
+  private static func record(_ row: borrowing Row) -> CaseRecord? {
     guard let outcome = row.text(1).flatMap(CaseOutcome.init(rawValue:)) else { return nil }
     var record = CaseRecord(caseId: row.text(0) ?? "", outcome: outcome)
     record.isLive = row.integer(2) == 1

@@ -1,12 +1,12 @@
 import AgentTrace
-import GRDB
 import Glibc
+import SQLite
 
 /// Why an index cannot be made, or a question cannot be put to it.
 public struct IndexError: Error, Hashable, Sendable {
   /// What is wrong; cases may be added.
   public enum Code: Hashable, Sendable {
-    /// The index cannot be opened, read or written; what SQLite says.
+    /// The index cannot be opened, read or written: what could not be done, and what SQLite says.
     case database(String)
     /// Another process has been writing for longer than we wait.
     case busy
@@ -35,10 +35,8 @@ public struct IndexError: Error, Hashable, Sendable {
     self.path = path
   }
 
-  init(_ error: DatabaseError, path: String) {
-    let isBusy = [.SQLITE_BUSY, .SQLITE_LOCKED].contains(error.resultCode)
-    self.init(
-      isBusy ? .busy : .database(error.message ?? "error \(error.resultCode.rawValue)"), path: path)
+  init(_ error: SQLiteError, path: String) {
+    self.init(error.isBusy ? .busy : .database("\(error)"), path: path)
   }
 }
 

@@ -1,6 +1,7 @@
 import AgentTrace
-import GRDB
+import CSQLite
 import Glibc
+import SQLite
 
 /// The database of an index: opened, made where it is missing, replaced where it is none of ours.
 enum IndexFile {
@@ -12,7 +13,7 @@ enum IndexFile {
   private static let busySeconds = 60.0
 
   struct Opened {
-    var queue: DatabaseQueue
+    var connection: Connection
     /// Why the file that was there had to go; `nil` where none had to.
     var replaced: String?
   }
@@ -31,13 +32,13 @@ enum IndexFile {
       let identity = FileIdentity(path)
       do {
         try refuseOddFile(path)
-        return Opened(queue: try openChecked(path), replaced: replaced)
+        return Opened(connection: try openChecked(path), replaced: replaced)
       } catch let fault as NotAnIndex {
         replaced = fault.reason
         try setAside(path, identity)
       } catch let error as IndexError {
         throw error
-      } catch let error as DatabaseError {
+      } catch let error as SQLiteError {
         throw IndexError(error, path: path)
       } catch {
         throw IndexError(.database("\(error)"), path: path)
@@ -47,67 +48,65 @@ enum IndexFile {
   }
 
   /// An index in memory, for folders that cannot be written to.
-  static func inMemory() throws -> DatabaseQueue {
-    let queue = try DatabaseQueue(configuration: configuration)
-    try queue.write { try create(in: $0) }
-    return queue
+  static func inMemory() throws -> Connection {
+    let connection = try connect(nil, for: .writing)
+    try connection.write { try create(in: $0) }
+    return connection
   }
 
   /// An index that is there, for reading only; `nil` where there is none of ours.
-  static func openForReading(_ path: String) -> DatabaseQueue? {
-    guard (try? refuseOddFile(path)) != nil, access(path, R_OK) == 0 else { return nil }
-    var configuration = configuration
-    configuration.readonly = true
-    guard let queue = try? DatabaseQueue(path: path, configuration: configuration),
-      (try? queue.read({ try isOurs($0) && IndexPages.areWhole($0) })) == true
+  static func openForReading(_ path: String) -> Connection? {
+    guard (try? refuseOddFile(path)) != nil, access(path, R_OK) == 0,
+      let connection = try? connect(path, for: .reading),
+      (try? connection.read({ try isOurs($0) && IndexPages.areWhole($0) })) == true
     else { return nil }
-    return queue
+    return connection
   }
 
-  private static var configuration: Configuration {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(busySeconds)
-    configuration.foreignKeysEnabled = false
-    configuration.prepareDatabase { db in
-      // Nothing in a file that somebody else may have made is to be run (sqlite.org/security.html).
-      try db.execute(sql: "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON")
-      IndexPages.keepSums(db)
-    }
-    return configuration
+  private static func connect(
+    _ path: String?, for access: Connection.Access
+  ) throws(SQLiteError) -> Connection {
+    let connection = try Connection(path: path, for: access, busySeconds: busySeconds)
+    // Nothing in a file that somebody else may have made is to be run (sqlite.org/security.html).
+    try connection.execute(
+      "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON", to: "make it safe to open")
+    IndexPages.keepSums(connection)
+    return connection
   }
 
-  private static func openChecked(_ path: String) throws -> DatabaseQueue {
+  private static func openChecked(_ path: String) throws -> Connection {
     do {
-      let queue = try DatabaseQueue(path: path, configuration: configuration)
+      let connection = try connect(path, for: .writing)
       // Two processes that find nothing both come here; the second finds the tables of the first.
-      if try !queue.read({ try isOurs($0) }) {
-        try queue.write { db in if try !isOurs(db) { try create(in: db) } }
+      if try !connection.read({ try isOurs($0) }) {
+        try connection.write { if try !isOurs($0) { try create(in: $0) } }
       }
-      guard try queue.read({ try isOurs($0) && IndexPages.areWhole($0) }) else {
+      guard try connection.read({ try isOurs($0) && IndexPages.areWhole($0) }) else {
         throw NotAnIndex(reason: "it was damaged")
       }
-      return queue
-    } catch let error as DatabaseError where isDamage(error, of: path) {
+      return connection
+    } catch let error as SQLiteError where isDamage(error, of: path) {
       throw NotAnIndex(reason: "it was damaged, or no database")
     }
   }
 
   /// Whether the file is at fault, rather than the system: our statements fit our tables.
-  static func isDamage(_ error: DatabaseError, of path: String) -> Bool {
-    switch error.resultCode {
-    case .SQLITE_CORRUPT, .SQLITE_NOTADB, .SQLITE_FORMAT, .SQLITE_ERROR: true
+  static func isDamage(_ error: SQLiteError, of path: String) -> Bool {
+    switch error.primaryCode {
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT, SQLITE_ERROR: true
     // A row that is there and cannot be found.
-    case .SQLITE_CONSTRAINT: true
+    case SQLITE_CONSTRAINT: true
     // A header that says so, of a file that can be written to.
-    case .SQLITE_READONLY: !hasMoved(error) && access(path, W_OK) == 0
+    case SQLITE_READONLY: !hasMoved(error) && access(path, W_OK) == 0
     default: false
     }
   }
 
   /// Whether the file was moved or removed while it was open: another process found it damaged, or a
   /// person deleted it (https://sqlite.org/rescode.html#readonly_dbmoved).
-  static func hasMoved(_ error: DatabaseError) -> Bool {
-    error.extendedResultCode == .SQLITE_READONLY_DBMOVED
+  static func hasMoved(_ error: SQLiteError) -> Bool {
+    // SQLITE_READONLY_DBMOVED, a macro of macros that Swift does not see.
+    error.code == SQLITE_READONLY | (4 << 8)
   }
 
   // MARK: The tables
@@ -115,11 +114,18 @@ enum IndexFile {
   /// Whether a database is an index of this version; false where it is empty.
   ///
   /// - Throws: ``NotAnIndex`` where it is something else.
-  private static func isOurs(_ db: Database) throws -> Bool {
-    let id = try Int32.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-    let version = try Int32.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    let tables = try String.fetchAll(
-      db, sql: "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY rootpage, name")
+  private static func isOurs(_ connection: Connection) throws -> Bool {
+    let purpose = "see whose it is"
+    let id = try connection.value("PRAGMA application_id", to: purpose)?.integer ?? 0
+    let version = try connection.value("PRAGMA user_version", to: purpose)?.integer ?? 0
+    var tables: [String] = []
+    try Statement(
+      connection, "SELECT coalesce(sql, name) FROM sqlite_master ORDER BY rootpage, name",
+      to: purpose
+    ).rows([]) { row in
+      tables.append(row.text(0) ?? "")
+      return true
+    }
     if id == 0, version == 0, tables.isEmpty { return false }
     guard id == IndexSchema.applicationID else {
       throw NotAnIndex(reason: "it was not an index of agent-eval")
@@ -133,13 +139,14 @@ enum IndexFile {
     return true
   }
 
-  private static func create(in db: Database) throws {
-    for statement in IndexSchema.statements { try db.execute(sql: statement) }
-    try db.execute(
-      sql: """
-        PRAGMA application_id = \(IndexSchema.applicationID);
-        PRAGMA user_version = \(IndexSchema.version)
-        """)
+  private static func create(in connection: Connection) throws(SQLiteError) {
+    let purpose = "make its tables"
+    for statement in IndexSchema.statements { try connection.execute(statement, to: purpose) }
+    try connection.execute(
+      """
+      PRAGMA application_id = \(IndexSchema.applicationID);
+      PRAGMA user_version = \(IndexSchema.version)
+      """, to: purpose)
   }
 
   // MARK: What is in the way

@@ -1,5 +1,5 @@
-import GRDB
-import GRDBSQLite
+import CSQLite
+import SQLite
 
 /// A sum at the end of each page of an index, made with every write of the page, so that a flipped bit
 /// is seen before a row is shown.
@@ -15,13 +15,15 @@ enum IndexPages {
 
   /// Makes a connection put sums into the pages that it writes, if its file is empty or has them.
   /// Does nothing for an index in memory, and nothing to a file that is none of ours.
-  static func keepSums(_ db: Database) {
-    guard let file = file(of: db), let methods = file.pointee.pMethods,
+  static func keepSums(_ connection: Connection) {
+    guard let file = file(of: connection), let methods = file.pointee.pMethods,
       let size = size(of: file, methods)
     else { return }
     if size == 0 {
       var count = Int32(sumBytes)
-      sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_RESERVE_BYTES, &count)
+      _ = connection.withHandle {
+        sqlite3_file_control($0, "main", SQLITE_FCNTL_RESERVE_BYTES, &count)
+      }
     } else {
       var header = [UInt8](repeating: 0, count: headerBytes)
       guard methods.pointee.xRead?(file, &header, Int32(headerBytes), 0) == SQLITE_OK,
@@ -37,8 +39,8 @@ enum IndexPages {
   /// transaction that has read something, so that nobody writes meanwhile.
   ///
   /// - Complexity: reads the whole file once, a few pages at a time.
-  static func areWhole(_ db: Database) -> Bool {
-    guard let file = file(of: db), let methods = file.pointee.pMethods else { return true }
+  static func areWhole(_ connection: Connection) -> Bool {
+    guard let file = file(of: connection), let methods = file.pointee.pMethods else { return true }
     guard let read = methods.pointee.xRead, let size = size(of: file, methods) else { return false }
     var header = [UInt8](repeating: 0, count: headerBytes)
     guard size >= headerBytes, read(file, &header, Int32(headerBytes), 0) == SQLITE_OK,
@@ -96,7 +98,7 @@ enum IndexPages {
   /// word before, in a way that can be undone: no change of one word leaves them as they were.
   private static func sum(of page: UnsafeRawBufferPointer, at offset: Int) -> UInt64 {
     var first = UInt32(truncatingIfNeeded: offset >> 9) &+ 1
-    var second = UInt32(bitPattern: IndexSchema.applicationID)
+    var second = UInt32(IndexSchema.applicationID)
     for place in stride(from: 0, to: page.count - sumBytes, by: 8) {
       first = first &+ page.load(fromByteOffset: place, as: UInt32.self) &+ second
       second = second &+ page.load(fromByteOffset: place + 4, as: UInt32.self) &+ first
@@ -134,12 +136,12 @@ enum IndexPages {
   // MARK: The file of a connection
 
   /// `nil` for a database in memory.
-  private static func file(of db: Database) -> UnsafeMutablePointer<sqlite3_file>? {
+  private static func file(of connection: Connection) -> UnsafeMutablePointer<sqlite3_file>? {
     var file: UnsafeMutablePointer<sqlite3_file>?
-    guard
-      sqlite3_file_control(db.sqliteConnection, "main", SQLITE_FCNTL_FILE_POINTER, &file)
-        == SQLITE_OK, file?.pointee.pMethods != nil
-    else { return nil }
+    let code = connection.withHandle {
+      sqlite3_file_control($0, "main", SQLITE_FCNTL_FILE_POINTER, &file)
+    }
+    guard code == SQLITE_OK, file?.pointee.pMethods != nil else { return nil }
     return file
   }
 

@@ -4,9 +4,9 @@ import AgentTrace
 enum IndexSchema {
   /// What marks a database as an index of ours: `AEIX` in the header of the file
   /// (https://sqlite.org/fileformat.html, offset 68).
-  static let applicationID: Int32 = 0x4145_4958
+  static let applicationID = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version: Int32 = 4
+  static let version = 4
 
   /// The statements that create the tables, in this order.
   static let statements = [

@@ -1,36 +1,37 @@
 import AgentTrace
-import GRDB
+import SQLite
 import TraceJudging
 
 /// Puts rows into an index; used within one transaction.
 struct IndexWriter {
-  private let insertRun: IndexStatement
-  private let insertCall: IndexStatement
-  private let insertTag: IndexStatement
-  private let deletions: [IndexStatement]
-  private let lookup: IndexStatement
-  private let insertSuiteRun: IndexStatement
-  private let insertOutcome: IndexStatement
-  private let suiteRunDeletions: [IndexStatement]
+  private let insertRun: Statement
+  private let insertCall: Statement
+  private let insertTag: Statement
+  private let deletions: [Statement]
+  private let lookup: Statement
+  private let insertSuiteRun: Statement
+  private let insertOutcome: Statement
+  private let suiteRunDeletions: [Statement]
 
-  init(_ db: Database) throws {
-    let marks = IndexSchema.runColumns.map { _ in "?" }.joined(separator: ",")
-    insertRun = try IndexStatement(db, "INSERT INTO runs VALUES (\(marks))")
-    insertCall = try IndexStatement(db, "INSERT INTO calls VALUES (?,?,?,?,?,?,?,?,?)")
-    insertTag = try IndexStatement(db, "INSERT OR IGNORE INTO tags VALUES (?,?)")
-    deletions = try ["runs", "calls", "tags"].map { table in
-      try IndexStatement(db, "DELETE FROM \(table) WHERE path = ?")
+  init(_ connection: Connection) throws {
+    func statement(_ sql: String, to purpose: String) throws -> Statement {
+      try Statement(connection, sql, to: purpose)
     }
-    lookup = try IndexStatement(db, "SELECT 1 FROM runs WHERE path = ?")
-    func insertion(_ table: String, _ columns: Int) throws -> IndexStatement {
+    func insertion(_ table: String, _ columns: Int) throws -> Statement {
       let marks = Array(repeating: "?", count: columns).joined(separator: ",")
-      return try IndexStatement(db, "INSERT INTO \(table) VALUES (\(marks))")
+      return try statement("INSERT INTO \(table) VALUES (\(marks))", to: "add to \(table)")
     }
+    func deletion(_ table: String) throws -> Statement {
+      try statement("DELETE FROM \(table) WHERE path = ?", to: "remove from \(table)")
+    }
+    insertRun = try insertion("runs", IndexSchema.runColumns.count)
+    insertCall = try insertion("calls", 9)
+    insertTag = try statement("INSERT OR IGNORE INTO tags VALUES (?,?)", to: "add to tags")
+    deletions = try ["runs", "calls", "tags"].map(deletion)
+    lookup = try statement("SELECT 1 FROM runs WHERE path = ?", to: "look for a run")
     insertSuiteRun = try insertion("suiteRuns", 15)
     insertOutcome = try insertion("outcomes", 30)
-    suiteRunDeletions = try ["suiteRuns", "outcomes"].map { table in
-      try IndexStatement(db, "DELETE FROM \(table) WHERE path = ?")
-    }
+    suiteRunDeletions = try ["suiteRuns", "outcomes"].map(deletion)
   }
 
   /// Removes what is known of a run of a suite.
@@ -74,7 +75,7 @@ struct IndexWriter {
   }
 
   /// In the order of ``IndexSchema/runColumns``.
-  private func values(of run: IndexedRun) -> [IndexStatement.Value] {
+  private func values(of run: IndexedRun) -> [Value] {
     let (start, ending, totals) = (run.start, run.ending, run.totals)
     return [
       .text(run.path), .init(start.runId), .init(start.caseId), .init(start.trial),

@@ -1,5 +1,5 @@
 import AgentTrace
-import GRDB
+import SQLite
 import TraceStorage
 
 /// Which cases the runs of a folder were made for, as far as its index knows and still speaks of the
@@ -10,8 +10,8 @@ public struct IndexedCases: Sendable {
 
   /// `nil` where the folder has no index that can be read.
   public init?(folder: String) {
-    guard let queue = IndexFile.openForReading("\(folder)/\(IndexFile.name)"),
-      let known = try? queue.read(RunIndex.stamps)
+    guard let connection = IndexFile.openForReading("\(folder)/\(IndexFile.name)"),
+      let known = try? connection.read(RunIndex.stamps)
     else { return nil }
     self.folder = folder
     self.known = known

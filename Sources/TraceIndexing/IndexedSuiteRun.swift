@@ -1,6 +1,6 @@
 import AgentTrace
-import GRDB
 import Glibc
+import SQLite
 import TraceJudging
 import TraceStorage
 
@@ -38,8 +38,8 @@ struct IndexedSuiteRun {
   }
 
   /// In the order of the columns of `suiteRuns`.
-  var values: [IndexStatement.Value] {
-    func count(_ outcome: CaseOutcome) -> IndexStatement.Value {
+  var values: [Value] {
+    func count(_ outcome: CaseOutcome) -> Value {
       .integer(record?.cases.count { $0.outcome == outcome } ?? 0)
     }
     return [
@@ -52,11 +52,11 @@ struct IndexedSuiteRun {
   }
 
   /// In the order of the columns of `outcomes`.
-  func values(of record: CaseRecord, _ n: Int) -> [IndexStatement.Value] {
-    func count(_ outcome: CaseOutcome) -> IndexStatement.Value {
+  func values(of record: CaseRecord, _ n: Int) -> [Value] {
+    func count(_ outcome: CaseOutcome) -> Value {
       .integer(record.trials.count { $0 == outcome })
     }
-    func name(_ text: String?) -> IndexStatement.Value { .init(text.map(IndexText.name)) }
+    func name(_ text: String?) -> Value { .init(text.map(IndexText.name)) }
     let (check, usage) = (record.decisive, record.usage)
     return [
       .text(path), .integer(n), .text(IndexText.name(record.caseId)),
@@ -104,8 +104,8 @@ extension RunIndex {
     var batch: [IndexedSuiteRun] = []
     func put() throws {
       guard !batch.isEmpty else { return }
-      try queue.write { db in
-        let writer = try IndexWriter(db)
+      try connection.write { connection in
+        let writer = try IndexWriter(connection)
         for run in batch { try writer.put(run) }
       }
       batch = []
@@ -120,16 +120,7 @@ extension RunIndex {
     }
     try put()
     report.suiteRunsRemoved = try removeSuiteRuns(known.keys.filter { !seen.contains($0) })
-    report.faultySuiteRuns = try queue.read { db in
-      var count = 0
-      let statement = try IndexStatement(
-        db, "SELECT count(*) FROM suiteRuns WHERE fault IS NOT NULL")
-      try statement.rows([]) { row in
-        count = row.integer(0) ?? 0
-        return false
-      }
-      return count
-    }
+    report.faultySuiteRuns = try count("suiteRuns", where: "fault IS NOT NULL")
   }
 
   /// Forgets records that are not there; looked at once more, as for logs.

@@ -1,6 +1,6 @@
 import AgentTrace
-import GRDB
 import Glibc
+import SQLite
 import TraceJudging
 import TraceStorage
 
@@ -37,9 +37,9 @@ public struct RunIndex {
   /// The file of the index; `nil` where it is in memory.
   public let path: String?
 
-  var queue: DatabaseQueue
+  var connection: Connection
   private var replaced: String?
-  /// The file that `queue` has open.
+  /// The file that `connection` has open.
   private var identity: IndexFile.FileIdentity?
 
   /// Opens the index of a folder; makes it where there is none.
@@ -51,7 +51,7 @@ public struct RunIndex {
     self.folder = folder
     self.path = path
     let opened = try IndexFile.open(path)
-    (queue, replaced) = (opened.queue, opened.replaced)
+    (connection, replaced) = (opened.connection, opened.replaced)
     identity = IndexFile.FileIdentity(path)
   }
 
@@ -62,7 +62,7 @@ public struct RunIndex {
     try Self.check(folder)
     self.folder = folder
     path = nil
-    queue = try IndexFile.inMemory()
+    connection = try IndexFile.inMemory()
   }
 
   private static func check(_ folder: String) throws(FolderError) {
@@ -95,7 +95,7 @@ public struct RunIndex {
       roundsLeft -= 1
       do {
         return try refreshOnce(fromSummary: fromSummary, progress: progress)
-      } catch let error as DatabaseError {
+      } catch let error as SQLiteError {
         guard let path, roundsLeft > 0,
           IndexFile.isDamage(error, of: path) || IndexFile.hasMoved(error)
         else { throw IndexError(error, path: path ?? "the index in memory") }
@@ -111,7 +111,7 @@ public struct RunIndex {
 
   private mutating func open(_ path: String) throws(IndexError) {
     let opened = try IndexFile.open(path)
-    queue = opened.queue
+    connection = opened.connection
     identity = IndexFile.FileIdentity(path)
     replaced = opened.replaced ?? replaced
   }
@@ -120,8 +120,8 @@ public struct RunIndex {
     fromSummary: Bool, progress: (Int, Int) -> Void
   ) throws -> Report {
     // First the rows, then the folder: a row that another process adds in between is not missed.
-    let known = try queue.read(Self.stamps)
-    let knownSuiteRuns = try queue.read(Self.suiteRunStamps)
+    let known = try connection.read(Self.stamps)
+    let knownSuiteRuns = try connection.read(Self.suiteRunStamps)
     let files = try LogFiles.all(
       below: folder, endings: LogFiles.endings + [SuiteRecord.fileSuffix])
     let isRecord = { (path: String) in path.hasSuffix(SuiteRecord.fileSuffix) }
@@ -152,11 +152,16 @@ public struct RunIndex {
     try put(batch)
     report.removed = try remove(known.keys.filter { !seen.contains($0) })
     try refresh(files.filter(isRecord), known: knownSuiteRuns, &report)
-    report.faulty = try queue.read { db in
-      try Int.fetchOne(
-        db, sql: "SELECT count(*) FROM runs WHERE status IN ('damaged', 'unreadable')") ?? 0
-    }
+    report.faulty = try count("runs", where: "status IN ('damaged', 'unreadable')")
     return report
+  }
+
+  /// How many rows of a table fulfil a condition.
+  func count(_ table: String, where condition: String) throws -> Int {
+    try connection.read { connection in
+      try connection.value(
+        "SELECT count(*) FROM \(table) WHERE \(condition)", to: "count \(table)")?.integer ?? 0
+    }
   }
 
   func relative(_ log: String) -> String {
@@ -165,8 +170,8 @@ public struct RunIndex {
 
   private func put(_ runs: [IndexedRun]) throws {
     guard !runs.isEmpty else { return }
-    try queue.write { db in
-      let writer = try IndexWriter(db)
+    try connection.write { connection in
+      let writer = try IndexWriter(connection)
       for run in runs { try writer.put(run) }
     }
   }
@@ -182,8 +187,8 @@ public struct RunIndex {
     _ paths: [ExactText], _ remove: (_ writer: IndexWriter, _ path: String) throws -> Void
   ) throws -> Int {
     guard !paths.isEmpty else { return 0 }
-    return try queue.write { db in
-      let writer = try IndexWriter(db)
+    return try connection.write { connection in
+      let writer = try IndexWriter(connection)
       var removed = 0
       for path in paths {
         var info = stat()
@@ -205,13 +210,13 @@ public struct RunIndex {
     var hasStart: Bool
   }
 
-  static func stamps(_ db: Database) throws -> [ExactText: Known] {
+  static func stamps(_ connection: Connection) throws -> [ExactText: Known] {
     var known: [ExactText: Known] = [:]
-    let statement = try IndexStatement(
-      db,
+    let statement = try Statement(
+      connection,
       """
       SELECT path, fileSize, modifiedAt, fingerprint, readFrom, caseId, runId IS NOT NULL FROM runs
-      """)
+      """, to: "read which logs are known")
     try statement.rows([]) { row in
       known[ExactText(row.text(0) ?? "")] = Known(
         stamp: FileStamp(

@@ -1,5 +1,5 @@
 public import AgentTrace
-import GRDB
+import SQLite
 
 /// Which runs a list shows. Each condition that is given must hold.
 public struct RunFilter: Sendable {
@@ -97,7 +97,11 @@ public struct ListedRun: Sendable, Hashable {
     return .object(object)
   }
 
-  init(_ row: SQLRow) { values = (0..<IndexSchema.runColumns.count).map(row.json) }
+  init(_ row: borrowing Row) {
+    values = []
+    values.reserveCapacity(IndexSchema.runColumns.count)
+    for column in IndexSchema.runColumns.indices { values.append(row.value(column).json) }
+  }
 }
 
 extension RunIndex {
@@ -107,8 +111,8 @@ extension RunIndex {
   /// - Throws: ``IndexError`` where the index cannot be read; what `body` throws.
   public func list(_ filter: RunFilter, _ body: (ListedRun) throws -> Bool) throws {
     do {
-      try queue.read { db in try RunLister(db, filter).show(body) }
-    } catch let error as DatabaseError {
+      try connection.read { try RunLister($0, filter).show(body) }
+    } catch let error as SQLiteError {
       throw IndexError(error, path: path ?? "the index in memory")
     }
   }
@@ -116,39 +120,40 @@ extension RunIndex {
 
 private struct RunLister {
   private let filter: RunFilter
-  private let runs: IndexStatement
-  private let tools: IndexStatement
-  private let executed: IndexStatement
-  private let tags: IndexStatement
+  private let runs: Statement
+  private let tools: Statement
+  private let executed: Statement
+  private let tags: Statement
 
-  init(_ db: Database, _ filter: RunFilter) throws {
+  init(_ connection: Connection, _ filter: RunFilter) throws {
     self.filter = filter
-    runs = try IndexStatement(
-      db,
+    runs = try Statement(
+      connection,
       """
       SELECT \(IndexSchema.runColumns.joined(separator: ",")) FROM runs
       WHERE ?1 IS NULL OR startedAt >= ?1
       ORDER BY startedAt IS NULL, startedAt DESC, path
-      """)
-    tools = try IndexStatement(
-      db,
+      """, to: "list the runs")
+    tools = try Statement(
+      connection,
       """
       SELECT tool, coalesce(status, 'none') AS outcome, count(*) FROM calls WHERE path = ?
       GROUP BY tool, outcome ORDER BY tool, outcome
-      """)
-    executed = try IndexStatement(
-      db,
+      """, to: "count the calls of a run")
+    executed = try Statement(
+      connection,
       """
       SELECT DISTINCT tool FROM calls
       WHERE path = ? AND caller <> 'user' AND status IN ('ok', 'error', 'unknown', 'returned')
-      """)
-    tags = try IndexStatement(db, "SELECT tag FROM tags WHERE path = ? ORDER BY tag")
+      """, to: "read the tools of a run")
+    tags = try Statement(
+      connection, "SELECT tag FROM tags WHERE path = ? ORDER BY tag", to: "read the tags of a run")
   }
 
   func show(_ body: (ListedRun) throws -> Bool) throws {
     try runs.rows([.init(filter.since)]) { row in
       var run = ListedRun(row)
-      let path = IndexStatement.Value.text(run["path"].stringValue ?? "")
+      let path = Value.text(run["path"].stringValue ?? "")
       guard try lets(run, path) else { return true }
       try tools.rows([path]) { row in
         run.tools.append(
@@ -172,7 +177,7 @@ private struct RunLister {
     return filter.settings.allSatisfy { $0.holds(in: models) }
   }
 
-  private func lets(_ run: ListedRun, _ path: IndexStatement.Value) throws -> Bool {
+  private func lets(_ run: ListedRun, _ path: Value) throws -> Bool {
     if filter.isEmpty { return true }
     // Of a log that could not be read nothing holds, not even that a tool was not called.
     if run["readFrom"] == "nothing" { return false }

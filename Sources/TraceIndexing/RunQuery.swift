@@ -1,6 +1,6 @@
 public import AgentTrace
-import GRDB
-import GRDBSQLite
+import CSQLite
+import SQLite
 
 /// One statement that reads an index, within limits.
 public struct RunQuery: Sendable {
@@ -43,134 +43,77 @@ extension RunIndex {
   public func run(
     _ query: RunQuery, columns: ([String]) throws -> Void, row body: ([JSONValue]) throws -> Void
   ) throws -> RunQuery.Ending {
-    try queue.unsafeRead { db in
-      try db.execute(sql: "PRAGMA query_only = ON; PRAGMA temp_store = MEMORY")
-      defer { try? db.execute(sql: "PRAGMA query_only = OFF") }
-      return try query.run(on: db, path: path ?? "the index in memory", columns, body)
-    }
+    try query.run(on: connection, path: path ?? "the index in memory", columns, body)
   }
 }
 
 extension RunQuery {
   fileprivate func run(
-    on db: Database, path: String, _ columns: ([String]) throws -> Void,
+    on connection: Connection, path: String, _ columns: ([String]) throws -> Void,
     _ body: ([JSONValue]) throws -> Void
   ) throws -> Ending {
-    guard let connection = db.sqliteConnection else {
-      throw IndexError(.database("it is closed"), path: path)
-    }
-    return try withLimits(on: connection) { deadline in
-      let statement = try prepare(on: connection, path: path)
-      defer { sqlite3_finalize(statement) }
-      let row = SQLRow(statement: statement)
-      try columns((0..<row.count).map(row.name))
-      var shown = 0
-      while true {
-        let code = sqlite3_step(statement)
-        switch code & 0xff {
-        case SQLITE_ROW:
-          guard shown < limitRows else { return .cut }
-          shown += 1
-          try body((0..<row.count).map(row.json))
-        case SQLITE_DONE: return .complete
-        case SQLITE_INTERRUPT where deadline.isOver:
-          throw IndexError(.tookTooLong(seconds: limitSeconds), path: path)
-        default: throw failure(code, connection, path)
+    do {
+      try connection.execute("PRAGMA temp_store = MEMORY", to: "keep its sorting in memory")
+      return try connection.readingOnly {
+        try connection.limited(to: limits) { deadline in
+          do {
+            let statement = try prepare(on: connection, path: path)
+            try columns(statement.columns)
+            return try show(statement, body)
+          } catch let error as SQLiteError {
+            if error.primaryCode == SQLITE_INTERRUPT, deadline.isOver {
+              throw IndexError(.tookTooLong(seconds: limitSeconds), path: path)
+            }
+            throw Self.failure(error, path)
+          }
         }
       }
+    } catch let error as SQLiteError {
+      throw IndexError(error, path: path)
     }
+  }
+
+  private func show(
+    _ statement: Statement, _ body: ([JSONValue]) throws -> Void
+  ) throws -> Ending {
+    var (shown, ending) = (0, Ending.complete)
+    try statement.rows([]) { row in
+      guard shown < limitRows else {
+        ending = .cut
+        return false
+      }
+      shown += 1
+      var values: [JSONValue] = []
+      for column in 0..<row.count { values.append(row.value(column).json) }
+      try body(values)
+      return true
+    }
+    return ending
   }
 
   /// Reads exactly one statement, and refuses one that is not for reading.
-  private func prepare(
-    on connection: OpaquePointer, path: String
-  ) throws(IndexError) -> OpaquePointer {
-    var statement: OpaquePointer?
-    var isAlone = true
-    // A NUL would end the text early, and hide what stands behind it.
-    guard !text.contains(0) else { throw IndexError(.notOneStatement, path: path) }
-    let code = (text + [0]).withUnsafeBufferPointer { bytes in
-      bytes.withMemoryRebound(to: CChar.self) { start -> Int32 in
-        var rest: UnsafePointer<CChar>?
-        let code = sqlite3_prepare_v2(connection, start.baseAddress, -1, &statement, &rest)
-        if code == SQLITE_OK, let rest {
-          var next: OpaquePointer?
-          // Spaces and comments make no statement; anything else is one, or a mistake.
-          let more = sqlite3_prepare_v2(connection, rest, -1, &next, nil)
-          isAlone = more == SQLITE_OK && next == nil
-          sqlite3_finalize(next)
-        }
-        return code
-      }
-    }
-    if code & 0xff == SQLITE_AUTH { throw IndexError(.notReadOnly, path: path) }
-    guard code == SQLITE_OK else { throw failure(code, connection, path) }
-    guard let statement, isAlone else {
-      sqlite3_finalize(statement)
+  private func prepare(on connection: Connection, path: String) throws -> Statement {
+    do {
+      let made = try Statement(connection, statement, to: "run the statement")
+      guard made.isReadOnly else { throw IndexError(.notReadOnly, path: path) }
+      return made
+    } catch let error as SQLiteError where error.code == SQLITE_MISUSE {
       throw IndexError(.notOneStatement, path: path)
     }
-    guard sqlite3_stmt_readonly(statement) != 0 else {
-      sqlite3_finalize(statement)
-      throw IndexError(.notReadOnly, path: path)
-    }
-    return statement
   }
 
-  private var text: [UInt8] { Array(statement.utf8) }
-
-  private func failure(_ code: Int32, _ connection: OpaquePointer, _ path: String) -> IndexError {
-    switch code & 0xff {
-    case SQLITE_NOMEM, SQLITE_TOOBIG: return IndexError(.tooLarge, path: path)
-    case SQLITE_BUSY, SQLITE_LOCKED: return IndexError(.busy, path: path)
+  private static func failure(_ error: SQLiteError, _ path: String) -> IndexError {
+    switch error.primaryCode {
+    case SQLITE_AUTH: IndexError(.notReadOnly, path: path)
+    case SQLITE_NOMEM, SQLITE_TOOBIG: IndexError(.tooLarge, path: path)
     case SQLITE_ERROR, SQLITE_RANGE, SQLITE_MISMATCH:
-      return IndexError(.badStatement(String(cString: sqlite3_errmsg(connection))), path: path)
-    default:
-      return IndexError(.database(String(cString: sqlite3_errmsg(connection))), path: path)
+      IndexError(.badStatement(error.message), path: path)
+    default: IndexError(error, path: path)
     }
   }
 
-  // MARK: Limits
-
-  /// When a statement has to have ended; asked by SQLite every so many of its steps.
-  private final class Deadline {
-    private let end: ContinuousClock.Instant
-
-    init(seconds: Double) { end = .now + .seconds(seconds) }
-
-    var isOver: Bool { ContinuousClock.now >= end }
-  }
-
-  private func withLimits<T>(
-    on connection: OpaquePointer, _ body: (Deadline) throws -> T
-  ) rethrows -> T {
-    let deadline = Deadline(seconds: min(max(limitSeconds, 0), 86_400))
-    sqlite3_limit(connection, SQLITE_LIMIT_ATTACHED, 0)
-    sqlite3_limit(connection, SQLITE_LIMIT_LENGTH, Int32(Self.valueLimitBytes))
-    sqlite3_limit(connection, SQLITE_LIMIT_SQL_LENGTH, 1_000_000)
-    sqlite3_limit(connection, SQLITE_LIMIT_EXPR_DEPTH, 100)
-    sqlite3_hard_heap_limit64(Int64(Self.memoryLimitBytes))
-    sqlite3_progress_handler(
-      connection, 1000,
-      { pointer in
-        guard let pointer else { return 1 }
-        return Unmanaged<Deadline>.fromOpaque(pointer).takeUnretainedValue().isOver ? 1 : 0
-      }, Unmanaged.passUnretained(deadline).toOpaque())
-    sqlite3_set_authorizer(
-      connection,
-      { _, action, _, name, _, _ in
-        switch action {
-        case SQLITE_SELECT, SQLITE_READ, SQLITE_RECURSIVE: return SQLITE_OK
-        case SQLITE_FUNCTION:
-          let name = name.map { String(cString: $0) } ?? ""
-          return ["load_extension", "fts3_tokenizer"].contains(name) ? SQLITE_DENY : SQLITE_OK
-        default: return SQLITE_DENY
-        }
-      }, nil)
-    defer {
-      sqlite3_set_authorizer(connection, nil, nil)
-      sqlite3_progress_handler(connection, 0, nil, nil)
-      sqlite3_hard_heap_limit64(0)
-    }
-    return try withExtendedLifetime(deadline) { try body(deadline) }
+  private var limits: ReadingLimits {
+    ReadingLimits(
+      valueBytes: Self.valueLimitBytes, heapBytes: Self.memoryLimitBytes, seconds: limitSeconds)
   }
 }

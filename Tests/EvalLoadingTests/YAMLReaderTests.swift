@@ -247,7 +247,11 @@ struct YAMLReaderTests {
       ("null", JSONValue.null), ("~", nil), ("", nil), ("Null", nil), ("NULL", nil),
       ("nuLL", "nuLL"), ("true", true), ("True", true), ("FALSE", false), ("tRue", "tRue"),
       ("yes", "yes"), ("no", "no"), ("on", "on"), ("off", "off"), ("y", "y"), ("N", "N"),
+      ("Yes", "Yes"), ("NO", "NO"), ("On", "On"), ("OFF", "OFF"), ("=", "="), ("<<", "<<"),
       ("2026-01-01", "2026-01-01"), ("12:30:45", "12:30:45"), ("1_000", "1_000"),
+      ("2026-01-01T00:00:00Z", "2026-01-01T00:00:00Z"), ("1:30", "1:30"),
+      ("190:20:30.5", "190:20:30.5"),
+      ("0x_1F", "0x_1F"), ("0o18", "0o18"), ("1_000.5", "1_000.5"), (".Infinity", ".Infinity"),
       ("0b11", "0b11"), ("0x1F", 31), ("0o17", 15), ("0x", "0x"), ("0xg", "0xg"), ("-0x1", "-0x1"),
       ("0", 0), ("-7", -7), ("+7", 7), ("1e3", .number(JSONNumber(token: "1e3")!)),
       ("1.50", .number(JSONNumber(token: "1.50")!)),
@@ -311,6 +315,16 @@ struct YAMLReaderTests {
     for text in ["? [a]\n: b", "{{a: 1}: b}", "~: 1", ": 1", "? &a {}\n: *a"] {
       #expect(read(text).diagnostics.count == 1, "\(text)")
     }
+  }
+
+  @Test(
+    "What libyaml mended after 0.2.5 stays so: a list may end behind a key that is marked as one",
+    arguments: [("[? a]", "[{\"a\":null}]"), ("[x, ? a]", "[\"x\",{\"a\":null}]")])
+  func closingBehindAKey(text: String, value: String) {
+    #expect(read(text).diagnostics == [])
+    #expect(read(text).values.map { CanonicalJSON.string($0) } == [value])
+    #expect(
+      read("[? ]").diagnostics == ["f.yaml:1:4: error: an empty key; quote it if it is meant"])
   }
 
   @Test("Documents of one file are several roots, each with its places")

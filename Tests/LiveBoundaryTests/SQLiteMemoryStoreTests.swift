@@ -28,7 +28,8 @@ struct SQLiteMemoryStoreTests {
     for number in 0..<TestRun.count(200, long: 5_000) {
       let address = MemoryAddress(
         scope: .allCases.randomElement(using: &random) ?? .agent,
-        owner: ["a", "A", "é", "e\u{301}", ""].randomElement(using: &random) ?? "",
+        owner: ["a", "A", "é", "e\u{301}", "", "a\u{0}", "a\u{0}b", "\u{0}"].randomElement(
+          using: &random) ?? "",
         key: "k\(Int.random(in: 0...3, using: &random))")
       addresses.append(address)
       switch Int.random(in: 0..<8, using: &random) {
@@ -61,6 +62,25 @@ struct SQLiteMemoryStoreTests {
     #expect(try store.value(at: Self.address("k")) == 2)
     try write(3, "a", 6)
     #expect(try store.value(at: Self.address("k")) == 3)
+  }
+
+  @Test("readers and a writer do not wait for each other, and what is written is on the disk")
+  func ahead() throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path("m")
+    let writer = SQLiteMemoryStore(path: path)
+    try writer.write(
+      MemoryWriting(address: Self.address("k"), value: 1, runId: "r", seq: 0))
+    // The versions for reading and writing in the header: 2 is a write-ahead log
+    // (sqlite.org/fileformat2.html, 1.3).
+    #expect(try Array(folder.read("m")[18...19]) == [2, 2])
+    let reader = SQLiteMemoryStore(path: path)
+    for seq in 1...20 {
+      try writer.write(
+        MemoryWriting(
+          address: Self.address("k"), value: JSONValue(seq), runId: "r", seq: seq))
+      #expect(try reader.value(at: Self.address("k")) == JSONValue(seq))
+    }
   }
 
   @Test("an owner has a thousand notes at most")

@@ -48,7 +48,7 @@ struct PackageManifest {
     for match in manifest.matches(
       of: #/let (\w+): Target\.Dependency = \.product\(\s*name: "(\w+)"/#)
     {
-      constants[String(match.1)] = Self.module(ofProduct: String(match.2))
+      constants[String(match.1)] = String(match.2)
     }
     targets = manifest.matches(
       of:
@@ -66,10 +66,5 @@ struct PackageManifest {
     aptPackages = manifest.matches(of: #/\.apt\(\[(.*?)\]\)/#).flatMap { match in
       match.1.split { ", \"".contains($0) }.map(String.init)
     }
-  }
-
-  /// The module that is imported from a product, where it is not named like it.
-  private static func module(ofProduct name: String) -> String {
-    name == "Yams" ? "CYaml" : name
   }
 }

@@ -1,6 +1,6 @@
 import AgentTrace
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import TraceJudging
@@ -179,8 +179,7 @@ struct HistoryTests {
     let folder = try TemporaryFolder()
     try folder.keep(record(day), as: "a")
     let (index, _) = try refreshed(folder)
-    try index.queue.write { try $0.execute(sql: "PRAGMA user_version = 1") }
-    try index.queue.close()
+    try index.connection.execute("PRAGMA user_version = 1", to: "be of another version")
     let (again, report) = try refreshed(folder)
     #expect(report.replaced != nil && report.suiteRunsRead == 1)
     #expect(try again.value("SELECT count(*) FROM outcomes") == 3)

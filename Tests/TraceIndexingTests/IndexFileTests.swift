@@ -1,7 +1,7 @@
 import AgentRuntime
 import AgentTrace
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 import TraceJudging
@@ -39,16 +39,10 @@ struct IndexFileTests {
     let folder = try Self.folder()
     let expected = try refreshed(folder).index.dump()
     let path = folder.path(".index.sqlite")
+    let change = { (sql: String) in try changeIndex(at: path, sql) }
     let foreign = {
       try FileManager.default.removeItem(atPath: path)
-      let queue = try DatabaseQueue(path: path)
-      try queue.write { try $0.execute(sql: "CREATE TABLE mine (x); INSERT INTO mine VALUES (1)") }
-      try queue.close()
-    }
-    let change = { (sql: String) in
-      let queue = try DatabaseQueue(path: path)
-      try queue.write { try $0.execute(sql: sql) }
-      try queue.close()
+      try change("CREATE TABLE mine (x); INSERT INTO mine VALUES (1)")
     }
     switch intruder {
     case .noise: try folder.write(".index.sqlite", Array(repeating: 0x41, count: 9000))
@@ -193,14 +187,15 @@ struct IndexFileTests {
     let expected = try refreshed(folder).index.dump()
     // A process that dies within a transaction leaves its journal, which the next one plays back.
     let whole = try folder.read(".index.sqlite")
-    let queue = try DatabaseQueue(path: folder.path(".index.sqlite"))
-    try queue.writeWithoutTransaction { db in
-      try db.execute(sql: "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE calls SET tool = 'x'")
+    do {
+      let connection = try Connection(
+        path: folder.path(".index.sqlite"), for: .writing, busySeconds: 0)
+      try connection.execute(
+        "PRAGMA cache_size = 1; BEGIN IMMEDIATE; UPDATE calls SET tool = 'x'", to: "change half")
       try folder.write("journal", try folder.read(".index.sqlite-journal"))
       try folder.write("half", try folder.read(".index.sqlite"))
-      try db.execute(sql: "ROLLBACK")
+      try connection.execute("ROLLBACK", to: "change nothing")
     }
-    try queue.close()
     #expect(try folder.read("half") != whole)
     try folder.write(".index.sqlite", try folder.read("half"))
     try folder.write(".index.sqlite-journal", try folder.read("journal"))

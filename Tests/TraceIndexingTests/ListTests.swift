@@ -1,6 +1,6 @@
 import AgentTrace
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 
@@ -151,15 +151,11 @@ struct IndexedCasesTests {
     let change = "UPDATE runs SET caseId = 'another' WHERE path = '1.jsonl.gz'"
     // What another program writes has no sums, and is not asked.
     let whole = try folder.read(".index.sqlite")
-    let queue = try DatabaseQueue(path: folder.path(".index.sqlite"))
-    try await queue.write { db in try db.execute(sql: change) }
-    try queue.close()
+    try changeIndex(at: folder.path(".index.sqlite"), change)
     #expect(try await Binary.run(arguments).output == without.output)
     try folder.write(".index.sqlite", whole)
     // Only an index that is asked can be wrong.
-    let own = try RunIndex(folder: folder.path)
-    try await own.queue.write { db in try db.execute(sql: change) }
-    try own.queue.close()
+    try RunIndex(folder: folder.path).connection.execute(change, to: "be wrong")
     let misled = try await Binary.run(arguments, status: 2)
     #expect(misled.output.contains("no run of this case"))
     // A file that has changed is looked at itself.

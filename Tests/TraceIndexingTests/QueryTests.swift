@@ -1,6 +1,6 @@
 import AgentTrace
 import Foundation
-import GRDB
+import SQLite
 import TestSupport
 import Testing
 
@@ -136,9 +136,8 @@ struct QueryTests {
   func document() throws {
     let document = try Project.text("Docs/finding-runs.md")
     for statement in IndexSchema.statements { #expect(document.contains(statement + ";")) }
-    let columns = try refreshed(try IndexFileTests.folder(logs: 1)).index.queue.read { db in
-      try db.columns(in: "runs").map(\.name)
-    }
+    let connection = try refreshed(try IndexFileTests.folder(logs: 1)).index.connection
+    let columns = try Statement(connection, "SELECT * FROM runs", to: "see its columns").columns
     #expect(columns == IndexSchema.runColumns)
   }
 }

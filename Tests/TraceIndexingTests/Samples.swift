@@ -1,6 +1,6 @@
 import AgentRuntime
 import AgentTrace
-import GRDB
+import SQLite
 import TestSupport
 import TraceStorage
 
@@ -146,16 +146,24 @@ func refreshed(
   return (index, report)
 }
 
+/// Changes an index as another program would: it knows nothing of sums.
+func changeIndex(at path: String, _ script: String) throws {
+  let connection = try Connection(path: path, for: .writing, busySeconds: 0)
+  try connection.execute(script, to: "change it")
+}
+
 extension RunIndex {
   /// Every row of every table, a line each, without the columns named.
   func dump(without columns: Set<String> = []) throws -> [String] {
-    try queue.read { db in
+    try connection.read { connection in
       var lines: [String] = []
       for table in ["runs", "calls", "tags", "suiteRuns", "outcomes"] {
-        let statement = try IndexStatement(db, "SELECT * FROM \(table)")
+        let statement = try Statement(connection, "SELECT * FROM \(table)", to: "show \(table)")
+        let names = statement.columns
         try statement.rows([]) { row in
-          let cells = (0..<row.count).filter { !columns.contains(row.name($0)) }.map {
-            "\(row.name($0))=\(row.json($0))"
+          var cells: [String] = []
+          for (column, name) in names.enumerated() where !columns.contains(name) {
+            cells.append("\(name)=\(row.value(column).json)")
           }
           lines.append("\(table): " + cells.joined(separator: " "))
           return true

@@ -3,7 +3,7 @@ import CYaml
 
 /// Reads YAML as JSON values with the place of each.
 ///
-/// Drives the event parser inside Yams (libyaml) itself: Yams' own composer recurses as deep as the
+/// Drives libyaml's event parser itself: what makes trees of its events elsewhere recurses as deep as the
 /// file nests and expands aliases before anybody can count them. Here the stack is an array, and every
 /// limit is checked before a value is made. What an alias repeats is shared, not copied.
 struct YAMLReader {

@@ -1,7 +1,8 @@
 public import AgentRuntime
 public import AgentTrace
-import GRDB
+import CSQLite
 import Glibc
+import SQLite
 import Synchronization
 
 /// Notes of agents and actors in one SQLite file, which several processes may use at once.
@@ -20,7 +21,7 @@ public final class SQLiteMemoryStore: MemoryStore {
 
   /// The file, as the caller named it.
   public let path: String
-  private let queue = Mutex<DatabaseQueue?>(nil)
+  private let connection = Mutex<Connection?>(nil)
 
   /// Nothing is opened yet.
   public init(path: String) { self.path = path }
@@ -30,16 +31,16 @@ public final class SQLiteMemoryStore: MemoryStore {
   /// - Throws: ``MemoryStoreError``.
   public func check() throws {
     guard access(path, F_OK) == 0 else { return }
-    try perform { try $0.read { try Self.verify($0) } }
+    try perform { try $0.read(Self.verify) }
   }
 
   public func value(at address: MemoryAddress) throws -> JSONValue? {
     guard access(path, F_OK) == 0 else { return nil }
-    return try perform { queue in
-      let text = try queue.read { db in
-        try String.fetchOne(
-          db, sql: "SELECT value FROM note WHERE scope = ? AND owner = ? AND key = ?",
-          arguments: [address.scope.rawValue, address.owner, address.key])
+    return try perform { connection in
+      let text = try connection.read { connection in
+        try connection.value(
+          "SELECT value FROM note WHERE scope = ? AND owner = ? AND key = ?",
+          Self.place(of: address), to: "read a note")?.text
       }
       return try text.map { try JSONValue(parsing: $0) }
     }
@@ -47,124 +48,118 @@ public final class SQLiteMemoryStore: MemoryStore {
 
   public func write(_ writing: MemoryWriting) throws {
     try makeFolder()
-    try perform { queue in
-      try queue.writeWithoutTransaction { db in
-        try db.inTransaction(.immediate) {
-          try Self.write(writing, in: db)
-          return .commit
-        }
-      }
-    }
+    try perform { connection in try connection.write { try Self.write(writing, in: $0) } }
   }
 
-  private static func write(_ writing: MemoryWriting, in db: Database) throws {
-    let last = try Int.fetchOne(
-      db, sql: "SELECT seq FROM written WHERE run = ?", arguments: [writing.runId])
-    if let last, last >= writing.seq { return }
-    let address = writing.address
-    let place: StatementArguments = [address.scope.rawValue, address.owner, address.key]
-    if let value = writing.value {
-      let others = try Int.fetchOne(
-        db, sql: "SELECT count(*) FROM note WHERE scope = ? AND owner = ? AND key <> ?",
-        arguments: place)
-      guard others ?? 0 < MemoryLimits.notes else { throw MemoryFault.full }
-      try db.execute(
-        sql: """
-          INSERT INTO note (scope, owner, key, value) VALUES (?, ?, ?, ?)
-          ON CONFLICT (scope, owner, key) DO UPDATE SET value = excluded.value
-          """, arguments: place + [CanonicalJSON.string(value)])
-    } else {
-      try db.execute(
-        sql: "DELETE FROM note WHERE scope = ? AND owner = ? AND key = ?", arguments: place)
+  private static func place(of address: MemoryAddress) -> [Value] {
+    [.text(address.scope.rawValue), .text(address.owner), .text(address.key)]
+  }
+
+  private static func write(_ writing: MemoryWriting, in connection: Connection) throws {
+    let last = try connection.value(
+      "SELECT seq FROM written WHERE run = ?", [.text(writing.runId)], to: "see what is written")
+    if let last = last?.integer, last >= writing.seq { return }
+    let place = place(of: writing.address)
+    func run(_ sql: String, _ values: [Value], to purpose: String) throws {
+      try Statement(connection, sql, to: purpose).run(values)
     }
-    try db.execute(
-      sql: """
-        INSERT INTO written (run, seq) VALUES (?, ?)
-        ON CONFLICT (run) DO UPDATE SET seq = excluded.seq
-        """, arguments: [writing.runId, writing.seq])
+    if let value = writing.value {
+      let others = try connection.value(
+        "SELECT count(*) FROM note WHERE scope = ? AND owner = ? AND key <> ?", place,
+        to: "count notes")
+      guard others?.integer ?? 0 < MemoryLimits.notes else { throw MemoryFault.full }
+      try run(
+        """
+        INSERT INTO note (scope, owner, key, value) VALUES (?, ?, ?, ?)
+        ON CONFLICT (scope, owner, key) DO UPDATE SET value = excluded.value
+        """, place + [.text(CanonicalJSON.string(value))], to: "write a note")
+    } else {
+      try run(
+        "DELETE FROM note WHERE scope = ? AND owner = ? AND key = ?", place, to: "remove a note")
+    }
+    try run(
+      """
+      INSERT INTO written (run, seq) VALUES (?, ?)
+      ON CONFLICT (run) DO UPDATE SET seq = excluded.seq
+      """, [.text(writing.runId), .integer(writing.seq)], to: "keep what is written")
   }
 
   // MARK: The file
 
-  private func perform<Result>(_ work: (DatabaseQueue) throws -> Result) throws -> Result {
+  private func perform<Result: Sendable>(
+    _ work: @Sendable (Connection) throws -> Result
+  ) throws -> Result {
     do {
-      return try work(try opened())
+      return try connection.withLock { kept in
+        let connection = try kept ?? Self.open(path)
+        kept = connection
+        return try work(connection)
+      }
     } catch let error as MemoryFault where error == MemoryFault.full {
       throw error
     } catch let error as MemoryStoreError {
       throw error
-    } catch let error as DatabaseError {
+    } catch let error as SQLiteError {
       throw MemoryStoreError(path: path, reason: Self.reason(error))
     } catch {
       throw MemoryStoreError(path: path, reason: "\(error)")
     }
   }
 
-  private static func reason(_ error: DatabaseError) -> String {
-    switch error.resultCode {
-    case .SQLITE_NOTADB: "it is no SQLite file"
-    case .SQLITE_CORRUPT: "it is damaged"
-    case .SQLITE_BUSY, .SQLITE_LOCKED: "another process holds it"
-    default: error.message ?? "SQLite says \(error.resultCode)"
+  private static func reason(_ error: SQLiteError) -> String {
+    switch error.primaryCode {
+    case SQLITE_NOTADB: "it is no SQLite file"
+    case SQLITE_CORRUPT: "it is damaged"
+    case SQLITE_BUSY, SQLITE_LOCKED: "another process holds it"
+    default: "\(error)"
     }
   }
 
-  private func opened() throws -> DatabaseQueue {
-    try queue.withLock { queue in
-      if let queue { return queue }
-      var configuration = Configuration()
-      configuration.busyMode = .timeout(Self.busySeconds)
-      configuration.prepareDatabase { db in
-        // Nothing in a file that somebody else may have made is to be run (sqlite.org/security.html).
-        try db.execute(
-          sql: """
-            PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL
-            """)
-      }
-      let made = try DatabaseQueue(path: path, configuration: configuration)
-      try made.writeWithoutTransaction { db in
-        try db.inTransaction(.immediate) {
-          try Self.prepare(db)
-          return .commit
-        }
-        _ = try String.fetchOne(db, sql: "PRAGMA journal_mode = WAL")
-      }
-      queue = made
-      return made
-    }
+  private static func open(_ path: String) throws -> Connection {
+    let connection = try Connection(path: path, for: .writing, busySeconds: busySeconds)
+    // Nothing in a file that somebody else may have made is to be run (sqlite.org/security.html).
+    try connection.execute(
+      "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON; PRAGMA synchronous = FULL",
+      to: "make it safe to open")
+    try connection.write(prepare)
+    try connection.execute("PRAGMA journal_mode = WAL", to: "write ahead of it")
+    return connection
   }
 
   /// Makes the tables of a new file, or sees whether those of an old one are ours.
-  private static func prepare(_ db: Database) throws {
-    let count = try Int.fetchOne(db, sql: "SELECT count(*) FROM sqlite_master") ?? 0
-    let user = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    if count == 0, user == 0 {
-      try db.execute(
-        sql: """
-          CREATE TABLE note (
-            scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-            PRIMARY KEY (scope, owner, key)) WITHOUT ROWID, STRICT;
-          CREATE TABLE written (run TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID, STRICT;
-          PRAGMA application_id = \(application);
-          PRAGMA user_version = \(version)
-          """)
+  private static func prepare(_ connection: Connection) throws {
+    let count = try number(connection, "SELECT count(*) FROM sqlite_master")
+    if count == 0, try number(connection, "PRAGMA user_version") == 0 {
+      try connection.execute(
+        """
+        CREATE TABLE note (
+          scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+          PRIMARY KEY (scope, owner, key)) WITHOUT ROWID, STRICT;
+        CREATE TABLE written (run TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID, STRICT;
+        PRAGMA application_id = \(application);
+        PRAGMA user_version = \(version)
+        """, to: "make its tables")
       return
     }
-    try verify(db)
+    try verify(connection)
   }
 
-  private static func verify(_ db: Database) throws {
-    let application = try Int.fetchOne(db, sql: "PRAGMA application_id") ?? 0
-    let user = try Int.fetchOne(db, sql: "PRAGMA user_version") ?? 0
-    guard application == Self.application else {
+  private static func number(_ connection: Connection, _ sql: String) throws -> Int {
+    try connection.value(sql, to: "see whose it is")?.integer ?? 0
+  }
+
+  private static func verify(_ connection: Connection) throws {
+    let user = try number(connection, "PRAGMA user_version")
+    guard try number(connection, "PRAGMA application_id") == application else {
       throw MemoryFault("it is a SQLite file of another program")
     }
     guard user == version else {
       throw MemoryFault("its format is \(user), and this program knows \(version)")
     }
     // Reads the first page of each table: gross damage shows here, before a run relies on it.
-    _ = try Row.fetchOne(db, sql: "SELECT * FROM note LIMIT 1")
-    _ = try Row.fetchOne(db, sql: "SELECT * FROM written LIMIT 1")
+    for table in ["note", "written"] {
+      _ = try connection.value("SELECT * FROM \(table) LIMIT 1", to: "look into it")
+    }
   }
 
   private func makeFolder() throws {
