@@ -98,6 +98,19 @@ struct OrderOfCalls: Expectation {
         "so often proposed, and none left over: \(list)",
         ["toolsProposed": list, "order": "in_order"], on: twice, is: outcome)
     }
+    let doubtful = Run { run in
+      run.decide(Call("pay"))
+      run.decide(Call("pay", [:], .effectUnknown))
+      run.end()
+    }
+    for (most, outcome) in [(1, .unverifiable), (2, .pass)] as [(Int, Outcome)] {
+      book.add(
+        "a call that was cut off, where \(most) may be",
+        [
+          "toolsCalled": [["tool": "pay", "times": ["max": JSONValue(most)]]], "order": "in_order",
+        ],
+        on: doubtful, is: outcome)
+    }
   }
 }
 
