@@ -114,8 +114,11 @@ package final class Connection {
     isForReading = true
     let result = Swift.Result { try body() }
     isForReading = false
-    try execute("PRAGMA query_only = OFF", to: "use it for writing")
-    return try result.get()
+    let ending = Swift.Result { try execute("PRAGMA query_only = OFF", to: "use it for writing") }
+    // What went wrong first is told.
+    let value = try result.get()
+    try ending.get()
+    return value
   }
 
   private func transaction<Result>(
