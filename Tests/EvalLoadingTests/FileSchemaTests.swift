@@ -46,9 +46,9 @@ struct FileSchemaTests {
 
   @Test("The schema of expectations names every expectation and every key of a call")
   func expectationKeys() {
-    let properties = ExpectationsSchema.expected["properties"]?.objectValue ?? [:]
+    let properties = ExpectationSchema.expected["properties"]?.objectValue ?? [:]
     #expect(Set(properties.keys) == Set(Expectations.keyNames))
-    let entry = ExpectationsSchema.entries(isExecuted: true)["items"]?["anyOf"]?[1]?["properties"]
+    let entry = ExpectationSchema.definitions["executed"]?["items"]?["anyOf"]?[1]?["properties"]
     #expect(Set(entry?.objectValue?.keys ?? []) == Set(CallEntry.keyNames))
   }
 

@@ -1,6 +1,7 @@
 import AgentTrace
 import EvalRunning
 import Testing
+import TraceJudging
 
 @Suite("Conformance")
 struct ConformanceTests {

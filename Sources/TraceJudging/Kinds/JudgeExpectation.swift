@@ -72,7 +72,7 @@ struct JudgeExpectation: Expectation {
           ],
         ]
       ),
-      ("model", ExpectationSchema.ref("judgeModel")),
+      ("model", ExpectationSchema.described("Which model judges.", "judgeModel")),
       (
         "shown",
         [

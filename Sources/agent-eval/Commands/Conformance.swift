@@ -1,5 +1,6 @@
 import ArgumentParser
 import EvalRunning
+import TraceJudging
 import TraceReporting
 import TraceStorage
 
