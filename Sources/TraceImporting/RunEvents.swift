@@ -115,7 +115,8 @@ struct RunEvents {
     guard let timestamp else { return }
     let start = start ?? timestamp.microseconds
     self.start = start
-    t = min(max(t, timestamp.microseconds - start), LogFormat.numberLimit)
+    let (passed, overflows) = timestamp.microseconds.subtractingReportingOverflow(start)
+    t = min(max(t, overflows ? 0 : passed), LogFormat.numberLimit)
   }
 }
 

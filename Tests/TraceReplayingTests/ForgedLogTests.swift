@@ -57,6 +57,25 @@ struct ForgedLogTests {
     }
   }
 
+  @Test("a log of today that says it is of the format before is found, whatever stands in it")
+  func olderFormat() throws {
+    let folder = try TemporaryFolder()
+    var count = 0
+    for fixture in try Fixture.all where fixture.name != "hundred-steps" {
+      var log = try ForgedLog(fixture.path)
+      let places = try log.places()
+      guard places.contains(where: { $0.type == .stop }),
+        let place = places.first(where: { $0.seq == 0 && $0.path == ["formatVersion"] })
+      else { continue }
+      try log.put(1, at: place)
+      try log.write(to: folder.path("older.jsonl.gz"))
+      let report = LogVerifier.verify(path: folder.path("older.jsonl.gz"))
+      #expect(report.status != .whole, "\(fixture.name)")
+      count += 1
+    }
+    #expect(count > 20)
+  }
+
   @Test("one field of one event changed under new seals is found, and the event is named")
   func oneField() async throws {
     let folder = try TemporaryFolder()

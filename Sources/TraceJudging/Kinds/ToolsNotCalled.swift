@@ -51,6 +51,7 @@ struct ToolsNotCalled: Expectation {
     typealias Run = ConformanceRun
     typealias Call = ConformanceRun.Call
     book.rule = key
+    book.add("it was not called", ["toolsNotCalled": ["del*"]], on: Run("a"), is: .pass)
     let unknown = Run { run in
       run.decide(Call("a", [:], .effectUnknown))
       run.end()

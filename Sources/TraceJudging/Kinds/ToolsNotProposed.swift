@@ -53,6 +53,7 @@ struct ToolsNotProposed: Expectation {
     typealias Run = ConformanceRun
     typealias Call = ConformanceRun.Call
     book.rule = key
+    book.add("nobody proposed it", ["toolsNotProposed": ["b"]], on: Run("a"), is: .pass)
     let refused = Run { run in
       run.decide(Call("a", [:], .refused))
       run.end()

@@ -91,6 +91,7 @@ struct ToolsProposed: Expectation {
     typealias Run = ConformanceRun
     typealias Call = ConformanceRun.Call
     book.rule = key
+    book.add("nobody proposed it", ["toolsProposed": ["b"]], on: Run("a"), is: .fail)
     let refused = Run { run in
       run.decide(Call("a", [:], .refused))
       run.end()

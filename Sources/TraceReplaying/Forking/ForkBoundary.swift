@@ -128,7 +128,10 @@ final class ForkBoundary: Boundary {
   func run(_ request: ToolRequest) async -> ToolAnswer {
     let call = ProposedCall(
       callId: request.callId, name: request.tool.name, input: request.input)
-    if let answer = recordedAnswer(to: call, attempt: request.attempt, step: request.step) {
+    if var answer = recordedAnswer(to: call, attempt: request.attempt, step: request.step) {
+      // Where its parent was stopped a live fork goes on: whether the call is made again is decided anew, as it
+      // will be when the fork is made again.
+      if live != nil, answer.wasTriedAgain == false { answer.wasTriedAgain = nil }
       return answer
     }
     leave(call: call, step: request.step)

@@ -7,6 +7,8 @@ struct RunProof {
   /// What the events so far come to.
   var state = AgentState()
   private var claims: EventClaims
+  /// The format of the log, as its first event says.
+  private var version: Int?
   /// The number of the last event whose state the log has confirmed; `nil` for none.
   private(set) var provenThrough: Int?
 
@@ -21,14 +23,24 @@ struct RunProof {
   /// - Parameter isWhole: whether every event before it was read. Where not, nothing can be said.
   mutating func fault(in event: Event, isWhole: Bool) -> String? {
     let claim = claims.fault(in: event, after: state)
+    if event.type == .runStarted { version = event.data["formatVersion"]?.intValue }
     guard isWhole else { return nil }
-    return claim ?? faultInStop(event)
+    return claim ?? faultInFormat(event) ?? faultInStop(event)
   }
 
   /// Whether a stop gives a digest of another program's fold, which is not known: nothing can be said then.
   static func isIncomparable(_ event: Event) -> Bool {
     event.type == .stop && event.data["stateDigest"] != nil
       && event.data["stateFormat"]?.intValue != AgentState.format
+  }
+
+  /// States of format 2 came with logs of format 2.
+  private func faultInFormat(_ event: Event) -> String? {
+    guard version == 1, event.type == .stop, let format = event.data["stateFormat"]?.intValue,
+      format > 1
+    else { return nil }
+    return
+      "a state of format \(format) in a log that says it is of format 1: event 0 or this stop was changed"
   }
 
   private mutating func faultInStop(_ event: Event) -> String? {
