@@ -140,15 +140,84 @@ import Testing
           agent.tool_plain(look)
           print(agent.run_sync(sys.argv[1]).output)
           """),
+      Program(
+        name: "google-genai, plain", packages: ["google.genai"],
+        text: gemini(
+          """
+              r = client.models.generate_content(model="fake-1", contents=said, config=config)
+              parts = r.candidates[0].content.parts
+          """)),
+      Program(
+        name: "google-genai, streamed", packages: ["google.genai"],
+        text: gemini(
+          """
+              parts = []
+              for r in client.models.generate_content_stream(model="fake-1", contents=said, config=config):
+                  parts += r.candidates[0].content.parts or []
+          """)),
+      Program(
+        name: "ollama, plain", packages: ["ollama"],
+        text: ollama(
+          """
+              m = client.chat(model="fake-1", messages=said, tools=tools).message.model_dump(exclude_none=True)
+          """)),
+      Program(
+        name: "ollama, streamed", packages: ["ollama"],
+        text: ollama(
+          """
+              m = {"role": "assistant", "content": "", "tool_calls": []}
+              for piece in client.chat(model="fake-1", messages=said, tools=tools, stream=True):
+                  m["content"] += piece.message.content or ""
+                  m["tool_calls"] += [c.model_dump(exclude_none=True) for c in piece.message.tool_calls or []]
+              if not m["tool_calls"]: del m["tool_calls"]
+          """)),
     ]
+
+    private static func gemini(_ ask: String) -> String {
+      """
+      from google import genai
+      from google.genai import types
+      client = genai.Client(api_key=os.environ["GEMINI_API_KEY"])
+      tool = types.Tool(function_declarations=[
+          types.FunctionDeclaration(name="look", description="Looks.", parameters_json_schema=schema)])
+      config = types.GenerateContentConfig(system_instruction="Be brief.", tools=[tool],
+          automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True))
+      said = [types.Content(role="user", parts=[types.Part(text=sys.argv[1])])]
+      while True:
+      \(ask)
+          said.append(types.Content(role="model", parts=[p for p in parts if p.function_call or p.text]))
+          calls = [p.function_call for p in parts if p.function_call]
+          if not calls: break
+          said.append(types.Content(role="user", parts=[
+              types.Part.from_function_response(name=c.name, response={"output": look(**c.args)}) for c in calls]))
+      print("".join(p.text or "" for p in parts))
+      """
+    }
+
+    private static func ollama(_ ask: String) -> String {
+      """
+      import ollama
+      client = ollama.Client()
+      tools = [{"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": schema}}]
+      said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": sys.argv[1]}]
+      while True:
+      \(ask)
+          said.append(m)
+          if not m.get("tool_calls"): break
+          for c in m["tool_calls"]:
+              said.append({"role": "tool", "tool_name": c["function"]["name"], "content": look(**c["function"]["arguments"])})
+      print(said[-1]["content"])
+      """
+    }
 
     /// Has the tool called that it is told of, then says what came of it.
     private static func provider() throws -> FakeProvider {
       try FakeProvider { asked, reply in
         let text = asked.request.text
-        let isSeen = ["function_call_output", "tool_result", "\"tool\""].contains {
-          text.contains($0)
-        }
+        let isSeen = ["functionResponse", "function_call_output", "tool_result", "\"tool\""]
+          .contains {
+            text.contains($0)
+          }
         if isSeen {
           let colour = text.contains("red in") ? "red" : "blue"
           FakeProvider.send(.init("It is \(colour), said twice."), to: asked, reply)
@@ -178,11 +247,14 @@ import Testing
       ) async throws -> Command.Outcome {
         var environment = [
           "OPENAI_BASE_URL": provider.baseURL(.openai),
-          "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic), "SEEN": seen,
+          "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic),
+          "GOOGLE_GEMINI_BASE_URL": provider.baseURL(.gemini), "OLLAMA_HOST": provider.url,
+          "SEEN": seen,
         ]
         if status == 0, !options.contains("--replay") {
           environment["OPENAI_API_KEY"] = Self.key
           environment["ANTHROPIC_API_KEY"] = Self.key
+          environment["GEMINI_API_KEY"] = Self.key
         }
         return try await Binary.run(
           ["record", "--proxy"] + options + ["--", python, "agent.py", asking], in: folder.path,
@@ -202,8 +274,9 @@ import Testing
       #expect(events.contains { $0["type"] == "stop" && $0["data"]?["reason"] == "success" })
       if program.requests == 4 {
         // Who is asked as a tool speaks for itself.
-        #expect(
-          decisions.map { $0["data"]?["caller"]?.stringValue } == [nil, "agent-2", "agent-2", nil])
+        let callers = decisions.map { $0["data"]?["caller"]?.stringValue }
+        #expect(callers.map { $0 != nil } == [false, true, true, false])
+        #expect(callers[1] == callers[2] && callers[1]?.hasPrefix("agent-") == true)
       }
       let again = try await proxy(["--replay", "log.jsonl.gz"], status: 0)
       #expect(again.output == recorded.output && !again.output.isEmpty)
