@@ -188,13 +188,11 @@ import Testing
 
     @Test("callers and the agent's own conversation are named by what they ask")
     func named() async throws {
-      let store = try await ProxyTests().recording(
-        try Self.server(),
-        start: {
-          $0.callers = [CallerName("searcher=You search")].compactMap { $0 }
-          $0.main = CallerMatcher("You decide")
-        }
-      ) { port in
+      let start: (inout ExchangeRecorder.Start) -> Void = {
+        $0.callers = [CallerName("searcher=You search")].compactMap { $0 }
+        $0.main = CallerMatcher("You decide")
+      }
+      let store = try await ProxyTests().recording(try Self.server(), start: start) { port in
         _ = Self.converse("You search.", "Find it", port: port)
         _ = Self.converse("You decide.", "What now?", port: port)
         Thread.sleep(forTimeInterval: 0.1)
@@ -241,10 +239,10 @@ import Testing
       let server = try FakeServer { _, reply in
         reply.finish(body: ProxyTests.call("final_answer", #"{"answer":"blue"}"#, id: "f"))
       }
-      let store = try await ProxyTests().recording(
-        server,
-        start: { $0.answerFrom = CommandAgent.AnswerCall("final_answer/answer") }
-      ) { port in
+      let start: (inout ExchangeRecorder.Start) -> Void = {
+        $0.answerFrom = CommandAgent.AnswerCall("final_answer/answer")
+      }
+      let store = try await ProxyTests().recording(server, start: start) { port in
         _ = Self.ask([#"{"role":"user","content":"What colour?"}"#], tools: Self.tool, port: port)
         Thread.sleep(forTimeInterval: 0.1)
       }
@@ -392,9 +390,10 @@ import Testing
       var first: [String: String]?
       for _ in 0..<6 {
         let order = Array(0..<12).shuffled(using: &generator)
-        let store = try await ProxyTests().recording(
-          try Self.server(), start: { $0.main = CallerMatcher("number 0.") }
-        ) { port in
+        let start: (inout ExchangeRecorder.Start) -> Void = {
+          $0.main = CallerMatcher("number 0.")
+        }
+        let store = try await ProxyTests().recording(try Self.server(), start: start) { port in
           for number in order {
             _ = Self.converse("You are number \(number).", "Go \(number % 5)", port: port)
           }

@@ -170,11 +170,11 @@
         return await hold(request, observed, dialect, route, turn, client)
       }
       let start = ContinuousClock.now
-      let passed = await exchange(request, route, client, willEnd: { await recorder.willEnd(turn) })
-      {
-        source?.reply(
-          to: turn.request, upstream: route.upstream.name, path: route.plainPath)
-      }
+      let passed = await exchange(
+        request, route, client, willEnd: { await recorder.willEnd(turn) },
+        recorded: {
+          source?.reply(to: turn.request, upstream: route.upstream.name, path: route.plainPath)
+        })
       var outcome = ExchangeRecorder.Outcome(
         passed.reply, error: passed.error, dialect,
         wire: WireRecord(
