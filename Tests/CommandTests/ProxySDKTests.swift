@@ -19,6 +19,10 @@ import Testing
       var requests = 2
       /// The request in which what a tool returned is seen first.
       var seenIn = 2
+      /// Whether what it calls is a tool, and no form of an answer.
+      var hasResult = true
+      /// Whether it makes just these requests in this order each time.
+      var isSteady = true
 
       var testDescription: String { name }
     }
@@ -214,13 +218,21 @@ import Testing
     private static func provider() throws -> FakeProvider {
       try FakeProvider { asked, reply in
         let text = asked.request.text
-        let isSeen = ["functionResponse", "function_call_output", "tool_result", "\"tool\""]
-          .contains {
-            text.contains($0)
-          }
-        if isSeen {
-          let colour = text.contains("red in") ? "red" : "blue"
+        let isSeen = ["blue in", "red in", "said twice"].contains { text.contains($0) }
+        let colour = text.contains("red in") || text.contains("is red") ? "red" : "blue"
+        if isSeen, text.contains("\"final_answer\"") {
+          let answer = #"{"answer":"It is \#(colour), said twice."}"#
+          FakeProvider.send(
+            .init(calls: [.init("final_answer", answer, id: "call_f")]), to: asked, reply)
+        } else if isSeen {
           FakeProvider.send(.init("It is \(colour), said twice."), to: asked, reply)
+        } else if !text.contains("look"), !text.contains("delegate") {
+          // A title, or whatever else is asked for beside the agent.
+          FakeProvider.send(.init("Colours"), to: asked, reply)
+        } else if text.contains("mcp__t__look") {
+          FakeProvider.send(
+            .init("Let me look.", calls: [.init("mcp__t__look", #"{"city":"Graz"}"#)]), to: asked,
+            reply)
         } else if text.contains("delegate") {
           FakeProvider.send(
             .init(calls: [.init("delegate", #"{"input":"Graz?"}"#, id: "call_d")]), to: asked, reply
@@ -236,9 +248,11 @@ import Testing
 
     @Test(
       "is recorded, answered again with the provider stopped, and fails at the call that differs",
-      arguments: programs)
+      arguments: programs + frameworks)
     func program(_ program: Program) async throws {
       guard await Self.isThere(program.packages), let python = Self.python else { return }
+      // `.ci/clients` looks for this: a test that is skipped says nothing of a framework.
+      print("ran \(program.name)")
       let folder = try TemporaryFolder()
       try folder.write("agent.py", Self.head + program.text + "\n")
       let provider = try Self.provider()
@@ -261,23 +275,26 @@ import Testing
           environment: environment, status: status, timeoutSeconds: 120)
       }
       let recorded = try await proxy(["--out", "log.jsonl.gz"], status: 0)
-      #expect(provider.server.requests.count == program.requests)
+      if program.isSteady { #expect(provider.server.requests.count == program.requests) }
       provider.stop()
       try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
       let shown = try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path)
       #expect(!shown.output.contains("anothersecretkey"))
       let events = try shown.jsonLines()
       let decisions = events.filter { $0["type"] == "decision" }
-      #expect(decisions.count == program.requests)
+      if program.isSteady { #expect(decisions.count == program.requests) }
+      let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"]?["data"] }
       #expect(
-        events.contains { $0["type"] == "tool_result" && $0["data"]?["data"] == "blue in Graz" })
+        results.contains { "\($0)".contains("blue in Graz") } == program.hasResult, "\(results)")
+      #expect(!events.contains { $0["type"] == "unseen" })
       #expect(events.contains { $0["type"] == "stop" && $0["data"]?["reason"] == "success" })
       if program.requests == 4 {
         // Who is asked as a tool speaks for itself.
         let callers = decisions.map { $0["data"]?["caller"]?.stringValue }
-        #expect(callers.map { $0 != nil } == [false, true, true, false])
+        try #require(callers.map { $0 != nil } == [false, true, true, false])
         #expect(callers[1] == callers[2] && callers[1]?.hasPrefix("agent-") == true)
       }
+      guard program.isSteady else { return }
       let again = try await proxy(["--replay", "log.jsonl.gz"], status: 0)
       #expect(again.output == recorded.output && !again.output.isEmpty)
       #expect(again.errors.contains("faithful, \(program.requests) requests"))
