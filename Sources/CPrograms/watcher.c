@@ -311,8 +311,10 @@ static void become_watcher(const struct program_start *start, int control) {
   if (start->has_session) setsid(); else setpgid(0, 0);
   prctl(PR_SET_NAME, "program-watcher");
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  int kept[4] = {start->streams[0], start->streams[1], start->streams[2], control};
-  close_all_but(kept, 4);
+  int kept[6] = {start->streams[0], start->streams[1], start->streams[2], control,
+                 start->network ? start->network->users : -1,
+                 start->network ? start->network->network : -1};
+  close_all_but(kept, 6);
   // What is opened from here on stays out of the way of the program's streams.
   for (int place = open("/dev/null", O_RDWR | O_CLOEXEC); place >= 0; place = open("/dev/null", O_RDWR | O_CLOEXEC)) {
     if (place > 2) {
@@ -324,6 +326,16 @@ static void become_watcher(const struct program_start *start, int control) {
   sigset_t child;
   sigemptyset(&child);
   sigaddset(&child, SIGCHLD);
+  if (start->network) {
+    // Here, so that nothing that the program starts is anywhere else.
+    if (setns(start->network->users, CLONE_NEWUSER) != 0 ||
+        setns(start->network->network, CLONE_NEWNET) != 0) {
+      say(control, PROGRAM_FAILED, PROGRAM_STAGE_NETWORK, errno);
+      _exit(1);
+    }
+    close(start->network->users);
+    close(start->network->network);
+  }
   int signals = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
   int faults[2], statuses[2] = {-1, -1};
   if (signals < 0 || pipe2(faults, O_CLOEXEC) != 0 ||

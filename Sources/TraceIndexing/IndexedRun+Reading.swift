@@ -107,7 +107,7 @@ extension IndexedRun {
     case .modelResult: fold.apply(modelResult: event.data)
     case .decision:
       let payload = try? DecisionPayload(decoding: event.data)
-      fold.apply(payload?.decision, step: event.step)
+      fold.apply(payload, of: event)
       if let payload { calls.append(payload, seq: event.seq) }
     case .toolStarted, .toolResult:
       fold.apply(toCall: event)

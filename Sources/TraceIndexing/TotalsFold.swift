@@ -4,11 +4,10 @@ import AgentTrace
 /// digests that a state keeps, and in constant time for each event.
 struct TotalsFold {
   private(set) var totals = Totals()
-  private var pending: [Pending] = []
-  /// Calls of `pending` by id; of those with the same id the first that has not settled.
-  private var places: [ExactText: Int] = [:]
-  /// How many of `pending` have settled: the first ones.
-  private var settled = 0
+  /// The calls of the last decision of each conversation; see ``DecisionPayload/conversation``.
+  private var batches: [Int?: Batch] = [:]
+  /// The conversations in which a call with this id may be pending, in the order in which it was decided.
+  private var conversations: [ExactText: [Int?]] = [:]
 
   private struct Pending {
     var callId: ExactText
@@ -18,53 +17,82 @@ struct TotalsFold {
     var hasResult = false
   }
 
-  /// Takes in a decision; `nil` where it cannot be read.
-  mutating func apply(_ decision: Decision?, step: Int) {
-    pending = []
-    places = [:]
-    settled = 0
-    switch decision {
-    case .tool(let calls) where !calls.isEmpty:
+  private struct Batch {
+    var pending: [Pending] = []
+    /// Calls of `pending` by id; of those with the same id the first that has not settled.
+    var places: [ExactText: Int] = [:]
+    /// How many of `pending` have settled: the first ones.
+    var settled = 0
+
+    init(_ calls: [ProposedCall]) {
       pending = calls.map { Pending(callId: ExactText($0.callId)) }
       for place in pending.indices.reversed() {
         pending[place].next = places[pending[place].callId]
         places[pending[place].callId] = place
       }
+    }
+  }
+
+  /// Takes in a decision.
+  mutating func apply(decision event: Event) {
+    apply(try? DecisionPayload(decoding: event.data), of: event)
+  }
+
+  /// Takes in a decision that was read already; `nil` where it cannot be read.
+  mutating func apply(_ payload: DecisionPayload?, of event: Event) {
+    // One that cannot be read leaves the calls of its conversation behind as well.
+    let (conversation, step) = (event.data["conversation"]?.intValue, event.step)
+    if let before = batches[conversation] {
+      for id in before.places.keys { leave(id, conversation) }
+    }
+    batches[conversation] = nil
+    switch payload?.decision {
+    case .tool(let calls) where !calls.isEmpty:
+      let batch = Batch(calls)
+      for id in batch.places.keys { conversations[id, default: []].append(conversation) }
+      batches[conversation] = batch
     case .invalid, nil: break
     default: totals.steps = max(totals.steps, step)
     }
   }
 
+  private mutating func leave(_ id: ExactText, _ conversation: Int?) {
+    conversations[id]?.removeAll { $0 == conversation }
+    if conversations[id]?.isEmpty == true { conversations[id] = nil }
+  }
+
   /// Takes in the reply of a model, or that there was none.
   mutating func apply(modelResult data: JSONObject) {
     // What carries the id of a pending call is an event of that call, as for a state.
-    if let callId = data["callId"]?.stringValue, places[ExactText(callId)] != nil { return }
+    if let callId = data["callId"]?.stringValue, conversations[ExactText(callId)] != nil { return }
     totals.count(modelResult: data)
   }
 
   /// Takes in that a call was started or has its result.
   mutating func apply(toCall event: Event) {
-    guard let callId = event.data["callId"]?.stringValue, let place = places[ExactText(callId)]
+    guard let callId = event.data["callId"]?.stringValue,
+      let conversation = conversations[ExactText(callId)]?.first,
+      var batch = batches.removeValue(forKey: conversation)
     else { return }
+    defer { batches[conversation] = batch.settled < batch.pending.count ? batch : nil }
+    guard let place = batch.places[ExactText(callId)] else { return }
     if event.type == .toolStarted {
-      if !pending[place].isStarted { totals.toolCalls += 1 }
-      pending[place].isStarted = true
+      if !batch.pending[place].isStarted { totals.toolCalls += 1 }
+      batch.pending[place].isStarted = true
       return
     }
     let status = event.data["status"]?.stringValue
-    if !pending[place].isStarted, ["ok", "error", "returned"].contains(status) {
+    if !batch.pending[place].isStarted, ["ok", "error", "returned"].contains(status) {
       totals.toolCalls += 1
     }
-    pending[place].hasResult = true
-    settle(step: event.step)
-  }
-
-  /// Lets results in whose turn has come; the last of them completes the step.
-  private mutating func settle(step: Int) {
-    while settled < pending.count, pending[settled].hasResult {
-      places[pending[settled].callId] = pending[settled].next
-      settled += 1
-      if settled == pending.count { totals.steps = max(totals.steps, step) }
+    batch.pending[place].hasResult = true
+    // Lets results in whose turn has come; the last of them completes the step.
+    while batch.settled < batch.pending.count, batch.pending[batch.settled].hasResult {
+      let settled = batch.pending[batch.settled]
+      batch.places[settled.callId] = settled.next
+      if settled.next == nil { leave(settled.callId, conversation) }
+      batch.settled += 1
+      if batch.settled == batch.pending.count { totals.steps = max(totals.steps, event.step) }
     }
   }
 }

@@ -9,7 +9,7 @@ struct StopTests {
     "a reply that cannot be read as a decision is invalid, and the third of them ends the run",
     arguments: [
       .array([]), "text", .null, [:], ["text": ""], ["stop": "tool_failure"], ["stop": 3],
-      calls("unknown"), calls("look x", "unknown"), ["calls": [["name": "look", "input": [1]]]],
+      calls("unknown"), calls("unknown", "unknown2"), ["calls": [["name": "look", "input": [1]]]],
       ["calls": [["name": "look", "arguments": "{"]]],
       ["calls": [["name": "look", "input": ["m": 1]]]],
       ["calls": [["input": [:]]]], ["calls": ["look"]],
@@ -21,6 +21,25 @@ struct StopTests {
     #expect(run.stop == ("invalid_decision", "error"))
     #expect(run.outline == ["decision invalid", "decision invalid", "decision invalid", "stop"])
     #expect(run.state.counters.invalidDecisionsInARow == 3)
+  }
+
+  @Test("a model that will not reply, or may not, ends the run as blocked, and is not asked again")
+  func refused() async throws {
+    let run = try await AgentDefinition.replying(["refusal": "no", "text": "well"], answer("ok"))
+      .run()
+    #expect(run.stop == ("blocked", "model"))
+    #expect(run.outline == ["decision stop", "stop"])
+  }
+
+  @Test("a call of an unknown tool beside good ones is refused, and the others run")
+  func unknownBesideGood() async throws {
+    let run = try await AgentDefinition.replying(calls("look 1", "unknown", "look 2"), answer("ok"))
+      .run()
+    #expect(run.stop == ("success", "final_answer"))
+    #expect(run.results() == ["1.1.0": "ok", "1.1.1": "refused", "1.1.2": "ok"])
+    #expect(run.events.count { $0.type == .policyDecision } == 2)
+    let second = try ContextPacket(decoding: run.events.filter { $0.type == .contextBuilt }[1].data)
+    #expect(second.messages.description.contains("unknown tool"))
   }
 
   @Test("a repaired reply goes on in the same step, and the model was told what was wrong")

@@ -12,11 +12,13 @@ import Testing
     private static let agent = #"""
       import json, os, sys, urllib.request, urllib.error
       dialect, streams = sys.argv[1], sys.argv[2] == "stream"
-      base = os.environ["ANTHROPIC_BASE_URL" if dialect == "anthropic" else "OPENAI_BASE_URL"]
-      path = {"openai": "/chat/completions", "anthropic": "/v1/messages", "openai-responses": "/responses"}
+      base = os.environ[{"anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL", "ollama": "OLLAMA_HOST"}.get(dialect, "OPENAI_BASE_URL")]
+      path = {"openai": "/chat/completions", "anthropic": "/v1/messages", "openai-responses": "/responses", "ollama": "/api/chat",
+              "gemini": "/v1beta/models/m-large:" + ("streamGenerateContent?alt=sse" if streams else "generateContent")}
       def ask(messages):
           body = {"model": "m-large", "stream": streams, "max_tokens": 9}
           body["input" if dialect == "openai-responses" else "messages"] = messages
+          if dialect == "gemini": body = {"contents": [{"role": "user", "parts": [{"text": m["content"]}]} for m in messages]}
           request = urllib.request.Request(base + path[dialect], json.dumps(body).encode(),
                                            {"Content-Type": "application/json"})
           try:
@@ -25,6 +27,7 @@ import Testing
               print("status", error.code, error.headers.get("x-should-retry"), error.read().decode())
               sys.exit(int(os.environ.get("REFUSED_EXIT", "0")))
           if not streams: return json.loads(text)
+          if dialect == "ollama": return [json.loads(line) for line in text.split("\n") if line]
           return [json.loads(line[6:]) for line in text.split("\n")
                   if line.startswith("data: ") and line != "data: [DONE]"]
       def calls(reply):
@@ -34,6 +37,11 @@ import Testing
           if dialect == "anthropic":
               blocks = [e["content_block"] for e in reply if e["type"] == "content_block_start"] if streams else reply["content"]
               return [b["name"] for b in blocks if b["type"] == "tool_use"]
+          if dialect == "ollama":
+              return [c["function"]["name"] for e in (reply if streams else [reply]) for c in e["message"].get("tool_calls", [])]
+          if dialect == "gemini":
+              parts = [p for e in (reply if streams else [reply]) for p in e["candidates"][0]["content"]["parts"]]
+              return [p["functionCall"]["name"] for p in parts if "functionCall" in p]
           items = reply[-1]["response"]["output"] if streams else reply["output"]
           return [i["name"] for i in items if i["type"] == "function_call"]
       messages = [{"role": "user", "content": sys.stdin.read()}]
@@ -112,6 +120,41 @@ import Testing
             "stop_reason": "tool_use",
           ])
         )
+      case "gemini":
+        let parts: [JSONValue] = names.map {
+          ["functionCall": ["name": .string($0), "args": input]]
+        }
+        func piece(_ parts: [JSONValue], _ finish: JSONValue?) -> JSONValue {
+          var candidate: JSONObject = [
+            "content": ["role": "model", "parts": .array(parts)], "index": 0,
+          ]
+          candidate["finishReason"] = finish
+          return ["candidates": [.object(candidate)], "modelVersion": "m-large"]
+        }
+        if streams {
+          let texts = (parts.map { piece([$0], nil) } + [piece([], "STOP")]).map {
+            "data: \(json($0))\n\n"
+          }
+          return ("text/event-stream", texts.joined())
+        }
+        return ("application/json", json(piece(parts, "STOP")))
+      case "ollama":
+        let calls: [JSONValue] = names.map {
+          ["function": ["name": .string($0), "arguments": input]]
+        }
+        func line(_ calls: [JSONValue], _ isDone: Bool) -> String {
+          var line: JSONObject = [
+            "model": "m-large", "done": .bool(isDone),
+            "message": ["role": "assistant", "content": "", "tool_calls": .array(calls)],
+          ]
+          if isDone { line["done_reason"] = "stop" }
+          return json(.object(line))
+        }
+        if streams {
+          let lines = calls.map { line([$0], false) } + [line([], true)]
+          return ("application/x-ndjson", lines.map { "\($0)\n" }.joined())
+        }
+        return ("application/json", line(calls, true))
       default:
         let items: [JSONValue] = names.enumerated().map { index, name in
           [
@@ -139,7 +182,11 @@ import Testing
     }
 
     private static func dialect(of target: String) -> String {
-      target.hasSuffix("/messages")
+      if target.contains(":generateContent") || target.contains(":streamGenerateContent") {
+        return "gemini"
+      }
+      if target.hasSuffix("/api/chat") { return "ollama" }
+      return target.hasSuffix("/messages")
         ? "anthropic" : target.hasSuffix("/responses") ? "openai-responses" : "openai"
     }
 
@@ -147,7 +194,9 @@ import Testing
     private static func provider(_ names: [String]) throws -> FakeServer {
       try FakeServer { request, reply in
         let (type, body) = Self.reply(
-          dialect(of: request.target), request.text.contains(#""stream": true"#), names)
+          dialect(of: request.target),
+          request.text.contains(#""stream": true"#)
+            || request.target.contains(":streamGenerateContent"), names)
         reply.finish(type: type, body: body)
       }
     }
@@ -159,6 +208,7 @@ import Testing
         arguments, in: folder.path,
         environment: [
           "OPENAI_BASE_URL": "\(server.url)/v1", "ANTHROPIC_BASE_URL": server.url,
+          "GOOGLE_GEMINI_BASE_URL": server.url, "OLLAMA_HOST": server.url,
         ], status: status)
     }
 
@@ -183,8 +233,60 @@ import Testing
         - {id: looking, tool: look, verdict: allow}
       """
 
-    static let ways: [(String, String)] = ["openai", "anthropic", "openai-responses"].flatMap {
-      [($0, "whole"), ($0, "stream")]
+    static let ways: [(String, String)] = [
+      "openai", "anthropic", "openai-responses", "gemini", "ollama",
+    ].flatMap { [($0, "whole"), ($0, "stream")] }
+
+    @Test(
+      "a reply that only pauses, or tells of tools of the provider, goes through a policy",
+      arguments: ["whole", "stream"])
+    func paused(way: String) async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("policy.yaml", Self.policy)
+      try Self.write(
+        """
+        command: [python3, agent.py, anthropic, \(way)]
+        environment: {set: {TURNS: "2"}}
+        policy: policy.yaml
+        """, in: folder)
+      let block: JSONValue = [
+        "type": "server_tool_use", "id": "s1", "name": "web_search", "input": ["query": "x"],
+      ]
+      let server = try FakeServer { request, reply in
+        guard request.number == 0 else {
+          let (type, body) = Self.reply("anthropic", way == "stream", ["look"])
+          reply.finish(type: type, body: body)
+          return
+        }
+        if way == "whole" {
+          reply.finish(
+            body: Self.json([
+              "type": "message", "role": "assistant", "model": "m-large", "content": [block],
+              "stop_reason": "pause_turn",
+            ]))
+          return
+        }
+        let events: [JSONValue] = [
+          ["type": "message_start", "message": ["model": "m-large", "content": []]],
+          ["type": "content_block_start", "index": 0, "content_block": block],
+          ["type": "content_block_stop", "index": 0],
+          ["type": "message_delta", "delta": ["stop_reason": "pause_turn"]],
+          ["type": "message_stop"],
+        ]
+        reply.finish(
+          type: "text/event-stream",
+          body: events.map {
+            "event: \($0["type"]?.stringValue ?? "")\ndata: \(Self.json($0))\n\n"
+          }.joined())
+      }
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server)
+      #expect(Self.calls(in: folder) == ["look"])
+      let events = try await Self.events(in: folder)
+      #expect(!events.contains { $0["type"] == "unseen" })
+      let decisions = events.filter { $0["type"] == "decision" }.compactMap { $0["data"] }
+      #expect(decisions.first?["calls"]?[0]?["executedBy"] == "provider")
+      #expect(decisions.count == 2)
     }
 
     @Test(

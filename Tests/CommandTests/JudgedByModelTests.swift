@@ -317,12 +317,13 @@ struct JudgedByModelTests {
 
     @Test(
       "a provider is asked for just the form that is read, in each dialect, unless the file says another",
-      arguments: [Dialect.openai, .anthropic, .openaiResponses], [true, false])
+      arguments: Dialect.allCases, [true, false])
     func form(dialect: Dialect, isAsked: Bool) async throws {
       let pointers: [Dialect: [String]] = [
         .openai: ["response_format", "json_schema", "schema"],
         .openaiResponses: ["text", "format", "schema"],
         .anthropic: ["output_config", "format", "schema"],
+        .gemini: ["generationConfig", "responseJsonSchema"], .ollama: ["format"],
       ]
       let pointer = try #require(pointers[dialect])
       let provider = try FakeProvider { asked, reply in
@@ -337,7 +338,7 @@ struct JudgedByModelTests {
         recording: \(Fixture.run("refund-drafted"))
         expected:
           judge:
-            model: {provider: \(dialect.rawValue), name: fake, baseUrl: "\(provider.baseURL(dialect))"\(options)}
+            model: {provider: \(dialect.rawValue), name: fake, maxOutputTokens: 77, baseUrl: "\(provider.baseURL(dialect))"\(options)}
             rubric: {a: It is polite.}
         """)
       try await Binary.run(["run", "case.yaml", "--judge"], in: folder.path)
@@ -345,6 +346,10 @@ struct JudgedByModelTests {
       let schema = pointer.reduce(body as JSONValue?) { $0?[$1] }
       #expect(
         schema?["properties"]?["a"]?["required"] == (isAsked ? ["reason", "outcome"] : nil))
+      // What else is asked for stays where it stands beside the form.
+      if isAsked, dialect == .gemini {
+        #expect(body["generationConfig"]?["maxOutputTokens"] == 77)
+      }
     }
 
     @Test("a provider that cannot be reached makes the case an error")

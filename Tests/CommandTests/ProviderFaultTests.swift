@@ -22,6 +22,8 @@
       case invalid
       /// Nothing is lost: there is one try, and the run ends well.
       case taken
+      /// The model will not reply: the run ends as `blocked`.
+      case blocked
     }
 
     var name: String
@@ -239,12 +241,24 @@
           case .openai: "length"
           case .anthropic: "max_tokens"
           case .openaiResponses: "max_output_tokens"
+          case .gemini: "MAX_TOKENS"
+          case .ollama: "length"
           }
         FakeProvider.send(.init("The order is", finish: finish), to: asked, reply)
       },
-      ProviderFault("refused by the provider's filter", .invalid) { asked, reply in
-        let finish = asked.dialect == .anthropic ? "refusal" : "content_filter"
+      ProviderFault("refused by the provider's filter", .blocked) { asked, reply in
+        let finish =
+          switch asked.dialect {
+          case .anthropic: "refusal"
+          case .gemini: "SAFETY"
+          default: "content_filter"
+          }
         FakeProvider.send(.init("The", finish: finish), to: asked, reply)
+      },
+      ProviderFault("an unknown tool beside a good one", .taken) {
+        FakeProvider.send(
+          .init(calls: [.init("lookup", "{\"order\":\"1\"}"), .init("look_up", "{}", id: "b")]),
+          to: $0, $1)
       },
       ProviderFault("no ids, and the same id twice", .taken) {
         FakeProvider.send(
@@ -269,7 +283,8 @@
       let data =
         asked.dialect == .openaiResponses
         ? "{\"type\":\"error\",\"code\":\"\(type)\",\"message\":\"not now\"}" : body
-      reply.chunk("event: error\ndata: \(data)\n\n")
+      reply.chunk(
+        asked.dialect == .ollama ? "\(data)\n" : "event: error\ndata: \(data)\n\n")
       reply.wait(seconds: 20)
     }
   }
@@ -287,6 +302,11 @@
 
     static let ways = Dialect.allCases.flatMap { dialect in
       [false, true].map { Way(dialect: dialect, streams: $0) }
+    }
+
+    /// Ollama has no filter.
+    private static func isThere(_ fault: ProviderFault, _ way: Way) -> Bool {
+      fault.end != .blocked || way.dialect != .ollama
     }
 
     static func agent(_ provider: FakeProvider, _ way: Way, _ fault: ProviderFault? = nil)
@@ -319,11 +339,12 @@
       "each fault of a provider ends in another try, model_failure or an invalid decision",
       arguments: ProviderFault.all, ways)
     func table(_ fault: ProviderFault, _ way: Way) async throws {
+      guard Self.isThere(fault, way) else { return }
       setenv(Self.variable, Self.key, 1)
       let provider = try FakeProvider { asked, reply in
         if fault.isLasting || asked.number == 0 { return fault.handler(asked, reply) }
         // Once a tool was called, the answer; before that the call.
-        let isDone = asked.request.text.contains("\\\"sent\\\"")
+        let isDone = ["\\\"sent\\\"", "\"sent\""].contains { asked.request.text.contains($0) }
         FakeProvider.send(isDone ? .init("It is sent.") : ProviderFault.call, to: asked, reply)
       }
       defer { provider.stop() }
@@ -343,7 +364,9 @@
       // At most the one that the next request would use.
       #expect(await eventually { provider.server.openConnections <= 1 })
       for request in provider.server.requests {
-        let sent = request.header("authorization") ?? request.header("x-api-key") ?? ""
+        let sent =
+          request.header("authorization") ?? request.header("x-api-key")
+          ?? request.header("x-goog-api-key") ?? ""
         #expect(sent.hasSuffix(Self.key))
       }
     }
@@ -367,6 +390,10 @@
       case .taken:
         #expect(reason == "success", "\(words)")
         #expect(results.count == 2, "\(words)")
+      case .blocked:
+        #expect(reason == "blocked", "\(words)")
+        #expect(results.count == 1, "\(words)")
+        #expect(decisions == [.stop(.blocked)])
       case .retried(let milliseconds):
         #expect(reason == "success", "\(words)")
         #expect(results.count == 3, "\(words)")

@@ -40,7 +40,7 @@
 
     /// Calls the tool, and answers once it has its result.
     private static func speak(_ asked: FakeProvider.Asked, _ reply: FakeServer.Reply) {
-      let isDone = asked.request.text.contains("\\\"sent\\\"")
+      let isDone = ["\\\"sent\\\"", "\"sent\""].contains(where: asked.request.text.contains)
       FakeProvider.send(
         isDone
           ? .init("It is sent.")
@@ -78,7 +78,7 @@
           let words = CanonicalJSON.string(["error": ["message": .string("heard \(heard)")]])
           reply.finish(
             500, headers: [("x-request-id", Self.key), ("retry-after-ms", "1")], body: words)
-        } else if asked.request.text.contains("\\\"sent\\\"") {
+        } else if ["\\\"sent\\\"", "\"sent\""].contains(where: asked.request.text.contains) {
           FakeProvider.send(.init("It is sent. \(heard)"), to: asked, reply)
         } else {
           Self.speak(asked, reply)
@@ -117,7 +117,8 @@
       let last = try #require(provider.server.requests.last?.text)
       let thought: [Dialect: String] = [
         .openai: #""reasoning_content":"Hm.""#, .anthropic: #""signature":"c2lnbmVk""#,
-        .openaiResponses: #""encrypted_content":"ZW5jcnlwdGVk""#,
+        .openaiResponses: #""encrypted_content":"ZW5jcnlwdGVk""#, .gemini: #""thought":true"#,
+        .ollama: #""thinking":"Hm.""#,
       ]
       #expect(last.contains(try #require(thought[dialect])))
       // Judged and looked at without key, network and model.

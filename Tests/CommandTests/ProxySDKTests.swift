@@ -19,6 +19,10 @@ import Testing
       var requests = 2
       /// The request in which what a tool returned is seen first.
       var seenIn = 2
+      /// Whether what it calls is a tool, and no form of an answer.
+      var hasResult = true
+      /// Whether it makes just these requests in this order each time.
+      var isSteady = true
 
       var testDescription: String { name }
     }
@@ -140,18 +144,95 @@ import Testing
           agent.tool_plain(look)
           print(agent.run_sync(sys.argv[1]).output)
           """),
+      Program(
+        name: "google-genai, plain", packages: ["google.genai"],
+        text: gemini(
+          """
+              r = client.models.generate_content(model="fake-1", contents=said, config=config)
+              parts = r.candidates[0].content.parts
+          """)),
+      Program(
+        name: "google-genai, streamed", packages: ["google.genai"],
+        text: gemini(
+          """
+              parts = []
+              for r in client.models.generate_content_stream(model="fake-1", contents=said, config=config):
+                  parts += r.candidates[0].content.parts or []
+          """)),
+      Program(
+        name: "ollama, plain", packages: ["ollama"],
+        text: ollama(
+          """
+              m = client.chat(model="fake-1", messages=said, tools=tools).message.model_dump(exclude_none=True)
+          """)),
+      Program(
+        name: "ollama, streamed", packages: ["ollama"],
+        text: ollama(
+          """
+              m = {"role": "assistant", "content": "", "tool_calls": []}
+              for piece in client.chat(model="fake-1", messages=said, tools=tools, stream=True):
+                  m["content"] += piece.message.content or ""
+                  m["tool_calls"] += [c.model_dump(exclude_none=True) for c in piece.message.tool_calls or []]
+              if not m["tool_calls"]: del m["tool_calls"]
+          """)),
     ]
+
+    private static func gemini(_ ask: String) -> String {
+      """
+      from google import genai
+      from google.genai import types
+      client = genai.Client(api_key=os.environ["GEMINI_API_KEY"])
+      tool = types.Tool(function_declarations=[
+          types.FunctionDeclaration(name="look", description="Looks.", parameters_json_schema=schema)])
+      config = types.GenerateContentConfig(system_instruction="Be brief.", tools=[tool],
+          automatic_function_calling=types.AutomaticFunctionCallingConfig(disable=True))
+      said = [types.Content(role="user", parts=[types.Part(text=sys.argv[1])])]
+      while True:
+      \(ask)
+          said.append(types.Content(role="model", parts=[p for p in parts if p.function_call or p.text]))
+          calls = [p.function_call for p in parts if p.function_call]
+          if not calls: break
+          said.append(types.Content(role="user", parts=[
+              types.Part.from_function_response(name=c.name, response={"output": look(**c.args)}) for c in calls]))
+      print("".join(p.text or "" for p in parts))
+      """
+    }
+
+    private static func ollama(_ ask: String) -> String {
+      """
+      import ollama
+      client = ollama.Client()
+      tools = [{"type": "function", "function": {"name": "look", "description": "Looks.", "parameters": schema}}]
+      said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": sys.argv[1]}]
+      while True:
+      \(ask)
+          said.append(m)
+          if not m.get("tool_calls"): break
+          for c in m["tool_calls"]:
+              said.append({"role": "tool", "tool_name": c["function"]["name"], "content": look(**c["function"]["arguments"])})
+      print(said[-1]["content"])
+      """
+    }
 
     /// Has the tool called that it is told of, then says what came of it.
     private static func provider() throws -> FakeProvider {
       try FakeProvider { asked, reply in
         let text = asked.request.text
-        let isSeen = ["function_call_output", "tool_result", "\"tool\""].contains {
-          text.contains($0)
-        }
-        if isSeen {
-          let colour = text.contains("red in") ? "red" : "blue"
+        let isSeen = ["blue in", "red in", "said twice"].contains { text.contains($0) }
+        let colour = text.contains("red in") || text.contains("is red") ? "red" : "blue"
+        if isSeen, text.contains("\"final_answer\"") {
+          let answer = #"{"answer":"It is \#(colour), said twice."}"#
+          FakeProvider.send(
+            .init(calls: [.init("final_answer", answer, id: "call_f")]), to: asked, reply)
+        } else if isSeen {
           FakeProvider.send(.init("It is \(colour), said twice."), to: asked, reply)
+        } else if !text.contains("look"), !text.contains("delegate") {
+          // A title, or whatever else is asked for beside the agent.
+          FakeProvider.send(.init("Colours"), to: asked, reply)
+        } else if text.contains("mcp__t__look") {
+          FakeProvider.send(
+            .init("Let me look.", calls: [.init("mcp__t__look", #"{"city":"Graz"}"#)]), to: asked,
+            reply)
         } else if text.contains("delegate") {
           FakeProvider.send(
             .init(calls: [.init("delegate", #"{"input":"Graz?"}"#, id: "call_d")]), to: asked, reply
@@ -167,9 +248,11 @@ import Testing
 
     @Test(
       "is recorded, answered again with the provider stopped, and fails at the call that differs",
-      arguments: programs)
+      arguments: programs + frameworks)
     func program(_ program: Program) async throws {
       guard await Self.isThere(program.packages), let python = Self.python else { return }
+      // `.ci/clients` looks for this: a test that is skipped says nothing of a framework.
+      print("ran \(program.name)")
       let folder = try TemporaryFolder()
       try folder.write("agent.py", Self.head + program.text + "\n")
       let provider = try Self.provider()
@@ -178,33 +261,40 @@ import Testing
       ) async throws -> Command.Outcome {
         var environment = [
           "OPENAI_BASE_URL": provider.baseURL(.openai),
-          "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic), "SEEN": seen,
+          "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic),
+          "GOOGLE_GEMINI_BASE_URL": provider.baseURL(.gemini), "OLLAMA_HOST": provider.url,
+          "SEEN": seen,
         ]
         if status == 0, !options.contains("--replay") {
           environment["OPENAI_API_KEY"] = Self.key
           environment["ANTHROPIC_API_KEY"] = Self.key
+          environment["GEMINI_API_KEY"] = Self.key
         }
         return try await Binary.run(
           ["record", "--proxy"] + options + ["--", python, "agent.py", asking], in: folder.path,
           environment: environment, status: status, timeoutSeconds: 120)
       }
       let recorded = try await proxy(["--out", "log.jsonl.gz"], status: 0)
-      #expect(provider.server.requests.count == program.requests)
+      if program.isSteady { #expect(provider.server.requests.count == program.requests) }
       provider.stop()
       try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
       let shown = try await Binary.run(["show", "log.jsonl.gz", "--json"], in: folder.path)
       #expect(!shown.output.contains("anothersecretkey"))
       let events = try shown.jsonLines()
       let decisions = events.filter { $0["type"] == "decision" }
-      #expect(decisions.count == program.requests)
+      if program.isSteady { #expect(decisions.count == program.requests) }
+      let results = events.filter { $0["type"] == "tool_result" }.compactMap { $0["data"]?["data"] }
       #expect(
-        events.contains { $0["type"] == "tool_result" && $0["data"]?["data"] == "blue in Graz" })
+        results.contains { "\($0)".contains("blue in Graz") } == program.hasResult, "\(results)")
+      #expect(!events.contains { $0["type"] == "unseen" })
       #expect(events.contains { $0["type"] == "stop" && $0["data"]?["reason"] == "success" })
       if program.requests == 4 {
         // Who is asked as a tool speaks for itself.
-        #expect(
-          decisions.map { $0["data"]?["caller"]?.stringValue } == [nil, "agent-2", "agent-2", nil])
+        let callers = decisions.map { $0["data"]?["caller"]?.stringValue }
+        try #require(callers.map { $0 != nil } == [false, true, true, false])
+        #expect(callers[1] == callers[2] && callers[1]?.hasPrefix("agent-") == true)
       }
+      guard program.isSteady else { return }
       let again = try await proxy(["--replay", "log.jsonl.gz"], status: 0)
       #expect(again.output == recorded.output && !again.output.isEmpty)
       #expect(again.errors.contains("faithful, \(program.requests) requests"))

@@ -295,5 +295,94 @@ import TraceStorage
       #expect(found.errors.contains("127.0.0.1:\(port)"))
       #expect(!found.errors.contains("warning"))
     }
+
+    @Test(
+      "with --isolate nothing but the proxy can be reached, and where the system refuses that, it is said",
+      .enabled("needs python3") { await hasPython() })
+    func isolated() async throws {
+      let folder = try TemporaryFolder()
+      let (server, other) = (try Self.provider(), try FakeServer { $1.finish(body: "{}") })
+      let port = try #require(other.url.split(separator: ":").last)
+      try folder.write(
+        "agent.py",
+        """
+        import json, os, socket, sys, urllib.request
+        try:
+            socket.create_connection(("127.0.0.1", \(port)), 5)
+            print("reached")
+        except OSError as error: print("not reached:", error)
+        body = {"model": "m", "messages": [{"role": "user", "content": "go"}]}
+        request = urllib.request.Request(
+            os.environ["OPENAI_BASE_URL"] + "/chat/completions", json.dumps(body).encode(),
+            {"Content-Type": "application/json"})
+        print(len(urllib.request.urlopen(request).read()) > 0, os.getuid(), open("agent.py").read()[:6])
+        """)
+      let plain = try await proxy(
+        folder, ["--out", "plain.jsonl.gz"], ["python3", "agent.py"],
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      #expect(plain.output.hasPrefix("reached\nTrue"))
+      let asked = server.requests.count
+      let told = try await proxy(
+        folder, ["--isolate", "--out", "log.jsonl.gz"], ["python3", "agent.py"],
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"], status: nil)
+      guard told.status == 0 else {
+        #expect(told.status == 2 && told.errors.contains("the system refuses a network of its own"))
+        #expect(!folder.listing.contains("log.jsonl.gz"))
+        return
+      }
+      #expect(told.output.hasPrefix("not reached: "))
+      // All else is as it was.
+      #expect(told.output.hasSuffix(plain.output.dropFirst("reached".count)))
+      #expect(server.requests.count == asked + 1 && other.requests.isEmpty)
+      #expect(!told.errors.contains("past the proxy"))
+      try await Binary.run(["verify", "log.jsonl.gz"], in: folder.path)
+      // As an agent of a file it is the same.
+      try folder.write(
+        "agent.yaml", "command: [python3, agent.py]\nisolate: true\nanswer: stdout\n")
+      let run = try await Binary.run(
+        ["record", "agent.yaml", "go", "--out", "run.jsonl.gz"], in: folder.path,
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      #expect(run.output.contains("not reached: "))
+    }
+
+    @Test("an agent that answers by a call has its answer from there, by a case and a file alike")
+    func answerFrom() async throws {
+      let folder = try TemporaryFolder()
+      let call = Self.call.replacing("look", with: "final_answer")
+        .replacing(#""arguments":"{}""#, with: #""arguments":"{\"answer\":\"blue\"}""#)
+      let server = try FakeServer { $1.finish(body: call) }
+      let agent = try folder.script(
+        "agent.sh",
+        #"""
+        curl -sS -H 'Content-Type: application/json' -d '{"model":"m","messages":[{"role":"user","content":"go"}]}' \
+          "$OPENAI_BASE_URL/chat/completions" > /dev/null
+        """#)
+      try folder.write(
+        "cases/case.yaml",
+        """
+        caseId: c
+        input: go
+        agent:
+          command: [\(agent)]
+          answerFrom: {tool: final_answer, path: /answer}
+        expected: {stopReason: success, answer: blue, toolsProposed: [final_answer]}
+        """)
+      try await Binary.run(
+        ["run", "--live", "cases"], in: folder.path,
+        environment: ["OPENAI_BASE_URL": "\(server.url)/v1"])
+      try folder.write(
+        "cases/case.yaml",
+        """
+        caseId: c
+        input: go
+        agent:
+          command: [\(agent)]
+          answer: stdout
+          answerFrom: {tool: final_answer}
+        expected: {stopReason: success}
+        """)
+      let told = try await Binary.run(["check", "cases"], in: folder.path, status: nil)
+      #expect((told.output + told.errors).contains("answerFrom"))
+    }
   }
 #endif

@@ -315,7 +315,8 @@ struct DialectTests {
       do {
         let reply = try stream.reply()
         #expect(reply.reply == whole.reply, "cut at \(end)")
-        #expect(stream.isWhole)
+        // The last line of one of them may have no end.
+        #expect(stream.isWhole || dialect == .ollama)
       } catch {
         #expect(error == .cut)
         errors += 1
@@ -491,6 +492,8 @@ struct DialectTests {
     "events that nobody knows say nothing, and are noted where nothing later holds all of the reply",
     arguments: Dialect.allCases)
   func unknownEvents(_ dialect: Dialect) throws {
+    // Lines have no events.
+    guard dialect != .ollama else { return }
     let events = FakeProvider.events(Self.spoken, dialect)
     let strange = "event: later.thing\ndata: {\"type\":\"later.thing\",\"x\":[1]}\n\n: note\n\n"
     let whole = try Self.read(dialect, events.joined())

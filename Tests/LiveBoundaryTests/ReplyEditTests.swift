@@ -81,8 +81,59 @@ struct ReplyEditTests {
           "content": .array(content),
           "stop_reason": "tool_use", "usage": ["input_tokens": 3, "output_tokens": 2],
         ]
+      case .gemini: return piece([.text] + calls.indices.map { .call($0) }, isLast: true)
+      case .ollama: return line([.text] + calls.indices.map { .call($0) }, isLast: true)
       default: return response
       }
+    }
+
+    private enum Part {
+      case text
+      case call(Int)
+    }
+
+    private func piece(_ parts: [Part], isLast: Bool) -> JSONValue {
+      let content: [JSONValue] = parts.compactMap { part in
+        switch part {
+        case .text: text.isEmpty ? nil : ["text": .string(text)]
+        case .call(let index):
+          [
+            "functionCall": [
+              "id": .string(calls[index].id), "name": .string(calls[index].name),
+              "args": input(calls[index].arguments),
+            ], "thoughtSignature": "c2ln",
+          ]
+        }
+      }
+      var candidate: JSONObject = [
+        "index": 0, "content": ["role": "model", "parts": .array(content)],
+      ]
+      candidate["finishReason"] = isLast ? "STOP" : nil
+      return [
+        "responseId": "r", "modelVersion": "m", "candidates": [.object(candidate)],
+        "usageMetadata": ["promptTokenCount": 3, "candidatesTokenCount": 2],
+      ]
+    }
+
+    private func line(_ parts: [Part], isLast: Bool) -> JSONValue {
+      var message: JSONObject = ["role": "assistant", "content": ""]
+      var own: [JSONValue] = []
+      for part in parts {
+        switch part {
+        case .text: message["content"] = .string(text)
+        case .call(let index):
+          own.append([
+            "id": .string(calls[index].id),
+            "function": [
+              "name": .string(calls[index].name), "arguments": input(calls[index].arguments),
+            ],
+          ])
+        }
+      }
+      if !own.isEmpty { message["tool_calls"] = .array(own) }
+      var line: JSONObject = ["model": "m", "message": .object(message), "done": .bool(isLast)]
+      if isLast { line["done_reason"] = "stop" }
+      return .object(line)
     }
 
     private var items: [JSONValue] {
@@ -176,6 +227,13 @@ struct ReplyEditTests {
           ]),
           event(["type": "message_stop"]),
         ]
+      case .gemini, .ollama:
+        let parts: [[Part]] = [[.text]] + calls.indices.map { [.call($0)] }
+        return parts.enumerated().map { index, parts in
+          let isLast = index == calls.count
+          return dialect == .gemini
+            ? "data: " + json(piece(parts, isLast: isLast)) : json(line(parts, isLast: isLast))
+        }
       default:
         var number = 0
         func event(_ value: JSONObject) -> String {
@@ -206,8 +264,6 @@ struct ReplyEditTests {
     }
   }
 
-  private static let dialects: [Dialect] = [.openai, .anthropic, .openaiResponses]
-
   private static func calls(of reply: ProviderReply) -> [ProposedCall] {
     ModelReply(reply.reply).decision(step: 1, tryNumber: 1) { _ in nil }.calls
   }
@@ -216,9 +272,10 @@ struct ReplyEditTests {
     "whatever calls are taken out, the others are left as they were, and words say which are gone")
   func takingOut() throws {
     var random = SeededGenerator(seed: 11)
-    for round in 0..<600 {
+    let dialects = Dialect.allCases
+    for round in 0..<1_000 {
       let sample = Sample(
-        Self.dialects[round % 3], streams: Bool.random(using: &random), &random)
+        dialects[round % dialects.count], streams: Bool.random(using: &random), &random)
       let wire = sample.wire
       let edit = try #require(ReplyEdit(wire, sample.dialect), "\(sample)")
       #expect(edit.unjudged(besides: sample.calls.count) == nil, "\(sample)")
@@ -238,7 +295,9 @@ struct ReplyEditTests {
       #expect(text.hasPrefix(sample.text), "\(sample) \(denied)")
       for number in denied { #expect(text.contains("no \(number)!"), "\(sample) \(denied)") }
       let isOver = after.finishReason != "tool_calls" && after.finishReason != "tool_use"
-      #expect(isOver == (kept.isEmpty || sample.dialect == .openaiResponses), "\(sample) \(denied)")
+      // Three dialects end with the same word, calls or none.
+      let hasWord = [Dialect.openai, .anthropic].contains(sample.dialect)
+      #expect(isOver == (kept.isEmpty || !hasWord), "\(sample) \(denied)")
       #expect(after.model == before.model && after.id == before.id)
       let seen = String(decoding: edited.body, as: UTF8.self)
       for number in denied {
@@ -267,6 +326,19 @@ struct ReplyEditTests {
       (
         .openaiResponses,
         #"{"output":[{"type":"function_call","call_id":"a","name":"b","arguments":"{}"}]}"#
+      ),
+      (
+        .gemini,
+        #"{"candidates":[{"content":{"parts":[{"functionCall":{"name":"b","args":{}}}]}}]}"#
+      ),
+      (
+        .gemini,
+        #"[{"candidates":[{"index":0}]},{"candidates":[{"index":1,"content":{"parts":[{"functionCall":{"name":"b"}}]}}]}]"#
+      ),
+      (.ollama, #"{"message":{"tool_calls":[{"function":{"name":"b"}}]},"done":true}"#),
+      (
+        .ollama,
+        #"{"message":{"content":"x"}}"# + "\n" + #"{"message":{"tool_calls":[{}]},"done":true}"#
       ),
     ])
   func unjudged(dialect: Dialect, body: String) throws {

@@ -9,6 +9,8 @@ struct ReplySample: CustomStringConvertible {
   /// The body, or the data of each event in turn, with the event's name.
   private var documents: [(name: String?, value: JSONValue)]
   private let hasDone: Bool
+  /// Whether each document is a line, in place of an event.
+  private let hasLines: Bool
 
   var description: String { String(decoding: reply().body, as: UTF8.self) }
 
@@ -33,7 +35,20 @@ struct ReplySample: CustomStringConvertible {
     case .openaiResponses:
       documents = isStream ? Self.responsesStream(parts) : [(nil, Self.responses(parts))]
       hasDone = false
+    case .gemini:
+      let pieces = isStream ? parts.map { [$0] } : [parts]
+      documents = pieces.enumerated().map { index, parts in
+        (nil, Self.generated(parts, isLast: index == pieces.count - 1))
+      }
+      hasDone = false
+    case .ollama:
+      let pieces = isStream ? parts.map { [$0] } : [parts]
+      documents = pieces.enumerated().map { index, parts in
+        (nil, Self.line(parts, isLast: index == pieces.count - 1))
+      }
+      hasDone = false
     }
+    hasLines = dialect == .ollama
   }
 
   private enum Part {
@@ -52,6 +67,7 @@ struct ReplySample: CustomStringConvertible {
 
   private var body: [UInt8] {
     guard isStream else { return Self.bytes(documents[0].value) }
+    if hasLines { return documents.flatMap { Self.bytes($0.value) + [10] } }
     var bytes: [UInt8] = []
     for document in documents {
       if let name = document.name { bytes += Array("event: \(name)\n".utf8) }
@@ -98,10 +114,14 @@ struct ReplySample: CustomStringConvertible {
   private static func places(in value: JSONValue) -> Int {
     switch value {
     case .object(let object):
-      object.reduce(0) { $0 + 1 + ($1.key == "input" ? 0 : places(in: $1.value)) }
+      object.reduce(0) { $0 + 1 + (isInput($1.key) ? 0 : places(in: $1.value)) }
     case .array(let elements): elements.reduce(0) { $0 + places(in: $1) }
     default: 0
     }
+  }
+
+  private static func isInput(_ key: String) -> Bool {
+    ["args", "arguments", "input"].contains(key)
   }
 
   private static func changed(
@@ -116,7 +136,7 @@ struct ReplySample: CustomStringConvertible {
         guard left == 0 else {
           left -= 1
           copy[member.key] =
-            member.key == "input" ? member.value : changed(member.value, &left, &change, &random)
+            isInput(member.key) ? member.value : changed(member.value, &left, &change, &random)
           continue
         }
         left -= 1
@@ -276,6 +296,56 @@ struct ReplySample: CustomStringConvertible {
       ], ["type": "message_stop"],
     ]
     return events.map { ($0["type"]?.stringValue, $0) }
+  }
+
+  // MARK: generateContent
+
+  private static func generated(_ parts: [Part], isLast: Bool) -> JSONValue {
+    var candidate: JSONObject = [
+      "index": 0,
+      "content": [
+        "role": "model",
+        "parts": .array(
+          parts.map { part in
+            switch part {
+            case .text: return ["text": "Well."]
+            case .call(let name, let arguments):
+              return [
+                "functionCall": [
+                  "name": .string(name), "args": (try? JSONValue(parsing: arguments)) ?? nil,
+                ]
+              ]
+            }
+          }),
+      ],
+    ]
+    if isLast { candidate["finishReason"] = "STOP" }
+    return [
+      "candidates": [.object(candidate)], "modelVersion": "g-1",
+      "usageMetadata": ["promptTokenCount": 3, "candidatesTokenCount": 2],
+    ]
+  }
+
+  // MARK: Ollama's chat
+
+  private static func line(_ parts: [Part], isLast: Bool) -> JSONValue {
+    var message: JSONObject = ["role": "assistant", "content": ""]
+    var calls: [JSONValue] = []
+    for part in parts {
+      switch part {
+      case .text: message["content"] = "Well."
+      case .call(let name, let arguments):
+        calls.append([
+          "function": [
+            "name": .string(name), "arguments": (try? JSONValue(parsing: arguments)) ?? nil,
+          ]
+        ])
+      }
+    }
+    if !calls.isEmpty { message["tool_calls"] = .array(calls) }
+    var line: JSONObject = ["model": "l", "message": .object(message), "done": .bool(isLast)]
+    if isLast { line["done_reason"] = "stop" }
+    return .object(line)
   }
 
   // MARK: Responses

@@ -1,7 +1,7 @@
 import AgentRuntime
 import AgentTrace
 
-/// A provider of models on loopback that speaks all three dialects, and says what a test tells it to.
+/// A provider of models on loopback that speaks all dialects, and says what a test tells it to.
 public final class FakeProvider: Sendable {
   /// What a model says.
   public struct Reply: Sendable {
@@ -49,7 +49,7 @@ public final class FakeProvider: Sendable {
   public var url: String { server.url }
   /// The URL that an agent file names for a dialect.
   public func baseURL(_ dialect: Dialect) -> String {
-    dialect == .anthropic ? url : url + "/v1"
+    [.openai, .openaiResponses].contains(dialect) ? url + "/v1" : url
   }
 
   /// Input and output tokens that every reply is said to have used.
@@ -67,6 +67,8 @@ public final class FakeProvider: Sendable {
         case "/v1/chat/completions": .openai
         case "/v1/messages": .anthropic
         case "/v1/responses": .openaiResponses
+        case "/api/chat": .ollama
+        case _ where path.hasPrefix("/v1beta/models/") || path.hasPrefix("/v1/models/"): .gemini
         default: nil
         }
       guard let dialect else {
@@ -74,7 +76,9 @@ public final class FakeProvider: Sendable {
         return
       }
       handler(
-        Asked(request: request, dialect: dialect, streams: body["stream"] == true, body: body),
+        Asked(
+          request: request, dialect: dialect,
+          streams: body["stream"] == true || path.hasSuffix(":streamGenerateContent"), body: body),
         reply)
     }
   }
@@ -88,7 +92,9 @@ public final class FakeProvider: Sendable {
         headers: [("x-request-id", "req_\(asked.number)")], body: body(spoken, asked.dialect))
       return
     }
-    reply.beginChunks(headers: [("x-request-id", "req_\(asked.number)")])
+    reply.beginChunks(
+      type: asked.dialect == .ollama ? "application/x-ndjson" : "text/event-stream",
+      headers: [("x-request-id", "req_\(asked.number)")])
     for event in events(spoken, asked.dialect) { reply.chunk(event) }
     reply.endChunks()
   }
@@ -114,6 +120,8 @@ public final class FakeProvider: Sendable {
       ])
     case .anthropic: text(message(reply, content: blocks(reply)))
     case .openaiResponses: text(response(reply))
+    case .gemini: text(candidates(geminiParts(reply), reply))
+    case .ollama: text(ollamaLine(ollamaMessage(reply), reply))
     }
   }
 
@@ -123,6 +131,8 @@ public final class FakeProvider: Sendable {
     case .openai: chatEvents(reply)
     case .anthropic: messageEvents(reply)
     case .openaiResponses: responseEvents(reply)
+    case .gemini: geminiEvents(reply)
+    case .ollama: ollamaLines(reply)
     }
   }
 
@@ -360,5 +370,90 @@ public final class FakeProvider: Sendable {
         event["sequence_number"] = JSONValue(number)
         return .object(event)
       })
+  }
+
+  // MARK: generateContent
+
+  private static func input(_ call: Reply.Call) -> JSONValue {
+    (try? JSONValue(parsing: call.arguments)) ?? .string(call.arguments)
+  }
+
+  private static func geminiParts(_ reply: Reply) -> [JSONValue] {
+    var parts: [JSONValue] = []
+    if let reasoning = reply.reasoning {
+      parts.append(["text": .string(reasoning), "thought": true])
+    }
+    if !reply.text.isEmpty { parts.append(["text": .string(reply.text)]) }
+    return parts
+      + reply.calls.map { call in
+        var wire: JSONObject = ["name": .string(call.name), "args": input(call)]
+        wire["id"] = call.id.map(JSONValue.string)
+        return ["functionCall": .object(wire)]
+      }
+  }
+
+  /// A whole reply, or the last piece of one; without a reply a piece that others follow.
+  private static func candidates(_ parts: [JSONValue], _ reply: Reply?) -> JSONValue {
+    var candidate: JSONObject = [
+      "index": 0, "content": ["role": "model", "parts": .array(parts)],
+    ]
+    if let reply { candidate["finishReason"] = .string(reply.finish ?? "STOP") }
+    return [
+      "candidates": [.object(candidate)], "modelVersion": .string(model), "responseId": .string(id),
+      "usageMetadata": [
+        "promptTokenCount": JSONValue(usage.input),
+        "candidatesTokenCount": JSONValue(reply == nil ? 1 : usage.output),
+      ],
+    ]
+  }
+
+  private static func geminiEvents(_ reply: Reply) -> [String] {
+    var events = pieces(reply.reasoning ?? "").map {
+      candidates([["text": .string($0), "thought": true]], nil)
+    }
+    events += pieces(reply.text).map { candidates([["text": .string($0)]], nil) }
+    events += geminiParts(Reply(calls: reply.calls)).map { candidates([$0], nil) }
+    events.append(candidates([["text": ""]], reply))
+    return events.map { "data: \(text($0))\r\n\r\n" }
+  }
+
+  // MARK: Ollama's chat
+
+  private static func ollamaMessage(_ reply: Reply) -> JSONValue {
+    var message: JSONObject = ["role": "assistant", "content": .string(reply.text)]
+    message["thinking"] = reply.reasoning.map(JSONValue.string)
+    if !reply.calls.isEmpty {
+      message["tool_calls"] = .array(
+        reply.calls.map { call in
+          var wire: JSONObject = [
+            "function": ["name": .string(call.name), "arguments": input(call)]
+          ]
+          wire["id"] = call.id.map(JSONValue.string)
+          return .object(wire)
+        })
+    }
+    return .object(message)
+  }
+
+  /// A whole reply, or its last line; without a reply a line that others follow.
+  private static func ollamaLine(_ message: JSONValue, _ reply: Reply?) -> JSONValue {
+    var line: JSONObject = [
+      "model": .string(model), "created_at": "2026-11-24T00:00:00Z", "message": message,
+      "done": .bool(reply != nil),
+    ]
+    guard let reply else { return .object(line) }
+    line["done_reason"] = .string(reply.finish ?? "stop")
+    line["prompt_eval_count"] = JSONValue(usage.input)
+    line["eval_count"] = JSONValue(usage.output)
+    return .object(line)
+  }
+
+  private static func ollamaLines(_ reply: Reply) -> [String] {
+    var messages = pieces(reply.reasoning ?? "").map { ollamaMessage(Reply(reasoning: $0)) }
+    messages += pieces(reply.text).map { ollamaMessage(Reply($0)) }
+    messages += reply.calls.map { ollamaMessage(Reply(calls: [$0])) }
+    var lines = messages.map { ollamaLine($0, nil) }
+    lines.append(ollamaLine(ollamaMessage(Reply()), reply))
+    return lines.map { text($0) + "\n" }
   }
 }

@@ -93,16 +93,20 @@ struct RefreshTests {
     #expect(try bodies.dump(without: ["readFrom"]) == quick)
   }
 
-  @Test("adds up totals as a state does", arguments: 0..<200)
+  @Test("adds up totals as a state does, with conversations side by side too", arguments: 0..<200)
   func totals(seed: Int) {
     var state = AgentState()
     var fold = TotalsFold()
-    for event in SampleRun.random(seed: UInt64(seed)).events {
+    var random = SeededGenerator(seed: UInt64(seed))
+    for var event in SampleRun.random(seed: UInt64(seed)).events {
+      if event.type == .decision, seed % 2 == 1 {
+        event.data["conversation"] = JSONValue(Int.random(in: 0..<3, using: &random))
+      }
       state.apply(event)
       switch event.type {
       case .modelResult: fold.apply(modelResult: event.data)
       case .decision:
-        fold.apply((try? DecisionPayload(decoding: event.data))?.decision, step: event.step)
+        fold.apply(decision: event)
       case .toolStarted, .toolResult: fold.apply(toCall: event)
       default: break
       }

@@ -28,7 +28,7 @@ enum Proxying {
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let isListening = withUnsafeMutablePointer(to: &address) {
       $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-        bind(listener, $0, length) == 0 && listen(listener, 16) == 0
+        bind(listener, $0, length) == 0 && listen(listener, 512) == 0
           && getsockname(listener, $0, &length) == 0
       }
     }
@@ -107,6 +107,85 @@ enum Proxying {
     }
   }
 
+  // MARK: Many clients
+
+  /// How many ask at once, and how much each asks in a round.
+  private static let (clients, share) = (200, 50)
+
+  /// What one of many clients does.
+  private final class Asker {
+    let port: Int
+    let path: String
+    let number: Int
+    let round: Int
+    var answered = 0
+
+    init(port: Int, path: String, number: Int, round: Int) {
+      (self.port, self.path, self.number, self.round) = (port, path, number, round)
+    }
+
+    func ask() {
+      let connection = Connection(port: port, path: path)
+      defer { close(connection.socket) }
+      for turn in 0..<Proxying.share {
+        // Each is a conversation of its own, which is the most that there can be to remember.
+        let words = "{\"role\":\"user\",\"content\":\"\(round) \(number) \(turn)\"},"
+        let body = Proxying.request
+        let place = body.firstIndex(of: UInt8(ascii: "[")).map { $0 + 1 } ?? 0
+        if connection.ask(body[..<place] + Array(words.utf8) + body[place...]) { answered += 1 }
+      }
+    }
+  }
+
+  /// Has many clients ask at once, in rounds; prints for each how many had a reply, the seconds straight and by
+  /// way of the proxy, and the memory of the proxy in MiB.
+  static func crowd(_ port: Int, rounds: Int) {
+    guard let text = getenv("OPENAI_BASE_URL").map({ String(cString: $0) }),
+      let through = Int(text.split(separator: ":").last?.prefix { $0 != "/" } ?? "")
+    else { return }
+    for round in 0..<rounds {
+      let (_, straight) = crowd(port, "/v1/chat/completions", round)
+      let (answered, proxied) = crowd(through, "/openai/v1/chat/completions", round)
+      print(
+        "crowd", (round + 1) * clients * share, answered, figure(straight, digits: 2),
+        figure(proxied, digits: 2), proxyMemory() >> 20)
+    }
+  }
+
+  private static func crowd(
+    _ port: Int, _ path: String, _ round: Int
+  ) -> (answered: Int, seconds: Double) {
+    let askers = (0..<clients).map { Asker(port: port, path: path, number: $0, round: round) }
+    let start = Processes.now()
+    var threads: [pthread_t] = []
+    for asker in askers {
+      var thread = pthread_t()
+      let context = Unmanaged.passRetained(asker).toOpaque()
+      let failure = pthread_create(
+        &thread, nil,
+        { context in
+          if let context { Unmanaged<Asker>.fromOpaque(context).takeRetainedValue().ask() }
+          return nil
+        }, context)
+      if failure == 0 { threads.append(thread) }
+    }
+    for thread in threads { pthread_join(thread, nil) }
+    return (askers.reduce(0) { $0 + $1.answered }, Processes.now() - start)
+  }
+
+  /// Bytes that the proxy holds now: it started the watcher that started this process.
+  private static func proxyMemory() -> Int {
+    func field(_ name: String, of process: Int) -> Int? {
+      guard let bytes = try? Files.read("/proc/\(process)/status") else { return nil }
+      let line = String(decoding: bytes, as: UTF8.self).split(separator: "\n")
+        .first { $0.hasPrefix(name + ":") }
+      return line?.split(whereSeparator: { $0 == " " || $0 == "\t" }).dropFirst().first
+        .flatMap { Int($0) }
+    }
+    guard let proxy = field("PPid", of: Int(getppid())) else { return 0 }
+    return (field("VmRSS", of: proxy) ?? 0) << 10
+  }
+
   private static func loopback(_ port: Int) -> sockaddr_in {
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
@@ -154,13 +233,15 @@ enum Proxying {
       Proxying.noDelay(socket)
     }
 
-    func ask(_ body: [UInt8]) {
+    /// Says whether there was a reply.
+    @discardableResult
+    func ask(_ body: [UInt8]) -> Bool {
       Proxying.send(
         socket,
         Array(
           "POST \(path) HTTP/1.1\r\nHost: 127.0.0.1:\(port)\r\nContent-Type: application/json\r\nContent-Length: \(body.count)\r\n\r\n"
             .utf8) + body)
-      _ = receiveMessage()
+      return receiveMessage() != nil
     }
 
     /// The body of the next request or reply; `nil` at the end.
@@ -234,6 +315,7 @@ extension Table {
         "openai=http://127.0.0.1:\(port)/v1", "--", this, "work", "proxy-client", "\(port)",
       ], output: output)
     unlink(log)
+    defer { crowding(port, this, log, output) }
     guard let text = try? String(decoding: Files.read(output), as: UTF8.self), !text.isEmpty else {
       return Swift.print(
         "\nthe recording proxy was not measured: --binary has to be a build with --traits Live\n")
@@ -249,6 +331,28 @@ extension Table {
           + "\(figure(figures[2], digits: 0)) | \(figure(figures[3], digits: 0)) | "
           + "\(figure(figures[2] - figures[0], digits: 0)), p99 \(figure(figures[3] - figures[1], digits: 0)) |"
       )
+    }
+  }
+
+  /// Two hundred clients at once, and a hundred thousand exchanges.
+  private func crowding(_ port: Int, _ this: String, _ log: String, _ output: String) {
+    _ = Processes.run(
+      [
+        binary, "record", "--proxy", "--out", log, "--upstream",
+        "openai=http://127.0.0.1:\(port)/v1", "--", this, "work", "proxy-crowd", "\(port)",
+      ], output: output)
+    unlink(log)
+    guard let text = try? String(decoding: Files.read(output), as: UTF8.self), !text.isEmpty else {
+      return
+    }
+    Swift.print(
+      "\n| exchanges so far, 200 clients at once | answered of the last 10,000 | s straight "
+        + "| s by the proxy | MiB of the proxy |")
+    Swift.print("|---|---|---|---|---|")
+    for line in text.split(separator: "\n") {
+      let words = line.split(separator: " ")
+      guard words.count == 6, words[0] == "crowd" else { continue }
+      Swift.print("| \(words.dropFirst().joined(separator: " | ")) |")
     }
   }
 }

@@ -29,6 +29,7 @@ enum Work {
     case "growth": try growth(path)
     case "proxy-server": Proxying.serve()
     case "proxy-client": Proxying.ask(Int(path) ?? 0, rounds: 1_000)
+    case "proxy-crowd": Proxying.crowd(Int(path) ?? 0, rounds: 10)
     case "rule": try Ruling.rule()
     case "actions": Ruling.digestActions()
     default: return

@@ -1,3 +1,4 @@
+public import AgentTrace
 public import TraceMatching
 
 /// An agent that is a program of its own, in any language: its prompts, its loop and its tools are its own
@@ -9,6 +10,39 @@ public struct CommandAgent: Sendable, Hashable {
     case reply
     /// What it writes to standard output, without the white space around it.
     case stdout
+  }
+
+  /// A call that is the answer of an agent which answers by one.
+  public struct AnswerCall: Sendable, Hashable {
+    /// The tool that is called.
+    public var tool: String
+    /// The part of the input that is the answer; all of it where it is empty.
+    public var path: JSONPointer
+
+    /// Nothing is checked.
+    public init(tool: String, path: JSONPointer = JSONPointer()) {
+      self.tool = tool
+      self.path = path
+    }
+
+    /// Reads `TOOL` or `TOOL/PATH`; `nil` where the text is not of that form.
+    public init?(_ text: String) {
+      let tool = text.prefix { $0 != "/" }
+      guard !tool.isEmpty, let path = JSONPointer(String(text.dropFirst(tool.count))) else {
+        return nil
+      }
+      self.init(tool: String(tool), path: path)
+    }
+
+    /// The answer that a decision holds; `nil` where it holds none.
+    public func answer(in decision: Decision) -> String? {
+      for call in decision.calls where call.name.hasSameUTF8(as: tool) {
+        if let value = call.input[path], !value.isNull {
+          return value.stringValue ?? CanonicalJSON.string(value, form: .plain)
+        }
+      }
+      return nil
+    }
   }
 
   /// Where a provider is.
@@ -59,6 +93,10 @@ public struct CommandAgent: Sendable, Hashable {
   public var timeoutSeconds: Double
   /// What its answer is.
   public var answer: Answer
+  /// The call that is its answer, where it answers by one; `nil` where none is.
+  public var answerFrom: AnswerCall?
+  /// Whether it has a network of its own, in which nothing but the proxy can be reached.
+  public var isIsolated = false
   /// Whether ``AgentDefinition/policy`` rules on its calls before it can act on them.
   public var isGuarded = false
   /// Whether a request beyond ``AgentDefinition/limits`` ends it; else the request is refused.

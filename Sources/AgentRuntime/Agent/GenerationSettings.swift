@@ -8,6 +8,10 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
   case anthropic
   /// OpenAI's Responses.
   case openaiResponses = "openai-responses"
+  /// Google's generateContent, of Gemini and Vertex AI.
+  case gemini
+  /// Ollama's own chat.
+  case ollama
 }
 
 /// What a provider is asked for beside the conversation. What is `nil` is not asked for: many models
@@ -58,8 +62,16 @@ public struct GenerationSettings: Sendable, Hashable {
   public var parallelToolCalls: Bool?
   /// What the model may think; `nil` leaves that to the provider.
   public var reasoning: Reasoning?
+  /// How calls are read that the model writes into its text; `nil` where such a text is one.
+  public var textToolCalls: TextToolCalls?
   /// Keys of the request as they are, in place of any that are made here.
   public var options: JSONObject
+
+  /// A way in which small models write calls into their text, where their server does not read them.
+  public enum TextToolCalls: String, Sendable, Hashable, CaseIterable {
+    /// `<tool_call>{"name":…,"arguments":{…}}</tool_call>`.
+    case hermes
+  }
 
   /// Nothing is checked. Without arguments nothing is asked for.
   public init(

@@ -149,14 +149,18 @@ extension Dialect {
     switch self {
     case .openai, .openaiResponses: "https://api.openai.com/v1"
     case .anthropic: "https://api.anthropic.com"
+    case .gemini: "https://generativelanguage.googleapis.com"
+    case .ollama: "http://127.0.0.1:11434"
     }
   }
 
-  /// The variable that their own clients take the key from.
-  public var vendorKeyVariable: String {
+  /// The variable that their own clients take the key from; `nil` where none is needed.
+  public var vendorKeyVariable: String? {
     switch self {
     case .openai, .openaiResponses: "OPENAI_API_KEY"
     case .anthropic: "ANTHROPIC_API_KEY"
+    case .gemini: "GEMINI_API_KEY"
+    case .ollama: nil
     }
   }
 }

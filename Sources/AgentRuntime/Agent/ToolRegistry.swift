@@ -64,15 +64,18 @@ public struct ToolRegistry: Sendable {
   ///
   /// - Parameter disclosed: The names that the model was told of; a call to any other is unknown.
   public func fault(in call: ProposedCall, disclosed: [String]) -> String? {
-    guard let entry = entries[call.name],
-      disclosed.contains(where: { $0.hasSameUTF8(as: call.name) })
-    else {
+    guard let entry = entries[call.name], !isUnknown(call, disclosed: disclosed) else {
       let nearest = Spelling.nearest(to: call.name, among: disclosed)
       return "unknown tool “\(call.name.prefix(utf8Bytes: 100))”"
         + (nearest.map { "; did it mean “\($0)”?" } ?? "")
     }
     guard let violation = entry.inputSchema.validate(call.input).first else { return nil }
     return "input of \(call.name)\(violation.pointer): \(violation.message)"
+  }
+
+  /// Whether the model was told of no tool that a call names.
+  public func isUnknown(_ call: ProposedCall, disclosed: [String]) -> Bool {
+    entries[call.name] == nil || !disclosed.contains { $0.hasSameUTF8(as: call.name) }
   }
 
   /// What is wrong with the data that a tool returned, in words; `nil` where they may be taken in. What

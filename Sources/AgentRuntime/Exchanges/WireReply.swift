@@ -77,6 +77,8 @@ public struct WireRecord: Sendable, Hashable {
   public var reply: WireReply?
   /// Why the reply was not kept; `nil` where it was, or there is none.
   public var omitted: String?
+  /// Whether whoever asked went away before anything came.
+  public var isLeft = false
 
   /// Nothing is checked.
   public init(
@@ -107,6 +109,7 @@ public struct WireRecord: Sendable, Hashable {
       object["model"] = model.map(JSONValue.string)
     }
     object["omitted"] = omitted.map(JSONValue.string)
+    if isLeft, reply == nil { object["ending"] = .string(WireReply.Ending.dropped.rawValue) }
     guard let reply else { return object }
     object["status"] = JSONValue(reply.status)
     object["headers"] = .array(reply.headers.map { [.string($0.name), .string($0.value)] })
@@ -129,6 +132,9 @@ public struct WireRecord: Sendable, Hashable {
       streams: value["stream"]?.boolValue ?? false,
       parameters: value["parameters"]?.objectValue ?? [:], model: value["model"]?.stringValue,
       omitted: value["omitted"]?.stringValue)
+    if value["status"] == nil, value["ending"]?.stringValue == WireReply.Ending.dropped.rawValue {
+      isLeft = true
+    }
     guard let status = value["status"]?.intValue, (100...999).contains(status) else { return }
     let bytes: [UInt8]
     switch value["body"] {

@@ -34,6 +34,7 @@ extension AgentLoop {
   private mutating func decideOnce(
     step: Int, tryNumber: Int, from progress: StepProgress
   ) async throws -> Decided {
+    disclosed = progress.packet?.toolsDisclosed ?? []
     if let decision = progress.decision { return .decision(decision) }
     let packet: ContextPacket
     if let recorded = progress.packet {
@@ -46,6 +47,7 @@ extension AgentLoop {
         lookup: recorder.event(at:))
       try recorder.append(.contextBuilt(packet), step: step)
     }
+    disclosed = packet.toolsDisclosed
     if progress.attempt == 0, let halt = haltByGuard() { return .halt(halt) }
     let reply: JSONValue
     switch try await self.reply(to: packet, step: step, tryNumber: tryNumber, from: progress) {
@@ -54,7 +56,10 @@ extension AgentLoop {
     }
     let replySeq = progress.replySeq ?? recorder.lastSeq
     try tell(ModelReply(reply), replySeq, step: step, tryNumber: tryNumber, from: progress)
-    let decision = ModelReply(reply).decision(step: step, tryNumber: tryNumber) { call in
+    let decision = ModelReply(reply).decision(
+      step: step, tryNumber: tryNumber,
+      isUnknown: { registry.isUnknown($0, disclosed: packet.toolsDisclosed) }
+    ) { call in
       registry.fault(in: call, disclosed: packet.toolsDisclosed)
     }.refused(by: agent.decisionFault)
     let payload = DecisionPayload(decision, modelResult: replySeq)

@@ -32,6 +32,8 @@ struct AgentLoop {
   var machineFault: String?
   /// What a model that plays a person was asked before the run goes on, and nothing came of yet.
   var recordedPersonTries: [PersonTry] = []
+  /// The tools that the model was told of in the current packet.
+  var disclosed: [String] = []
 
   init(
     agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder,
@@ -128,7 +130,9 @@ struct AgentLoop {
       // Whoever is asked hears the signal too, and says nothing any more.
       return boundary.cancellation.signal.map(Self.cancelled)
         ?? Halt(reason: .blocked, detail: StopDetail.human, isFinal: false)
-    case .tool(let calls): return try await execute(calls, step: step, from: progress)
+    case .tool(let calls):
+      let known = try refuseUnknown(calls, step: step, from: progress)
+      return try await execute(known, step: step, from: progress)
     case .invalid: return Halt(reason: .invalidDecision, detail: StopDetail.error)
     }
   }
@@ -140,6 +144,23 @@ struct AgentLoop {
     if progress.isAnswered { return nil }
     if decision.calls.contains(where: { progress[$0.callId].verdict != nil }) { return nil }
     return breachAtDecision.map(Self.stopped)
+  }
+
+  /// Refuses the calls of tools that the model was not told of; returns the others.
+  private mutating func refuseUnknown(
+    _ calls: [ProposedCall], step: Int, from progress: StepProgress
+  ) throws -> [ProposedCall] {
+    var known: [ProposedCall] = []
+    for call in calls {
+      guard registry.isUnknown(call, disclosed: disclosed) else {
+        known.append(call)
+        continue
+      }
+      guard !progress[call.callId].isOver else { continue }
+      let reason = registry.fault(in: call, disclosed: disclosed) ?? "unknown tool"
+      try refuse(call, reason, step: step)
+    }
+    return known
   }
 
   private mutating func stop(_ halt: Halt, step: Int) throws {

@@ -67,6 +67,7 @@ extension ModelReply {
   /// Whether there is a decision in it beside what the provider ran.
   public var decides: Bool {
     guard let object = reply.objectValue else { return true }
+    if object["paused"] == true, object["calls"] == nil { return false }
     let keys = object.keys.filter {
       !["otherChoices", "parts", "ran", "reasoning", "unread"].contains($0)
     }

@@ -4,12 +4,12 @@ public import AgentTrace
 ///
 /// `{"text","calls":[{"id","name","input"}],"question","stop","evidence":[…],"refusal","incomplete"}`,
 /// each key optional; of a call, `arguments` (JSON as text, or an object) may stand in place of `input`. A
-/// refusal goes before everything, then that the reply is not whole (`incomplete` says why), calls before
+/// refusal goes before everything: it is a stop as `blocked`, then that the reply is not whole (`incomplete` says why), calls before
 /// a question, a question before a stop, a stop before a text. `reasoning` is what the model thought, in
 /// its provider's own blocks: no decision is read from it, and the next packet holds it. `ran` are calls that
 /// the provider ran itself (`{"id","name","input","status","data"}`, the status `ok` or `error` where that is
 /// known), `unread` the places of whatever may be a call and was not read, `otherChoices` how many choices there
-/// were beside the one that this is.
+/// were beside the one that this is. `paused` is true where the provider only paused.
 ///
 /// Any JSON value can be read: what is no decision becomes an invalid one that says why, in words that
 /// the model is told when it is asked again.
@@ -31,25 +31,37 @@ public struct ModelReply: Sendable {
   /// Reads the reply as a decision whose calls are numbered `<step>.<try>.<index>`.
   ///
   /// Anything that cannot be read, and any call that `fault` finds something wrong with, makes the
-  /// whole decision invalid.
+  /// whole decision invalid; but not calls of unknown tools beside good ones: whoever runs them refuses each of
+  /// those.
+  ///
+  /// - Parameter isUnknown: whether nobody knows the tool of a call.
   public func decision(
-    step: Int, tryNumber: Int, fault: (ProposedCall) -> String?
+    step: Int, tryNumber: Int, isUnknown: (ProposedCall) -> Bool = { _ in false },
+    fault: (ProposedCall) -> String?
   ) -> Decision {
     guard let object = reply.objectValue else { return Self.invalid(Self.fault(in: reply)) }
     func held() -> [ProposedCall] {
       proposals(in: object["calls"]?.arrayValue ?? [], step, tryNumber).map(\.call)
     }
-    if let refusal = Self.refusal(in: object) { return Self.invalid(refusal, held()) }
+    if let refusal = Self.refusal(in: object) {
+      // A model that will not is not asked again; calls beside it are told, and are none that may run.
+      let calls = held()
+      return calls.isEmpty ? .stop(.blocked) : Self.invalid(refusal, calls)
+    }
     if let word = object["incomplete"]?.stringValue, !word.isEmpty {
       return Self.invalid(
         "the reply is not whole, it was ended early (\(word.prefix(utf8Bytes: 100))); "
           + "reply with fewer words", held())
     }
+    if object["paused"] == true, object["calls"] == nil {
+      return Self.invalid("the provider paused and did not go on; reply again")
+    }
     switch object["calls"] {
     case nil, .null?: break
     case .array(let calls)? where calls.isEmpty: break
     case .array(let calls)?:
-      return decision(calls: calls, step: step, tryNumber: tryNumber, fault: fault)
+      return decision(
+        calls: calls, step: step, tryNumber: tryNumber, isUnknown: isUnknown, fault: fault)
     case let other?: return Self.invalid("“calls” is \(other.typeName), not a list of calls")
     }
     return Self.withoutCalls(object)
@@ -116,18 +128,27 @@ public struct ModelReply: Sendable {
   // MARK: Calls
 
   private func decision(
-    calls: [JSONValue], step: Int, tryNumber: Int, fault: (ProposedCall) -> String?
+    calls: [JSONValue], step: Int, tryNumber: Int, isUnknown: (ProposedCall) -> Bool,
+    fault: (ProposedCall) -> String?
   ) -> Decision {
     var proposed: [ProposedCall] = []
     var faults: [String] = []
+    /// What is wrong but for tools that nobody knows, and how many calls are good.
+    var (others, good) = (0, 0)
     if calls.count > Self.callLimit {
       faults.append("\(calls.count) calls at once; \(Self.callLimit) are allowed")
     }
+    others = faults.count
     for (call, found) in proposals(in: calls, step, tryNumber) {
       proposed.append(call)
-      if let found = found ?? fault(call) { faults.append(found) }
+      guard let words = found ?? fault(call) else {
+        good += 1
+        continue
+      }
+      faults.append(words)
+      if found != nil || !isUnknown(call) { others += 1 }
     }
-    guard !faults.isEmpty else { return .tool(proposed) }
+    guard !faults.isEmpty, others > 0 || good == 0 else { return .tool(proposed) }
     let told = faults.prefix(Self.faultLimit).joined(separator: "; ")
     let more = faults.count - Self.faultLimit
     return Self.invalid(told + (more > 0 ? "; and \(more) more mistakes" : ""), proposed)

@@ -107,6 +107,11 @@ public struct DecisionPayload: Sendable, Hashable {
   public var caller: String?
   /// The number of the `model_result` that the decision was read from.
   public var modelResult: Int?
+  /// Which of several conversations that go on side by side it is part of; `nil` where there is one alone. Calls
+  /// of one wait for their results whatever is decided in another.
+  public var conversation: Int?
+  /// Whether it is part of the agent's own conversation though ``caller`` is another: one that was handed over.
+  public var isOfAgent = false
 
   /// Nothing is checked.
   public init(_ decision: Decision, caller: String? = nil, modelResult: Int? = nil) {
@@ -127,6 +132,8 @@ public struct DecisionPayload: Sendable, Hashable {
     let reader = PayloadReader(object)
     caller = try reader.optionalString("caller")
     modelResult = try reader.optionalInt("modelResult")
+    conversation = try reader.optionalInt("conversation")
+    isOfAgent = try reader.optionalBool("ofAgent") ?? false
     var calls: [ProposedCall] = []
     for call in try reader.objects("calls") { calls.append(try ProposedCall(reader: call)) }
     switch try reader.string("kind") {
@@ -158,6 +165,8 @@ public struct DecisionPayload: Sendable, Hashable {
     object["kind"] = .string(decision.kind)
     object["caller"] = caller.map(JSONValue.string)
     object["modelResult"] = modelResult.map { JSONValue($0) }
+    object["conversation"] = conversation.map { JSONValue($0) }
+    if isOfAgent { object["ofAgent"] = true }
     return object
   }
 }

@@ -130,7 +130,8 @@ extension AgentState {
   }
 
   private mutating func apply(decision event: Event) {
-    abandonPendingCalls()
+    let conversation = event.data["conversation"]?.intValue
+    abandonPendingCalls(of: conversation)
     guard let payload = try? DecisionPayload(decoding: event.data) else { return }
     if case .invalid = payload.decision {
     } else if !payload.isTold {
@@ -139,7 +140,11 @@ extension AgentState {
     switch payload.decision {
     case .tool(let calls):
       observe(.model, "tool: " + calls.map(\.name).joined(separator: ", "), event)
-      pendingCalls = calls.map { PendingCall(call: $0, seq: event.seq) }
+      pendingCalls += calls.map {
+        PendingCall(call: $0, seq: event.seq, conversation: conversation)
+      }
+      // What nobody answers does not pile up.
+      while pendingCalls.count > Self.keyLimit { abandon(pendingCalls.removeFirst()) }
       if calls.isEmpty { completeStep(event.step) }
     case .answer(let text, _):
       observe(.model, "answer: \(text)", event)
@@ -157,14 +162,17 @@ extension AgentState {
     }
   }
 
-  /// A decision that comes while calls are pending leaves them behind, as imported traces do.
-  private mutating func abandonPendingCalls() {
-    for call in pendingCalls {
-      approvals.end(call.callId)
-      history = Digest(of: history, call.history)
-      if let result = call.result { enter(result) }
-    }
-    pendingCalls = []
+  /// A decision that comes while calls of its conversation are pending leaves them behind, as imported traces
+  /// do.
+  private mutating func abandonPendingCalls(of conversation: Int?) {
+    for call in pendingCalls where call.conversation == conversation { abandon(call) }
+    pendingCalls.removeAll { $0.conversation == conversation }
+  }
+
+  private mutating func abandon(_ call: PendingCall) {
+    approvals.end(call.callId)
+    history = Digest(of: history, call.history)
+    if let result = call.result { enter(result) }
   }
 
   private mutating func apply(verdict event: Event) {
@@ -229,7 +237,7 @@ extension AgentState {
       approvals.end(pendingCalls[index].callId)
       pendingCalls[index].result = PendingCall.Result(
         observation: Self.observation(ofResult: event, resultText), status: status)
-      settle(step: event.step)
+      settle(pendingCalls[index].conversation, step: event.step)
     case .memoryWritten: apply(memoryWritten: event.data)
     case .breakerChanged: applyToRun(event, nil)
     default: break
@@ -241,13 +249,15 @@ extension AgentState {
     status == "ok" || status == "error" || status == "returned"
   }
 
-  /// Lets results in whose turn has come; completes the step with the last of them.
-  private mutating func settle(step: Int) {
-    while let call = pendingCalls.first, let result = call.result {
-      history = Digest(of: history, call.history)
+  /// Lets results of a conversation in whose turn has come; completes the step with the last of them.
+  private mutating func settle(_ conversation: Int?, step: Int) {
+    while let place = pendingCalls.firstIndex(where: { $0.conversation == conversation }),
+      let result = pendingCalls[place].result
+    {
+      history = Digest(of: history, pendingCalls[place].history)
       enter(result)
-      pendingCalls.removeFirst()
-      if pendingCalls.isEmpty { completeStep(step) }
+      pendingCalls.remove(at: place)
+      if !pendingCalls.contains(where: { $0.conversation == conversation }) { completeStep(step) }
     }
   }
 

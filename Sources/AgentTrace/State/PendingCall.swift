@@ -16,6 +16,8 @@ public struct PendingCall: Sendable, Hashable {
   public var history: Digest
   /// A result that came before its turn.
   public var result: Result?
+  /// See ``DecisionPayload/conversation``.
+  public var conversation: Int?
 
   /// What of a result enters the state.
   public struct Result: Sendable, Hashable {
@@ -25,7 +27,8 @@ public struct PendingCall: Sendable, Hashable {
     public var status: String
   }
 
-  init(call: ProposedCall, seq: Int) {
+  init(call: ProposedCall, seq: Int, conversation: Int?) {
+    self.conversation = conversation
     callId = call.callId
     tool = call.name
     actionId = call.actionId
@@ -44,6 +47,7 @@ public struct PendingCall: Sendable, Hashable {
     history = try reader.required("history", "a SHA-256 digest") {
       $0.stringValue.flatMap(Digest.init(hex:))
     }
+    conversation = try reader.optionalInt("conversation")
     if let object = try reader.optionalObject("result") {
       let result = PayloadReader(object, path: "result")
       let observation = PayloadReader(try result.optionalObject("observation") ?? [:])
@@ -64,6 +68,7 @@ public struct PendingCall: Sendable, Hashable {
         ("callId", .string(callId)), ("tool", .string(tool)), ("actionId", .string(actionId)),
         ("seq", withEventNumbers ? JSONValue(seq) : nil), ("started", .bool(isStarted)),
         ("history", .string(history.hex)), ("result", result),
+        ("conversation", conversation.map { JSONValue($0) }),
       ]))
   }
 }

@@ -225,7 +225,7 @@ public struct Trajectory: Sendable {
     var isInvalid = false
     switch payload.decision {
     case .answer(let text, let refs):
-      if caller == "agent" {
+      if caller == "agent" || payload.isOfAgent {
         answer = Answer(
           text: text, value: event.data["text"] ?? .string(text), evidenceRefs: refs,
           seq: event.seq)

@@ -39,6 +39,14 @@ struct program_sandbox {
   size_t file_length;
 };
 
+// A network of its own, in which nothing can be reached but a socket (network_namespaces(7)).
+struct program_network {
+  // Namespaces of users and of networks, as descriptors.
+  int32_t users, network;
+  // A socket that listens there on loopback, and its port.
+  int32_t listener, port;
+};
+
 // What is to be started. Read only while program_watch runs.
 struct program_start {
   // Where the program may be, in order; NULL at the end.
@@ -55,6 +63,8 @@ struct program_start {
   int32_t limit_count;
   // NULL for none.
   const struct program_sandbox *sandbox;
+  // NULL for the network of this process.
+  const struct program_network *network;
 };
 
 // What a watcher says.
@@ -83,6 +93,7 @@ enum {
   PROGRAM_STAGE_QUOTA = 9,
   PROGRAM_STAGE_PROCESSES = 10,
   PROGRAM_STAGE_RIGHTS = 11,
+  PROGRAM_STAGE_NETWORK = 12,
 };
 
 struct program_word {
@@ -97,6 +108,10 @@ enum { PROGRAM_KILL_ALL = 255 };
 // Returns this process's end of the socket (SOCK_SEQPACKET), or minus an error number. `watcher` becomes
 // the child's number, which is to be waited for once the socket has closed.
 int32_t program_watch(const struct program_start *start, int32_t *watcher);
+
+// Makes a network of its own for programs, and a socket in it. The descriptors are the caller's. Returns 0, or
+// minus an error number where the system refuses one.
+int32_t program_network(struct program_network *network);
 
 // Says something to a watcher; whether it could be said.
 int32_t program_tell(int32_t control, uint8_t word);

@@ -37,6 +37,13 @@ enum CommandAgentFile {
       "What its answer is: reply (the last thing that its model said) or stdout; reply where it is left out."
     ),
     Field(
+      "answerFrom", answerCall, \.command.answerFrom,
+      "The call that is its answer, where it answers by one."),
+    Field(
+      "isolate", .flag, \.command.isIsolated,
+      "Whether it can reach nothing but the proxy over a network; where the system refuses that, it does not run."
+    ),
+    Field(
       "policy", PolicyFile.inlineOrPath,
       "The rules about which of its calls may reach it: a mapping with rules, or the path of a policy file."
     ) { draft, policy in
@@ -65,6 +72,15 @@ enum CommandAgentFile {
       "redaction", RedactionFile.shape, \.agent.redaction,
       "What is withheld from a run's events; credentials where it is left out."),
   ]
+
+  private static let answerCall = Shape<CommandAgent.AnswerCall>.record(
+    CommandAgent.AnswerCall(tool: ""),
+    [
+      Field("tool", .name, \.tool, required: true, "The tool that it calls to answer."),
+      Field(
+        "path", RedactionFile.pointer, \.path,
+        "The part of the input that is the answer, as in /answer; all of it where it is left out."),
+    ])
 
   private enum OnLimit: String, CaseIterable, Sendable {
     case refuse, stop
@@ -135,6 +151,11 @@ enum CommandAgentFile {
     draft.command.folder = reader.folder.path
     reader.read(object, into: &draft, fields)
     checkNames(in: draft.command, reader)
+    if draft.command.answer == .stdout, draft.command.answerFrom != nil {
+      reader.report(
+        "“answerFrom” goes with the replies of models, not with “answer: stdout”",
+        deeper: [.key("answerFrom")])
+    }
     if draft.agent.limits.maxCost != nil, draft.command.prices.isEmpty {
       reader.report(
         "“maxCost” needs “prices”: nobody knows what is spent without them",

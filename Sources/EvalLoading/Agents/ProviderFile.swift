@@ -28,7 +28,7 @@ enum ProviderFile {
     [
       Field(
         "provider", Shape<Dialect>.word, \.dialect, required: true,
-        "How the server is spoken to: openai (Chat Completions), anthropic (Messages) or openai-responses."
+        "How the server is spoken to: openai (Chat Completions), anthropic (Messages), openai-responses, gemini (generateContent) or ollama (its own chat)."
       ),
       Field("name", .name, \.name, required: true, "The model's name as its provider has it."),
       Field(
@@ -36,7 +36,7 @@ enum ProviderFile {
         "Where the server is; the vendor's own where it is left out."),
       Field(
         "keyFrom", variable, \.keyVariable,
-        "The variable of the environment that holds the key; OPENAI_API_KEY or ANTHROPIC_API_KEY where both this and baseUrl are left out."
+        "The variable of the environment that holds the key; OPENAI_API_KEY, ANTHROPIC_API_KEY or GEMINI_API_KEY where both this and baseUrl are left out."
       ),
       Field(
         "headers", headers(of: headerText) { .text($0) }, \.headers, "Headers of each request."),
@@ -67,6 +67,10 @@ enum ProviderFile {
         "reasoning", reasoning, \.settings.reasoning,
         "What the model may think; left to the provider where it is left out."),
       Field(
+        "textToolCalls", Shape<GenerationSettings.TextToolCalls>.word, \.settings.textToolCalls,
+        "hermes: what the model writes as <tool_call>{…}</tool_call> is read as calls, where the server does not do so."
+      ),
+      Field(
         "options", .mapping, \.settings.options,
         "Keys of the request as they are, in place of any that are made from the other keys."),
       Field(
@@ -91,15 +95,24 @@ enum ProviderFile {
     where names[..<index].contains(where: { $0.name.lowercased() == header.name.lowercased() }) {
       reader.report("the header \(header.name.quoted) stands twice")
     }
-    if draft.dialect != .openai, draft.settings.seed != nil {
-      reader.report("“seed” is something that only provider: openai takes")
+    if [.anthropic, .openaiResponses].contains(draft.dialect), draft.settings.seed != nil {
+      reader.report("“seed” is nothing that provider: \(draft.dialect.rawValue) takes")
+    }
+    if [.gemini, .ollama].contains(draft.dialect), draft.settings.parallelToolCalls != nil {
+      reader.report("“parallelToolCalls” is nothing that provider: \(draft.dialect.rawValue) takes")
+    }
+    if draft.dialect == .ollama, let choice = draft.toolChoice?.choice,
+      choice != .auto, choice != .none
+    {
+      reader.report("“toolChoice” of provider: ollama is auto or none")
     }
     if draft.dialect == .openaiResponses, !draft.settings.stop.isEmpty {
       reader.report("“stop” is nothing that provider: openai-responses takes")
     }
     if let reasoning = draft.settings.reasoning {
-      if reasoning.budgetTokens != nil, draft.dialect != .anthropic {
-        reader.report("“reasoning.budgetTokens” is something that only provider: anthropic takes")
+      if reasoning.budgetTokens != nil, ![.anthropic, .gemini].contains(draft.dialect) {
+        reader.report(
+          "“reasoning.budgetTokens” is something that only provider: anthropic or gemini takes")
       }
       if reasoning.summary != nil, draft.dialect != .openaiResponses {
         reader.report("“reasoning.summary” is something that only provider: openai-responses takes")
@@ -245,7 +258,7 @@ enum ProviderFile {
       Field("effort", .name, \.effort, "How hard, in the provider's word: low, medium, high …"),
       Field(
         "budgetTokens", .count(1...100_000_000), \.budgetTokens,
-        "Tokens that it may think with; only for anthropic, whose models think as they see fit without it."
+        "Tokens that it may think with; only for anthropic and gemini, whose models think as they see fit without it."
       ),
       Field(
         "summary", .name, \.summary,

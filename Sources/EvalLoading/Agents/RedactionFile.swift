@@ -88,7 +88,7 @@ enum RedactionFile {
     }
   }
 
-  private static let pointer = Shape<JSONPointer>([
+  static let pointer = Shape<JSONPointer>([
     "type": "string", "pattern": "^(/.*)?$",
   ]) { value, reader in
     if case .string(let text) = value, let pointer = JSONPointer(text) { return pointer }

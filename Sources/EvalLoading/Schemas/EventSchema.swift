@@ -300,6 +300,10 @@ enum EventSchema {
       Key("reason", ref("text"), "Why the model stops, or why the reply is no decision."),
       Key("caller", string, "Who makes the calls; the agent without it."),
       Key("modelResult", ref("count"), "The event with the reply."),
+      Key("conversation", ref("count"), "Which of several conversations side by side."),
+      Key(
+        "ofAgent", ["type": "boolean"],
+        "Whether it is the agent's own conversation, which was handed over to the caller."),
     ])
 
   private static let policyDecision: JSONValue = object(

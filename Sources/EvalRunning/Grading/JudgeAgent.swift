@@ -25,6 +25,7 @@ public enum JudgeAgent {
       context: ContextSettings(tokenBudget: 1 << 40))
     agent.purpose = .judge
     agent.decisionFault = { decision in
+      if case .stop(.blocked) = decision { return "the model refused to judge" }
       guard case .answer(let text, _) = decision else {
         return "the reply is no JSON object with the keys \(names.joined(separator: ", "))"
       }
@@ -62,6 +63,12 @@ public enum JudgeAgent {
       var config: JSONObject = ["format": ["type": "json_schema", "schema": schema]]
       config["effort"] = provider.settings.reasoning?.effort.map(JSONValue.string)
       value = .object(config)
+    case Dialect.gemini.rawValue:
+      key = "generationConfig"
+      value = ["responseMimeType": "application/json", "responseJsonSchema": schema]
+    case Dialect.ollama.rawValue:
+      key = "format"
+      value = schema
     default: return model
     }
     guard provider.settings.options[key] == nil else { return model }

@@ -149,6 +149,7 @@ extension ProgramFault {
     case Int(PROGRAM_STAGE_QUOTA): "a home of limited size cannot be made (tmpfs)"
     case Int(PROGRAM_STAGE_PROCESSES): "/proc cannot be mounted"
     case Int(PROGRAM_STAGE_RIGHTS): "rights cannot be given up (capset)"
+    case Int(PROGRAM_STAGE_NETWORK): "its network cannot be entered (setns)"
     default: "nothing can be started"
     }
   }

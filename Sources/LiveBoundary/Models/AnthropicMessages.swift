@@ -324,15 +324,34 @@ enum AnthropicMessages {
       }
       draft.unread.note(unread)
       switch stopReason {
-      case "max_tokens"?, "model_context_window_exceeded"?, "pause_turn"?:
-        draft.incomplete = stopReason
+      case "max_tokens"?, "model_context_window_exceeded"?: draft.incomplete = stopReason
+      case "pause_turn"?: draft.isPaused = true
       case "refusal"?:
         draft.refusal.append(stopDetails?["category"]?.stringValue ?? "refusal")
       default: break
       }
-      return ProviderReply(
+      var reply = ProviderReply(
         reply: draft.reply, finishReason: stopReason, usage: tokens, model: model, id: id,
         error: error)
+      if draft.isPaused { reply.paused = blocks.map(Self.whole) }
+      return reply
+    }
+
+    /// A block as it stands in a reply that is not streamed.
+    private static func whole(_ block: Block) -> JSONValue {
+      var whole = block.start
+      switch whole["type"]?.stringValue {
+      case "text"?: whole["text"] = .string(block.pieces.text)
+      case "thinking"?:
+        whole["thinking"] = .string(block.pieces.text)
+        whole["signature"] = .string(block.signature.text)
+      case "tool_use"?, "server_tool_use"?, "mcp_tool_use"?:
+        if !block.pieces.isEmpty {
+          whole["input"] = ObservedDraft.input(.string(block.pieces.text))
+        }
+      default: break
+      }
+      return .object(whole)
     }
   }
 }

@@ -3,11 +3,18 @@ public import AgentTrace
 
 extension Dialect {
   /// The end of the URL that requests go to; a base URL stands before it.
-  public var path: String {
+  ///
+  /// - Parameters:
+  ///   - model: the model as the provider names it.
+  ///   - streams: whether the reply is to be streamed.
+  public func path(model: String, streams: Bool) -> String {
     switch self {
     case .openai: "/chat/completions"
     case .anthropic: "/v1/messages"
     case .openaiResponses: "/responses"
+    case .gemini:
+      "/v1beta/models/\(model):\(streams ? "streamGenerateContent?alt=sse" : "generateContent")"
+    case .ollama: "/api/chat"
     }
   }
 
@@ -29,9 +36,29 @@ extension Dialect {
         AnthropicMessages.body(of: prompt, model: model, settings, stream: stream)
       case .openaiResponses:
         OpenAIResponses.body(of: prompt, model: model, settings, stream: stream)
+      case .gemini: GenerateContent.body(of: prompt, settings)
+      case .ollama: OllamaChat.body(of: prompt, model: model, settings, stream: stream)
       }
-    for option in settings.options { body[option.key] = option.value }
+    for option in settings.options {
+      guard option.key == joinedKey, let more = option.value.objectValue,
+        var made = body[option.key]?.objectValue
+      else {
+        body[option.key] = option.value
+        continue
+      }
+      for member in more { made[member.key] = member.value }
+      body[option.key] = .object(made)
+    }
     return body
+  }
+
+  /// The key that nearly all settings stand below: what a file says of it is joined with them.
+  private var joinedKey: String? {
+    switch self {
+    case .gemini: "generationConfig"
+    case .ollama: "options"
+    case .openai, .anthropic, .openaiResponses: nil
+    }
   }
 
   /// Reads a whole body that came with a status of success.
@@ -44,7 +71,7 @@ extension Dialect {
   ) throws(ReplyFault) -> ProviderReply {
     let value = try JSONValue.wire(body)
     if let error = error(in: value),
-      ["choices", "content", "output"].allSatisfy({ value[$0] == nil })
+      ["candidates", "choices", "content", "output"].allSatisfy({ value[$0] == nil })
     {
       var unread = UnreadPlaces()
       unread.check(
@@ -59,6 +86,8 @@ extension Dialect {
       case .openai: try ChatCompletions.reply(value)
       case .anthropic: try AnthropicMessages.reply(value)
       case .openaiResponses: try OpenAIResponses.reply(value)
+      case .gemini: try GenerateContent.reply(value)
+      case .ollama: try OllamaChat.reply(value)
       }
     return reply.naming(tools)
   }
@@ -72,16 +101,38 @@ extension Dialect {
   }
 }
 
+/// A reply in the making, of some dialect.
+protocol ReplyAssembly: Sendable {
+  /// Takes in an event; the text that it adds to the reply.
+  mutating func take(_ event: ServerSentEvent) throws(ReplyFault) -> JSONValue?
+  /// Whether everything is there that makes a reply: whatever comes behind it, a stream that is cut from
+  /// now on has lost no part of the decision.
+  var isWhole: Bool { get }
+  /// Whether it says that nothing follows.
+  var isEnded: Bool { get }
+  /// What the provider says went wrong, as soon as it does; `nil` while nothing has.
+  var error: ProviderError? { get }
+  /// What has come in so far.
+  var reply: ProviderReply { get }
+}
+
+extension ChatCompletions.Assembly: ReplyAssembly { var isEnded: Bool { isDone } }
+extension AnthropicMessages.Assembly: ReplyAssembly { var isEnded: Bool { isStopped } }
+extension OpenAIResponses.Assembly: ReplyAssembly { var isEnded: Bool { isWhole } }
+extension GenerateContent.Assembly: ReplyAssembly { var isEnded: Bool { false } }
+extension OllamaChat.Assembly: ReplyAssembly { var isEnded: Bool { isWhole } }
+
 /// Reads a reply that is streamed, in any dialect, as its bytes come in.
 public struct ReplyStream: Sendable {
-  private enum Assembly: Sendable {
-    case chat(ChatCompletions.Assembly)
-    case messages(AnthropicMessages.Assembly)
-    case responses(OpenAIResponses.Assembly)
+  /// How its pieces are told apart.
+  private enum Pieces: Sendable {
+    case events(EventStreamReader)
+    /// Each line is one.
+    case lines([UInt8], limitBytes: Int)
   }
 
-  private var events: EventStreamReader
-  private var assembly: Assembly
+  private var pieces: Pieces
+  private var assembly: any ReplyAssembly
   private let tools: [String]
   /// How many events came in.
   public private(set) var eventCount = 0
@@ -91,13 +142,17 @@ public struct ReplyStream: Sendable {
     _ dialect: Dialect, tools: [String] = [],
     limits: EventStreamReader.Limits = EventStreamReader.Limits()
   ) {
-    events = EventStreamReader(limits: limits)
+    pieces =
+      dialect == .ollama
+      ? .lines([], limitBytes: limits.lineBytes) : .events(EventStreamReader(limits: limits))
     self.tools = tools
     assembly =
       switch dialect {
-      case .openai: .chat(ChatCompletions.Assembly())
-      case .anthropic: .messages(AnthropicMessages.Assembly())
-      case .openaiResponses: .responses(OpenAIResponses.Assembly())
+      case .openai: ChatCompletions.Assembly()
+      case .anthropic: AnthropicMessages.Assembly()
+      case .openaiResponses: OpenAIResponses.Assembly()
+      case .gemini: GenerateContent.Assembly()
+      case .ollama: OllamaChat.Assembly()
       }
   }
 
@@ -106,76 +161,75 @@ public struct ReplyStream: Sendable {
   /// - Returns: the text that it adds to the reply; reasoning and calls are not told.
   /// - Throws: ``ReplyFault`` where it is no stream of the dialect; nothing more can be read then.
   public mutating func take(_ bytes: some Collection<UInt8>) throws(ReplyFault) -> String {
-    let found: [ServerSentEvent]
-    do throws(EventStreamReader.TooLarge) { found = try events.take(bytes) } catch {
-      throw .tooLarge(error)
-    }
     var text = TextPieces()
-    for event in found {
+    for event in try split(bytes) {
       eventCount += 1
-      text.append(try take(event))
+      text.append(try assembly.take(event))
     }
     return text.text
   }
 
-  private mutating func take(_ event: ServerSentEvent) throws(ReplyFault) -> JSONValue? {
-    switch assembly {
-    case .chat(var chat):
-      assembly = .messages(AnthropicMessages.Assembly())
-      defer { assembly = .chat(chat) }
-      return try chat.take(event)
-    case .messages(var messages):
-      assembly = .chat(ChatCompletions.Assembly())
-      defer { assembly = .messages(messages) }
-      return try messages.take(event)
-    case .responses(var responses):
-      assembly = .chat(ChatCompletions.Assembly())
-      defer { assembly = .responses(responses) }
-      return try responses.take(event)
+  private mutating func split(
+    _ bytes: some Collection<UInt8>
+  ) throws(ReplyFault) -> [ServerSentEvent] {
+    switch pieces {
+    case .events(var events):
+      // Moved out and in again: no buffer is copied.
+      pieces = .lines([], limitBytes: 0)
+      defer { pieces = .events(events) }
+      do throws(EventStreamReader.TooLarge) { return try events.take(bytes) } catch {
+        throw .tooLarge(error)
+      }
+    case .lines(var line, let limitBytes):
+      pieces = .lines([], limitBytes: 0)
+      defer { pieces = .lines(line, limitBytes: limitBytes) }
+      var found: [ServerSentEvent] = []
+      for byte in bytes {
+        guard byte == 0x0a else {
+          line.append(byte)
+          continue
+        }
+        if let event = Self.event(line) { found.append(event) }
+        line.removeAll(keepingCapacity: true)
+      }
+      guard line.count <= limitBytes else {
+        throw .tooLarge(EventStreamReader.TooLarge(what: "a line", limitBytes: limitBytes))
+      }
+      return found
     }
   }
 
-  /// Whether everything is there that makes a reply: whatever comes behind it, a stream that is cut from
-  /// now on has lost no part of the decision.
-  public var isWhole: Bool {
-    switch assembly {
-    case .chat(let chat): chat.isWhole
-    case .messages(let messages): messages.isWhole
-    case .responses(let responses): responses.isWhole
-    }
+  /// A line as an event; `nil` where it is blank.
+  private static func event(_ line: [UInt8]) -> ServerSentEvent? {
+    line.contains { ![0x09, 0x0d, 0x20].contains($0) } ? ServerSentEvent(data: line) : nil
   }
+
+  /// See ``ReplyAssembly/isWhole``.
+  public var isWhole: Bool { assembly.isWhole }
 
   /// Whether the stream says that nothing follows.
-  public var isEnded: Bool {
-    switch assembly {
-    case .chat(let chat): chat.isDone
-    case .messages(let messages): messages.isStopped
-    case .responses(let responses): responses.isWhole
-    }
-  }
+  public var isEnded: Bool { assembly.isEnded }
 
   /// What the provider says went wrong, as soon as it does; `nil` while nothing has.
-  public var error: ProviderError? {
-    switch assembly {
-    case .chat(let chat): chat.error
-    case .messages(let messages): messages.error
-    case .responses(let responses): responses.error
-    }
-  }
+  public var error: ProviderError? { assembly.error }
 
   /// The reply, once the stream has ended.
   ///
   /// - Throws: ``ReplyFault/cut`` where the stream ended before the reply did, and no error was told.
   public func reply() throws(ReplyFault) -> ProviderReply {
-    guard isWhole || error != nil else { throw .cut }
-    let reply =
-      switch assembly {
-      case .chat(let chat): chat.reply
-      case .messages(let messages): messages.reply
-      case .responses(let responses): responses.reply
+    var assembly = assembly
+    var hasUnknownLines = false
+    switch pieces {
+    case .events(let events): hasUnknownLines = events.hasUnknownLines
+    case .lines(let line, limitBytes: _):
+      // The last line may have no end.
+      if let event = Self.event(line), !assembly.isWhole {
+        do { _ = try assembly.take(event) } catch { throw .cut }
       }
-    let named = reply.naming(tools)
-    return events.hasUnknownLines ? named.unread("a line of the stream") : named
+    }
+    guard assembly.isWhole || assembly.error != nil else { throw .cut }
+    let named = assembly.reply.naming(tools)
+    return hasUnknownLines ? named.unread("a line of the stream") : named
   }
 }
 

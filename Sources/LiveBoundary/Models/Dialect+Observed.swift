@@ -5,16 +5,25 @@ extension Dialect {
   /// The dialect of a request by the path that it goes to; `nil` for any other request.
   public init?(path: String) {
     let plain = path.prefix { $0 != "?" && $0 != "#" }
-    guard let found = Self.allCases.first(where: { plain.hasSuffix($0.path) }) else { return nil }
-    self = found
+    let ends: [(String, Dialect)] = [
+      ("/chat/completions", .openai), ("/v1/messages", .anthropic),
+      ("/responses", .openaiResponses),
+      (":generateContent", .gemini), (":streamGenerateContent", .gemini), ("/api/chat", .ollama),
+    ]
+    guard let found = ends.first(where: { plain.hasSuffix($0.0) }) else { return nil }
+    self = found.1
   }
 
   /// Reads a request that somebody else wrote; `nil` where it is none of the dialect.
-  public func observed(_ body: JSONObject) -> ObservedRequest? {
+  ///
+  /// - Parameter path: where it goes to: in one dialect that names the model.
+  public func observed(_ body: JSONObject, path: String = "") -> ObservedRequest? {
     switch self {
     case .openai: ChatCompletions.observed(body)
     case .anthropic: AnthropicMessages.observed(body)
     case .openaiResponses: OpenAIResponses.observed(body)
+    case .gemini: GenerateContent.observed(body, path: path)
+    case .ollama: OllamaChat.observed(body)
     }
   }
 }
@@ -42,10 +51,15 @@ struct ObservedDraft {
   }
 
   /// The result of a call, in a message of its own.
-  mutating func addResult(id: JSONValue?, _ data: JSONValue, isError: Bool = false) {
+  ///
+  /// - Parameter name: the tool, where the result says it and may have no id.
+  mutating func addResult(
+    id: JSONValue?, name: JSONValue? = nil, _ data: JSONValue, isError: Bool = false
+  ) {
     var part: JSONObject = [
       "type": "tool_result", "callId": .string(id?.stringValue ?? ""), "data": data,
     ]
+    if let name = name?.stringValue { part["name"] = .string(name) }
     if isError { part["status"] = "error" }
     add("tool", [.object(part)])
   }
@@ -176,7 +190,7 @@ extension ChatCompletions {
     }
   }
 
-  private static func observed(tool: JSONValue) -> JSONValue {
+  static func observed(tool: JSONValue) -> JSONValue {
     guard let function = tool["function"]?.objectValue else {
       return ObservedDraft.tool(
         name: tool["type"], description: nil, schema: nil,

@@ -28,8 +28,9 @@
           "the key in \($0) may not use the model “\(name)” here: check its rights, and baseUrl"
         } ?? "the server lets nobody in without a key: name the variable that holds it in keyFrom"
       case 404:
-        return "check the model's name “\(name)”, and baseUrl: requests go to \(provider.url)"
-      case 405: return "check baseUrl and provider: requests go to \(provider.url)"
+        return
+          "check the model's name “\(name)”, and baseUrl: requests go to \(provider.url(of: name))"
+      case 405: return "check baseUrl and provider: requests go to \(provider.url(of: name))"
       case 413: return "the request is too large for the server: set context.tokenBudget"
       default: return nil
       }

@@ -44,7 +44,7 @@
         : estimate.tokens(in: .array(request.messages)) + (provider.settings.maxOutputTokens ?? 0)
       if let answer = await waitForTurn(tokens: tokens, request) { return answer }
       let start = ContinuousClock.now
-      var answer = await perform(call, request)
+      var answer = await performed(call, request)
       if !clock.isFixed {
         answer.elapsedMicroseconds = (ContinuousClock.now - start).wholeMicroseconds
       }
@@ -90,9 +90,13 @@
         guard let key = ProcessVariables[variable], !key.isEmpty else {
           return .failure(Unset(variable: variable))
         }
-        headers.append(
-          provider.dialect == .anthropic
-            ? HTTPHeader("x-api-key", key) : HTTPHeader("Authorization", "Bearer \(key)"))
+        let header =
+          switch provider.dialect {
+          case .anthropic: HTTPHeader("x-api-key", key)
+          case .gemini: HTTPHeader("x-goog-api-key", key)
+          default: HTTPHeader("Authorization", "Bearer \(key)")
+          }
+        headers.append(header)
       }
       for header in provider.headers {
         headers.removeAll { $0.name.lowercased().hasSameUTF8(as: header.name.lowercased()) }
@@ -115,7 +119,7 @@
         timeouts.total = min(timeouts.total, seconds)
       }
       var call = HTTPCall(
-        method: "POST", url: provider.url, headers: headers,
+        method: "POST", url: provider.url(of: name), headers: headers,
         body: CanonicalJSON.encode(.object(body), form: .plain), timeouts: timeouts)
       call.authorityFile = provider.authorityFile
       return .success(call)
@@ -125,15 +129,46 @@
 
     /// An answer that is whole, though the connection may still fail.
     private final class Settled: Sendable {
-      private let known = Mutex<ModelAnswer?>(nil)
-      var answer: ModelAnswer? { known.withLock { $0 } }
-      func settle(_ answer: ModelAnswer) { known.withLock { $0 = answer } }
+      private let known = Mutex<(answer: ModelAnswer, paused: [JSONValue]?)?>(nil)
+      var answer: ModelAnswer? { known.withLock { $0?.answer } }
+      /// What has to be sent back for the provider to go on; `nil` where it has not paused.
+      var paused: [JSONValue]? { known.withLock { $0?.paused } }
+      func settle(_ answer: ModelAnswer, paused: [JSONValue]?) {
+        known.withLock { $0 = (answer, paused) }
+      }
     }
 
-    private func perform(_ call: HTTPCall, _ request: ModelRequest) async -> ModelAnswer {
+    /// How often a provider that paused is asked to go on.
+    private static let pauseLimit = 10
+
+    /// Asks, and asks again where the provider pauses: with what it said so far as the last message.
+    private func performed(_ call: HTTPCall, _ request: ModelRequest) async -> ModelAnswer {
+      var settled = Settled()
+      var answer = await perform(call, request, settled)
+      var said: [JSONValue] = []
+      for _ in 0..<Self.pauseLimit {
+        guard let paused = settled.paused, answer.error == nil, let body = call.body,
+          var object = (try? JSONValue(parsing: body))?.objectValue,
+          var messages = object["messages"]?.arrayValue
+        else { break }
+        said += paused
+        messages.append(["role": "assistant", "content": .array(said)])
+        object["messages"] = .array(messages)
+        var next = call
+        next.body = CanonicalJSON.encode(.object(object), form: .plain)
+        settled = Settled()
+        let before = answer
+        answer = await perform(next, request, settled)
+        answer.goOn(behind: before)
+      }
+      return answer
+    }
+
+    private func perform(
+      _ call: HTTPCall, _ request: ModelRequest, _ settled: Settled
+    ) async -> ModelAnswer {
       let advice = RetryAdvice(
         attempt: request.attempt, chance: clock.isFixed ? 0 : Double.random(in: 0...1))
-      let settled = Settled()
       let work = Task {
         try await HTTPConnector.shared.perform(call) { head, body in
           try await answer(head, &body, request, advice, settled)
@@ -152,7 +187,8 @@
           failure.kind == .totalTimeout && call.timeouts.isTotalLeftOver
         let step = ErrorAdvice(provider, model: name).step(after: failure).map { "; \($0)" } ?? ""
         return .failed(
-          "\(provider.url): \(failure)\(step)", isRunOver ? .atOnce : advice.retry(after: failure))
+          "\(provider.url(of: name)): \(failure)\(step)",
+          isRunOver ? .atOnce : advice.retry(after: failure))
       } catch { return .failed("\(error)", advice.usual) }
     }
 
@@ -172,14 +208,17 @@
         where failure.kind != .cancelled && failure.kind != .totalTimeout
       {
         var answer = ModelAnswer.failed(
-          "\(provider.url): \(failure)", advice.retry(after: failure))
+          "\(provider.url(of: name)): \(failure)", advice.retry(after: failure))
         answer.status = head.status
         answer.requestId = head.requestID
         return answer
       }
       var answer: ModelAnswer
+      var paused: [JSONValue]?
       switch outcome {
-      case .success(let reply): answer = self.answer(reply, advice)
+      case .success(let reply):
+        answer = self.answer(reply, advice)
+        paused = reply.paused
       case .failure(let fault):
         let type = head.headers["content-type"].map {
           "; it is called \($0.prefix(utf8Bytes: 100))"
@@ -189,7 +228,7 @@
       answer.status = head.status
       answer.requestId = head.requestID ?? answer.requestId
       answer.responseDigest = digest.digest().hex
-      settled.settle(answer)
+      settled.settle(answer, paused: paused)
       await body.finish()
       return answer
     }
@@ -221,7 +260,9 @@
       if let error = reply.error {
         answer = .failed("the provider reports: \(error)", advice.retry(after: error))
       } else {
-        answer = ModelAnswer(reply: reply.reply)
+        let read =
+          provider.settings.textToolCalls == .hermes ? reply.readingHermesCalls() : reply
+        answer = ModelAnswer(reply: read.reply)
       }
       answer.inputTokens = reply.usage?.input
       answer.outputTokens = reply.usage?.output
@@ -248,7 +289,7 @@
       let error = (try? JSONValue.wire(bytes)).flatMap { provider.dialect.error(in: $0) }
       let retry = advice.retry(
         status: head.status, headers: head.headers, error: error, now: Int(time(nil)))
-      var words = "HTTP \(head.status) from \(provider.url)"
+      var words = "HTTP \(head.status) from \(provider.url(of: name))"
       if let error { words += ": \(error)" } else { words += Self.said(bytes) }
       let step = ErrorAdvice(provider, model: name).step(status: head.status, error: error)
       if let step { words += "; \(step)" }
@@ -277,6 +318,32 @@
   }
 
   extension ModelAnswer {
+    /// Takes in what a provider said before it paused: this is the rest.
+    fileprivate mutating func goOn(behind before: ModelAnswer) {
+      inputTokens = Self.sum(before.inputTokens, inputTokens)
+      outputTokens = Self.sum(before.outputTokens, outputTokens)
+      cachedInputTokens = Self.sum(before.cachedInputTokens, cachedInputTokens)
+      cacheWriteTokens = Self.sum(before.cacheWriteTokens, cacheWriteTokens)
+      reasoningTokens = Self.sum(before.reasoningTokens, reasoningTokens)
+      if let first = before.cost, let second = cost { cost = first + second } else { cost = nil }
+      guard var first = before.reply?.objectValue, let second = reply?.objectValue else { return }
+      first["paused"] = nil
+      // Where thoughts stood between is not kept: none of them has a call behind it.
+      first["parts"] = nil
+      for member in second {
+        switch (first[member.key], member.value) {
+        case (.string(let said)?, .string(let more)): first[member.key] = .string(said + more)
+        case (.array(let said)?, .array(let more)): first[member.key] = .array(said + more)
+        case (_, let value): first[member.key] = value
+        }
+      }
+      reply = .object(first)
+    }
+
+    private static func sum(_ first: Int?, _ second: Int?) -> Int? {
+      first.flatMap { first in second.map { first + $0 } }
+    }
+
     fileprivate static func failed(_ error: String, _ retry: Retry) -> ModelAnswer {
       var answer = ModelAnswer(error: error)
       answer.retry = retry
@@ -302,12 +369,16 @@
   }
 
   extension ProviderModel {
-    /// Where requests go.
-    var url: String {
+    /// Where requests to a model go. A version of the interface that the base URL ends with is not said again.
+    func url(of model: String) -> String {
       var base = baseURL
       while base.hasSuffix("/") { base.removeLast() }
-      var path = dialect.path
-      if base.hasSuffix("/v1"), path.hasPrefix("/v1/") { path.removeFirst(3) }
+      var path = dialect.path(model: model, streams: streams)
+      for version in ["/v1", "/v1beta"]
+      where base.hasSuffix(version) && path.hasPrefix(version + "/") {
+        path.removeFirst(version.count)
+      }
+      if dialect == .gemini, base.hasSuffix("/v1") { path.removeFirst("/v1beta".count) }
       return base + path
     }
 

@@ -20,6 +20,8 @@ public struct ProviderReply: Sendable, Hashable {
   public var id: String?
   /// What the provider says went wrong, though it began to reply.
   public var error: ProviderError?
+  /// Where the provider only paused: what it said so far as it has to be sent back for it to go on.
+  var paused: [JSONValue]?
 
   /// Nothing is checked.
   public init(
@@ -93,7 +95,7 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
         return value.plainText
       }
       guard let message = word("message") ?? word("code") ?? word("type") else { return nil }
-      self.init(message: message, type: word("type"), code: word("code"))
+      self.init(message: message, type: word("type") ?? word("status"), code: word("code"))
     default: return nil
     }
   }
@@ -202,6 +204,8 @@ struct ReplyDraft: Sendable {
   var refusal = TextPieces()
   /// Why not all of the reply is there, in the provider's word.
   var incomplete: String?
+  /// Whether the provider only paused, and goes on when it is asked to.
+  var isPaused = false
 
   var reply: JSONValue {
     var text = TextPieces()
@@ -234,6 +238,7 @@ struct ReplyDraft: Sendable {
     if !isUsual, !reasoning.isEmpty { reply["parts"] = .array(order) }
     if !refusal.isEmpty { reply["refusal"] = .string(refusal.text) }
     reply["incomplete"] = incomplete.map(JSONValue.string)
+    if isPaused { reply["paused"] = true }
     if !ran.isEmpty { reply["ran"] = .array(ran.map(\.value)) }
     if !unread.isEmpty { reply["unread"] = JSONValue(unread.places) }
     if otherChoices > 0 { reply["otherChoices"] = JSONValue(otherChoices) }

@@ -70,6 +70,7 @@ struct ReplyReader: Sendable {
   /// Whether a body begins as a stream does; `nil` while that cannot be told.
   private func isStream(_ start: ArraySlice<UInt8>) -> Bool? {
     guard let first = start.first else { return nil }
+    if dialect == .ollama { return first == UInt8(ascii: "{") }
     if isCalledStream { return !"{[<".utf8.contains(first) }
     for field in Self.fields {
       if field.starts(with: start), start.count <= field.count, field != [UInt8(ascii: ":")] {

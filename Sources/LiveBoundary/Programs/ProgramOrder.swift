@@ -26,6 +26,8 @@ struct ProgramOrder: Sendable {
   var hasSession = true
   var limits = ProcessLimits()
   var sandbox: SandboxedFile?
+  /// `nil` for the network of this process.
+  var network: IsolatedNetwork?
   /// From now on, waiting for descriptors included; `nil` for no limit.
   var timeoutMicroseconds: Int?
   /// How many processes it may consist of; `nil` for no limit.

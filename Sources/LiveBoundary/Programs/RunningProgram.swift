@@ -110,6 +110,7 @@ final class RunningProgram {
         program_limit(resource: Int32(__RLIMIT_NPROC.rawValue), value: UInt64(max(0, count))))
     }
     var watcher: Int32 = 0
+    let network = order.network.map { [$0.start] } ?? []
     let control = limits.withUnsafeBufferPointer { limits in
       SandboxArguments.with(order.sandbox) { sandbox in
         var start = program_start()
@@ -122,10 +123,13 @@ final class RunningProgram {
         start.limits = limits.baseAddress
         start.limit_count = Int32(limits.count)
         start.sandbox = sandbox
-        return program_watch(&start, &watcher)
+        return network.withUnsafeBufferPointer { network in
+          start.network = network.isEmpty ? nil : network.baseAddress
+          return program_watch(&start, &watcher)
+        }
       }
     }
-    withExtendedLifetime((paths, arguments, environment, folder)) {}
+    withExtendedLifetime((paths, arguments, environment, folder, order)) {}
     guard control >= 0 else { throw fault(0 - control) }
     return (control, watcher)
   }

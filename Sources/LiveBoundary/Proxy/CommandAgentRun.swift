@@ -69,16 +69,23 @@
       let ending = Cancellation()
       var first = ExchangeRecorder.Start(runId: start.runId, name: agent.name)
       first.started = agent.started(start)
+      first.answerFrom = command.answerFrom
       first.guarding = ProxyGuard(agent, person: person) { ending.cancel(signal: "policy") }
       let recorder = ExchangeRecorder(
         first, clock: SystemClock(cancellation: cancellation),
         redactor: Redactor(agent.redaction, .inEnvironment(for: agent)), makeSink: makeSink)
       let proxy = RecordingProxy(routes, recordingTo: recorder)
+      let network: IsolatedNetwork?
+      do { network = command.isIsolated ? try IsolatedNetwork() : nil } catch {
+        throw Fault(description: "not started: isolate: \(error)")
+      }
       let result = try await cancellation.whileListening({
         ending.cancel(signal: cancellation.signal ?? "a signal")
       }) {
         await Self.result {
-          try await proxy.serve { try await run(command, input, $0, until: ending) }
+          try await proxy.serve(in: network) {
+            try await run(command, input, $0, in: network, until: ending)
+          }
         }
       }.get()
       let hidden = HiddenValues(command.environment)
@@ -109,11 +116,13 @@
     }
 
     private func run(
-      _ command: CommandAgent, _ input: String, _ port: Int, until ending: Cancellation
+      _ command: CommandAgent, _ input: String, _ port: Int, in network: IsolatedNetwork?,
+      until ending: Cancellation
     ) async throws -> CommandProcess.Ending {
       let program = program(command, port)
       if let fault = program.fault { throw Fault(description: fault) }
       var order = program.order
+      order.network = network
       order.input = .bytes(Array(input.utf8))
       order.timeoutMicroseconds = Int(command.timeoutSeconds * 1_000_000)
       do throws(ProgramFault) {

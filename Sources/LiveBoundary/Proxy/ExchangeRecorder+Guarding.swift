@@ -9,8 +9,11 @@ extension ExchangeRecorder {
     var step: Int
     /// The number of the event that holds it.
     var modelResult: Int
-    var decision: Decision
+    /// `nil` where the reply leaves open what is to be done next: its provider only paused, or ran a tool.
+    var decision: Decision?
     var wire: WireRecord
+
+    var calls: [ProposedCall] { decision?.calls ?? [] }
   }
 
   /// What is handed on of a reply.
@@ -99,7 +102,7 @@ extension ExchangeRecorder {
       if wire.ending != .whole { return .failed("the provider broke off") }
       return .refused("a policy is in force, and the reply could not be read to be judged by it")
     }
-    let calls = held.decision.calls
+    let calls = held.calls
     guard let edit = ReplyEdit(wire, dialect) else {
       return refuse(held, "the reply could not be read to be judged by the policy")
     }
@@ -143,7 +146,7 @@ extension ExchangeRecorder {
   private func hand(
     _ held: HeldReply, _ edit: ReplyEdit, _ notices: ReplyEdit.Notices, _ dialect: Dialect
   ) -> Handing {
-    let calls = held.decision.calls
+    let calls = held.calls
     let kept = calls.indices.filter { notices[$0] == nil }.map { calls[$0] }
     // What was taken out is read once more, as whoever asked will read it.
     guard let edited = edit.without(notices), let reply = readAgain(edited, dialect),
@@ -235,16 +238,15 @@ extension ExchangeRecorder {
 
   private func refuse(_ call: ProposedCall, of held: HeldReply, _ reason: String) {
     let result = ToolResultPayload(
-      callId: call.callId, tool: call.name, caller: held.turn.caller,
-      result: .refused(reason: reason))
-    recording { try append(.toolResult, result.encoded, step: held.step) }
+      callId: call.callId, tool: call.name, result: .refused(reason: reason))
+    recording { try append(.toolResult, result.encoded, step: held.step, of: held.turn) }
   }
 
   /// Refuses every call of a reply.
   ///
   /// - Parameter ids: only those of these ids; all where it is left out.
   private func refuse(_ held: HeldReply, _ reason: String, _ ids: [String]? = nil) -> Handing {
-    for call in held.decision.calls where ids?.contains(call.callId) ?? true {
+    for call in held.calls where ids?.contains(call.callId) ?? true {
       refuse(call, of: held, reason)
     }
     recording { conversations.amend(held.turn, nil, calls: [], step: held.step) }
@@ -259,7 +261,7 @@ extension ExchangeRecorder {
   ) -> Handing {
     guarding?.end = end
     let refused = refuse(
-      held, reason, held.decision.calls.map(\.callId).filter { $0 != waiting?.callId })
+      held, reason, held.calls.map(\.callId).filter { $0 != waiting?.callId })
     guarding?.rules.endCommand()
     return refused
   }

@@ -28,6 +28,12 @@ public actor ExchangeRecorder {
     public var caseId: String?
     /// What is let through; `nil` for everything.
     public var guarding: ProxyGuard?
+    /// Names of those who speak beside the agent, the first that fits counts.
+    public var callers: [CallerName] = []
+    /// Which conversation is the agent's own; `nil` for the first that has tools, or goes on.
+    public var main: CallerMatcher?
+    /// A call that is the answer of an agent which answers by one; `nil` where none is.
+    public var answerFrom: CommandAgent.AnswerCall?
 
     /// Nothing is checked.
     public init(runId: String, name: String) {
@@ -66,8 +72,11 @@ public actor ExchangeRecorder {
 
   /// The most bytes of a value that enters the run.
   private static let valueLimitBytes = 1 << 20
-  /// How many events are kept until the first request that asks a model.
-  private static let waitingLimit = 1_000
+  /// How many events are held until it is known which conversation is the agent's own. Each may hold a reply.
+  private static let waitingLimit = 128
+  /// How long a request waits for a reply that it seems to hold, in milliseconds. The end of a stream is
+  /// there at once once its client has all of it; whoever only asks alike is not held up for long.
+  private static let longestWaitMilliseconds = 1_000
   /// How many reasons are told of what was not seen.
   private static let reasonLimit = 20
 
@@ -76,24 +85,30 @@ public actor ExchangeRecorder {
   let redactor: Redactor
   private let makeSink: @Sendable () throws -> any ClosableSink
   private var sink: (any ClosableSink)?
-  var conversations = Conversations()
+  var conversations: Conversations
+  /// All that happened so far; until the log is opened without the names of those who spoke.
   private(set) var state = AgentState()
-  private var seq = 0
+  /// `run_started` is number 0, and is written once it is known what it says.
+  private var seq = 1
   private(set) var lastStep = 0
   /// What is let through, and what is known of it; `nil` where everything is.
   var guarding: GuardState?
   /// What went by before the log was opened.
-  private var waiting: [(type: EventType, data: JSONObject)] = []
-  private var asked = 0
+  private var waiting: [Waiting] = []
+  /// The agent's own conversation; `nil` while that is not known.
+  private var main: Int?
+  /// What each conversation was asked first.
+  private var firstRequests: [Int: ObservedRequest] = [:]
   /// What the recording may lack so far.
   public private(set) var lack = Lack()
   /// By conversation: the step that came to nothing last, and how often it was tried.
   private var failed: [Int: (step: Int, attempt: Int)] = [:]
-  /// The last thing that the agent said, where it is an answer.
-  private var answer: String?
+  /// By conversation: the last thing that was said, where it is an answer.
+  private var answers: [Int: Answer] = [:]
+  /// Conversations of which the last request came to nothing.
+  private var failedLast: Set<Int> = []
   /// What the command itself says that its answer is; `nil` where that is not asked.
   private var spoken: String?
-  private var hasFailedLast = false
   /// Why the run stopped; `nil` while it goes on.
   private(set) var stopReason: StopReason?
   /// Why nothing more is recorded; `nil` while all is.
@@ -105,6 +120,7 @@ public actor ExchangeRecorder {
     makeSink: @escaping @Sendable () throws -> any ClosableSink
   ) {
     self.start = start
+    conversations = Conversations(start.callers)
     self.clock = clock
     self.redactor = redactor
     self.makeSink = makeSink
@@ -121,20 +137,29 @@ public actor ExchangeRecorder {
   // MARK: Requests
 
   /// Takes in a request as it comes in.
-  func begin(_ request: ObservedRequest) -> Conversations.Turn {
+  ///
+  /// A quick client asks on, or again, before what it was told has been taken in: such a request waits for
+  /// that.
+  func begin(_ request: ObservedRequest) async -> Conversations.Turn {
     var request = request
     request.messages = request.messages.map { redactor.redacted($0) }
     request.tools = request.tools.map { redactor.redacted($0) }
     request.parameters = redactor.redacted(.object(request.parameters)).objectValue ?? [:]
+    var (waited, pause) = (0, 1)
+    while waited < Self.longestWaitMilliseconds, conversations.mayAnswerUnderWay(request) {
+      guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { break }
+      waited += pause
+      pause = min(pause * 2, 16)
+    }
     let turn = conversations.begin(request)
-    asked += 1
+    if turn.isFirst, sink == nil { firstRequests[turn.conversation] = turn.request }
     recording {
-      try openIfNeeded(goal: Self.goal(of: request), request)
+      if main == nil, isMain(turn) { try open(turn.conversation) }
       if turn.hasNewTools {
-        try append(.toolsListed, Self.listed(request.tools, by: turn.caller), step: lastStep)
+        try append(.toolsListed, Self.listed(turn.request.tools), step: lastStep, of: turn)
       }
-      for result in turn.results { try append(result, turn.caller) }
-      guard turn.caller == nil else { return }
+      for result in turn.results { try append(result, turn) }
+      guard main == turn.conversation else { return }
       for words in turn.words {
         try append(
           .humanReplied,
@@ -143,6 +168,16 @@ public actor ExchangeRecorder {
       }
     }
     return turn
+  }
+
+  /// Takes in that whoever asked may have all of the reply from now on.
+  func willEnd(_ turn: Conversations.Turn) { conversations.willEnd(turn) }
+
+  /// Whether a request shows that its conversation is the agent's own: titles, classes and the like are asked
+  /// for once, and without tools or by one that has to be called.
+  private func isMain(_ turn: Conversations.Turn) -> Bool {
+    if let matcher = start.main { return turn.isFirst && matcher.matches(turn.request) }
+    return turn.request.hasChoiceOfTools || conversations.replies(of: turn.conversation) > 0
   }
 
   /// Takes in what became of a request.
@@ -166,18 +201,16 @@ public actor ExchangeRecorder {
       if let unread = outcome.unread {
         try note(
           Unseen(
-            .reply, ["calls": "partial", "model": "partial"], reason: unread, caller: turn.caller,
-            modelResult: modelResult), step: step)
+            .reply, ["calls": "partial", "model": "partial"], reason: unread,
+            modelResult: modelResult), step: step, of: turn)
       }
       guard let reply = outcome.reply else {
         failed[turn.conversation] = (step, attempt)
-        if turn.caller == nil { hasFailedLast = true }
+        failedLast.insert(turn.conversation)
         return conversations.fail(turn)
       }
       failed[turn.conversation] = nil
-      guard let decision = try decide(turn, reply, step: step, modelResult: modelResult) else {
-        return
-      }
+      let decision = try decide(turn, reply, step: step, modelResult: modelResult)
       // What was not read of it may be a call that nobody judged: such a reply is not handed on.
       guard outcome.unread == nil else { return }
       held = HeldReply(
@@ -195,32 +228,42 @@ public actor ExchangeRecorder {
     let read = ModelReply(reply.reply)
     let ran = read.ran(step: step, tryNumber: 1)
     if !ran.isEmpty {
-      try append(
-        .decision,
-        DecisionPayload(
-          .tool(ran.map(\.call)), caller: turn.caller, modelResult: modelResult
-        ).encoded, step: step)
+      try append(.tool(ran.map(\.call)), turn, step: step, modelResult: modelResult)
     }
     for (call, result) in ran.map({ ($0.call, $0.result) }) {
-      var payload = ToolResultPayload(
-        callId: call.callId, tool: call.name, caller: turn.caller, result: result)
+      var payload = ToolResultPayload(callId: call.callId, tool: call.name, result: result)
       payload.executedBy = call.executedBy
-      try append(.toolResult, payload.encoded, step: step)
+      try append(.toolResult, payload.encoded, step: step, of: turn)
     }
-    if turn.caller == nil { hasFailedLast = false }
+    failedLast.remove(turn.conversation)
     guard read.decides else {
       conversations.end(turn, reply, calls: [], step: step)
       return nil
     }
     let decision = read.decision(step: step, tryNumber: 1) { _ in nil }
-    try append(
-      .decision,
-      DecisionPayload(decision, caller: turn.caller, modelResult: modelResult).encoded, step: step)
+    try append(decision, turn, step: step, modelResult: modelResult)
     conversations.end(turn, reply, calls: decision.calls, step: step)
-    if turn.caller == nil {
-      if case .answer(let text, _) = decision { answer = text } else { answer = nil }
+    var said = Answer(step: step, modelResult: modelResult, size: 0)
+    if case .answer(let text, _) = decision {
+      (said.text, said.size) = (text, text.utf8.count)
+    } else if let text = start.answerFrom?.answer(in: decision) {
+      (said.text, said.isOfCall) = (text, true)
+    }
+    // Once it is known whose answer counts, those of others need not be kept.
+    if main == nil || main == turn.conversation { answers[turn.conversation] = said }
+    // Whoever calls tools is told of some, wherever that was read.
+    if main == nil, start.main == nil, turn.request.tools.isEmpty, !decision.calls.isEmpty {
+      try open(turn.conversation)
     }
     return decision
+  }
+
+  private func append(
+    _ decision: Decision, _ turn: Conversations.Turn, step: Int, modelResult: Int
+  ) throws {
+    var payload = DecisionPayload(decision, modelResult: modelResult)
+    payload.conversation = turn.conversation
+    try append(.decision, payload.encoded, step: step, of: turn)
   }
 
   /// Takes in a request that is no call of a model.
@@ -232,7 +275,7 @@ public actor ExchangeRecorder {
     request.error = request.error.map { redactor.redacted($0) }
     request.wire = redactor.redacted(.object(request.wire)).objectValue ?? [:]
     recording {
-      try appendOrKeep(.requestForwarded, request.encoded)
+      try append(.requestForwarded, request.encoded, step: lastStep)
       guard var unseen else { return }
       unseen.reason = redactor.redacted(unseen.reason)
       try note(unseen, step: lastStep)
@@ -242,33 +285,14 @@ public actor ExchangeRecorder {
   /// Takes in that something was not seen, or is worth knowing.
   public func notice(_ unseen: Unseen) { recording { try note(unseen, step: lastStep) } }
 
-  private func note(_ unseen: Unseen, step: Int) throws {
+  private func note(_ unseen: Unseen, step: Int, of turn: Conversations.Turn? = nil) throws {
     if unseen.channels.isEmpty {
       lack.notes.append(unseen.reason)
     } else {
       lack.count += 1
       if lack.reasons.count < Self.reasonLimit { lack.reasons.append(unseen.reason) }
     }
-    try appendOrKeep(.unseen, unseen.encoded, step: step)
-  }
-
-  /// What the agent is asked to do is not known before its first request: until then events are kept.
-  private func appendOrKeep(_ type: EventType, _ data: JSONObject, step: Int? = nil) throws {
-    guard sink == nil else {
-      try append(type, data, step: step ?? lastStep)
-      return
-    }
-    if waiting.count < Self.waitingLimit {
-      waiting.append((type, data))
-    } else if waiting.count == Self.waitingLimit {
-      lack.count += 1
-      let unseen = Unseen(
-        .forwarded, ["calls": "partial", "model": "partial"],
-        reason: "more than \(Self.waitingLimit) requests went by before the first that asks a model"
-      )
-      lack.reasons.append(unseen.reason)
-      waiting.append((.unseen, unseen.encoded))
-    }
+    try append(.unseen, unseen.encoded, step: step, of: turn)
   }
 
   /// Takes in what the command itself says that its answer is, in place of what its model said.
@@ -280,20 +304,30 @@ public actor ExchangeRecorder {
   /// - Throws: why something could not be recorded.
   public func finish(_ status: CommandEnd) throws -> String {
     if let failure { throw failure }
-    if asked == 0 {
+    if conversations.count == 0 {
       try note(
         Unseen(
           .command, ["calls": "partial", "model": "none"],
           reason: "the command asked no model by way of the proxy: if it asked one, then past it"),
         step: 0)
     }
-    try openIfNeeded(goal: .null, nil)
-    if let spoken {
-      answer = spoken
-      let decision = Decision.answer(text: spoken, evidenceRefs: [])
-      try append(.decision, DecisionPayload(decision).encoded, step: lastStep)
+    if start.main != nil, main == nil, conversations.count > 0 {
+      lack.notes.append("no conversation is the one that --main asks for; another was taken")
     }
-    let (reason, detail) = (imposedEnd ?? status).stop(hasFailedModel: hasFailedLast)
+    if sink == nil { try open(likelyMain) }
+    let said = main.flatMap { answers[$0] }
+    let answer = spoken ?? said?.text
+    if let answer, spoken != nil || said?.isOfCall == true {
+      var payload = DecisionPayload(
+        .answer(text: answer, evidenceRefs: []),
+        modelResult: spoken == nil ? said?.modelResult : nil)
+      // It leaves no call behind.
+      payload.conversation = conversations.count
+      try append(
+        .decision, payload.encoded, step: spoken == nil ? said?.step ?? lastStep : lastStep)
+    }
+    let (reason, detail) = (imposedEnd ?? status).stop(
+      hasFailedModel: main.map(failedLast.contains) ?? false)
     let stop = Stop(
       reason: reason, detail: detail, answer: answer, totals: state.totals,
       stateFormat: AgentState.format, stateDigest: state.digest.hex)
@@ -303,7 +337,46 @@ public actor ExchangeRecorder {
     return try sink.closeLog()
   }
 
+  /// Where nothing has shown so far which conversation is the agent's own: the one that went on, then one that
+  /// has tools, then the one that was told most.
+  private var likelyMain: Int? {
+    (0..<conversations.count).max { Self.precedes(rank(of: $0), rank(of: $1)) }
+  }
+
+  private func rank(of conversation: Int) -> [Int] {
+    let replies = conversations.replies(of: conversation)
+    return [
+      min(replies, 2), conversations.hasTools(conversation) ? 1 : 0, replies,
+      // Of equals the first.
+      answers[conversation]?.size ?? -1, -conversation,
+    ]
+  }
+
+  private static func precedes(_ first: [Int], _ second: [Int]) -> Bool {
+    first.lexicographicallyPrecedes(second)
+  }
+
   // MARK: Events
+
+  /// An event that waits for the log to be opened.
+  private struct Waiting {
+    var type: EventType
+    var data: JSONObject
+    var step: Int
+    var moment: Moment
+    var turn: Conversations.Turn?
+  }
+
+  /// What a conversation came to.
+  private struct Answer {
+    var text: String?
+    var step: Int
+    var modelResult: Int
+    /// How much was said.
+    var size: Int
+    /// Whether it was said by a call.
+    var isOfCall = false
+  }
 
   /// Remembers the first failure: a log that lacks something is not gone on with.
   func recording(_ work: () throws -> Void) {
@@ -311,22 +384,61 @@ public actor ExchangeRecorder {
     do { try work() } catch { failure = error }
   }
 
+  /// Appends an event; returns its number.
+  ///
+  /// - Parameter turn: the request that it is about: whoever made it is named in it.
   @discardableResult
-  func append(_ type: EventType, _ data: JSONObject, step: Int) throws -> Int {
-    let moment = clock.moment()
-    let event = Event(
-      seq: seq, step: step, type: type, runId: start.runId, time: moment.time, t: moment.t,
-      data: data)
-    try sink?.append(event, isEffectAhead: false)
-    state.apply(event)
-    guarding?.take(event)
+  func append(
+    _ type: EventType, _ data: JSONObject, step: Int, of turn: Conversations.Turn? = nil
+  ) throws -> Int {
+    let event = Waiting(type: type, data: data, step: step, moment: clock.moment(), turn: turn)
+    let number = seq
     seq += 1
-    return event.seq
+    guarding?.take(self.event(event, number))
+    if sink != nil {
+      try write(event, number)
+    } else {
+      state.apply(self.event(event, number))
+      waiting.append(event)
+      if waiting.count >= Self.waitingLimit { try open(likelyMain) }
+    }
+    return number
   }
 
-  private func openIfNeeded(goal: JSONValue, _ request: ObservedRequest?) throws {
+  private func write(_ waiting: Waiting, _ number: Int) throws {
+    let event = event(waiting, number)
+    try sink?.append(event, isEffectAhead: false)
+    state.apply(event)
+  }
+
+  /// An event with the name of whoever it is about, as far as that is known.
+  private func event(_ waiting: Waiting, _ number: Int) -> Event {
+    var data = waiting.data
+    if let turn = waiting.turn {
+      let caller = turn.conversation == main ? turn.successor : turn.successor ?? turn.name
+      if waiting.type == .toolsListed {
+        data["source"] = .string(caller ?? "agent")
+      } else if let caller {
+        data["caller"] = .string(caller)
+      }
+      if waiting.type == .decision, turn.conversation == main, caller != nil {
+        data["ofAgent"] = true
+      }
+    }
+    return Event(
+      seq: number, step: waiting.step, type: waiting.type, runId: start.runId,
+      time: waiting.moment.time, t: waiting.moment.t, data: data)
+  }
+
+  /// Opens the log with what is known of the agent's own conversation, and writes all that went by.
+  private func open(_ conversation: Int?) throws {
+    main = conversation
+    if let conversation { answers = answers.filter { $0.key == conversation } }
     guard sink == nil else { return }
+    let request = conversation.flatMap { firstRequests[$0] }
+    firstRequests = [:]
     sink = try makeSink()
+    let goal = request.map { Self.goal(of: $0) } ?? .null
     var started = start.started ?? RunStarted(agentName: start.name, goal: goal, input: goal)
     started.goal = redactor.redacted(started.goal)
     started.input = started.input.map { redactor.redacted($0) }
@@ -351,9 +463,13 @@ public actor ExchangeRecorder {
     where start.started == nil || data[key] == [] || data[key] == [:] {
       data[key] = nil
     }
-    try append(.runStarted, data, step: 0)
-    for event in waiting { try append(event.type, event.data, step: 0) }
+    let moment = waiting.first?.moment ?? clock.moment()
+    // Folded once more, with those who spoke.
+    state = AgentState()
+    try write(Waiting(type: .runStarted, data: data, step: 0, moment: moment), 0)
+    let before = waiting
     waiting = []
+    for (index, event) in before.enumerated() { try write(event, index + 1) }
   }
 
   private func beginStep(_ turn: Conversations.Turn) throws -> (step: Int, attempt: Int) {
@@ -400,12 +516,14 @@ public actor ExchangeRecorder {
     return result.encoded
   }
 
-  private func append(_ result: Conversations.Result, _ caller: String?) throws {
+  private func append(_ result: Conversations.Result, _ turn: Conversations.Turn) throws {
     let data = result.data.cut(toBytes: Self.valueLimitBytes)
-    let payload = ToolResultPayload(
-      callId: result.callId, tool: result.tool, caller: caller,
-      result: result.isError ? .error(reason: data, isEffectUnknown: false) : .ok(data: data))
-    try append(.toolResult, payload.encoded, step: result.step)
+    let told: ToolResult =
+      result.isError
+      ? .error(reason: data, isEffectUnknown: false)
+      : result.isOfWords ? .returned(data: data) : .ok(data: data)
+    let payload = ToolResultPayload(callId: result.callId, tool: result.tool, result: told)
+    try append(.toolResult, payload.encoded, step: result.step, of: turn)
   }
 
   /// The record without what is withheld. Where that leaves a body that no longer says the same, or a
@@ -467,10 +585,10 @@ public actor ExchangeRecorder {
     return .object(object)
   }
 
-  private static func listed(_ tools: [JSONValue], by caller: String?) -> JSONObject {
+  private static func listed(_ tools: [JSONValue]) -> JSONObject {
     let bounded = tools.map { $0.cut(toBytes: valueLimitBytes) }
     return [
-      "source": .string(caller ?? "agent"), "tools": .array(bounded),
+      "source": "agent", "tools": .array(bounded),
       "digest": .string(Digest(of: .array(bounded)).hex),
     ]
   }

@@ -27,10 +27,13 @@ public struct ProxiedCommand: Sendable {
   /// Runs the program to its end. A signal that asks this process to end is passed on to the program's whole
   /// group, and the end is still waited for.
   ///
-  /// - Parameter watch: looks at its connections.
+  /// - Parameters:
+  ///   - watch: looks at its connections.
+  ///   - network: where it is; `nil` for the network of this process.
   /// - Throws: ``StartFault``.
   public func run(
-    until cancellation: Cancellation, watch: ConnectionWatch? = nil
+    until cancellation: Cancellation, watch: ConnectionWatch? = nil,
+    in network: IsolatedNetwork? = nil
   ) async throws -> CommandEnd {
     var environment = Self.inherited
     for (name, value) in variables { environment[name] = value }
@@ -40,6 +43,7 @@ public struct ProxiedCommand: Sendable {
       arguments: [program] + arguments, environment: environment)
     order.input = .inherited
     order.hasSession = false
+    order.network = network
     let started = order
     let hub = ProgramHub.shared
     let number = hub.number()

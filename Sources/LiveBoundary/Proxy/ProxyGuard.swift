@@ -71,7 +71,7 @@ enum HarmlessRequest {
   private static let ends = [
     "/embeddings", "/embed", "/moderations", "/count_tokens", "/input_tokens", "/tokenize",
     "/detokenize", "/rerank", "/audio/transcriptions", "/audio/translations", "/audio/speech",
-    "/images/generations", "/api/show",
+    "/images/generations", "/api/show", ":countTokens", ":embedContent", ":batchEmbedContents",
   ]
   private static let readable = ["/models", "/api/tags", "/api/version", "/health"]
 

@@ -26,7 +26,21 @@ public struct ProxyRoutes: Sendable, Hashable {
       "anthropic", ["ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"],
       "https://api.anthropic.com"
     ),
+    (
+      "gemini", ["GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"],
+      "https://generativelanguage.googleapis.com"
+    ),
+    ("ollama", ["OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL"], "http://127.0.0.1:11434"),
   ]
+
+  /// Ollama's own variable may hold a host alone, also one that only servers listen on.
+  private static func whole(_ url: String) -> String {
+    guard !url.contains("://") else { return url }
+    let parts = url.split(separator: ":")
+    let hasPort = parts.count > 1 && parts.last.flatMap { Int($0) } != nil
+    let host = url.replacing("0.0.0.0", with: "127.0.0.1")
+    return "http://\(host)\(hasPort ? "" : ":11434")"
+  }
 
   /// What is wrong with an upstream that was asked for.
   public struct Fault: Error, Sendable, Hashable, CustomStringConvertible {
@@ -43,8 +57,14 @@ public struct ProxyRoutes: Sendable, Hashable {
   /// - Throws: ``Fault`` where one is not of that form.
   public init(_ asked: [String], variables: (String) -> String?) throws(Fault) {
     for usual in Self.usual {
-      let url = usual.variables.lazy.compactMap(variables).first { !$0.isEmpty } ?? usual.url
-      try add(usual.name, url, usual.variables, "\(usual.variables[0])")
+      let found = usual.variables.lazy.compactMap(variables).first { !$0.isEmpty }
+      var url = found ?? usual.url
+      if usual.name == "ollama" {
+        url = Self.whole(url)
+        // What only a server makes something of is no place to ask.
+        if HTTPAddress(url) == nil { url = usual.url }
+      }
+      try add(usual.name, url, usual.variables, usual.variables[0])
     }
     for text in asked {
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {

@@ -34,21 +34,29 @@
 
     /// Serves on a port that the system picks while some work goes on.
     ///
-    /// - Parameter work: is given the port. When it ends, connections are closed and what they were about
-    ///   is recorded.
+    /// - Parameters:
+    ///   - network: where it is reached; `nil` for the network of this process.
+    ///   - work: is given the port. When it ends, connections are closed and what they were about is recorded.
     public func serve<Result: Sendable>(
+      in network: IsolatedNetwork? = nil,
       while work: @escaping @Sendable (_ port: Int) async throws -> Result
     ) async throws -> Result {
-      let server = try await ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
+      let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
         .serverChannelOption(.backlog, value: 256)
         .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
         .childChannelOption(.tcpOption(.tcp_nodelay), value: 1)
-        .bind(host: "127.0.0.1", port: 0) { channel in
-          channel.eventLoop.makeCompletedFuture {
-            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-              withPipeliningAssistance: false)
-            return try Connection(wrappingChannelSynchronously: channel)
-          }
+      let connect: @Sendable (any Channel) -> EventLoopFuture<Connection> = { channel in
+        channel.eventLoop.makeCompletedFuture {
+          try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+            withPipeliningAssistance: false)
+          return try Connection(wrappingChannelSynchronously: channel)
+        }
+      }
+      let server =
+        if let listener = network?.takeListener() {
+          try await bootstrap.bind(listener, childChannelInitializer: connect)
+        } else {
+          try await bootstrap.bind(host: "127.0.0.1", port: 0, childChannelInitializer: connect)
         }
       let port = server.channel.localAddress?.port ?? 0
       return try await server.executeThenClose { connections in
@@ -142,7 +150,7 @@
       guard request.method == "POST", let dialect = Dialect(path: path) else {
         return await forward(request, route, client)
       }
-      switch request.observed(dialect) {
+      switch request.observed(dialect, path: path) {
       case .success(let observed):
         return await converse(request, observed, dialect, route, client)
       case .failure(let fault):
@@ -162,11 +170,12 @@
         return await hold(request, observed, dialect, route, turn, client)
       }
       let start = ContinuousClock.now
-      let passed = await exchange(request, route, client) {
-        source?.reply(
-          to: turn.request, upstream: route.upstream.name, path: route.plainPath)
-      }
-      let outcome = ExchangeRecorder.Outcome(
+      let passed = await exchange(
+        request, route, client, willEnd: { await recorder.willEnd(turn) },
+        recorded: {
+          source?.reply(to: turn.request, upstream: route.upstream.name, path: route.plainPath)
+        })
+      var outcome = ExchangeRecorder.Outcome(
         passed.reply, error: passed.error, dialect,
         wire: WireRecord(
           upstream: route.upstream.name, method: request.method, path: route.path,
@@ -174,6 +183,7 @@
           model: observed.model),
         requestId: passed.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
+      outcome.wire.isLeft = passed.isLeft
       await recorder.end(turn, outcome)
       return passed.isWhole
     }
@@ -236,30 +246,49 @@
       var isWhole: Bool
       /// The provider's own id of the request.
       var requestId: String?
+      /// Whether whoever asked went away before anything came.
+      var isLeft = false
     }
 
+    private static let leftWords = "whoever asked went away before there was a reply"
+    /// How long a client is waited for that waited in vain when it was recorded.
+    private static let longestWaitSeconds = 3_600
+
     /// Hands over what is recorded, or what the provider says as it says it.
+    ///
+    /// - Parameter willEnd: is told before whoever asked may have all of it.
     private func exchange(
       _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client,
-      recorded: () -> WireReply?
+      willEnd: @escaping @Sendable () async -> Void = {}, recorded: () -> WireReply?
     ) async -> Passed {
-      guard source != nil else { return await pass(request, route, client) }
+      guard source != nil else { return await pass(request, route, client, willEnd) }
       guard let reply = recorded() else {
         let words =
           "the recording holds no reply to this request (\(request.method) \(route.plainPath)); "
           + "agent-eval tells what differs when the command has ended"
+        await willEnd()
         let isSent = (try? await client.refuse(.badRequest, words, isFinal: true)) != nil
         return Passed(error: words, isWhole: isSent)
       }
       do {
-        try await client.begin(
-          reply.status, reply.headers.map { HTTPHeader($0.name, $0.value) } + Self.haste(reply))
+        if reply.status > 0 {
+          try await client.begin(
+            reply.status, reply.headers.map { HTTPHeader($0.name, $0.value) } + Self.haste(reply))
+        }
+        if reply.ending != .dropped { await willEnd() }
         for piece in reply.pieces { try await client.send(piece) }
+        if reply.ending == .dropped {
+          // Whoever asked waited until its time was over: it does so again, and ends this.
+          try await Task.sleep(for: .seconds(Self.longestWaitSeconds))
+        }
         // A reply that broke off then breaks off now.
         guard reply.ending == .whole else { return Passed(reply: reply, isWhole: false) }
         try await client.end()
         return Passed(reply: reply, isWhole: true)
       } catch {
+        guard reply.status > 0 else {
+          return Passed(error: Self.leftWords, isWhole: false, isLeft: true)
+        }
         var reply = reply
         reply.ending = .dropped
         return Passed(reply: reply, isWhole: false)
@@ -272,18 +301,27 @@
     }
 
     private func pass(
-      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client
+      _ request: ProxyRequest, _ route: ProxyRoute, _ client: Client,
+      _ willEnd: @escaping @Sendable () async -> Void
     ) async -> Passed {
       let kept = KeptReply(limitBytes: Self.keptLimitBytes)
       do {
         try await HTTPConnector.shared.perform(route.call(request)) { head, body in
           kept.begin(head)
+          let size = head.headers["content-length"].flatMap { Int($0) }
+          var isEnding = head.status >= 400 || size == 0
+          if isEnding { await willEnd() }
           try await Self.telling(.client) { try await client.begin(head.status, head.headers) }
           while let piece = try await body.next() {
             kept.append(piece)
+            if !isEnding, let size, kept.count >= size {
+              isEnding = true
+              await willEnd()
+            }
             try await Self.telling(.client) { try await client.send(piece) }
           }
           kept.end(.whole)
+          if !isEnding { await willEnd() }
           try await Self.telling(.client) { try await client.end() }
         }
         return Passed(reply: kept.reply, isWhole: true, requestId: kept.requestId)
@@ -291,16 +329,16 @@
         kept.end(.cut)
         guard kept.hasBegun else {
           let words = "\(route.upstream.url): \(failure)"
+          await willEnd()
           let isSent = (try? await client.refuse(.badGateway, words)) != nil
           return Passed(reply: client.refusal(.badGateway, words), isWhole: isSent)
         }
         return Passed(reply: kept.reply, isWhole: false, requestId: kept.requestId)
       } catch {
         kept.end(.dropped)
-        let words = "whoever asked went away before there was a reply"
         return Passed(
-          reply: kept.reply, error: kept.hasBegun ? nil : words, isWhole: false,
-          requestId: kept.requestId)
+          reply: kept.reply, error: kept.hasBegun ? nil : Self.leftWords, isWhole: false,
+          requestId: kept.requestId, isLeft: !kept.hasBegun)
       }
     }
 
@@ -350,7 +388,7 @@
     }
 
     /// What it asks a model, or why that cannot be read.
-    func observed(_ dialect: Dialect) -> Result<ObservedRequest, Fault> {
+    func observed(_ dialect: Dialect, path: String) -> Result<ObservedRequest, Fault> {
       var body = body
       func fault(_ words: String) -> Result<ObservedRequest, Fault> {
         .failure(Fault(description: words))
@@ -368,7 +406,7 @@
       guard let value = try? JSONValue(parsing: body, options: .init(keepsForeignText: true)),
         let object = value.objectValue
       else { return fault("it is no JSON object") }
-      guard let observed = dialect.observed(object) else {
+      guard let observed = dialect.observed(object, path: path) else {
         return fault("it is no request of its dialect")
       }
       return .success(observed)
@@ -498,6 +536,9 @@
 
     /// What the provider calls the request.
     var requestId: String? { state.withLock { $0.head?.requestID } }
+
+    /// How many bytes came in.
+    var count: Int { state.withLock { $0.count } }
 
     var hasBegun: Bool { state.withLock { $0.head != nil } }
 

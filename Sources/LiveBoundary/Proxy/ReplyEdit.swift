@@ -9,9 +9,18 @@ struct ReplyEdit {
   /// What stands in the place of a call, by its place among the calls of the reply, from 0.
   typealias Notices = [Int: String]
 
+  /// How the values of a reply are told apart.
+  private enum Form {
+    case whole
+    case events
+    /// Each line is one.
+    case lines
+  }
+
   private let dialect: Dialect
   private let wire: WireReply
-  private let isStream: Bool
+  private let form: Form
+  private var isStream: Bool { form != .whole }
   /// The body, or the data of the events of a stream.
   private let values: [(event: ServerSentEvent?, value: JSONValue?)]
 
@@ -22,12 +31,21 @@ struct ReplyEdit {
     let body = wire.body
     let space: [UInt8] = [0x20, 0x09, 0x0a, 0x0d]
     let first = body.first { !space.contains($0) }
-    isStream = first != UInt8(ascii: "{") && first != UInt8(ascii: "[")
-    guard isStream else {
-      guard let value = try? JSONValue.wire(body) else { return nil }
-      values = [(nil, value)]
+    if first == UInt8(ascii: "{") || first == UInt8(ascii: "[") {
+      if let value = try? JSONValue.wire(body) {
+        (form, values) = (.whole, [(nil, value)])
+        return
+      }
+      guard dialect == .ollama else { return nil }
+      var lines: [(event: ServerSentEvent?, value: JSONValue?)] = []
+      for line in body.split(separator: 0x0a) where !line.allSatisfy({ space.contains($0) }) {
+        guard let value = try? JSONValue.wire(Array(line)) else { return nil }
+        lines.append((ServerSentEvent(data: Array(line)), value))
+      }
+      (form, values) = (.lines, lines)
       return
     }
+    form = .events
     var reader = EventStreamReader()
     guard let events = try? reader.take(body) else { return nil }
     var values: [(event: ServerSentEvent?, value: JSONValue?)] = []
@@ -76,6 +94,13 @@ struct ReplyEdit {
           let type = item["type"]?.stringValue ?? ""
           if !Self.knownItems.contains(type) { return "it has an item of the kind “\(type)”" }
         }
+      case Dialect.gemini.rawValue:
+        for candidate in Self.candidates(value) where (candidate["index"]?.intValue ?? 0) != 0 {
+          if Self.hasCalls(candidate: candidate) {
+            return "it has several candidates, and calls in others than the first"
+          }
+        }
+      case Dialect.ollama.rawValue: break
       default: return "a policy cannot judge replies of the dialect “\(dialect.rawValue)” yet"
       }
     }
@@ -93,6 +118,20 @@ struct ReplyEdit {
     "code_interpreter_call", "image_generation_call", "mcp_call", "mcp_list_tools",
     "tool_search_call", "tool_search_output", "compaction",
   ]
+
+  /// Pieces of a reply stand in a list where they are streamed without being called so.
+  private static func candidates(_ value: JSONValue) -> [JSONValue] {
+    (value.arrayValue ?? [value]).flatMap { $0["candidates"]?.arrayValue ?? [] }
+  }
+
+  private static func hasCalls(candidate: JSONValue) -> Bool {
+    (candidate["content"]?["parts"]?.arrayValue ?? []).contains(where: isCall)
+  }
+
+  /// Whether a part of generateContent is a call.
+  private static func isCall(_ part: JSONValue) -> Bool {
+    part["functionCall"].map { !$0.isNull } ?? false
+  }
 
   private static func message(_ choice: JSONValue) -> JSONValue {
     choice["delta"] ?? choice["message"] ?? .null
@@ -141,6 +180,18 @@ struct ReplyEdit {
         last = max(last, Self.functionCalls(value["response"]?["output"]))
       }
       return max(places.count, last)
+    case Dialect.gemini.rawValue:
+      return values.reduce(0) { count, value in
+        let own = Self.candidates(value.value ?? .null).filter { ($0["index"]?.intValue ?? 0) == 0 }
+        return count
+          + own.reduce(0) { count, candidate in
+            count + (candidate["content"]?["parts"]?.arrayValue ?? []).count(where: Self.isCall)
+          }
+      }
+    case Dialect.ollama.rawValue:
+      return values.reduce(0) {
+        $0 + ($1.value?["message"]?["tool_calls"]?.arrayValue?.count ?? 0)
+      }
     default: return -1
     }
   }
@@ -166,10 +217,12 @@ struct ReplyEdit {
     case Dialect.openai.rawValue: events = chatEvents(notices)
     case Dialect.anthropic.rawValue: events = messageEvents(notices)
     case Dialect.openaiResponses.rawValue: events = responseEvents(notices)
+    case Dialect.gemini.rawValue: events = pieces(notices, Self.candidates)
+    case Dialect.ollama.rawValue: events = pieces(notices, Self.chatPiece)
     default: events = nil
     }
     guard let events else { return nil }
-    edited.pieces = events.map { Self.encoded($0, $1) }
+    edited.pieces = events.map { form == .lines ? Self.line($1) : Self.encoded($0, $1) }
     return edited
   }
 
@@ -178,8 +231,14 @@ struct ReplyEdit {
     case Dialect.openai.rawValue: chat(body, notices)
     case Dialect.anthropic.rawValue: messages(body, notices)
     case Dialect.openaiResponses.rawValue: response(body, notices)
+    case Dialect.gemini.rawValue: pieces(body, notices, Self.candidates)
+    case Dialect.ollama.rawValue: pieces(body, notices, Self.chatPiece)
     default: nil
     }
+  }
+
+  private static func line(_ value: JSONValue?) -> [UInt8] {
+    (value.map { CanonicalJSON.encode($0.asText, form: .plain) } ?? []) + [0x0a]
   }
 
   private static func encoded(_ event: ServerSentEvent, _ value: JSONValue?) -> [UInt8] {
@@ -442,6 +501,104 @@ extension ReplyEdit {
       event("content_part.done", part, ["part": .object(Self.part(notice))]),
       event("output_item.done", item, ["item": .object(message(notice, number, isDone: true))]),
     ]
+  }
+}
+
+// MARK: - Pieces that are of the form of a whole reply
+
+extension ReplyEdit {
+  /// What was met in the pieces before.
+  private struct Met {
+    /// How many calls.
+    var count = 0
+    var hasText = false
+  }
+
+  /// Takes calls out of a piece; `nil` where it is of no known form.
+  private typealias Take = (JSONValue, Notices, inout Met) -> JSONValue?
+
+  private func pieces(_ body: JSONValue, _ notices: Notices, _ take: Take) -> JSONValue? {
+    var met = Met()
+    guard let list = body.arrayValue else { return take(body, notices, &met) }
+    var edited: [JSONValue] = []
+    for piece in list {
+      guard let new = take(piece, notices, &met) else { return nil }
+      edited.append(new)
+    }
+    return .array(edited)
+  }
+
+  private func pieces(
+    _ notices: Notices, _ take: Take
+  ) -> [(ServerSentEvent, JSONValue?)]? {
+    var met = Met()
+    var events: [(ServerSentEvent, JSONValue?)] = []
+    for case (let event?, let value) in values {
+      guard let value else {
+        events.append((event, nil))
+        continue
+      }
+      guard let new = take(value, notices, &met) else { return nil }
+      events.append((event, new))
+    }
+    return events
+  }
+
+  private static func candidates(
+    _ piece: JSONValue, _ notices: Notices, _ met: inout Met
+  ) -> JSONValue? {
+    guard var root = piece.objectValue else { return nil }
+    guard var candidates = piece["candidates"]?.arrayValue else { return piece }
+    for (place, candidate) in candidates.enumerated()
+    where (candidate["index"]?.intValue ?? 0) == 0 {
+      guard var object = candidate.objectValue, var content = candidate["content"]?.objectValue,
+        let parts = content["parts"]?.arrayValue
+      else { continue }
+      var edited: [JSONValue] = []
+      for part in parts {
+        guard isCall(part), var fields = part.objectValue else {
+          edited.append(part)
+          continue
+        }
+        defer { met.count += 1 }
+        if let notice = notices[met.count] {
+          fields["functionCall"] = nil
+          // What is said in its place is no thought.
+          fields["thought"] = nil
+          let said = part["text"]?.stringValue.map { $0.isEmpty ? "" : "\($0)\n" } ?? ""
+          fields["text"] = .string(said + notice)
+        }
+        edited.append(.object(fields))
+      }
+      content["parts"] = .array(edited)
+      object["content"] = .object(content)
+      candidates[place] = .object(object)
+    }
+    root["candidates"] = .array(candidates)
+    return .object(root)
+  }
+
+  private static func chatPiece(
+    _ piece: JSONValue, _ notices: Notices, _ met: inout Met
+  ) -> JSONValue? {
+    guard var root = piece.objectValue else { return nil }
+    guard var message = piece["message"]?.objectValue else { return piece }
+    if let calls = message["tool_calls"]?.arrayValue {
+      var (kept, words): ([JSONValue], [String]) = ([], [])
+      for call in calls {
+        if let notice = notices[met.count] { words.append(notice) } else { kept.append(call) }
+        met.count += 1
+      }
+      message["tool_calls"] = kept.isEmpty ? nil : .array(kept)
+      if !words.isEmpty {
+        let before = message["content"]?.stringValue ?? ""
+        let start = met.hasText || !before.isEmpty ? "\n" : ""
+        message["content"] = .string(before + start + words.joined(separator: "\n"))
+      }
+    }
+    met.hasText = met.hasText || message["content"]?.stringValue?.isEmpty == false
+    root["message"] = .object(message)
+    return .object(root)
   }
 }
 

@@ -6,8 +6,8 @@ import TraceStorage
 /// The replies that a log of a proxy holds, to be given again.
 ///
 /// A request is answered by the recorded one that asked the same; of several equal ones by the first that
-/// was not given yet. One whose client had gone away answers only where no later equal one does. May be used
-/// from any task.
+/// was not given yet. Where whoever asked went away before the reply was whole, it waits in vain again. May be
+/// used from any task.
 public final class RecordedExchanges: ReplySource {
   /// A request to a model that the log holds.
   private struct Exchange {
@@ -120,9 +120,10 @@ public final class RecordedExchanges: ReplySource {
           && exchange.wire.upstream.hasSameUTF8(as: upstream)
           && Self.plain(exchange.wire.path).hasSameUTF8(as: path)
       }
-      let kept = equal.filter { state.exchanges[$0].wire.reply != nil }
-      let whole = kept.first { state.exchanges[$0].wire.reply?.ending != .dropped }
-      guard let place = whole ?? kept.first else {
+      let kept = equal.filter {
+        state.exchanges[$0].wire.reply != nil || state.exchanges[$0].wire.isLeft
+      }
+      guard let place = kept.first else {
         if state.difference == nil {
           let omitted = equal.first.flatMap { state.exchanges[$0].wire.omitted }
           state.difference = Self.difference(request, state, omitted)
@@ -132,6 +133,7 @@ public final class RecordedExchanges: ReplySource {
       // What was tried before and given up is behind.
       for index in equal where index <= place { state.exchanges[index].isUsed = true }
       return state.exchanges[place].wire.reply
+        ?? WireReply(status: 0, headers: [], pieces: [], ending: .dropped)
     }
   }
 

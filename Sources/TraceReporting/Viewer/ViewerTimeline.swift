@@ -211,11 +211,14 @@ enum ViewerTimeline {
           }
           case "decision":
             s.question = d.kind === "ask_human" ? plain(d.question) : s.question;
-            s.pending = d.kind === "tool"
-              ? callsOf(d).map((call) => ({ id: plain(call.callId), tool: plain(call.name), ran: false }))
-              : [];
+            {
+              const calls = d.kind === "tool"
+                ? callsOf(d).map((call) => ({ id: plain(call.callId), tool: plain(call.name),
+                  ran: false, of: d.conversation })) : [];
+              s.pending = [...s.pending.filter((call) => call.of !== d.conversation), ...calls];
+              if (d.kind !== "invalid" && calls.length === 0) s.steps = Math.max(s.steps, step);
+            }
             if (d.kind === "invalid") own.mark ||= "warning";
-            else if (s.pending.length === 0) s.steps = Math.max(s.steps, step);
             break;
           case "policy_decision":
             if (d.status === "deny") s.denials += 1;
@@ -230,7 +233,7 @@ enum ViewerTimeline {
               if (ran && !call.ran) s.calls += 1;
               s.pending = s.pending.flatMap((other) =>
                 other !== call ? [other] : type === "tool_result" ? [] : [{ ...call, ran: true }]);
-              if (s.pending.length === 0) s.steps = Math.max(s.steps, step);
+              if (!s.pending.some((other) => other.of === call.of)) s.steps = Math.max(s.steps, step);
             }
             if (type === "tool_result" && d.status === "error") own.mark = "bad";
             break;

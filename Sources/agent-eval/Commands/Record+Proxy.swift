@@ -22,6 +22,14 @@
     var guarding: ProxyGuard?
     /// Whether it is a failure that something was not seen.
     var requiresComplete: Bool
+    /// `NAME=MATCHER` each; see ``CallerName``.
+    var callers: [String]
+    /// See ``CallerMatcher``.
+    var main: String?
+    /// See ``CommandAgent/AnswerCall``.
+    var answerFrom: String?
+    /// Whether the command can reach nothing but the proxy.
+    var isIsolated: Bool
 
     func run() async throws -> Int32 {
       let routes: ProxyRoutes
@@ -44,12 +52,34 @@
       name ?? command.first.map { String($0.split(separator: "/").last ?? "agent") } ?? "agent"
     }
 
+    /// What is recorded of the run, and who is called what in it.
+    private func recorderStart(_ runId: String) throws -> ExchangeRecorder.Start {
+      var start = ExchangeRecorder.Start(runId: runId, name: agentName)
+      for text in callers {
+        guard let name = CallerName(text) else {
+          throw ValidationError("--caller is NAME=MATCHER, not “\(Visible.line(text))”.")
+        }
+        start.callers.append(name)
+      }
+      if let main {
+        start.main = CallerMatcher(main)
+        if start.main == nil { throw ValidationError("--main names nothing.") }
+      }
+      if let answerFrom {
+        start.answerFrom = CommandAgent.AnswerCall(answerFrom)
+        if start.answerFrom == nil {
+          throw ValidationError("--answer-from is TOOL or TOOL/PATH.")
+        }
+      }
+      return start
+    }
+
     private func record(_ routes: ProxyRoutes, _ cancellation: Cancellation) async throws -> Int32 {
       let runId = RandomRunIDs().next()
       let path = RunFiles(output: out).path(of: agentName, runId: runId)
       // The command hears of signals and of the policy.
       let ending = Cancellation()
-      var start = ExchangeRecorder.Start(runId: runId, name: agentName)
+      var start = try recorderStart(runId)
       start.caseId = name
       start.guarding = guarding
       start.guarding?.endCommand = { ending.cancel(signal: "SIGTERM") }
@@ -95,7 +125,7 @@
       _ routes: ProxyRoutes, from exchanges: RecordedExchanges, _ cancellation: Cancellation
     ) async throws -> Int32 {
       let recorder = ExchangeRecorder(
-        .init(runId: RandomRunIDs().next(), name: agentName), clock: FixedClock(),
+        try recorderStart(RandomRunIDs().next()), clock: FixedClock(),
         redactor: Redactor(RedactionSettings(), .inEnvironment), makeSink: { NoSink() })
       let end = try await serve(routes, recorder, exchanges, cancellation)
       _ = try await recorder.finish(end)
@@ -109,7 +139,9 @@
       _ cancellation: Cancellation
     ) async throws -> CommandEnd {
       let command = command
-      return try await RecordingProxy(routes, recordingTo: recorder, source: source).serve { port in
+      let network = isIsolated ? try IsolatedNetwork() : nil
+      let proxy = RecordingProxy(routes, recordingTo: recorder, source: source)
+      return try await proxy.serve(in: network) { port in
         var variables =
           routes.variables(port: port)
           + ProxyRoutes.direct { getenv($0).map { String(cString: $0) } }
@@ -118,7 +150,8 @@
           command[0], Array(command.dropFirst()), variables: variables)
         let watch = ConnectionWatch(port: port)
         let end = try await watch.whileLooking {
-          try await started.run(until: cancellation, watch: watch)
+          try await started.run(
+            until: cancellation, watch: network == nil ? watch : nil, in: network)
         }
         await Self.note(watch.others, recorder)
         return end
@@ -138,7 +171,9 @@
 
     /// Keys that clients want to have, where none is set.
     private static var keys: [(name: String, value: String)] {
-      ["OPENAI_API_KEY", "ANTHROPIC_API_KEY"].filter { (name: String) in getenv(name) == nil }.map {
+      ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"].filter { (name: String) in
+        getenv(name) == nil
+      }.map {
         ($0, "no-key-is-needed")
       }
     }

@@ -67,10 +67,36 @@ struct Record: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      With --proxy: where a provider is, NAME=URL. openai and anthropic are found by their base-URL \
+      With --proxy: where a provider is, NAME=URL. openai, anthropic, gemini and ollama are found by their base-URL \
       variables; a command gets NAME_BASE_URL for any other name.
       """, valueName: "name=url"))
   var upstream: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      """
+      With --proxy: what a caller other than the agent is called: NAME=MATCHER, where the matcher is \
+      tool:NAME, model:NAME or a text that its instructions or its first message hold.
+      """, valueName: "name=matcher"))
+  var caller: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "With --proxy: which conversation is the agent's own, by a matcher as in --caller. Default: the first that has tools, or goes on.",
+      valueName: "matcher"))
+  var main: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "With --proxy: the tool by which the agent answers, and the part of its input that is the answer, as in final_answer/answer.",
+      valueName: "tool/path"))
+  var answerFrom: String?
+
+  @Flag(
+    help:
+      "With --proxy: give the command a network of its own, in which nothing but the proxy can be reached; exit with 2 where the system refuses that."
+  )
+  var isolate = false
 
   @Flag(
     help:
@@ -92,9 +118,12 @@ struct Record: AsyncParsableCommand {
   func validate() throws {
     try out.map(OutputOption.check)
     guard proxy else {
-      guard replay == nil, upstream.isEmpty, name == nil, command.isEmpty, !requireComplete else {
+      guard replay == nil, upstream.isEmpty, name == nil, command.isEmpty, !requireComplete,
+        caller.isEmpty, main == nil, answerFrom == nil, !isolate
+      else {
         throw ValidationError(
-          "--replay, --upstream, --name, --require-complete and a command go with --proxy.")
+          "--replay, --upstream, --name, --caller, --main, --answer-from, --isolate, "
+            + "--require-complete and a command go with --proxy.")
       }
       guard agent != nil else { throw ValidationError("Missing expected argument '<agent>'") }
       return
@@ -148,7 +177,8 @@ struct Record: AsyncParsableCommand {
     #if Live
       let code = try await ProxiedRecording(
         command: command, upstreams: upstream, name: name, out: out, durability: durability,
-        replay: replay, guarding: try proxyGuard(), requiresComplete: requireComplete
+        replay: replay, guarding: try proxyGuard(), requiresComplete: requireComplete,
+        callers: caller, main: main, answerFrom: answerFrom, isIsolated: isolate
       ).run()
       if code != 0 { throw ExitCode(code) }
     #endif
