@@ -86,7 +86,7 @@ struct ProviderFileTests {
     "a mistake is told at its line, with what would be right",
     arguments: [
       ("provider: openay\nname: m", "3:13", "did you mean “openai”?"),
-      ("provider: ollama\nname: m", "3:13", "with their baseUrl"),
+      ("provider: mistral\nname: m", "3:13", "with their baseUrl"),
       ("provider: openai", "3:3", "the key “name” is missing"),
       ("provider: openai\nname: m\nscript: []", "5:3", "unknown key “script”"),
       ("provider: openai\nname: m\nbaseURL: http://x", "5:3", "did you mean “baseUrl”?"),
@@ -100,7 +100,7 @@ struct ProviderFileTests {
         "needs either “tool” or “choice”"
       ),
       ("provider: openai\nname: m\ntoolChoice: any", "5:15", "auto, none or required"),
-      ("provider: anthropic\nname: m\nseed: 1", "3:3", "only provider: openai takes"),
+      ("provider: anthropic\nname: m\nseed: 1", "3:3", "nothing that provider: anthropic takes"),
       (
         "provider: openai\nname: m\nreasoning: {budgetTokens: 1}", "3:3", "only provider: anthropic"
       ),

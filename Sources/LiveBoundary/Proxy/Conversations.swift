@@ -182,14 +182,15 @@ struct Conversations {
   mutating func begin(_ request: ObservedRequest) -> Turn {
     var request = request
     let instructions = Digest(of: .array(request.messages.filter { $0["role"] == "system" }))
-    let index = place(of: request, instructions) ?? open(request, instructions)
+    var prints = Prints(of: request.messages)
+    let index = place(of: request, prints, instructions) ?? open(request, instructions)
     var own = take(index)
     if let previous = request.previousID, own.replyID == previous {
       request.messages =
         request.messages.filter { $0["role"] == "system" } + own.messages
         + request.messages.filter { $0["role"] != "system" }
+      prints = Prints(of: request.messages)
     }
-    let prints = Prints(of: request.messages)
     let tools = Digest(of: .array(request.tools))
     let digest = request.digest
     handOver(&own, request, instructions, tools)
@@ -333,9 +334,10 @@ struct Conversations {
 
   // MARK: Which one
 
-  private func place(of request: ObservedRequest, _ instructions: Digest) -> Int? {
+  private func place(
+    of request: ObservedRequest, _ prints: Prints, _ instructions: Digest
+  ) -> Int? {
     if let previous = request.previousID, let found = replyIDs.of(previous).max() { return found }
-    let prints = Prints(of: request.messages)
     return goneOn(with: request, prints, byIDs: true)
       ?? goneOn(with: request, prints, byIDs: false) ?? begunAgain(prints, instructions)
   }
