@@ -61,7 +61,7 @@ struct ForgedLogTests {
   func olderFormat() throws {
     let folder = try TemporaryFolder()
     var count = 0
-    for fixture in try Fixture.all where fixture.name != "hundred-steps" {
+    for fixture in Fixture.all where fixture.name != "hundred-steps" {
       var log = try ForgedLog(fixture.path)
       let places = try log.places()
       guard places.contains(where: { $0.type == .stop }),
