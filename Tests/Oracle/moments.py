@@ -140,11 +140,11 @@ def precedes(one, other):
     if one.call is not None and other.call is not None and one.call.decision is other.call.decision:
         ranks = {"proposed": 0, "verdict": 1, "called": 2, "returned": 3}
         if one.sort in ranks and other.sort in ranks:
-            if one.sort == other.sort:
+            if one.sort == other.sort and one.call is not other.call:
                 return False
             if "verdict" not in (one.sort, other.sort) and one.call is not other.call:
                 return False
-            if {one.sort, other.sort} != {"proposed", "called"}:
+            if one.sort != other.sort and {one.sort, other.sort} != {"proposed", "called"}:
                 return ranks[one.sort] < ranks[other.sort]
     if one.span[1] < other.span[0]:
         return True

@@ -270,7 +270,8 @@ def loops(facts, asked):
         if words > heard.get(caller, 0):
             heard[caller], counts[caller] = words, {}
         last = max([call.result["seq"] for call in ended] or [event["seq"]]) if is_whole else float("inf")
-        may_hide_news = facts.gap is not None and facts.gap[0] <= last and facts.gap[1] >= before
+        may_hide_news = "calls" in facts.recorded or (
+            facts.gap is not None and facts.gap[0] <= last and facts.gap[1] >= before)
         before = event["seq"]
         if may_hide_news:
             counts = {}

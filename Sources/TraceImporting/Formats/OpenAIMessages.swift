@@ -211,6 +211,9 @@ enum OpenAIMessages: FormatAdapter {
       !isTyped || type.map(Keys.plainTypes.contains) == true
     {
       let arguments = call.object["arguments"] ?? call.object["args"]
+      if let other = call.object["args"], other != arguments {
+        message.unread.append(call.pointer.appending("args"))
+      }
       message.add(
         ParsedCall(name: call["name"], arguments: arguments, id: call["id"]), of: call,
         known: Keys.plainCall)

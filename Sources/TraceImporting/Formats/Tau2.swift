@@ -67,8 +67,9 @@ enum Tau2: FormatAdapter {
   ) throws(ImportError) -> ParsedRun {
     var run = ParsedRun(
       format: .tau2,
-      messages: try MessageFields.messages(
-        try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message))
+      messages: withCallers(
+        try MessageFields.messages(
+          try fields.list("messages"), at: fields.pointer.appending("messages"), reading: message)))
     let info = file["info"]
     run.agentName = info?["agent_info"]?["implementation"]?.stringValue
     run.modelName = info?["agent_info"]?["llm"]?.stringValue
@@ -126,6 +127,26 @@ enum Tau2: FormatAdapter {
     default: break
     }
     return message
+  }
+
+  /// A result that does not say who made its call is for whoever made the last one of that id: it is marked as
+  /// not read all the same.
+  private static func withCallers(_ messages: [ParsedMessage]) -> [ParsedMessage] {
+    var messages = messages
+    var callers: [String: String?] = [:]
+    for index in messages.indices {
+      for call in messages[index].calls {
+        guard let id = call.providerCallId else { continue }
+        let speaker = messages[index].role == .user ? "user" : nil
+        callers[id] = .some(messages[index].caller ?? speaker)
+      }
+      guard messages[index].role == .tool, !messages[index].unread.isEmpty,
+        let id = messages[index].result?.providerCallId, let caller = callers[id]
+      else { continue }
+      messages[index].caller = caller
+      messages[index].isSeenByAgent = caller == nil
+    }
+    return messages
   }
 
   private static func readCalls(

@@ -213,6 +213,9 @@ enum PartReader {
       ?? first(idKeys, in: call) ?? first(idKeys, in: around))?.stringValue
     let name = (first(nameKeys, in: inner) ?? first(nameKeys, in: call))?.stringValue
     let input = first(inputKeys, in: inner) ?? (call["server_tool_call"])
+    // Of two members that may be what goes in, one is something else, and nobody knows which.
+    let inputs = Set(inputKeys.compactMap { inner[$0] }.filter { !$0.isNull }.map(\.byValue))
+    if inputs.count > 1 { message.unread.append(pointer) }
     message.add(CallReader.call(name: name, input: input, id: id), at: pointer)
     let known =
       nameKeys + inputKeys + idKeys + ["type", "function", "server_tool_call", "part_kind"]

@@ -86,6 +86,12 @@ final class CallView: Sendable {
     gaps.contains { $0.last.map { $0 > seq } ?? true }
   }
 
+  /// Whether only one event behind one is hidden: what must be hidden is that one.
+  func hidesOneEvent(behind seq: Int) -> Bool {
+    let holes = gaps.filter { $0.last.map { $0 > seq } ?? true }
+    return holes.count == 1 && holes[0].first > seq && holes[0].first == holes[0].last
+  }
+
   /// All but those of a simulated user.
   var agentsCalls: [Trajectory.Call] {
     calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }

@@ -170,7 +170,8 @@ extension JudgedRun {
       seq: seq, step: call.step, call: index, sort: sort,
       answer: answer,
       events: sort == .called ? [outline.seq, outline.startedSeq ?? outline.seq] : [seq],
-      isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq),
+      isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq)
+        || view.hidesOneEvent(behind: outline.seq),
       isThere: sort != .called || view.executed(call) == .yes)
   }
 
