@@ -146,13 +146,14 @@ struct AgentLoop {
     return breachAtDecision.map(Self.stopped)
   }
 
-  /// Refuses the calls of tools that the model was not told of; returns the others.
+  /// Refuses the calls of tools that the model was not told of; returns the others. Whether one that it was told
+  /// of is still there is seen when its call is to run.
   private mutating func refuseUnknown(
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) throws -> [ProposedCall] {
     var known: [ProposedCall] = []
     for call in calls {
-      guard registry.isUnknown(call, disclosed: disclosed) else {
+      guard !disclosed.contains(where: { $0.hasSameUTF8(as: call.name) }) else {
         known.append(call)
         continue
       }
