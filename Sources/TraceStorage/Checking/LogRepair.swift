@@ -182,7 +182,7 @@ private struct LogCopy {
     }
     proof.state = writer.state
     let isNext = isWhole && gaps.isEmpty && event.seq == writer.nextSeq
-    return proof.fault(in: event, isWhole: isNext).map(fault)
+    return proof.fault(in: event, isWhole: isNext, version: cursor.version).map(fault)
   }
 
   private func fault(_ what: String) -> LogError {

@@ -215,7 +215,9 @@ private struct Verification {
       }
     }
     let isWhole = cursor.holes.isEmpty && isComplete
-    if let fault = proof.fault(in: event, isWhole: isWhole) { find(fault, seq: event.seq) }
+    if let fault = proof.fault(in: event, isWhole: isWhole, version: cursor.version) {
+      find(fault, seq: event.seq)
+    }
     if cursor.version == RunStarted.currentFormatVersion, RunProof.isIncomparable(event) {
       report.notes.append(
         "event \(event.seq): the digest of a state of another format was not compared")

@@ -7,8 +7,6 @@ struct RunProof {
   /// What the events so far come to.
   var state = AgentState()
   private var claims: EventClaims
-  /// The format of the log, as its first event says.
-  private var version: Int?
   /// The number of the last event whose state the log has confirmed; `nil` for none.
   private(set) var provenThrough: Int?
 
@@ -20,12 +18,13 @@ struct RunProof {
   /// What is wrong with an event as those before it have it. To be asked of each event in turn, and of
   /// all but packets before it is folded into ``state``.
   ///
-  /// - Parameter isWhole: whether every event before it was read. Where not, nothing can be said.
-  mutating func fault(in event: Event, isWhole: Bool) -> String? {
+  /// - Parameters:
+  ///   - isWhole: whether every event before it was read. Where not, nothing can be said.
+  ///   - version: the format of the log, as its first event says.
+  mutating func fault(in event: Event, isWhole: Bool, version: Int) -> String? {
     let claim = claims.fault(in: event, after: state)
-    if event.type == .runStarted { version = event.data["formatVersion"]?.intValue }
     guard isWhole else { return nil }
-    return claim ?? faultInFormat(event) ?? faultInStop(event)
+    return claim ?? Self.faultInFormat(event, version) ?? faultInStop(event)
   }
 
   /// Whether a stop gives a digest of another program's fold, which is not known: nothing can be said then.
@@ -35,7 +34,7 @@ struct RunProof {
   }
 
   /// States of format 2 came with logs of format 2.
-  private func faultInFormat(_ event: Event) -> String? {
+  private static func faultInFormat(_ event: Event, _ version: Int) -> String? {
     guard version == 1, event.type == .stop, let format = event.data["stateFormat"]?.intValue,
       format > 1
     else { return nil }

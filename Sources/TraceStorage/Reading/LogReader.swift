@@ -152,7 +152,7 @@ public struct LogReader: EventSource {
 
   private mutating func prove(_ event: Event) {
     let isWhole = isWhole
-    let fault = proof?.fault(in: event, isWhole: isWhole)
+    let fault = proof?.fault(in: event, isWhole: isWhole, version: cursor.version)
     if let fault { note(fault, at: event.seq) }
     proof?.state.apply(event)
   }
