@@ -251,7 +251,8 @@ struct GuardTests {
           let before = watch.breach(ifStarted: [callId])
           var after = watch
           after.apply(event)
-          #expect(before?.expectation == after.breach()?.expectation, "\(expectations.all.map(\.key))")
+          #expect(
+            before?.expectation == after.breach()?.expectation, "\(expectations.all.map(\.key))")
         }
         watch.apply(event)
         if firstBreach == nil, watch.breach() != nil { firstBreach = event.seq }
