@@ -5,7 +5,7 @@ import AgentTrace
 /// A caller's results answer the calls of its latest decision. Where exactly one call of it has the id that a
 /// result names, the id decides, since interfaces let parallel results come back in any order; then the tool
 /// that a result names; then the position, as ids may be missing or repeated. A result that names a tool
-/// answers no call of another by its position.
+/// answers no call of another by its position; where more calls with ids wait than there are results, none does.
 struct CallPairing {
   /// What a result answers.
   struct Answered: Hashable {
@@ -55,6 +55,7 @@ struct CallPairing {
   private mutating func end(_ turn: Turn, _ run: ParsedRun, mayBeOpen: Bool) {
     var turn = turn
     for pass in Turn.Pass.allCases {
+      if pass == .position, turn.isUnclear(turn.results.count { answers[$0] == nil }) { continue }
       for index in turn.results where answers[index] == nil {
         guard let result = run.messages[index].result else { continue }
         guard let call = turn.take(result, pass) else { continue }
@@ -126,6 +127,10 @@ private struct Turn {
     case .position: return tool == nil ? takeFirst() : nil
     }
   }
+
+  /// Whether so many results cannot be given out by their position: calls with ids wait, more than there are
+  /// results, so that nobody knows which of them has none.
+  func isUnclear(_ results: Int) -> Bool { hasIDs && open > 1 && results < open }
 
   /// Whether what a result says of its call, an id or a tool, is another than that call has: it may be the
   /// result of one that is not there.

@@ -97,6 +97,10 @@ enum MessageReader {
     }
     readCalls(of: object, at: pointer, into: &message)
     if isTool, message.results.isEmpty { readResult(of: object, at: pointer, into: &message) }
+    // Only a result says which call it answers: under another role it may be one all the same.
+    for key in ["tool_call_id", "toolCallId"] where message.role == .assistant {
+      if object[key]?.saysNothing == false { message.unread.append(pointer.appending(key)) }
+    }
     readAround(object, at: pointer, into: &message)
     return message
   }
