@@ -125,7 +125,26 @@
         "stateDigest", "policyDigest", "inputs", "origins", "seed", "usage", "cost", "totals",
       ] { data[key] = nil }
       if event.type == .runStarted { data["agent"] = nil }
+      if let reply = data["reply"] { data["reply"] = saying(reply) }
       return .object(data)
+    }
+
+    /// A reply by what it says: whether it was streamed, which is no part of what was asked, decides whether what
+    /// goes into a call stands there as text.
+    private static func saying(_ reply: JSONValue) -> JSONValue {
+      guard var object = reply.objectValue, let calls = object["calls"]?.arrayValue else {
+        return reply
+      }
+      object["calls"] = .array(
+        calls.map { call in
+          guard var members = call.objectValue, let text = members["arguments"]?.stringValue,
+            let input = try? JSONValue(parsing: text)
+          else { return call }
+          members["arguments"] = nil
+          members["input"] = input
+          return .object(members)
+        })
+      return .object(object)
     }
   }
 
