@@ -78,7 +78,7 @@ struct TurnCache: Sendable {
   }
 
   /// Turns that stand whole in a context one after the other, put together.
-  struct Run: Sendable {
+  struct Series: Sendable {
     /// The event of the first observation, and that of the first one of the last turn.
     fileprivate var first = 0
     fileprivate var last = 0
@@ -92,7 +92,7 @@ struct TurnCache: Sendable {
     private(set) var tokens = 0
 
     /// No turns.
-    fileprivate static let none = Run()
+    fileprivate static let none = Series()
 
     fileprivate mutating func append(_ shown: Shown, from seq: Int) {
       if count == 0 { first = seq }
@@ -107,11 +107,11 @@ struct TurnCache: Sendable {
   }
 
   /// The older turns of the last context, where all of them stood in it whole.
-  private var run: Run?
+  private var series: Series?
 
   /// Notes whether all turns of a context stand in it whole: mostly the next one goes on from there.
   mutating func note(allWhole: Bool) {
-    if !allWhole { run = nil } else if run == nil { run = Run.none }
+    if !allWhole { series = nil } else if series == nil { series = Series.none }
   }
 
   /// Some turns, none of which is the latest, put together; `nil` where the last context had not all of them
@@ -122,10 +122,10 @@ struct TurnCache: Sendable {
   mutating func together(
     _ turns: ArraySlice<ArraySlice<Observation>>, leavingOut settings: ContextSettings,
     _ estimate: TokenEstimate, lookup: EventLookup
-  ) -> Run? {
-    guard var known = run, settings.leftOut.isEmpty else { return nil }
+  ) -> Series? {
+    guard var known = series, settings.leftOut.isEmpty else { return nil }
     // What is extended is held nowhere else, or each time all of it would be copied.
-    run = nil
+    series = nil
     func first(of place: Int) -> Int? { turns[turns.startIndex + place].first?.seq }
     // Observations are only ever added, and never to a turn that another one follows.
     let goesOn =
@@ -136,7 +136,7 @@ struct TurnCache: Sendable {
       guard let seq = turn.first?.seq else { continue }
       known.append(shown(turn, leavingOut: settings, estimate, lookup: lookup), from: seq)
     }
-    run = known
+    series = known
     return known
   }
 
