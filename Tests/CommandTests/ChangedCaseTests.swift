@@ -117,7 +117,9 @@ struct ChangedCaseTests {
     let outcome = try await Binary.run(
       ["replay", made.log, "--reexecute", "--agent", "agent.json", "--cases", "other", "--json"],
       in: folder.path, status: 0)
-    #expect(try JSONValue(parsing: outcome.output)["result"] == "faithful")
+    let told = try JSONValue(parsing: outcome.output)
+    #expect(told["result"] == "faithful")
+    #expect(told["note"]?.stringValue?.contains("“mine” is none of those given") == true)
     let missing = try await Binary.run(
       ["replay", made.log, "--reexecute", "--cases", "nowhere"], in: folder.path, status: 2)
     #expect(missing.errors.contains("nowhere"))

@@ -24,6 +24,9 @@ public struct ReexecutionSuite: Sendable {
     public var reexecution: Reexecution?
     /// Why it could not be; `nil` where it could.
     public var failure: String?
+    /// The case that the run was made for, where cases were given and this one is none of them: what it said
+    /// is taken from the log.
+    public var missingCase: String?
   }
 
   private let agents: Agents
@@ -78,6 +81,7 @@ public struct ReexecutionSuite: Sendable {
       let evalCase = steps.started.caseId.flatMap { id in
         cases.first { $0.caseId.hasSameUTF8(as: id) }
       }
+      if !cases.isEmpty, evalCase == nil { item.missingCase = steps.started.caseId }
       let agents = try agents(for: steps, of: evalCase, in: log, &item)
       item.reexecution = try await Reexecution(
         of: log, with: agents, goal: evalCase.map { .string($0.input) },
@@ -174,7 +178,9 @@ extension ReexecutionSuite.Item {
   public var note: String? {
     guard let reexecution else { return nil }
     let sentences =
-      reexecution.takenOver.map(\.note)
+      (missingCase.map {
+        ["The case “\($0)” is none of those given; what it said is taken from the log."]
+      } ?? []) + reexecution.takenOver.map(\.note)
       + [reexecution.isFaithful ? Self.note(of: reexecution.ending) : nil].compactMap { $0 }
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
   }
