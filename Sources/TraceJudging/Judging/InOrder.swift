@@ -176,6 +176,9 @@ struct InOrder {
     guard count < Int.bitWidth - 1, 1 << count <= Self.worldLimit else { return .unknown }
     var found: Trilean?
     for world in 0..<(1 << count) {
+      // Putting a way together costs a look at each call.
+      work -= view.calls.count * entries.count
+      guard work >= 0 else { return .unknown }
       var known = candidates
       for (entry, calls) in known.enumerated() {
         for (call, answer) in calls where answer == .unknown { known[entry][call] = .yes }
