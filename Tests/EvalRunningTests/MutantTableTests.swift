@@ -393,18 +393,8 @@ struct MutantTableTests {
       !noticed.values.contains { $0.contains(kind) }
     }
     #expect(unused == [])
-    let path = Project.path("Docs/mutation.md")
-    let text = try String(contentsOfFile: path, encoding: .utf8)
-    let head = "| expectation | notices |\n|---|---|\n"
-    let start = try #require(text.range(of: head)).upperBound
-    let end = try #require(text.range(of: "\n\n", range: start..<text.endIndex)).lowerBound
-    let table = lines.joined(separator: "\n")
-    if ProcessInfo.processInfo.environment["UPDATE_TABLES"] != nil {
-      try text.replacingCharacters(in: start..<end, with: table).write(
-        toFile: path, atomically: true, encoding: .utf8)
-    } else {
-      #expect(text[start..<end] == table)
-    }
+    try Project.checkTable(
+      lines, below: "| expectation | notices |\n|---|---|\n", in: "Docs/mutation.md")
   }
 
   // MARK: Possible runs

@@ -15,18 +15,8 @@ struct ExpectationTableTests {
     lines.append(
       "| `severity` | `error` (without it), `warning` | whether the case fails where one of these is not met |"
     )
-    let path = Project.path("Docs/eval-case-format.md")
-    let text = try String(contentsOfFile: path, encoding: .utf8)
-    let head = "| key | takes | holds when |\n|---|---|---|\n"
-    let start = try #require(text.range(of: head)).upperBound
-    let end = try #require(text.range(of: "\n\n", range: start..<text.endIndex)).lowerBound
-    let table = lines.joined(separator: "\n")
-    if ProcessInfo.processInfo.environment["UPDATE_TABLES"] != nil {
-      try text.replacingCharacters(in: start..<end, with: table).write(
-        toFile: path, atomically: true, encoding: .utf8)
-    } else {
-      #expect(text[start..<end] == table)
-    }
+    try Project.checkTable(
+      lines, below: "| key | takes | holds when |\n|---|---|---|\n", in: "Docs/eval-case-format.md")
   }
 
   @Test("each has a key of its own, and edge cases of which one passes and one does not")

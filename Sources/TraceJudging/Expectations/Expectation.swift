@@ -109,6 +109,15 @@ struct UndecidedPart: Sendable {
 
   /// Why what is known only at the end is not decided before.
   static let end = "it is known only at the end of a run"
+
+  /// Of something that is counted; `nil` where once there is too much of it, it stays so.
+  static func counted(
+    _ name: String, under key: String, _ times: CallEntry.Times, isForbidden: Bool
+  ) -> UndecidedPart? {
+    guard !isForbidden || times.maximum != nil else { return nil }
+    return UndecidedPart(
+      place: [key], why: "\(name) may come to hold, or no longer to, later on")
+  }
 }
 
 /// One thing that a value asks.

@@ -1,7 +1,7 @@
 import AgentTrace
 
 /// At most so many attempts at calls beyond their first.
-struct MaxRetries: Expectation {
+struct MaxRetries: CountLimit {
   var limit: Int
 
   static let key = "maxRetries"
@@ -11,26 +11,13 @@ struct MaxRetries: Expectation {
   static var schema: JSONValue {
     ExpectationSchema.count("Attempts at calls beyond their first, at most.")
   }
-  static let schemaParts: JSONObject = [:]
 
   static func suggestions(for run: Trajectory) -> [JSONValue] {
     (0...1).map { [key: JSONValue($0)] }
   }
 
-  static func read(
-    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
-  ) -> Self? {
-    reader.count(value, at: pointer).map(Self.init(limit:))
-  }
-
   var needs: TrajectoryNeeds { .all }
   var facts: Facts { .timeline }
-  /// More of it mends nothing.
-  var undecided: [UndecidedPart] { [] }
-  var namedTools: [NamedTool] { [] }
-
-  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
-  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     let view = run.view

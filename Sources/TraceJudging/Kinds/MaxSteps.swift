@@ -1,7 +1,7 @@
 import AgentTrace
 
 /// At most so many steps hold a decision.
-struct MaxSteps: Expectation {
+struct MaxSteps: CountLimit {
   var limit: Int
 
   static let key = "maxSteps"
@@ -9,24 +9,11 @@ struct MaxSteps: Expectation {
     takes: "a number", holds: "at most so many steps hold a decision")
 
   static var schema: JSONValue { ExpectationSchema.count("Steps with a decision, at most.") }
-  static let schemaParts: JSONObject = [:]
 
   static func suggestions(for run: Trajectory) -> [JSONValue] { [[key: JSONValue(run.steps)]] }
 
-  static func read(
-    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
-  ) -> Self? {
-    reader.count(value, at: pointer).map(Self.init(limit:))
-  }
-
   var needs: TrajectoryNeeds { .body }
   var facts: Facts { [] }
-  /// More of it mends nothing.
-  var undecided: [UndecidedPart] { [] }
-  var namedTools: [NamedTool] { [] }
-
-  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
-  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     let view = run.view

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// At most so many calls are executed; calls of a simulated user do not count.
-struct MaxToolCalls: Expectation {
+struct MaxToolCalls: CountLimit {
   var limit: Int
 
   static let key = "maxToolCalls"
@@ -10,26 +10,13 @@ struct MaxToolCalls: Expectation {
     takes: "a number", holds: "at most so many calls were executed")
 
   static var schema: JSONValue { ExpectationSchema.count("Executed calls, at most.") }
-  static let schemaParts: JSONObject = [:]
 
   static func suggestions(for run: Trajectory) -> [JSONValue] {
     [[key: JSONValue(run.calls.count { $0.isExecuted })]]
   }
 
-  static func read(
-    _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
-  ) -> Self? {
-    reader.count(value, at: pointer).map(Self.init(limit:))
-  }
-
   var needs: TrajectoryNeeds { [] }
   var facts: Facts { [] }
-  /// More of it mends nothing.
-  var undecided: [UndecidedPart] { [] }
-  var namedTools: [NamedTool] { [] }
-
-  static func asked(_ value: JSONValue) -> [AskedPart] { AskedPart.whole(key, value) }
-  static func isAtLeastAsStrict(_ change: AskedChange) -> Bool { change.isNumberLowered }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     let view = run.view

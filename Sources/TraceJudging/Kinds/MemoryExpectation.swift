@@ -55,9 +55,8 @@ struct MemoryExpectation: Expectation {
   var needs: TrajectoryNeeds { .all }
   var facts: Facts { [.timeline, .memory] }
   var undecided: [UndecidedPart] {
-    rules.filter { !$0.isForbidden || $0.times.maximum != nil }.map {
-      UndecidedPart(
-        place: [Self.key], why: "\($0.name) may come to hold, or no longer to, later on")
+    rules.compactMap {
+      UndecidedPart.counted($0.name, under: Self.key, $0.times, isForbidden: $0.isForbidden)
     }
   }
   var namedTools: [NamedTool] { [] }

@@ -58,9 +58,8 @@ struct PolicyExpectation: Expectation {
   var needs: TrajectoryNeeds { .all }
   var facts: Facts { .timeline }
   var undecided: [UndecidedPart] {
-    lists.filter { !$0.isForbidden || $0.times.maximum != nil }.map {
-      UndecidedPart(
-        place: [Self.key], why: "\($0.name) may come to hold, or no longer to, later on")
+    lists.compactMap {
+      UndecidedPart.counted($0.name, under: Self.key, $0.times, isForbidden: $0.isForbidden)
     }
   }
   var namedTools: [NamedTool] {
