@@ -27,15 +27,6 @@ import Testing
       var testDescription: String { name }
     }
 
-    private static let python = ProcessInfo.processInfo.environment["AGENT_EVAL_PYTHON"]
-
-    static func isThere(_ packages: [String]) async -> Bool {
-      guard let python else { return false }
-      let check = Command(
-        program: python, arguments: ["-c", "import " + packages.joined(separator: ", ")])
-      return (try? await check.run()) != nil
-    }
-
     private static let head = """
       import json, os, sys
       def look(city: str) -> str:
@@ -53,6 +44,21 @@ import Testing
           client = openai.OpenAI()
           tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
           said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": sys.argv[1]}]
+          while True:
+              m = client.chat.completions.create(model="fake-1", messages=said, tools=tools).choices[0].message
+              said.append(m.model_dump(exclude_none=True))
+              if not m.tool_calls: break
+              for c in m.tool_calls:
+                  said.append({"role": "tool", "tool_call_id": c.id, "content": look(**json.loads(c.function.arguments))})
+          print(said[-1]["content"])
+          """),
+      Program(
+        name: "openai, on Azure", packages: ["openai"],
+        text: """
+          import openai
+          client = openai.AzureOpenAI(api_version="2024-10-21", azure_deployment="fake-1")
+          tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
+          said = [{"role": "user", "content": sys.argv[1]}]
           while True:
               m = client.chat.completions.create(model="fake-1", messages=said, tools=tools).choices[0].message
               said.append(m.model_dump(exclude_none=True))
@@ -244,13 +250,26 @@ import Testing
       }
     }
 
+    /// Those whose packages are there; of the others it is said that they are not.
+    private static func thosePresent() async -> [Program] {
+      var present: [Program] = []
+      for program in programs + frameworks {
+        if await OtherPython.has(program.packages) {
+          present.append(program)
+        } else {
+          print("skipped, its packages are not there (AGENT_EVAL_PYTHON): \(program.name)")
+        }
+      }
+      return present
+    }
+
     private static let key = "sk-proj-anothersecretkey98765"
 
     @Test(
       "is recorded, answered again with the provider stopped, and fails at the call that differs",
-      arguments: programs + frameworks)
+      arguments: await thosePresent())
     func program(_ program: Program) async throws {
-      guard await Self.isThere(program.packages), let python = Self.python else { return }
+      let python = OtherPython.path
       // `.ci/clients` looks for this: a test that is skipped says nothing of a framework.
       print("ran \(program.name)")
       let folder = try TemporaryFolder()
@@ -263,12 +282,13 @@ import Testing
           "OPENAI_BASE_URL": provider.baseURL(.openai),
           "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic),
           "GOOGLE_GEMINI_BASE_URL": provider.baseURL(.gemini), "OLLAMA_HOST": provider.url,
-          "SEEN": seen,
+          "AZURE_OPENAI_ENDPOINT": provider.url, "SEEN": seen,
         ]
         if status == 0, !options.contains("--replay") {
           environment["OPENAI_API_KEY"] = Self.key
           environment["ANTHROPIC_API_KEY"] = Self.key
           environment["GEMINI_API_KEY"] = Self.key
+          environment["AZURE_OPENAI_API_KEY"] = Self.key
         }
         return try await Binary.run(
           ["record", "--proxy"] + options + ["--", python, "agent.py", asking], in: folder.path,

@@ -103,14 +103,12 @@ struct ReportTests {
     #expect(json.errors.contains("::error file="))
   }
 
-  @Test("JUnit XML is read by two parsers of other people, who find the same in it")
+  @Test(
+    "JUnit XML is read by two parsers of other people, who find the same in it",
+    .enabled("there is no Python with junitparser and xmltodict (AGENT_EVAL_PYTHON)") {
+      await OtherPython.has(["junitparser", "xmltodict"])
+    })
   func junitParsers() async throws {
-    guard
-      try await shell("python3 -c 'import junitparser, xmltodict'", status: nil).status == 0
-    else {
-      print("skipped: no Python with junitparser and xmltodict")
-      return
-    }
     let folder = try TemporaryFolder()
     try folder.write(
       "case.yaml",
@@ -135,17 +133,18 @@ struct ReportTests {
       print(ascii(cases[0]['@name']))
       """
     try folder.write("read.py", script)
-    let read = try await shell("python3 read.py", in: folder.path)
+    let read = try await shell("\"$1\" read.py", [OtherPython.path], in: folder.path)
     #expect(
       read.lines == ["7 5 1 1", "7 5", "7 5", #"'a]]>&<"\xe9'"#], "\(read)")
   }
 
-  @Test("SARIF is valid by the schema that AGENT_EVAL_SARIF_SCHEMA names")
-  func sarifSchema() async throws {
-    guard let path = ProcessInfo.processInfo.environment["AGENT_EVAL_SARIF_SCHEMA"] else {
-      print("skipped: AGENT_EVAL_SARIF_SCHEMA is not set")
-      return
-    }
+  private static let sarifSchema = ProcessInfo.processInfo.environment["AGENT_EVAL_SARIF_SCHEMA"]
+
+  @Test(
+    "SARIF is valid by the schema that AGENT_EVAL_SARIF_SCHEMA names",
+    .enabled(if: sarifSchema != nil, "AGENT_EVAL_SARIF_SCHEMA is not set"))
+  func sarif() async throws {
+    let path = try #require(Self.sarifSchema)
     let text = try await shell("cat \"$1\"", [path]).outputBytes
     let schema = try JSONSchema(compiling: try JSONValue(parsing: text))
     let log = try await Binary.run(["run"] + Self.cases + ["--report", "sarif"], status: 1).json()

@@ -46,6 +46,42 @@ struct CommandAgentFileTests {
     #expect(!agent.isScripted && agent.networkNeed != nil)
   }
 
+  @Test("a file says which conversation is the agent's own, and what the others are called")
+  func conversations() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "agent.yaml",
+      """
+      command: [a]
+      main: "tool:pay"
+      callers: {writer: You write, small: "model:m-mini"}
+      """)
+    let command = try #require(AgentLoader.load(path).value?.command)
+    #expect(command.main == CallerMatcher("tool:pay"))
+    #expect(command.callers == ["small=model:m-mini", "writer=You write"].compactMap(CallerName.init))
+    for wrong in ["main: \"tool:\"", "main: []", "callers: [a]", "callers: {a: \"model:\"}", "callers: {\"\": b}"] {
+      let path = try folder.write("wrong.yaml", "command: [a]\n\(wrong)\n")
+      #expect(AgentLoader.load(path).value == nil, "\(wrong)")
+    }
+  }
+
+  @Test("of several prices that fit a model, the most exact counts, wherever it stands")
+  func prices() throws {
+    let folder = try TemporaryFolder()
+    let path = try folder.write(
+      "agent.yaml",
+      """
+      command: [a]
+      prices:
+        "*": {input: 1, output: 1}
+        "gpt-4.1*": {input: 2, output: 2}
+        "gpt-4.1-mini*": {input: 3, output: 3}
+        gpt-4.1: {input: 4, output: 4}
+      """)
+    let command = try #require(AgentLoader.load(path).value?.command)
+    #expect(command.prices.map(\.models.text) == ["gpt-4.1", "gpt-4.1-mini*", "gpt-4.1*", "*"])
+  }
+
   @Test("a file of its own holds one, named by its program where it says no name")
   func inFile() throws {
     let folder = try TemporaryFolder()

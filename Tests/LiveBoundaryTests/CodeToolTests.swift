@@ -127,18 +127,21 @@ struct CodeToolTests {
     return reason(result)
   }
 
-  @Test("a system that cannot isolate a program runs none of them, unless the tool says otherwise")
+  @Test(
+    "a system that cannot isolate a program runs none of them, unless the tool says otherwise",
+    .enabled("this system can isolate programs") { await lack() != nil })
   func lacking() async throws {
-    guard let lack = await Self.lack() else { return }
+    let lack = try #require(await Self.lack())
     #expect(lack.hasPrefix("not started: this system cannot keep a program from its files"))
     #expect(lack.contains(": ") && lack.contains("isolation: best"))
     let data = Self.data(await Self.run("echo ran"))
     #expect(data["stdout"] == "ran\n" && data["notIsolated"]?.arrayValue?.isEmpty == false)
   }
 
-  @Test("a program sees a read-only system, and of the user's files nothing")
+  @Test(
+    "a program sees a read-only system, and of the user's files nothing",
+    .enabled("this system cannot isolate programs") { await lack() == nil })
   func root() async throws {
-    guard await Self.lack() == nil else { return }
     let folder = try TemporaryFolder()
     try folder.write("secret", "hunter2")
     let home = ProcessInfo.processInfo.environment["HOME"] ?? "/root"
@@ -157,9 +160,10 @@ struct CodeToolTests {
     #expect(lines.dropFirst() == ["program.sh", "/home/agent", "program.sh"], "\(lines)")
   }
 
-  @Test("what is made visible is there, read-only")
+  @Test(
+    "what is made visible is there, read-only",
+    .enabled("this system cannot isolate programs") { await lack() == nil })
   func visible() async throws {
-    guard await Self.lack() == nil else { return }
     let folder = try TemporaryFolder()
     try folder.write("data/table", "a table")
     let data = Self.data(
@@ -170,9 +174,10 @@ struct CodeToolTests {
     #expect(folder.text("data/table") == "a table")
   }
 
-  @Test("all that a program writes has room up to its quota, and no further")
+  @Test(
+    "all that a program writes has room up to its quota, and no further",
+    .enabled("this system cannot isolate programs") { await lack() == nil })
   func quota() async throws {
-    guard await Self.lack() == nil else { return }
     let data = Self.data(
       await Self.run(
         "for n in 1 2 3 4; do head -c 400000 /dev/zero > $n 2>/dev/null || echo full; done; "
@@ -183,9 +188,10 @@ struct CodeToolTests {
     #expect(Int(lines.last ?? "") ?? 9999 < 2_000, "\(data)")
   }
 
-  @Test("a program cannot win rights back, nor reach the processes outside")
+  @Test(
+    "a program cannot win rights back, nor reach the processes outside",
+    .enabled("this system cannot isolate programs") { await lack() == nil })
   func rights() async throws {
-    guard await Self.lack() == nil else { return }
     let data = Self.data(
       await Self.run(
         "grep -E 'Cap(Eff|Prm|Bnd)|NoNewPrivs' /proc/self/status | tr -d '\\t' | sort -u; "
@@ -197,9 +203,10 @@ struct CodeToolTests {
       "\(data)")
   }
 
-  @Test("what a program leaves running ends with it, also in a session of its own")
+  @Test(
+    "what a program leaves running ends with it, also in a session of its own",
+    .enabled("this system makes no namespaces") { await isOfflinePossible() })
   func leftBehind() async throws {
-    guard await Self.isOfflinePossible() else { return }
     let mark = "3\(getpid())\(UInt32.random(in: 100_000...999_999))"
     let data = Self.data(
       await Self.run(

@@ -744,6 +744,12 @@ import Testing
         let routes = try ProxyRoutes([], variables: { ["OLLAMA_HOST": host][$0] })
         #expect(routes.upstreams.last?.url == url)
       }
+      // Nobody's address on Azure is anybody else's.
+      let azure = try ProxyRoutes([], variables: { ["AZURE_OPENAI_ENDPOINT": "https://a.b"][$0] })
+      #expect(azure.upstreams.contains { $0.name == "azure" && $0.url == "https://a.b" })
+      let path = "/azure/openai/deployments/mine/chat/completions?api-version=2024-10-21"
+      #expect(azure.route(path)?.upstream.name == "azure")
+      #expect(Dialect(path: path) == .openai)
     }
   }
 #endif

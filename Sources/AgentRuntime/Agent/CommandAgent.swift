@@ -95,13 +95,17 @@ public struct CommandAgent: Sendable, Hashable {
   public var answer: Answer
   /// The call that is its answer, where it answers by one; `nil` where none is.
   public var answerFrom: AnswerCall?
+  /// Which conversation with a model is its own; `nil` for the first that has tools, or goes on.
+  public var main: CallerMatcher?
+  /// Names of the others that speak with models, the first that fits counts.
+  public var callers: [CallerName] = []
   /// Whether it has a network of its own, in which nothing but the proxy can be reached.
   public var isIsolated = false
   /// Whether ``AgentDefinition/policy`` rules on its calls before it can act on them.
   public var isGuarded = false
   /// Whether a request beyond ``AgentDefinition/limits`` ends it; else the request is refused.
   public var endsAtLimit = false
-  /// What tokens cost; the first that fits a model counts.
+  /// What tokens cost; of these the first that fits a model counts.
   public var prices: [ModelPrices] = []
 
   /// Nothing is checked, and nothing is started. The defaults are those of a file that leaves the key out.

@@ -40,6 +40,14 @@ enum CommandAgentFile {
       "answerFrom", answerCall, \.command.answerFrom,
       "The call that is its answer, where it answers by one."),
     Field(
+      "main", matcher, \.command.main,
+      "Which conversation is its own: tool:NAME, model:NAME, or a text that the instructions or the first message hold."
+    ),
+    Field(
+      "callers", callers, \.command.callers,
+      "Names of the others that speak with models, each with what tells their requests, as in main; of several that fit, the first by name."
+    ),
+    Field(
       "isolate", .flag, \.command.isIsolated,
       "Whether it can reach nothing but the proxy over a network; where the system refuses that, it does not run."
     ),
@@ -65,7 +73,7 @@ enum CommandAgentFile {
     ) { $0.command.endsAtLimit = $1 == .stop },
     Field(
       "prices", prices, \.command.prices,
-      "Money for a million tokens, by the names of models or globs of them; the first that fits counts."
+      "Money for a million tokens, by the names of models or globs of them; the most exact that fits counts."
     ),
     Field("goal", .text, \.agent.goal, "What it is to do where a run does not say."),
     Field(
@@ -81,6 +89,32 @@ enum CommandAgentFile {
         "path", RedactionFile.pointer, \.path,
         "The part of the input that is the answer, as in /answer; all of it where it is left out."),
     ])
+
+  private static let matcher = Shape<String>.name.map { text, reader -> CallerMatcher? in
+    let matcher = CallerMatcher(text)
+    if matcher == nil { reader.report("names nothing", hint: "write a name behind the colon") }
+    return matcher
+  }
+
+  private static let callers = Shape<[CallerName]>([
+    "type": "object", "additionalProperties": matcher.schema(), "propertyNames": ["minLength": 1],
+  ]) { value, reader in
+    guard case .object(let object) = value else {
+      reader.reportKind(of: value, expected: "a mapping from names to what tells their requests")
+      return nil
+    }
+    return object.compactMap { member in
+      reader.within(.key(member.key)) {
+        guard !member.key.isEmpty else {
+          reader.report("a caller has a name", at: .key)
+          return nil
+        }
+        return matcher.read(member.value, reader).map {
+          CallerName(name: member.key, matcher: $0)
+        }
+      }
+    }
+  }
 
   private enum OnLimit: String, CaseIterable, Sendable {
     case refuse, stop
@@ -131,7 +165,20 @@ enum CommandAgentFile {
         else { return nil }
         return CommandAgent.ModelPrices(models: models, prices: prices)
       }
+    }.sorted(by: isMoreExact)
+  }
+
+  /// Whether one name of models goes before another: no mapping has an order, so a name goes before a glob, and
+  /// a longer one before a shorter.
+  private static func isMoreExact(
+    _ one: CommandAgent.ModelPrices, than other: CommandAgent.ModelPrices
+  ) -> Bool {
+    let (text, its) = (one.models.text, other.models.text)
+    if (one.models.literal == nil) != (other.models.literal == nil) {
+      return one.models.literal != nil
     }
+    if text.utf8.count != its.utf8.count { return text.utf8.count > its.utf8.count }
+    return text.precedesByUTF8(its)
   }
 
   /// The keys of a file.

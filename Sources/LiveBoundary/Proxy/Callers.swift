@@ -1,34 +1,7 @@
 public import AgentRuntime
 import AgentTrace
 
-/// Tells requests by what they ask: to name callers, and to find the agent's own conversation.
-public struct CallerMatcher: Sendable, Hashable {
-  private enum Way: Sendable, Hashable {
-    case text(String)
-    case tool(String)
-    case model(String)
-  }
-
-  private let way: Way
-
-  /// `tool:NAME`, `model:NAME`, or a text that the instructions or the first message hold; `nil` where nothing
-  /// is named.
-  public init?(_ text: String) {
-    func rest(_ prefix: String) -> String? {
-      text.hasPrefix(prefix) ? String(text.dropFirst(prefix.count)) : nil
-    }
-    if let name = rest("tool:") {
-      way = .tool(name)
-    } else if let name = rest("model:") {
-      way = .model(name)
-    } else {
-      way = .text(text)
-    }
-    switch way {
-    case .text(let word), .tool(let word), .model(let word): if word.isEmpty { return nil }
-    }
-  }
-
+extension CallerMatcher {
   /// Whether a request is one of those that are meant.
   public func matches(_ request: ObservedRequest) -> Bool {
     switch way {
@@ -42,27 +15,6 @@ public struct CallerMatcher: Sendable, Hashable {
         $0["text"]?.stringValue?.contains(text) ?? false
       }
     }
-  }
-}
-
-/// A name for those who ask in one way.
-public struct CallerName: Sendable, Hashable {
-  /// What expectations call them.
-  public var name: String
-  /// Whose requests are theirs.
-  public var matcher: CallerMatcher
-
-  /// Nothing is checked.
-  public init(name: String, matcher: CallerMatcher) {
-    self.name = name
-    self.matcher = matcher
-  }
-
-  /// `NAME=MATCHER`; `nil` where the text is not of that form.
-  public init?(_ text: String) {
-    let parts = text.split(separator: "=", maxSplits: 1)
-    guard parts.count == 2, let matcher = CallerMatcher(String(parts[1])) else { return nil }
-    self.init(name: String(parts[0]), matcher: matcher)
   }
 }
 

@@ -70,6 +70,7 @@
       var first = ExchangeRecorder.Start(runId: start.runId, name: agent.name)
       first.started = agent.started(start)
       first.answerFrom = command.answerFrom
+      (first.main, first.callers) = (command.main, command.callers)
       first.guarding = ProxyGuard(agent, person: person) { ending.cancel(signal: "policy") }
       let recorder = ExchangeRecorder(
         first, clock: SystemClock(cancellation: cancellation),

@@ -17,8 +17,8 @@ public struct ProxyRoutes: Sendable, Hashable {
   public private(set) var upstreams: [Upstream] = []
 
   /// The variables by which the clients of the usual providers find them, the first that is set counts; and
-  /// where these are else.
-  private static let usual: [(name: String, variables: [String], url: String)] = [
+  /// where these are else: `nil` where everybody has an address of their own.
+  private static let usual: [(name: String, variables: [String], url: String?)] = [
     (
       "openai", ["OPENAI_BASE_URL", "OPENAI_API_BASE"], "https://api.openai.com/v1"
     ),
@@ -30,6 +30,7 @@ public struct ProxyRoutes: Sendable, Hashable {
       "gemini", ["GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"],
       "https://generativelanguage.googleapis.com"
     ),
+    ("azure", ["AZURE_OPENAI_ENDPOINT"], nil),
     ("ollama", ["OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL"], "http://127.0.0.1:11434"),
   ]
 
@@ -58,11 +59,11 @@ public struct ProxyRoutes: Sendable, Hashable {
   public init(_ asked: [String], variables: (String) -> String?) throws(Fault) {
     for usual in Self.usual {
       let found = usual.variables.lazy.compactMap(variables).first { !$0.isEmpty }
-      var url = found ?? usual.url
-      if usual.name == "ollama" {
+      guard var url = found ?? usual.url else { continue }
+      if usual.name == "ollama", let usually = usual.url {
         url = Self.whole(url)
         // What only a server makes something of is no place to ask.
-        if HTTPAddress(url) == nil { url = usual.url }
+        if HTTPAddress(url) == nil { url = usually }
       }
       try add(usual.name, url, usual.variables, usual.variables[0])
     }

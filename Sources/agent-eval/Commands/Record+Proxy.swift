@@ -171,7 +171,9 @@
 
     /// Keys that clients want to have, where none is set.
     private static var keys: [(name: String, value: String)] {
-      ["OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY"].filter { (name: String) in
+      [
+        "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY",
+      ].filter { (name: String) in
         getenv(name) == nil
       }.map {
         ($0, "no-key-is-needed")
