@@ -58,8 +58,12 @@ struct CommandAgentFileTests {
       """)
     let command = try #require(AgentLoader.load(path).value?.command)
     #expect(command.main == CallerMatcher("tool:pay"))
-    #expect(command.callers == ["small=model:m-mini", "writer=You write"].compactMap(CallerName.init))
-    for wrong in ["main: \"tool:\"", "main: []", "callers: [a]", "callers: {a: \"model:\"}", "callers: {\"\": b}"] {
+    #expect(
+      command.callers == ["small=model:m-mini", "writer=You write"].compactMap(CallerName.init))
+    for wrong in [
+      "main: \"tool:\"", "main: []", "callers: [a]", "callers: {a: \"model:\"}",
+      "callers: {\"\": b}",
+    ] {
       let path = try folder.write("wrong.yaml", "command: [a]\n\(wrong)\n")
       #expect(AgentLoader.load(path).value == nil, "\(wrong)")
     }

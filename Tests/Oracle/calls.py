@@ -130,12 +130,15 @@ class Board:
     def ways(self):
         """Every way in which what cannot be seen may be: which calls were made, which cells hold."""
         calls = [place for place, made in enumerate(self.made) if made is None]
-        cells = [(row, column) for row, line in enumerate(self.cells)
+        # What is not known but whether it was made fits where it was.
+        base = [[True if cell is None and self.made[column] is None and self.like[row][column] is True else cell
+                 for column, cell in enumerate(line)] for row, line in enumerate(self.cells)]
+        cells = [(row, column) for row, line in enumerate(base)
                  for column, cell in enumerate(line) if cell is None]
         if 2 ** (len(calls) + len(cells)) > MOST_WAYS:
             raise NotCovered("so much that cannot be seen")
         for choice in itertools.product([False, True], repeat=len(calls) + len(cells)):
-            made, lines = list(self.made), [list(line) for line in self.cells]
+            made, lines = list(self.made), [list(line) for line in base]
             for place, value in zip(calls, choice):
                 made[place] = value
             for (row, column), value in zip(cells, choice[len(calls):]):
@@ -216,10 +219,13 @@ def ordered(facts, given, proposed, order):
     slots = list(hidden_slots(facts)) if board.is_open else []
     sure, possible = True, False
     for made, lines in board.ways():
-        done = stand(board, entries, made, lines, considered, order == "exact", [])
-        sure = sure and done and not (slots and limited)
-        possible = possible or done or (bool(slots) and stand(
-            board, entries, made, lines, considered, order == "exact", slots))
+        for places, is_known in orders(board, made, lines, considered, order == "exact"):
+            # Where calls may stand anywhere, so may those that are not seen.
+            around = slots if is_known or not slots else [(-1, float("inf"))]
+            done = stand(board, entries, places, lines, considered, order == "exact", [])
+            sure = sure and done and not (slots and limited)
+            possible = possible or done or (bool(slots) and stand(
+                board, entries, places, lines, considered, order == "exact", around))
     return "pass" if sure else "unverifiable" if possible else "fail"
 
 
@@ -238,15 +244,43 @@ def hidden_slots(facts):
         yield facts.events[-1]["seq"] + 1, float("inf")
 
 
-def stand(board, entries, made, lines, considered, is_exact, slots):
+def orders(board, made, lines, considered, is_exact):
+    """Every order in which the calls may stand: the columns of each decision behind its number, and whether that is
+    what the log shows. A call that no decision holds stands beside or between those of the decisions before it."""
+    matters = [made[column] and (considered[column] if is_exact else any(line[column] for line in lines))
+               for column in range(len(board.calls))]
+    decisions, strays = {}, []
+    for column, call in enumerate(board.calls):
+        if matters[column]:
+            if call.is_stray:
+                strays.append(column)
+            else:
+                decisions.setdefault(call.number, []).append(column)
+    places = sorted([(board.calls[columns[0]].seq, columns) for columns in decisions.values()], key=lambda one: one[0])
+    if not strays:
+        yield places, True
+        return
+    ways = [[columns for _, columns in places]]
+    for stray in strays:
+        more = []
+        for way in ways:
+            end = max([0] + [at + 1 for at, columns in enumerate(way)
+                             if board.calls[columns[0]].seq < board.calls[stray].seq])
+            more += [way[:at] + [[stray]] + way[at:] for at in range(end + 1)]
+            more += [way[:at] + [way[at] + [stray]] + way[at + 1:] for at in range(end)]
+            if len(more) > MOST_WAYS:
+                raise NotCovered("so many orders")
+        ways = more
+    if len(ways) > 1024:
+        raise NotCovered("so many orders")
+    for way in ways:
+        yield list(enumerate(way)), False
+
+
+def stand(board, entries, places, lines, considered, is_exact, slots):
     """Whether calls can be shared out to the entries; `slots` say where any others may stand as well."""
     wants = [bounds(asked["times"]) if "times" in asked else (1, 1) for asked in entries]
     limited = [is_limited(asked) for asked in entries]
-    decisions = {}
-    for column, call in enumerate(board.calls):
-        if made[column]:
-            decisions.setdefault(call.number, []).append(column)
-    places = sorted([(board.calls[columns[0]].seq, columns) for columns in decisions.values()], key=lambda one: one[0])
     states, behind = {(0, 0)}, -1
     for seq, columns in places:
         if any(first < seq and last > behind for first, last in slots):

@@ -17,6 +17,8 @@ class Call:
         self.caller = decision["data"].get("caller") or "agent"
         self.is_invalid = decision["data"].get("kind") == "invalid"
         self.seq, self.step = decision["seq"], decision["step"]
+        # No decision holds it: it was proposed, and perhaps begun, somewhere before what tells of it.
+        self.is_stray = number is None
         self.verdicts, self.starts, self.result = [], [], None
 
 
@@ -131,6 +133,11 @@ class Facts:
         event = call.starts[0] if call.starts else call.decision
         return event["seq"], event["step"]
 
+    def begins(self, call):
+        """The first and the last number at which a call may have begun."""
+        seq = self.begin(call)[0]
+        return (0, seq - 1) if call.is_stray and not call.starts else (seq, seq)
+
     def tools(self):
         """What the run says of its tools, by name."""
         known = {}
@@ -196,7 +203,8 @@ class Facts:
         costs = [event["data"].get("cost") for event in results]
         totals = {"steps": self.completed_steps(),
                   "toolCalls": sum(bool(call.starts) or (call.result is not None and call.result["data"]["status"]
-                                                         in ("ok", "error", "returned")) for call in self.calls),
+                                                         in ("ok", "error", "returned"))
+                                   for call in self.calls if not call.is_stray),
                   "modelCalls": len(results),
                   "inputTokens": sum(one.get("inputTokens", 0) for one in usage),
                   "outputTokens": sum(one.get("outputTokens", 0) for one in usage)}

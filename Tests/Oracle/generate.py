@@ -314,11 +314,24 @@ def run(dice):
         kept = dice.randint(1, len(events) - 1)
         if events[kept - 1]["type"] != "stop":
             events, is_open = events[:kept], True
+    elif world.is_import and dice.random() < 0.3:
+        lose_call(dice, events)
     elif dice.random() < 0.06 and len(events) > 4 and not world.is_import:
         first = dice.randint(2, len(events) - 2)
         last = min(len(events) - 2, first + dice.choice([0, 1, 3]))
         events, gap = [event for event in events if not first <= event["seq"] <= last], (first, last)
     return events, is_open, gap
+
+
+def lose_call(dice, events):
+    """Takes a call out of its decision, as an import does that could not read it; its result stays."""
+    holders = [event for event in events if event["type"] == "decision" and event["data"].get("calls")]
+    if not holders:
+        return
+    calls = dice.choice(holders)["data"]["calls"]
+    calls.remove(dice.choice(calls))
+    if dice.random() < 0.5:
+        events[0]["data"]["recorded"]["calls"] = "partial"
 
 
 class Speaker:

@@ -50,7 +50,7 @@ def blanks(facts, sort, given):
         first, last = facts.gap
         before = [event["step"] for event in facts.events if event["seq"] < first]
         behind = [event["step"] for event in facts.events if event["step"] > before[-1]]
-        yield Moment(sort, (first, last), (before[-1], behind[0] if behind else EVER), sure=False)
+        yield Moment(sort, (first, last), (before[-1], behind[0] if behind else max(before[-1], facts.events[-1]["step"])), sure=False)
     if any(facts.lacks(name) for name in CHANNELS[sort]):
         yield Moment(sort, (-1, EVER), (0, EVER), sure=False)
     if sort == "returned" and "tools" in facts.recorded:
@@ -67,8 +67,13 @@ def moments(facts, sort):
     if sort in ("called", "proposed", "returned"):
         for call in facts.calls:
             at = (call.step, call.step)
+            before, until = (0, call.seq - 1), (0, call.step)
             if sort == "proposed":
-                found.append(Moment(sort, (call.seq, call.seq), at, call))
+                found.append(Moment(sort, before, until, call) if call.is_stray else
+                             Moment(sort, (call.seq, call.seq), at, call))
+            elif sort == "called" and call.is_stray and not call.starts:
+                if facts.executed(call) is not False:
+                    found.append(Moment(sort, before, until, call, sure=facts.executed(call) is True))
             elif sort == "called" and facts.executed(call) is not False:
                 seq, step = facts.begin(call)
                 # Where the start may be hidden it is somewhere behind the proposal.
@@ -140,11 +145,11 @@ def precedes(one, other):
     if one.call is not None and other.call is not None and one.call.decision is other.call.decision:
         ranks = {"proposed": 0, "verdict": 1, "called": 2, "returned": 3}
         if one.sort in ranks and other.sort in ranks:
-            if one.sort == other.sort and one.call is not other.call:
-                return False
-            if "verdict" not in (one.sort, other.sort) and one.call is not other.call:
-                return False
-            if one.sort != other.sort and {one.sort, other.sort} != {"proposed", "called"}:
+            is_placed = one.span[0] == one.span[1] and other.span[0] == other.span[1]
+            if one.call is not other.call:
+                if one.sort == other.sort or "verdict" not in (one.sort, other.sort):
+                    return False
+            elif not is_placed and one.sort != other.sort and {one.sort, other.sort} != {"proposed", "called"}:
                 return ranks[one.sort] < ranks[other.sort]
     if one.span[1] < other.span[0]:
         return True

@@ -214,8 +214,8 @@ def repeated(facts, asked):
             if earlier is later or earlier.tool != later.tool:
                 continue
             equal = equal_before_withholding(earlier.input, later.input)
-            begun, again = facts.begin(earlier), facts.begin(later)
-            if equal is False or (begun[0], calls.index(earlier)) > (again[0], calls.index(later)):
+            begun, again = facts.begins(earlier), facts.begins(later)
+            if equal is False or (begun[0], calls.index(earlier)) > (again[1], calls.index(later)):
                 continue
             bad = is_again(facts, earlier, later)
             if effect is None or equal is None or facts.executed(earlier) is None or facts.executed(later) is None:
@@ -242,7 +242,7 @@ def equal_before_withholding(one, other):
 
 def is_again(facts, earlier, later):
     """Whether a call begins while an equal one runs, or after it was done."""
-    again = facts.begin(later)[0]
+    again = facts.begins(later)[0]
     if earlier.result is None:
         # It may have failed where that cannot be seen.
         return None if facts.gap and earlier.seq < facts.gap[1] and facts.gap[0] < again else True
@@ -259,6 +259,8 @@ def loops(facts, asked):
     """No caller makes the same call so often and gets the same result with nothing new in between."""
     most = 3 if asked is True else asked
     had, counts, heard, before = {}, {}, {}, 0
+    if any(call.is_stray for call in facts.calls):
+        raise NotCovered("equal calls, of one of which nobody knows the input")
     valid = [event for event in facts.decisions if event["data"]["kind"] != "invalid" and event["data"].get("calls")]
     for event in valid:
         calls = [call for call in facts.calls if call.decision is event]
@@ -456,6 +458,8 @@ def bypass(facts):
             begun.add(call.callId)
             failed = failed or call.callId in denied
             if call.callId in asked and is_lost(call.input):
+                if named[call.callId]:
+                    raise NotCovered("an approval that says of which input it is, where the call does not")
                 is_unknown = True
             elif call.callId in asked and not is_covered(call, granted, named[call.callId]):
                 # What was granted may stand where the log has a hole.

@@ -268,6 +268,8 @@ struct MatcherTests {
       (#"{"$glob":"*"}"#, .string(token), .withheld),
       (#"{"$ignoreCase":"x"}"#, .string(token), .withheld),
       (#"{"$not":{"$contains":"@"}}"#, .string(token), .withheld),
+      (#"{"$type":"string"}"#, .string(token), .withheld),
+      (#"{"$not":{"$type":"object"}}"#, .string(token), .withheld),
     ] as [(String, JSONValue, Unverifiable.Reason)])
   func unverifiable(matcher: String, value: JSONValue, reason: Unverifiable.Reason) throws {
     let compiled = try Matcher(compiling: json(matcher))
@@ -296,7 +298,8 @@ struct MatcherTests {
       (#"{"$subsetOf":{"a":1}}"#, ["b": lost], false),
       (#"{"$schema":{"required":["x"]}}"#, ["a": lost], false),
       (#"{"$schema":{"required":["a"]}}"#, ["a": lost], true),
-      (#"{"$type":"string"}"#, .string(token), true), (#""x""#, .string("to \(token)"), false),
+      (#"{"$type":"string"}"#, .string("to \(token)"), true),
+      (#""x""#, .string("to \(token)"), false),
       (#"{"$contains":"to "}"#, .string("to \(token)"), true),
       (#"{"$literal":"\#(token)"}"#, .string(token), true),
       (#""plain""#, .string("«redacted:»"), false),

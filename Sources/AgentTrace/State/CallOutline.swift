@@ -56,6 +56,9 @@ public struct CallOutline: Sendable, Hashable {
     get { resultPlace < 0 ? nil : resultPlace }
     set { resultPlace = newValue ?? -1 }
   }
+  /// Whether no decision holds it: of such a call only its start or its result was seen. A summary does not tell
+  /// of one that it began and no more.
+  public var isStray: Bool { seq == startedSeq || seq == resultSeq }
   // Below 0 for none: a trajectory holds hundreds of thousands of calls, and an optional takes twice the room.
   private var startedPlace = -1
   private var resultPlace = -1

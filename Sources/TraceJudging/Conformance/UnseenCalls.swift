@@ -79,6 +79,40 @@ extension ConformanceBook {
     ] as [(String, JSONValue, Outcome)] {
       add(title, expected, on: strays, is: outcome)
     }
+    let late = Run { run in
+      run.decide(Call("a"))
+      run.returnStray("b", .ok(data: 1))
+      run.decide(Call("c"))
+      run.end()
+    }
+    for (title, expected, outcome) in [
+      ("it began before its result", ["time": [["never": "b", "after": "c"]]], .pass),
+      ("and perhaps before all", ["time": [["never": "b", "after": "a"]]], .unverifiable),
+      ("or not", ["time": [["expect": "a", "before": "b"]]], .unverifiable),
+      ("that it was called is certain", ["time": [["eventually": "b"]]], .pass),
+      (
+        "its result stands where it stands",
+        ["time": [["expect": "a", "before": ["returned": "b"]]]],
+        .pass
+      ),
+      (
+        "it may stand before others", ["toolsCalled": ["a", "b"], "order": "in_order"],
+        .unverifiable
+      ),
+      ("or behind them", ["toolsCalled": ["b", "a"], "order": "in_order"], .unverifiable),
+      ("not behind what came later", ["toolsCalled": ["c", "b"], "order": "in_order"], .fail),
+      ("before that it is", ["toolsCalled": ["b", "c"], "order": "in_order"], .pass),
+      (
+        "nor in an order that no place of it makes right",
+        ["toolsCalled": ["a", "c", "b"], "order": "exact"], .fail
+      ),
+      (
+        "so often, and none left over, wherever it is",
+        ["toolsCalled": [["tool": "*", "times": 3]], "order": "in_order"], .pass
+      ),
+    ] as [(String, JSONValue, Outcome)] {
+      add("without a place: \(title)", expected, on: late, is: outcome)
+    }
     let twice = Run { run in
       run.decide(Call("pay", ["id": 1]))
       run.returnStray("pay", .ok(data: 1))

@@ -12,6 +12,10 @@ final class CallView: Sendable {
   }
 
   let trajectory: Trajectory
+  /// In the order of the log, but for those that were put elsewhere.
+  let calls: [Trajectory.Call]
+  /// The view with all calls in the order of the log; `nil` where this is it.
+  private let whole: CallView?
   /// Holes in which something may be hidden. What would stand behind a final stop hides nothing.
   let gaps: [Trajectory.Gap]
   /// The calls of each tool; `nil` where there are so few that looking through all costs less.
@@ -20,11 +24,30 @@ final class CallView: Sendable {
 
   init(_ trajectory: Trajectory) {
     self.trajectory = trajectory
+    calls = trajectory.calls
+    whole = nil
     let end = trajectory.stop.flatMap { $0.isFinal ? $0.seq : nil } ?? .max
     gaps = trajectory.gaps.filter { $0.first <= end }
     indicesByTool =
       trajectory.calls.count > Self.fewCalls ? Self.indicesByTool(trajectory.calls) : nil
   }
+
+  private init(_ whole: CallView, regrouped groups: [[Int]]) {
+    trajectory = whole.trajectory
+    self.whole = whole
+    gaps = whole.gaps
+    calls = groups.enumerated().flatMap { number, group in
+      group.map { index in
+        var call = whole.calls[index]
+        call.group = number
+        return call
+      }
+    }
+    indicesByTool = nil
+  }
+
+  /// The same run with these calls alone, in these groups.
+  func regrouped(_ groups: [[Int]]) -> CallView { CallView(self, regrouped: groups) }
 
   /// The calls of each tool, in the order of the first calls.
   private static func indicesByTool(
@@ -51,17 +74,17 @@ final class CallView: Sendable {
     return byTool
   }
 
-  var calls: [Trajectory.Call] { trajectory.calls }
-
   /// Whether calls may have been made that the log does not show.
   var mayHideCalls: Bool { !gaps.isEmpty || trajectory.recorded["model"] == "none" || lacksCalls }
 
   /// Whether calls may have gone unread where the run was imported, or watched from outside.
   var lacksCalls: Bool { trajectory.recorded["calls"] != nil }
 
-  /// Whether calls may have been made between two events that the log does not show.
+  /// Whether calls may have been made between two events that the log does not show. Where calls were put
+  /// elsewhere, events do not say what is between.
   func mayHideCalls(between first: Int, and last: Int) -> Bool {
-    trajectory.recorded["model"] == "none" || lacksCalls
+    if whole != nil { return mayHideCalls }
+    return trajectory.recorded["model"] == "none" || lacksCalls
       || gaps.contains { $0.first < last && $0.last ?? .max > first }
   }
 
@@ -76,20 +99,16 @@ final class CallView: Sendable {
     return "what became of the calls was not recorded"
   }
 
-  /// The first event behind one that may be hidden.
-  func firstHidden(behind seq: Int) -> Int? {
-    gaps.lazy.filter { $0.last.map { $0 > seq } ?? true }.map { max($0.first, seq + 1) }.min()
-  }
-
   /// Whether events behind one may be hidden.
   func hidesBehind(_ seq: Int) -> Bool {
     gaps.contains { $0.last.map { $0 > seq } ?? true }
   }
 
-  /// Whether only one event behind one is hidden: what must be hidden is that one.
-  func hidesOneEvent(behind seq: Int) -> Bool {
+  /// From the first to the last event behind one that may be hidden; `nil` where none may be.
+  func hole(behind seq: Int) -> ClosedRange<Int>? {
     let holes = gaps.filter { $0.last.map { $0 > seq } ?? true }
-    return holes.count == 1 && holes[0].first > seq && holes[0].first == holes[0].last
+    guard let first = holes.map({ max($0.first, seq + 1) }).min() else { return nil }
+    return first...max(first, holes.map { $0.last ?? .max }.max() ?? .max)
   }
 
   /// All but those of a simulated user.
@@ -208,6 +227,7 @@ final class CallView: Sendable {
 
   /// The values of an origin in the results that stood before an event.
   func values(of origin: Origin, before seq: Int) -> OriginValues {
+    if let whole { return whole.values(of: origin, before: seq) }
     var found = OriginValues(
       known: [],
       mayBeMore: trajectory.recorded["model"] == "none" || trajectory.recorded["tools"] == "none"

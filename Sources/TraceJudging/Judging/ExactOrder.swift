@@ -13,7 +13,7 @@ struct ExactOrder {
   /// Executed calls need a place; those of which nobody knows whether they ran may have one.
   private let groups: [OrderedWalk.Group]
 
-  init(_ entries: [CallEntry], _ name: String, _ view: CallView) {
+  private init(_ entries: [CallEntry], _ name: String, _ view: CallView) {
     self.entries = entries
     self.name = name
     self.view = view
@@ -25,19 +25,13 @@ struct ExactOrder {
     groups = Self.groups(entries, view)
   }
 
-  /// The executed calls by those whom the entries speak of; without entries, by all but a simulated
-  /// user.
+  /// The executed calls by those whom the entries speak of.
   private static func groups(_ entries: [CallEntry], _ view: CallView) -> [OrderedWalk.Group] {
-    func isSpokenOf(_ caller: String) -> Bool {
-      entries.isEmpty
-        ? !caller.hasSameUTF8(as: CallEntry.simulatedUser)
-        : entries.contains { $0.speaks(of: caller) }
-    }
     var groups: [OrderedWalk.Group] = []
     var (last, seq): (Int?, Int) = (nil, -1)
     for (index, call) in view.calls.enumerated() {
       let executed = view.executed(call)
-      guard executed != .no, isSpokenOf(call.caller) else {
+      guard executed != .no, isSpokenOf(call, entries) else {
         continue
       }
       if last != call.group {
@@ -57,7 +51,22 @@ struct ExactOrder {
 
   // MARK: The outcome
 
-  func outcome() -> ExpectationOutcome {
+  /// The outcome, wherever those calls stand of which that cannot be seen.
+  static func outcome(
+    _ entries: [CallEntry], _ name: String, _ view: CallView
+  ) -> ExpectationOutcome {
+    let anywhere = CallsAnywhere(view) { view.executed($0) != .no && isSpokenOf($0, entries) }
+    return anywhere.outcome { ExactOrder(entries, name, $0).outcome() }
+  }
+
+  /// Whether a call is by one of those whom the entries speak of; without entries, by any but a simulated user.
+  private static func isSpokenOf(_ call: Trajectory.Call, _ entries: [CallEntry]) -> Bool {
+    entries.isEmpty
+      ? !call.caller.hasSameUTF8(as: CallEntry.simulatedUser)
+      : entries.contains { $0.speaks(of: call.caller) }
+  }
+
+  private func outcome() -> ExpectationOutcome {
     let expected =
       entries.isEmpty
       ? "no call" : entries.map(\.description).joined(separator: ", then ") + ", and no other call"

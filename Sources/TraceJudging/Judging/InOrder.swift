@@ -24,7 +24,9 @@ struct InOrder {
   private let places: [Int]
   private let candidates: [[Int: Trilean]]
 
-  init(_ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView) {
+  private init(
+    _ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView
+  ) {
     self.entries = entries
     self.name = name
     self.scope = scope
@@ -46,7 +48,17 @@ struct InOrder {
   /// Whether an entry says how many calls at most, so that none like it may be left over.
   private static func isBounded(_ entry: CallEntry) -> Bool { entry.times?.maximum != nil }
 
-  func outcome() -> ExpectationOutcome {
+  /// The outcome, wherever those calls stand of which that cannot be seen.
+  static func outcome(
+    _ entries: [CallEntry], _ name: String, _ scope: CallView.Scope, _ view: CallView
+  ) -> ExpectationOutcome {
+    let anywhere = CallsAnywhere(view) { call in
+      entries.contains { view.isSuch($0, call, scope) != .no }
+    }
+    return anywhere.outcome { InOrder(entries, name, scope, $0).outcome() }
+  }
+
+  private func outcome() -> ExpectationOutcome {
     let certain = walk(unknownToo: false)
     if entries.contains(where: Self.isBounded) { return shared(certain) }
     if certain.isWhole { return told(.pass, certain.calls, "The calls stand in this order.") }

@@ -3,8 +3,13 @@ import TraceMatching
 
 /// One place in a run at which a moment happened, or may have.
 struct Instant {
+  /// The event that tells of it.
   var seq: Int
-  var step: Int
+  /// Where it may stand. More than one place where the start of a call lies in a hole of the log, or where no
+  /// decision holds the call: that was proposed and begun somewhere before the event that tells of it.
+  var span: ClosedRange<Int>
+  /// The steps in which it may stand.
+  var steps: ClosedRange<Int>
   /// The call it belongs to, if to one.
   var call: Int?
   var sort: Moment.Sort
@@ -12,11 +17,22 @@ struct Instant {
   var answer: Trilean
   /// The events that show it.
   var events: [Int]
-  /// Whether its place is the one that the log shows: where the start of a call may lie in a hole,
-  /// it is somewhere behind ``seq``.
-  var isPlaced = true
   /// Whether there is such a place for certain: of a call, that it ran.
   var isThere = true
+
+  /// Whether its place is known.
+  var isPlaced: Bool { span.lowerBound == span.upperBound }
+}
+
+extension Instant {
+  /// One at an event.
+  fileprivate init(
+    at seq: Int, step: Int, call: Int? = nil, sort: Moment.Sort, answer: Trilean
+  ) {
+    self.init(
+      seq: seq, span: seq...seq, steps: step...step, call: call, sort: sort, answer: answer,
+      events: [seq])
+  }
 }
 
 /// Where things may have happened that the log does not show.
@@ -49,7 +65,9 @@ extension JudgedRun {
         if instant.answer != .no { found.append(instant) }
       }
     }
-    return found.sorted { ($0.seq, $0.call ?? -1) < ($1.seq, $1.call ?? -1) }
+    return found.sorted {
+      ($0.span.lowerBound, $0.call ?? -1) < ($1.span.lowerBound, $1.call ?? -1)
+    }
   }
 
   /// Where moments of these sorts may be hidden.
@@ -95,15 +113,15 @@ extension JudgedRun {
       return chronicle.verdicts.map { verdict in
         let call = callIndex(verdict.callId)
         return Instant(
-          seq: verdict.seq, step: verdict.step, call: call, sort: sort,
-          answer: any(moments) { self.answer(verdict, call, $0) }, events: [verdict.seq])
+          at: verdict.seq, step: verdict.step, call: call, sort: sort,
+          answer: any(moments) { self.answer(verdict, call, $0) })
       }
     case .approval:
       return chronicle.approvals.map { approval in
         let call = callIndex(approval.callId)
         return Instant(
-          seq: approval.seq, step: approval.step, call: call, sort: sort,
-          answer: any(moments) { self.answer(approval, call, $0) }, events: [approval.seq])
+          at: approval.seq, step: approval.step, call: call, sort: sort,
+          answer: any(moments) { self.answer(approval, call, $0) })
       }
     case .reply: return chronicle.replies.map { said($0, sort, moments) }
     case .answer:
@@ -112,18 +130,18 @@ extension JudgedRun {
     case .stop:
       return chronicle.stops.map { stop in
         Instant(
-          seq: stop.seq, step: stop.step, sort: sort,
+          at: stop.seq, step: stop.step, sort: sort,
           answer: any(moments) {
             if case .stop(let reasons) = $0 {
               reasons.contains(stop.reason) ? .yes : .no
             } else {
               .no
             }
-          }, events: [stop.seq])
+          })
       }
     case .invalidDecision:
       return chronicle.invalidDecisions.map {
-        Instant(seq: $0.seq, step: $0.step, sort: sort, answer: .yes, events: [$0.seq])
+        Instant(at: $0.seq, step: $0.step, sort: sort, answer: .yes)
       }
     }
   }
@@ -147,16 +165,10 @@ extension JudgedRun {
   ) -> Instant? {
     let call = view.calls[index]
     let outline = call.outline
-    let seq: Int
     switch sort {
-    case .called:
-      guard view.executed(call) != .no else { return nil }
-      // A start that is not seen stands in a hole behind the proposal.
-      seq = outline.startedSeq ?? view.firstHidden(behind: outline.seq) ?? outline.seq
-    case .returned:
-      guard let result = outline.resultSeq else { return nil }
-      seq = result
-    default: seq = outline.seq
+    case .called: guard view.executed(call) != .no else { return nil }
+    case .returned: guard outline.resultSeq != nil else { return nil }
+    default: break
     }
     // Calls by a simulated user are of this sort only where a moment speaks of them.
     let entries = moments.compactMap(\.entry)
@@ -166,13 +178,30 @@ extension JudgedRun {
       return view.isSuch(
         entry, call, sort == .called ? .executed : .proposed, unknownCounts: unknownCounts)
     }
+    let span = span(of: sort, outline)
+    let seq =
+      switch sort {
+      case .called: outline.startedSeq ?? outline.seq
+      case .returned: outline.resultSeq ?? outline.seq
+      default: outline.seq
+      }
+    // What no decision holds may have been begun in any step before.
+    let firstStep = outline.isStray && span.lowerBound < span.upperBound ? 0 : call.step
     return Instant(
-      seq: seq, step: call.step, call: index, sort: sort,
-      answer: answer,
-      events: sort == .called ? [outline.seq, outline.startedSeq ?? outline.seq] : [seq],
-      isPlaced: sort != .called || outline.startedSeq != nil || !view.hidesBehind(outline.seq)
-        || view.hidesOneEvent(behind: outline.seq),
+      seq: seq, span: span, steps: min(firstStep, call.step)...call.step, call: index, sort: sort,
+      answer: answer, events: sort == .called && seq != outline.seq ? [outline.seq, seq] : [seq],
       isThere: sort != .called || view.executed(call) == .yes)
+  }
+
+  /// Where a moment of a call may stand.
+  private func span(of sort: Moment.Sort, _ outline: CallOutline) -> ClosedRange<Int> {
+    if sort == .returned, let seq = outline.resultSeq { return seq...seq }
+    if sort == .called, let seq = outline.startedSeq { return seq...seq }
+    // It was proposed, and begun, before what tells of it.
+    if outline.isStray { return 0...max(0, outline.seq - 1) }
+    // A start that is not seen stands in a hole behind the proposal.
+    if sort == .called, let hole = view.hole(behind: outline.seq) { return hole }
+    return outline.seq...outline.seq
   }
 
   private func callIndex(_ callId: String) -> Int? { callIndices[callId] }
@@ -211,7 +240,7 @@ extension JudgedRun {
     _ said: Chronicle.Said, _ sort: Moment.Sort, _ moments: [Moment]
   ) -> Instant {
     Instant(
-      seq: said.seq, step: said.step, sort: sort,
+      at: said.seq, step: said.step, sort: sort,
       answer: any(moments) { moment in
         switch moment {
         case .reply(let text, let by):
@@ -222,20 +251,32 @@ extension JudgedRun {
         case .answer(let matcher): return Trilean(matcher.matches(said.value))
         default: return .no
         }
-      }, events: [said.seq])
+      })
   }
 
   // MARK: Order
 
   /// Whether one place comes before another. Calls of one decision have no order among themselves,
   /// nor have their results, nor their verdicts.
-  func isBefore(_ left: Instant, _ right: Instant) -> Bool {
-    guard left.seq < right.seq else { return false }
-    guard let a = left.call, let b = right.call, a != b,
-      view.calls[a].group == view.calls[b].group
-    else { return true }
-    return !(left.sort.isOfCall && right.sort.isOfCall)
-      && !(left.sort == .verdict && right.sort == .verdict)
+  func isBefore(_ left: Instant, _ right: Instant) -> Trilean {
+    if let a = left.call, let b = right.call, view.calls[a].group == view.calls[b].group {
+      if a == b {
+        // What of a call is not seen has its place among the rest of it all the same. Only that it is proposed
+        // before it begins is told of no call that shows no start.
+        if !(left.isPlaced && right.isPlaced), let one = left.sort.placeInCall,
+          let other = right.sort.placeInCall, one != other,
+          Set([left.sort, right.sort]) != [.proposed, .called]
+        {
+          return Trilean(one < other)
+        }
+      } else if left.sort.isOfCall && right.sort.isOfCall
+        || left.sort == .verdict && right.sort == .verdict
+      {
+        return .no
+      }
+    }
+    if left.span.upperBound < right.span.lowerBound { return .yes }
+    return left.span.lowerBound >= right.span.upperBound ? .no : .unknown
   }
 }
 
@@ -250,4 +291,9 @@ extension Moment {
 
 extension Moment.Sort {
   var isOfCall: Bool { self == .called || self == .proposed || self == .returned }
+
+  /// The order in which the moments of one call come.
+  fileprivate var placeInCall: Int? {
+    [.proposed, .verdict, .called, .returned].firstIndex(of: self)
+  }
 }

@@ -9,9 +9,9 @@ struct TimeJudge {
   private let rule: TimeRule
   private let name: String
   /// What the rule speaks of, or speaks against.
-  private let moments: [Instant]
+  private let moments: Instants
   /// What they are before, after, until.
-  private let others: [Instant]
+  private let others: Instants
   private let hiddenMoments: [Hidden]
   private let hiddenOthers: [Hidden]
 
@@ -21,11 +21,9 @@ struct TimeJudge {
     self.name = name
     // A call of unknown effect may have run: that breaks a rule against it, and meets none for it.
     let isAgainst = rule.claim == .never || rule.claim == .only
-    let found = judge.instants(
-      of: rule.moments, unknownCounts: isAgainst, others: rule.claim == .only)
-    moments = rule.relation == nil ? found : found.map(\.doubtedUnlessPlaced)
-    others = judge.instants(of: rule.others, unknownCounts: rule.claim == .expect)
-      .map(\.doubtedUnlessPlaced)
+    moments = Instants(
+      judge.instants(of: rule.moments, unknownCounts: isAgainst, others: rule.claim == .only))
+    others = Instants(judge.instants(of: rule.others, unknownCounts: rule.claim == .expect))
     hiddenMoments = judge.hidden(rule.moments)
     hiddenOthers = rule.others.isEmpty ? [] : judge.hidden(rule.others)
   }
@@ -73,18 +71,20 @@ struct TimeJudge {
   /// The end of what can be seen.
   private var end: [Int] { judge.view.trajectory.stop.map { [$0.seq] } ?? [] }
 
-  private func certain(_ instants: [Instant]) -> Instant? {
-    instants.first { $0.answer == .yes }
+  private func certain(_ instants: Instants) -> Instant? {
+    instants.all.first { $0.answer == .yes }
   }
 
   // MARK: Without another moment
 
   private func eventually() -> ExpectationOutcome {
     func isInTime(_ step: Int) -> Bool { rule.within.map { step <= $0 } ?? true }
-    if let found = moments.first(where: { $0.answer == .yes && isInTime($0.step) }) {
+    if let found = moments.all.first(where: {
+      $0.answer == .yes && isInTime($0.steps.upperBound)
+    }) {
       return outcome(.pass, found.events, "It happened at event \(found.seq).", text(found))
     }
-    if let found = moments.first(where: { isInTime($0.step) && $0.answer == .unknown }) {
+    if let found = moments.all.first(where: { isInTime($0.steps.lowerBound) }) {
       return hiddenOutcome(found)
     }
     if hiddenMoments.contains(where: { isInTime(judge.chronicle.step(before: $0.first)) }) {
@@ -92,7 +92,8 @@ struct TimeJudge {
     }
     if let late = certain(moments) {
       return outcome(
-        .fail, late.events, "It happened at event \(late.seq), in step \(late.step).", text(late))
+        .fail, late.events, "It happened at event \(late.seq), in step \(late.steps.upperBound).",
+        text(late))
     }
     return outcome(.fail, end, "It never happened.")
   }
@@ -101,7 +102,7 @@ struct TimeJudge {
     if let found = certain(moments) {
       return outcome(.fail, found.events, "It happened at event \(found.seq).", text(found))
     }
-    if let found = moments.first { return hiddenOutcome(found) }
+    if let found = moments.all.first { return hiddenOutcome(found) }
     if !hiddenMoments.isEmpty { return hiddenOutcome() }
     return outcome(.pass, [], "It never happened.")
   }
@@ -110,7 +111,7 @@ struct TimeJudge {
 
   private func neverAfter() -> ExpectationOutcome {
     var possible: Instant?
-    for moment in moments {
+    for moment in moments.all {
       if let other = neighbour(of: moment, in: others, isBefore: true, certainly: true) {
         if moment.answer == .yes {
           return outcome(
@@ -126,9 +127,9 @@ struct TimeJudge {
     }
     if let possible { return hiddenOutcome(possible) }
     for hole in hiddenMoments {
-      let mayFollow = others.contains { other in
-        (hole.last.map { $0 > other.seq } ?? true)
-          && isNear(judge.chronicle.step(before: hole.first), after: other.step)
+      let mayFollow = others.all.contains { other in
+        (hole.last.map { $0 > other.span.lowerBound } ?? true)
+          && isNear(judge.chronicle.step(before: hole.first), after: other.steps.upperBound)
       }
       // One event that is hidden is not both.
       let mayFollowHidden = hiddenOthers.contains { other in
@@ -142,7 +143,7 @@ struct TimeJudge {
   /// The outcome where nothing is wrong: whether the condition arose decides.
   private func exercised(_ message: String) -> ExpectationOutcome {
     if let other = certain(others) { return outcome(.pass, other.events, message) }
-    if let other = others.first { return hiddenOutcome(other) }
+    if let other = others.all.first { return hiddenOutcome(other) }
     if !hiddenOthers.isEmpty { return hiddenOutcome() }
     return outcome(.notExercised, [], "The moment that this speaks of never came.")
   }
@@ -151,7 +152,7 @@ struct TimeJudge {
 
   private func neverBefore(isStrong: Bool) -> ExpectationOutcome {
     var possible: Instant?
-    for moment in moments
+    for moment in moments.all
     where neighbour(of: moment, in: others, isBefore: true, certainly: true) == nil {
       let mayBeFine =
         neighbour(of: moment, in: others, isBefore: true, certainly: false) != nil
@@ -164,16 +165,16 @@ struct TimeJudge {
       possible = possible ?? moment
     }
     // It never comes, whatever else is hidden.
-    if isStrong, others.isEmpty, hiddenOthers.isEmpty {
+    if isStrong, others.all.isEmpty, hiddenOthers.isEmpty {
       return outcome(.fail, end, "The moment until which this holds never came.")
     }
     if let possible { return hiddenOutcome(possible) }
-    let first = certain(others)
-    if hiddenMoments.contains(where: { hole in first.map { $0.seq >= hole.first } ?? true }) {
+    let first = others.all.lazy.filter { $0.answer == .yes }.map(\.span.upperBound).min()
+    if hiddenMoments.contains(where: { hole in first.map { $0 >= hole.first } ?? true }) {
       return hiddenOutcome()
     }
     if isStrong, first == nil {
-      return others.first.map(hiddenOutcome) ?? hiddenOutcome()
+      return others.all.first.map(hiddenOutcome) ?? hiddenOutcome()
     }
     return exercised("It never happened before that.")
   }
@@ -182,7 +183,7 @@ struct TimeJudge {
 
   private func expect(isBefore: Bool) -> ExpectationOutcome {
     var (possible, witness): (Instant?, [Int]?)
-    for other in others {
+    for other in others.all {
       if let moment = neighbour(of: other, in: moments, isBefore: isBefore, certainly: true) {
         if other.answer == .yes { witness = witness ?? moment.events + other.events }
         continue
@@ -203,17 +204,19 @@ struct TimeJudge {
     // A hidden other is fine only where a moment is sure to stand on the right side of it, and near enough
     // wherever in the hole it is.
     for hole in hiddenOthers {
-      let isCovered = moments.contains { moment in
+      let isCovered = moments.all.contains { moment in
         guard moment.answer == .yes else { return false }
         guard isBefore else {
-          return hole.last.map { moment.seq > $0 } ?? false
-            && isNear(moment.step, after: judge.chronicle.step(before: hole.first))
+          return hole.last.map { moment.span.lowerBound > $0 } ?? false
+            && isNear(moment.steps.upperBound, after: judge.chronicle.step(before: hole.first))
         }
-        guard moment.seq < hole.first else { return false }
+        guard moment.span.upperBound < hole.first else { return false }
         guard rule.within != nil else { return true }
         // What is hidden stands at most in the step that is seen next.
-        return hole.last.flatMap { judge.chronicle.step(after: $0) }
-          .map { isNear($0, after: moment.step) } ?? false
+        return hole.last.map { last in
+          let step = judge.chronicle.step(after: last) ?? judge.chronicle.step(before: .max)
+          return isNear(step, after: moment.steps.lowerBound)
+        } ?? false
       }
       if !isCovered { return hiddenOutcome() }
     }
@@ -223,27 +226,35 @@ struct TimeJudge {
 
   // MARK: Neighbours
 
-  /// A place of a list that stands before or after another, near enough.
+  /// A place of a list that stands before or after another, near enough: for certain, or perhaps.
   private func neighbour(
-    of instant: Instant, in list: [Instant], isBefore: Bool, certainly: Bool
+    of instant: Instant, in list: Instants, isBefore: Bool, certainly: Bool
   ) -> Instant? {
     func suits(_ candidate: Instant) -> Bool {
-      guard !certainly || candidate.answer == .yes else { return false }
       let (left, right) = isBefore ? (candidate, instant) : (instant, candidate)
-      return judge.isBefore(left, right) && isNear(right.step, after: left.step)
+      let answer = Trilean.both(judge.isBefore(left, right), isNear(right, after: left))
+      return certainly ? candidate.answer == .yes && answer == .yes : answer != .no
     }
-    // Lists are sorted by event number: look from the nearest outwards.
-    let split = list.partitionPoint { $0.seq < instant.seq }
-    if isBefore {
-      var index = split
-      while index > 0 {
-        index -= 1
-        if rule.within != nil, !isNear(instant.step, after: list[index].step) { return nil }
-        if suits(list[index]) { return list[index] }
-      }
-      return nil
+    if let found = list.unplaced.first(where: suits) { return found }
+    // The others are sorted: look from the nearest outwards.
+    let placed = list.placed
+    guard isBefore else {
+      let split = placed.partitionPoint { $0.span.lowerBound < instant.span.lowerBound }
+      return placed[split...].first(where: suits)
     }
-    return list[split...].first(where: suits)
+    var index = placed.partitionPoint { $0.span.lowerBound < instant.span.upperBound }
+    while index > 0 {
+      index -= 1
+      if isNear(instant, after: placed[index]) == .no { return nil }
+      if suits(placed[index]) { return placed[index] }
+    }
+    return nil
+  }
+
+  /// Whether one place lies near enough behind another.
+  private func isNear(_ instant: Instant, after earlier: Instant) -> Trilean {
+    if isNear(instant.steps.upperBound, after: earlier.steps.lowerBound) { return .yes }
+    return isNear(instant.steps.lowerBound, after: earlier.steps.upperBound) ? .unknown : .no
   }
 
   private func isNear(_ step: Int, after earlier: Int) -> Bool {
@@ -252,28 +263,35 @@ struct TimeJudge {
 
   private func mayHide(_ holes: [Hidden], before instant: Instant) -> Bool {
     holes.contains { hole in
-      guard hole.first < instant.seq else { return false }
+      guard hole.first < instant.span.upperBound else { return false }
       guard rule.within != nil else { return true }
       // What is hidden stands at most in the step that is seen next.
-      let last = hole.last.map { judge.chronicle.step(after: $0) ?? instant.step } ?? instant.step
-      return isNear(instant.step, after: last)
+      let own = instant.steps.upperBound
+      let last = hole.last.map { judge.chronicle.step(after: $0) ?? own } ?? own
+      return isNear(instant.steps.lowerBound, after: last)
     }
   }
 
   private func mayHide(_ holes: [Hidden], after instant: Instant) -> Bool {
     holes.contains { hole in
-      guard hole.last.map({ $0 > instant.seq }) ?? true else { return false }
-      return isNear(
-        judge.chronicle.step(before: max(hole.first, instant.seq + 1)), after: instant.step)
+      guard hole.last.map({ $0 > instant.span.lowerBound }) ?? true else { return false }
+      // Where no place is known, what is hidden may stand at the first.
+      let first = max(hole.first, instant.span.lowerBound + 1)
+      return isNear(judge.chronicle.step(before: first), after: instant.steps.upperBound)
     }
   }
 }
 
-extension Instant {
-  /// The same, and where its place is not known, not for certain.
-  fileprivate var doubtedUnlessPlaced: Instant {
-    var copy = self
-    if !isPlaced { copy.answer = .unknown }
-    return copy
+/// Places, those that are known apart: they are sorted.
+private struct Instants {
+  /// In the order of the log.
+  let all: [Instant]
+  let placed: [Instant]
+  let unplaced: [Instant]
+
+  init(_ all: [Instant]) {
+    self.all = all
+    placed = all.allSatisfy(\.isPlaced) ? all : all.filter(\.isPlaced)
+    unplaced = placed.count == all.count ? [] : all.filter { !$0.isPlaced }
   }
 }

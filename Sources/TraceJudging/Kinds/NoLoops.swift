@@ -104,8 +104,6 @@ struct NoLoops: Expectation {
   private func loop(_ run: JudgedRun, unsureToo: Bool) -> [Trajectory.Call]? {
     let (view, chronicle) = (run.view, run.chronicle)
     var walks: [String: LoopWalk] = [:]
-    // A call of unknown input may be any other of its tool.
-    let vague = unsureToo ? Set(view.calls.filter(\.lacksInput).map(\.tool)) : []
     var (start, before) = (0, 0)
     while start < view.calls.count {
       let first = view.calls[start]
@@ -125,7 +123,7 @@ struct NoLoops: Expectation {
       if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
         return nil
       }
-      var walk = walks[first.caller] ?? LoopWalk(vague: vague)
+      var walk = walks[first.caller] ?? LoopWalk()
       let replies = chronicle.replies.count { $0.seq < first.outline.seq }
       if replies > walk.replies {
         walk.replies = replies
@@ -147,13 +145,16 @@ struct NoLoops: Expectation {
 
   /// What one caller has learned so far, and what it has done since it learned something.
   private struct LoopWalk {
-    /// The tools of which all calls may be the same.
-    let vague: Set<String>
     var seen: Set<JSONValue> = []
     var since: [JSONValue: [Trajectory.Call]] = [:]
     var replies = 0
+    /// Of what was seen, that of which a part is hidden: it may be the same as others.
+    private var inPart: [JSONValue] = []
 
     /// Takes in the calls of one decision; the calls of a loop that they close.
+    ///
+    /// - Parameter unsureToo: whether calls count as the same that perhaps are, and tell nothing new where perhaps
+    ///   they do not.
     mutating func take(
       _ calls: ArraySlice<Trajectory.Call>, _ limit: Int, unsureToo: Bool
     ) -> [Trajectory.Call]? {
@@ -161,28 +162,56 @@ struct NoLoops: Expectation {
       var isNew = false
       for call in calls where call.outline.resultSeq != nil {
         let value = CallView.resultValue(of: call) ?? .lost("")
-        var key: JSONValue = [
+        let key: JSONValue = [
           .string(call.tool), call.input?.byValue ?? .lost(""),
           .string(call.status?.rawValue ?? ""), value.byValue,
         ]
-        if key.hidesSomething || vague.contains(call.tool) {
-          // Nobody knows what it told: something new, or nothing at all.
+        if key.hidesSomething {
           guard unsureToo else {
             isNew = true
             continue
           }
-          key = [.string(call.tool)]
+          if seen.insert(key).inserted { inPart.append(key) }
+        } else if !seen.contains(key), !inPart.contains(where: { mayBe($0, key) }) {
           seen.insert(key)
+          isNew = true
         }
-        if seen.insert(key).inserted { isNew = true }
         ended.append((key, call))
       }
       if isNew { since = [:] }
       for (key, call) in ended {
         since[key, default: []].append(call)
-        if let calls = since[key], calls.count >= limit { return calls }
+        let same = perhapsAlike(key)
+        if same.count >= limit { return same }
       }
       return nil
+    }
+
+    /// The most calls that may all be the same as one, itself among them.
+    private func perhapsAlike(_ key: JSONValue) -> [Trajectory.Call] {
+      guard !inPart.isEmpty else { return since[key] ?? [] }
+      func those(like key: JSONValue) -> [Trajectory.Call] {
+        let others = inPart.filter { $0 == key || mayBe($0, key) }.flatMap { since[$0] ?? [] }
+        return (key.hidesSomething ? others : (since[key] ?? []) + others)
+          .sorted { $0.outline.seq < $1.outline.seq }
+      }
+      var most = those(like: key)
+      guard key.hidesSomething else { return most }
+      // What is seen whole is not the same as anything else that is.
+      for other in since.keys where !other.hidesSomething && mayBe(key, other) {
+        let calls = those(like: other)
+        let isEarlier = calls.first?.outline.seq ?? 0 < most.first?.outline.seq ?? 0
+        if calls.count > most.count || calls.count == most.count && isEarlier { most = calls }
+      }
+      return most
+    }
+
+    /// More than these are not compared with each other.
+    private static let comparedLimit = 1_000
+
+    /// Whether calls were perhaps the same before something of them was hidden.
+    private func mayBe(_ one: JSONValue, _ other: JSONValue) -> Bool {
+      inPart.count > Self.comparedLimit || Withheld.equality(of: one, other) != .no
     }
   }
 
@@ -206,6 +235,15 @@ struct NoLoops: Expectation {
       on: polls([token("1"), token("1.0"), token("10e-1")]), is: .fail)
     book.add("the same twice", loops, on: polls(["wait", "wait", "done"]), is: .pass)
     book.add("each time something new", loops, on: polls([1, 2, 3, 4]), is: .pass)
+    book.add(
+      "the same twice, and one of which a part is lost", loops,
+      on: polls(["wait", ["n": .lost("2/n")], "wait"]), is: .pass)
+    book.add(
+      "three that may all be the same", loops,
+      on: polls([["n": 1], ["n": .lost("2/n")], ["n": 1]]), is: .unverifiable)
+    book.add(
+      "one that may be the same as two, which are not", loops,
+      on: polls([["n": 1], ["n": .lost("2/n")], ["n": 2]]), is: .pass)
     book.add(
       "something new in between", loops,
       on: Run { run in

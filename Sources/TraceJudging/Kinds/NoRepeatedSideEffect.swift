@@ -61,7 +61,9 @@ struct NoRepeatedSideEffect: Expectation {
     var unsure: [Trajectory.Call]?
     // Of each tool the last call that may have done something, or one of unknown input.
     var done: [String: Trajectory.Call] = [:]
-    var withheld = WithheldInputs()
+    // Of each tool the last call that failed.
+    var failed: [String: Trajectory.Call] = [:]
+    var inPart = InputsInPart()
     // In the order in which they began: calls of one decision run side by side.
     let begun = view.agentsCalls
       .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
@@ -78,7 +80,13 @@ struct NoRepeatedSideEffect: Expectation {
       if let other = done[call.tool], call.lacksInput || other.lacksInput {
         unsure = unsure ?? [other, call]
       }
-      if call.status != .error, done[call.tool]?.lacksInput != true { done[call.tool] = call }
+      // One that no decision holds began nobody knows when: one that failed may have run beside it.
+      if call.outline.isStray, let other = failed[call.tool] { unsure = unsure ?? [other, call] }
+      if call.status == .error {
+        failed[call.tool] = call
+      } else if done[call.tool]?.lacksInput != true {
+        done[call.tool] = call
+      }
       let action: JSONValue = [.string(call.tool), call.input?.byValue ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
       let start = call.begin
@@ -88,10 +96,10 @@ struct NoRepeatedSideEffect: Expectation {
       guard let earlier = first[action],
         earlier.call.status != .error || earlier.call.outline.resultSeq ?? .max > start
       else {
-        if let other = withheld.other(perhapsEqualTo: call, begun: start) {
+        if let other = inPart.other(perhapsEqualTo: call, begun: start) {
           unsure = unsure ?? [other, call]
         }
-        withheld.add(call)
+        inPart.add(call)
         first[action] = (call, isSure)
         continue
       }
@@ -163,15 +171,21 @@ struct NoRepeatedSideEffect: Expectation {
     book.add(
       "tools by name", ["noRepeatedSideEffect": ["re*"]], on: writes([Call("read"), Call("read")]),
       is: .fail)
+    book.add(
+      "the same as far as it is not lost", once,
+      on: writes([Call("pay", ["a": 1]), Call("pay", ["a": .lost("3/a")])]), is: .unverifiable)
+    book.add(
+      "another, whatever is lost of it", once,
+      on: writes([Call("pay", ["a": 1]), Call("pay", ["b": .lost("3/b")])]), is: .pass)
     book.add("nobody says what the tool does", once, on: Run("mail", "mail"), is: .unverifiable)
   }
 }
 
-/// Writes whose inputs may be the same without looking so, because something of one was withheld.
-private struct WithheldInputs {
+/// Writes whose inputs may be the same without looking so, because something of one cannot be seen.
+private struct InputsInPart {
   /// By tool, each input once.
   private var calls: [String: [Trajectory.Call]] = [:]
-  /// The tools of which some input holds a token.
+  /// The tools of which some input is seen in part only.
   private var tools: Set<String> = []
 
   /// More different inputs than these are not compared with each other.
@@ -180,13 +194,18 @@ private struct WithheldInputs {
   mutating func add(_ call: Trajectory.Call) {
     guard let input = call.input, calls[call.tool, default: []].count <= Self.limit else { return }
     calls[call.tool, default: []].append(call)
-    if RedactionToken.isIn(input) { tools.insert(call.tool) }
+    if Self.isInPart(input) { tools.insert(call.tool) }
+  }
+
+  /// Whether something in it was withheld, lost or cut.
+  private static func isInPart(_ input: JSONValue) -> Bool {
+    RedactionToken.isIn(input) || input.hidesSomething
   }
 
   /// A call that began before, did not fail, and may have had the same input, as far as can be seen.
   func other(perhapsEqualTo call: Trajectory.Call, begun start: Int) -> Trajectory.Call? {
     guard let input = call.input, let earlier = calls[call.tool],
-      tools.contains(call.tool) || RedactionToken.isIn(input)
+      tools.contains(call.tool) || Self.isInPart(input)
     else { return nil }
     return earlier.first { one in
       guard let other = one.input,

@@ -45,8 +45,8 @@ struct ToolsCalled: Expectation {
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     switch run.expectations.order {
     case .any: AnyOrder(entries, Self.key, .executed, run.view).outcomes()
-    case .inOrder: [InOrder(entries, Self.key, .executed, run.view).outcome()]
-    case .exact: [ExactOrder(entries, Self.key, run.view).outcome()]
+    case .inOrder: [InOrder.outcome(entries, Self.key, .executed, run.view)]
+    case .exact: [ExactOrder.outcome(entries, Self.key, run.view)]
     }
   }
 

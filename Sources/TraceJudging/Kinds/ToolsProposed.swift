@@ -43,7 +43,7 @@ struct ToolsProposed: Expectation {
     guard run.expectations.order != .any else {
       return AnyOrder(entries, name, .proposed, view).outcomes()
     }
-    var outcomes = [InOrder(entries, name, .proposed, view).outcome()]
+    var outcomes = [InOrder.outcome(entries, name, .proposed, view)]
     // `exact` speaks of executed calls. Where `toolsCalled` says what those are, that is judged there.
     if run.expectations.order == .exact, run.expectations.toolsCalled == nil {
       outcomes.append(noOther(view))

@@ -428,7 +428,7 @@ struct MatcherEvaluation {
   private mutating func type(
     _ types: [JSONTypeName], _ node: MatcherNode, _ value: JSONValue
   ) -> Trilean {
-    if let reason = Self.hidden(value), reason != .withheld { return unknown(reason) }
+    if let reason = Self.hidden(value) { return unknown(reason) }
     return answer(
       types.contains { $0.includes(value) == .yes }, Wording.of(node), value)
   }

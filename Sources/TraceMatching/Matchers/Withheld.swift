@@ -12,12 +12,17 @@ package enum Withheld {
     return RedactionToken.ranges(in: bytes) == [bytes.indices]
   }
 
-  /// Whether two values of one run were the same before anything of them was withheld; unknown where that cannot
-  /// be told. Within a run equal values have equal tokens, and others have others; what has none may have been
+  /// Whether two values of one run were the same before anything of them was withheld, lost or cut; unknown where
+  /// that cannot be told. Within a run equal values have equal tokens, and others have others; what has none may have been
   /// written before it was known to be secret.
   package static func equality(of one: JSONValue, _ other: JSONValue) -> Trilean {
-    if one == other { return .yes }
     switch (one, other) {
+    case (.lost, _), (_, .lost): return .unknown
+    case (.cut(let bytes, let head), .cut(let others, let other)):
+      return bytes == others && head.hasSameUTF8(as: other) ? .unknown : .no
+    // What was cut was as long as it says.
+    case (.cut(let bytes, _), let other), (let other, .cut(let bytes, _)):
+      return CanonicalJSON.encode(other).count == bytes ? .unknown : .no
     case (.object(let left), .object(let right)):
       guard left.count == right.count else { return .no }
       var answer = Trilean.yes
@@ -30,10 +35,11 @@ package enum Withheld {
       guard left.count == right.count else { return .no }
       return zip(left, right).reduce(Trilean.yes) { .both($0, equality(of: $1.0, $1.1)) }
     case (.string(let left), .string(let right)):
+      if left.hasSameUTF8(as: right) { return .yes }
       if isWhole(left), isWhole(right) { return Trilean(digits(of: left) == digits(of: right)) }
       return couldBe(left, right) || couldBe(right, left) ? .unknown : .no
     case (.string(let text), _), (_, .string(let text)): return isWhole(text) ? .unknown : .no
-    default: return .no
+    default: return Trilean(one == other)
     }
   }
 
