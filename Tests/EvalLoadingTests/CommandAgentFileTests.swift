@@ -3,6 +3,7 @@ import AgentTrace
 import EvalLoading
 import TestSupport
 import Testing
+import TraceMatching
 
 @Suite("Command agents in files")
 struct CommandAgentFileTests {

@@ -65,6 +65,8 @@ public final class FakeProvider: Sendable {
       let dialect: Dialect? =
         switch path {
         case "/v1/chat/completions": .openai
+        case _ where path.hasPrefix("/openai/deployments/") && path.hasSuffix("/chat/completions"):
+          .openai
         case "/v1/messages": .anthropic
         case "/v1/responses": .openaiResponses
         case "/api/chat": .ollama

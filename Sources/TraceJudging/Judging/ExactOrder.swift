@@ -94,6 +94,12 @@ struct ExactOrder {
       return outcome(.unverifiable, [], "There are too many ways to be tried.")
     }
     if possible.isWhole {
+      if !hidden, holdsWhateverRan(&work) {
+        return outcome(
+          .pass, executed.flatMap(\.events),
+          "These calls were executed, and no other, whichever of those ran of which that cannot be seen."
+        )
+      }
       let unsure = groups.flatMap(\.spare).first ?? firstUnknown
       return outcome(
         .unverifiable, hidden ? [] : unsure.map { view.calls[$0].events } ?? [],
@@ -101,6 +107,30 @@ struct ExactOrder {
           + (hidden ? ": \(view.whyHidden)." : "."))
     }
     return failure(possible, outcome)
+  }
+
+  /// How many calls of which nobody knows whether they ran may be taken as run or not, each by itself.
+  private static let doubtLimit = 10
+
+  /// Whether the calls are the whole, and in order, whichever ran of those of which that cannot be seen.
+  private func holdsWhateverRan(_ work: inout Int) -> Bool {
+    let doubtful = groups.flatMap(\.spare)
+    guard !doubtful.isEmpty, doubtful.count <= Self.doubtLimit else { return false }
+    var known = candidates
+    for (index, entry) in entries.enumerated() {
+      for call in doubtful where known[index][call] != nil {
+        known[index][call] = view.isSuch(entry, view.calls[call], .proposed)
+      }
+    }
+    let walk = OrderedWalk(entries: entries, candidates: known)
+    for way in 0..<(1 << doubtful.count) {
+      let ran = Set(doubtful.enumerated().filter { way >> $0.offset & 1 == 1 }.map(\.element))
+      let groups = groups.map {
+        OrderedWalk.Group(needing: $0.needing + $0.spare.filter(ran.contains), spare: [])
+      }.filter { !$0.needing.isEmpty }
+      guard walk.walk(groups, unknownToo: false, &work).isWhole, work >= 0 else { return false }
+    }
+    return true
   }
 
   private func failure(
