@@ -100,13 +100,15 @@ private struct Turn {
   /// Where the calls of a tool stand, and how many of them were looked at.
   private var indicesByTool: [[UInt8]: (indices: [Int], first: Int)] = [:]
   /// Whether every call has an id.
-  private let hasIDs: Bool
+  private var hasIDs: Bool { idless.isEmpty }
+  /// The calls that have none.
+  private let idless: [Int]
 
   init(message: Int, _ calls: [ParsedCall]) {
     self.message = message
     open = calls.count
     isTaken = calls.map { _ in false }
-    hasIDs = calls.allSatisfy { $0.providerCallId?.isEmpty == false }
+    idless = calls.indices.filter { calls[$0].providerCallId?.isEmpty != false }
     for (index, call) in calls.enumerated() {
       indicesByTool[Array(call.name.utf8), default: ([], 0)].indices.append(index)
       guard let id = call.providerCallId else { continue }
@@ -124,7 +126,11 @@ private struct Turn {
       else { return nil }
       return take(index)
     case .tool: return tool.flatMap { takeFirst(of: Array($0.utf8)) }
-    case .position: return tool == nil ? takeFirst() : nil
+    case .position:
+      guard tool == nil else { return nil }
+      // A call that has an id of its own is not the one whose id a result has, where that may have been lost.
+      let hasID = result.providerCallId?.isEmpty == false
+      return hasID && !hasIDs ? takeFirstWithoutID() : takeFirst()
     }
   }
 
@@ -153,6 +159,10 @@ private struct Turn {
       if let call = take(first) { return call }
     }
     return nil
+  }
+
+  private mutating func takeFirstWithoutID() -> Int? {
+    idless.first { !isTaken[$0] }.flatMap { take($0) }
   }
 
   private mutating func takeFirst(of tool: [UInt8]) -> Int? {

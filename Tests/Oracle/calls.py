@@ -89,7 +89,7 @@ def fits(facts, asked, call):
     is_tool = fits_tool(facts, asked["tool"], call.tool)
     if is_tool is False or not fits_caller(asked, call.caller):
         return False
-    answers = [is_tool]
+    answers = [None if call.may_be_another else is_tool]
     if "input" in asked:
         answers.append(match(asked["input"], input_seen(asked, call.input), facts.origins(call.seq)))
     if "status" in asked:

@@ -19,6 +19,8 @@ class Call:
         self.seq, self.step = decision["seq"], decision["step"]
         # No decision holds it: it was proposed, and perhaps begun, somewhere before what tells of it.
         self.is_stray = number is None
+        # Without a tool it may be the result of another call, or of one that a simulated user made.
+        self.may_be_another = self.is_stray and not self.tool
         self.verdicts, self.starts, self.result = [], [], None
 
 
@@ -87,6 +89,8 @@ class Facts:
         same where results are missing."""
         if call.is_invalid and "tools" not in self.recorded:
             return False
+        if call.may_be_another:
+            return None
         if call.starts or (call.result and call.result["data"]["status"] in ("ok", "error", "returned")):
             return True
         if call.result is None and self.may_hide_end(call):

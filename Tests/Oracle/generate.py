@@ -329,7 +329,12 @@ def lose_call(dice, events):
     if not holders:
         return
     calls = dice.choice(holders)["data"]["calls"]
-    calls.remove(dice.choice(calls))
+    lost = dice.choice(calls)
+    calls.remove(lost)
+    if dice.random() < 0.2:
+        for event in events:
+            if event["type"] == "tool_result" and event["data"]["callId"] == lost["callId"]:
+                event["data"]["tool"] = ""
     if dice.random() < 0.5:
         events[0]["data"]["recorded"]["calls"] = "partial"
 

@@ -253,9 +253,11 @@ enum ResponsesItems {
       "tool_search_output":
       item.role = .tool
       item.isPiece = false
+      // Without an id, what stands for a name may be the id.
+      if id == nil, object["name"] != nil { item.unread.append(pointer) }
       item.results.append(
         GraphResult(
-          id: id, tool: object["name"]?.stringValue,
+          id: id, tool: id == nil ? nil : object["name"]?.stringValue,
           data: (object["output"] ?? object["tools"]).map { Told(text: $0) } ?? .absent,
           status: object["status"]?.stringValue == "failed" ? .error : .returned, pointer: pointer))
     case "reasoning", "compaction", "context_compaction", "mcp_list_tools", "item_reference":

@@ -232,7 +232,12 @@ enum PartReader {
     ]
     let id = first(
       ["tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id", "id"], in: object)
-    let name = first(nameKeys, in: object)?.stringValue
+    var name = first(nameKeys, in: object)?.stringValue
+    // Blocks of this interface name no tool: without an id, what stands there may be the id.
+    if id == nil, name != nil, object["type"] == "tool_result" {
+      name = nil
+      message.unread.append(pointer)
+    }
     var data = first(contentKeys, in: object)
     // The AI SDK's `{"type":"json","value":…}`.
     var status = ResultReader.status(of: object, data: data)

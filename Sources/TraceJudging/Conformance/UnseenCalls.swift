@@ -133,7 +133,12 @@ extension ConformanceBook {
     add(
       "without a name it may be any tool", ["toolsNotCalled": ["a"]], on: nameless,
       is: .unverifiable)
-    add("and is a call all the same", ["maxToolCalls": 0], on: nameless, is: .fail)
+    add(
+      "it may be the result of a call that is counted already, or of a simulated user's",
+      ["maxToolCalls": 0], on: nameless, is: .unverifiable)
+    add(
+      "nobody knows that it was proposed", ["toolsNotProposed": ["*"]], on: nameless,
+      is: .unverifiable)
 
     rule = "status: returned"
     let returned = Run { run in

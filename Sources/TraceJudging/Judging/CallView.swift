@@ -125,9 +125,16 @@ final class CallView: Sendable {
 
   /// Whether a call ran; unknown where neither a start nor a result could have been seen.
   func executed(_ call: Trajectory.Call) -> Trilean {
+    if Self.mayBeAnother(call) { return .unknown }
     if call.isExecuted { return .yes }
     if call.status == .refused { return .no }
     return maySeeLess(of: call) ? .unknown : .no
+  }
+
+  /// Whether all that is known of a call is a result that names no tool: that may be the result of another call,
+  /// or of one that a simulated user made.
+  private static func mayBeAnother(_ call: Trajectory.Call) -> Bool {
+    call.tool.isEmpty && call.outline.isStray
   }
 
   /// Whether a call's end may be hidden.
@@ -181,6 +188,7 @@ final class CallView: Sendable {
   ) -> Trilean {
     guard entry.speaks(of: call.caller) else { return .no }
     var answer = fits(entry.tool, call.tool)
+    if Self.mayBeAnother(call) { answer = .both(answer, .unknown) }
     if scope == .executed {
       let isExecuted = executed(call)
       answer = .both(answer, isExecuted)
