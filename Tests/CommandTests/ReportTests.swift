@@ -135,7 +135,7 @@ struct ReportTests {
     try folder.write("read.py", script)
     let read = try await shell("\"$1\" read.py", [OtherPython.path], in: folder.path)
     #expect(
-      read.lines == ["7 5 1 1", "7 5", "7 5", #"'a]]>&<"\xe9'"#], "\(read)")
+      read.lines == ["8 6 1 1", "8 6", "8 6", #"'a]]>&<"\xe9'"#], "\(read)")
   }
 
   private static let sarifSchema = ProcessInfo.processInfo.environment["AGENT_EVAL_SARIF_SCHEMA"]

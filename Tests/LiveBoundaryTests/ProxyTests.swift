@@ -747,6 +747,10 @@ import Testing
       // Nobody's address on Azure is anybody else's.
       let azure = try ProxyRoutes([], variables: { ["AZURE_OPENAI_ENDPOINT": "https://a.b"][$0] })
       #expect(azure.upstreams.contains { $0.name == "azure" && $0.url == "https://a.b" })
+      #expect(
+        try ProxyRoutes([], asksProviders: false, variables: { _ in nil }).upstreams.contains {
+          $0.name == "azure"
+        })
       let path = "/azure/openai/deployments/mine/chat/completions?api-version=2024-10-21"
       #expect(
         azure.variables(port: 9).contains {

@@ -331,11 +331,12 @@ def lose_call(dice, events):
     calls = dice.choice(holders)["data"]["calls"]
     lost = dice.choice(calls)
     calls.remove(lost)
-    if dice.random() < 0.2:
-        for event in events:
-            if event["type"] == "tool_result" and event["data"]["callId"] == lost["callId"]:
-                event["data"]["tool"] = ""
-    if dice.random() < 0.5:
+    is_nameless = dice.random() < 0.2
+    for event in events:
+        if is_nameless and event["type"] == "tool_result" and event["data"]["callId"] == lost["callId"]:
+            event["data"]["tool"] = ""
+    # Importers say so where nobody knows which tool it was.
+    if is_nameless or dice.random() < 0.5:
         events[0]["data"]["recorded"]["calls"] = "partial"
 
 

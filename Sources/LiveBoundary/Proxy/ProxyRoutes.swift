@@ -55,11 +55,16 @@ public struct ProxyRoutes: Sendable, Hashable {
   ///   - asked: `NAME=URL` each; a usual name says where that provider is, any other one is told to the
   ///     command as `NAME_BASE_URL`.
   ///   - variables: those of this process: where they name a base URL, that is where requests go.
+  ///   - asksProviders: whether requests go anywhere; else a recording answers them, and every variable leads to
+  ///     the proxy.
   /// - Throws: ``Fault`` where one is not of that form.
-  public init(_ asked: [String], variables: (String) -> String?) throws(Fault) {
+  public init(
+    _ asked: [String], asksProviders: Bool = true, variables: (String) -> String?
+  ) throws(Fault) {
     for usual in Self.usual {
       let found = usual.variables.lazy.compactMap(variables).first { !$0.isEmpty }
-      guard var url = found ?? usual.url else { continue }
+      let nowhere = asksProviders ? nil : "http://nowhere.invalid"
+      guard var url = found ?? usual.url ?? nowhere else { continue }
       if usual.name == "ollama", let usually = usual.url {
         url = Self.whole(url)
         // What only a server makes something of is no place to ask.

@@ -35,7 +35,7 @@
       let routes: ProxyRoutes
       do {
         // A recording needs no provider, and none is asked.
-        routes = try ProxyRoutes(upstreams) {
+        routes = try ProxyRoutes(upstreams, asksProviders: replay == nil) {
           replay == nil ? getenv($0).map { String(cString: $0) } : nil
         }
       } catch {
