@@ -36,37 +36,29 @@ import Testing
 
       """
 
+    /// Chat Completions by one of the openai package's clients.
+    private static func chat(_ client: String) -> String {
+      """
+      import openai
+      client = openai.\(client)
+      tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
+      said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": sys.argv[1]}]
+      while True:
+          m = client.chat.completions.create(model="fake-1", messages=said, tools=tools).choices[0].message
+          said.append(m.model_dump(exclude_none=True))
+          if not m.tool_calls: break
+          for c in m.tool_calls:
+              said.append({"role": "tool", "tool_call_id": c.id, "content": look(**json.loads(c.function.arguments))})
+      print(said[-1]["content"])
+      """
+    }
+
     static let programs = [
       Program(
-        name: "openai, Chat Completions", packages: ["openai"],
-        text: """
-          import openai
-          client = openai.OpenAI()
-          tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
-          said = [{"role": "system", "content": "Be brief."}, {"role": "user", "content": sys.argv[1]}]
-          while True:
-              m = client.chat.completions.create(model="fake-1", messages=said, tools=tools).choices[0].message
-              said.append(m.model_dump(exclude_none=True))
-              if not m.tool_calls: break
-              for c in m.tool_calls:
-                  said.append({"role": "tool", "tool_call_id": c.id, "content": look(**json.loads(c.function.arguments))})
-          print(said[-1]["content"])
-          """),
+        name: "openai, Chat Completions", packages: ["openai"], text: chat("OpenAI()")),
       Program(
         name: "openai, on Azure", packages: ["openai"],
-        text: """
-          import openai
-          client = openai.AzureOpenAI(api_version="2024-10-21", azure_deployment="fake-1")
-          tools = [{"type": "function", "function": {"name": "look", "parameters": schema}}]
-          said = [{"role": "user", "content": sys.argv[1]}]
-          while True:
-              m = client.chat.completions.create(model="fake-1", messages=said, tools=tools).choices[0].message
-              said.append(m.model_dump(exclude_none=True))
-              if not m.tool_calls: break
-              for c in m.tool_calls:
-                  said.append({"role": "tool", "tool_call_id": c.id, "content": look(**json.loads(c.function.arguments))})
-          print(said[-1]["content"])
-          """),
+        text: chat(#"AzureOpenAI(api_version="2024-10-21", azure_deployment="fake-1")"#)),
       Program(
         name: "openai, Chat Completions streamed", packages: ["openai"],
         text: """

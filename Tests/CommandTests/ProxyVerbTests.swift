@@ -345,6 +345,34 @@ import TraceStorage
       #expect(run.output.contains("not reached: "))
     }
 
+    @Test("a file says whose conversation is the agent's, and what another one is called")
+    func namedCallers() async throws {
+      let folder = try TemporaryFolder()
+      let server = try FakeServer { request, reply in
+        reply.finish(body: request.text.contains("look") ? Self.call : Self.answer)
+      }
+      let agent = try folder.script(
+        "agent.sh",
+        #"""
+        ask() { curl -sS -H 'Content-Type: application/json' -d "$1" "$OPENAI_BASE_URL/chat/completions" > /dev/null; }
+        ask '{"model":"m","messages":[{"role":"system","content":"You write."},{"role":"user","content":"go"}]}'
+        ask '{"model":"m","messages":[{"role":"user","content":"go"}],"tools":[{"type":"function","function":{"name":"look"}}]}'
+        """#)
+      for (main, callers) in [("tool:look", ["writer", nil]), ("You write", [nil, "looker"])] {
+        try folder.write(
+          "agent.yaml",
+          "command: [\(agent)]\nmain: \"\(main)\"\ncallers: {writer: You write, looker: \"tool:look\"}\n"
+        )
+        let log = "\(main == "You write" ? 1 : 2).jsonl.gz"
+        try await Binary.run(
+          ["record", "agent.yaml", "go", "--out", log], in: folder.path,
+          environment: ["OPENAI_BASE_URL": "\(server.url)/v1"], status: nil)
+        let decisions = try await Binary.run(["show", log, "--json"], in: folder.path).jsonLines()
+          .filter { $0["type"] == "decision" && $0["data"]?["kind"] != "stop" }
+        #expect(decisions.map { $0["data"]?["caller"]?.stringValue } == callers, "\(main)")
+      }
+    }
+
     @Test("an agent that answers by a call has its answer from there, by a case and a file alike")
     func answerFrom() async throws {
       let folder = try TemporaryFolder()

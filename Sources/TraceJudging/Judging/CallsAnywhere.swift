@@ -7,8 +7,9 @@ import TraceMatching
 /// any decision until there, between two, or before all. Each such way is judged; where they do not all come out
 /// alike, nobody can know.
 struct CallsAnywhere {
-  /// How many ways are tried.
+  /// How many ways are tried, and how many calls are looked at in all of them together.
   private static let wayLimit = 1 << 10
+  private static let callLimit = 1 << 18
 
   private let view: CallView
   /// The calls that matter, by decision.
@@ -44,12 +45,23 @@ struct CallsAnywhere {
     var outcome = judge(view)
     guard let first = unplaced.first, outcome.outcome != .unverifiable else { return outcome }
     var ways = 0
-    if isAlike(outcome.outcome, groups.map { $0 }, unplaced[...], &ways, judge) { return outcome }
+    if !isTooMuch, isAlike(outcome.outcome, groups, unplaced[...], &ways, judge) { return outcome }
     outcome.outcome = .unverifiable
     outcome.message =
       "No decision holds \(CallWording.of(view.calls[first.call])): where in the order it stands cannot be seen."
     outcome.events = view.calls[first.call].events
     return outcome
+  }
+
+  /// Whether there are more ways than are tried, told without trying any.
+  private var isTooMuch: Bool {
+    let callCount = groups.reduce(unplaced.count) { $0 + $1.count }
+    var ways = 1
+    for call in unplaced {
+      ways *= 2 * call.groupsBefore + 1
+      guard ways <= Self.wayLimit, ways * callCount <= Self.callLimit else { return true }
+    }
+    return false
   }
 
   /// Whether the outcome is this one wherever the calls that are left are put.

@@ -231,9 +231,10 @@ struct TimeJudge {
     of instant: Instant, in list: Instants, isBefore: Bool, certainly: Bool
   ) -> Instant? {
     func suits(_ candidate: Instant) -> Bool {
+      guard !certainly || candidate.answer == .yes else { return false }
       let (left, right) = isBefore ? (candidate, instant) : (instant, candidate)
       let answer = Trilean.both(judge.isBefore(left, right), isNear(right, after: left))
-      return certainly ? candidate.answer == .yes && answer == .yes : answer != .no
+      return certainly ? answer == .yes : answer != .no
     }
     if let found = list.unplaced.first(where: suits) { return found }
     // The others are sorted: look from the nearest outwards.

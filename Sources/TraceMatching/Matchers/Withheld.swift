@@ -28,12 +28,19 @@ package enum Withheld {
       var answer = Trilean.yes
       for member in left {
         guard let value = right[member.key] else { return .no }
+        // The first no decides: values are long, and mostly differ early.
         answer = .both(answer, equality(of: member.value, value))
+        if answer == .no { return .no }
       }
       return answer
     case (.array(let left), .array(let right)):
       guard left.count == right.count else { return .no }
-      return zip(left, right).reduce(Trilean.yes) { .both($0, equality(of: $1.0, $1.1)) }
+      var answer = Trilean.yes
+      for (element, other) in zip(left, right) {
+        answer = .both(answer, equality(of: element, other))
+        if answer == .no { return .no }
+      }
+      return answer
     case (.string(let left), .string(let right)):
       if left.hasSameUTF8(as: right) { return .yes }
       if isWhole(left), isWhole(right) { return Trilean(digits(of: left) == digits(of: right)) }
