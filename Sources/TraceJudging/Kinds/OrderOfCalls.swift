@@ -46,10 +46,12 @@ struct OrderOfCalls: Expectation {
     switch (change.now.stringValue, change.was.stringValue) {
     case ("exact"?, "in_order"?): return true
     case ("exact"?, "any"?), ("in_order"?, "any"?):
-      // Without an order each entry counts all that it speaks of; in one, another entry may take them.
+      // Without an order each entry counts all that it speaks of; in one, another entry may take them: one that
+      // was there, or one that comes with the order.
       return [ToolsCalled.key, ToolsProposed.key].allSatisfy { list in
-        (change.before.lists[list] ?? []).allSatisfy {
-          !AskedContext.isBounded($0) || change.before.isAlone($0, in: list)
+        (change.before.lists[list] ?? []).allSatisfy { entry in
+          !AskedContext.isBounded(entry)
+            || [change.before, change.after].allSatisfy { $0.isAlone(entry, in: list) }
         }
       }
     default: return false
