@@ -49,8 +49,10 @@ import Testing
 
     /// Each conversation gets a call with an id of its own, then an answer that names what it was told.
     ///
-    /// - Parameter count: how many have to have begun before the first of them goes on.
-    private static func server(atOnce count: Int = 0) throws -> FakeServer {
+    /// - Parameters:
+    ///   - count: how many have to have begun before the first of them goes on.
+    ///   - id: of every call; `nil` for one of its own each.
+    private static func server(atOnce count: Int = 0, id: String? = nil) throws -> FakeServer {
       let begun = Mutex(0)
       return try FakeServer { request, reply in
         if !request.text.contains("\"tool\"") { begun.withLock { $0 += 1 } }
@@ -67,7 +69,7 @@ import Testing
         if last["role"] == "tool" {
           reply.finish(body: ProxyTests.answer(last["content"]?.stringValue ?? ""))
         } else {
-          reply.finish(body: ProxyTests.call("look", "{}", id: "call_\(request.number)"))
+          reply.finish(body: ProxyTests.call("look", "{}", id: id ?? "call_\(request.number)"))
         }
       }
     }
@@ -99,11 +101,12 @@ import Testing
     }
 
     @Test(
-      "sixty different ones at once are sixty, whatever order they come in, each by its own name")
-    func different() async throws {
+      "sixty different ones at once are sixty, whatever order they come in, each by its own name",
+      arguments: [nil, "call_0"])
+    func different(id: String?) async throws {
       var names: [[String: String]] = []
       for round in 0..<2 {
-        let store = try await ProxyTests().recording(try Self.server()) { port in
+        let store = try await ProxyTests().recording(try Self.server(id: id)) { port in
           Self.atOnce(60) { index in
             // The other way round the second time.
             let number = round == 0 ? index : 59 - index
@@ -119,14 +122,16 @@ import Testing
       for (goal, name) in common { #expect(names[1][goal] == name) }
     }
 
-    /// Who was asked what.
+    /// Who was asked what, each in all of its steps.
     private static func names(_ store: ProxyTests.EventStore) -> [String: String] {
       var names: [String: String] = [:]
       var goals: [Int: String] = [:]
       for event in store.all {
         if event.type == .contextBuilt { goals[event.step] = event.data["goal"]?.stringValue }
         if event.type == .decision, let goal = goals[event.step] {
-          names[goal] = event.data["caller"]?.stringValue ?? "agent"
+          let name = event.data["caller"]?.stringValue ?? "agent"
+          #expect(names[goal] ?? name == name)
+          names[goal] = name
         }
       }
       return names

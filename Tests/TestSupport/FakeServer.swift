@@ -244,8 +244,6 @@ public final class FakeServer: Sendable {
   private func serve(_ socket: Int32, _ connection: Int) {
     var buffer: [UInt8] = []
     while let request = read(socket, connection, &buffer) {
-      state.withLock { $0.requests.append(request) }
-      state.withLock { $0.busy += 1 }
       handler(request, Reply(socket: socket))
       state.withLock { $0.busy -= 1 }
     }
@@ -296,10 +294,14 @@ public final class FakeServer: Sendable {
         if size == 0 { break }
       }
     }
-    let number = state.withLock(\.requests.count)
-    return Request(
-      method: String(words[0]), target: String(words[1]), headers: headers, body: body,
-      connection: connection, number: number)
+    return state.withLock { state in
+      let request = Request(
+        method: String(words[0]), target: String(words[1]), headers: headers, body: body,
+        connection: connection, number: state.requests.count)
+      state.requests.append(request)
+      state.busy += 1
+      return request
+    }
   }
 
   private static func headEnd(_ bytes: [UInt8]) -> Int? {

@@ -7,8 +7,8 @@ import AgentTrace
 /// A request goes on with a conversation
 /// 1. whose last reply it names (where the provider keeps conversations),
 /// 2. or of which it holds the last request and its reply, or what came of a call that is open there. Of several
-///    that fit, the one of which it names most calls; one of which it names none, though both have some, is
-///    another,
+///    that fit, the one of which it names most calls, and of those one whose last request and reply it holds; one
+///    of which it names none, though both have some, is another,
 /// 3. or of which it begins with the same message under the same instructions, while no request of that
 ///    conversation is on its way: a context that was shortened, or a try that is made again. The very same
 ///    request, while calls of the last reply are open or others ask the same, is a conversation of its own.
@@ -350,17 +350,20 @@ struct Conversations {
     with request: ObservedRequest, _ prints: Prints, byIDs: Bool
   ) -> Int? {
     let (ids, results) = Self.callIDs(in: request.messages)
-    var found: Set<Int> = []
-    for end in prints.chain.dropFirst() { found.formUnion(ends.of(end)) }
+    var ended: Set<Int> = []
+    for end in prints.chain.dropFirst() { ended.formUnion(ends.of(end)) }
+    var found = ended
     for id in results { found.formUnion(openIDs.of(id)) }
-    var best: (index: Int, named: Int, length: Int)?
+    var best: (index: Int, rank: (named: Int, isHeld: Int, length: Int))?
     for index in found.sorted() {
       guard let own = all[index] else { continue }
       let named = ids.count { own.callIDs[$0] != nil }
       if byIDs, named == 0, !ids.isEmpty, !own.callIDs.isEmpty { continue }
+      // Some providers give every conversation the same ids: then what was said decides.
+      let rank = (named: named, isHeld: ended.contains(index) ? 1 : 0, length: own.prints.count)
       // Of equals the first: it is gone on with, and the next one is the next request's.
-      if let before = best, (before.named, before.length) >= (named, own.prints.count) { continue }
-      best = (index, named, own.prints.count)
+      if let before = best, before.rank >= rank { continue }
+      best = (index, rank)
     }
     return best?.index
   }
