@@ -44,7 +44,7 @@ public final class SystemClock: RunClock {
 
   public func advance(to t: Int) { latest.withLock { $0 = max($0, t) } }
 
-  private static var microsecondsSince1970: Int {
+  static var microsecondsSince1970: Int {
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)
     return now.tv_sec * 1_000_000 + now.tv_nsec / 1_000

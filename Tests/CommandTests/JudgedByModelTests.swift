@@ -324,6 +324,7 @@ struct JudgedByModelTests {
         .openaiResponses: ["text", "format", "schema"],
         .anthropic: ["output_config", "format", "schema"],
         .gemini: ["generationConfig", "responseJsonSchema"], .ollama: ["format"],
+        .bedrock: ["outputConfig", "textFormat", "structure", "jsonSchema", "schema"],
       ]
       let pointer = try #require(pointers[dialect])
       let provider = try FakeProvider { asked, reply in
@@ -343,7 +344,9 @@ struct JudgedByModelTests {
         """)
       try await Binary.run(["run", "case.yaml", "--judge"], in: folder.path)
       let body = try JSONValue(parsing: try #require(provider.server.requests.first).body)
-      let schema = pointer.reduce(body as JSONValue?) { $0?[$1] }
+      var schema = pointer.reduce(body as JSONValue?) { $0?[$1] }
+      // One takes it as text.
+      if let text = schema?.stringValue { schema = try JSONValue(parsing: text) }
       #expect(
         schema?["properties"]?["a"]?["required"] == (isAsked ? ["reason", "outcome"] : nil))
       // What else is asked for stays where it stands beside the form.

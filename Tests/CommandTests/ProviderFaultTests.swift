@@ -59,9 +59,12 @@
 
     /// An error as the dialect's vendor tells it.
     static func error(_ dialect: Dialect, _ type: String, _ message: String) -> String {
-      dialect == .anthropic
-        ? "{\"type\":\"error\",\"error\":{\"type\":\"\(type)\",\"message\":\"\(message)\"}}"
-        : "{\"error\":{\"type\":\"\(type)\",\"message\":\"\(message)\",\"code\":null}}"
+      switch dialect {
+      case .anthropic:
+        "{\"type\":\"error\",\"error\":{\"type\":\"\(type)\",\"message\":\"\(message)\"}}"
+      case .bedrock: "{\"__type\":\"com.amazon#\(type)\",\"message\":\"\(message)\"}"
+      default: "{\"error\":{\"type\":\"\(type)\",\"message\":\"\(message)\",\"code\":null}}"
+      }
     }
 
     private static func status(
@@ -78,7 +81,7 @@
       _ asked: FakeProvider.Asked, _ reply: FakeServer.Reply, at place: ([UInt8]) -> Int
     ) {
       if asked.streams {
-        let bytes = FakeProvider.events(call, asked.dialect).flatMap { Array($0.utf8) }
+        let bytes = Array(FakeProvider.events(call, asked.dialect).joined())
         reply.beginChunks()
         reply.chunk(Array(bytes[..<place(bytes)]))
       } else {
@@ -175,8 +178,8 @@
       ProviderFault("a wrong type, and the right body", .taken) { asked, reply in
         let body =
           asked.streams
-          ? FakeProvider.events(call, asked.dialect).joined()
-          : FakeProvider.body(call, asked.dialect)
+          ? Array(FakeProvider.events(call, asked.dialect).joined())
+          : Array(FakeProvider.body(call, asked.dialect).utf8)
         reply.finish(type: "text/plain", body: body)
       },
       ProviderFault("a plain reply whatever was asked for", .taken) {
@@ -243,6 +246,7 @@
           case .openaiResponses: "max_output_tokens"
           case .gemini: "MAX_TOKENS"
           case .ollama: "length"
+          case .bedrock: "max_tokens"
           }
         FakeProvider.send(.init("The order is", finish: finish), to: asked, reply)
       },
@@ -251,6 +255,7 @@
           switch asked.dialect {
           case .anthropic: "refusal"
           case .gemini: "SAFETY"
+          case .bedrock: "content_filtered"
           default: "content_filter"
           }
         FakeProvider.send(.init("The", finish: finish), to: asked, reply)
@@ -278,13 +283,16 @@
         reply.finish(body: body)
         return
       }
-      reply.beginChunks()
+      reply.beginChunks(type: FakeProvider.streamType(asked.dialect))
       for event in FakeProvider.events(call, asked.dialect).prefix(4) { reply.chunk(event) }
       let data =
         asked.dialect == .openaiResponses
         ? "{\"type\":\"error\",\"code\":\"\(type)\",\"message\":\"not now\"}" : body
-      reply.chunk(
-        asked.dialect == .ollama ? "\(data)\n" : "event: error\ndata: \(data)\n\n")
+      switch asked.dialect {
+      case .ollama: reply.chunk("\(data)\n")
+      case .bedrock: reply.chunk(EventFrames.exception(type, "not now"))
+      default: reply.chunk("event: error\ndata: \(data)\n\n")
+      }
       reply.wait(seconds: 20)
     }
   }
@@ -354,7 +362,9 @@
       let boundary = LiveBoundary.make(for: agent, clock: FixedClock())
       let recording = try await AgentRecording(
         of: agent, .init(goal: "Where is my order?", files: RunFiles(output: log)), on: boundary)
-      try await Self.check(recording, provider, fault.end)
+      // Converse does not say which model replied.
+      try await Self.check(
+        recording, provider, fault.end, model: way.dialect == .bedrock ? nil : "fake-1")
       let leak = try await shell("zcat \(log) | grep -c '\(Self.key)'", status: 1)
       #expect(leak.output == "0\n")
       #expect(LogVerifier.verify(path: log).status == .whole)
@@ -372,7 +382,8 @@
     }
 
     private static func check(
-      _ recording: AgentRecording, _ provider: FakeProvider, _ end: ProviderFault.End
+      _ recording: AgentRecording, _ provider: FakeProvider, _ end: ProviderFault.End,
+      model: String?
     ) async throws {
       var reader = try LogReader(path: recording.log)
       var results: [ModelResult] = []
@@ -414,7 +425,7 @@
         }
       }
       for result in results where result.error == nil {
-        #expect(result.modelVersion == "fake-1" || result.inputTokens == nil)
+        #expect(result.modelVersion == model || result.inputTokens == nil)
         if let input = result.inputTokens, let output = result.outputTokens {
           #expect(result.cost == Double(input) * 1e-6 + Double(output) * 2e-6)
         }

@@ -119,6 +119,7 @@
         .openai: #""reasoning_content":"Hm.""#, .anthropic: #""signature":"c2lnbmVk""#,
         .openaiResponses: #""encrypted_content":"ZW5jcnlwdGVk""#, .gemini: #""thought":true"#,
         .ollama: #""thinking":"Hm.""#,
+        .bedrock: #""signature":"c2lnbmVk""#,
       ]
       #expect(last.contains(try #require(thought[dialect])))
       // Judged and looked at without key, network and model.
@@ -241,7 +242,11 @@
           .init("The key is \(Self.key),\nand this is\nall."), asked.dialect)
         reply.beginChunks()
         // The last line comes only once the first was told.
-        let last = events.lastIndex { $0.contains("all.") && $0.contains("delta") } ?? 0
+        let last =
+          events.lastIndex { event in
+            let text = String(decoding: event, as: UTF8.self)
+            return text.contains("all.") && text.contains("delta")
+          } ?? 0
         for event in events[..<last] { reply.chunk(event) }
         for _ in 0..<1_000 where told.withLock(\.isEmpty) { usleep(10_000) }
         for event in events[last...] { reply.chunk(event) }

@@ -173,7 +173,47 @@ import Testing
                   m["tool_calls"] += [c.model_dump(exclude_none=True) for c in piece.message.tool_calls or []]
               if not m["tool_calls"]: del m["tool_calls"]
           """)),
+      Program(
+        name: "boto3, Converse", packages: ["boto3"],
+        text: bedrock(
+          """
+              m = client.converse(modelId="fake-1:0", messages=said, toolConfig=config)["output"]["message"]
+          """)),
+      Program(
+        name: "boto3, ConverseStream", packages: ["boto3"],
+        text: bedrock(
+          """
+              m = {"role": "assistant", "content": []}
+              for event in client.converse_stream(modelId="fake-1:0", messages=said, toolConfig=config)["stream"]:
+                  if "contentBlockStart" in event:
+                      call = event["contentBlockStart"]["start"]["toolUse"]
+                      m["content"].append({"toolUse": {**call, "input": ""}})
+                  delta = event.get("contentBlockDelta", {}).get("delta", {})
+                  if "text" in delta:
+                      if not m["content"] or "text" not in m["content"][-1]: m["content"].append({"text": ""})
+                      m["content"][-1]["text"] += delta["text"]
+                  if "toolUse" in delta: m["content"][-1]["toolUse"]["input"] += delta["toolUse"]["input"]
+              for b in m["content"]:
+                  if "toolUse" in b: b["toolUse"]["input"] = json.loads(b["toolUse"]["input"])
+          """)),
     ]
+
+    private static func bedrock(_ ask: String) -> String {
+      """
+      import boto3
+      client = boto3.client("bedrock-runtime", region_name="eu-central-1")
+      config = {"tools": [{"toolSpec": {"name": "look", "description": "Looks.", "inputSchema": {"json": schema}}}]}
+      said = [{"role": "user", "content": [{"text": sys.argv[1]}]}]
+      while True:
+      \(ask)
+          said.append(m)
+          calls = [b["toolUse"] for b in m["content"] if "toolUse" in b]
+          if not calls: break
+          said.append({"role": "user", "content": [
+              {"toolResult": {"toolUseId": c["toolUseId"], "content": [{"text": look(**c["input"])}]}} for c in calls]})
+      print("".join(b.get("text", "") for b in m["content"]))
+      """
+    }
 
     private static func gemini(_ ask: String) -> String {
       """
@@ -274,13 +314,16 @@ import Testing
           "OPENAI_BASE_URL": provider.baseURL(.openai),
           "ANTHROPIC_BASE_URL": provider.baseURL(.anthropic),
           "GOOGLE_GEMINI_BASE_URL": provider.baseURL(.gemini), "OLLAMA_HOST": provider.url,
-          "AZURE_OPENAI_ENDPOINT": provider.url, "SEEN": seen,
+          "AZURE_OPENAI_ENDPOINT": provider.url, "AWS_ENDPOINT_URL_BEDROCK_RUNTIME": provider.url,
+          "AWS_EC2_METADATA_DISABLED": "true", "SEEN": seen,
         ]
         if status == 0, !options.contains("--replay") {
           environment["OPENAI_API_KEY"] = Self.key
           environment["ANTHROPIC_API_KEY"] = Self.key
           environment["GEMINI_API_KEY"] = Self.key
           environment["AZURE_OPENAI_API_KEY"] = Self.key
+          environment["AWS_ACCESS_KEY_ID"] = "AKIA" + "IOSFODNN7EXAMPLE"
+          environment["AWS_SECRET_ACCESS_KEY"] = Self.key
         }
         return try await Binary.run(
           ["record", "--proxy"] + options + ["--", python, "agent.py", asking], in: folder.path,

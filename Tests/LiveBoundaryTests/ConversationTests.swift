@@ -345,6 +345,40 @@ import Testing
       #expect(store.of(.stop).first?["totals"]?["toolCalls"]?.intValue == count)
     }
 
+    @Test("a client that asks the same again at the last word of a stream is the same one")
+    func again() async throws {
+      let server = try FakeServer { _, reply in
+        reply.beginChunks()
+        reply.chunk(
+          "data: "
+            + #"{"id":"r","model":"m","choices":[{"index":0,"delta":{"content":"Blue."},"finish_reason":"stop"}]}"#
+            + "\n\ndata: [DO")
+        reply.chunk("NE]\n\n")
+        Thread.sleep(forTimeInterval: 0.2)
+        reply.endChunks()
+      }
+      let store = try await ProxyTests().recording(server) { port in
+        // Each on a connection of its own, while those before are still open.
+        var clients: [RawClient] = []
+        for _ in 0..<4 {
+          let client = RawClient(port: port)
+          client.send(
+            ProxyTests.post(
+              ProxyTests.path,
+              ProxyTests.chat(#"[{"role":"user","content":"What colour?"}]"#, stream: true),
+              port: port))
+          _ = client.receive(until: "[DONE]")
+          clients.append(client)
+        }
+        for client in clients { client.close() }
+        Thread.sleep(forTimeInterval: 0.3)
+      }
+      let decisions = store.of(.decision)
+      #expect(decisions.count == 4)
+      #expect(Set(decisions.map { $0["caller"] }) == [nil])
+      #expect(Set(decisions.map { $0["conversation"] }).count == 1)
+    }
+
     @Test("a client that tries again at once is taken for one that tries again")
     func retrying() async throws {
       let server = try FakeServer { request, reply in

@@ -276,6 +276,12 @@ struct DialectTests {
     return try stream.reply()
   }
 
+  private static func read(_ dialect: Dialect, _ bytes: [UInt8]) throws -> ProviderReply {
+    var stream = ReplyStream(dialect)
+    _ = try stream.take(bytes)
+    return try stream.reply()
+  }
+
   private static let spoken = FakeProvider.Reply(
     "Good day, €😀!",
     calls: [.init("lookup", "{\"id\":\"é😀\"}", id: "a"), .init("lookup", "{}", id: "b")],
@@ -284,7 +290,8 @@ struct DialectTests {
   @Test("plain and streamed replies come to the same", arguments: Dialect.allCases)
   func both(_ dialect: Dialect) throws {
     let plain = try dialect.reply(from: Array(FakeProvider.body(Self.spoken, dialect).utf8))
-    let streamed = try Self.read(dialect, FakeProvider.events(Self.spoken, dialect).joined())
+    let streamed = try Self.read(
+      dialect, Array(FakeProvider.events(Self.spoken, dialect).joined()))
     for reply in [plain, streamed] {
       #expect(reply.reply["text"] == .string(Self.spoken.text))
       let calls = reply.reply["calls"]?.arrayValue ?? []
@@ -306,8 +313,8 @@ struct DialectTests {
     "a stream that is cut anywhere is an error, or holds the whole decision",
     arguments: Dialect.allCases)
   func cut(_ dialect: Dialect) throws {
-    let bytes = Array(FakeProvider.events(Self.spoken, dialect).joined().utf8)
-    let whole = try Self.read(dialect, String(decoding: bytes, as: UTF8.self))
+    let bytes = Array(FakeProvider.events(Self.spoken, dialect).joined())
+    let whole = try Self.read(dialect, bytes)
     var errors = 0
     for end in 0..<bytes.count {
       var stream = ReplyStream(dialect)
@@ -330,7 +337,7 @@ struct DialectTests {
     arguments: Dialect.allCases)
   func damage(_ dialect: Dialect) throws {
     let events = FakeProvider.events(Self.spoken, dialect)
-    let bytes = Array(events.joined().utf8)
+    let bytes = Array(events.joined())
     var random = Seeded(seed: 5)
     for _ in 0..<TestRun.count(400, long: 20_000) {
       var damaged = bytes
@@ -495,10 +502,14 @@ struct DialectTests {
     // Lines have no events.
     guard dialect != .ollama else { return }
     let events = FakeProvider.events(Self.spoken, dialect)
-    let strange = "event: later.thing\ndata: {\"type\":\"later.thing\",\"x\":[1]}\n\n: note\n\n"
-    let whole = try Self.read(dialect, events.joined())
+    let strange =
+      dialect == .bedrock
+      ? EventFrames.event("later.thing", ["x": [1]])
+      : Array(
+        "event: later.thing\ndata: {\"type\":\"later.thing\",\"x\":[1]}\n\n: note\n\n".utf8)
+    let whole = try Self.read(dialect, Array(events.joined()))
     #expect(whole.reply["unread"] == nil)
-    var found = try Self.read(dialect, events.map { strange + $0 }.joined())
+    var found = try Self.read(dialect, Array(events.map { strange + $0 }.joined()))
     #expect((found.reply["unread"] == nil) == (dialect == .openaiResponses))
     var reply = try #require(found.reply.objectValue)
     reply["unread"] = nil

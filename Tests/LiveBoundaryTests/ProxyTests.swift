@@ -618,11 +618,11 @@ import Testing
         ("model", "other"), ("temperature", 0.1),
       ] as [(String, JSONValue)] {
         // Where the path says it.
-        if dialect == .gemini, key != "temperature" { continue }
+        if [.bedrock, .gemini].contains(dialect), key != "temperature" { continue }
         #expect(try digest { $0[key] = value } != plain, "\(key)")
       }
       // Whether it is streamed is no part of what is asked; where the path says it, no key does.
-      if dialect != .gemini {
+      if ![.bedrock, .gemini].contains(dialect) {
         #expect(try digest { $0["stream"] = .bool($0["stream"] != true) } == plain)
       }
       for (old, new) in [
@@ -677,6 +677,14 @@ import Testing
         {"role":"tool","tool_name":"look","tool_call_id":"call_1","content":"blue"}],
        "tools":[{"type":"function","function":{"name":"look","description":"Looks.","parameters":{}}}]}
       """#,
+      .bedrock: #"""
+      {"system":[{"text":"Be brief."},{"cachePoint":{"type":"default"}}],
+       "messages":[{"role":"user","content":[{"text":"What colour?"}]},
+        {"role":"assistant","content":[{"text":"Let me look."},
+          {"toolUse":{"toolUseId":"call_1","name":"look","input":{"id":7}}}]},
+        {"role":"user","content":[{"toolResult":{"toolUseId":"call_1","content":[{"text":"blue"}],"status":"success"}}]}],
+       "toolConfig":{"tools":[{"toolSpec":{"name":"look","description":"Looks.","inputSchema":{"json":{}}}}]}}
+      """#,
     ]
 
     @Test("a conversation is the same in every dialect")
@@ -713,7 +721,7 @@ import Testing
     func routes(asked: String, target: String, url: String, path: String) throws {
       let routes = try ProxyRoutes([asked], variables: { _ in nil })
       let variables = routes.variables(port: 9)
-      #expect(variables.contains { $0.value.hasPrefix("http://127.0.0.1:9/") })
+      #expect(variables.contains { $0.value?.hasPrefix("http://127.0.0.1:9/") ?? false })
       let name = try #require(asked.split(separator: "=").first)
       #expect(variables.contains { $0.name == "\(name.uppercased())_BASE_URL" })
       #expect(routes.upstreams.first { $0.name == name }?.url == url)
@@ -757,6 +765,40 @@ import Testing
           $0 == ("AZURE_OPENAI_ENDPOINT", "http://127.0.0.1:9/azure")
         })
       #expect(Dialect(path: path) == .openai)
+    }
+
+    @Test("Bedrock is where its variable says, or in the region of whoever has credentials for it")
+    func bedrock() throws {
+      func routes(_ variables: [String: String]) throws -> ProxyRoutes {
+        try ProxyRoutes([], variables: { variables[$0] })
+      }
+      func url(_ variables: [String: String]) throws -> String? {
+        try routes(variables).upstreams.first { $0.name == "bedrock" }?.url
+      }
+      let keys = ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b"]
+      let token = ["AWS_BEARER_TOKEN_BEDROCK": "t", "AWS_REGION": "eu-central-1"]
+      let inRegion = "https://bedrock-runtime.eu-central-1.amazonaws.com"
+      #expect(try url([:]) == nil)
+      #expect(try url(keys) == nil)
+      #expect(try url(["AWS_REGION": "eu-central-1"]) == nil)
+      #expect(try url(keys.merging(["AWS_REGION": "eu.evil/x"]) { $1 }) == nil)
+      #expect(try url(keys.merging(["AWS_DEFAULT_REGION": "eu-central-1"]) { $1 }) == inRegion)
+      #expect(try url(token) == inRegion)
+      let own = "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"
+      #expect(try url(token.merging([own: "http://gateway:80/b"]) { $1 }) == "http://gateway:80/b")
+      // Clients send a token by HTTPS alone: they sign with keys that are none, unless they have some.
+      let hidden = try routes(token).variables(port: 9)
+      #expect(hidden.contains { $0 == (own, "http://127.0.0.1:9/bedrock") })
+      #expect(hidden.contains { $0.name == "AWS_BEARER_TOKEN_BEDROCK" && $0.value == nil })
+      #expect(hidden.contains { $0 == ("AWS_ACCESS_KEY_ID", ProxyRoutes.noKey) })
+      for variables in [keys, keys.merging(token) { $1 }, ["AWS_BEARER_TOKEN_BEDROCK": "t"]] {
+        let told = try routes(variables).variables(port: 9)
+        #expect(!told.contains { $0.name == "AWS_ACCESS_KEY_ID" })
+      }
+      for path in ["/model/x%3A0/converse", "/model/a%2Fb/converse-stream?x=1"] {
+        #expect(Dialect(path: "/bedrock" + path) == .bedrock)
+      }
+      #expect(Dialect(path: "/v1/converse") == nil)
     }
   }
 #endif

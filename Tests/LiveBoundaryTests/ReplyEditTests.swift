@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import TestSupport
 import Testing
 
 @testable import LiveBoundary
@@ -33,8 +34,9 @@ struct ReplyEditTests {
 
     var wire: WireReply {
       let pieces =
-        streams
-        ? events.map { Array("\($0)\n\n".utf8) } : [CanonicalJSON.encode(whole, form: .plain)]
+        !streams
+        ? [CanonicalJSON.encode(whole, form: .plain)]
+        : dialect == .bedrock ? frames : events.map { Array("\($0)\n\n".utf8) }
       return WireReply(
         status: 200,
         headers: [("content-type", streams ? "text/event-stream" : "application/json")],
@@ -83,8 +85,47 @@ struct ReplyEditTests {
         ]
       case .gemini: return piece([.text] + calls.indices.map { .call($0) }, isLast: true)
       case .ollama: return line([.text] + calls.indices.map { .call($0) }, isLast: true)
-      default: return response
+      case .openaiResponses: return response
+      case .bedrock:
+        var content: [JSONValue] = text.isEmpty ? [] : [["text": .string(text)]]
+        content += calls.map {
+          [
+            "toolUse": [
+              "toolUseId": .string($0.id), "name": .string($0.name), "input": input($0.arguments),
+            ]
+          ]
+        }
+        return [
+          "output": ["message": ["role": "assistant", "content": .array(content)]],
+          "stopReason": "tool_use", "usage": ["inputTokens": 3, "outputTokens": 2],
+        ]
       }
+    }
+
+    private var frames: [[UInt8]] {
+      var frames = [EventFrames.event("messageStart", ["role": "assistant", "p": "ab"])]
+      var index = 0
+      func block(_ start: JSONValue?, _ delta: JSONValue) {
+        let place = JSONValue(index)
+        if let start {
+          frames.append(
+            EventFrames.event("contentBlockStart", ["contentBlockIndex": place, "start": start]))
+        }
+        frames.append(
+          EventFrames.event("contentBlockDelta", ["contentBlockIndex": place, "delta": delta]))
+        frames.append(EventFrames.event("contentBlockStop", ["contentBlockIndex": place]))
+        index += 1
+      }
+      if !text.isEmpty { block(nil, ["text": .string(text)]) }
+      for call in calls {
+        block(
+          ["toolUse": ["toolUseId": .string(call.id), "name": .string(call.name)]],
+          ["toolUse": ["input": .string(call.arguments)]])
+      }
+      frames.append(EventFrames.event("messageStop", ["stopReason": "tool_use"]))
+      frames.append(
+        EventFrames.event("metadata", ["usage": ["inputTokens": 3, "outputTokens": 2]]))
+      return frames
     }
 
     private enum Part {
@@ -234,7 +275,8 @@ struct ReplyEditTests {
           return dialect == .gemini
             ? "data: " + json(piece(parts, isLast: isLast)) : json(line(parts, isLast: isLast))
         }
-      default:
+      case .bedrock: return []
+      case .openaiResponses:
         var number = 0
         func event(_ value: JSONObject) -> String {
           var value = value
@@ -296,7 +338,7 @@ struct ReplyEditTests {
       for number in denied { #expect(text.contains("no \(number)!"), "\(sample) \(denied)") }
       let isOver = after.finishReason != "tool_calls" && after.finishReason != "tool_use"
       // Three dialects end with the same word, calls or none.
-      let hasWord = [Dialect.openai, .anthropic].contains(sample.dialect)
+      let hasWord = [Dialect.openai, .anthropic, .bedrock].contains(sample.dialect)
       #expect(isOver == (kept.isEmpty || !hasWord), "\(sample) \(denied)")
       #expect(after.model == before.model && after.id == before.id)
       let seen = String(decoding: edited.body, as: UTF8.self)
@@ -339,6 +381,18 @@ struct ReplyEditTests {
       (
         .ollama,
         #"{"message":{"content":"x"}}"# + "\n" + #"{"message":{"tool_calls":[{}]},"done":true}"#
+      ),
+      (
+        .bedrock,
+        #"{"output":{"message":{"content":[{"toolUse":{"toolUseId":"a","name":"b","input":{}}}]}}}"#
+      ),
+      (
+        .bedrock,
+        #"{"output":{"message":{"content":[{"text":"x"},{"newToolUse":{"name":"b","input":{}}}]}}}"#
+      ),
+      (
+        .bedrock,
+        #"{"output":{"message":{"content":[{"toolUse":{"name":"b","input":{},"type":"computer_use"}}]}}}"#
       ),
     ])
   func unjudged(dialect: Dialect, body: String) throws {

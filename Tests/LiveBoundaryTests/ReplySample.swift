@@ -9,8 +9,10 @@ struct ReplySample: CustomStringConvertible {
   /// The body, or the data of each event in turn, with the event's name.
   private var documents: [(name: String?, value: JSONValue)]
   private let hasDone: Bool
-  /// Whether each document is a line, in place of an event.
-  private let hasLines: Bool
+  /// What each document of a stream is.
+  private let form: Form
+
+  private enum Form { case events, lines, frames }
 
   var description: String { String(decoding: reply().body, as: UTF8.self) }
 
@@ -47,8 +49,17 @@ struct ReplySample: CustomStringConvertible {
         (nil, Self.line(parts, isLast: index == pieces.count - 1))
       }
       hasDone = false
+    case .bedrock:
+      documents =
+        isStream ? Self.converseStream(parts, &random) : [(nil, Self.converse(parts))]
+      hasDone = false
     }
-    hasLines = dialect == .ollama
+    form =
+      switch dialect {
+      case .ollama: .lines
+      case .bedrock: .frames
+      case .openai, .anthropic, .openaiResponses, .gemini: .events
+      }
   }
 
   private enum Part {
@@ -67,7 +78,11 @@ struct ReplySample: CustomStringConvertible {
 
   private var body: [UInt8] {
     guard isStream else { return Self.bytes(documents[0].value) }
-    if hasLines { return documents.flatMap { Self.bytes($0.value) + [10] } }
+    switch form {
+    case .lines: return documents.flatMap { Self.bytes($0.value) + [10] }
+    case .frames: return documents.flatMap { EventFrames.event($0.name ?? "", $0.value) }
+    case .events: break
+    }
     var bytes: [UInt8] = []
     for document in documents {
       if let name = document.name { bytes += Array("event: \(name)\n".utf8) }
@@ -324,6 +339,61 @@ struct ReplySample: CustomStringConvertible {
       "candidates": [.object(candidate)], "modelVersion": "g-1",
       "usageMetadata": ["promptTokenCount": 3, "candidatesTokenCount": 2],
     ]
+  }
+
+  // MARK: Converse
+
+  private static func call(_ name: String, _ index: Int, _ input: JSONValue?) -> JSONValue {
+    var call: JSONObject = ["toolUseId": .string("t\(index)"), "name": .string(name)]
+    call["input"] = input
+    return ["toolUse": .object(call)]
+  }
+
+  private static func converse(_ parts: [Part]) -> JSONValue {
+    let content: [JSONValue] = parts.enumerated().map { index, part in
+      switch part {
+      case .text: ["text": "Well."]
+      case .call(let name, let arguments):
+        call(name, index, (try? JSONValue(parsing: arguments)) ?? .null)
+      }
+    }
+    return [
+      "output": ["message": ["role": "assistant", "content": .array(content)]],
+      "stopReason": "tool_use", "usage": ["inputTokens": 3, "outputTokens": 2],
+    ]
+  }
+
+  private static func converseStream(
+    _ parts: [Part], _ random: inout Seeded
+  ) -> [(name: String?, value: JSONValue)] {
+    var events: [(name: String?, value: JSONValue)] = [("messageStart", ["role": "assistant"])]
+    for (index, part) in parts.enumerated() {
+      let place = JSONValue(index)
+      switch part {
+      case .text:
+        events.append(
+          ("contentBlockDelta", ["contentBlockIndex": place, "delta": ["text": "Well."]]))
+      case .call(let name, let arguments):
+        events.append(
+          ("contentBlockStart", ["contentBlockIndex": place, "start": call(name, index, nil)]))
+        let middle = arguments.index(
+          arguments.startIndex, offsetBy: Int.random(in: 0...arguments.count, using: &random))
+        for piece in [arguments[..<middle], arguments[middle...]] {
+          events.append(
+            (
+              "contentBlockDelta",
+              [
+                "contentBlockIndex": place,
+                "delta": ["toolUse": ["input": .string(String(piece))]],
+              ]
+            ))
+        }
+      }
+      events.append(("contentBlockStop", ["contentBlockIndex": place]))
+    }
+    events.append(("messageStop", ["stopReason": "tool_use"]))
+    events.append(("metadata", ["usage": ["inputTokens": 3, "outputTokens": 2]]))
+    return events
   }
 
   // MARK: Ollama's chat

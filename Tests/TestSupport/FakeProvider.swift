@@ -70,6 +70,7 @@ public final class FakeProvider: Sendable {
         case "/v1/messages": .anthropic
         case "/v1/responses": .openaiResponses
         case "/api/chat": .ollama
+        case _ where path.hasPrefix("/model/") && path.contains("/converse"): .bedrock
         case _ where path.hasPrefix("/v1beta/models/") || path.hasPrefix("/v1/models/"): .gemini
         default: nil
         }
@@ -80,7 +81,8 @@ public final class FakeProvider: Sendable {
       handler(
         Asked(
           request: request, dialect: dialect,
-          streams: body["stream"] == true || path.hasSuffix(":streamGenerateContent"), body: body),
+          streams: body["stream"] == true || path.hasSuffix(":streamGenerateContent")
+            || path.hasSuffix("/converse-stream"), body: body),
         reply)
     }
   }
@@ -95,10 +97,19 @@ public final class FakeProvider: Sendable {
       return
     }
     reply.beginChunks(
-      type: asked.dialect == .ollama ? "application/x-ndjson" : "text/event-stream",
+      type: streamType(asked.dialect),
       headers: [("x-request-id", "req_\(asked.number)")])
     for event in events(spoken, asked.dialect) { reply.chunk(event) }
     reply.endChunks()
+  }
+
+  /// What a streamed reply is called.
+  public static func streamType(_ dialect: Dialect) -> String {
+    switch dialect {
+    case .ollama: "application/x-ndjson"
+    case .bedrock: "application/vnd.amazon.eventstream"
+    case .openai, .anthropic, .openaiResponses, .gemini: "text/event-stream"
+    }
   }
 
   // MARK: Bodies
@@ -124,17 +135,19 @@ public final class FakeProvider: Sendable {
     case .openaiResponses: text(response(reply))
     case .gemini: text(candidates(geminiParts(reply), reply))
     case .ollama: text(ollamaLine(ollamaMessage(reply), reply))
+    case .bedrock: text(converse(reply))
     }
   }
 
-  /// The events of a streamed reply, each with its blank line.
-  public static func events(_ reply: Reply, _ dialect: Dialect) -> [String] {
+  /// The events of a streamed reply, each with its blank line, its line feed, or as a frame.
+  public static func events(_ reply: Reply, _ dialect: Dialect) -> [[UInt8]] {
     switch dialect {
-    case .openai: chatEvents(reply)
-    case .anthropic: messageEvents(reply)
-    case .openaiResponses: responseEvents(reply)
-    case .gemini: geminiEvents(reply)
-    case .ollama: ollamaLines(reply)
+    case .openai: chatEvents(reply).map { Array($0.utf8) }
+    case .anthropic: messageEvents(reply).map { Array($0.utf8) }
+    case .openaiResponses: responseEvents(reply).map { Array($0.utf8) }
+    case .gemini: geminiEvents(reply).map { Array($0.utf8) }
+    case .ollama: ollamaLines(reply).map { Array($0.utf8) }
+    case .bedrock: converseFrames(reply)
     }
   }
 
@@ -457,5 +470,71 @@ public final class FakeProvider: Sendable {
     var lines = messages.map { ollamaLine($0, nil) }
     lines.append(ollamaLine(ollamaMessage(Reply()), reply))
     return lines.map { text($0) + "\n" }
+  }
+
+  // MARK: Converse
+
+  private static func converseBlocks(_ reply: Reply) -> [JSONValue] {
+    var blocks: [JSONValue] = []
+    if let reasoning = reply.reasoning {
+      blocks.append([
+        "reasoningContent": [
+          "reasoningText": ["text": .string(reasoning), "signature": "c2lnbmVk"]
+        ]
+      ])
+    }
+    if !reply.text.isEmpty { blocks.append(["text": .string(reply.text)]) }
+    return blocks
+      + reply.calls.map { call in
+        [
+          "toolUse": [
+            "toolUseId": .string(call.id ?? ""), "name": .string(call.name), "input": input(call),
+          ]
+        ]
+      }
+  }
+
+  private static let converseUsage: JSONValue = [
+    "inputTokens": JSONValue(usage.input), "outputTokens": JSONValue(usage.output),
+    "totalTokens": JSONValue(usage.input + usage.output),
+  ]
+
+  private static func converse(_ reply: Reply) -> JSONValue {
+    [
+      "output": ["message": ["role": "assistant", "content": .array(converseBlocks(reply))]],
+      "stopReason": .string(stopReason(reply)), "usage": converseUsage,
+      "metrics": ["latencyMs": 12],
+    ]
+  }
+
+  private static func converseFrames(_ reply: Reply) -> [[UInt8]] {
+    var frames = [EventFrames.event("messageStart", ["role": "assistant"])]
+    var index = 0
+    func add(_ name: String, _ key: String? = nil, _ value: JSONValue = .null) {
+      var data: JSONObject = ["contentBlockIndex": JSONValue(index), "p": "abcdef"]
+      if let key { data[key] = value }
+      frames.append(EventFrames.event(name, .object(data)))
+    }
+    func block(_ deltas: [JSONValue]) {
+      for delta in deltas { add("contentBlockDelta", "delta", delta) }
+      add("contentBlockStop")
+      index += 1
+    }
+    if let reasoning = reply.reasoning {
+      block(
+        pieces(reasoning).map { ["reasoningContent": ["text": .string($0)]] }
+          + [["reasoningContent": ["signature": "c2lnbmVk"]]])
+    }
+    if !reply.text.isEmpty { block(pieces(reply.text).map { ["text": .string($0)] }) }
+    for call in reply.calls {
+      add(
+        "contentBlockStart", "start",
+        ["toolUse": ["toolUseId": .string(call.id ?? ""), "name": .string(call.name)]])
+      block(pieces(call.arguments).map { ["toolUse": ["input": .string($0)]] })
+    }
+    frames.append(EventFrames.event("messageStop", ["stopReason": .string(stopReason(reply))]))
+    frames.append(
+      EventFrames.event("metadata", ["usage": converseUsage, "metrics": ["latencyMs": 12]]))
+    return frames
   }
 }

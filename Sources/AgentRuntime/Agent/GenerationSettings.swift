@@ -12,6 +12,8 @@ public enum Dialect: String, Sendable, Hashable, CaseIterable {
   case gemini
   /// Ollama's own chat.
   case ollama
+  /// Converse of Amazon Bedrock.
+  case bedrock
 }
 
 /// What a provider is asked for beside the conversation. What is `nil` is not asked for: many models

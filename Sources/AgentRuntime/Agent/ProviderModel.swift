@@ -151,6 +151,7 @@ extension Dialect {
     case .anthropic: "https://api.anthropic.com"
     case .gemini: "https://generativelanguage.googleapis.com"
     case .ollama: "http://127.0.0.1:11434"
+    case .bedrock: "https://bedrock-runtime.us-east-1.amazonaws.com"
     }
   }
 
@@ -161,6 +162,7 @@ extension Dialect {
     case .anthropic: "ANTHROPIC_API_KEY"
     case .gemini: "GEMINI_API_KEY"
     case .ollama: nil
+    case .bedrock: "AWS_BEARER_TOKEN_BEDROCK"
     }
   }
 }

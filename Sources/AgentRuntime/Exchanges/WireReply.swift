@@ -38,8 +38,10 @@ public struct WireReply: Sendable, Hashable {
   /// Whether a log keeps a header: none that names a person, a session or a machine.
   public static func isKept(header name: String) -> Bool {
     let name = name.lowercased()
-    return ["content-type", "content-encoding", "x-should-retry", "retry-after", "retry-after-ms"]
-      .contains(name)
+    return [
+      "content-type", "content-encoding", "x-should-retry", "retry-after", "retry-after-ms",
+      "x-amzn-errortype",
+    ].contains(name)
   }
 
   /// The body in one piece.

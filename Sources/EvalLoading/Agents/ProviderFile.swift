@@ -28,7 +28,7 @@ enum ProviderFile {
     [
       Field(
         "provider", Shape<Dialect>.word, \.dialect, required: true,
-        "How the server is spoken to: openai (Chat Completions), anthropic (Messages), openai-responses, gemini (generateContent) or ollama (its own chat)."
+        "How the server is spoken to: openai (Chat Completions), anthropic (Messages), openai-responses, gemini (generateContent), ollama (its own chat) or bedrock (Converse)."
       ),
       Field("name", .name, \.name, required: true, "The model's name as its provider has it."),
       Field(
@@ -95,16 +95,23 @@ enum ProviderFile {
     where names[..<index].contains(where: { $0.name.lowercased() == header.name.lowercased() }) {
       reader.report("the header \(header.name.quoted) stands twice")
     }
-    if [.anthropic, .openaiResponses].contains(draft.dialect), draft.settings.seed != nil {
+    if [.anthropic, .bedrock, .openaiResponses].contains(draft.dialect),
+      draft.settings.seed != nil
+    {
       reader.report("“seed” is nothing that provider: \(draft.dialect.rawValue) takes")
     }
-    if [.gemini, .ollama].contains(draft.dialect), draft.settings.parallelToolCalls != nil {
+    if [.bedrock, .gemini, .ollama].contains(draft.dialect),
+      draft.settings.parallelToolCalls != nil
+    {
       reader.report("“parallelToolCalls” is nothing that provider: \(draft.dialect.rawValue) takes")
     }
     if draft.dialect == .ollama, let choice = draft.toolChoice?.choice,
       choice != .auto, choice != .none
     {
       reader.report("“toolChoice” of provider: ollama is auto or none")
+    }
+    if draft.dialect == .bedrock, draft.toolChoice?.choice == GenerationSettings.ToolChoice.none {
+      reader.report("“toolChoice: none” is nothing that provider: bedrock takes")
     }
     if draft.dialect == .openaiResponses, !draft.settings.stop.isEmpty {
       reader.report("“stop” is nothing that provider: openai-responses takes")

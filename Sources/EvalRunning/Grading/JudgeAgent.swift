@@ -46,30 +46,39 @@ public enum JudgeAgent {
     let schema = JudgeReply.schema(names: names)
     let key: String
     let value: JSONValue
-    switch provider.dialect.rawValue {
-    case Dialect.openai.rawValue:
+    switch provider.dialect {
+    case .openai:
       key = "response_format"
       value = [
         "type": "json_schema",
         "json_schema": ["name": "grades", "strict": true, "schema": schema],
       ]
-    case Dialect.openaiResponses.rawValue:
+    case .openaiResponses:
       key = "text"
       value = [
         "format": ["type": "json_schema", "name": "grades", "strict": true, "schema": schema]
       ]
-    case Dialect.anthropic.rawValue:
+    case .anthropic:
       key = "output_config"
       var config: JSONObject = ["format": ["type": "json_schema", "schema": schema]]
       config["effort"] = provider.settings.reasoning?.effort.map(JSONValue.string)
       value = .object(config)
-    case Dialect.gemini.rawValue:
+    case .gemini:
       key = "generationConfig"
       value = ["responseMimeType": "application/json", "responseJsonSchema": schema]
-    case Dialect.ollama.rawValue:
+    case .ollama:
       key = "format"
       value = schema
-    default: return model
+    case .bedrock:
+      key = "outputConfig"
+      let form: JSONValue = [
+        "name": "grades", "schema": .string(CanonicalJSON.string(schema, form: .plain)),
+      ]
+      var config: JSONObject = [
+        "textFormat": ["type": "json_schema", "structure": ["jsonSchema": form]]
+      ]
+      config["effort"] = provider.settings.reasoning?.effort.map(JSONValue.string)
+      value = .object(config)
     }
     guard provider.settings.options[key] == nil else { return model }
     provider.settings.options[key] = value

@@ -15,6 +15,7 @@ extension Dialect {
     case .gemini:
       "/v1beta/models/\(model):\(streams ? "streamGenerateContent?alt=sse" : "generateContent")"
     case .ollama: "/api/chat"
+    case .bedrock: "/model/\(HTTPAddress.escaped(model))/converse\(streams ? "-stream" : "")"
     }
   }
 
@@ -38,6 +39,7 @@ extension Dialect {
         OpenAIResponses.body(of: prompt, model: model, settings, stream: stream)
       case .gemini: GenerateContent.body(of: prompt, settings)
       case .ollama: OllamaChat.body(of: prompt, model: model, settings, stream: stream)
+      case .bedrock: Converse.body(of: prompt, settings)
       }
     for option in settings.options {
       guard option.key == joinedKey, let more = option.value.objectValue,
@@ -57,6 +59,7 @@ extension Dialect {
     switch self {
     case .gemini: "generationConfig"
     case .ollama: "options"
+    case .bedrock: "inferenceConfig"
     case .openai, .anthropic, .openaiResponses: nil
     }
   }
@@ -88,6 +91,7 @@ extension Dialect {
       case .openaiResponses: try OpenAIResponses.reply(value)
       case .gemini: try GenerateContent.reply(value)
       case .ollama: try OllamaChat.reply(value)
+      case .bedrock: try Converse.reply(value)
       }
     return reply.naming(tools)
   }
@@ -95,6 +99,7 @@ extension Dialect {
   /// What a body says went wrong; `nil` where it says nothing of the kind.
   public func error(in body: JSONValue) -> ProviderError? {
     if let error = ProviderError(body["error"]) { return error }
+    if self == .bedrock, let error = Converse.error(in: body) { return error }
     // Some servers say it at the top, or in the way of the framework that they are made with.
     if body["object"] == "error" || body["type"] == "error" { return ProviderError(body) }
     return body["detail"].flatMap { $0.isNull ? nil : ProviderError(message: $0.plainText) }
@@ -121,12 +126,14 @@ extension AnthropicMessages.Assembly: ReplyAssembly { var isEnded: Bool { isStop
 extension OpenAIResponses.Assembly: ReplyAssembly { var isEnded: Bool { isWhole } }
 extension GenerateContent.Assembly: ReplyAssembly { var isEnded: Bool { false } }
 extension OllamaChat.Assembly: ReplyAssembly { var isEnded: Bool { isWhole } }
+extension Converse.Assembly: ReplyAssembly {}
 
 /// Reads a reply that is streamed, in any dialect, as its bytes come in.
 public struct ReplyStream: Sendable {
   /// How its pieces are told apart.
   private enum Pieces: Sendable {
     case events(EventStreamReader)
+    case frames(EventFrameReader)
     /// Each line is one.
     case lines([UInt8], limitBytes: Int)
   }
@@ -143,8 +150,12 @@ public struct ReplyStream: Sendable {
     limits: EventStreamReader.Limits = EventStreamReader.Limits()
   ) {
     pieces =
-      dialect == .ollama
-      ? .lines([], limitBytes: limits.lineBytes) : .events(EventStreamReader(limits: limits))
+      switch dialect {
+      case .ollama: .lines([], limitBytes: limits.lineBytes)
+      case .bedrock: .frames(EventFrameReader(limits: limits))
+      case .openai, .anthropic, .openaiResponses, .gemini:
+        .events(EventStreamReader(limits: limits))
+      }
     self.tools = tools
     assembly =
       switch dialect {
@@ -153,6 +164,7 @@ public struct ReplyStream: Sendable {
       case .openaiResponses: OpenAIResponses.Assembly()
       case .gemini: GenerateContent.Assembly()
       case .ollama: OllamaChat.Assembly()
+      case .bedrock: Converse.Assembly()
       }
   }
 
@@ -180,6 +192,10 @@ public struct ReplyStream: Sendable {
       do throws(EventStreamReader.TooLarge) { return try events.take(bytes) } catch {
         throw .tooLarge(error)
       }
+    case .frames(var frames):
+      pieces = .lines([], limitBytes: 0)
+      defer { pieces = .frames(frames) }
+      return try frames.take(bytes)
     case .lines(var line, let limitBytes):
       pieces = .lines([], limitBytes: 0)
       defer { pieces = .lines(line, limitBytes: limitBytes) }
@@ -221,6 +237,7 @@ public struct ReplyStream: Sendable {
     var hasUnknownLines = false
     switch pieces {
     case .events(let events): hasUnknownLines = events.hasUnknownLines
+    case .frames: break
     case .lines(let line, limitBytes: _):
       // The last line may have no end.
       if let event = Self.event(line), !assembly.isWhole {

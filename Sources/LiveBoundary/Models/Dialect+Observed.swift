@@ -9,8 +9,11 @@ extension Dialect {
       ("/chat/completions", .openai), ("/v1/messages", .anthropic),
       ("/responses", .openaiResponses),
       (":generateContent", .gemini), (":streamGenerateContent", .gemini), ("/api/chat", .ollama),
+      ("/converse", .bedrock), ("/converse-stream", .bedrock),
     ]
     guard let found = ends.first(where: { plain.hasSuffix($0.0) }) else { return nil }
+    // The word is a common one.
+    guard found.1 != .bedrock || plain.contains("/model/") else { return nil }
     self = found.1
   }
 
@@ -24,6 +27,7 @@ extension Dialect {
     case .openaiResponses: OpenAIResponses.observed(body)
     case .gemini: GenerateContent.observed(body, path: path)
     case .ollama: OllamaChat.observed(body)
+    case .bedrock: Converse.observed(body, path: path)
     }
   }
 }

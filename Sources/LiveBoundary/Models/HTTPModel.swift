@@ -286,7 +286,8 @@
       do { bytes = try await body.rest(limitBytes: Self.errorLimitBytes) } catch let failure
         as HTTPFailure where failure.kind != .cancelled && failure.kind != .totalTimeout
       { bytes = [] }
-      let error = (try? JSONValue.wire(bytes)).flatMap { provider.dialect.error(in: $0) }
+      let error = (try? JSONValue.wire(bytes)).flatMap { provider.dialect.error(in: $0) }?
+        .typed(head.headers["x-amzn-errortype"])
       let retry = advice.retry(
         status: head.status, headers: head.headers, error: error, now: Int(time(nil)))
       var words = "HTTP \(head.status) from \(provider.url(of: name))"
@@ -364,7 +365,8 @@
   extension HTTPHead {
     /// What the provider calls the request.
     var requestID: String? {
-      (headers["x-request-id"] ?? headers["request-id"])?.prefix(utf8Bytes: 200)
+      (headers["x-request-id"] ?? headers["request-id"] ?? headers["x-amzn-requestid"])?
+        .prefix(utf8Bytes: 200)
     }
   }
 

@@ -100,6 +100,14 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
     }
   }
 
+  /// The same with a type that a header says, `ThrottlingException:http://…`, where the body says none.
+  func typed(_ header: String?) -> ProviderError {
+    guard type == nil, let header else { return self }
+    var typed = self
+    typed.type = String(header.prefix { $0 != ":" }.prefix(100))
+    return typed
+  }
+
   public var description: String {
     let words = [type, code].compactMap { $0 }.filter { !$0.hasSameUTF8(as: message) }
     return words.isEmpty ? message : "\(message) (\(words.joined(separator: ", ")))"

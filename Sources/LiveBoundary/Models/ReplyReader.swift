@@ -71,6 +71,7 @@ struct ReplyReader: Sendable {
   private func isStream(_ start: ArraySlice<UInt8>) -> Bool? {
     guard let first = start.first else { return nil }
     if dialect == .ollama { return first == UInt8(ascii: "{") }
+    if dialect == .bedrock { return EventFrame.mayBegin(with: first) }
     if isCalledStream { return !"{[<".utf8.contains(first) }
     for field in Self.fields {
       if field.starts(with: start), start.count <= field.count, field != [UInt8(ascii: ":")] {

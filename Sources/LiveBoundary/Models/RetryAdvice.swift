@@ -92,7 +92,8 @@ extension ProviderError {
       return [
         "invalid_request_error", "authentication_error", "permission_error", "not_found_error",
         "request_too_large", "invalid_api_key", "model_not_found", "context_length_exceeded",
-        "invalid_prompt",
+        "invalid_prompt", "validationException", "ValidationException", "AccessDeniedException",
+        "ResourceNotFoundException",
       ].contains { $0.hasSameUTF8(as: word) }
     }
   }

@@ -62,6 +62,8 @@ extension ObservedRequest {
     if parameters["toolConfig"]?["functionCallingConfig"]?["mode"] == "ANY" { return true }
     let choice = parameters["tool_choice"]
     if choice == "required" { return true }
+    // Of Converse.
+    if choice?["any"] != nil || choice?["tool"]?.objectValue != nil { return true }
     guard let type = choice?["type"]?.stringValue else { return false }
     return ["any", "custom", "function", "tool"].contains(type)
   }

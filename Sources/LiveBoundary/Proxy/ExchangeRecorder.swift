@@ -545,7 +545,16 @@ public actor ExchangeRecorder {
       wire.omitted = "its body has \(body.count) bytes"
       return wire
     }
-    guard let text = String(validating: body, as: UTF8.self) else { return wire }
+    guard let text = String(validating: body, as: UTF8.self) else {
+      // Frames cannot be changed in part.
+      let words = String(decoding: body, as: UTF8.self)
+      let isWithheld = reply.map { RedactionToken.isIn($0.reply) } ?? false
+      if isWithheld || !redactor.redacted(words).hasSameUTF8(as: words) {
+        wire.reply = nil
+        wire.omitted = "what it says is withheld in part"
+      }
+      return wire
+    }
     let redacted = redactor.redacted(text)
     if !redacted.hasSameUTF8(as: text) {
       kept.pieces = [Array(redacted.utf8)]

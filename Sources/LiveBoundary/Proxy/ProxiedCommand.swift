@@ -7,11 +7,13 @@ import Glibc
 public struct ProxiedCommand: Sendable {
   private let program: String
   private let arguments: [String]
-  private let variables: [(name: String, value: String)]
+  private let variables: [(name: String, value: String?)]
 
   /// Nothing is started; `arguments` are those behind the program's name.
+  ///
+  /// - Parameter variables: beside those of this process, or in their place; `nil` for one that is not passed on.
   public init(
-    _ program: String, _ arguments: [String], variables: [(name: String, value: String)]
+    _ program: String, _ arguments: [String], variables: [(name: String, value: String?)]
   ) {
     self.program = program
     self.arguments = arguments

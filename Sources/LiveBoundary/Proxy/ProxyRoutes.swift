@@ -15,6 +15,8 @@ public struct ProxyRoutes: Sendable, Hashable {
 
   /// Every provider, each name once.
   public private(set) var upstreams: [Upstream] = []
+  /// Whether a token for Bedrock is kept from the command.
+  private var hidesToken = false
 
   /// The variables by which the clients of the usual providers find them, the first that is set counts; and
   /// where these are else: `nil` where everybody has an address of their own.
@@ -31,8 +33,21 @@ public struct ProxyRoutes: Sendable, Hashable {
       "https://generativelanguage.googleapis.com"
     ),
     ("azure", ["AZURE_OPENAI_ENDPOINT"], nil),
+    (bedrock, ["AWS_ENDPOINT_URL_BEDROCK_RUNTIME"], nil),
     ("ollama", ["OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL"], "http://127.0.0.1:11434"),
   ]
+
+  /// The upstream that is asked with a signature.
+  static let bedrock = "bedrock"
+
+  /// Where Bedrock is for those who have credentials and a region for it; `nil` for everyone else.
+  private static func bedrockURL(_ variables: (String) -> String?) -> String? {
+    let region = ["AWS_REGION", "AWS_DEFAULT_REGION"].lazy.compactMap(variables).first {
+      !$0.isEmpty && $0.utf8.allSatisfy(isName)
+    }
+    guard let region, AWSCredentials(variables: variables) != nil else { return nil }
+    return "https://bedrock-runtime.\(region).amazonaws.com"
+  }
 
   /// Ollama's own variable may hold a host alone, also one that only servers listen on.
   private static func whole(_ url: String) -> String {
@@ -64,7 +79,8 @@ public struct ProxyRoutes: Sendable, Hashable {
     for usual in Self.usual {
       let found = usual.variables.lazy.compactMap(variables).first { !$0.isEmpty }
       let nowhere = asksProviders ? nil : "http://nowhere.invalid"
-      guard var url = found ?? usual.url ?? nowhere else { continue }
+      let made = usual.name == Self.bedrock ? Self.bedrockURL(variables) : nil
+      guard var url = found ?? usual.url ?? made ?? nowhere else { continue }
       if usual.name == "ollama", let usually = usual.url {
         url = Self.whole(url)
         // What only a server makes something of is no place to ask.
@@ -72,6 +88,9 @@ public struct ProxyRoutes: Sendable, Hashable {
       }
       try add(usual.name, url, usual.variables, usual.variables[0])
     }
+    let hasKeys = variables("AWS_ACCESS_KEY_ID").map { !$0.isEmpty } ?? false
+    let hasToken = variables(AWSCredentials.tokenVariable).map { !$0.isEmpty } ?? false
+    defer { hidesToken = hasToken && !hasKeys && upstreams.contains { $0.name == Self.bedrock } }
     for text in asked {
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
         throw Fault(description: "an upstream is NAME=URL, not “\(text)”")
@@ -109,14 +128,28 @@ public struct ProxyRoutes: Sendable, Hashable {
     }
   }
 
-  /// The variables that a command gets, so that its clients ask the proxy at a port.
-  public func variables(port: Int) -> [(name: String, value: String)] {
-    upstreams.flatMap { upstream in
+  /// The variables that a command gets, so that its clients ask the proxy at a port; `nil` for one that it does not
+  /// get though this process has it.
+  ///
+  /// Amazon's clients send a token by HTTPS alone. Where one is set they sign in its place, with keys that are none,
+  /// and the proxy brings the token.
+  public func variables(port: Int) -> [(name: String, value: String?)] {
+    var variables: [(name: String, value: String?)] = upstreams.flatMap { upstream in
       upstream.variables.map {
         ($0, "http://127.0.0.1:\(port)/\(upstream.name)\(upstream.basePath)")
       }
     }
+    if hidesToken {
+      variables += [
+        (AWSCredentials.tokenVariable, nil), ("AWS_ACCESS_KEY_ID", Self.noKey),
+        ("AWS_SECRET_ACCESS_KEY", Self.noKey),
+      ]
+    }
+    return variables
   }
+
+  /// What stands where a client wants to have a key and none is needed.
+  public static let noKey = "no-key-is-needed"
 
   /// Where a request to the proxy goes; `nil` where its path begins with no upstream's.
   func route(_ target: String) -> (upstream: Upstream, path: String)? {

@@ -77,7 +77,9 @@ struct ReadReply {
   /// A reply whose status says that it is none.
   private mutating func refuse(_ wire: WireReply, _ dialect: Dialect) {
     let value = try? JSONValue(parsing: wire.body, options: .init(keepsForeignText: true))
-    let words = value.flatMap { dialect.error(in: $0) }.map { "\($0)" } ?? ""
+    let found = value.flatMap { dialect.error(in: $0) }?
+      .typed(Self.header("x-amzn-errortype", of: wire))
+    let words = found.map { "\($0)" } ?? ""
     error = words.isEmpty ? "status \(wire.status)" : "status \(wire.status): \(words)"
     if (300..<400).contains(wire.status) {
       unread = "the reply sends whoever asked elsewhere, past the proxy (status \(wire.status))"

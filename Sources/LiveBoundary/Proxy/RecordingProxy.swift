@@ -310,11 +310,13 @@
           kept.begin(head)
           let size = head.headers["content-length"].flatMap { Int($0) }
           var isEnding = head.status >= 400 || size == 0
+          var marks = StreamEndMarks()
           if isEnding { await willEnd() }
           try await Self.telling(.client) { try await client.begin(head.status, head.headers) }
           while let piece = try await body.next() {
             kept.append(piece)
-            if !isEnding, let size, kept.count >= size {
+            // Clients go on when they have read the last event, and wait for no end of the body.
+            if !isEnding, size.map({ kept.count >= $0 }) ?? marks.isEnding(with: piece) {
               isEnding = true
               await willEnd()
             }
@@ -435,7 +437,7 @@
     /// The request as the provider gets it. Compressed replies are not asked for: nobody could read them in
     /// the log.
     func call(_ request: ProxyRequest) -> HTTPCall {
-      HTTPCall(
+      let call = HTTPCall(
         method: request.method, url: upstream.url + path,
         headers: request.headers.filter(Self.isPassedOn)
           + [HTTPHeader("accept-encoding", "identity")],
@@ -443,6 +445,10 @@
         // Whoever asks has limits of their own.
         timeouts: HTTPTimeouts(connect: 30, firstByte: 86_400, idle: 86_400, total: 86_400),
         decodesBody: false)
+      guard upstream.name == ProxyRoutes.bedrock,
+        let credentials = AWSCredentials(variables: { ProcessVariables[$0] })
+      else { return call }
+      return credentials.signed(call, microsecondsSince1970: SystemClock.microsecondsSince1970)
     }
   }
 

@@ -15,14 +15,16 @@ struct ReplyEdit {
     case events
     /// Each line is one.
     case lines
+    /// Each frame is one.
+    case frames
   }
 
   private let dialect: Dialect
   private let wire: WireReply
   private let form: Form
-  private var isStream: Bool { form != .whole }
+  var isStream: Bool { form != .whole }
   /// The body, or the data of the events of a stream.
-  private let values: [(event: ServerSentEvent?, value: JSONValue?)]
+  let values: [(event: ServerSentEvent?, value: JSONValue?)]
 
   /// Reads a whole reply; `nil` where it is no JSON, or no stream of it.
   init?(_ wire: WireReply, _ dialect: Dialect) {
@@ -45,9 +47,18 @@ struct ReplyEdit {
       (form, values) = (.lines, lines)
       return
     }
-    form = .events
-    var reader = EventStreamReader()
-    guard let events = try? reader.take(body) else { return nil }
+    let events: [ServerSentEvent]
+    if dialect == .bedrock {
+      form = .frames
+      var reader = EventFrameReader(limits: EventStreamReader.Limits())
+      guard let read = try? reader.take(body), !reader.isWithinFrame else { return nil }
+      events = read
+    } else {
+      form = .events
+      var reader = EventStreamReader()
+      guard let read = try? reader.take(body) else { return nil }
+      events = read
+    }
     var values: [(event: ServerSentEvent?, value: JSONValue?)] = []
     for event in events {
       guard !event.data.elementsEqual("[DONE]".utf8) else {
@@ -74,19 +85,19 @@ struct ReplyEdit {
   /// A part of a kind that may be a call.
   private var strange: String? {
     for case (_, let value?) in values {
-      switch dialect.rawValue {
-      case Dialect.openai.rawValue:
+      switch dialect {
+      case .openai:
         for choice in value["choices"]?.arrayValue ?? []
         where (choice["index"]?.intValue ?? 0) != 0 && Self.holdsCalls(Self.message(choice)) {
           return "it has several choices, and calls in others than the first"
         }
-      case Dialect.anthropic.rawValue:
+      case .anthropic:
         let blocks = value["content"]?.arrayValue ?? [value["content_block"]].compactMap { $0 }
         for block in blocks {
           let type = block["type"]?.stringValue ?? ""
           if !Self.isKnownBlock(type) { return "it has a block of the kind “\(type)”" }
         }
-      case Dialect.openaiResponses.rawValue:
+      case .openaiResponses:
         let items =
           (value["output"] ?? value["response"]?["output"])?.arrayValue
           ?? [value["item"]].compactMap { $0 }
@@ -94,14 +105,14 @@ struct ReplyEdit {
           let type = item["type"]?.stringValue ?? ""
           if !Self.knownItems.contains(type) { return "it has an item of the kind “\(type)”" }
         }
-      case Dialect.gemini.rawValue:
+      case .gemini:
         for candidate in Self.candidates(value) where (candidate["index"]?.intValue ?? 0) != 0 {
           if Self.hasCalls(candidate: candidate) {
             return "it has several candidates, and calls in others than the first"
           }
         }
-      case Dialect.ollama.rawValue: break
-      default: return "a policy cannot judge replies of the dialect “\(dialect.rawValue)” yet"
+      case .ollama: break
+      case .bedrock: if let strange = Self.strangeBlock(ofConverse: value) { return strange }
       }
     }
     return nil
@@ -144,8 +155,8 @@ struct ReplyEdit {
 
   /// How many calls there are, by the plainest reading.
   private var callCount: Int {
-    switch dialect.rawValue {
-    case Dialect.openai.rawValue:
+    switch dialect {
+    case .openai:
       var (indices, whole, isOld): (Set<String>, Int, Bool) = ([], 0, false)
       for case (_, let value?) in values {
         for choice in value["choices"]?.arrayValue ?? [] {
@@ -164,13 +175,13 @@ struct ReplyEdit {
       }
       let count = indices.count + whole
       return count == 0 && isOld ? 1 : count
-    case Dialect.anthropic.rawValue:
+    case .anthropic:
       return values.reduce(0) { count, value in
         let blocks =
           value.value?["content"]?.arrayValue ?? [value.value?["content_block"]].compactMap { $0 }
         return count + blocks.count { $0["type"] == "tool_use" }
       }
-    case Dialect.openaiResponses.rawValue:
+    case .openaiResponses:
       if !isStream { return Self.functionCalls(values.first?.value?["output"]) }
       var (places, last): (Set<Int>, Int) = ([], 0)
       for case (_, let value?) in values {
@@ -180,7 +191,7 @@ struct ReplyEdit {
         last = max(last, Self.functionCalls(value["response"]?["output"]))
       }
       return max(places.count, last)
-    case Dialect.gemini.rawValue:
+    case .gemini:
       return values.reduce(0) { count, value in
         let own = Self.candidates(value.value ?? .null).filter { ($0["index"]?.intValue ?? 0) == 0 }
         return count
@@ -188,11 +199,12 @@ struct ReplyEdit {
             count + (candidate["content"]?["parts"]?.arrayValue ?? []).count(where: Self.isCall)
           }
       }
-    case Dialect.ollama.rawValue:
+    case .ollama:
       return values.reduce(0) {
         $0 + ($1.value?["message"]?["tool_calls"]?.arrayValue?.count ?? 0)
       }
-    default: return -1
+    case .bedrock:
+      return values.reduce(0) { $0 + Self.callCount(ofConverse: $1.value ?? .null) }
     }
   }
 
@@ -213,32 +225,44 @@ struct ReplyEdit {
       return edited
     }
     let events: [(ServerSentEvent, JSONValue?)]?
-    switch dialect.rawValue {
-    case Dialect.openai.rawValue: events = chatEvents(notices)
-    case Dialect.anthropic.rawValue: events = messageEvents(notices)
-    case Dialect.openaiResponses.rawValue: events = responseEvents(notices)
-    case Dialect.gemini.rawValue: events = pieces(notices, Self.candidates)
-    case Dialect.ollama.rawValue: events = pieces(notices, Self.chatPiece)
-    default: events = nil
+    switch dialect {
+    case .openai: events = chatEvents(notices)
+    case .anthropic: events = messageEvents(notices)
+    case .openaiResponses: events = responseEvents(notices)
+    case .gemini: events = pieces(notices, Self.candidates)
+    case .ollama: events = pieces(notices, Self.chatPiece)
+    case .bedrock: events = converseEvents(notices)
     }
     guard let events else { return nil }
-    edited.pieces = events.map { form == .lines ? Self.line($1) : Self.encoded($0, $1) }
+    edited.pieces = events.map { event, value in
+      switch form {
+      case .lines: Self.line(value)
+      case .frames: Self.frame(event, value)
+      case .whole, .events: Self.encoded(event, value)
+      }
+    }
     return edited
   }
 
   private func whole(_ body: JSONValue, _ notices: Notices) -> JSONValue? {
-    switch dialect.rawValue {
-    case Dialect.openai.rawValue: chat(body, notices)
-    case Dialect.anthropic.rawValue: messages(body, notices)
-    case Dialect.openaiResponses.rawValue: response(body, notices)
-    case Dialect.gemini.rawValue: pieces(body, notices, Self.candidates)
-    case Dialect.ollama.rawValue: pieces(body, notices, Self.chatPiece)
-    default: nil
+    switch dialect {
+    case .openai: chat(body, notices)
+    case .anthropic: messages(body, notices)
+    case .openaiResponses: response(body, notices)
+    case .gemini: pieces(body, notices, Self.candidates)
+    case .ollama: pieces(body, notices, Self.chatPiece)
+    case .bedrock: converse(body, notices)
     }
   }
 
   private static func line(_ value: JSONValue?) -> [UInt8] {
     (value.map { CanonicalJSON.encode($0.asText, form: .plain) } ?? []) + [0x0a]
+  }
+
+  private static func frame(_ event: ServerSentEvent, _ value: JSONValue?) -> [UInt8] {
+    var event = event
+    if let value { event.data = CanonicalJSON.encode(value.asText, form: .plain) }
+    return EventFrame.encoded(event)
   }
 
   private static func encoded(_ event: ServerSentEvent, _ value: JSONValue?) -> [UInt8] {

@@ -144,7 +144,7 @@
       return try await proxy.serve(in: network) { port in
         var variables =
           routes.variables(port: port)
-          + ProxyRoutes.direct { getenv($0).map { String(cString: $0) } }
+          + ProxyRoutes.direct { getenv($0).map { String(cString: $0) } }.map { ($0, $1) }
         if source != nil { variables += Self.keys }
         let started = ProxiedCommand(
           command[0], Array(command.dropFirst()), variables: variables)
@@ -170,14 +170,13 @@
     }
 
     /// Keys that clients want to have, where none is set.
-    private static var keys: [(name: String, value: String)] {
-      [
+    private static var keys: [(name: String, value: String?)] {
+      var names = [
         "OPENAI_API_KEY", "ANTHROPIC_API_KEY", "GEMINI_API_KEY", "AZURE_OPENAI_API_KEY",
-      ].filter { (name: String) in
-        getenv(name) == nil
-      }.map {
-        ($0, "no-key-is-needed")
-      }
+      ]
+      // Keys in variables go before those of a profile.
+      if getenv("AWS_PROFILE") == nil { names += ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"] }
+      return names.filter { getenv($0) == nil }.map { ($0, ProxyRoutes.noKey) }
     }
 
     /// Tells what the recording had no reply to, and what nobody asked for; says whether there was any.

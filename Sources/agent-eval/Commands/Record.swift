@@ -67,7 +67,7 @@ struct Record: AsyncParsableCommand {
   @Option(
     help: ArgumentHelp(
       """
-      With --proxy: where a provider is, NAME=URL. openai, anthropic, gemini and ollama are found by their base-URL \
+      With --proxy: where a provider is, NAME=URL. openai, anthropic, gemini, ollama, azure and bedrock are found by their \
       variables; a command gets NAME_BASE_URL for any other name.
       """, valueName: "name=url"))
   var upstream: [String] = []
