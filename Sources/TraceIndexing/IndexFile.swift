@@ -109,6 +109,10 @@ enum IndexFile {
     error.code == SQLITE_READONLY | (4 << 8)
   }
 
+  /// Whether the file may have lost its journal to another process that moves it aside: that is an error of
+  /// reading or writing, as a failing disk is, which fails again.
+  static func mayHaveMoved(_ error: SQLiteError) -> Bool { error.primaryCode == SQLITE_IOERR }
+
   // MARK: The tables
 
   /// Whether a database is an index of this version; false where it is empty.

@@ -98,9 +98,13 @@ public struct RunIndex {
       } catch let error as SQLiteError {
         guard let path, roundsLeft > 0,
           IndexFile.isDamage(error, of: path) || IndexFile.hasMoved(error)
+            || IndexFile.mayHaveMoved(error)
         else { throw IndexError(error, path: path ?? "the index in memory") }
         // Not closed here: a copy of this index may still have it. It closes with the last of them.
-        if IndexFile.isDamage(error, of: path) {
+        if IndexFile.mayHaveMoved(error) {
+          // Whoever moves it may be at it still.
+          usleep(50_000)
+        } else if IndexFile.isDamage(error, of: path) {
           try IndexFile.setAside(path, identity)
           replaced = "it was damaged"
         }

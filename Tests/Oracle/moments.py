@@ -142,6 +142,11 @@ def is_ruling(facts, asked, moment):
 
 def precedes(one, other):
     """Whether a moment stands before another; None where that is not known."""
+    if (one.call is not None and other.call is not None and one.call is not other.call
+            and one.call.is_stray and other.call.is_stray
+            and (one.sort == other.sort == "verdict" or {one.sort, other.sort} <= {"called", "proposed", "returned"})):
+        # One decision that is lost may hold both, and then they have no order.
+        return False if one.span[0] >= other.span[1] else None
     if one.call is not None and other.call is not None and one.call.decision is other.call.decision:
         ranks = {"proposed": 0, "verdict": 1, "called": 2, "returned": 3}
         if one.sort in ranks and other.sort in ranks:

@@ -218,6 +218,10 @@ def repeated(facts, asked):
             if equal is False or (begun[0], calls.index(earlier)) > (again[1], calls.index(later)):
                 continue
             bad = is_again(facts, earlier, later)
+            if bad and not earlier.starts and facts.gap and facts.gap[1] > earlier.seq and \
+                    facts.status(later) in ("error", "returned"):
+                # Its start is in the gap: perhaps it began when the other had failed.
+                bad = None
             if effect is None or equal is None or facts.executed(earlier) is None or facts.executed(later) is None:
                 bad = None if bad is not False else False
             failed = failed or bad is True

@@ -79,7 +79,7 @@ struct GuardTests {
     let all = try (Self.rules + Self.others).map { try Expectations(parsing: $0) }
     var generator = Seeded(seed: inTheMiddle ? 5 : 6)
     var sure = 0
-    for number in 0..<TestRun.count(all.count * 6, long: all.count * 300) {
+    for number in 0..<TestRun.count(all.count * 15, long: all.count * 300) {
       let events = Self.trace(&generator)
       let expectations = all[number % all.count]
       func outcomes(_ shown: some Sequence<Event>, isTorn: Bool) -> [ExpectationOutcome] {

@@ -259,6 +259,14 @@ extension JudgedRun {
   /// Whether one place comes before another. Calls of one decision have no order among themselves,
   /// nor have their results, nor their verdicts.
   func isBefore(_ left: Instant, _ right: Instant) -> Trilean {
+    let areWithoutOrder =
+      left.sort.isOfCall && right.sort.isOfCall || left.sort == .verdict && right.sort == .verdict
+    if let a = left.call, let b = right.call, a != b, areWithoutOrder,
+      view.calls[a].outline.isStray, view.calls[b].outline.isStray
+    {
+      // One decision that is not seen may hold both.
+      return left.span.lowerBound >= right.span.upperBound ? .no : .unknown
+    }
     if let a = left.call, let b = right.call, view.calls[a].group == view.calls[b].group {
       if a == b {
         // What of a call is not seen has its place among the rest of it all the same. Only that it is proposed
@@ -269,9 +277,7 @@ extension JudgedRun {
         {
           return Trilean(one < other)
         }
-      } else if left.sort.isOfCall && right.sort.isOfCall
-        || left.sort == .verdict && right.sort == .verdict
-      {
+      } else if areWithoutOrder {
         return .no
       }
     }

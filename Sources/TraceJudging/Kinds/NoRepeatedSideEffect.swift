@@ -64,6 +64,9 @@ struct NoRepeatedSideEffect: Expectation {
     // Of each tool the last call that failed.
     var failed: [String: Trajectory.Call] = [:]
     var inPart = InputsInPart()
+    func isPlaced(_ call: Trajectory.Call) -> Bool {
+      call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
+    }
     // In the order in which they began: calls of one decision run side by side.
     let begun = view.agentsCalls
       .enumerated().sorted { ($0.element.begin, $0.offset) < ($1.element.begin, $1.offset) }
@@ -90,7 +93,6 @@ struct NoRepeatedSideEffect: Expectation {
       let action: JSONValue = [.string(call.tool), call.input?.byValue ?? .null]
       let isSure = isWrite == .yes && view.executed(call) == .yes && !action.hidesSomething
       let start = call.begin
-      let isPlaced = call.outline.startedSeq != nil || !view.hidesBehind(call.outline.seq)
       // A call that had failed before did nothing; one that still ran, or of unknown effect, may
       // have done it.
       guard let earlier = first[action],
@@ -108,7 +110,9 @@ struct NoRepeatedSideEffect: Expectation {
       let mayHaveFailed =
         end.resultSeq == nil
         ? view.gaps.contains { $0.first < start && $0.last ?? .max > end.seq }
-        : earlier.call.status == .error && !isPlaced
+        : earlier.call.status == .error && !isPlaced(call)
+          // One whose start is not seen may be the later one, of which the other had failed before.
+          || !isPlaced(earlier.call) && [.error, .returned].contains(call.status)
           // One that merely returned may have failed, and be tried again.
           || earlier.call.status == .returned && end.resultSeq ?? .max <= start
       if isSure, earlier.isSure, !mayHaveFailed {
