@@ -67,6 +67,8 @@ extension AgentLoop {
       let recorded = progress[call.callId]
       switch (ruling.verdict.status, doubt(about: call, recorded)) {
       case (.deny, _): break
+      // Held back when its turn comes, behind what a person has let run before it.
+      case (.approvalRequired, .block) where recorded.started == nil: waiting.append(call)
       case (_, .block): blocked = blocked ?? call
       case (.allow, nil) where recorded.approval == nil && reasonToAskAgain(call, recorded) == nil:
         free.append(call)

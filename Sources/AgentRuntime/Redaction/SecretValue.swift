@@ -160,9 +160,9 @@ enum SecretValue {
     return isStandInWord(text, range)
   }
 
-  /// `****`, `xxxx`, `....`, `sk-…`, `abcd****wxyz`.
+  /// `****`, `xxxx`, `....`, `sk-…`, `abcd****wxyz`. A few letters in a row come by chance, too.
   private static func isMask(_ text: Text, _ range: Range<Int>) -> Bool {
-    var (run, longest, other) = (1, 1, 0)
+    var (run, longest, longestOfLetters, other) = (1, 1, 1, 0)
     var isSame = true
     let first = text[range.lowerBound]
     for index in range {
@@ -172,9 +172,10 @@ enum SecretValue {
         if byte != first { isSame = false }
       }
       switch byte {
-      case UInt8(ascii: "*"), UInt8(ascii: "x"), UInt8(ascii: "X"), UInt8(ascii: "."),
-        UInt8(ascii: "#"), UInt8(ascii: "_"), UInt8(ascii: "?"):
-        if run > longest { longest = run }
+      case UInt8(ascii: "x"), UInt8(ascii: "X"): longestOfLetters = max(longestOfLetters, run)
+      case UInt8(ascii: "*"), UInt8(ascii: "."), UInt8(ascii: "#"), UInt8(ascii: "_"),
+        UInt8(ascii: "?"):
+        longest = max(longest, run)
       case UInt8(ascii: "-"): break
       case 0xe2:
         // `•`, `●`, `…` and their like.
@@ -187,7 +188,8 @@ enum SecretValue {
       }
     }
     if isSame, range.count >= 3 { return true }
-    if longest >= 4 { return true }
+    if longest >= 4 || longestOfLetters >= 6 { return true }
+    if longestOfLetters >= 3, longestOfLetters * 3 >= range.count { return true }
     return longest >= 3 && (other <= 12 || text[range.upperBound - 1] == UInt8(ascii: "."))
   }
 
