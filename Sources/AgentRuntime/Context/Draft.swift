@@ -120,11 +120,17 @@ struct Draft {
   ) -> Bool {
     guard let latest = turns.last,
       let older = cache.together(
-        turns.dropLast(), leavingOut: settings, estimate, lookup: lookup)
+        turns.dropFirst().dropLast(), leavingOut: settings, estimate, lookup: lookup)
     else { return false }
     let shown = cache.shown(latest, leavingOut: settings, estimate, lookup: lookup)
+    // The oldest may have lost its beginning since the last context.
+    let oldest =
+      turns.count > 1
+      ? turns.first.map { cache.shown($0, leavingOut: settings, estimate, lookup: lookup) } : nil
+    let cost = (oldest?.tokens ?? 0) + older.tokens + shown.tokens
     // The latest stands there whether or not it fits.
-    guard turns.count == 1 || older.tokens + shown.tokens <= budget - tokens else { return false }
+    guard turns.count == 1 || cost <= budget - tokens else { return false }
+    if let oldest { add(Taken(whole: oldest), isLatest: false) }
     included += older.included
     messages += older.messages
     tokens += older.tokens

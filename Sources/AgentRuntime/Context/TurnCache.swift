@@ -79,11 +79,8 @@ struct TurnCache: Sendable {
 
   /// Turns that stand whole in a context one after the other, put together.
   struct Series: Sendable {
-    /// The event of the first observation, and that of the first one of the last turn.
-    fileprivate var first = 0
-    fileprivate var last = 0
-    /// How many turns they are.
-    fileprivate var count = 0
+    /// Of each turn the event of its first observation, and how much of it stands in the lists.
+    fileprivate var pieces: [Piece] = []
     private(set) var messages: [JSONValue] = []
     private(set) var included: [ContextItem] = []
     private(set) var evidenceRefs: [String] = []
@@ -94,10 +91,36 @@ struct TurnCache: Sendable {
     /// No turns.
     fileprivate static let none = Series()
 
+    fileprivate struct Piece: Sendable {
+      var seq: Int
+      var messages: Int
+      var included: Int
+      var evidenceRefs: Int
+      var memoryRefs: Int
+      var tokens: Int
+    }
+
+    /// Takes the turns out that stand before one; whether that one is there, or nothing is.
+    fileprivate mutating func slide(to seq: Int) -> Bool {
+      guard let place = pieces.firstIndex(where: { $0.seq == seq }) else { return pieces.isEmpty }
+      guard place > 0 else { return true }
+      let gone = pieces[..<place]
+      func count(_ part: (Piece) -> Int) -> Int { gone.reduce(0) { $0 + part($1) } }
+      messages.removeFirst(count(\.messages))
+      included.removeFirst(count(\.included))
+      evidenceRefs.removeFirst(count(\.evidenceRefs))
+      memoryRefs.removeFirst(count(\.memoryRefs))
+      tokens -= count(\.tokens)
+      pieces.removeFirst(place)
+      return true
+    }
+
     fileprivate mutating func append(_ shown: Shown, from seq: Int) {
-      if count == 0 { first = seq }
-      last = seq
-      count += 1
+      pieces.append(
+        Piece(
+          seq: seq, messages: shown.turn.messages.count, included: shown.included.count,
+          evidenceRefs: shown.turn.evidenceRefs.count, memoryRefs: shown.turn.memoryRefs.count,
+          tokens: shown.tokens))
       messages += shown.turn.messages
       included += shown.included
       evidenceRefs += shown.turn.evidenceRefs
@@ -114,11 +137,10 @@ struct TurnCache: Sendable {
     if !allWhole { series = nil } else if series == nil { series = Series.none }
   }
 
-  /// Some turns, none of which is the latest, put together; `nil` where the last context had not all of them
-  /// whole, so that it is not worth while.
+  /// Some turns, none of which is the latest or may have lost its beginning, put together; `nil` where the last
+  /// context had not all of them whole, so that it is not worth while.
   ///
-  /// - Complexity: linear in the turns that are new since the last time; in all of them where the first is
-  ///   another one.
+  /// - Complexity: linear in the turns that came or went since the last time, moving those between them aside.
   mutating func together(
     _ turns: ArraySlice<ArraySlice<Observation>>, leavingOut settings: ContextSettings,
     _ estimate: TokenEstimate, lookup: EventLookup
@@ -126,13 +148,16 @@ struct TurnCache: Sendable {
     guard var known = series, settings.leftOut.isEmpty else { return nil }
     // What is extended is held nowhere else, or each time all of it would be copied.
     series = nil
-    func first(of place: Int) -> Int? { turns[turns.startIndex + place].first?.seq }
-    // Observations are only ever added, and never to a turn that another one follows.
-    let goesOn =
-      known.count > 0 && known.count <= turns.count && first(of: 0) == known.first
-      && first(of: known.count - 1) == known.last
-    if !goesOn { known = .none }
-    for turn in turns.dropFirst(known.count) {
+    // Observations are only ever added, and never to a turn that another one follows; the oldest go.
+    let goesOn = turns.first?.first.map { known.slide(to: $0.seq) } ?? false
+    let count = known.pieces.count
+    if !goesOn || count > turns.count
+      || count > 0
+        && turns[turns.startIndex + count - 1].first?.seq != known.pieces.last?.seq
+    {
+      known = .none
+    }
+    for turn in turns.dropFirst(known.pieces.count) {
       guard let seq = turn.first?.seq else { continue }
       known.append(shown(turn, leavingOut: settings, estimate, lookup: lookup), from: seq)
     }

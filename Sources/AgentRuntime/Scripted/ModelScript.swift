@@ -116,9 +116,16 @@ public struct ScriptedModel: Model {
     guard let turn = ModelScript.turn(of: turns, forTry: request.number) else {
       return ModelAnswer(error: "the script has no \(noun) \(request.number)")
     }
-    let view = ScriptView(request: request).value
+    // Laid out only for who looks at it: it holds all that the model was shown.
+    var laidOut: JSONValue?
+    func view() -> JSONValue {
+      if let laidOut { return laidOut }
+      let made = ScriptView(request: request).value
+      laidOut = made
+      return made
+    }
     for choice in turn.choices {
-      if let condition = choice.condition, !condition.match(view).isMatch { continue }
+      if let condition = choice.condition, !condition.match(view()).isMatch { continue }
       var answer: ModelAnswer
       defer {
         // A model that writes its text as it goes is told of in the same way.
@@ -126,7 +133,9 @@ public struct ScriptedModel: Model {
       }
       switch choice.answer {
       case .unreachable(let error): answer = ModelAnswer(error: error)
-      case .reply(let reply): answer = ModelAnswer(reply: Template.fill(reply, from: view))
+      case .reply(let reply):
+        answer = ModelAnswer(
+          reply: Template.hasPlaces(reply) ? Template.fill(reply, from: view()) : reply)
       }
       answer.inputTokens = choice.usage?.inputTokens
       answer.outputTokens = choice.usage?.outputTokens

@@ -56,6 +56,16 @@ enum Template {
     }
   }
 
+  /// Whether a value may hold anything to be filled in.
+  static func hasPlaces(_ value: JSONValue) -> Bool {
+    switch value {
+    case .string(let text): text.utf8.contains(UInt8(ascii: "$"))
+    case .array(let elements): elements.contains(where: hasPlaces)
+    case .object(let object): object.contains { hasPlaces($0.value) }
+    default: false
+    }
+  }
+
   private static func fill(_ text: String, from view: JSONValue) -> JSONValue {
     guard text.utf8.contains(UInt8(ascii: "$")) else { return .string(text) }
     let pieces = PlaceholderText(text).pieces

@@ -46,7 +46,7 @@ public struct ScriptedTool: Sendable {
 
 /// Runs scripted tools on a clock of the caller's choice.
 public struct ScriptedToolRunner: Tool {
-  private let tool: ScriptedTool
+  private let rules: ScriptedRules
   /// Waits for so many microseconds; a clock that stands still returns at once.
   private let wait: @Sendable (Int) async -> Void
   /// Sends a signal to this process by its name, and returns once it has arrived.
@@ -57,7 +57,7 @@ public struct ScriptedToolRunner: Tool {
     _ tool: ScriptedTool, wait: @escaping @Sendable (Int) async -> Void,
     raise: @escaping @Sendable (String) async -> Void
   ) {
-    self.tool = tool
+    rules = ScriptedRules(tool.rules)
     self.wait = wait
     self.raise = raise
   }
@@ -67,7 +67,7 @@ public struct ScriptedToolRunner: Tool {
       "input": request.input, "attempt": JSONValue(request.attempt),
       "step": JSONValue(request.step),
     ]
-    guard let rule = tool.rules.first(where: { $0.condition?.match(view).isMatch ?? true }) else {
+    guard let rule = rules.first(for: view) else {
       return ToolAnswer(result: .error("the script of this tool has no result for this input"))
     }
     if let signal = rule.raises { await raise(signal) }
