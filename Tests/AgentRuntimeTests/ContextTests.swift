@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import TestSupport
 import Testing
 import TraceMatching
 
@@ -30,6 +31,31 @@ struct ContextTests {
       }
       state.apply(event)
     }
+  }
+
+  @Test("a context that slides is what it would be if nothing of the one before were at hand")
+  func sliding() async throws {
+    // Beyond what a state retains, by turns of one call and of several.
+    let count = TestRun.count(450, long: 3_000)
+    var agent = AgentDefinition.playing(
+      (0..<count).map { step in
+        let reply = step % 3 == 0 ? calls("look \(step)", "look 0") : calls("look \(step)")
+        return .init(choices: [.init(answer: .reply(reply))])
+      } + [.init(choices: [.init(answer: .reply(answer("x")))])])
+    agent.limits = Limits(maxSteps: count + 1)
+    agent.context.tokenBudget = 100_000_000
+    let run = try await agent.run()
+    #expect(run.stop.reason == "success")
+    var (state, compared) = (AgentState(), 0)
+    for event in run.events {
+      if event.type == .contextBuilt, event.step % 40 == 0 || event.step > count - 5 {
+        let packet = ContextAssembler(agent: agent).assemble(state: state) { run.events[$0] }
+        #expect(packet.encoded == event.data, "step \(event.step)")
+        compared += 1
+      }
+      state.apply(event)
+    }
+    #expect(compared > 10 && state.observations.olderCount > 0)
   }
 
   @Test(

@@ -104,6 +104,12 @@ struct ProviderFileTests {
       (
         "provider: openai\nname: m\nreasoning: {budgetTokens: 1}", "3:3", "only provider: anthropic"
       ),
+      ("provider: bedrock\nname: m\nseed: 1", "3:3", "nothing that provider: bedrock takes"),
+      ("provider: bedrock\nname: m\nreasoning: {}", "3:3", "provider: bedrock is an effort"),
+      (
+        "provider: bedrock\nname: m\ntoolChoice: none", "3:3",
+        "nothing that provider: bedrock takes"
+      ),
       ("provider: openai\nname: m\ntimeouts: {totalSeconds: 0}", "5:", "above 0"),
     ])
   func mistakes(model: String, place: String, words: String) {

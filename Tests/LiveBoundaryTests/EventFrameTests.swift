@@ -169,7 +169,12 @@ struct EventFrameTests {
       let bearer = try #require(
         AWSCredentials(variables: { ["AWS_BEARER_TOKEN_BEDROCK": "t0k"][$0] }))
       let brought = bearer.signed(asked, microsecondsSince1970: 0)
+      let isOpen = url.hasPrefix("http://")
       #expect(brought.headers["authorization"] == "Bearer t0k")
+      var elsewhere = asked
+      elsewhere.url = url.replacing("127.0.0.1", with: "gateway.example")
+      let sent = bearer.signed(elsewhere, microsecondsSince1970: 0)
+      #expect((sent == elsewhere) == isOpen)
       #expect(
         brought.headers["x-amz-date"] == nil && brought.headers["x-amz-security-token"] == nil)
       // Whoever brings no signature is left as it is.

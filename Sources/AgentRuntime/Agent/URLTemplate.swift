@@ -158,10 +158,10 @@ public struct URLTemplate: Sendable, Hashable {
   ) throws(Fault) -> String {
     var fields: [String] = []
     for (name, value) in parameters {
-      let key = String(decoding: encoded(name), as: UTF8.self)
+      let key = escaped(name)
       for element in value.arrayValue ?? [value] where !element.isNull {
         let text = try text(of: element, name)
-        fields.append("\(key)=\(String(decoding: encoded(text), as: UTF8.self))")
+        fields.append("\(key)=\(escaped(text))")
       }
     }
     return fields.joined(separator: "&")
@@ -175,6 +175,11 @@ public struct URLTemplate: Sendable, Hashable {
     case nil: throw Fault("the input has no “\(key)”, which the URL needs")
     default: throw Fault("“\(key)” is neither text, a number nor true or false")
     }
+  }
+
+  /// A text as one segment of a path, or one name or value of a query.
+  package static func escaped(_ text: String) -> String {
+    String(decoding: encoded(text), as: UTF8.self)
   }
 
   /// All but the unreserved characters (RFC 3986 §2.3) as `%XX`.

@@ -133,9 +133,7 @@ public struct ScriptedModel: Model {
       }
       switch choice.answer {
       case .unreachable(let error): answer = ModelAnswer(error: error)
-      case .reply(let reply):
-        answer = ModelAnswer(
-          reply: Template.hasPlaces(reply) ? Template.fill(reply, from: view()) : reply)
+      case .reply(let reply): answer = ModelAnswer(reply: Template.fill(reply, from: view()))
       }
       answer.inputTokens = choice.usage?.inputTokens
       answer.outputTokens = choice.usage?.outputTokens

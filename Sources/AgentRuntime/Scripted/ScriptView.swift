@@ -47,27 +47,18 @@ struct ScriptView {
 enum Template {
   /// A text that is nothing but one `${path}` becomes the value itself; inside a longer text a value
   /// stands as its text. A path that leads nowhere stays as it is written; `$${` is a plain `${`.
-  static func fill(_ value: JSONValue, from view: JSONValue) -> JSONValue {
+  ///
+  /// - Parameter view: asked for only where there is something to fill in.
+  static func fill(_ value: JSONValue, from view: @autoclosure () -> JSONValue) -> JSONValue {
     switch value {
-    case .string(let text): fill(text, from: view)
-    case .array(let elements): .array(elements.map { fill($0, from: view) })
-    case .object(let object): .object(object.mapValues { fill($0, from: view) })
+    case .string(let text): text.utf8.contains(UInt8(ascii: "$")) ? fill(text, from: view()) : value
+    case .array(let elements): .array(elements.map { fill($0, from: view()) })
+    case .object(let object): .object(object.mapValues { fill($0, from: view()) })
     default: value
     }
   }
 
-  /// Whether a value may hold anything to be filled in.
-  static func hasPlaces(_ value: JSONValue) -> Bool {
-    switch value {
-    case .string(let text): text.utf8.contains(UInt8(ascii: "$"))
-    case .array(let elements): elements.contains(where: hasPlaces)
-    case .object(let object): object.contains { hasPlaces($0.value) }
-    default: false
-    }
-  }
-
   private static func fill(_ text: String, from view: JSONValue) -> JSONValue {
-    guard text.utf8.contains(UInt8(ascii: "$")) else { return .string(text) }
     let pieces = PlaceholderText(text).pieces
     if case .name(let name)? = pieces.first, pieces.count == 1, let found = view[pointer(name)] {
       return found

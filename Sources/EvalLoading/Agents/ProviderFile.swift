@@ -121,6 +121,11 @@ enum ProviderFile {
         reader.report(
           "“reasoning.budgetTokens” is something that only provider: anthropic or gemini takes")
       }
+      if reasoning.effort == nil, draft.dialect == .bedrock {
+        reader.report(
+          "“reasoning” of provider: bedrock is an effort; what else a model takes stands below "
+            + "“additionalModelRequestFields” in “options”")
+      }
       if reasoning.summary != nil, draft.dialect != .openaiResponses {
         reader.report("“reasoning.summary” is something that only provider: openai-responses takes")
       }

@@ -54,23 +54,6 @@ public struct HTTPAddress: Sendable, Hashable {
 }
 
 extension HTTPAddress {
-  /// A text as one segment of a path (RFC 3986 §2.1): whatever else a path gives a meaning is escaped.
-  static func escaped(_ segment: String) -> String {
-    var escaped: [UInt8] = []
-    for byte in segment.utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."),
-        UInt8(ascii: "_"), UInt8(ascii: "~"):
-        escaped.append(byte)
-      default:
-        let digits = String(byte, radix: 16, uppercase: true)
-        escaped += Array("%\(digits.utf8.count == 1 ? "0" : "")\(digits)".utf8)
-      }
-    }
-    return String(decoding: escaped, as: UTF8.self)
-  }
-
   /// A segment of a path as the text that it stands for; what is no escape stays as it is.
   static func unescaped(_ segment: String) -> String {
     var (plain, rest): ([UInt8], ArraySlice<UInt8>) = ([], Array(segment.utf8)[...])

@@ -18,7 +18,8 @@ enum Converse {
     }
     var body: JSONObject = ["messages": .array(messages)]
     body["system"] = arranged.system.map { [text($0)] }
-    if !prompt.tools.isEmpty {
+    // There is no word for calling none of them.
+    if !prompt.tools.isEmpty, settings.toolChoice != GenerationSettings.ToolChoice.none {
       var config: JSONObject = ["tools": .array(prompt.tools.map(Self.tool))]
       config["toolChoice"] = toolChoice(settings)
       body["toolConfig"] = .object(config)
@@ -37,7 +38,6 @@ enum Converse {
 
   private static func toolChoice(_ settings: GenerationSettings) -> JSONValue? {
     switch settings.toolChoice {
-    // There is no word for calling none.
     case nil, .none?: nil
     case .auto?: ["auto": [:]]
     case .required?: ["any": [:]]
@@ -226,6 +226,7 @@ enum Converse {
         switch member.key {
         case "text":
           new.kind = .text
+          checkText(member.value, at: "\(place)/text")
           new.pieces.append(member.value)
         case "citationsContent":
           new.kind = .text
@@ -255,6 +256,14 @@ enum Converse {
         default: unread.note("\(place)/\(member.key)")
         }
         blocks.append(new)
+      }
+    }
+
+    /// Notes what stands where a text has to.
+    private mutating func checkText(_ value: JSONValue, at place: String) {
+      switch value {
+      case .string, .bytes: break
+      default: unread.note(place)
       }
     }
 
@@ -297,6 +306,7 @@ enum Converse {
         if case .reasoning = block.kind { true } else { false }
       }
       if let text = delta["text"], !text.isNull {
+        checkText(text, at: "\(path)/text")
         let at = block(index, .text, isText)
         blocks[at].pieces.append(text)
         return text
@@ -307,6 +317,7 @@ enum Converse {
           unread.note("\(path)/toolUse: it belongs to no call")
           return nil
         }
+        checkText(call["input"] ?? .null, at: "\(path)/toolUse/input")
         blocks[at].pieces.append(call["input"])
       }
       if let thought = delta["reasoningContent"], !thought.isNull {

@@ -15,7 +15,7 @@ extension Dialect {
     case .gemini:
       "/v1beta/models/\(model):\(streams ? "streamGenerateContent?alt=sse" : "generateContent")"
     case .ollama: "/api/chat"
-    case .bedrock: "/model/\(HTTPAddress.escaped(model))/converse\(streams ? "-stream" : "")"
+    case .bedrock: "/model/\(URLTemplate.escaped(model))/converse\(streams ? "-stream" : "")"
     }
   }
 

@@ -45,6 +45,8 @@ struct AWSCredentials: Sendable {
     var signed = call
     signed.headers.removeAll { Self.ownHeaders.contains($0.name.lowercased()) }
     switch kind {
+    // As Amazon's own clients do: over an open line no token is sent.
+    case .bearer where address.scheme != "https" && !Self.isHere(address): return call
     case .bearer(let token): signed.headers.append(HTTPHeader("Authorization", "Bearer \(token)"))
     case .keys(let id, let secret, let session):
       let time = UTC.text(microsecondsSince1970: microseconds)
@@ -91,6 +93,10 @@ struct AWSCredentials: Sendable {
     return (String(parts[2]), String(parts[3]))
   }
 
+  private static func isHere(_ address: HTTPAddress) -> Bool {
+    ["127.0.0.1", "::1", "localhost"].contains(address.host)
+  }
+
   private static func host(of address: HTTPAddress) -> String {
     let name = address.host.contains(":") ? "[\(address.host)]" : address.host
     let usual = address.scheme == "https" ? 443 : 80
@@ -100,7 +106,7 @@ struct AWSCredentials: Sendable {
   /// Escaped once more, as all services but one want it.
   private static func path(_ path: String) -> String {
     path.split(separator: "/", omittingEmptySubsequences: false).map {
-      HTTPAddress.escaped(String($0))
+      URLTemplate.escaped(String($0))
     }.joined(separator: "/")
   }
 

@@ -15,8 +15,8 @@ public struct ProxyRoutes: Sendable, Hashable {
 
   /// Every provider, each name once.
   public private(set) var upstreams: [Upstream] = []
-  /// Whether a token for Bedrock is kept from the command.
-  private var hidesToken = false
+  /// Whether a token for Bedrock is kept from the command, and whether it has no keys in its place.
+  private var (hidesToken, lacksKeys) = (false, false)
 
   /// The variables by which the clients of the usual providers find them, the first that is set counts; and
   /// where these are else: `nil` where everybody has an address of their own.
@@ -90,7 +90,8 @@ public struct ProxyRoutes: Sendable, Hashable {
     }
     let hasKeys = variables("AWS_ACCESS_KEY_ID").map { !$0.isEmpty } ?? false
     let hasToken = variables(AWSCredentials.tokenVariable).map { !$0.isEmpty } ?? false
-    defer { hidesToken = hasToken && !hasKeys && upstreams.contains { $0.name == Self.bedrock } }
+    defer { hidesToken = hasToken && upstreams.contains { $0.name == Self.bedrock } }
+    lacksKeys = !hasKeys
     for text in asked {
       guard let equals = text.firstIndex(of: "="), equals != text.startIndex else {
         throw Fault(description: "an upstream is NAME=URL, not “\(text)”")
@@ -139,11 +140,10 @@ public struct ProxyRoutes: Sendable, Hashable {
         ($0, "http://127.0.0.1:\(port)/\(upstream.name)\(upstream.basePath)")
       }
     }
-    if hidesToken {
-      variables += [
-        (AWSCredentials.tokenVariable, nil), ("AWS_ACCESS_KEY_ID", Self.noKey),
-        ("AWS_SECRET_ACCESS_KEY", Self.noKey),
-      ]
+    guard hidesToken else { return variables }
+    variables.append((AWSCredentials.tokenVariable, nil))
+    if lacksKeys {
+      variables += ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map { ($0, Self.noKey) }
     }
     return variables
   }
