@@ -128,7 +128,7 @@ struct AgentLoaderTests {
     #expect(
       loaded.diagnostics.map(\.description) == [
         "agent.yaml:1:1: error: nmae: unknown key “nmae”; did you mean “name”?",
-        "agent.yaml:3:13: error: model.provider: should be scripted, openai, anthropic, openai-responses, gemini or ollama, not “opnai”; did you mean “openai”?",
+        "agent.yaml:3:13: error: model.provider: should be scripted, openai, anthropic, openai-responses, gemini, ollama or bedrock, not “opnai”; did you mean “openai”?",
         "agent.yaml:5:23: error: model.script[0].call.imput: unknown key “imput”; did you mean “input”?",
         "agent.yaml:7:12: error: model.script[1].ask: should be text, not the number 1",
         "agent.yaml:8:7: error: model.script[2]: decides nothing; add one of call, calls, answer, ask, stop, reply, unreachable or choose",
