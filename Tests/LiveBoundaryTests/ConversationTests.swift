@@ -282,9 +282,18 @@ import Testing
     // MARK: Quick clients
 
     /// A call in pieces, whose stream stays open for a while when all of it was said.
-    private static func lingering() throws -> FakeServer {
-      try FakeServer { request, reply in
+    ///
+    /// - Parameter count: how many clients have asked before the first of them is told anything, so that none
+    ///   begins when another is done, as which it would be taken.
+    private static func lingering(count: Int) throws -> FakeServer {
+      let haveCome = DispatchGroup()
+      for _ in 0..<count { haveCome.enter() }
+      return try FakeServer { request, reply in
         reply.beginChunks()
+        if !request.text.contains("\"tool\"") {
+          haveCome.leave()
+          _ = haveCome.wait(timeout: .now() + 20)
+        }
         if request.text.contains("\"tool\"") {
           reply.chunk(#"data: {"choices":[{"index":0,"delta":{"content":"blue"}}]}"# + "\n\n")
           reply.chunk(
@@ -306,7 +315,7 @@ import Testing
       "a client that asks on at the last word of a stream goes on with its conversation",
       arguments: [1, 8])
     func quick(count: Int) async throws {
-      let store = try await ProxyTests().recording(try Self.lingering()) { port in
+      let store = try await ProxyTests().recording(try Self.lingering(count: count)) { port in
         Self.atOnce(count) { _ in
           let asked = #"{"role":"user","content":"What colour?"}"#
           let first = RawClient(port: port)

@@ -162,13 +162,21 @@ struct Conversations {
   /// Whether a conversation has tools of which its model may choose, or has called some.
   func hasTools(_ conversation: Int) -> Bool { all[conversation]?.hasTools ?? false }
 
-  /// Whether a request seems to be made in the knowledge of a reply that was not taken in yet: it begins as one
-  /// does of which the reply is being handed on to its end; or as one that was not answered so far, and says
-  /// more, and no conversation is known that it goes on with.
-  func mayAnswerUnderWay(_ request: ObservedRequest) -> Bool {
-    guard !underWay.isEmpty else { return false }
+  /// The requests as which one begins, and of which the replies are being handed on to their ends: whoever asks now
+  /// may know them. Those that come to their ends later it does not know.
+  func ending(before request: ObservedRequest) -> Set<Int> {
+    guard !ending.isEmpty else { return [] }
     let prints = Prints(of: request.messages)
-    if ending.contains(where: { prints.starts(with: $0.value) }) { return true }
+    return Set(ending.lazy.filter { prints.starts(with: $0.value) }.map(\.key))
+  }
+
+  /// Whether a request seems to be made in the knowledge of a reply that was not taken in yet: one of these, or
+  /// one to a request that was not answered so far, as which it begins, and says more, while no conversation is
+  /// known that it goes on with.
+  func mayAnswerUnderWay(_ request: ObservedRequest, ending known: Set<Int>) -> Bool {
+    guard !underWay.isEmpty else { return false }
+    if known.contains(where: { ending[$0] != nil }) { return true }
+    let prints = Prints(of: request.messages)
     if let previous = request.previousID { return replyIDs.of(previous).isEmpty }
     let isOpen = underWay.contains { index in
       guard let own = all[index] else { return false }

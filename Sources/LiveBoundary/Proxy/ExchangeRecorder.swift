@@ -145,8 +145,11 @@ public actor ExchangeRecorder {
     request.messages = request.messages.map { redactor.redacted($0) }
     request.tools = request.tools.map { redactor.redacted($0) }
     request.parameters = redactor.redacted(.object(request.parameters)).objectValue ?? [:]
+    let known = conversations.ending(before: request)
     var (waited, pause) = (0, 1)
-    while waited < Self.longestWaitMilliseconds, conversations.mayAnswerUnderWay(request) {
+    while waited < Self.longestWaitMilliseconds,
+      conversations.mayAnswerUnderWay(request, ending: known)
+    {
       guard (try? await Task.sleep(for: .milliseconds(pause))) != nil else { break }
       waited += pause
       pause = min(pause * 2, 16)
