@@ -61,7 +61,7 @@ public enum LiveBoundary {
       },
       makeTool: { tool in
         switch tool.implementation {
-        case .scripted, .memory, .tool, .listed: nil
+        case .scripted, .memory, .tool, .listed, .decision: nil
         case .command(let command):
           CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
         case .code(let code):

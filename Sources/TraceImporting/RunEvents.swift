@@ -9,7 +9,7 @@ import TraceStorage
 /// that call ids stay unique; what precedes the first decision's context has step 0.
 struct RunEvents {
   /// The most messages a run may have: every context repeats those before it.
-  static let messageLimit = 10_000
+  static let messageLimit = 25_000
   /// The most bytes of a text, an input or a result. A line of a log holds 8 MiB.
   static let valueLimitBytes = 1 << 20
   /// How many of the places are named that may hold calls.

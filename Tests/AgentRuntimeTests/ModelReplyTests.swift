@@ -183,7 +183,7 @@ struct ModelReplyTests {
         #expect(!calls.isEmpty && calls.allSatisfy { $0.input.objectValue != nil })
       case .answer(let text, _): #expect(!text.isEmpty)
       case .askHuman(let text): #expect(!text.isEmpty)
-      case .stop(let reason): #expect([.success, .blocked].contains(reason))
+      case .stop(let reason, _): #expect([.success, .blocked].contains(reason))
       }
     }
     #expect(Set(kinds.keys) == ["invalid", "tool", "answer", "ask_human", "stop"])

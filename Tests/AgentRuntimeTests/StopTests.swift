@@ -25,10 +25,17 @@ struct StopTests {
 
   @Test("a model that will not reply, or may not, ends the run as blocked, and is not asked again")
   func refused() async throws {
-    let run = try await AgentDefinition.replying(["refusal": "no", "text": "well"], answer("ok"))
-      .run()
-    #expect(run.stop == ("blocked", "model"))
-    #expect(run.outline == ["decision stop", "stop"])
+    for (words, detail) in [
+      ("no", "refusal"), ("content_filter", "content_filter"), ("SAFETY", "content_filter"),
+      ("guardrail_intervened", "content_filter"), ("cyber", "refusal"),
+    ] {
+      let reply: JSONValue = ["refusal": .string(words), "text": "well"]
+      let run = try await AgentDefinition.replying(reply, answer("ok")).run()
+      #expect(run.stop == ("blocked", detail))
+      #expect(run.outline == ["decision stop", "stop"])
+      let decision = try #require(run.events.first { $0.type == .decision })
+      #expect(decision.data["detail"]?.stringValue == detail)
+    }
   }
 
   @Test("a call of an unknown tool beside good ones is refused, and the others run")

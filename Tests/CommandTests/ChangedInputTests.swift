@@ -290,6 +290,8 @@
           "invalidDecisionRetries": 1, "modelRetries": 1, "maxDenials": 2, "maxToolErrors": 3,
         ],
         "parallelCalls": 2,
+        "decisions": ["askHuman": true, "stop": ["blocked"]],
+        "evidence": ["required": false],
         "memory": [["scope": "agent", "key": "likes", "value": "tea"]],
         "guard": ["maxToolCalls": 20],
       ]
@@ -393,6 +395,12 @@
       add(["limits", "maxSteps"], [1, 2])
       add(["guard", "toolsNotCalled"], [["pay"], ["gone"]])
       add(["guard", "maxToolCalls"], [0, 1])
+      add(["decisions", "askHuman"], [false, nil])
+      add(["decisions", "stop"], [["success"], ["success", "blocked"], nil])
+      add(["decisions", "cite"], [true])
+      add(["decisions"], [nil])
+      add(["evidence", "required"], [true])
+      add(["answerSchema"], [["type": "object"], ["type": "string"], true])
       addTools(object, add)
       addPolicy(object, add)
       addModel(object, add)

@@ -17,6 +17,9 @@ struct LongRunTests {
     /// So many different results take turns.
     var results = Int.max
 
+    /// An agent file holds no more than 16 MiB, so that of more a program says the results.
+    var isOfCommand: Bool { steps * calls * resultBytes > 8 << 20 }
+
     var testDescription: String { "\(name), \(steps) steps of \(resultBytes) bytes" }
   }
 
@@ -41,23 +44,39 @@ struct LongRunTests {
       Shape(name: "results that take turns", steps: steps, resultBytes: bytes, results: 7),
       Shape(name: "images", steps: isLong ? 200 : 20, resultBytes: isLong ? 1 << 20 : 300_000),
     ]
-    if isLong { shapes.append(Shape(name: "the longest", steps: 10_000, resultBytes: 50_000)) }
+    if isLong {
+      shapes.append(Shape(name: "the longest", steps: 10_000, resultBytes: 50_000))
+    } else {
+      shapes.append(Shape(name: "of a command", steps: 30, resultBytes: 300_000))
+    }
     return shapes
   }()
 
+  private static func text(_ shape: Shape, bytes: Int, number: Int) -> String {
+    var random = Seeded(seed: UInt64(shape.steps &* 31 &+ shape.resultBytes &+ number))
+    let letters = Array("abcdefghijklmnopqrstuvwxyz     ".utf8)
+    let text = (0..<bytes).map { _ in letters[Int.random(in: letters.indices, using: &random)] }
+    return String(decoding: text, as: UTF8.self)
+  }
+
+  /// A program that reads the page out of a long text, from another place for each.
+  private static func page(_ shape: Shape) -> String {
+    """
+    #!/bin/sh
+    read -r input
+    page=${input##*:}
+    page=$(( ${page%\\}} % \(min(shape.results, 1 << 30)) ))
+    printf '{"text":"%s ' "$page"
+    tail -c +$(( page * 37 % \(shape.resultBytes) + 1 )) letters | head -c \(shape.resultBytes)
+    printf '"}'
+    """
+  }
+
   private static func agent(_ shape: Shape) -> JSONValue {
-    var random = Seeded(seed: UInt64(shape.steps &* 31 &+ shape.resultBytes))
-    let letters = Array("abcdefghijklmnopqrstuvwxyz     ")
-    func text(_ number: Int) -> String {
-      var text = "\(number) "
-      text.reserveCapacity(shape.resultBytes)
-      while text.utf8.count < shape.resultBytes {
-        text.append(letters[Int.random(in: letters.indices, using: &random)])
-      }
-      return text
-    }
     let count = shape.steps * shape.calls
-    let known = (0..<min(count, shape.results)).map(text)
+    let known = (0..<(shape.isOfCommand ? 0 : min(count, shape.results))).map {
+      "\($0) " + text(shape, bytes: shape.resultBytes, number: $0)
+    }
     func call(_ number: Int) -> JSONValue {
       ["tool": "read_page", "input": ["page": JSONValue(number)]]
     }
@@ -65,26 +84,34 @@ struct LongRunTests {
       let calls = (0..<shape.calls).map { call(step * shape.calls + $0) }
       return shape.calls == 1 ? ["call": calls[0]] : ["calls": .array(calls)]
     }
+    let results: JSONObject =
+      shape.isOfCommand
+      ? ["command": ["arguments": ["sh", "page.sh"], "outputLimitBytes": JSONValue(8 << 20)]]
+      : [
+        "scripted": .array(
+          (0..<count).map { number in
+            [
+              "when": ["input": ["page": JSONValue(number)]],
+              "ok": ["text": .string(known[number % known.count])],
+            ]
+          })
+      ]
+    var tool: JSONObject = [
+      "name": "read_page", "description": "Reads.", "sideEffect": "read",
+      "inputSchema": ["type": "object", "properties": ["page": ["type": "integer"]]],
+    ]
+    for member in results { tool[member.key] = member.value }
     return [
       "name": "reader", "system": "You read.",
       "limits": ["maxSteps": 99_999, "maxToolCalls": 99_999], "context": .object(shape.context),
-      "tools": [
-        [
-          "name": "read_page", "description": "Reads.", "sideEffect": "read",
-          "inputSchema": ["type": "object", "properties": ["page": ["type": "integer"]]],
-          "scripted": .array(
-            (0..<count).map { number in
-              [
-                "when": ["input": ["page": JSONValue(number)]],
-                "ok": ["text": .string(known[number % known.count])],
-              ]
-            }),
-        ]
-      ],
+      "tools": [.object(tool)],
       "model": [
         "script": .array(turns + [["answer": "done"]]),
         "summaries": [
-          ["text": .string("What was read so far. " + text(0).prefix(400)), "repeat": 99_999]
+          [
+            "text": .string("What was read so far. " + text(shape, bytes: 400, number: 0)),
+            "repeat": 99_999,
+          ]
         ],
       ],
     ]
@@ -94,6 +121,10 @@ struct LongRunTests {
   func recorded(shape: Shape) async throws {
     let folder = try TemporaryFolder()
     try folder.write("agent.json", CanonicalJSON.string(Self.agent(shape), form: .plain))
+    if shape.isOfCommand {
+      try folder.write("page.sh", Self.page(shape))
+      try folder.write("letters", Self.text(shape, bytes: 2 * shape.resultBytes, number: 0))
+    }
     func run(_ arguments: [String], status: Int32 = 0) async throws {
       _ = try await Binary.run(arguments, in: folder.path, status: status, timeoutSeconds: 600)
     }

@@ -139,9 +139,9 @@ struct DamagedSourceTests {
         .joined(separator: ",") + "]"
     }
     #expect(
-      try ImportedFile(list(10_001)).errors == ["a run of more than 10000 messages; split it"])
-    let file = try ImportedFile(list(10_000))
-    #expect(file.reports.first?.json["messages"] == 10_000)
+      try ImportedFile(list(25_001)).errors == ["a run of more than 25000 messages; split it"])
+    let file = try ImportedFile(list(25_000))
+    #expect(file.reports.first?.json["messages"] == 25_000)
   }
 
   @Test("a text, an input and a result larger than a log's line holds are cut, and say so")

@@ -43,6 +43,10 @@ public struct AgentDefinition: Sendable {
   /// Says what is wrong with a decision that could be read, in words that the model is told when it is
   /// asked again; `nil` where every decision will do. No agent file says it.
   public var decisionFault: (@Sendable (Decision) -> String?)?
+  /// What an agent file says under `decisions`; ``tools`` holds what comes of it.
+  package var enabledDecisions = EnabledDecisions()
+  /// What is asked of its answers.
+  public var answers = AnswerSettings()
   /// The folder that relative paths in the agent file start from.
   public var folder: String
   /// The agent file as it stands; empty for an agent made in code.

@@ -27,6 +27,7 @@ extension ModelDefinition {
     }
     if !texts.isEmpty { settings["headers"] = .object(texts) }
     if !variables.isEmpty { settings["headersFrom"] = .object(variables) }
+    settings["replySchema"] = served.replySchema
     settings["prices"] = served.prices.map { .object($0.encoded) }
     return settings
   }
@@ -36,6 +37,7 @@ extension ModelDefinition {
   func asked(for purpose: ModelPurpose, step: Int) -> JSONObject {
     var asked = settings
     for key in ["baseUrl", "headers", "headersFrom", "prices"] { asked[key] = nil }
+    if purpose != .decide { asked["replySchema"] = nil }
     let steps = asked["toolChoice"]?["steps"]?.intValue
     if !Self.choosesTools(for: purpose, step: step, steps: steps) {
       asked["toolChoice"] = nil
@@ -58,6 +60,9 @@ extension ProviderModel {
     var settings = settings
     if !ModelDefinition.choosesTools(for: purpose, step: step, steps: toolChoiceSteps) {
       settings.toolChoice = nil
+    }
+    if purpose == .decide, let replySchema {
+      settings.ask(for: replySchema, named: "answer", in: dialect)
     }
     return settings
   }

@@ -1,3 +1,5 @@
+public import AgentTrace
+
 /// A model that a provider serves over HTTP. Data alone: no key is in it, only where one is found.
 public struct ProviderModel: Sendable, Hashable {
   /// A header that every request has.
@@ -100,6 +102,9 @@ public struct ProviderModel: Sendable, Hashable {
   public var settings: GenerationSettings
   /// In how many of the first steps of a run ``GenerationSettings/toolChoice`` holds; `nil` for all.
   public var toolChoiceSteps: Int?
+  /// The schema of JSON that replies are asked for, where they are decisions and the dialect has a way to say so;
+  /// `nil` for replies of any form.
+  public var replySchema: JSONValue?
   /// What tokens cost; `nil` where that is unknown.
   public var prices: Prices?
   /// When to give up.

@@ -27,6 +27,8 @@ public struct ToolRegistration: Sendable {
     /// A source that says which tools it has; see ``SourceRegistration``. No agent file says it of a
     /// single tool.
     case listed(source: String)
+    /// Nothing runs: a call of it is a decision of another kind. See ``DecisionTool``.
+    case decision(DecisionTool)
     /// A value of the program that uses this library, for example a ``ClosureTool``. No agent file says
     /// it.
     case tool(any Tool)
@@ -74,7 +76,7 @@ public struct ToolRegistration: Sendable {
   /// Whether neither a process nor the network is needed to call it.
   var isInPlace: Bool {
     switch implementation {
-    case .scripted, .memory, .tool: true
+    case .scripted, .memory, .tool, .decision: true
     case .command, .http, .code, .listed: false
     }
   }
@@ -89,7 +91,7 @@ extension ToolRegistration {
   /// What of it needs the network; see ``AgentDefinition/networkNeed``.
   var networkNeed: String? {
     switch implementation {
-    case .scripted, .memory, .tool, .command, .code, .listed: nil
+    case .scripted, .memory, .tool, .command, .code, .listed, .decision: nil
     case .http: "the tool “\(definition.name)”"
     }
   }

@@ -60,6 +60,11 @@ public struct ToolRegistry: Sendable {
   /// The tool of a name; `nil` where there is none.
   public subscript(name: String) -> ToolRegistration? { entries[name]?.registration }
 
+  /// What a call decides; `nil` where it is one that runs.
+  func decision(of call: ProposedCall) -> DecisionTool? {
+    if case .decision(let tool)? = self[call.name]?.implementation { tool } else { nil }
+  }
+
   /// What is wrong with a call, in words; `nil` where it may go to policy.
   ///
   /// - Parameter disclosed: The names that the model was told of; a call to any other is unknown.

@@ -109,6 +109,7 @@ extension AssembledBoundary {
           tool: tool, clock: clock, cancellation: cancellation)
       case .memory(let access):
         tools[registration.definition.name] = MemoryTool(access: access, store: memory)
+      case .decision: break  // Nothing runs.
       case .command, .http, .code, .listed:
         tools[registration.definition.name] = makeTool(registration)
       }

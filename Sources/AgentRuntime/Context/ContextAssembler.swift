@@ -20,7 +20,9 @@ public struct ContextAssembler: Sendable {
   /// Takes of an agent its system prompt, its tools and their sources, its context settings and the family of its model,
   /// and nothing else.
   public init(agent: AgentDefinition) {
-    settings = agent.context
+    var settings = agent.context
+    settings.citesResults = agent.cites
+    self.settings = settings
     estimate =
       agent.context.tokenEstimate
       ?? TokenEstimate(provider: agent.model.provider, model: agent.model.name)

@@ -23,6 +23,10 @@ public struct ContextSettings: Sendable, Hashable {
   /// agent file says it.
   public var leftOut: [LeftOut] = []
 
+  /// Whether each result is shown with its id, for the model to cite. An agent says it by having a tool to cite
+  /// with (``DecisionTool/answer(schema:)``).
+  var citesResults = false
+
   /// An item that is kept from the model.
   public struct LeftOut: Sendable, Hashable {
     /// See ``ContextItem/ref``.

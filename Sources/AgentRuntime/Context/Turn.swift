@@ -10,14 +10,23 @@ struct Turn {
     var reply: Event?
     /// Whether the model is not to see what it says.
     let isLeftOut: Bool
+    /// Whether the model is told the ids of results, to cite them.
+    let isCited: Bool
+    /// The call with which a model asked a person: of the question, and of what the person said to it. `nil` where
+    /// it asked in another way.
+    private(set) var asking: AskingCall?
 
-    init(observation: Observation, isLeftOut: Bool, lookup: EventLookup) {
+    init(
+      observation: Observation, settings: ContextSettings, lookup: EventLookup
+    ) {
       self.observation = observation
-      self.isLeftOut = isLeftOut
+      isLeftOut = settings.reasonToLeaveOut(observation.id) != nil
+      isCited = settings.citesResults
       event = lookup(observation.seq)
       if event?.type == .decision, let seq = event?.data["modelResult"]?.intValue {
         reply = lookup(seq)
       }
+      asking = AskingCall(event, reply, lookup: lookup)
     }
   }
 
@@ -60,10 +69,7 @@ struct Turn {
     _ observations: ArraySlice<Observation>, leavingOut settings: ContextSettings,
     lookup: EventLookup
   ) {
-    let parts = observations.map {
-      Part(
-        observation: $0, isLeftOut: settings.reasonToLeaveOut($0.id) != nil, lookup: lookup)
-    }
+    let parts = observations.map { Part(observation: $0, settings: settings, lookup: lookup) }
     self.parts = parts
     messages = parts.compactMap(\.message)
     shown = parts.map { Shown(observation: $0.observation, hasOutput: $0.hasOutput) }
@@ -110,8 +116,9 @@ extension Turn.Part {
     case .decision: return message(ofDecision: event)
     // The provider knows what its own tools returned.
     case .toolResult where event.data["executedBy"] != nil: return nil
-    case .toolResult: return Self.message(ofResult: event)
+    case .toolResult: return message(ofResult: event)
     case .humanReplied:
+      if let asking { return asking.result(event.data["text"] ?? .null) }
       return Self.message("user", [["type": "text", "text": event.data["text"] ?? .null]])
     case .memoryRead:
       guard let note = try? MemoryNote(decoding: event.data) else { return nil }
@@ -157,7 +164,9 @@ extension Turn.Part {
     }
     switch payload.decision {
     case .answer(let text, _): return Self.text("assistant", text)
-    case .askHuman(let question): return Self.text("assistant", question)
+    case .askHuman(let question):
+      guard let asking else { return Self.text("assistant", question) }
+      return Self.message("assistant", besideCalls([asking.call]))
     case .stop: return nil
     case .invalid(let reason, _):
       return Self.text("user", "The last reply was no valid decision: \(reason). Reply again.")
@@ -211,23 +220,65 @@ extension Turn.Part {
     return thought == reasoning.count && called == calls.count ? parts : nil
   }
 
-  private static func message(ofResult event: Event) -> JSONValue {
+  private func message(ofResult event: Event) -> JSONValue {
     var part: JSONObject = ["type": "tool_result", "callId": event.data["callId"] ?? .null]
     if event.data["status"] == "ok" || event.data["status"] == "returned" {
       part["data"] = event.data["data"] ?? .null
+      if isCited, event.data["status"] == "ok" { part["cite"] = true }
     } else {
       // Said only where something went wrong: a result without it is `ok`.
       part["status"] = event.data["status"]
       part["data"] = event.data["reason"] ?? .null
     }
-    return message("tool", [.object(part)])
+    return Self.message("tool", [.object(part)])
   }
 
-  private static func message(_ role: String, _ content: [JSONValue]) -> JSONValue {
+  fileprivate static func message(_ role: String, _ content: [JSONValue]) -> JSONValue {
     ["role": .string(role), "content": .array(content)]
   }
 
   static func text(_ role: String, _ text: String) -> JSONValue {
     message(role, [["type": "text", "text": .string(text)]])
+  }
+}
+
+/// A call with which a model asked a person (``DecisionTool/askHuman``): it is shown again as it was made, and what
+/// the person said as what came of it.
+struct AskingCall {
+  private let id: String
+  /// The call as a message shows it.
+  let call: JSONValue
+
+  /// The call of a question, or of a person's words; `nil` for any other event, and where the model asked without
+  /// one.
+  ///
+  /// - Parameter reply: the reply that the event was read from, if it is a decision.
+  init?(_ event: Event?, _ reply: Event?, lookup: EventLookup) {
+    switch event?.type {
+    case .decision?: self.init(question: event, reply)
+    case .humanReplied?:
+      guard let decision = event?.data["replyTo"]?.intValue.flatMap(lookup) else { return nil }
+      self.init(question: decision, decision.data["modelResult"]?.intValue.flatMap(lookup))
+    default: return nil
+    }
+  }
+
+  private init?(question event: Event?, _ reply: Event?) {
+    guard let event, event.type == .decision, event.data["kind"] == "ask_human",
+      let made = reply?.data["reply"]?["calls"]?.arrayValue, made.count == 1,
+      let name = made[0]["name"]?.stringValue
+    else { return nil }
+    id = "\(event.seq).ask"
+    call = [
+      "type": "tool_call", "callId": .string(id), "name": .string(name),
+      "input": ReplyArguments.input(of: made[0]).0,
+    ]
+  }
+
+  /// What a person said, as what came of the call.
+  func result(_ words: JSONValue) -> JSONValue {
+    Turn.Part.message(
+      "tool",
+      [["type": "tool_result", "callId": .string(id), "data": words, "from": "person"]])
   }
 }

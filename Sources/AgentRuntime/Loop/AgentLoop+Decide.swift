@@ -61,7 +61,9 @@ extension AgentLoop {
       isUnknown: { registry.isUnknown($0, disclosed: packet.toolsDisclosed) }
     ) { call in
       registry.fault(in: call, disclosed: packet.toolsDisclosed)
-    }.refused(by: agent.decisionFault)
+    }
+    .meant { registry.decision(of: $0) }
+    .refused { answerCheck.fault(in: $0, shown: packet.evidenceRefs) ?? agent.decisionFault?($0) }
     let payload = DecisionPayload(decision, modelResult: replySeq)
     try recorder.append(.decision(payload), step: step)
     return .decision(decision)
@@ -192,9 +194,9 @@ extension AgentLoop {
 
 extension Decision {
   /// The decision, or an invalid one where the agent takes no such decisions.
-  fileprivate func refused(by fault: (@Sendable (Decision) -> String?)?) -> Decision {
+  fileprivate func refused(by fault: (Decision) -> String?) -> Decision {
     if case .invalid = self { return self }
-    guard let reason = fault?(self) else { return self }
+    guard let reason = fault(self) else { return self }
     return .invalid(reason: reason.prefix(utf8Bytes: ModelReply.reasonLimitBytes), calls: calls)
   }
 }

@@ -11,6 +11,7 @@ struct AgentLoop {
   var recorder: Recorder
   let gate: PolicyGate
   let assembler: ContextAssembler
+  let answerCheck: AnswerCheck
   /// How calls are treated that the log leaves open; without meaning for a run from its start.
   let continuation: Continuation
   /// What the guard found at the decision that the run goes on from.
@@ -36,8 +37,9 @@ struct AgentLoop {
   var disclosed: [String] = []
 
   init(
-    agent: AgentDefinition, registry: ToolRegistry, boundary: any Boundary, recorder: Recorder,
-    continuation: Continuation = Continuation(), breachAtDecision: GuardBreach? = nil
+    agent: AgentDefinition, registry: ToolRegistry, answerCheck: AnswerCheck,
+    boundary: any Boundary, recorder: Recorder, continuation: Continuation = Continuation(),
+    breachAtDecision: GuardBreach? = nil
   ) {
     self.agent = agent
     ownTools = registry
@@ -48,6 +50,7 @@ struct AgentLoop {
     self.breachAtDecision = breachAtDecision
     gate = PolicyGate(agent.policy)
     assembler = ContextAssembler(agent: agent)
+    self.answerCheck = answerCheck
     useListedTools()
   }
 
@@ -121,7 +124,8 @@ struct AgentLoop {
       if try await isHeard(.answer, text, asked: progress.decisionSeq, step: step) { return nil }
       return Halt(
         reason: .success, detail: StopDetail.finalAnswer, answer: text, evidenceRefs: refs)
-    case .stop(let reason): return Halt(reason: reason, detail: StopDetail.model)
+    case .stop(let reason, let detail):
+      return Halt(reason: reason, detail: detail ?? StopDetail.model)
     case .askHuman(let question):
       if progress.isAnswered { return nil }
       if try await isHeard(.question, question, asked: progress.decisionSeq, step: step) {

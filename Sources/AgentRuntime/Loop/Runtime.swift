@@ -8,6 +8,7 @@ public import AgentTrace
 public struct Runtime: Sendable {
   private let agent: AgentDefinition
   private let registry: ToolRegistry
+  private let answerCheck: AnswerCheck
   private let boundary: any Boundary
   private let redactor: Redactor
   private let listeners = RunListeners()
@@ -16,7 +17,7 @@ public struct Runtime: Sendable {
   ///   - redactor: what withholds secrets from the run; one made of the agent's settings and the
   ///     boundary's secrets where it is left out.
   ///   - report: told what no log holds, from any task; see ``events`` for the same as a sequence.
-  /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used;
+  /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used; ``AnswerSchemaFault``;
   ///   ``CommandAgentFault`` where it is a command, whose loop is its own.
   public init(
     agent: AgentDefinition, boundary: any Boundary, redactor: Redactor? = nil,
@@ -28,6 +29,7 @@ public struct Runtime: Sendable {
     self.agent = agent.redacted(by: redactor)
     // Inputs are held against what the agent file says.
     registry = try ToolRegistry(agent.tools)
+    answerCheck = try AnswerCheck(agent)
     let listeners = listeners
     self.boundary = RedactingBoundary(
       base: boundary, redactor: redactor,
@@ -90,8 +92,8 @@ public struct Runtime: Sendable {
       runId: start.runId, after: RunPast(for: agent), sink: sink, clock: boundary.clock,
       observe: observing(observe))
     let loop = AgentLoop(
-      agent: agent, registry: registry, boundary: boundary, recorder: recorder,
-      continuation: continuation)
+      agent: agent, registry: registry, answerCheck: answerCheck, boundary: boundary,
+      recorder: recorder, continuation: continuation)
     var start = start
     start.goal = redactor.redacted(start.goal, .goal)
     start.input = start.input.map { redactor.redacted($0) }
@@ -130,8 +132,8 @@ public struct Runtime: Sendable {
       runId: past.state.runId, after: past, sink: sink, clock: boundary.clock,
       observe: observing(observe))
     let loop = AgentLoop(
-      agent: agent, registry: registry, boundary: boundary, recorder: recorder,
-      continuation: continuation, breachAtDecision: past.breachAtDecision)
+      agent: agent, registry: registry, answerCheck: answerCheck, boundary: boundary,
+      recorder: recorder, continuation: continuation, breachAtDecision: past.breachAtDecision)
     return try await live(loop) { try await $0.goOn(from: past.progress) }
   }
 }

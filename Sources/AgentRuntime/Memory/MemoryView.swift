@@ -79,7 +79,7 @@ extension AgentDefinition {
       case .scripted(let script):
         script.rules.contains { $0.writes.contains { $0.scope != "run" } }
       case .tool: true
-      case .command, .http, .code, .listed: false
+      case .command, .http, .code, .listed, .decision: false
       }
     }
   }

@@ -20,6 +20,7 @@ struct ScriptView {
           if let callId = part["callId"]?.stringValue {
             calls[callId] = (part["name"] ?? .null, part["input"] ?? .null)
           }
+        case "tool_result" where part["from"] == "person": replies.append(part["data"] ?? .null)
         case "tool_result":
           let callId = part["callId"]?.stringValue ?? ""
           results.append([

@@ -72,8 +72,9 @@ public enum Decision: Sendable, Hashable {
   case tool([ProposedCall])
   /// A question to a person.
   case askHuman(question: String)
-  /// The model's own stop: `success` or `blocked`.
-  case stop(StopReason)
+  /// The model's own stop: `success` or `blocked`. The detail says why, where it was not the model's plain word:
+  /// ``StopDetail/refusal`` or ``StopDetail/contentFilter``.
+  case stop(StopReason, detail: String? = nil)
   /// A reply that is no decision, why, and what calls it held.
   case invalid(reason: String, calls: [ProposedCall])
 }
@@ -143,7 +144,9 @@ public struct DecisionPayload: Sendable, Hashable {
     case "tool": decision = .tool(calls)
     case "ask_human": decision = .askHuman(question: try reader.text("question"))
     case "stop":
-      decision = .stop(try reader.enumeration("reason", StopReason.self, "a stop reason"))
+      decision = .stop(
+        try reader.enumeration("reason", StopReason.self, "a stop reason"),
+        detail: try reader.optionalString("detail"))
     case "invalid": decision = .invalid(reason: try reader.text("reason"), calls: calls)
     default: throw reader.error("kind", "answer, tool, ask_human, stop or invalid")
     }
@@ -158,7 +161,9 @@ public struct DecisionPayload: Sendable, Hashable {
     case .tool(let calls):
       object = ["calls": .array(calls.map { .object($0.encoded) })]
     case .askHuman(let question): object = ["question": .string(question)]
-    case .stop(let reason): object = ["reason": .string(reason.rawValue)]
+    case .stop(let reason, let detail):
+      object = ["reason": .string(reason.rawValue)]
+      object["detail"] = detail.map(JSONValue.string)
     case .invalid(let reason, let calls):
       object = ["reason": .string(reason), "calls": .array(calls.map { .object($0.encoded) })]
     }

@@ -43,6 +43,10 @@ public enum StopDetail {
   public static let human = "human"
   /// The model itself said that it stops.
   public static let model = "model"
+  /// With ``StopReason/blocked``: the model, or its provider for it, would not reply.
+  public static let refusal = "refusal"
+  /// With ``StopReason/blocked``: a filter of the provider kept the reply back, or a part of it.
+  public static let contentFilter = "content_filter"
   /// The number of denied calls reached its limit.
   public static let maxDenials = "max_denials"
   /// A policy rule, by its id.

@@ -26,6 +26,9 @@ public struct ToolDefinition: Sendable, Hashable {
   public var timeoutSeconds: Double?
   /// Whether the tool honours idempotency keys, so that a call may be made again.
   public var idempotent: Bool
+  /// The kind of decision that a call of it makes in place of running anything (``Decision/kind``); `nil` for a
+  /// tool that runs.
+  public var decides: String?
 
   /// Nothing is checked. The defaults are the careful ones: a tool of unknown effect writes.
   public init(
@@ -62,6 +65,7 @@ public struct ToolDefinition: Sendable, Hashable {
     sensitivity = try reader.optionalString("sensitivity")
     timeoutSeconds = try reader.optionalDouble("timeoutSeconds")
     idempotent = try reader.optionalBool("idempotent") ?? false
+    decides = try reader.optionalString("decides")
   }
 
   /// The wire form.
@@ -72,7 +76,7 @@ public struct ToolDefinition: Sendable, Hashable {
       ("sideEffect", .string(sideEffect.rawValue)),
       ("sensitivity", sensitivity.map(JSONValue.string)),
       ("timeoutSeconds", timeoutSeconds.map { JSONValue($0) }),
-      ("idempotent", .bool(idempotent)),
+      ("idempotent", .bool(idempotent)), ("decides", decides.map(JSONValue.string)),
     ])
   }
 }

@@ -153,7 +153,7 @@ extension AgentState {
       question = text
       observe(.model, "ask_human: \(text)", event)
       completeStep(event.step)
-    case .stop(let reason):
+    case .stop(let reason, _):
       observe(.model, "stop: \(reason.rawValue)", event)
       completeStep(event.step)
     case .invalid(let reason, _):

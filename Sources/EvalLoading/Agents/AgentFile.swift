@@ -32,6 +32,15 @@ enum AgentFile {
     Field(
       "parallelCalls", .count(1...64), \.parallelCalls,
       "How many calls of one decision run side by side at most; 4 where it is left out."),
+    Field(
+      "decisions", DecisionsFile.shape, \.enabledDecisions,
+      "The decisions that the model may make by calling them like tools."),
+    Field(
+      "answerSchema", .jsonSchema, \.answers.schema,
+      "What each answer is, as JSON; any text where it is left out."),
+    Field(
+      "evidence", DecisionsFile.evidence, \.answers.needsEvidence,
+      "Whether an answer has to cite a result that the model was shown."),
     Field("memory", .list(of: note), \.memory, "Notes that are read when a run starts."),
     Field("human", HumanFile.shape, \.human, "A person written down: what they answer."),
   ]

@@ -58,6 +58,7 @@ public enum AgentLoader {
     reader.checkMentions(
       tools: agent.tools.map(\.definition.name) + agent.sources.flatMap(\.knownNames),
       open: agent.sources.filter(\.mayHaveOthers).map(\.prefix))
+    reader.addDecisions(to: &agent)
     return Loaded(
       agent,
       document.diagnostics + reader.diagnostics(path: document.path, in: root) + reader.attached,

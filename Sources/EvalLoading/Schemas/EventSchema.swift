@@ -298,6 +298,10 @@ enum EventSchema {
       Key("calls", list(ref("call")), "The calls that are proposed."),
       Key("question", ref("text"), "The question to a person."),
       Key("reason", ref("text"), "Why the model stops, or why the reply is no decision."),
+      Key(
+        "detail", string,
+        "Of a stop, what kind of refusal: refusal or content_filter; the model's plain word without it."
+      ),
       Key("caller", string, "Who makes the calls; the agent without it."),
       Key("modelResult", ref("count"), "The event with the reply."),
       Key("conversation", ref("count"), "Which of several conversations side by side."),
@@ -483,6 +487,9 @@ enum EventSchema {
       Key("sensitivity", string, "A word of the agent's author."),
       Key("timeoutSeconds", number, "Seconds until a call is cut off."),
       Key("idempotent", ["type": "boolean"], "Whether a call may be made again."),
+      Key(
+        "decides", words(["answer", "ask_human", "stop"]),
+        "The kind of decision that a call of it makes in place of running."),
     ])
 
   private static let limits = object(

@@ -25,7 +25,7 @@ public enum JudgeAgent {
       context: ContextSettings(tokenBudget: 1 << 40))
     agent.purpose = .judge
     agent.decisionFault = { decision in
-      if case .stop(.blocked) = decision { return "the model refused to judge" }
+      if case .stop(.blocked, _) = decision { return "the model refused to judge" }
       guard case .answer(let text, _) = decision else {
         return "the reply is no JSON object with the keys \(names.joined(separator: ", "))"
       }
@@ -43,45 +43,8 @@ public enum JudgeAgent {
   /// options say a form already is left as it is.
   private static func asking(_ model: ModelDefinition, for names: [String]) -> ModelDefinition {
     guard case .provider(var provider) = model.implementation else { return model }
-    let schema = JudgeReply.schema(names: names)
-    let key: String
-    let value: JSONValue
-    switch provider.dialect {
-    case .openai:
-      key = "response_format"
-      value = [
-        "type": "json_schema",
-        "json_schema": ["name": "grades", "strict": true, "schema": schema],
-      ]
-    case .openaiResponses:
-      key = "text"
-      value = [
-        "format": ["type": "json_schema", "name": "grades", "strict": true, "schema": schema]
-      ]
-    case .anthropic:
-      key = "output_config"
-      var config: JSONObject = ["format": ["type": "json_schema", "schema": schema]]
-      config["effort"] = provider.settings.reasoning?.effort.map(JSONValue.string)
-      value = .object(config)
-    case .gemini:
-      key = "generationConfig"
-      value = ["responseMimeType": "application/json", "responseJsonSchema": schema]
-    case .ollama:
-      key = "format"
-      value = schema
-    case .bedrock:
-      key = "outputConfig"
-      let form: JSONValue = [
-        "name": "grades", "schema": .string(CanonicalJSON.string(schema, form: .plain)),
-      ]
-      var config: JSONObject = [
-        "textFormat": ["type": "json_schema", "structure": ["jsonSchema": form]]
-      ]
-      config["effort"] = provider.settings.reasoning?.effort.map(JSONValue.string)
-      value = .object(config)
-    }
-    guard provider.settings.options[key] == nil else { return model }
-    provider.settings.options[key] = value
+    provider.settings.ask(
+      for: JudgeReply.schema(names: names), named: "grades", in: provider.dialect)
     var asking = model
     asking.implementation = .provider(provider)
     return asking

@@ -110,8 +110,10 @@ extension ModelPrompt.Part {
     case "tool_result":
       guard let id = part["callId"]?.stringValue else { return nil }
       let status = part["status"]?.stringValue ?? "ok"
-      self = .result(
-        id: id, data: part["data"] ?? .null, isError: !status.hasSameUTF8(as: "ok"))
+      var data = part["data"] ?? .null
+      // Servers do not show models the ids of calls.
+      if part["cite"] == true { data = .string("[\(id)] \(data.plainText)") }
+      self = .result(id: id, data: data, isError: !status.hasSameUTF8(as: "ok"))
     default: return nil
     }
   }

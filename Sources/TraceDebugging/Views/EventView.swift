@@ -48,7 +48,8 @@ struct EventView {
       page.labelled("answer", text)
       if !refs.isEmpty { page.labelled("evidence", refs.joined(separator: " ")) }
     case .askHuman(let question): page.labelled("asks", question, .warning)
-    case .stop(let reason): page.labelled("stops", reason.rawValue)
+    case .stop(let reason, let detail):
+      page.labelled("stops", [reason.rawValue, detail].compactMap(\.self).joined(separator: ": "))
     case .invalid(let reason, let calls):
       page.labelled("invalid", reason, .bad)
       add(calls, to: &page)

@@ -286,8 +286,9 @@ extension ComparedRun {
         add(
           .question, "question", event, [("question", event.data["question"] ?? .null)],
           caller: caller)
-      case .stop(let reason):
-        add(.end, "end", event, [("end", .string(reason.rawValue))], caller: caller)
+      case .stop(let reason, let detail):
+        let end = [reason.rawValue, detail].compactMap(\.self).joined(separator: ": ")
+        add(.end, "end", event, [("end", .string(end))], caller: caller)
       case .tool(let calls): propose(calls, event, caller, invalid: nil)
       case .invalid(let reason, let calls):
         if calls.isEmpty {

@@ -36,7 +36,7 @@ public struct ForkEdits: Sendable {
     switch decision {
     case .answer(let text, let refs): return ["text": .string(text), "evidence": JSONValue(refs)]
     case .askHuman(let question): return ["question": .string(question)]
-    case .stop(let reason): return ["stop": .string(reason.rawValue)]
+    case .stop(let reason, _): return ["stop": .string(reason.rawValue)]
     case .tool(let calls):
       return [
         "calls": .array(

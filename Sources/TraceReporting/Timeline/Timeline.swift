@@ -220,7 +220,9 @@ public struct Timeline {
     switch payload.decision {
     case .answer(let text, _): return [Entry("answer", .heading, by + text)]
     case .askHuman(let question): return [Entry("asks", .heading, by + question)]
-    case .stop(let reason): return [Entry("stops", .heading, by + reason.rawValue)]
+    case .stop(let reason, let detail):
+      let words = [reason.rawValue, detail].compactMap(\.self).joined(separator: ": ")
+      return [Entry("stops", .heading, by + words)]
     case .invalid(let reason, _): return [Entry("invalid", .bad, by + reason)]
     case .tool(let calls):
       return calls.map { call in

@@ -5,6 +5,7 @@ import EvalLoading
 import EvalRunning
 import LiveBoundary
 import Synchronization
+import TraceMatching
 import TraceReporting
 import TraceStorage
 
@@ -206,10 +207,14 @@ struct Record: AsyncParsableCommand {
       goal: .string(goal), files: RunFiles(output: out), seed: seed,
       logOptions: .init(durability: durability))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var answer: String?
     let recording = try await AgentRecording(
       of: definition, request, on: boundary, report: LiveView.show,
-      observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })
-    report(recording)
+      observe: { event in
+        if !json { LiveView.print(timeline.lines(for: event)) }
+        if event.type == .stop { answer = event.data["answer"]?.stringValue }
+      })
+    report(recording, answer: answer, isJSON: definition.answers.schema != nil)
     if !recording.isSuccess { throw ExitCode(1) }
   }
 
@@ -254,14 +259,20 @@ struct Record: AsyncParsableCommand {
     return definition
   }
 
-  private func report(_ recording: AgentRecording) {
+  /// - Parameter isJSON: whether the agent's answers are values.
+  private func report(_ recording: AgentRecording, answer: String?, isJSON: Bool) {
     guard json else { return Output.line("log    \(Visible.line(recording.log))") }
-    Output.json([
+    var report: JSONObject = [
       "runId": .string(recording.state.runId), "log": .string(recording.log),
       "stopReason": recording.state.stop.map { .string($0.reason) } ?? .null,
       "stopDetail": recording.state.stop?.detail.map(JSONValue.string) ?? .null,
       "sealDigest": .string(recording.sealDigest.hex),
-    ])
+    ]
+    report["answer"] = answer.map(JSONValue.string)
+    if isJSON, let answer {
+      report["answerJson"] = try? JSONValue(parsing: FencedText.unfenced(answer))
+    }
+    Output.json(.object(report))
   }
 }
 
