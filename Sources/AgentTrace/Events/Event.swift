@@ -21,7 +21,7 @@ public struct Event: Sendable, Hashable {
   /// Keys of the envelope that this version does not know.
   public var extra: JSONObject
 
-  /// Nothing is checked; a log's writer refuses a number that does not follow.
+  /// A log's writer refuses a number that does not follow.
   public init(
     seq: Int, step: Int, type: EventType, runId: String, time: String? = nil, t: Int = 0,
     data: JSONObject, extra: JSONObject = [:]
@@ -96,7 +96,7 @@ public struct Mark: Sendable, Hashable {
   /// Keys that this version does not know.
   public var extra: JSONObject
 
-  /// Nothing is checked.
+  /// The name may be one that this version does not know.
   public init(name: String, data: JSONValue, extra: JSONObject = [:]) {
     self.name = name
     self.data = data

@@ -27,7 +27,7 @@ public struct ToolDefinition: Sendable, Hashable {
   /// Whether the tool honours idempotency keys, so that a call may be made again.
   public var idempotent: Bool
 
-  /// Nothing is checked. The defaults are the careful ones: a tool of unknown effect writes.
+  /// The defaults are the careful ones: a tool of unknown effect writes.
   public init(
     name: String, description: String = "", inputSchema: JSONValue = ["type": "object"],
     outputSchema: JSONValue? = nil, sideEffect: SideEffect = .write, sensitivity: String? = nil,
