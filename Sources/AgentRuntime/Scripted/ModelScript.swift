@@ -6,6 +6,8 @@ public import TraceMatching
 /// The script keeps no place of its own: the n-th try of a model call takes the n-th turn, and
 /// choices within a turn look only at the request. So a run that is replayed, resumed or forked
 /// meets the same script.
+///
+/// Why: Docs/decisions/0003-scripts-keep-no-place.md
 public struct ModelScript: Sendable {
   /// One turn: its first choice whose condition holds is made.
   public struct Turn: Sendable {

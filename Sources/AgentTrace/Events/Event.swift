@@ -3,6 +3,8 @@
 /// The envelope is typed; `data` stays the JSON it is, so that keys written by a newer version pass
 /// through untouched. Typed views of it are the payload types beside this file
 /// (``ToolResultPayload`` and so on).
+///
+/// Why: Docs/decisions/0001-payloads-stay-json.md
 public struct Event: Sendable, Hashable {
   /// The event's number: from 0, without gaps.
   public var seq: Int

@@ -44,6 +44,8 @@ extension JSONValue {
 }
 
 /// A recursive-descent reader over a buffer that outlives it.
+///
+/// Why: Docs/decisions/0021-json-keeps-its-bytes.md
 struct JSONParser {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let options: JSONValue.ParseOptions
