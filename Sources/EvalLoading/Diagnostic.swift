@@ -27,7 +27,7 @@ public struct Diagnostic: Error, Hashable, Sendable {
   /// What to do about it, for example `did you mean “toolsCalled”?`.
   public var hint: String?
 
-  /// Nothing is checked; control characters are made visible only by ``description``.
+  /// Control characters are made visible only by ``description``.
   public init(
     _ severity: Severity, path: String, line: Int? = nil, column: Int? = nil, key: String = "",
     message: String, hint: String? = nil

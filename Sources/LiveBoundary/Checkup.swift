@@ -23,7 +23,7 @@ public struct Checkup: Sendable {
     /// What was found, and for a problem what mends it. No value of a variable is in it.
     public var words: String
 
-    /// Nothing is checked.
+    /// The words must hold no value of a variable.
     public init(_ kind: Kind, _ subject: String, _ words: String) {
       self.kind = kind
       self.subject = subject

@@ -4,6 +4,8 @@ import CSQLite
 /// no other way to close it, so that no use comes after.
 ///
 /// Not `Sendable`, and SQLite keeps no lock for it: whoever shares one keeps it in a `Mutex`.
+///
+/// Why: Docs/decisions/0017-sqlite-and-libyaml-in-c.md
 package final class Connection {
   /// What a connection may do with its file.
   package enum Access: Sendable {

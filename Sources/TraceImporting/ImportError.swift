@@ -40,7 +40,7 @@ public struct ImportError: Error, Hashable, Sendable {
   /// Where in the file; `nil` where that is the whole file or the code says it.
   public var pointer: JSONPointer?
 
-  /// Nothing is checked.
+  /// Without a pointer, the fault is the whole file's, or the code says where it is.
   public init(_ code: Code, at pointer: JSONPointer? = nil) {
     self.code = code
     self.pointer = pointer

@@ -20,7 +20,7 @@ public struct ImportReport: Sendable, Hashable {
   /// The format that it was read as; `nil` where none fits.
   public var format: ImportFormat?
 
-  /// Nothing is checked.
+  /// Runs of a file count from 0.
   public init(source: String, index: Int?, outcome: Outcome, format: ImportFormat? = nil) {
     self.source = source
     self.index = index

@@ -7,6 +7,8 @@ import TraceStorage
 /// `context_built`, a `model_result` and a `decision`, a tool's a `tool_result`; messages of other
 /// roles stand in the next context. Every decision is a step of its own, a simulated user's too, so
 /// that call ids stay unique; what precedes the first decision's context has step 0.
+///
+/// Why: Docs/decisions/0004-context-of-imports.md
 struct RunEvents {
   /// The most messages a run may have: every context repeats those before it.
   static let messageLimit = 25_000

@@ -29,7 +29,7 @@ public struct IndexError: Error, Hashable, Sendable {
   /// The index.
   public var path: String
 
-  /// Nothing is checked.
+  /// The path is the index's, also where the fault is the statement's.
   public init(_ code: Code, path: String) {
     self.code = code
     self.path = path

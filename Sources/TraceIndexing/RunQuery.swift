@@ -15,7 +15,7 @@ public struct RunQuery: Sendable {
   private static let valueLimitBytes = 16 * 1024 * 1024
   private static let memoryLimitBytes = 256 * 1024 * 1024
 
-  /// Nothing is checked. At most 10,000 rows and 10 seconds, unless given.
+  /// At most 10,000 rows and 10 seconds, unless given; a limit below 1 shows no row.
   public init(_ statement: String, limitRows: Int = 10_000, limitSeconds: Double = 10) {
     self.statement = statement
     self.limitRows = limitRows

@@ -5,7 +5,7 @@ public struct CaseSkip: Hashable, Sendable {
   /// The last day on which it is left out, as `2026-12-31`; `nil` for every day.
   public var until: String?
 
-  /// Nothing is checked, not even that the day exists.
+  /// The day is compared as text: one that does not exist will do.
   public init(reason: String, until: String? = nil) {
     self.reason = reason
     self.until = until

@@ -7,7 +7,7 @@ public struct ResultsError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong there.
   public var reason: String
 
-  /// Nothing is checked.
+  /// An empty place stands for the whole value.
   public init(place: String, reason: String) {
     self.place = place
     self.reason = reason

@@ -40,7 +40,7 @@ public struct EncodedResults: Sendable {
   /// The wire form of the part of a suite that they are.
   fileprivate var shard: JSONValue?
 
-  /// Nothing is checked.
+  /// Results of a whole suite that were compared with nothing.
   public init(cases: [EncodedResult], skipped: [SkippedCase]) {
     self.cases = cases
     self.skipped = skipped

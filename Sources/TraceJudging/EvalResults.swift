@@ -18,7 +18,7 @@ public struct TrialResult: Sendable {
   /// What a baseline would hold of it; `nil` where nobody asked for that. Not part of the wire form.
   public var outline: AcceptedRun?
 
-  /// Nothing is checked.
+  /// A run that says something of the agent, unless an error is set afterwards.
   public init(runId: String, log: String, judgedFrom: String, judgement: Judgement) {
     self.runId = runId
     self.log = log
@@ -116,7 +116,7 @@ public struct SkippedCase: Sendable {
   /// The case beside what was accepted of it; `nil` where nobody asked for that.
   public var comparison: CaseComparison?
 
-  /// Nothing is checked.
+  /// Compared with nothing, unless that is set afterwards.
   public init(caseId: String, reason: String) {
     self.caseId = caseId
     self.reason = reason
@@ -141,7 +141,7 @@ public struct EvalResults: Sendable {
   /// What the results were compared with; `nil` where nobody asked for that.
   public var comparison: SuiteComparison?
 
-  /// Nothing is checked.
+  /// Of a whole suite, unless a shard is named.
   public init(cases: [CaseResult], skipped: [SkippedCase], shard: ResultsShard? = nil) {
     self.cases = cases
     self.skipped = skipped

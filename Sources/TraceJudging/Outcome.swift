@@ -69,7 +69,7 @@ public struct ExpectationOutcome: Sendable, Hashable {
   /// The judgements of models that it rests on.
   public var judgements: [JudgementSource] = []
 
-  /// Sorts the events and leaves out what stands twice; nothing is checked.
+  /// Sorts the events and leaves out what stands twice.
   public init(
     expectation: String, outcome: Outcome, events: [Int] = [], message: String,
     expected: String? = nil, actual: String? = nil
@@ -104,7 +104,7 @@ public struct Judgement: Sendable, Hashable {
   /// What does not decide the outcome but looks like a mistake in the case.
   public var warnings: [String]
 
-  /// Nothing is checked.
+  /// Without outcomes, nothing was expected.
   public init(outcomes: [ExpectationOutcome], warnings: [String] = []) {
     self.outcomes = outcomes
     self.warnings = warnings

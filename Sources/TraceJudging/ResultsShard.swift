@@ -21,7 +21,7 @@ public struct ResultsShard: Sendable, Hashable {
   /// Whether the agents of its cases were run for it.
   public var isLive = false
 
-  /// Nothing is checked.
+  /// Whether shards belong together is seen when they are merged.
   public init(
     index: Int, count: Int, suite: String, suiteCases: Int, places: [Int],
     skippedPlaces: [Int] = [], program: String, isWhole: Bool = true

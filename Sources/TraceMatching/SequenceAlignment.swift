@@ -15,8 +15,7 @@ public struct SequenceAlignment: Sendable {
     /// Items of different kinds are never paired.
     public var kind: Int
 
-    /// Nothing is checked. The same `whole` should come with the same `part`, and that with the same
-    /// `kind`.
+    /// The same `whole` should come with the same `part`, and that with the same `kind`.
     public init(whole: Int, part: Int, kind: Int) {
       self.whole = whole
       self.part = part

@@ -30,7 +30,7 @@ public struct ReplayError: Error, Hashable, Sendable {
   /// The log, as the caller named it.
   public var path: String
 
-  /// Nothing is checked.
+  /// The log is named for messages alone.
   public init(code: Code, path: String) {
     self.code = code
     self.path = path

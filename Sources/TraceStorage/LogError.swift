@@ -84,7 +84,7 @@ public struct LogError: Error, Hashable, Sendable {
   /// Events before the fault, all readable.
   public var intactEvents: Int?
 
-  /// Nothing is checked.
+  /// What is left out is not known, or has nothing to do with the fault.
   public init(
     _ code: Code, path: String, offset: Int? = nil, block: Int? = nil, intactEvents: Int? = nil
   ) {

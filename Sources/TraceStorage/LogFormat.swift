@@ -2,6 +2,8 @@ import AgentTrace
 import Glibc
 
 /// The constants of format version 2, and of version 1 where it differs. Docs/log-format.md is their specification.
+///
+/// Why: Docs/decisions/0014-a-log-is-read-forward.md
 public enum LogFormat {
   /// The name of a closed log ends so.
   public static let suffix = ".jsonl.gz"

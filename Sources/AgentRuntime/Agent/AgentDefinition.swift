@@ -82,8 +82,8 @@ public struct AgentDefinition: Sendable {
     }
   }
 
-  /// Nothing is checked; ``Runtime`` checks the tools. The defaults are those of an agent file that
-  /// leaves the key out.
+  /// ``Runtime`` checks the tools; fewer than one of parallel calls counts as one. The defaults are those of an
+  /// agent file that leaves the key out.
   public init(
     name: String, version: String? = nil, digest: String? = nil, systemPrompt: String? = nil,
     goal: String? = nil, model: ModelDefinition, tools: [ToolRegistration] = [],
@@ -147,7 +147,8 @@ public struct FailureSettings: Sendable, Hashable {
   /// The error in a row that ends the run.
   public var maxToolErrors: Int
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// Retries below 0 count as 0, the limits of denials and errors below 1 as 1. The defaults are those of an
+  /// agent file that leaves the key out.
   public init(
     invalidDecisionRetries: Int = 2, modelRetries: Int = 2, maxDenials: Int = 3,
     maxToolErrors: Int = 3

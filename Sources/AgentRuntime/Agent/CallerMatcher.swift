@@ -38,7 +38,7 @@ public struct CallerName: Sendable, Hashable {
   /// Whose requests are theirs.
   public var matcher: CallerMatcher
 
-  /// Nothing is checked.
+  /// The name is given where the matcher fits, unless an earlier one of the same list does.
   public init(name: String, matcher: CallerMatcher) {
     self.name = name
     self.matcher = matcher

@@ -19,7 +19,7 @@ public struct CommandAgent: Sendable, Hashable {
     /// The part of the input that is the answer; all of it where it is empty.
     public var path: JSONPointer
 
-    /// Nothing is checked.
+    /// The whole input is the answer, unless a path leads to a part of it.
     public init(tool: String, path: JSONPointer = JSONPointer()) {
       self.tool = tool
       self.path = path
@@ -52,7 +52,7 @@ public struct CommandAgent: Sendable, Hashable {
     /// Its base URL.
     public var url: String
 
-    /// Nothing is checked.
+    /// A provider by its name, with the base URL that is used in place of its usual one.
     public init(name: String, url: String) {
       self.name = name
       self.url = url
@@ -66,7 +66,7 @@ public struct CommandAgent: Sendable, Hashable {
     /// For a million tokens.
     public var prices: ProviderModel.Prices
 
-    /// Nothing is checked.
+    /// Prices of the models whose names the glob fits.
     public init(models: Glob, prices: ProviderModel.Prices) {
       self.models = models
       self.prices = prices
@@ -108,7 +108,7 @@ public struct CommandAgent: Sendable, Hashable {
   /// What tokens cost; of these the first that fits a model counts.
   public var prices: [ModelPrices] = []
 
-  /// Nothing is checked, and nothing is started. The defaults are those of a file that leaves the key out.
+  /// Nothing is started. The defaults are those of a file that leaves the key out.
   public init(
     arguments: [String], folder: String = ".",
     environment: CommandEnvironment = CommandEnvironment(), upstreams: [Upstream] = [],

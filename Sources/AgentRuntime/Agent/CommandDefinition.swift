@@ -21,7 +21,8 @@ public struct CommandDefinition: Sendable, Hashable {
   /// The exit codes with which it says that it has done nothing.
   public var noEffectExitCodes: [Int] = []
 
-  /// Nothing is checked, and nothing is started. The output limit is 1 MiB unless given.
+  /// Nothing is started; where `arguments` names no program, each call fails. The output limit is 1 MiB
+  /// unless given.
   public init(
     arguments: [String], outputLimitBytes: Int = 1 << 20, outputLimit: Excess = .cut,
     environment: CommandEnvironment = CommandEnvironment(), limits: ProcessLimits = ProcessLimits()
@@ -42,7 +43,7 @@ public struct CommandEnvironment: Sendable, Hashable {
   /// Variables with their values.
   public var set: [String: String]
 
-  /// Nothing is checked.
+  /// A name that is both passed and set has the value that is set.
   public init(pass: [String] = [], set: [String: String] = [:]) {
     self.pass = pass
     self.set = set
@@ -60,7 +61,7 @@ public struct ProcessLimits: Sendable, Hashable {
   /// Bytes of a file that it writes (`RLIMIT_FSIZE`).
   public var fileBytes: Int?
 
-  /// Nothing is checked. What is left out is no limit.
+  /// What is left out is no limit.
   public init(
     memoryBytes: Int? = nil, cpuSeconds: Int? = nil, openFiles: Int? = nil, fileBytes: Int? = nil
   ) {
@@ -119,7 +120,7 @@ public struct CodeDefinition: Sendable, Hashable {
   /// How many processes it may have at a time.
   public var maxProcesses: Int
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// Nothing is started. The defaults are those of an agent file that leaves the key out.
   public init(
     interpreter: [String], fileName: String = "program", network: Network = .off,
     isolation: Isolation = .required,

@@ -40,7 +40,7 @@ public struct GenerationSettings: Sendable, Hashable {
     /// How what it thought is summed up, in the provider's word.
     public var summary: String?
 
-    /// Nothing is checked. Without arguments it thinks as the provider sees fit.
+    /// Without arguments it thinks as the provider sees fit.
     public init(effort: String? = nil, budgetTokens: Int? = nil, summary: String? = nil) {
       self.effort = effort
       self.budgetTokens = budgetTokens
@@ -75,7 +75,7 @@ public struct GenerationSettings: Sendable, Hashable {
     case hermes
   }
 
-  /// Nothing is checked. Without arguments nothing is asked for.
+  /// Without arguments nothing is asked for.
   public init(
     maxOutputTokens: Int? = nil, temperature: Double? = nil, topP: Double? = nil, seed: Int? = nil,
     stop: [String] = [], toolChoice: ToolChoice? = nil, parallelToolCalls: Bool? = nil,

@@ -54,14 +54,15 @@ public struct HTTPDefinition: Sendable, Hashable {
     /// The key of the input.
     public var key: String
 
-    /// Nothing is checked.
+    /// A parameter that holds the value of one key of the input.
     public init(name: String, key: String) {
       self.name = name
       self.key = key
     }
   }
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// Without a body named, the method decides: JSON for POST, PUT and PATCH, none for the others. The defaults
+  /// are those of an agent file that leaves the key out.
   public init(
     method: Method, url: URLTemplate, query: [Parameter] = [], body: Body? = nil,
     headers: [ServerEndpoint.Header] = [], allowedHosts: [String] = [],

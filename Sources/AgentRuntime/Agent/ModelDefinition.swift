@@ -23,7 +23,7 @@ public struct ModelDefinition: Sendable {
   /// What a log says of its settings, of a model that only answers from one; else `nil`.
   var knownSettings: JSONObject?
 
-  /// Nothing is checked.
+  /// The provider of a model that is made in code is `own`, unless another is named.
   public init(provider: String = "own", name: String, implementation: Implementation) {
     self.provider = provider
     self.name = name

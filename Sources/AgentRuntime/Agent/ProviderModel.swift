@@ -17,7 +17,7 @@ public struct ProviderModel: Sendable, Hashable {
     /// What it says.
     public var value: Value
 
-    /// Nothing is checked.
+    /// A request is not made where a variable that a header needs is empty or not set.
     public init(name: String, value: Value) {
       self.name = name
       self.value = value
@@ -35,7 +35,7 @@ public struct ProviderModel: Sendable, Hashable {
     /// Tokens that come out.
     public var output: Double?
 
-    /// Nothing is checked.
+    /// What is left out is unknown, and so is the cost of a reply that has such tokens.
     public init(
       input: Double? = nil, cachedInput: Double? = nil, cacheWrite: Double? = nil,
       output: Double? = nil
@@ -77,7 +77,7 @@ public struct ProviderModel: Sendable, Hashable {
     /// To the end of the reply.
     public var total: Double
 
-    /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+    /// Less than a millisecond counts as one. The defaults are those of an agent file that leaves the key out.
     public init(
       connect: Double = 5, firstByte: Double = 600, idle: Double = 120, total: Double = 600
     ) {
@@ -116,7 +116,8 @@ public struct ProviderModel: Sendable, Hashable {
   /// Tokens that all runs of this process may use within a minute; `nil` for any number.
   public var tokensPerMinute: Int?
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// The defaults are those of an agent file that leaves the key out. Fewer than one request or token a minute
+  /// counts as one.
   ///
   /// - Parameter baseURL: the vendor's own, with the variable that its own clients take the key from, where
   ///   it is left out.

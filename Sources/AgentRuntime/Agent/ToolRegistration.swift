@@ -52,7 +52,7 @@ public struct ToolRegistration: Sendable {
   /// none does the tool is hidden. `nil` where only ``routes`` decide.
   public var disclose: [DisclosureRule]?
 
-  /// Nothing is checked. The defaults are those of a tool that leaves the key out.
+  /// The defaults are those of a tool that leaves the key out.
   public init(
     definition: ToolDefinition, implementation: Implementation, onError: OnError = .continue,
     maxAttempts: Int = 3, retry: RetrySettings? = nil, breaker: BreakerSettings? = nil,
@@ -106,7 +106,8 @@ public struct RetrySettings: Sendable, Hashable {
   /// The longest wait in seconds.
   public var maxBackoffSeconds: Double
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// Fewer attempts than one count as one; waits below 0 count as 0, above 1,000,000 seconds as that. The
+  /// defaults are those of an agent file that leaves the key out.
   public init(
     maxAttempts: Int = 3, backoffSeconds: Double = 0, maxBackoffSeconds: Double = 60
   ) {
@@ -132,7 +133,7 @@ public struct BreakerSettings: Sendable, Hashable {
   /// Seconds of run time until one call is let through again.
   public var resetSeconds: Double
 
-  /// Nothing is checked.
+  /// `failures` is to be at least 1. Seconds below 0 count as 0, above 1,000,000,000 as that.
   public init(failures: Int, resetSeconds: Double) {
     self.failures = failures
     self.resetSeconds = resetSeconds

@@ -24,7 +24,7 @@ public struct ModelRequest: Sendable, Hashable {
   /// When to give up, because the run's own time is over; `nil` for never.
   public var timeoutMicroseconds: Int?
 
-  /// Nothing is checked.
+  /// Settings, and when to give up, can be set afterwards.
   public init(
     purpose: ModelPurpose = .decide, step: Int, tryNumber: Int, attempt: Int, number: Int,
     goal: JSONValue, messages: [JSONValue], tools: [ToolDefinition] = []

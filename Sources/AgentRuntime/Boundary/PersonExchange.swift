@@ -11,7 +11,7 @@ public struct ApprovalRequest: Sendable, Hashable {
   /// How many approvals the run has seen, granted or denied, this one included.
   public var number: Int
 
-  /// Nothing is checked.
+  /// Without more, no rule asks, and it is the first of the run.
   public init(call: ProposedCall, reason: String, ruleId: String? = nil, number: Int = 1) {
     self.call = call
     self.reason = reason
@@ -33,7 +33,7 @@ public struct ApprovalAnswer: Sendable, Hashable {
   /// When it runs out, as ``UTC`` writes it; `nil` for never. What is no such time has run out.
   public var until: String?
 
-  /// Nothing is checked. Without more, it covers this one call.
+  /// Without more, it covers this one call.
   public init(
     granted: Bool, by: String, reason: String? = nil, scope: ApprovalScope? = .once,
     until: String? = nil
@@ -70,7 +70,7 @@ public struct QuestionRequest: Sendable, Hashable {
   /// How many words of people the run has heard, this one included.
   public var number: Int
 
-  /// Nothing is checked.
+  /// Without more, a question that waits for an answer, the first of the run.
   public init(_ kind: Kind = .question, question: String, number: Int = 1) {
     self.kind = kind
     self.question = question
@@ -85,7 +85,7 @@ public struct PersonAnswer: Sendable, Hashable {
   /// Who gave it.
   public var by: String
 
-  /// Nothing is checked.
+  /// Words of a person, and what logs call whoever said them.
   public init(text: String, by: String) {
     self.text = text
     self.by = by

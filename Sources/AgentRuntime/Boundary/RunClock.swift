@@ -20,7 +20,7 @@ public struct Moment: Sendable, Hashable {
   /// The same in UTC, for people.
   public var time: String
 
-  /// Nothing is checked: `time` is taken as it stands.
+  /// `time` is taken as it stands, whatever `t` is.
   public init(t: Int, time: String) {
     self.t = t
     self.time = time

@@ -21,7 +21,7 @@ public struct ToolRequest: Sendable, Hashable {
   /// The notes that it may look at; only for tools of the kind `memory`.
   public var memory: MemoryView?
 
-  /// Nothing is checked.
+  /// Without more, the first attempt at a call of step 1.
   public init(
     callId: String, tool: ToolDefinition, input: JSONValue, attempt: Int = 1, step: Int = 1,
     idempotencyKey: String, timeoutMicroseconds: Int? = nil
@@ -53,7 +53,7 @@ public struct MemoryRequest: Sendable, Hashable {
   /// The call that wrote it.
   public var callId: String
 
-  /// Nothing is checked.
+  /// The note that a call has written, or taken away.
   public init(writing: MemoryWriting, callId: String) {
     self.writing = writing
     self.callId = callId
@@ -91,7 +91,7 @@ public struct ToolAnswer: Sendable, Hashable {
   /// Notes that the tool read or wrote, in the order in which they are recorded, before the result.
   public var notes: [ToolNote] = []
 
-  /// Nothing is checked.
+  /// Without more, an attempt that took no time.
   public init(result: ToolResult, elapsedMicroseconds: Int = 0) {
     self.result = result
     self.elapsedMicroseconds = elapsedMicroseconds

@@ -36,7 +36,7 @@ public struct ContextSettings: Sendable, Hashable {
     /// Packets behind this event do without it; those before it may hold it.
     public var behind: Int
 
-    /// Nothing is checked.
+    /// Events are numbered from 0: with `behind` below 0, each packet of the run does without the item.
     public init(ref: String, reason: String, behind: Int) {
       self.ref = ref
       self.reason = reason
@@ -44,7 +44,7 @@ public struct ContextSettings: Sendable, Hashable {
     }
   }
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// The defaults are those of an agent file that leaves the key out.
   public init(tokenBudget: Int = 32_000, observationLimit: Int = 50) {
     self.tokenBudget = tokenBudget
     self.observationLimit = observationLimit

@@ -18,7 +18,7 @@ public struct DisclosureRule: Sendable {
   /// Looks at the ``DisclosureView``.
   public var condition: Matcher?
 
-  /// Nothing is checked. Without a condition, the rule holds always.
+  /// Without a condition, the rule holds always.
   public init(
     id: String, isShown: Bool = true, routes: [Glob]? = nil, after: [Glob] = [],
     steps: ClosedRange<Int>? = nil, attributes: Matcher? = nil, condition: Matcher? = nil

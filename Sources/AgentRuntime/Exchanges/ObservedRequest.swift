@@ -23,7 +23,7 @@ public struct ObservedRequest: Sendable, Hashable {
   /// The reply that this goes on from where the provider keeps conversations; else `nil`.
   public var previousID: String?
 
-  /// Nothing is checked.
+  /// Messages, tools and parameters as a codec laid them out; without an id it goes on from no earlier reply.
   public init(
     dialect: String, model: String?, streams: Bool, messages: [JSONValue], tools: [JSONValue],
     parameters: JSONObject, previousID: String? = nil

@@ -25,7 +25,7 @@ public struct WireReply: Sendable, Hashable {
   public static let bodyLimitBytes = 4 << 20
   static let pieceLimit = 65_536
 
-  /// Nothing is checked.
+  /// A reply of any size; what a log keeps of it has at most ``bodyLimitBytes``.
   public init(
     status: Int, headers: [(name: String, value: String)], pieces: [[UInt8]], ending: Ending
   ) {
@@ -82,7 +82,7 @@ public struct WireRecord: Sendable, Hashable {
   /// Whether whoever asked went away before anything came.
   public var isLeft = false
 
-  /// Nothing is checked.
+  /// Without more, a request that no codec reads, for which nothing came back.
   public init(
     upstream: String, method: String, path: String, dialect: String? = nil, streams: Bool = false,
     parameters: JSONObject = [:], model: String? = nil, reply: WireReply? = nil,

@@ -6,6 +6,8 @@ extension AgentLoop {
 
   /// Says something to a person and records what they say to it; whether they said anything.
   ///
+  /// Why: Docs/decisions/0010-a-person-may-say-more.md
+  ///
   /// - Parameter asked: the number of the decision; `nil` where it is the last event.
   mutating func isHeard(
     _ kind: QuestionRequest.Kind, _ text: String, asked: Int?, step: Int

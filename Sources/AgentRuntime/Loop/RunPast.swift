@@ -4,6 +4,8 @@ public import AgentTrace
 ///
 /// The loop that lives a run folds its events into the same thing as it appends them, so a run that
 /// goes on from its log knows what it would have known without the break.
+///
+/// Why: Docs/decisions/0008-going-on-from-any-event.md
 public struct RunPast: Sendable {
   /// The state after the last event.
   public private(set) var state = AgentState()

@@ -25,7 +25,7 @@ public struct RunProgress: Sendable, Hashable {
   /// Whole lines, without secrets; see ``Redactor``.
   public var text: String
 
-  /// Nothing is checked.
+  /// Secrets have to be out of the text already.
   public init(source: Source, text: String) {
     self.source = source
     self.text = text

@@ -65,7 +65,7 @@ public struct Runtime: Sendable {
     /// The run that this one came from; `nil` for one that stands by itself.
     public var parent: ParentRun?
 
-    /// Nothing is checked. Case, trial and tags can be set afterwards.
+    /// Case, trial and tags can be set afterwards.
     public init(goal: JSONValue, runId: String, seed: Int? = nil) {
       self.goal = goal
       self.runId = runId

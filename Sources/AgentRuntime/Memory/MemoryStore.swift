@@ -34,7 +34,7 @@ public struct MemoryAddress: Sendable, Hashable {
   /// What it is found by among the owner's notes.
   public var key: String
 
-  /// Nothing is checked.
+  /// Whether a note is kept there is for the store to say.
   public init(scope: Scope, owner: String, key: String) {
     self.scope = scope
     self.owner = owner
@@ -59,7 +59,7 @@ public struct MemoryWriting: Sendable, Hashable {
   /// The number of the event in which it says so.
   public var seq: Int
 
-  /// Nothing is checked.
+  /// What the event `seq` of a run says of a note.
   public init(address: MemoryAddress, value: JSONValue?, runId: String, seq: Int) {
     self.address = address
     self.value = value
@@ -83,7 +83,7 @@ public struct MemoryFault: Error, Hashable, Sendable, CustomStringConvertible {
   /// In words.
   public var description: String
 
-  /// Nothing is checked.
+  /// Why, in words for a person.
   public init(_ description: String) { self.description = description }
 
   /// An owner who has as many notes as are kept.

@@ -15,7 +15,7 @@ public struct MemoryAccess: Sendable, Hashable {
   /// Which notes it reaches: `run`, `agent`, `actor`.
   public var scopes: [String]
 
-  /// Every scope where none is named. Nothing is checked.
+  /// Every scope where none is named.
   public init(_ kind: Kind, scopes: [String] = ["run", "agent", "actor"]) {
     self.kind = kind
     self.scopes = scopes

@@ -13,7 +13,7 @@ public struct MemoryView: Sendable, Hashable {
   /// What the tool does with notes; `nil` for one that may do anything.
   public var access: MemoryAccess?
 
-  /// Nothing is checked.
+  /// Without more, a run that has read and written no notes.
   public init(
     agent: String, actor: String?, notes: JSONObject = [:], defaults: [MemoryNote] = []
   ) {

@@ -11,7 +11,7 @@ public struct SimulatedPerson: Sendable {
   /// What a yes of theirs covers; `nil` as logs of before there was such a word have it.
   public var approvalScope: ApprovalScope? = .once
 
-  /// Nothing is checked.
+  /// Logs call the person `person`, unless a name is given.
   public init(model: ModelDefinition, systemPrompt: String? = nil, name: String = "person") {
     self.model = model
     self.systemPrompt = systemPrompt

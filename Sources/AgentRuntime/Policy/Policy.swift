@@ -52,8 +52,7 @@ public struct Policy: Sendable {
     /// Why, in words; told to the model when the call is refused.
     public var reason: String?
 
-    /// Nothing is checked. Without a condition, the rule fits every call; those that are no argument can
-    /// be set afterwards.
+    /// Without a condition, the rule fits every call; those that are no argument can be set afterwards.
     public init(
       id: String, tools: [Glob]? = nil, sideEffects: [SideEffect]? = nil, actors: [Glob]? = nil,
       routes: [Glob]? = nil, verdict: VerdictStatus, onDeny: OnDeny = .continue,
@@ -91,7 +90,7 @@ public struct Policy: Sendable {
     /// Looks at the number that is left, never below 0; at nothing where there is no limit.
     public var amount: Matcher
 
-    /// Nothing is checked.
+    /// What has to be true of how much of a resource is left.
     public init(_ resource: Resource, _ amount: Matcher) {
       self.resource = resource
       self.amount = amount
@@ -114,7 +113,7 @@ public struct Policy: Sendable {
     /// Only calls of the last so many seconds of active run time; `nil` for all.
     public var withinSeconds: Double?
 
-    /// Nothing is checked. Without `times`, at least one.
+    /// Without `times`, at least one.
     public init(
       tool: Glob, input: Matcher? = nil, statuses: [CallStatus]? = nil, result: Matcher? = nil,
       times: ClosedRange<Int> = 1...Int.max, withinSeconds: Double? = nil
@@ -135,7 +134,7 @@ public struct Policy: Sendable {
   /// The policy file as it stands, or the part of an agent file; empty for a policy made in code.
   public var source: JSONObject = [:]
 
-  /// Nothing is checked. Without rules, the default of ``Policy`` decides alone.
+  /// Without rules, the default of ``Policy`` decides alone.
   public init(rules: [Rule] = [], digest: String? = nil) {
     self.rules = rules
     self.digest = digest

@@ -45,7 +45,7 @@ public struct PolicyGate: Sendable {
       case unknown
     }
 
-    /// A moment of a run without limits. Nothing is checked.
+    /// A moment of a run without limits.
     public init(
       run: PolicyContext, approvals: Approvals = Approvals(), time: String? = nil, t: Int = 0,
       history: PolicyHistory = PolicyHistory()

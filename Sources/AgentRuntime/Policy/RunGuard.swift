@@ -25,7 +25,7 @@ public struct GuardBreach: Sendable, Hashable {
   /// Why, in one sentence; told to the model where a call is refused.
   public var message: String
 
-  /// Nothing is checked.
+  /// The message is one sentence, which a model may be told.
   public init(expectation: String, message: String) {
     self.expectation = expectation
     self.message = message

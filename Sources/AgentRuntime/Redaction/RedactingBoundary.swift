@@ -2,6 +2,8 @@ import AgentTrace
 
 /// A boundary through which nothing enters that is to be withheld, and behind which tools get the
 /// plain values.
+///
+/// Why: Docs/decisions/0011-secrets-are-withheld-at-the-boundary.md
 struct RedactingBoundary: Boundary {
   let base: any Boundary
   let redactor: Redactor

@@ -11,7 +11,7 @@ public struct RedactionSettings: Sendable, Hashable {
   /// Places whose whole value is withheld.
   public var places: [PlaceRule]
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// The defaults are those of an agent file that leaves the key out.
   public init(
     findsCredentials: Bool = true, patterns: [PatternRule] = [], places: [PlaceRule] = []
   ) {
@@ -27,7 +27,7 @@ public struct RedactionSettings: Sendable, Hashable {
     /// What is withheld: the longest of the leftmost matches.
     public var pattern: Pattern
 
-    /// Nothing is checked.
+    /// What the pattern finds becomes a token of this kind.
     public init(kind: String, pattern: Pattern) {
       self.kind = kind
       self.pattern = pattern
@@ -55,7 +55,7 @@ public struct RedactionSettings: Sendable, Hashable {
     /// From that value to the part that is withheld; a `*` stands for every key or element.
     public var pointer: JSONPointer
 
-    /// Nothing is checked.
+    /// Of every tool, unless some are named.
     public init(kind: String, side: Side, tools: [Glob]? = nil, pointer: JSONPointer) {
       self.kind = kind
       self.side = side

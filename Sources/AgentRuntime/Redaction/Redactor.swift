@@ -19,7 +19,7 @@ public final class Redactor: Sendable {
     /// The fewest bytes of a text that is looked for everywhere: a shorter one would hide words.
     public static let leastBytes = 6
 
-    /// Nothing is checked.
+    /// A text of fewer bytes than ``leastBytes`` is taken for no secret.
     public init(kind: String, text: String) {
       self.kind = kind
       self.text = text

@@ -6,7 +6,7 @@ public struct RunSecrets: Sendable {
   /// Values that are withheld wherever they are said.
   public var known: [Redactor.Secret]
 
-  /// Nothing is checked. Without arguments, nothing is known.
+  /// Without arguments nothing is known, and the run makes a random key.
   public init(key: [UInt8]? = nil, known: [Redactor.Secret] = []) {
     self.key = key
     self.known = known

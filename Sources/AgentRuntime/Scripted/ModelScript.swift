@@ -6,6 +6,8 @@ public import TraceMatching
 /// The script keeps no place of its own: the n-th try of a model call takes the n-th turn, and
 /// choices within a turn look only at the request. So a run that is replayed, resumed or forked
 /// meets the same script.
+///
+/// Why: Docs/decisions/0003-scripts-keep-no-place.md
 public struct ModelScript: Sendable {
   /// One turn: its first choice whose condition holds is made.
   public struct Turn: Sendable {
@@ -14,7 +16,7 @@ public struct ModelScript: Sendable {
     /// How many tries in a row the turn serves.
     public var repeats: Int
 
-    /// Nothing is checked.
+    /// Where no choice holds, a try fails. `repeats` is to be at least 1.
     public init(choices: [Choice], repeats: Int = 1) {
       self.choices = choices
       self.repeats = repeats
@@ -30,7 +32,7 @@ public struct ModelScript: Sendable {
     /// What the turn is said to cost.
     public var usage: Usage?
 
-    /// Nothing is checked.
+    /// Without a condition it is always made.
     public init(condition: Matcher? = nil, answer: Answer, usage: Usage? = nil) {
       self.condition = condition
       self.answer = answer
@@ -55,7 +57,7 @@ public struct ModelScript: Sendable {
     /// In the currency of the model's prices; `nil` when unknown.
     public var cost: Double?
 
-    /// Nothing is checked.
+    /// What is left out is unknown.
     public init(inputTokens: Int? = nil, outputTokens: Int? = nil, cost: Double? = nil) {
       self.inputTokens = inputTokens
       self.outputTokens = outputTokens
@@ -68,7 +70,7 @@ public struct ModelScript: Sendable {
   /// What is written where the prompt has no room for everything; counted by themselves.
   public var summaries: [Turn]
 
-  /// Nothing is checked.
+  /// A try behind the last turn fails.
   public init(turns: [Turn], summaries: [Turn] = []) {
     self.turns = turns
     self.summaries = summaries

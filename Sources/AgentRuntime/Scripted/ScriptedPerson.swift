@@ -18,7 +18,7 @@ public struct ScriptedPerson: Sendable, Person {
     /// What a yes covers.
     public var scope = ApprovalScope.once
 
-    /// Nothing is checked. Without a condition, the rule fits every call; a yes covers that call alone.
+    /// Without a condition, the rule fits every call; a yes covers that call alone.
     public init(
       tools: [Glob]? = nil, input: Matcher? = nil, granted: Bool, by: String,
       reason: String? = nil, scope: ApprovalScope = .once
@@ -41,7 +41,7 @@ public struct ScriptedPerson: Sendable, Person {
     /// Who the log says it was.
     public var by: String
 
-    /// Nothing is checked. Without a condition, the rule fits every question.
+    /// Without a condition, the rule fits every question.
     public init(question: Matcher? = nil, text: String, by: String) {
       self.question = question
       self.text = text
@@ -78,7 +78,7 @@ public struct ScriptedPerson: Sendable, Person {
     case model(SimulatedPerson)
   }
 
-  /// Nothing is checked. Without rules, it is as if nobody were there.
+  /// Without rules, it is as if nobody were there.
   public init(
     turns: [Turn] = [], approvals: [ApprovalRule] = [], answers: [AnswerRule] = [],
     model: SimulatedPerson? = nil

@@ -16,7 +16,7 @@ public struct ScriptedTool: Sendable {
     /// A signal that the tool sends to its own process before it answers, for example `SIGTERM`.
     public var raises: String?
 
-    /// Nothing is checked. A delay below 0 counts as 0, one above 1,000,000 seconds as that.
+    /// A delay below 0 counts as 0, one above 1,000,000 seconds as that.
     public init(
       condition: Matcher? = nil, outcome: Outcome, delaySeconds: Double = 0, raises: String? = nil,
       writes: [MemoryNote] = []
@@ -40,7 +40,7 @@ public struct ScriptedTool: Sendable {
   /// In order; an input that none fits is an error of the tool.
   public var rules: [Rule]
 
-  /// Nothing is checked.
+  /// Without rules, every input is an error of the tool.
   public init(rules: [Rule]) { self.rules = rules }
 }
 

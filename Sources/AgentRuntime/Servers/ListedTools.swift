@@ -4,6 +4,8 @@ public import AgentTrace
 ///
 /// It alone says which tools a run has beyond those of the agent file, so that a run that is resumed, made
 /// again, forked or asked about has the tools that its log says, without any source being reached.
+///
+/// Why: Docs/decisions/0012-tools-of-servers-stand-in-the-log.md
 public struct ListedTools: Sendable, Hashable {
   /// The lists of one source.
   struct Listing: Sendable, Hashable {

@@ -7,7 +7,7 @@ public struct ServerCommand: Sendable, Hashable {
   /// What the process may use.
   public var limits: ProcessLimits
 
-  /// Nothing is checked, and nothing is started.
+  /// Nothing is started. Without more, it has the variables that every command gets, and no limits.
   public init(
     arguments: [String], environment: [String: EnvironmentText] = [:],
     limits: ProcessLimits = ProcessLimits()
@@ -32,14 +32,14 @@ public struct ServerEndpoint: Sendable, Hashable {
     /// As it is sent, once its variables have their values.
     public var value: EnvironmentText
 
-    /// Nothing is checked.
+    /// The value may name variables of the environment.
     public init(name: String, value: EnvironmentText) {
       self.name = name
       self.value = value
     }
   }
 
-  /// Nothing is checked.
+  /// Without headers, requests have those of the protocol alone.
   public init(url: String, headers: [Header] = []) {
     self.url = url
     self.headers = headers

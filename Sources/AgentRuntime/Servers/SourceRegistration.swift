@@ -54,7 +54,7 @@ public struct SourceRegistration: Sendable {
   /// begins them anew. `nil` for none.
   public var idleSeconds: Double?
 
-  /// Nothing is checked. The defaults are those of an agent file that leaves the key out.
+  /// The defaults are those of an agent file that leaves the key out.
   public init(
     name: String, implementation: Implementation, prefix: String? = nil,
     choices: [ToolChoice]? = nil, annotations: Annotations = .trust, onChange: OnChange = .refuse,
@@ -144,7 +144,7 @@ public struct ToolChoice: Sendable {
     public init() {}
   }
 
-  /// Nothing is checked. What is left out is as the source says.
+  /// What is left out is as the source says.
   public init(
     _ tool: Glob, name: String? = nil, description: String? = nil, sideEffect: SideEffect? = nil,
     sensitivity: String? = nil, isIdempotent: Bool? = nil, timeoutSeconds: Double? = nil,

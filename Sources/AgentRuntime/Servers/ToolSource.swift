@@ -63,7 +63,7 @@ public struct ToolListRequest: Sendable, Hashable {
   /// When it is asked.
   public var moment: Moment
 
-  /// Nothing is checked.
+  /// Steps count from 1; 0 is before the first.
   public init(source: String, step: Int, moment: Moment) {
     self.source = source
     self.step = step

@@ -49,7 +49,7 @@ public struct Approval: Sendable, Hashable {
   /// The number of the `model_result` that it was read from, where a model played the person.
   public var modelResult: Int?
 
-  /// Nothing is checked.
+  /// Without more, it covers this one call and does not run out.
   public init(
     callId: String, actionId: String, granted: Bool, by: String, reason: String? = nil,
     scope: ApprovalScope? = .once, until: String? = nil, modelResult: Int? = nil

@@ -64,7 +64,7 @@ public struct ContextPacket: Sendable, Hashable {
   /// The most that ``tokenEstimate`` should be; `nil` for no budget.
   public var tokenBudget: Int?
 
-  /// Nothing is checked.
+  /// What a packet holds as it is recorded: no part is worked out from the others.
   public init(
     runId: String, goal: JSONValue, stateSummary: JSONObject, observations: [JSONValue],
     toolsDisclosed: [String], evidenceRefs: [String], memoryRefs: [String],

@@ -15,7 +15,7 @@ public struct ProposedCall: Sendable, Hashable {
   /// ``executedBy`` of a call that the model's provider ran before its reply came: no policy was asked.
   public static let provider = "provider"
 
-  /// Nothing is checked; that is for validation and policy.
+  /// Any name and input will do: whether the call is valid and may run is for validation and policy.
   public init(
     callId: String, name: String, input: JSONValue, providerCallId: String? = nil,
     executedBy: String? = nil
@@ -114,7 +114,7 @@ public struct DecisionPayload: Sendable, Hashable {
   /// Whether it is part of the agent's own conversation though ``caller`` is another: one that was handed over.
   public var isOfAgent = false
 
-  /// Nothing is checked.
+  /// Without more, a decision of the agent's own that names no reply.
   public init(_ decision: Decision, caller: String? = nil, modelResult: Int? = nil) {
     self.decision = decision
     self.caller = caller

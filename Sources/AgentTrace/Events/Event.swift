@@ -3,6 +3,8 @@
 /// The envelope is typed; `data` stays the JSON it is, so that keys written by a newer version pass
 /// through untouched. Typed views of it are the payload types beside this file
 /// (``ToolResultPayload`` and so on).
+///
+/// Why: Docs/decisions/0001-payloads-stay-json.md
 public struct Event: Sendable, Hashable {
   /// The event's number: from 0, without gaps.
   public var seq: Int
@@ -21,7 +23,7 @@ public struct Event: Sendable, Hashable {
   /// Keys of the envelope that this version does not know.
   public var extra: JSONObject
 
-  /// Nothing is checked; a log's writer refuses a number that does not follow.
+  /// A log's writer refuses a number that does not follow.
   public init(
     seq: Int, step: Int, type: EventType, runId: String, time: String? = nil, t: Int = 0,
     data: JSONObject, extra: JSONObject = [:]
@@ -96,7 +98,7 @@ public struct Mark: Sendable, Hashable {
   /// Keys that this version does not know.
   public var extra: JSONObject
 
-  /// Nothing is checked.
+  /// The name may be one that this version does not know.
   public init(name: String, data: JSONValue, extra: JSONObject = [:]) {
     self.name = name
     self.data = data

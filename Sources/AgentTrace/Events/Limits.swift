@@ -11,7 +11,7 @@ public struct Limits: Sendable, Hashable {
   /// Seconds of active run time.
   public var timeoutSeconds: Double?
 
-  /// Nothing is checked. What is left out is no limit.
+  /// What is left out is no limit.
   public init(
     maxSteps: Int? = nil, maxToolCalls: Int? = nil, maxTokens: Int? = nil, maxCost: Double? = nil,
     timeoutSeconds: Double? = nil

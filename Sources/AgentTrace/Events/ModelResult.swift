@@ -57,7 +57,7 @@ public struct ModelResult: Sendable, Hashable {
   /// Of a call that a proxy passed on, request and reply as they went over the wire; else `nil`.
   public var wire: JSONObject?
 
-  /// Nothing is checked: either a reply or an error should be given.
+  /// Either a reply or an error should be given.
   public init(
     purpose: String = "decide", attempt: Int = 1, requestDigest: String? = nil,
     reply: JSONValue? = nil, error: String? = nil, inputTokens: Int? = nil,

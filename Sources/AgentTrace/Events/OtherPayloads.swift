@@ -9,7 +9,7 @@ public struct HumanReplied: Sendable, Hashable {
   /// The number of the `model_result` that it was read from, where a model played the person.
   public var modelResult: Int?
 
-  /// Nothing is checked.
+  /// Without more, nobody knows who spoke and what was asked.
   public init(
     text: JSONValue, by: String? = nil, replyTo: Int? = nil, modelResult: Int? = nil
   ) {
@@ -54,7 +54,7 @@ public struct MemoryNote: Sendable, Hashable {
   /// says it.
   public var source: String?
 
-  /// Nothing is checked.
+  /// Without more, a note that no call read or wrote.
   public init(
     scope: String, key: String, value: JSONValue?, callId: String? = nil, source: String? = nil
   ) {
@@ -105,7 +105,7 @@ public struct BreakerChanged: Sendable, Hashable {
   /// Failures in a row so far.
   public var failures: Int
 
-  /// Nothing is checked.
+  /// What the breaker of a tool is from the event on.
   public init(tool: String, state: State, failures: Int) {
     self.tool = tool
     self.state = state
@@ -150,7 +150,7 @@ public struct RunResumed: Sendable, Hashable {
   /// ``RunStarted/inputs``.
   public var inputs: JSONObject = [:]
 
-  /// Nothing is checked. The same agent and policy go on, unless digests are set afterwards.
+  /// The same agent and policy go on, unless digests are set afterwards.
   public init(why: String, cutAt: Int? = nil, bytesDropped: Int? = nil) {
     self.why = why
     self.cutAt = cutAt
@@ -207,7 +207,7 @@ public struct RequestForwarded: Sendable, Hashable {
   /// What came back, as it went over the wire; empty where it was not kept.
   public var wire: JSONObject
 
-  /// Nothing is checked.
+  /// Either a status or an error should be given.
   public init(
     method: String, path: String, bodyDigest: String, status: Int? = nil, error: String? = nil,
     elapsedMicroseconds: Int? = nil, wire: JSONObject = [:]

@@ -23,7 +23,7 @@ public struct Verdict: Sendable, Hashable {
   /// What the gate knew at this moment: approvals, remaining steps and limits.
   public var context: JSONObject
 
-  /// Nothing is checked.
+  /// Without a rule, it is the word of the policy's default.
   public init(
     callId: String, tool: String, status: VerdictStatus, reason: String, ruleId: String? = nil,
     context: JSONObject = [:]
@@ -71,7 +71,7 @@ public struct PolicyContext: Sendable, Hashable {
   /// Anything else that rules may look at.
   public var attributes: JSONObject
 
-  /// Nothing is checked. Without arguments, nobody is known.
+  /// Without arguments, nobody is known.
   public init(
     actorId: String? = nil, tenantId: String? = nil, route: String? = nil,
     attributes: JSONObject = [:]

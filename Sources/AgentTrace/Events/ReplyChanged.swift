@@ -7,7 +7,7 @@ public struct ReplyChanged: Sendable, Hashable {
   /// What whoever asked was given, as it went over the wire.
   public var wire: JSONObject
 
-  /// Nothing is checked.
+  /// `modelResult` is the number of the event that holds the calls taken out.
   public init(modelResult: Int, removed: [String], wire: JSONObject) {
     self.modelResult = modelResult
     self.removed = removed

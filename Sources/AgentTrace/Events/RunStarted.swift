@@ -9,7 +9,7 @@ public struct RunSource: Sendable, Hashable {
   /// What the source says about the run: rewards, tasks, models.
   public var labels: JSONObject
 
-  /// Nothing is checked.
+  /// Without an index, the file holds this run alone.
   public init(format: String, file: String, index: Int? = nil, labels: JSONObject = [:]) {
     self.format = format
     self.file = file
@@ -36,7 +36,7 @@ public struct ParentRun: Sendable, Hashable {
   /// where nothing is.
   public var inputs: JSONObject = [:]
 
-  /// Nothing is checked.
+  /// Without an edit, it goes on as the parent was.
   public init(runId: String, seq: Int, relation: String, edit: JSONObject = [:]) {
     self.runId = runId
     self.seq = seq
@@ -114,7 +114,7 @@ public struct RunStarted: Sendable, Hashable {
   /// Words to find the run by.
   public var tags: [String]
 
-  /// Nothing is checked. What no argument says is unknown, and can be set afterwards.
+  /// What no argument says is unknown, and can be set afterwards.
   public init(
     agentName: String, goal: JSONValue, input: JSONValue? = nil, limits: Limits = Limits(),
     policyContext: PolicyContext = PolicyContext(), tools: [ToolDefinition] = []

@@ -17,7 +17,7 @@ public struct Stop: Sendable, Hashable {
   /// The digest of the state before this event.
   public var stateDigest: String?
 
-  /// Nothing is checked. Final unless said otherwise.
+  /// Final unless said otherwise.
   public init(
     reason: StopReason, detail: String? = nil, answer: String? = nil, evidenceRefs: [String] = [],
     isFinal: Bool = true, totals: Totals? = nil, stateFormat: Int? = nil,

@@ -30,7 +30,7 @@ public struct ToolDefinition: Sendable, Hashable {
   /// tool that runs.
   public var decides: String?
 
-  /// Nothing is checked. The defaults are the careful ones: a tool of unknown effect writes.
+  /// The defaults are the careful ones: a tool of unknown effect writes.
   public init(
     name: String, description: String = "", inputSchema: JSONValue = ["type": "object"],
     outputSchema: JSONValue? = nil, sideEffect: SideEffect = .write, sensitivity: String? = nil,

@@ -47,7 +47,7 @@ public struct ToolResultPayload: Sendable, Hashable {
   /// How long the last attempt took; `nil` where that was not recorded.
   public var elapsedMicroseconds: Int?
 
-  /// Nothing is checked.
+  /// Without more, a call of the agent's, of which nobody knows attempts and time.
   public init(
     callId: String, tool: String, caller: String? = nil, result: ToolResult, attempts: Int? = nil,
     elapsedMicroseconds: Int? = nil
@@ -114,7 +114,7 @@ public struct ToolStartedPayload: Sendable, Hashable {
   /// `runId/callId`, the same for every attempt.
   public var idempotencyKey: String
 
-  /// Nothing is checked.
+  /// The key has to be the same for every attempt of the call.
   public init(callId: String, tool: String, attempt: Int, idempotencyKey: String) {
     self.callId = callId
     self.tool = tool

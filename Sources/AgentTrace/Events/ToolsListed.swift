@@ -95,7 +95,7 @@ public struct OfferedTool: Sendable, Hashable {
   /// and `openWorldHint`.
   public var annotations: JSONObject
 
-  /// Nothing is checked.
+  /// Without more, a tool that takes any object and hints at nothing.
   public init(
     name: String, title: String? = nil, description: String = "",
     inputSchema: JSONValue = ["type": "object"], outputSchema: JSONValue? = nil,
@@ -141,7 +141,7 @@ public struct WithheldTool: Sendable, Hashable {
   /// Why, in words.
   public var reason: String
 
-  /// Nothing is checked.
+  /// The name is the source's own, without a prefix.
   public init(name: String, reason: String) {
     self.name = name
     self.reason = reason

@@ -27,7 +27,7 @@ public struct Unseen: Sendable, Hashable {
   /// The number of the `model_result` that it belongs to; `nil` where there is none.
   public var modelResult: Int?
 
-  /// Nothing is checked.
+  /// Without more, it belongs to no reply that is recorded.
   public init(
     _ what: Kind, _ channels: RecordedChannels, reason: String, caller: String? = nil,
     modelResult: Int? = nil

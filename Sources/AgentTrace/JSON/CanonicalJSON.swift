@@ -3,6 +3,8 @@
 ///
 /// RFC 8785 with two differences: keys sort by UTF-8 bytes (not UTF-16 units), and a number that was
 /// read keeps its token. Specified in Docs/log-format.md.
+///
+/// Why: Docs/decisions/0021-json-keeps-its-bytes.md
 public enum CanonicalJSON {
   /// What happens to the words that a log gives a meaning of its own.
   public enum Form: Sendable {

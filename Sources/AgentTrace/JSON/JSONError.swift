@@ -19,7 +19,7 @@ public struct JSONError: Error, Hashable, Sendable {
   /// Bytes from the start of the text to the fault.
   public var offset: Int
 
-  /// Nothing is checked.
+  /// The offset counts bytes from 0.
   public init(code: Code, offset: Int) {
     self.code = code
     self.offset = offset

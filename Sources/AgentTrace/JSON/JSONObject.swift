@@ -10,7 +10,7 @@ public struct JSONObject: Sendable, Hashable {
     /// What the key stands for.
     public var value: JSONValue
 
-    /// A member; nothing is checked.
+    /// A member by its key's text, without escapes.
     public init(key: String, value: JSONValue) {
       self.key = key
       self.value = value

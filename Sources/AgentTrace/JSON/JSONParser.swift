@@ -7,7 +7,7 @@ extension JSONValue {
     /// UTF-8) becomes ``JSONValue/bytes(_:)`` instead of an error: for other tools' files.
     public var keepsForeignText: Bool
 
-    /// Nothing is checked. The defaults are those of a log's line.
+    /// The defaults are those of a log's line. At a limit of 0 no list and no object is read.
     public init(depthLimit: Int = 128, keepsForeignText: Bool = false) {
       self.depthLimit = depthLimit
       self.keepsForeignText = keepsForeignText
@@ -44,6 +44,8 @@ extension JSONValue {
 }
 
 /// A recursive-descent reader over a buffer that outlives it.
+///
+/// Why: Docs/decisions/0021-json-keeps-its-bytes.md
 struct JSONParser {
   private let bytes: UnsafeBufferPointer<UInt8>
   private let options: JSONValue.ParseOptions

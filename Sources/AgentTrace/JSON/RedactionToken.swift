@@ -7,7 +7,7 @@ public struct RedactionToken: Hashable, Sendable {
   /// Lower-case hexadecimal digits that stand for the value.
   public var hex: String
 
-  /// Nothing is checked.
+  /// With other characters, the text of a token is not found again as one.
   public init(kind: String, hex: String) {
     self.kind = kind
     self.hex = hex

@@ -4,6 +4,8 @@
 /// is held by each that a verdict lets through on it, so that calls of one decision cannot all begin on
 /// what is left for one. What is held by a call is spent when that call begins, once, however often it is
 /// tried again.
+///
+/// Why: Docs/decisions/0015-one-approval-lets-one-call-run.md
 public struct Approvals: Sendable, Hashable {
   /// The most approvals that are kept track of; beyond them the oldest count as used up.
   public static let limit = 10_000

@@ -25,7 +25,7 @@ public struct CallNote: Sendable {
   /// Whether nobody knows what the tool did.
   public var isEffectUnknown: Bool
 
-  /// Nothing is checked.
+  /// The word of one event; a later one may say more of the call.
   public init(seq: Int, type: EventType, callId: String, status: String?, isEffectUnknown: Bool) {
     self.seq = seq
     self.type = type
@@ -165,7 +165,7 @@ public struct CallOutline: Sendable, Hashable {
       startedSeq: object["startedSeq"]?.intValue, resultSeq: object["resultSeq"]?.intValue)
   }
 
-  /// What a summary says of a call; nothing is checked.
+  /// What a summary says of a call.
   @_spi(Scanning) public init(
     callId: String, caller: String, tool: String, seq: Int, status: CallStatus,
     verdict: VerdictStatus?, startedSeq: Int?, resultSeq: Int?

@@ -1,5 +1,7 @@
 /// A call of the current decision that has not entered the state yet: it waits for its result, or
 /// its result waits for those of the calls before it.
+///
+/// Why: Docs/decisions/0002-history-of-parallel-calls.md
 public struct PendingCall: Sendable, Hashable {
   /// See ``ProposedCall/callId``.
   public var callId: String

@@ -13,7 +13,7 @@ public struct RunOutline: Sendable, Hashable {
   /// Names of all tools the run had; `nil` where nobody looked.
   public var toolNames: [String]?
 
-  /// Nothing is checked.
+  /// Without more, every channel was recorded whole; the names of the tools are not known.
   public init(
     runId: String, stop: Trajectory.Ending, calls: [CallOutline],
     recorded: RecordedChannels = RecordedChannels()

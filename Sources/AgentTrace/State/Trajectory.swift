@@ -77,7 +77,7 @@ public struct Trajectory: Sendable {
     /// The number of the `stop`.
     public var seq: Int
 
-    /// Nothing is checked.
+    /// What the `stop` with the number `seq` says.
     public init(reason: StopReason, detail: String?, isFinal: Bool, seq: Int) {
       self.reason = reason
       self.detail = detail
@@ -113,7 +113,7 @@ public struct Trajectory: Sendable {
     /// `nil` where nobody knows how many are missing: the tail of a torn log.
     public var last: Int?
 
-    /// Nothing is checked.
+    /// Without `last`, all behind `first` may be missing.
     public init(first: Int, last: Int?) {
       self.first = first
       self.last = last
@@ -345,7 +345,7 @@ public struct DecisionOutline: Sendable {
     /// The input's JSON text as it stands in the log, which holds no references.
     public var input: [UInt8]
 
-    /// Nothing is checked.
+    /// The input is not parsed.
     public init(callId: String, name: String, input: [UInt8]) {
       self.callId = callId
       self.name = name
@@ -362,7 +362,7 @@ public struct DecisionOutline: Sendable {
   /// In the order of the decision.
   public var calls: [Call]
 
-  /// Nothing is checked.
+  /// No input of the calls is parsed.
   public init(seq: Int, step: Int, caller: String?, calls: [Call]) {
     self.seq = seq
     self.step = step

@@ -8,6 +8,8 @@
 // descriptors but one end of a socket. It starts the program, passes signals on to its process group, takes
 // away what the program leaves behind, and tells how it ended. When the other end of the socket closes,
 // however this process ended, the watcher kills whatever descends from it and goes.
+//
+// Why: Docs/decisions/0016-programs-run-beneath-a-watcher.md
 
 #ifndef CPROGRAMS_H
 #define CPROGRAMS_H

@@ -11,7 +11,7 @@ extension AgentLoader {
     /// Of a part of a list that is not there, where it is to stand.
     public var position: Int?
 
-    /// Nothing is checked.
+    /// A position below 0 counts as 0; without one, or beyond the end of the list, it is the end.
     public init(path: [String], value: JSONValue?, position: Int? = nil) {
       self.path = path
       self.value = value

@@ -42,7 +42,7 @@ public struct EvalCase: Sendable {
   /// Where in ``path`` it begins.
   public var position: TextPosition
 
-  /// Nothing is checked, not even that something is there to be judged.
+  /// A case may name neither agent nor recording: nothing need be there to be judged.
   public init(
     caseId: String, input: String = "", recording: String? = nil, agent: String? = nil,
     human: ScriptedPerson? = nil, tags: [String] = [], skip: CaseSkip? = nil,

@@ -7,7 +7,7 @@ public struct TextPosition: Hashable, Sendable {
   /// From 1, in Unicode scalars.
   public var column: Int
 
-  /// Nothing is checked.
+  /// Both count from 1.
   public init(line: Int, column: Int) {
     self.line = line
     self.column = column

@@ -6,6 +6,8 @@ import CYaml
 /// Drives libyaml's event parser itself: what makes trees of its events elsewhere recurses as deep as the
 /// file nests and expands aliases before anybody can count them. Here the stack is an array, and every
 /// limit is checked before a value is made. What an alias repeats is shared, not copied.
+///
+/// Why: Docs/decisions/0022-yaml-with-places.md
 struct YAMLReader {
   /// One document of a file.
   struct Document: Sendable {

@@ -137,7 +137,7 @@ extension Baselines {
     /// Whether what has changed counts as worse, whatever the cases say.
     public var isStrict = false
 
-    /// Nothing is checked.
+    /// Without more, a case without baseline does not fail.
     public init(paths: [String], tolerance: Tolerance = Tolerance(), needsBaselines: Bool = false) {
       self.paths = paths
       self.tolerance = tolerance

@@ -7,7 +7,7 @@ public struct InputLine: Sendable, Hashable {
   /// Whether it was too long, so that only its beginning is here.
   public var isCut: Bool
 
-  /// Nothing is checked.
+  /// A whole line, unless said otherwise.
   public init(number: Int, bytes: [UInt8], isCut: Bool = false) {
     self.number = number
     self.bytes = bytes

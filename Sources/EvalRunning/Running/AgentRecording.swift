@@ -59,7 +59,7 @@ extension AgentRecording {
     /// How the log is written.
     public var logOptions: LogWriter.Options
 
-    /// Nothing is checked; no file is touched.
+    /// No file is touched. Trial, tags, input and parent can be set afterwards.
     public init(
       goal: JSONValue, files: RunFiles, seed: Int? = nil, caseId: String? = nil,
       logOptions: LogWriter.Options = .init()

@@ -27,7 +27,7 @@ public struct CommandRequest: Sendable {
   /// Told each event once it is kept, from any task.
   public var observe: @Sendable (Event) -> Void = { _ in }
 
-  /// Nothing is checked.
+  /// Without more, for no case, and not to be cut short. Trial, tags and person can be set afterwards.
   public init(
     input: String, files: RunFiles, caseId: String? = nil,
     cancellation: Cancellation = Cancellation()
@@ -48,7 +48,7 @@ public struct CommandRecording: Sendable {
   /// The end of what it wrote to standard error; empty where that is nothing.
   public var errors: String
 
-  /// Nothing is checked.
+  /// What there is once the command has ended.
   public init(log: String, isSuccess: Bool, errors: String) {
     self.log = log
     self.isSuccess = isSuccess

@@ -48,7 +48,7 @@ public struct EvalRunner: Sendable {
     /// out all that say so.
     public var today: String?
 
-    /// Nothing is checked. Fewer jobs than one count as one.
+    /// Fewer jobs than one count as one.
     public init(
       runsFolder: String? = nil, isLive: Bool = false, jobs: Int = 1, usesSummaries: Bool = false,
       files: RunFiles = RunFiles()

@@ -10,7 +10,7 @@ public struct ShardMerge: Sendable {
     /// The results as they were read.
     public var results: EvalResults
 
-    /// Nothing is checked.
+    /// Whether it belongs to the others is seen when they are merged.
     public init(name: String, results: EvalResults) {
       self.name = name
       self.results = results

@@ -5,7 +5,7 @@ public struct HTTPHeader: Sendable, Hashable {
   /// As it is sent.
   public var value: String
 
-  /// Nothing is checked.
+  /// One that HTTP cannot carry is told when the call is made.
   public init(_ name: String, _ value: String) {
     self.name = name
     self.value = value
@@ -63,7 +63,7 @@ public struct HTTPCall: Sendable, Hashable {
   /// A file of authorities (PEM) that are trusted besides the usual ones; `nil` for none.
   public var authorityFile: String?
 
-  /// Nothing is checked before the call is made.
+  /// A URL that names no host, or a header that HTTP cannot carry, is told when the call is made.
   public init(
     method: String = "POST", url: String, headers: [HTTPHeader] = [], body: [UInt8]? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), address: String? = nil, decodesBody: Bool = true
@@ -85,7 +85,7 @@ public struct HTTPHead: Sendable, Hashable {
   /// In the order they came in.
   public var headers: [HTTPHeader]
 
-  /// Nothing is checked.
+  /// Headers stay in their order, also those that stand twice.
   public init(status: Int, headers: [HTTPHeader]) {
     self.status = status
     self.headers = headers
@@ -129,7 +129,7 @@ public struct HTTPFailure: Error, Sendable, Hashable, CustomStringConvertible {
     }
   }
 
-  /// Nothing is checked.
+  /// The words must hold no header of the request and no query of its URL.
   public init(_ kind: Kind, _ description: String) {
     self.kind = kind
     self.description = description

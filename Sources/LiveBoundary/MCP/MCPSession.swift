@@ -2,6 +2,8 @@ import AgentTrace
 
 /// A server that is spoken to in one version of the protocol (Model Context Protocol, specification
 /// 2026-07-28 and the ones before it from 2024-11-05).
+///
+/// Why: Docs/decisions/0023-mcp-in-both-eras.md
 struct MCPSession: Sendable {
   /// How long the first question may take that tells a modern server from one of before.
   static let probeMicroseconds = 3_000_000

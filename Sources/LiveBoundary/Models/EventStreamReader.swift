@@ -7,7 +7,7 @@ public struct ServerSentEvent: Sendable, Hashable {
   /// The field `id` of this event or the last one that had one; empty where none did.
   public var id: String
 
-  /// Nothing is checked.
+  /// Without more, an event without a name, in a stream without ids.
   public init(name: String = "", data: [UInt8], id: String = "") {
     self.name = name
     self.data = data
@@ -33,7 +33,7 @@ public struct EventStreamReader: Sendable {
     /// Bytes of the whole stream.
     public var totalBytes: Int
 
-    /// Nothing is checked.
+    /// In bytes: 16 MiB for a line and for an event, and 64 MiB in all, unless given.
     public init(
       lineBytes: Int = 16 << 20, eventBytes: Int = 16 << 20, totalBytes: Int = 64 << 20
     ) {

@@ -28,7 +28,7 @@ public struct ModelPrompt: Sendable, Hashable {
     /// In the order in which they are said.
     public var parts: [Part]
 
-    /// Nothing is checked.
+    /// Parts in the order in which they are said.
     public init(_ role: Role, _ parts: [Part]) {
       self.role = role
       self.parts = parts
@@ -40,7 +40,7 @@ public struct ModelPrompt: Sendable, Hashable {
   /// The tools that the model is told of, by their own names.
   public var tools: [ToolDefinition]
 
-  /// Nothing is checked.
+  /// Without tools, the model is told of none.
   public init(messages: [Message], tools: [ToolDefinition] = []) {
     self.messages = messages
     self.tools = tools

@@ -23,7 +23,7 @@ public struct ProviderReply: Sendable, Hashable {
   /// Where the provider only paused: what it said so far as it has to be sent back for it to go on.
   var paused: [JSONValue]?
 
-  /// Nothing is checked.
+  /// What is left out the provider did not say.
   public init(
     reply: JSONValue, finishReason: String? = nil, usage: TokenUsage? = nil, model: String? = nil,
     id: String? = nil, error: ProviderError? = nil
@@ -50,7 +50,7 @@ public struct TokenUsage: Sendable, Hashable {
   /// Those of ``output`` that were reasoning.
   public var reasoning: Int?
 
-  /// Nothing is checked.
+  /// What is left out is unknown.
   public init(
     input: Int? = nil, cachedInput: Int? = nil, cacheWrite: Int? = nil, output: Int? = nil,
     reasoning: Int? = nil
@@ -77,7 +77,7 @@ public struct ProviderError: Error, Sendable, Hashable, CustomStringConvertible 
   /// For example `rate_limit_exceeded`.
   public var code: String?
 
-  /// Nothing is checked.
+  /// What is left out the provider did not say.
   public init(message: String, type: String? = nil, code: String? = nil) {
     self.message = message
     self.type = type

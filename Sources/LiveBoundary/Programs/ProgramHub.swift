@@ -6,6 +6,8 @@ import Synchronization
 ///
 /// All of it happens on one thread of its own, so that no deadline depends on what a program does, nor on
 /// the tasks of this process having a thread to run on.
+///
+/// Why: Docs/decisions/0016-programs-run-beneath-a-watcher.md
 final class ProgramHub: Sendable {
   static let shared = ProgramHub()
 

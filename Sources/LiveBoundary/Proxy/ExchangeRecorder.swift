@@ -35,7 +35,7 @@ public actor ExchangeRecorder {
     /// A call that is the answer of an agent which answers by one; `nil` where none is.
     public var answerFrom: CommandAgent.AnswerCall?
 
-    /// Nothing is checked.
+    /// Without more, everything is let through, and no caller has a name.
     public init(runId: String, name: String) {
       self.runId = runId
       self.name = name

@@ -42,7 +42,7 @@ public struct CaseImporter: Sendable {
   /// The folder for case files; made where it is missing.
   public var output: String
 
-  /// Nothing is checked.
+  /// Nothing is read or written yet.
   public init(format: Format, output: String) {
     self.format = format
     self.output = output

@@ -19,7 +19,7 @@ public struct AcceptedCase: Sendable, Hashable {
   /// Whether no more is known than what the judge said: made from results, not from a trajectory.
   public var holdsOutcomesAlone = false
 
-  /// Nothing is checked.
+  /// Without runs, the case was never judged.
   public init(
     caseId: String, skip: CaseSkip? = nil, asked: [AskedExpectation] = [], runs: [AcceptedRun] = []
   ) {
@@ -66,7 +66,7 @@ public struct AcceptedRun: Sendable, Hashable {
     /// What exactly; `nil` where the log does not say.
     public var detail: String?
 
-    /// Nothing is checked.
+    /// The reason may be one that this version does not know.
     public init(reason: String, detail: String? = nil) {
       self.reason = reason
       self.detail = detail
@@ -90,7 +90,7 @@ public struct AcceptedRun: Sendable, Hashable {
         severity: outcome.severity)
     }
 
-    /// Nothing is checked.
+    /// Counts as an error unless said otherwise.
     public init(name: String, outcome: Outcome, severity: Severity = .error) {
       self.name = name
       self.outcome = outcome
@@ -148,7 +148,7 @@ public struct AcceptedCall: Sendable {
     /// Its value as ``AcceptedText`` writes it: canonical JSON, or the digest of a long one.
     public var value: String
 
-    /// Nothing is checked.
+    /// The value is text that ``AcceptedText`` made.
     public init(pointer: String, value: String) {
       self.pointer = pointer
       self.value = value
@@ -204,7 +204,7 @@ public struct AcceptedCall: Sendable {
     /// How many calls of that input it covers, itself among them; `nil` for all of the run.
     public var calls: Int?
 
-    /// Nothing is checked.
+    /// Without a number, it covers every call of that input in the run.
     public init(isGranted: Bool, by: String, calls: Int?) {
       self.isGranted = isGranted
       self.by = by

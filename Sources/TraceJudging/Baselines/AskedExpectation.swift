@@ -11,7 +11,7 @@ public struct AskedExpectation: Sendable, Hashable {
   /// What was asked, as ``AcceptedText`` writes values.
   public var text: String
 
-  /// Nothing is checked.
+  /// The text is one that ``AcceptedText`` made.
   public init(part: String, name: String, severity: Severity, text: String) {
     self.part = part
     self.name = name

@@ -6,6 +6,8 @@ extension CaseComparison {
   /// Of several accepted runs, each run is held against the one that it is most like: the accepted
   /// runs together say which ways there are. The case is as bad as its worst run.
   ///
+  /// Why: Docs/decisions/0006-comparing-is-judging.md
+  ///
   /// - Parameters:
   ///   - current: What was judged now, with its runs in the order in which they were found.
   ///   - accepted: The baseline.

@@ -146,7 +146,7 @@ public struct Difference: Sendable, Hashable {
   /// The events that show it, by their numbers in the log that was just judged.
   public var events: [Int]
 
-  /// Nothing is checked.
+  /// Without more, it is in no step and no event shows it.
   public init(
     kind: Kind, effect: Effect, place: String, accepted: String? = nil, actual: String? = nil,
     step: Int? = nil, events: [Int] = []
@@ -244,7 +244,7 @@ public struct CaseComparison: Sendable, Hashable {
   /// Whether it fails a build: something is worse, or has changed where nothing may.
   public var isRed: Bool { kind == .regressed || kind == .changed && isStrict }
 
-  /// Nothing is checked.
+  /// Without more, nothing differs, and there is one run.
   public init(
     kind: Kind, differences: [Difference] = [], untold: Int = 0, run: Int? = nil,
     reason: String? = nil, isFault: Bool = false, path: String? = nil
@@ -280,7 +280,7 @@ public struct GoneCase: Sendable, Hashable {
   /// The path of the baseline.
   public var path: String
 
-  /// Nothing is checked.
+  /// The file at the path is not opened.
   public init(caseId: String, path: String) {
     self.caseId = caseId
     self.path = path
@@ -305,7 +305,7 @@ public struct SuiteComparison: Sendable, Hashable {
   /// earlier ones; `nil` where it has not.
   public var worsened: String?
 
-  /// Nothing is checked.
+  /// Without more, every baseline has its case, and a case need not have one.
   public init(
     against: String, tolerance: Tolerance = Tolerance(), needsBaselines: Bool = false,
     gone: [GoneCase] = [], unusable: [String] = []

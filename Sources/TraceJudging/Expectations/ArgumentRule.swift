@@ -10,7 +10,7 @@ public struct ArgumentRule: Sendable, Hashable {
   /// The keys that the matcher of the input speaks of at its top.
   var spokenOf: Set<String> = []
 
-  /// Nothing is checked.
+  /// Without more, each argument counts.
   public init(defaults: JSONObject = [:], ignored: [Glob] = []) {
     self.defaults = defaults
     self.ignored = ignored

@@ -12,7 +12,7 @@ public struct CallEntry: Sendable, Hashable {
     /// Written as `min` and `max`, not as one number.
     public var isRange: Bool
 
-    /// Nothing is checked.
+    /// Where `maximum` is below `minimum`, no number of calls will do.
     public init(minimum: Int, maximum: Int?, isRange: Bool = true) {
       self.minimum = minimum
       self.maximum = maximum
@@ -35,7 +35,7 @@ public struct CallEntry: Sendable, Hashable {
   /// Which arguments may differ without meaning anything; `nil` where each counts.
   public var arguments: ArgumentRule?
 
-  /// Nothing is checked. Without conditions, any call of the tool fits that `user` did not make.
+  /// Without conditions, any call of the tool fits that `user` did not make.
   public init(
     tool: Glob, input: Matcher? = nil, statuses: [CallStatus]? = nil, result: Matcher? = nil,
     times: Times? = nil, caller: Glob? = nil

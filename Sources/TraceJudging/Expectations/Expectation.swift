@@ -5,6 +5,8 @@ import TraceMatching
 ///
 /// Each stands in a file of its own in `Kinds/`; adding one is that file and its row in ``Expectations/kinds``.
 /// No requirement has a default, so that the compiler names whatever a new one lacks.
+///
+/// Why: Docs/decisions/0018-one-file-for-each-expectation.md
 protocol Expectation: Sendable, Hashable {
   /// The key that it stands under.
   static var key: String { get }

@@ -11,7 +11,7 @@ public struct ExpectationProblem: Sendable, Hashable {
   /// What to do about it.
   public var hint: String?
 
-  /// Nothing is checked.
+  /// The value is at fault, unless it is said that the key is.
   public init(pointer: JSONPointer, isKey: Bool = false, message: String, hint: String? = nil) {
     self.pointer = pointer
     self.isKey = isKey
@@ -32,7 +32,7 @@ public struct ExpectationErrors: Error, Sendable, Hashable {
   /// At least one.
   public var problems: [ExpectationProblem]
 
-  /// Nothing is checked.
+  /// There has to be at least one.
   public init(problems: [ExpectationProblem]) { self.problems = problems }
 }
 

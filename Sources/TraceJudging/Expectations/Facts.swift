@@ -5,7 +5,7 @@ public struct Facts: OptionSet, Sendable, Hashable {
   /// One bit for each.
   public let rawValue: Int
 
-  /// Nothing is checked.
+  /// Each bit is one of the facts below.
   public init(rawValue: Int) { self.rawValue = rawValue }
 
   /// Verdicts, approvals, replies, decisions, and the steps and times they stand at.

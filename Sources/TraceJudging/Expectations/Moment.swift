@@ -59,7 +59,7 @@ public struct VerdictMoment: Sendable, Hashable {
   /// Why, in words; `nil` for anything.
   public var reason: Matcher?
 
-  /// Nothing is checked.
+  /// Without conditions, a word of these on any call.
   public init(
     statuses: [VerdictStatus], call: CallEntry? = nil, rule: Glob? = nil, reason: Matcher? = nil
   ) {
@@ -81,7 +81,7 @@ public struct ApprovalMoment: Sendable, Hashable {
   /// Who answered; `nil` for anybody.
   public var by: Glob?
 
-  /// Nothing is checked.
+  /// Without conditions, any answer of anybody.
   public init(isGranted: Bool? = nil, call: CallEntry? = nil, by: Glob? = nil) {
     self.isGranted = isGranted
     self.call = call

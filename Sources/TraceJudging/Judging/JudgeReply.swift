@@ -10,7 +10,7 @@ public struct JudgeReply: Sendable, Hashable {
     /// Why, in its words.
     public var reason: String
 
-    /// Nothing is checked.
+    /// A reason of any length; a reply is held to ``JudgeReply/reasonLimitBytes`` where it is read.
     public init(outcome: Outcome, reason: String) {
       self.outcome = outcome
       self.reason = reason
@@ -31,7 +31,7 @@ public struct JudgeReply: Sendable, Hashable {
     public var description: String
   }
 
-  /// Nothing is checked.
+  /// There have to be as many grades as there are statements.
   public init(grades: [Grade]) { self.grades = grades }
 
   /// Reads a reply: one JSON object, alone or in one fence of backticks, with exactly the names of the
@@ -116,7 +116,7 @@ public struct JudgeVote: Sendable, Hashable {
   /// Where it is kept.
   public var source: JudgementSource
 
-  /// Nothing is checked.
+  /// The reply is not looked up at its source.
   public init(reply: JudgeReply, source: JudgementSource) {
     self.reply = reply
     self.source = source
@@ -130,7 +130,7 @@ public struct JudgementSource: Sendable, Hashable {
   /// The number of the event there that holds the reply's decision.
   public var seq: Int
 
-  /// Nothing is checked.
+  /// The log is not opened.
   public init(log: String, seq: Int) {
     self.log = log
     self.seq = seq

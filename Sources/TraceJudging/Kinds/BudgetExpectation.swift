@@ -201,7 +201,7 @@ public struct RunTotals: Sendable, Hashable {
   /// The measures that may have been more.
   public var mayBeMore: Set<Budget.Measure>
 
-  /// Nothing is checked.
+  /// A measure that has no amount is unknown.
   public init(
     runId: String, amounts: [Budget.Measure: Double], mayBeMore: Set<Budget.Measure> = []
   ) {

@@ -151,7 +151,7 @@ public struct JudgeRule: Sendable, Hashable {
     /// The statement, in words.
     public var text: String
 
-    /// Nothing is checked.
+    /// The name has to be the only one of its kind among those of a mapping.
     public init(name: String, text: String) {
       self.name = name
       self.text = text
@@ -185,7 +185,8 @@ public struct JudgeRule: Sendable, Hashable {
   /// The folder that a path in ``model`` starts from; `nil` where the file that names it is not known.
   public var folder: String?
 
-  /// Nothing is checked.
+  /// `votes` has to be from 1 to ``voteLimit``, and `threshold` above 0 and at most 1. Without more, the
+  /// model is asked once and shown the answer.
   public init(
     statements: [Statement], model: JSONValue, shown: Shown = .answer, instructions: String? = nil,
     votes: Int = 1, threshold: Double? = nil, folder: String? = nil

@@ -82,7 +82,7 @@ public struct ProgramCheck: Sendable, Hashable {
   /// The folder it is started in; `nil` where the file that names it is not known.
   public var folder: String?
 
-  /// Nothing is checked.
+  /// Nothing is started. 10 seconds and 1 MiB of output, unless given.
   public init(
     command: [String], timeoutSeconds: Double = 10, outputLimitBytes: Int = 1 << 20,
     folder: String? = nil
@@ -103,7 +103,7 @@ public struct ProgramAnswer: Sendable, Hashable {
   /// The events that show it.
   public var events: [Int]
 
-  /// Nothing is checked.
+  /// Without events, none shows it.
   public init(outcome: Outcome, message: String, events: [Int] = []) {
     self.outcome = outcome
     self.message = message

@@ -268,7 +268,7 @@ public struct TimeRule: Sendable, Hashable {
   /// In at most so many steps.
   public var within: Int?
 
-  /// Nothing is checked; see Docs/expectations.md for the forms that mean something.
+  /// See Docs/expectations.md for the forms that mean something.
   public init(
     _ claim: Claim, _ moments: [Moment], _ relation: Relation? = nil, _ others: [Moment] = [],
     within: Int? = nil

@@ -83,7 +83,7 @@ public struct MutationScore: Sendable {
     /// Why, in words.
     public var why: String
 
-    /// Nothing is checked.
+    /// A case, the run that it did not take part on, and why.
     public init(caseId: String, log: String, why: String) {
       self.caseId = caseId
       self.log = log
@@ -96,7 +96,7 @@ public struct MutationScore: Sendable {
   /// In the order of the cases.
   public var leftOut: [LeftOut]
 
-  /// Nothing is checked.
+  /// Nothing is judged: the runs are scored already.
   public init(runs: [RunScore], leftOut: [LeftOut] = []) {
     self.runs = runs
     self.leftOut = leftOut

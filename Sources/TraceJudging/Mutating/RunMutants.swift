@@ -14,7 +14,7 @@ public struct RunMutants: Sendable {
     /// What it lets pass on purpose.
     public var tolerances: [ToleratedChange]
 
-    /// Nothing is checked.
+    /// Without tolerances, it lets no change pass on purpose.
     public init(caseId: String, expected: Expectations, tolerances: [ToleratedChange] = []) {
       self.caseId = caseId
       self.expected = expected

@@ -9,7 +9,7 @@ public struct ToleratedChange: Sendable, Hashable {
   /// Why they may pass.
   public var why: String
 
-  /// Nothing is checked.
+  /// Without a tool, any change of these kinds.
   public init(kinds: [RunMutation.Kind], tool: Glob? = nil, why: String) {
     self.kinds = kinds
     self.tool = tool

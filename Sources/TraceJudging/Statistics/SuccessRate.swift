@@ -8,7 +8,7 @@ public struct Interval: Sendable, Hashable {
   /// The upper end.
   public var high: Double
 
-  /// Nothing is checked.
+  /// `low` is to be at most `high`.
   public init(low: Double, high: Double) {
     self.low = low
     self.high = high

@@ -27,7 +27,7 @@ public struct TrialPlan: Sendable, Hashable {
     /// How often a bad rate may be called good.
     public var misses: Double
 
-    /// Nothing is checked; ``SequentialTest`` refuses rates that make no test.
+    /// ``SequentialTest`` refuses rates that make no test.
     public init(good: Double, bad: Double, falseAlarms: Double = 0.05, misses: Double = 0.05) {
       self.good = good
       self.bad = bad

@@ -43,7 +43,7 @@ public struct CaseTrend: Sendable {
     /// the same, decides nothing or is the first.
     public var flip: Flip?
 
-    /// Nothing is checked.
+    /// No flip, unless one is set afterwards.
     public init(run: SuiteHistory.Run, index: Int, record: CaseRecord) {
       self.run = run
       self.index = index

@@ -25,7 +25,7 @@ public struct SuiteHistory: Sendable {
     /// How many were left out.
     public var skipped = 0
 
-    /// Nothing is checked.
+    /// A run of which no case is counted yet.
     public init(path: String, startedAt: String) {
       self.path = path
       self.startedAt = startedAt

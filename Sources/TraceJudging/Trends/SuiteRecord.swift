@@ -20,7 +20,7 @@ public struct SuiteRecord: Sendable, Hashable {
   /// The ids of the cases that were left out.
   public var skipped: [String] = []
 
-  /// Nothing is checked.
+  /// A record without cases, which can be set afterwards.
   public init(startedAt: String) { self.startedAt = startedAt }
 
   /// The format's name; keys are added to it and never renamed.
@@ -48,7 +48,7 @@ public struct CaseRecord: Sendable, Hashable {
     /// One sentence.
     public var message: String
 
-    /// Nothing is checked.
+    /// Place and sentence as the results have them.
     public init(expectation: String, message: String) {
       self.expectation = expectation
       self.message = message
@@ -117,7 +117,7 @@ public struct CaseRecord: Sendable, Hashable {
   /// What it shares with other cases.
   public var cluster: String?
 
-  /// Nothing is checked.
+  /// A case of which no run is counted yet.
   public init(caseId: String, outcome: CaseOutcome) {
     self.caseId = caseId
     self.outcome = outcome

@@ -21,7 +21,7 @@ public struct Mismatch: Hashable, Sendable {
   /// What stood there; at most a few hundred bytes.
   public var actual: String
 
-  /// Nothing is checked or shortened.
+  /// The texts stay as they are, also long ones.
   public init(pointer: JSONPointer, expected: String, actual: String) {
     self.pointer = pointer
     self.expected = expected
@@ -59,7 +59,7 @@ public struct Unverifiable: Hashable, Sendable {
   /// From the whole value to the part that is not there.
   public var pointer: JSONPointer
 
-  /// Nothing is checked.
+  /// An empty pointer stands for the whole value.
   public init(reason: Reason, pointer: JSONPointer) {
     self.reason = reason
     self.pointer = pointer

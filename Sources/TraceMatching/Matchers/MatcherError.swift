@@ -23,7 +23,7 @@ public struct MatcherError: Error, Hashable, Sendable {
   /// From the whole matcher to the part at fault.
   public var pointer: JSONPointer
 
-  /// Nothing is checked.
+  /// An empty pointer stands for the whole matcher.
   public init(code: Code, pointer: JSONPointer) {
     self.code = code
     self.pointer = pointer

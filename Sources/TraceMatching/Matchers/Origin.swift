@@ -10,7 +10,7 @@ public struct Origin: Sendable, Hashable {
   /// What went into that tool's call; `nil` for anything.
   public var input: Matcher?
 
-  /// Nothing is checked.
+  /// Without an input, any call of the tool counts.
   public init(tool: Glob?, path: JSONPointer, input: Matcher? = nil) {
     self.tool = tool
     self.path = path
@@ -78,7 +78,7 @@ public struct OriginValues: Sendable, Hashable {
   /// Whether others may be hidden.
   public var mayBeMore: Bool
 
-  /// Nothing is checked.
+  /// Where there may be more, a value that is not among them may still have come from there.
   public init(known: [JSONValue], mayBeMore: Bool) {
     self.known = known
     self.mayBeMore = mayBeMore

@@ -6,6 +6,8 @@
 /// `\p{…}` for general categories, `\n \r \t \f \v \a \e \0`, `\xHH \x{H…} \uHHHH \u{H…}`. A backslash
 /// before anything that is no ASCII letter or digit is that character. Backreferences and look-around
 /// are errors, because with them time could not be bounded. All of it is in Docs/matchers.md.
+///
+/// Why: Docs/decisions/0019-patterns-in-bounded-time.md
 public struct Pattern: Sendable {
   /// What the named classes hold.
   public enum Dialect: Sendable {

@@ -28,7 +28,7 @@ public struct PatternError: Error, Hashable, Sendable {
   /// Scalars from the start of the pattern to the fault.
   public var offset: Int
 
-  /// Nothing is checked.
+  /// The offset counts Unicode scalars from 0.
   public init(code: Code, offset: Int) {
     self.code = code
     self.offset = offset

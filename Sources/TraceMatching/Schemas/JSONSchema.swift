@@ -8,6 +8,8 @@ public import AgentTrace
 /// annotations. References stay inside the document; `$dynamicRef` is read as `$ref`.
 /// (https://json-schema.org/draft/2020-12; numbers are compared by exact decimal value, lengths count
 /// Unicode scalars, patterns are ``Pattern``s of ECMA-262's classes.)
+///
+/// Why: Docs/decisions/0020-schemas-are-checked-in-three-values.md
 public struct JSONSchema: Sendable {
   /// How many schemas one document may hold.
   public static let sizeLimit = 20_000

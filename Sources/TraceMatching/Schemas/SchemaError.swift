@@ -21,7 +21,7 @@ public struct SchemaError: Error, Hashable, Sendable {
   /// From the whole schema to the part at fault.
   public var pointer: JSONPointer
 
-  /// Nothing is checked.
+  /// An empty pointer stands for the whole schema.
   public init(code: Code, pointer: JSONPointer) {
     self.code = code
     self.pointer = pointer
@@ -60,7 +60,7 @@ public struct SchemaViolation: Hashable, Sendable {
   /// What is wrong, in words; at most a few hundred bytes.
   public var message: String
 
-  /// Nothing is checked or shortened.
+  /// The message stays as it is, also a long one.
   public init(pointer: JSONPointer, keyword: String, message: String) {
     self.pointer = pointer
     self.keyword = keyword

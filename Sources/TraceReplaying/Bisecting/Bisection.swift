@@ -73,7 +73,7 @@ public struct BisectionError: Error, Hashable, Sendable, CustomStringConvertible
   /// The log of the bad run.
   public var bad: String
 
-  /// Nothing is checked.
+  /// The logs are named for messages alone.
   public init(code: Code, good: String, bad: String) {
     self.code = code
     self.good = good

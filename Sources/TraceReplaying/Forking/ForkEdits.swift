@@ -104,6 +104,6 @@ public struct ForkEditError: Error, Hashable, Sendable, CustomStringConvertible 
   /// What is wrong with it, in words.
   public var description: String
 
-  /// Nothing is checked.
+  /// What is wrong, in words for a person.
   public init(_ description: String) { self.description = description }
 }

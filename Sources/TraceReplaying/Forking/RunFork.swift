@@ -45,7 +45,7 @@ public struct RunFork: Sendable {
     /// Makes whoever answers what the recording does not; `nil` where nobody may.
     public var live: (@Sendable (AgentDefinition, any RunClock) -> any Boundary)?
 
-    /// Nothing is checked, and no file is touched. A live boundary must listen to the cancellation.
+    /// No file is touched. A live boundary must listen to the cancellation.
     public init(
       parent: String, at point: ForkPoint, edits: ForkEdits = ForkEdits(), agent: AgentDefinition,
       runId: String, seed: Int? = nil, log: String, logOptions: LogWriter.Options = .init(),

@@ -20,7 +20,7 @@ public struct ChangedInput: Sendable, Hashable {
   /// The keys, with points between.
   public var key: String { path.joined(separator: ".") }
 
-  /// Nothing is checked.
+  /// A value that is `nil` was not there, or is not there now.
   public init(
     path: [String], recorded: JSONValue?, now: JSONValue?, position: Int? = nil
   ) {

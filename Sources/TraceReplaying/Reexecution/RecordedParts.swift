@@ -4,6 +4,8 @@ import TraceStorage
 
 /// The parts of a recorded run, each made under one set of inputs: from its start, from where a fork goes
 /// on by itself, and from each `run_resumed` that says that something else goes on.
+///
+/// Why: Docs/decisions/0009-resumed-runs-are-made-of-parts.md
 struct RecordedParts {
   /// One part.
   struct Part {

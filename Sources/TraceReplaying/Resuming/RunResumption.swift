@@ -30,7 +30,7 @@ public struct RunResumption: Sendable {
     /// Makes whoever answers.
     public var boundary: @Sendable (AgentDefinition, any RunClock) -> any Boundary
 
-    /// Nothing is checked, and no file is touched.
+    /// No file is touched. Without more, agent and policy have to be those of before.
     public init(
       log: String, agent: AgentDefinition, acceptsChanges: Bool = false,
       logOptions: LogWriter.Options = .init(), clock: @escaping @Sendable (Int) -> any RunClock,

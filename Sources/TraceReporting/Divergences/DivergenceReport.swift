@@ -27,7 +27,7 @@ public struct DivergenceReport: Sendable {
     /// The keys of all inputs that have changed.
     public var changes: [String]
 
-    /// Nothing is checked.
+    /// `fieldCount` is to be no less than the number of `fields`.
     public init(
       log: String, cause: String, step: Int, seq: Int, recorded: String?, now: String?,
       input: String?, explanation: String?,

@@ -66,7 +66,7 @@ public struct Timeline {
     /// Whether what no line has room for stands on further lines: an error is told to its end.
     public var isTold = false
 
-    /// Nothing is checked.
+    /// Text and tail are made visible where the entry is laid out; the label is not.
     public init(_ label: String, _ role: Painter.Role, _ text: String, tail: String = "") {
       self.label = label
       self.role = role

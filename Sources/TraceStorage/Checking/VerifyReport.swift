@@ -26,7 +26,7 @@ public struct VerifyReport: Sendable, Hashable {
     /// What is wrong; never quotes what the log holds.
     public var message: String
 
-    /// Nothing is checked.
+    /// What is `nil` is not known, or the fault is not in one place.
     public init(block: Int?, offset: Int?, seq: Int? = nil, message: String) {
       self.block = block
       self.offset = offset

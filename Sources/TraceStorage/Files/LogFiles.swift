@@ -80,7 +80,7 @@ public struct FolderError: Error, Hashable, Sendable, CustomStringConvertible {
   /// The system's reason.
   public var errno: Int32
 
-  /// Nothing is checked.
+  /// `errno` is why, as the system says it.
   public init(path: String, errno: Int32) {
     self.path = path
     self.errno = errno

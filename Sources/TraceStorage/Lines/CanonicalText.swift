@@ -6,6 +6,8 @@
 ///
 /// Every byte is looked at, and only text as this project writes it passes. Of any other, and of the
 /// rare forms, the answer is no: then the plain way has to be gone.
+///
+/// Why: Docs/decisions/0005-text-before-values.md
 struct CanonicalText {
   /// What was said before, as canonical text.
   protocol Earlier {

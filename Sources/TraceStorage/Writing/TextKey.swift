@@ -3,6 +3,8 @@
 /// The 61 bits of one polynomial hash and 35 of another at secret random points, so that nobody who does
 /// not know the points can make two texts with one key. Two texts of up to n bytes share one with a
 /// probability of about 2⁻⁹⁵ × (n/7 + 2)²; any two of a million texts of 4 KiB, of about 2⁻³⁷.
+///
+/// Why: Docs/decisions/0007-keyed-hashes-for-what-was-said.md
 struct TextKey: Hashable, BitwiseCopyable {
   var high: UInt32
   var middle: UInt32

@@ -5,6 +5,8 @@ import LiveBoundary
 import TraceReporting
 
 /// The build with the HTTP stack, for what reaches over the network.
+///
+/// Why: Docs/decisions/0013-two-builds.md
 enum LiveBuild {
   /// Where this build lacks what the agents need, hands the command over to the one that has it.
   ///
