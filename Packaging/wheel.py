@@ -32,6 +32,9 @@ def main():
         sys.exit(f"wheel.py: {options.wheel.name} holds no {PROGRAM}; the build of Python/ takes the program from "
                  "the variable AGENT_EVAL_WHEEL_BINARY")
     info = next((n.split("/")[0] for n in files if re.fullmatch(r"[^/]+\.dist-info/WHEEL", n)), None)
+    if sum(name.startswith(f"{info}/licenses/") for name in files) < 2:
+        sys.exit(f"wheel.py: {options.wheel.name} lacks the licences of what it holds (LICENSE, NOTICE-THIRD-PARTY.txt "
+                 "beside pyproject.toml): see license-files there")
     match = re.fullmatch(r"(?P<name>[^-]+)-(?P<version>[^-]+)-(?P<python>[^-]+)-[^-]+-[^-]+\.whl", options.wheel.name)
     if info is None or match is None:
         sys.exit(f"wheel.py: {options.wheel.name} is not a wheel: NAME-VERSION-PYTHON-ABI-PLATFORM.whl")
