@@ -102,9 +102,10 @@ class Outcome:
 
     def __str__(self) -> str:
         passed = sum(c.outcome == "pass" for c in self.checks)
-        lines = [f"{self.outcome}: {passed} of {len(self.checks)} checks passed"]
-        if self.error:
-            lines.append(self.error)
+        first = next(iter(self.failures or (self.evidence if not self.passed else ())), None)
+        told = f"{first.expectation}: {first.message} " if first else ""
+        lines = [f"{self.outcome}: {self.error}"] if self.error else []
+        lines = lines or [f"{self.outcome}: {told}({passed} of {len(self.checks)} checks passed)"]
         lines += [check.text for check in self.evidence if not self.passed]
         lines += [f"not seen: {request}" for request in self.unseen]
         lines += [f"warning: {warning}" for warning in self.warnings]
