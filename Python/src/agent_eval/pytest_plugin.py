@@ -89,7 +89,7 @@ class CaseTest(pytest.Item):
         """Tells what the program said."""
         word, text = self.verdict()
         if word == "skip":
-            pytest.skip(text)
+            raise pytest.skip.Exception(text, _use_item_location=True)
         if word != "pass":
             raise CaseFailed(text)
         if text:
