@@ -22,6 +22,8 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
             monkeypatch.delenv(name)
     monkeypatch.setenv("OPENAI_BASE_URL", made.url + "/v1")
     monkeypatch.setenv("ANTHROPIC_BASE_URL", made.url)
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", made.url)
+    monkeypatch.setenv("GEMINI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-none")
     yield made

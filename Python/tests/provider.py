@@ -43,10 +43,24 @@ class Provider:
                     self._send(200, chat(asked))
                 elif path.endswith("/responses"):
                     self._send(200, responses(asked))
+                elif path.endswith("/messages") and asked.get("stream"):
+                    self._stream(messages_stream(messages(asked)))
                 elif path.endswith("/messages"):
                     self._send(200, messages(asked))
+                elif path.endswith(":generateContent"):
+                    self._send(200, gemini(asked))
+                elif path.endswith("/count_tokens"):
+                    self._send(200, {"input_tokens": 5})
                 else:
                     self._send(404, {"error": {"message": "no such path"}})
+
+            def _stream(self, events: list[dict[str, Any]]) -> None:
+                body = "".join(f"event: {e['type']}\ndata: {json.dumps(e)}\n\n" for e in events).encode()
+                self.send_response(200)
+                self.send_header("Content-Type", "text/event-stream")
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
 
             def _send(self, status: int, value: Any) -> None:
                 body = json.dumps(value).encode()
@@ -75,13 +89,32 @@ def _said(asked: dict[str, Any]) -> str:
     return "?"
 
 
+def _is_told(asked: dict[str, Any]) -> bool:
+    """Whether somebody said what colour it is."""
+    return "blue" in json.dumps([asked.get(key) for key in ("messages", "input", "contents")])
+
+
+def _call(names: list[str]) -> tuple[str, dict[str, str]]:
+    """The tool that is called, and what it is given."""
+    for name in names:
+        if "look" in name:
+            return name, {"city": "Graz"}
+    return names[0], {"input": "Graz"}
+
+
 def chat(asked: dict[str, Any]) -> dict[str, Any]:
-    results = [m for m in asked["messages"] if m["role"] == "tool"]
     message: dict[str, Any] = {"role": "assistant", "content": f"blue, {_said(asked)}"}
-    if asked.get("tools") and not results:
-        name = asked["tools"][0]["function"]["name"]
-        call = {"id": "call_1", "type": "function", "function": {"name": name, "arguments": '{"city": "Graz"}'}}
-        message = {"role": "assistant", "content": None, "tool_calls": [call]}
+    names = [tool["function"]["name"] for tool in asked.get("tools") or []]
+    called = _call(names) if names and not _is_told(asked) else None
+    if _is_told(asked) and "final_answer" in names:
+        called = ("final_answer", {"answer": message["content"]})
+    if called:
+        function = {"name": called[0], "arguments": json.dumps(called[1])}
+        message = {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": f"call_{len(asked['messages'])}", "type": "function", "function": function}],
+        }
     return {
         "id": "c1", "object": "chat.completion", "created": 1, "model": asked["model"],
         "choices": [{"index": 0, "message": message, "logprobs": None,
@@ -91,16 +124,15 @@ def chat(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def responses(asked: dict[str, Any]) -> dict[str, Any]:
-    given = asked["input"] if isinstance(asked["input"], list) else []
-    results = [i for i in given if i.get("type") == "function_call_output"]
     output: dict[str, Any] = {
         "id": "m1", "type": "message", "role": "assistant", "status": "completed",
-        "content": [{"type": "output_text", "text": "blue", "annotations": []}],
+        "content": [{"type": "output_text", "text": f"blue, {_said(asked)}", "annotations": []}],
     }  # fmt: skip
-    if asked.get("tools") and not results:
+    if asked.get("tools") and not _is_told(asked):
+        name, given = _call([tool["name"] for tool in asked["tools"]])
         output = {
-            "id": "f1", "type": "function_call", "call_id": "call_1", "name": asked["tools"][0]["name"],
-            "arguments": '{"city": "Graz"}', "status": "completed",
+            "id": "f1", "type": "function_call", "call_id": "call_1", "name": name,
+            "arguments": json.dumps(given), "status": "completed",
         }  # fmt: skip
     return {
         "id": "r1", "object": "response", "created_at": 1, "status": "completed", "model": asked["model"],
@@ -111,13 +143,45 @@ def responses(asked: dict[str, Any]) -> dict[str, Any]:
 
 
 def messages(asked: dict[str, Any]) -> dict[str, Any]:
-    last = asked["messages"][-1]["content"]
     content: list[dict[str, Any]] = [{"type": "text", "text": f"blue, {_said(asked)}"}]
-    has_result = isinstance(last, list) and any(block.get("type") == "tool_result" for block in last)
-    if asked.get("tools") and not has_result:
-        content = [{"type": "tool_use", "id": "toolu_1", "name": asked["tools"][0]["name"], "input": {"city": "Graz"}}]
+    if asked.get("tools") and not _is_told(asked):
+        name, given = _call([tool["name"] for tool in asked["tools"]])
+        content = [{"type": "tool_use", "id": "toolu_1", "name": name, "input": given}]
     return {
         "id": "m1", "type": "message", "role": "assistant", "model": asked["model"], "content": content,
         "stop_reason": "tool_use" if content[0]["type"] == "tool_use" else "end_turn", "stop_sequence": None,
         "usage": {"input_tokens": 5, "output_tokens": 3},
     }  # fmt: skip
+
+
+def messages_stream(whole: dict[str, Any]) -> list[dict[str, Any]]:
+    [block] = whole["content"]
+    if block["type"] == "text":
+        first, delta = {"type": "text", "text": ""}, {"type": "text_delta", "text": block["text"]}
+    else:
+        first = {**block, "input": {}}
+        delta = {"type": "input_json_delta", "partial_json": json.dumps(block["input"])}
+    return [
+        {"type": "message_start", "message": {**whole, "content": [], "stop_reason": None}},
+        {"type": "content_block_start", "index": 0, "content_block": first},
+        {"type": "content_block_delta", "index": 0, "delta": delta},
+        {"type": "content_block_stop", "index": 0},
+        {
+            "type": "message_delta",
+            "delta": {"stop_reason": whole["stop_reason"], "stop_sequence": None},
+            "usage": {"output_tokens": 3},
+        },
+        {"type": "message_stop"},
+    ]
+
+
+def gemini(asked: dict[str, Any]) -> dict[str, Any]:
+    parts: list[dict[str, Any]] = [{"text": f"blue, {asked['contents'][0]['parts'][0].get('text')}"}]
+    if asked.get("tools") and not _is_told(asked):
+        name, given = _call([d["name"] for tool in asked["tools"] for d in tool["functionDeclarations"]])
+        parts = [{"functionCall": {"name": name, "args": given}}]
+    return {
+        "candidates": [{"content": {"role": "model", "parts": parts}, "finishReason": "STOP", "index": 0}],
+        "usageMetadata": {"promptTokenCount": 5, "candidatesTokenCount": 3, "totalTokenCount": 8},
+        "modelVersion": "fake-1",
+    }

@@ -239,7 +239,7 @@ def test_what_is_no_trial_is_told_as_it_is(project: pytest.Pytester) -> None:
 AGENT = """\
 import openai, pytest, agent_eval, sys
 sys.path.insert(0, {tests!r})
-import agents
+import ours as agents
 
 @pytest.mark.trials(2)
 def test_good(agent_run):

@@ -14,7 +14,7 @@ import urllib.request
 from pathlib import Path
 from typing import Any
 
-import agents
+import ours as agents
 import pytest
 from provider import Provider
 
