@@ -379,3 +379,64 @@ def test_names_and_other_clients_than_those_that_are_wrapped(provider: Provider)
             urllib.request.Request(url, body, {"Content-Type": "application/json"})
         ).read()
     assert run.events[0]["data"]["agent"]["name"] == "my-agent" and run.answer == "blue, plain"
+
+
+@pytest.mark.parametrize("package", ["httpx", "requests", "aiohttp"])
+def test_what_is_imported_within_a_block_is_wrapped(provider: Provider, package: str) -> None:
+    pytest.importorskip(package)
+    ask = {
+        "httpx": "import httpx; httpx.post(url, json=body)",
+        "requests": "import requests; requests.post(url, json=body)",
+        "aiohttp": (
+            "import asyncio, aiohttp\n"
+            "    async def main():\n"
+            "        async with aiohttp.ClientSession() as session:\n"
+            "            async with session.post(url, json=body) as response: await response.read()\n"
+            "    asyncio.run(main())"
+        ),
+    }[package]
+    script = (
+        "import os, sys, agent_eval\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "body = {'model': 'm', 'messages': [{'role': 'user', 'content': 'late'}]}\n"
+        f"assert {package!r} not in sys.modules\n"
+        "with agent_eval.record('runs/') as run:\n"
+        f"    {ask}\n"
+        "assert run.answer == 'blue, late' and run.unseen == [], run.unseen\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_copy_of_the_process_does_not_end_the_run(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    assert run.answer == "blue, one"
+    script = (
+        "import os, sys, agent_eval\n"
+        "with agent_eval.record('runs/fork.jsonl.gz') as run:\n"
+        "    child = os.fork()\n"
+        "    if child: os.waitpid(child, 0)\n"
+        "if child: assert run.stop_detail == 'exit:0', run.stop_detail\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_start_that_is_cancelled_leaves_nothing(provider: Provider) -> None:
+    async def main() -> None:
+        async def one() -> None:
+            async with agent_eval.record("runs/"):
+                await asyncio.sleep(60)
+
+        for wait in (0.0, 0.001, 0.02, 0.3):
+            task = asyncio.create_task(one())
+            await asyncio.sleep(wait)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    before = dict(os.environ)
+    asyncio.run(main())
+    assert dict(os.environ) == before
+    with agent_eval.record("runs/"):
+        pass
+    assert not [path for path in Path("runs").iterdir() if path.name.endswith(".open")]

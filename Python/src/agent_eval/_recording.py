@@ -190,6 +190,7 @@ class record:
         self._said: Any = None
         self._token: contextvars.Token[_transports.Route | None] | None = None
         self._before: dict[str, str | None] = {}
+        self._owner = 0
 
     def __enter__(self) -> Run:
         self._start()
@@ -197,7 +198,14 @@ class record:
         return self._run
 
     async def __aenter__(self) -> Run:
-        await asyncio.to_thread(self._start)
+        starting = asyncio.ensure_future(asyncio.to_thread(self._start))
+        try:
+            await asyncio.shield(starting)
+        except asyncio.CancelledError as error:
+            # What was begun is ended; whoever cancels waits for that.
+            if not starting.cancelled() and await _is_done_well(starting):
+                await asyncio.to_thread(self._end, error)
+            raise
         self._take_context()
         return self._run
 
@@ -246,12 +254,18 @@ class record:
                 "the process's: the two would mix. End that one first, or record both with environment=False, each in "
                 "a thread or a task of its own."
             )
+        self._owner = os.getpid()
         try:
-            within = self._launch()
+            self._lead()
         except BaseException:
             _transports.close_route(self._route)
+            self._restore()
             self._kill()
             raise
+
+    def _lead(self) -> None:
+        """Starts the proxy, and leads clients there."""
+        within = self._launch()
         before = dict(os.environ)
         self._route.bases = _transports.bases(before, within, self._upstream, self._replay is None)
         _transports.know(self._route)
@@ -264,7 +278,7 @@ class record:
                     os.environ[name] = changed[name]
                 else:
                     del os.environ[name]
-        _transports.install(eagerly=not self._everywhere)
+        _transports.install()
 
     def _launch(self) -> dict[str, str]:
         """Starts the program; says which variables its command was given."""
@@ -315,10 +329,7 @@ class record:
         if self._said is not None:
             self._said.close()
 
-    def _end(self, error: BaseException | None) -> None:
-        process = self._process
-        assert process is not None and process.stdin is not None
-        _transports.close_route(self._route)
+    def _restore(self) -> None:
         for name, value in self._before.items():
             # What the block itself has set stays.
             if os.environ.get(name) == self._run.environment.get(name):
@@ -326,7 +337,16 @@ class record:
                     os.environ.pop(name, None)
                 else:
                     os.environ[name] = value
-        _transports.install()
+        self._before = {}
+
+    def _end(self, error: BaseException | None) -> None:
+        process = self._process
+        assert process is not None and process.stdin is not None
+        if os.getpid() != self._owner:
+            # A copy of the process that fork made; the run is its parent's.
+            return
+        _transports.close_route(self._route)
+        self._restore()
         early = process.poll() is not None
         try:
             try:
@@ -370,6 +390,14 @@ class record:
             raise found
         if hasattr(error, "add_note"):
             error.add_note(f"agent-eval: {found}")
+
+
+async def _is_done_well(task: asyncio.Future[None]) -> bool:
+    try:
+        await task
+    except Exception:  # noqa: BLE001 - there is nothing to end, and the cancellation is told
+        return False
+    return True
 
 
 def _log_path(out: str | os.PathLike[str] | None) -> Path:

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import contextvars
 import functools
+import importlib.abc
+import importlib.util
 import re
 import sys
 import threading
@@ -197,24 +199,53 @@ def _is_model(method: str, url: str) -> bool:
     return method.upper() == "POST" and _MODEL_PATH.search(urlsplit(url).path) is not None
 
 
-def install(eagerly: bool = False) -> None:
-    """Wraps the packages that are imported by now; ``eagerly`` imports those that are installed."""
-    for name in ("httpx", "httpx2", "requests", "aiohttp"):
-        if name not in sys.modules:
-            if not eagerly:
-                continue
-            try:
-                __import__(name)
-            except Exception:  # noqa: BLE001 - a package that cannot be imported sends nothing
-                continue
-        module = sys.modules[name]
-        with _lock:
-            if name.startswith("httpx"):
-                _wrap_httpx(module, name)
-            elif name == "requests":
-                _wrap_requests(module)
-            else:
-                _wrap_aiohttp(module)
+_NAMES = ("httpx", "httpx2", "requests", "aiohttp")
+
+
+def install() -> None:
+    """Wraps the packages that are imported by now, and has those that are imported later wrapped then."""
+    with _lock:
+        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            sys.meta_path.insert(0, _Finder())
+    for name in _NAMES:
+        if name in sys.modules:
+            _wrap(sys.modules[name], name)
+
+
+def _wrap(module: Any, name: str) -> None:
+    with _lock:
+        if name.startswith("httpx"):
+            _wrap_httpx(module, name)
+        elif name == "requests":
+            _wrap_requests(module)
+        else:
+            _wrap_aiohttp(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds nothing by itself: has a package that others find wrapped when it is loaded."""
+
+    def __init__(self) -> None:
+        self._within = threading.local()
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname not in _NAMES or getattr(self._within, "is_looking", False):
+            return None
+        self._within.is_looking = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._within.is_looking = False
+        loader = spec.loader if spec is not None else None
+        if loader is not None and hasattr(loader, "exec_module"):
+            execute = loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                execute(module)
+                _wrap(module, fullname)
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
 
 
 def _is_wrapped(function: Any) -> bool:
