@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import re
 import subprocess
 import sys
@@ -24,6 +25,9 @@ BLOCKS = [
 @pytest.mark.parametrize(("page", "number", "block"), BLOCKS, ids=lambda value: str(value)[:12].split("\n")[0])
 def test_an_example_runs(provider: Provider, folder: Path, page: str, number: int, block: tuple[str, str]) -> None:
     code, printed = block
+    for module in re.findall(r"^(?:from|import) (\w+)", code, re.M):
+        if importlib.util.find_spec(module) is None:
+            pytest.skip(f"{module} is not installed")
     named = re.match(r"# (\S+\.py)\n", code)
     if named:
         (folder / named[1]).write_text(code)

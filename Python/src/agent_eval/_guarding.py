@@ -164,6 +164,8 @@ class Guard:
             "goal": "guarded",
             "tools": list(tools.values()),
             "limits": {"maxSteps": len(steps) + 1},
+            # Nobody looks at what a model would be shown.
+            "context": {"tokenBudget": 1, "observationLimit": 1},
             "failures": {"maxDenials": 1_000_000, "maxToolErrors": 1_000_000},
             "policy": {"rules": [{"id": "guarded", "tool": "*", "verdict": "allow"}]},
             "guard": self._expected,
