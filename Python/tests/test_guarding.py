@@ -232,3 +232,40 @@ def test_mistakes_are_told() -> None:
         with pytest.raises(TypeError, match=r"the input of look\.city is a object"):
             look(object())  # type: ignore[arg-type]
     assert ran == []
+
+
+def test_a_call_that_was_cancelled_before_it_began_is_forgotten() -> None:
+    @agent_eval.tool
+    async def once() -> str:
+        ran.append("once")
+        return "done"
+
+    async def main() -> None:
+        with agent_eval.guard({"maxToolCalls": 1}):
+            for wait in (0.0, 0.001, 0.01):
+                task = asyncio.create_task(once())
+                await asyncio.sleep(wait)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            while True:
+                # What was asked for them is still being answered.
+                try:
+                    assert await once() == "done"
+                    break
+                except agent_eval.Forbidden:
+                    await asyncio.sleep(0.05)
+            with pytest.raises(agent_eval.Forbidden):
+                await once()
+
+    asyncio.run(main())
+    assert ran == ["once"]
+
+
+def test_two_calls_alike_are_two_calls() -> None:
+    guard = agent_eval.guard({"time": [{"expect": {"returned": "look"}, "before": "pay"}]})
+    first, second = guard.before("look", {}), guard.before("look", {})
+    guard.after(second, "blue")
+    assert [ticket.is_over for ticket in guard._calls] == [True, False]
+    guard.after(first, "blue")
+    guard.after(guard.before("pay", {}))

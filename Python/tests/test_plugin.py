@@ -98,6 +98,11 @@ def test_only_case_files_are_taken(project: pytest.Pytester) -> None:
     case = {"caseId": "line", "input": "hi", "recording": "../kept/messages.jsonl.gz", "expected": {"maxSteps": 9}}
     write(project, "EvalCases/lines.jsonl", json.dumps(case) + "\n")
     write(project, "EvalCases/whole.json", json.dumps([{**case, "caseId": "whole"}]))
+    write(project, "EvalCases/talk.yaml", "note: 'a caseId: is what we call it'\n")
+    found = run(project, "EvalCases")
+    found.assert_outcomes(passed=1, warnings=1)
+    found.stdout.fnmatch_lines(["*not collected: *talk.yaml*"])
+    (project.path / "EvalCases/talk.yaml").unlink()
     run(project, "EvalCases").assert_outcomes(passed=1)
     run(project, "EvalCases/whole.json").assert_outcomes(passed=1)
     write(project, "pytest.ini", "[pytest]\nagent_eval_paths = EvalCases/wh*.json\n")

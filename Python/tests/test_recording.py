@@ -346,6 +346,30 @@ def test_a_policy_takes_calls_out(provider: Provider, folder: Path) -> None:
     assert [e["data"]["ruleId"] for e in run.events if e["type"] == "policy_decision"] == ["no-looking"]
 
 
+def test_a_policy_ends_the_run(provider: Provider, folder: Path) -> None:
+    (folder / "policy.yaml").write_text("rules:\n  - {id: never, tool: look, verdict: deny, onDeny: stop}\n")
+    with pytest.raises(openai.APIError):
+        with agent_eval.record("runs/", policy="policy.yaml") as run:
+            agents.openai_agent(openai.OpenAI(max_retries=0), "one")
+    assert (run.stop_reason, run.stop_detail) == ("policy_denied", "rule:never") and is_whole(run.log)
+    # An agent that makes nothing of it does not hide it.
+    with agent_eval.record("runs/", policy="policy.yaml") as run:
+        with pytest.raises(openai.APIError):
+            agents.openai_agent(openai.OpenAI(max_retries=0), "one")
+    assert run.stop_reason == "policy_denied"
+
+
+def test_a_proxy_that_is_killed_is_told(provider: Provider) -> None:
+    recording = agent_eval.record("runs/")
+    with pytest.raises(agent_eval.RecordingEnded):
+        with recording:
+            assert recording._process is not None
+            recording._process.kill()
+            recording._process.wait()
+    with agent_eval.record("runs/"):
+        pass
+
+
 def test_mistakes_are_told(provider: Provider, folder: Path) -> None:
     with pytest.raises(agent_eval.ProgramFailed, match="upstream"):
         with agent_eval.record("runs/", upstream={"other": "no url"}):

@@ -38,7 +38,7 @@ _EFFECTS = ("read", "draft", "write")
 _current: contextvars.ContextVar[Guard | None] = contextvars.ContextVar("agent_eval_guard", default=None)
 
 
-@dataclass
+@dataclass(eq=False)
 class Ticket:
     """A call that a guard let through; give it back to ``after`` with what came of it."""
 
@@ -116,6 +116,12 @@ class Guard:
             self._calls.remove(ticket)
             # In the order in which they ended.
             self._calls.insert(sum(t.is_over for t in self._calls), ticket)
+
+    def forget(self, ticket: Ticket) -> None:
+        """Says that a call that was let through never began."""
+        with self._lock:
+            if ticket in self._calls and not ticket.is_over:
+                self._calls.remove(ticket)
 
     def tool(self, function: _Function) -> _Function:
         """Guards a function, by this guard alone; see ``agent_eval.tool``."""
@@ -290,6 +296,13 @@ def tool(
     return decorate(function) if function is not None else decorate
 
 
+def _forget(asked: Any) -> None:
+    """Takes back what was let through while nobody waited for it any more."""
+    if not asked.cancelled() and asked.exception() is None and asked.result() is not None:
+        guard, ticket = asked.result()
+        guard.forget(ticket)
+
+
 def _guarded(
     function: _Function,
     name: str | None,
@@ -326,7 +339,12 @@ def _guarded(
             import asyncio
 
             context = contextvars.copy_context()
-            begun = await asyncio.to_thread(context.run, begin, arguments, named)
+            asking = asyncio.ensure_future(asyncio.to_thread(context.run, begin, arguments, named))
+            try:
+                begun = await asyncio.shield(asking)
+            except asyncio.CancelledError:
+                asking.add_done_callback(_forget)
+                raise
             try:
                 result = await function(*arguments, **named)
             except BaseException as error:

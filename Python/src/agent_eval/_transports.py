@@ -12,6 +12,7 @@ import contextvars
 import functools
 import importlib.abc
 import importlib.util
+import os
 import re
 import sys
 import threading
@@ -62,6 +63,15 @@ class Route:
 current: contextvars.ContextVar[Route | None] = contextvars.ContextVar("agent_eval_run", default=None)
 """The run of this context."""
 _lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A copy of the process may have been made while another thread held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 _everywhere: list[Route] = []
 """The run that the variables of this process lead to, if there is one."""
 _contextual: list[Route] = []
