@@ -292,6 +292,15 @@ def test_a_provider_that_is_not_known_is_not_passed_over(provider: Provider) -> 
         agents.openai_agent(client, "one")
     assert run.calls == [] and f"POST {other.url}/v9/chat/completions went past the proxy" in run.unseen
     assert agent_eval.judge(run, {"toolsNotCalled": ["look"]}).outcome == "inconclusive"
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+        agents.openai_agent(client, "one")
+    # The log itself says so: whoever judges it by the command line does not pass it either.
+    assert agent_eval.judge(run.log, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
+    assert agent_eval.judge(run, {"toolsCalled": ["look"]}).outcome == "inconclusive"
+    told = [e["data"]["reason"] for e in run.events if e["type"] == "unseen"]
+    assert len(told) == 1 and f"/went-past-the-proxy/{other.url[7:]}/v9/chat/completions" in told[0]
+    assert run.unseen == [f"POST {other.url}/v9/chat/completions went past the proxy"]
     with pytest.raises(agent_eval.NotSeen, match="went past the proxy"):
         with agent_eval.record("runs/", require_complete=True):
             agents.openai_agent(client, "one")
@@ -336,6 +345,18 @@ def test_what_a_recording_does_not_hold_is_an_error(provider: Provider) -> None:
         with agent_eval.record(replay=run.log):
             pass
     assert len(provider.asked) == asked
+
+
+def test_what_is_asked_past_a_recording_is_an_error(provider: Provider) -> None:
+    other = Provider()
+    client = openai.OpenAI(base_url=other.url + "/v9")
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    with pytest.raises(agent_eval.NotAsRecorded, match="past the recording"):
+        with agent_eval.record(replay=run.log):
+            agents.openai_agent(openai.OpenAI(), "one")
+            agents.openai_agent(client, "one")
+    other.close()
 
 
 def test_a_policy_takes_calls_out(provider: Provider, folder: Path) -> None:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import contextvars
+import http.client
 import json
 import os
 import re
 import select
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import uuid
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
+from urllib.parse import quote, urlsplit
 
 from . import _transports
 from ._errors import (
@@ -45,6 +49,8 @@ if not line.startswith("end "):
 sys.exit(int(line[4:]))
 """
 _OF_THE_HELPER = ("LC_CTYPE", "PWD", "OLDPWD", "SHLVL", "_")
+# Where the proxy is told of requests that went past it, so that the log says that it lacks them.
+_PAST = "went-past-the-proxy"
 _START_SECONDS = 60.0
 _END_SECONDS = 60.0
 _STOPPED_BY_PROXY = ("policy_denied", "approval_required", "budget_exhausted")
@@ -111,6 +117,7 @@ class Run:
     def unseen(self) -> list[str]:
         """What went by and could not be read, or went past the proxy. What is here never counts as not done."""
         told = [e["data"].get("reason", "") for e in self.events if e["type"] == "unseen" and e["data"].get("channels")]
+        told = [reason for reason in told if not self._past or _PAST not in reason]
         return told + [f"{request} went past the proxy" for request in self._past]
 
     @property
@@ -191,6 +198,8 @@ class record:
         self._token: contextvars.Token[_transports.Route | None] | None = None
         self._before: dict[str, str | None] = {}
         self._owner = 0
+        self._past: socket.socket | None = None
+        self._past_base = ""
 
     def __enter__(self) -> Run:
         self._start()
@@ -282,11 +291,15 @@ class record:
 
     def _launch(self) -> dict[str, str]:
         """Starts the program; says which variables its command was given."""
+        arguments = list(self._arguments)
+        if self._replay is None:
+            self._past = socket.create_server(("127.0.0.1", 0))
+            arguments += ["--upstream", f"{_PAST}=http://127.0.0.1:{self._past.getsockname()[1]}"]
         self._said = tempfile.TemporaryFile()
         helper = [sys.executable or "python3", "-I", "-S", "-c", _HELPER]
         # A session of its own: what the terminal says to this process is for the block to hear.
         self._process = subprocess.Popen(
-            [program(), *self._arguments, "--", *helper],
+            [program(), *arguments, "--", *helper],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -306,7 +319,45 @@ class record:
                 raise ProgramFailed(self._words() or "agent-eval record did not start", self._process.returncode)
             line += piece
         found: dict[str, str] = json.loads(line)
+        self._past_base = found.pop(_PAST.upper().replace("-", "_") + "_BASE_URL", "")
         return found
+
+    def _tell_past(self) -> None:
+        """Has the log say that requests went past the proxy: as requests of which nobody knows what they asked."""
+        if self._past is None or not self._past_base:
+            return
+        listening, base = self._past, urlsplit(self._past_base)
+
+        def answer() -> None:
+            try:
+                while True:
+                    connection, _ = listening.accept()
+                    with connection:
+                        connection.settimeout(5)
+                        received = b""
+                        while b"\r\n\r\n" not in received and (piece := connection.recv(65536)):
+                            received += piece
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+            except OSError:
+                # The socket was closed: there is no more to tell.
+                return
+
+        thread = threading.Thread(target=answer, daemon=True)
+        thread.start()
+        try:
+            for request in self._route.past[:20]:
+                method, _, url = request.partition(" ")
+                parts = urlsplit(url)
+                told = http.client.HTTPConnection("127.0.0.1", base.port, timeout=5)
+                told.request(method, f"{base.path}/{_PAST}/{parts.netloc}{quote(parts.path)}", b"")
+                told.getresponse().read()
+                told.close()
+        except (OSError, http.client.HTTPException):
+            # The proxy is gone. The run knows it all the same, and passes nothing.
+            pass
+        finally:
+            listening.shutdown(socket.SHUT_RDWR)
+            thread.join(5)
 
     def _words(self) -> str:
         """What the program said so far."""
@@ -328,6 +379,8 @@ class record:
                     pass
         if self._said is not None:
             self._said.close()
+        if self._past is not None:
+            self._past.close()
 
     def _restore(self) -> None:
         for name, value in self._before.items():
@@ -349,6 +402,8 @@ class record:
         self._restore()
         early = process.poll() is not None
         try:
+            if self._route.past and not early:
+                self._tell_past()
             try:
                 if _is_cancelling(error):
                     process.send_signal(signal.SIGINT)
@@ -378,6 +433,8 @@ class record:
         if self._replay is not None:
             if code != 0 and (error is None or "diverged" in words):
                 found = NotAsRecorded(words or f"agent-eval record ended with {code}")
+            elif self._run._past:
+                found = NotAsRecorded("Asked past the recording:\n" + "\n".join(self._run._past))
         elif self._run._log is None or not self._run._log.exists():
             found = RecordingEnded(f"There is no log: {words or f'agent-eval record ended with {code}'}")
         elif early and self._run.stop_reason not in _STOPPED_BY_PROXY:
