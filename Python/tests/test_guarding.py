@@ -269,3 +269,37 @@ def test_two_calls_alike_are_two_calls() -> None:
     assert [ticket.is_over for ticket in guard._calls] == [True, False]
     guard.after(first, "blue")
     guard.after(guard.before("pay", {}))
+
+
+def test_no_thread_slips_by_a_guard() -> None:
+    told: list[BaseException] = []
+
+    def one() -> None:
+        try:
+            delete("x")
+        except agent_eval.AgentEvalError as error:
+            told.append(error)
+
+    def start() -> None:
+        thread = threading.Thread(target=one)
+        thread.start()
+        thread.join()
+
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        start()
+        with agent_eval.guard({"toolsNotCalled": ["pay"]}):
+            start()
+            delete("inner")
+        start()
+    start()
+    assert [type(error).__name__ for error in told] == ["Forbidden", "GuardError", "Forbidden"]
+    assert ran == ["delete", "delete"]
+
+
+def test_a_guard_is_entered_once() -> None:
+    guard = agent_eval.guard({"toolsNotCalled": ["x"]})
+    with guard:
+        with pytest.raises(agent_eval.AgentEvalError, match="in force already"):
+            guard.__enter__()
+    with guard:
+        pass

@@ -36,6 +36,7 @@ _KEYS = (
 _MOMENTS = ("called", "returned")
 _EFFECTS = ("read", "draft", "write")
 _current: contextvars.ContextVar[Guard | None] = contextvars.ContextVar("agent_eval_guard", default=None)
+_in_force: list[Guard] = []
 
 
 @dataclass(eq=False)
@@ -52,7 +53,8 @@ class Ticket:
 class Guard:
     """What no call of a tool may break; made by ``guard``.
 
-    ``before`` and ``after`` stand around each call. Within ``with`` the functions that ``tool`` decorates are guarded.
+    ``before`` and ``after`` stand around each call. Within ``with`` the functions that ``tool`` decorates are guarded, in
+    every thread; where several are in force at once, each in its own context.
     It may be used by several threads and tasks; calls that are under way count as begun, and as not yet returned. A
     call that it refuses has not happened: nothing later counts it.
     """
@@ -131,6 +133,7 @@ class Guard:
         if self._token is not None:
             raise AgentEvalError("This guard is in force already: make another one with guard(…).")
         self._token = _current.set(self)
+        _in_force.append(self)
         return self
 
     def __exit__(
@@ -140,7 +143,12 @@ class Guard:
         trace: TracebackType | None,
     ) -> None:
         if self._token is not None:
-            _current.reset(self._token)
+            _in_force.remove(self)
+            try:
+                _current.reset(self._token)
+            except ValueError:
+                # It ends in another context than it began in, where it is not in force any more.
+                pass
             self._token = None
 
     def _agent(self, done: list[Ticket], last: list[Ticket]) -> dict[str, Any]:
@@ -291,9 +299,23 @@ def tool(
         raise ValueError(f"side_effect is {side_effect!r}; it is one of {', '.join(_EFFECTS)}")
 
     def decorate(function: _Function) -> _Function:
-        return _guarded(function, name, names, side_effect, _current.get)
+        return _guarded(function, name, names, side_effect, _find)
 
     return decorate(function) if function is not None else decorate
+
+
+def _find() -> Guard | None:
+    """The guard of this context; in a thread that was begun without one, the guard that is in force anywhere."""
+    own = _current.get()
+    if own is not None and own in _in_force:
+        return own
+    found = list(_in_force)
+    if len(found) > 1:
+        raise GuardError(
+            "Several guards are in force, and this thread was begun in the context of none of them: begin it with "
+            "contextvars.copy_context().run"
+        )
+    return found[0] if found else None
 
 
 def _forget(asked: Any) -> None:
