@@ -326,10 +326,25 @@ def test_a_recording_answers(provider: Provider) -> None:
     asked = len(provider.asked)
     with agent_eval.record(replay=run.log) as again:
         assert agents.openai_agent(client, "one") == "blue, one"
-        assert agents.openai_agent is not None
     assert len(provider.asked) == asked
     with pytest.raises(agent_eval.AgentEvalError, match="no log of its own"):
         _ = again.log
+
+
+def test_clients_of_the_usual_addresses_are_led_to_the_proxy(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+        agents.anthropic_agent(anthropic.Anthropic(), "two")
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name)
+    first, second = openai.OpenAI(max_retries=0), anthropic.Anthropic(max_retries=0)
+    assert "api.openai.com" in str(first.base_url) and "api.anthropic.com" in str(second.base_url)
+    # Answered from a recording, so that nothing leaves this machine.
+    with agent_eval.record(replay=run.log):
+        assert agents.openai_agent(first, "one") == "blue, one"
+        assert agents.anthropic_agent(second, "two") == "blue, two"
 
 
 def test_what_a_recording_does_not_hold_is_an_error(provider: Provider) -> None:
