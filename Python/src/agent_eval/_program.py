@@ -1,0 +1,143 @@
+"""Where the program is, and how it is called."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from ._errors import ProgramFailed, ProgramNotFound
+
+_BESIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "agent-eval")
+
+
+def program() -> str:
+    """The path of the program: what AGENT_EVAL_BINARY names, else the one in this package, else the one in PATH.
+
+    Raises ``ProgramNotFound`` where there is none.
+    """
+    named = os.environ.get("AGENT_EVAL_BINARY")
+    if named:
+        if _is_program(named):
+            return os.path.abspath(named)
+        raise ProgramNotFound(
+            f"AGENT_EVAL_BINARY names “{named}”, which is no program. Let it name agent-eval, or take it away."
+        )
+    if _is_program(_BESIDE):
+        return _BESIDE
+    for folder in os.environ.get("PATH", os.defpath).split(os.pathsep):
+        path = os.path.join(folder or ".", "agent-eval")
+        if _is_program(path) and not _is_our_script(path):
+            return os.path.abspath(path)
+    raise ProgramNotFound(
+        "The program agent-eval was not found: AGENT_EVAL_BINARY is not set, this package came without it "
+        f"({_BESIDE}), and no folder of PATH has it. Install a wheel of agent-eval for this system, or set "
+        "AGENT_EVAL_BINARY to the path of the program."
+    )
+
+
+def _is_program(path: str) -> bool:
+    try:
+        return stat.S_ISREG(os.stat(path).st_mode) and os.access(path, os.X_OK)
+    except (OSError, ValueError):
+        return False
+
+
+def _is_our_script(path: str) -> bool:
+    """Whether a file is the console script of this package, which would start itself for ever."""
+    try:
+        with open(path, "rb") as file:
+            head = file.read(4096)
+    except OSError:
+        return True
+    return head.startswith(b"#!") and b"agent_eval" in head
+
+
+def call(
+    arguments: Sequence[str | os.PathLike[str]],
+    *,
+    expect: Sequence[int] = (0,),
+    input: str | None = None,
+    cwd: str | os.PathLike[str] | None = None,
+    error: type[ProgramFailed] = ProgramFailed,
+) -> subprocess.CompletedProcess[str]:
+    """Calls the program and waits for its end; raises ``error`` where it ends with a code that is not expected."""
+    found = subprocess.run(
+        [program(), *arguments],
+        input=input if input is not None else "",
+        capture_output=True,
+        encoding="utf-8",
+        errors="surrogateescape",
+        cwd=cwd,
+        check=False,
+    )
+    if found.returncode not in expect:
+        raise error(_said(found), found.returncode)
+    return found
+
+
+def _said(found: subprocess.CompletedProcess[str]) -> str:
+    said = found.stderr.strip() or found.stdout.strip()[-2000:]
+    verb = found.args[1] if len(found.args) > 1 else ""
+    return said or f"agent-eval {verb} ended with {found.returncode} and said nothing"
+
+
+def lines(
+    arguments: Sequence[str | os.PathLike[str]], error: type[ProgramFailed] = ProgramFailed
+) -> Iterator[Any]:
+    """What the program prints, a value of JSON a line, as it comes; raises ``error`` at the end where it failed."""
+    import tempfile
+
+    with tempfile.TemporaryFile() as said:
+        with subprocess.Popen(
+            [program(), *arguments], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=said
+        ) as running:
+            assert running.stdout is not None
+            ended = False
+            try:
+                for line in running.stdout:
+                    yield json.loads(line)
+                ended = True
+            finally:
+                if not ended:
+                    running.kill()
+        if running.returncode != 0:
+            said.seek(0)
+            text = said.read().decode("utf-8", "replace").strip()
+            raise error(
+                text or f"agent-eval {arguments[0]} ended with {running.returncode}", running.returncode
+            )
+
+
+def plain(value: Any, place: str = "value") -> Any:
+    """A value as JSON can say it: models of pydantic and data classes become mappings, tuples lists.
+
+    Raises ``TypeError`` that names the place of what JSON cannot say.
+    """
+    import dataclasses
+    import math
+
+    if value is None or isinstance(value, (str, bool, int)):
+        return str(value) if isinstance(value, str) else value
+    if isinstance(value, float):
+        if math.isfinite(value):
+            return value
+        raise TypeError(f"{place} is {value}, which JSON cannot say")
+    if isinstance(value, dict):
+        made = {}
+        for key, item in value.items():
+            if not isinstance(key, str):
+                raise TypeError(f"{place} has the key {key!r}; keys are texts")
+            made[key] = plain(item, f"{place}.{key}")
+        return made
+    if isinstance(value, (list, tuple)):
+        return [plain(item, f"{place}[{index}]") for index, item in enumerate(value)]
+    dump = getattr(value, "model_dump", None)
+    if callable(dump) and not isinstance(value, type):
+        return plain(dump(mode="json", exclude_none=True), place)
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        return plain(dataclasses.asdict(value), place)
+    raise TypeError(f"{place} is a {type(value).__name__}, which JSON cannot say")

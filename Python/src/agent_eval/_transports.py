@@ -1,0 +1,370 @@
+"""Leads requests of clients that were made before a recording began to its proxy.
+
+Variables tell new clients where the proxy is. Clients that are there already keep the address that they were made
+with, so that the places where httpx, httpx2, requests and aiohttp send a request are wrapped: a request to a base URL
+of a provider goes to the proxy of the run that it belongs to, every other one where it was to go. Nothing else of a
+request is changed, and the wrappers do nothing where no run was ever recorded.
+"""
+
+from __future__ import annotations
+
+import contextvars
+import functools
+import importlib.abc
+import importlib.util
+import os
+import re
+import sys
+import threading
+import weakref
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+_USUAL: dict[str, tuple[tuple[str, ...], str | None]] = {
+    "openai": (("OPENAI_BASE_URL", "OPENAI_API_BASE"), "https://api.openai.com/v1"),
+    "anthropic": (
+        ("ANTHROPIC_BASE_URL", "ANTHROPIC_API_BASE", "ANTHROPIC_API_URL"),
+        "https://api.anthropic.com",
+    ),
+    "gemini": (("GOOGLE_GEMINI_BASE_URL", "GEMINI_API_BASE"), "https://generativelanguage.googleapis.com"),
+    "azure": (("AZURE_OPENAI_ENDPOINT",), None),
+    "bedrock": (("AWS_ENDPOINT_URL_BEDROCK_RUNTIME",), None),
+    "ollama": (("OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL"), "http://127.0.0.1:11434"),
+}
+"""The variables of each provider, the first that is set counts, and its address where none is: the program's own."""
+_MODEL_PATH = re.compile(
+    r"/(chat/completions|responses|messages|completions|api/chat|api/generate|converse|converse-stream"
+    r"|invoke|invoke-with-response-stream)/?$|:(streamG|g)enerateContent$"
+)
+
+
+@dataclass(eq=False)
+class Route:
+    """Where the requests of one run go."""
+
+    bases: list[tuple[str, str]]
+    """Of each provider its base URL and that of the proxy."""
+    past: list[str] = field(default_factory=list)
+    """Requests that look like those of a model and did not go to the proxy."""
+    is_open: bool = True
+    direct: dict[str, Any] = field(default_factory=dict)
+    """Transports of this run, by the name of their package; for clients that send by way of another proxy."""
+
+    def note(self, method: str, url: str) -> None:
+        parts = urlsplit(url)
+        text = f"{method} {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+        with _lock:
+            if text not in self.past and len(self.past) < 100:
+                self.past.append(text)
+
+
+current: contextvars.ContextVar[Route | None] = contextvars.ContextVar("agent_eval_run", default=None)
+"""The run of this context."""
+_lock = threading.Lock()
+
+
+def _after_fork() -> None:
+    """A copy of the process may have been made while another thread held the lock."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
+_everywhere: list[Route] = []
+"""The run that the variables of this process lead to, if there is one."""
+_contextual: list[Route] = []
+"""Runs that only their own contexts lead to."""
+_origins: dict[str, str] = {}
+"""Of each base URL of a proxy that ever was, the one that it stood for."""
+
+
+def open_route(route: Route, everywhere: bool) -> bool:
+    """Takes a run in; false where that could mix it with another one."""
+    with _lock:
+        if _everywhere or (everywhere and _contextual):
+            return False
+        (_everywhere if everywhere else _contextual).append(route)
+        return True
+
+
+def close_route(route: Route) -> None:
+    """From here on requests of this run's clients go to the providers."""
+    with _lock:
+        route.is_open = False
+        for routes in (_everywhere, _contextual):
+            if route in routes:
+                routes.remove(route)
+        direct, route.direct = route.direct, {}
+    for transport in direct.values():
+        transport.close()
+
+
+def know(route: Route) -> None:
+    """Remembers what the addresses of a run's proxy stand for."""
+    with _lock:
+        for origin, proxy in route.bases:
+            _origins[proxy] = origin
+        while len(_origins) > 10_000:
+            del _origins[next(iter(_origins))]
+
+
+def bases(
+    before: Mapping[str, str], within: Mapping[str, str], asked: Mapping[str, str], asks_providers: bool = True
+) -> list[tuple[str, str]]:
+    """The base URL of each provider, and that of the proxy, from the variables before and within a recording.
+
+    Where no provider is asked, their usual addresses lead to the proxy as well as those of the variables.
+    """
+    made: list[tuple[str, str]] = []
+    for name, (variables, usual) in _USUAL.items():
+        proxy = within.get(variables[0])
+        if proxy is None:
+            continue
+        origins: list[str | None] = [before[v] for v in variables if before.get(v)]
+        origins = origins[:1] or [usual]
+        if name in asked:
+            origins = [asked[name]]
+        if not asks_providers:
+            origins.append(usual)
+        made += [(origin, proxy) for origin in origins if origin and "://" in origin]
+    for name, origin in asked.items():
+        proxy = within.get(name.upper().replace("-", "_") + "_BASE_URL")
+        if name not in _USUAL and proxy is not None:
+            made.append((origin, proxy))
+    made = [(origin.rstrip("/"), proxy.rstrip("/")) for origin, proxy in made]
+    made += [
+        (origin.replace("127.0.0.1", "localhost"), proxy)
+        for origin, proxy in made
+        if origin.startswith("http://127.0.0.1:11434")
+    ]
+    return sorted(dict.fromkeys(made), key=lambda pair: -len(pair[0]))
+
+
+def _behind(url: str, base: str) -> str | None:
+    """What stands behind a base URL in a URL; ``None`` where it does not begin so."""
+    if not url.startswith(base):
+        return None
+    rest = url[len(base) :]
+    return rest if not rest or rest[0] in "/?" else None
+
+
+def _meant(url: str) -> tuple[str, str | None]:
+    """The URL that a client would ask without any recording, and the base of the proxy that it names if it does."""
+    with _lock:
+        known = list(_origins.items()) if url.startswith("http://127.0.0.1:") else []
+    for proxy, origin in reversed(known):
+        rest = _behind(url, proxy)
+        if rest is not None:
+            return origin + rest, proxy
+    return url, None
+
+
+def lead(method: str, url: str) -> tuple[str, Route | None]:
+    """Where a request goes, and the run that it belongs to where that is its proxy."""
+    if not _origins:
+        return url, None
+    route = current.get()
+    if route is None or not route.is_open:
+        with _lock:
+            route = _everywhere[0] if _everywhere else None
+    meant, named = _meant(url)
+    if route is not None:
+        found = _proxied(route, meant, named)
+        if found is not None:
+            return found, route
+        if _is_model(method, meant):
+            route.note(method, meant)
+        return meant, None
+    with _lock:
+        others = list(_contextual)
+    if others and (_is_model(method, meant) or any(_behind(meant, o) is not None for r in others for o, _ in r.bases)):
+        # Nobody knows whose request this is: a thread that was begun without the context of its run?
+        for other in others:
+            other.note(method, meant)
+    return meant, None
+
+
+def _proxied(route: Route, url: str, named: str | None) -> str | None:
+    """The address of a run's proxy for a request; ``None`` where it is for no provider of the run.
+
+    Two providers may be at one address. A client that was told of a proxy, be it of an earlier run, says by it which
+    of them it asks; Anthropic's clients say it by the path.
+    """
+    matches = [(proxy, rest) for origin, proxy in route.bases if (rest := _behind(url, origin)) is not None]
+    if not matches:
+        return None
+    told = urlsplit(named).path if named is not None else None
+    for proxy, rest in matches:
+        if urlsplit(proxy).path == told:
+            return proxy + rest
+    for proxy, rest in matches:
+        if rest.startswith("/v1/messages"):
+            return proxy + rest
+    return matches[0][0] + matches[0][1]
+
+
+def _is_model(method: str, url: str) -> bool:
+    return method.upper() == "POST" and _MODEL_PATH.search(urlsplit(url).path) is not None
+
+
+_NAMES = ("httpx", "httpx2", "requests", "aiohttp")
+
+
+def install() -> None:
+    """Wraps the packages that are imported by now, and has those that are imported later wrapped then."""
+    with _lock:
+        if not any(isinstance(finder, _Finder) for finder in sys.meta_path):
+            sys.meta_path.insert(0, _Finder())
+    for name in _NAMES:
+        if name in sys.modules:
+            _wrap(sys.modules[name], name)
+
+
+def _wrap(module: Any, name: str) -> None:
+    with _lock:
+        if name.startswith("httpx"):
+            _wrap_httpx(module, name)
+        elif name == "requests":
+            _wrap_requests(module)
+        else:
+            _wrap_aiohttp(module)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    """Finds nothing by itself: has a package that others find wrapped when it is loaded."""
+
+    def __init__(self) -> None:
+        self._within = threading.local()
+
+    def find_spec(self, fullname: str, path: Any, target: Any = None) -> Any:
+        if fullname not in _NAMES or getattr(self._within, "is_looking", False):
+            return None
+        self._within.is_looking = True
+        try:
+            spec = importlib.util.find_spec(fullname)
+        finally:
+            self._within.is_looking = False
+        loader = spec.loader if spec is not None else None
+        if loader is not None and hasattr(loader, "exec_module"):
+            execute = loader.exec_module
+
+            def exec_module(module: Any) -> None:
+                execute(module)
+                _wrap(module, fullname)
+
+            loader.exec_module = exec_module  # type: ignore[method-assign]
+        return spec
+
+
+def _is_wrapped(function: Any) -> bool:
+    return hasattr(function, "_agent_eval")
+
+
+def _host(url: str) -> str:
+    return urlsplit(url).netloc
+
+
+def _wrap_httpx(module: Any, name: str) -> None:
+    sync, asynchronous = getattr(module, "HTTPTransport", None), getattr(module, "AsyncHTTPTransport", None)
+    loops: weakref.WeakKeyDictionary[Any, Any] = weakref.WeakKeyDictionary()
+
+    def changed(request: Any, url: str) -> Any:
+        headers = module.Headers(request.headers)
+        headers["host"] = _host(url)
+        return module.Request(
+            request.method, url, headers=headers, stream=request.stream, extensions=request.extensions
+        )
+
+    def sends_directly(transport: Any) -> bool:
+        pool = getattr(transport, "_pool", None)
+        return type(pool).__name__ in ("ConnectionPool", "AsyncConnectionPool") and not getattr(pool, "_uds", None)
+
+    if sync is not None and not _is_wrapped(sync.handle_request):
+        before = sync.handle_request
+
+        @functools.wraps(before)
+        def handle_request(self: Any, request: Any) -> Any:
+            url, route = lead(request.method, str(request.url))
+            if url == str(request.url):
+                return before(self, request)
+            transport = self
+            if route is not None and not sends_directly(self):
+                with _lock:
+                    transport = route.direct.get(name) or sync(trust_env=False)
+                    route.direct[name] = transport
+            return before(transport, changed(request, url))
+
+        handle_request._agent_eval = True  # type: ignore[attr-defined]
+        sync.handle_request = handle_request
+
+    if asynchronous is not None and not _is_wrapped(asynchronous.handle_async_request):
+        before_async = asynchronous.handle_async_request
+
+        @functools.wraps(before_async)
+        async def handle_async_request(self: Any, request: Any) -> Any:
+            url, route = lead(request.method, str(request.url))
+            if url == str(request.url):
+                return await before_async(self, request)
+            transport = self
+            if route is not None and not sends_directly(self):
+                import asyncio
+
+                # Connections belong to the loop that they were made in.
+                loop = asyncio.get_running_loop()
+                transport = loops.get(loop) or asynchronous(trust_env=False)
+                loops[loop] = transport
+            return await before_async(transport, changed(request, url))
+
+        handle_async_request._agent_eval = True  # type: ignore[attr-defined]
+        asynchronous.handle_async_request = handle_async_request
+
+
+def _wrap_requests(module: Any) -> None:
+    adapter = getattr(getattr(module, "adapters", None), "HTTPAdapter", None)
+    if adapter is None or _is_wrapped(adapter.send):
+        return
+    before = adapter.send
+
+    @functools.wraps(before)
+    def send(self: Any, request: Any, *arguments: Any, **named: Any) -> Any:
+        url, route = lead(request.method or "GET", request.url or "")
+        if url == request.url:
+            return before(self, request, *arguments, **named)
+        sent = request.copy()
+        sent.url = url
+        if "Host" in sent.headers:
+            sent.headers["Host"] = _host(url)
+        if route is not None and len(arguments) < 5:
+            # The proxy is on this machine, and not behind another one.
+            named["proxies"] = {}
+        response = before(self, sent, *arguments, **named)
+        response.url, response.request = request.url, request
+        return response
+
+    send._agent_eval = True  # type: ignore[attr-defined]
+    adapter.send = send
+
+
+def _wrap_aiohttp(module: Any) -> None:
+    session = getattr(module, "ClientSession", None)
+    if session is None or _is_wrapped(session._request):
+        return
+    before = session._request
+
+    @functools.wraps(before)
+    async def request(self: Any, method: str, str_or_url: Any, **named: Any) -> Any:
+        try:
+            whole = str(self._build_url(str_or_url))
+        except (TypeError, ValueError, AssertionError):
+            return await before(self, method, str_or_url, **named)
+        url, route = lead(method, whole)
+        if url == whole:
+            return await before(self, method, str_or_url, **named)
+        if route is not None:
+            named["proxy"] = None
+        return await before(self, method, type(self._build_url(str_or_url))(url, encoded=True), **named)
+
+    request._agent_eval = True  # type: ignore[attr-defined]
+    session._request = request

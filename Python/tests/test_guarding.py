@@ -1,0 +1,305 @@
+"""A guard lets no tool run that would break what is expected."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from typing import Any
+
+import pytest
+
+import agent_eval
+
+ran: list[str] = []
+
+
+@pytest.fixture(autouse=True)
+def nothing_ran() -> None:
+    ran.clear()
+
+
+@agent_eval.tool
+def look(city: str = "Graz") -> dict[str, str]:
+    ran.append("look")
+    return {"city": city, "colour": "blue"}
+
+
+@agent_eval.tool(name="delete_note", side_effect="write")
+def delete(name: str) -> None:
+    ran.append("delete")
+
+
+@agent_eval.tool(ignore=["connection"])
+def pay(connection: object, amount: int, **more: Any) -> str:
+    ran.append("pay")
+    return "paid"
+
+
+def test_a_forbidden_tool_does_not_run() -> None:
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        assert look()["colour"] == "blue"
+        with pytest.raises(agent_eval.Forbidden) as raised:
+            delete("x")
+        assert look()["colour"] == "blue"
+    assert ran == ["look", "look"]
+    error = raised.value
+    assert (error.tool, error.input, error.expectation) == ("delete_note", {"name": "x"}, "toolsNotCalled[0]")
+    assert str(error) == "delete_note may not run: delete_* was called once. (toolsNotCalled[0])"
+
+
+def test_without_a_guard_nothing_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("AGENT_EVAL_BINARY", "/nowhere")
+    delete("x")
+    pay(object(), 5)
+    assert ran == ["delete", "pay"]
+
+
+def test_what_came_before_counts() -> None:
+    with agent_eval.guard({"time": [{"expect": "look", "before": "pay"}]}):
+        with pytest.raises(agent_eval.Forbidden):
+            pay(object(), 5)
+        look()
+        pay(object(), 5)
+    assert ran == ["look", "pay"]
+
+
+def test_inputs_count() -> None:
+    expected = {"eachCall": [{"tool": "pay", "input": {"amount": {"$lte": 10}, "to": {"$absent": True}}}]}
+    with agent_eval.guard(expected):
+        pay(object(), 10)
+        with pytest.raises(agent_eval.Forbidden, match="/amount"):
+            pay(object(), 11)
+        with pytest.raises(agent_eval.Forbidden, match="/to"):
+            pay(object(), 1, to="x")
+    assert ran == ["pay"]
+
+
+def test_results_count() -> None:
+    expected = {"eachCall": [{"tool": "pay", "input": {"amount": {"$from": {"tool": "quote", "path": "/total"}}}}]}
+    guard = agent_eval.guard(expected)
+    for total in (7, 9):
+        guard.after(guard.before("quote", {"item": "kettle"}), {"total": total})
+    for amount in (7, 9):
+        guard.after(guard.before("pay", {"amount": amount}))
+    with pytest.raises(agent_eval.Forbidden):
+        guard.before("pay", {"amount": 8})
+
+
+def test_how_often_counts() -> None:
+    with agent_eval.guard({"maxToolCalls": 2}):
+        look()
+        look()
+        with pytest.raises(agent_eval.Forbidden):
+            look()
+    assert len(ran) == 2
+
+
+def test_the_same_write_is_not_done_twice() -> None:
+    with agent_eval.guard({"noRepeatedSideEffect": True}, side_effects={"look": "read"}):
+        look()
+        look()
+        delete("x")
+        delete("y")
+        with pytest.raises(agent_eval.Forbidden):
+            delete("x")
+        with pytest.raises(agent_eval.GuardError, match="what pay does to the world"):
+            pay(object(), 5)
+    assert ran == ["look", "look", "delete", "delete"]
+
+
+def test_tools_that_fail_have_run() -> None:
+    guard = agent_eval.guard({"toolsNotCalled": [{"tool": "fail", "times": {"min": 6}}]})
+
+    @guard.tool
+    def fail() -> None:
+        ran.append("fail")
+        raise ZeroDivisionError("by ${goal}")
+
+    for _ in range(5):
+        with pytest.raises(ZeroDivisionError):
+            fail()
+    with pytest.raises(agent_eval.Forbidden):
+        fail()
+    assert len(ran) == 5
+
+
+def test_calls_under_way_count() -> None:
+    guard = agent_eval.guard(
+        {
+            "time": [
+                {"never": "pay", "after": "delete_note"},
+                {"expect": {"returned": "look"}, "before": "pay"},
+            ]
+        }
+    )
+    looking = guard.before("look", {})
+    with pytest.raises(agent_eval.Forbidden, match=r"time\[1\]"):
+        guard.before("pay", {})
+    guard.after(looking, "blue")
+    guard.after(guard.before("pay", {}))
+    guard.before("delete_note", {})
+    with pytest.raises(agent_eval.Forbidden, match=r"time\[0\]"):
+        guard.before("pay", {})
+
+
+def test_threads_cannot_slip_by_together() -> None:
+    guard = agent_eval.guard({"maxToolCalls": 3})
+    refused = []
+
+    def one() -> None:
+        try:
+            guard.after(guard.before("look", {}))
+        except agent_eval.Forbidden:
+            refused.append(1)
+
+    threads = [threading.Thread(target=one) for _ in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(refused) == 3
+
+
+def test_asynchronous_tools_are_guarded() -> None:
+    @agent_eval.tool
+    async def erase(name: str) -> str:
+        ran.append("erase")
+        return name
+
+    async def main() -> None:
+        with agent_eval.guard({"toolsNotCalled": [{"tool": "erase", "input": {"name": "x"}}]}):
+            assert await asyncio.gather(erase("y"), erase("z")) == ["y", "z"]
+            with pytest.raises(agent_eval.Forbidden):
+                await erase("x")
+
+    asyncio.run(main())
+    assert ran == ["erase", "erase"]
+
+
+@pytest.mark.parametrize("text", ["${goal}", "$${goal}", "$$${last.data}", "${", "$", "${step} and ${step}", "\x00\x1b‮"])
+def test_text_is_data(text: str) -> None:
+    guard = agent_eval.guard({"toolsNotCalled": [{"tool": "say", "input": {"text": text}}]})
+    guard.after(guard.before("say", {"text": text + "!"}), text)
+    with pytest.raises(agent_eval.Forbidden) as raised:
+        guard.before("say", {"text": text})
+    assert raised.value.input == {"text": text}
+
+
+def test_methods_and_names_of_all_kinds() -> None:
+    class Shop:
+        @agent_eval.tool
+        def refund(self, order: str) -> str:
+            return order
+
+    with agent_eval.guard({"toolsNotCalled": [{"tool": "refund", "input": {"$exact": {"order": "1"}}}]}):
+        assert Shop().refund("2") == "2"
+        with pytest.raises(agent_eval.Forbidden):
+            Shop().refund(order="1")
+
+
+@pytest.mark.parametrize("key", ["toolsCalled", "maxSteps", "budget", "answer", "noApprovalBypass", "stopReason"])
+def test_what_a_guard_does_not_see_is_refused(key: str) -> None:
+    with pytest.raises(ValueError, match=f"{key} cannot be guarded"):
+        agent_eval.guard({key: 1})
+
+
+def test_mistakes_are_told() -> None:
+    for rule in ({"never": "x", "after": {"reply": "yes"}}, {"expect": {"approval": "granted"}, "before": "x"},
+                 {"never": "x", "after": {"proposed": "y"}}, {"never": {"answer": "y"}}):  # fmt: skip
+        with pytest.raises(ValueError, match=r"time\[0\]"):
+            agent_eval.guard({"time": [rule]})
+    with pytest.raises(ValueError, match="within counts steps"):
+        agent_eval.guard({"time": [{"never": "x", "after": "y", "within": 2}]})
+    with pytest.raises(ValueError, match="names nothing"):
+        agent_eval.guard({})
+    with pytest.raises(agent_eval.ProgramFailed, match="did you mean “input”"):
+        agent_eval.guard({"toolsNotCalled": [{"tool": "x", "inptu": {}}]})
+    with pytest.raises(agent_eval.ProgramFailed, match="guard"):
+        agent_eval.guard({"toolsNotCalled": [{"tool": "x", "times": {"max": 2}}]})
+    with pytest.raises(agent_eval.ProgramFailed):
+        agent_eval.guard({"time": [{"eventually": "x"}]})
+    with pytest.raises(ValueError, match="one of read, draft, write"):
+        agent_eval.guard({"toolsNotCalled": ["x"]}, side_effects={"x": "none"})
+    with pytest.raises(ValueError, match="no parameter 'b' to ignore"):
+        agent_eval.tool(ignore=["b"])(lambda a: a)
+    with pytest.raises(TypeError, match="generator"):
+
+        @agent_eval.tool
+        def many() -> Any:
+            yield 1
+
+    with agent_eval.guard({"toolsNotCalled": ["x"]}):
+        with pytest.raises(TypeError, match=r"the input of look\.city is a object"):
+            look(object())  # type: ignore[arg-type]
+    assert ran == []
+
+
+def test_a_call_that_was_cancelled_before_it_began_is_forgotten() -> None:
+    @agent_eval.tool
+    async def once() -> str:
+        ran.append("once")
+        return "done"
+
+    async def main() -> None:
+        with agent_eval.guard({"maxToolCalls": 1}):
+            for wait in (0.0, 0.001, 0.01):
+                task = asyncio.create_task(once())
+                await asyncio.sleep(wait)
+                task.cancel()
+                with pytest.raises(asyncio.CancelledError):
+                    await task
+            while True:
+                # What was asked for them is still being answered.
+                try:
+                    assert await once() == "done"
+                    break
+                except agent_eval.Forbidden:
+                    await asyncio.sleep(0.05)
+            with pytest.raises(agent_eval.Forbidden):
+                await once()
+
+    asyncio.run(main())
+    assert ran == ["once"]
+
+
+def test_two_calls_alike_are_two_calls() -> None:
+    guard = agent_eval.guard({"time": [{"expect": {"returned": "look"}, "before": "pay"}]})
+    first, second = guard.before("look", {}), guard.before("look", {})
+    guard.after(second, "blue")
+    assert [ticket.is_over for ticket in guard._calls] == [True, False]
+    guard.after(first, "blue")
+    guard.after(guard.before("pay", {}))
+
+
+def test_no_thread_slips_by_a_guard() -> None:
+    told: list[BaseException] = []
+
+    def one() -> None:
+        try:
+            delete("x")
+        except agent_eval.AgentEvalError as error:
+            told.append(error)
+
+    def start() -> None:
+        thread = threading.Thread(target=one)
+        thread.start()
+        thread.join()
+
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        start()
+        with agent_eval.guard({"toolsNotCalled": ["pay"]}):
+            start()
+            delete("inner")
+        start()
+    start()
+    assert [type(error).__name__ for error in told] == ["Forbidden", "GuardError", "Forbidden"]
+    assert ran == ["delete", "delete"]
+
+
+def test_a_guard_is_entered_once() -> None:
+    guard = agent_eval.guard({"toolsNotCalled": ["x"]})
+    with guard:
+        with pytest.raises(agent_eval.AgentEvalError, match="in force already"):
+            guard.__enter__()
+    with guard:
+        pass

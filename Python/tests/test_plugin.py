@@ -1,0 +1,278 @@
+"""The plugin for pytest, run by pytest."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_judging import MESSAGES
+
+import agent_eval
+
+GOOD = """\
+- {caseId: good, input: hi, recording: ../kept/messages.jsonl.gz, expected: {toolsCalled: [look]}}
+"""
+BAD = """\
+- {caseId: bad, input: hi, recording: ../kept/messages.jsonl.gz, expected: {toolsNotCalled: ["delete_*"], maxSteps: 9}}
+"""
+LATER = """\
+- {caseId: later, input: hi, skip: {reason: not today}, expected: {maxSteps: 1}}
+"""
+OPEN = """\
+- {caseId: open, input: hi, recording: ../kept/messages.jsonl.gz, expected: {maxRetries: 0}}
+"""
+CASES = GOOD + BAD + LATER + OPEN
+
+
+@pytest.fixture
+def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytest.Pytester:
+    """A folder with a recorded run."""
+    for name in ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_WORKSPACE"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.chdir(pytester.path)
+    agent_eval.judge(MESSAGES, {"maxSteps": 9}, out="kept")
+    pytester.mkdir("EvalCases")
+    return pytester
+
+
+def write(project: pytest.Pytester, name: str, text: str) -> Path:
+    path = project.path / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return path
+
+
+def run(project: pytest.Pytester, *arguments: str) -> pytest.RunResult:
+    return project.runpytest_subprocess("-p", "no:cacheprovider", *arguments)
+
+
+def test_cases_are_tests(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    found = run(project, "EvalCases", "-rsf")
+    found.assert_outcomes(passed=1, failed=2, skipped=1)
+    found.stdout.fnmatch_lines(
+        [
+            "*case bad*",
+            "fail: toolsNotCalled[[]0]: delete_[*] was called once. (1 of 2 checks passed)",
+            "toolsNotCalled[[]0] failed: *",
+            "  expected  not called: delete_[*]",
+            '  actual    delete_note {"name":"x"} *',
+            "  events    4 6",
+            "more: agent-eval show *messages.jsonl.gz",
+            "      agent-eval replay *messages.jsonl.gz --event 4",
+            "*case open*",
+            "inconclusive: maxRetries: *",
+            "SKIPPED*EvalCases/cases.yaml*not today*",
+            "FAILED EvalCases/cases.yaml::bad - fail: *",
+        ]
+    )
+    run(project, "EvalCases/cases.yaml::good").assert_outcomes(passed=1)
+    run(project, "EvalCases", "-k", "bad").assert_outcomes(failed=1, deselected=3)
+
+
+def test_one_call_of_the_program_judges_a_folder(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    for index in range(5):
+        text = "".join(
+            f"- {{caseId: c{index}-{n}, input: hi, recording: ../kept/messages.jsonl.gz, expected: {{maxSteps: 9}}}}\n"
+            for n in range(20)
+        )
+        write(project, f"EvalCases/{index}.yaml", text)
+    counting = write(
+        project, "counting", f'#!/bin/sh\necho "$1" >> {project.path}/calls\nexec {agent_eval.program()} "$@"\n'
+    )
+    counting.chmod(0o755)
+    monkeypatch.setenv("AGENT_EVAL_BINARY", str(counting))
+    run(project, "EvalCases").assert_outcomes(passed=100)
+    assert (project.path / "calls").read_text() == "run\n"
+
+
+def test_only_case_files_are_taken(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/compose.yaml", "services: {web: {image: x}}\n")
+    write(project, "EvalCases/template.yaml", "a: {{ b }}\n- [\n")
+    write(project, "EvalCases/defaults.yaml", "defaults: {tags: [all]}\n")
+    write(project, "EvalCases/results.json", json.dumps({"cases": [{"caseId": "x", "outcome": "pass"}]}))
+    write(project, "EvalCases/outcomes.jsonl", json.dumps({"caseId": "x", "outcome": "pass"}) + "\n")
+    case = {"caseId": "line", "input": "hi", "recording": "../kept/messages.jsonl.gz", "expected": {"maxSteps": 9}}
+    write(project, "EvalCases/lines.jsonl", json.dumps(case) + "\n")
+    write(project, "EvalCases/whole.json", json.dumps([{**case, "caseId": "whole"}]))
+    write(project, "EvalCases/talk.yaml", "note: 'a caseId: is what we call it'\n")
+    found = run(project, "EvalCases")
+    found.assert_outcomes(passed=1, warnings=1)
+    found.stdout.fnmatch_lines(["*not collected: *talk.yaml*"])
+    (project.path / "EvalCases/talk.yaml").unlink()
+    run(project, "EvalCases").assert_outcomes(passed=1)
+    run(project, "EvalCases/whole.json").assert_outcomes(passed=1)
+    write(project, "pytest.ini", "[pytest]\nagent_eval_paths = EvalCases/wh*.json\n")
+    run(project, "EvalCases").assert_outcomes(passed=2)
+    assert run(project, "EvalCases/compose.yaml").ret == 2
+
+
+def test_a_file_with_a_mistake_keeps_no_other_from_being_judged(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    write(project, "EvalCases/typo.yaml", "caseId: typo\ninput: hi\nexpected: {toolsCaled: [x]}\n")
+    found = run(project, "EvalCases", "--continue-on-collection-errors")
+    found.assert_outcomes(passed=1, failed=2, skipped=1, errors=1)
+    found.stdout.fnmatch_lines(["*typo.yaml:3:12: error: *did you mean “toolsCalled”*"])
+
+
+def test_an_id_that_two_files_have_is_an_error(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/one.yaml", CASES)
+    write(project, "EvalCases/two.yaml", CASES)
+    found = run(project, "EvalCases")
+    assert found.ret == 2
+    found.stdout.fnmatch_lines(["*the case id “good” is there already*"])
+
+
+def test_without_the_program_cases_are_errors(project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    write(project, "test_other.py", "def test_other(): pass\n")
+    monkeypatch.setenv("AGENT_EVAL_BINARY", "/nowhere")
+    found = run(project, "--continue-on-collection-errors")
+    found.assert_outcomes(passed=1, errors=1)
+    found.stdout.fnmatch_lines(["*AGENT_EVAL_BINARY names “/nowhere”*"])
+
+
+def test_a_case_without_a_recording_is_no_pass(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/case.yaml", "caseId: messages\ninput: hi\nexpected: {maxSteps: 9}\n")
+    found = run(project, "EvalCases")
+    found.assert_outcomes(failed=1)
+    found.stdout.fnmatch_lines(["error: *neither a recording nor an agent*"])
+
+
+def test_only_regressions_fail_against_what_was_accepted(project: pytest.Pytester) -> None:
+    cases = write(project, "EvalCases/cases.yaml", GOOD + BAD + LATER)
+    found = run(project, "EvalCases", "--agent-eval-accept")
+    found.assert_outcomes(passed=2, skipped=1)
+    found.stdout.fnmatch_lines(["agent-eval: 3 accepted"])
+    assert (project.path / "EvalCases/accepted/bad.txt").exists()
+    run(project, "EvalCases").assert_outcomes(passed=1, failed=1, skipped=1)
+    run(project, "EvalCases", "--agent-eval-against", "accepted").assert_outcomes(passed=2, skipped=1)
+    agent_eval.judge([MESSAGES[0], {"role": "assistant", "content": "No."}], {"maxSteps": 9}, out="other")
+    os.replace("other/messages.jsonl.gz", "kept/messages.jsonl.gz")
+    found = run(project, "EvalCases", "--agent-eval-against", "accepted")
+    assert found.ret == 1
+    found.stdout.fnmatch_lines(["against what was accepted: regressed", "  worse  *", "accepted  *good.txt"])
+    cases.write_text(GOOD)
+    found = run(project, "EvalCases", "--agent-eval-against", "accepted")
+    found.stdout.fnmatch_lines(["There is a baseline of the case bad, and no case: *"])
+
+
+def test_accepting_half_a_file_is_refused(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    found = run(project, "EvalCases", "--agent-eval-accept", "-k", "good")
+    assert found.ret == 4 and "takes whole files" in found.stderr.str()
+    assert not (project.path / "EvalCases/accepted").exists()
+    assert run(project, "EvalCases", "--agent-eval-accept", "-n", "2").ret == 4
+    run(project, "EvalCases", "--agent-eval-accept", "--collect-only")
+    assert not (project.path / "EvalCases/accepted").exists()
+
+
+def test_nothing_is_accepted_in_continuous_integration(
+    project: pytest.Pytester, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    monkeypatch.setenv("CI", "true")
+    found = run(project, "EvalCases", "--agent-eval-accept")
+    assert found.ret == 4 and "nothing was accepted" in found.stderr.str()
+
+
+TRIALS = """\
+import itertools, pytest
+made = itertools.count()
+@pytest.fixture
+def number():
+    return next(made)
+@pytest.mark.trials({plan})
+def test_it(number):
+    print("trial", number)
+    assert number {condition}
+"""
+
+
+@pytest.mark.parametrize(
+    ("plan", "condition", "passes", "told"),
+    [
+        ("5, pass_rate=0.8", "!= 1", True, "4 of 5 trials passed, 4 of 5 needed"),
+        ("5, pass_rate=0.8", "not in (1, 2)", False, "1 of 3 trials passed, 4 of 5 needed; trial 2 failed first:"),
+        ("5", "< 9", True, "5 of 5 trials passed, 5 of 5 needed"),
+        ("5", "< 0", False, "0 of 1 trials passed, 5 of 5 needed; trial 1 failed first:"),
+        ("number=3, pass_rate=0.3", "== 0", True, "1 of 1 trials passed, 1 of 3 needed"),
+    ],
+)
+def test_trials(project: pytest.Pytester, plan: str, condition: str, passes: bool, told: str) -> None:
+    project.makepyfile(TRIALS.format(plan=plan, condition=condition))
+    found = run(project, "-rP")
+    found.assert_outcomes(passed=int(passes), failed=int(not passes))
+    assert told in found.stdout.str()
+
+
+def test_trials_work_with_xdist(project: pytest.Pytester) -> None:
+    write(project, "EvalCases/cases.yaml", CASES)
+    project.makepyfile(TRIALS.format(plan="5, pass_rate=0.8", condition="!= 1"))
+    run(project, "-n", "2").assert_outcomes(passed=2, failed=2, skipped=1)
+
+
+@pytest.mark.parametrize("plan", ["", "0", "2.5", "5, 0", "5, pass_rate=2", "5, rate=1", "5, 1, 1", "True"])
+def test_a_plan_that_says_nothing_is_refused(project: pytest.Pytester, plan: str) -> None:
+    project.makepyfile(TRIALS.format(plan=plan, condition="< 9"))
+    found = run(project)
+    assert found.ret == 4 and "test_it: trials" in found.stderr.str()
+
+
+def test_what_is_no_trial_is_told_as_it_is(project: pytest.Pytester) -> None:
+    project.makepyfile(
+        """
+        import pytest
+        @pytest.fixture
+        def broken(): raise ZeroDivisionError
+        @pytest.mark.trials(3)
+        def test_broken(broken): pass
+        @pytest.mark.trials(3)
+        def test_skipped(): pytest.skip("not here")
+        @pytest.mark.trials(3)
+        @pytest.mark.xfail
+        def test_expected(): assert False
+        def test_behind(): pass
+        """
+    )
+    run(project).assert_outcomes(passed=1, errors=1, skipped=1, xfailed=1)
+
+
+AGENT = """\
+import openai, pytest, agent_eval, sys
+sys.path.insert(0, {tests!r})
+import ours as agents
+
+@pytest.mark.trials(2)
+def test_good(agent_run):
+    with agent_run() as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    agent_eval.judge(run, {{"toolsCalled": ["look"]}}).check()
+    with agent_run(replay=run.log):
+        agents.openai_agent(openai.OpenAI(), "one")
+
+def test_bad(agent_run):
+    with agent_run(name="mine") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    agent_eval.judge(run, {{"toolsNotCalled": ["look"]}}).check()
+"""
+
+
+def test_runs_of_tests_are_recorded(project: pytest.Pytester, provider: Any) -> None:
+    pytest.importorskip("openai")
+    project.makepyfile(AGENT.format(tests=str(Path(__file__).parent)))
+    found = run(project)
+    found.assert_outcomes(passed=1, failed=1)
+    found.stdout.fnmatch_lines(
+        [
+            "E *AssertionError: fail: toolsNotCalled[[]0]: look was called once. *",
+            "*agent-eval show *.agent-eval/pytest/*test_bad/*.jsonl.gz",
+        ]
+    )
+    logs = sorted((project.path / ".agent-eval/pytest").glob("*/*.jsonl.gz"))
+    assert [log.parent.name.rpartition("-")[2] for log in logs] == ["test_bad", "test_good", "test_good"]
+    run(project, "--agent-eval-out", "elsewhere", "-n", "2").assert_outcomes(passed=1, failed=1)
+    assert len(list((project.path / "elsewhere").glob("*/*.jsonl.gz"))) == 3

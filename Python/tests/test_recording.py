@@ -1,0 +1,502 @@
+"""What happens within a block is recorded whole, and nothing of another one."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+import urllib.request
+from pathlib import Path
+from typing import Any
+
+import ours as agents
+import pytest
+from provider import Provider
+
+import agent_eval
+
+openai = pytest.importorskip("openai")
+anthropic = pytest.importorskip("anthropic")
+
+
+def is_whole(log: Path) -> bool:
+    return subprocess.run([agent_eval.program(), "verify", str(log)], capture_output=True, check=False).returncode == 0
+
+
+def test_openai_is_recorded_whole(provider: Provider, folder: Path) -> None:
+    with agent_eval.record("runs/") as run:
+        answer = agents.openai_agent(openai.OpenAI(), "one")
+    assert answer == "blue, one"
+    [call] = run.calls
+    assert (call.tool, call.input, call.result, call.caller) == ("look", {"city": "Graz"}, "Graz is blue", "agent")
+    assert (run.stop_reason, run.answer, run.unseen) == ("success", "blue, one", [])
+    assert run.log.parent == folder / "runs" and is_whole(run.log)
+    assert agent_eval.calls(run.log) == run.calls
+    assert len(provider.asked) == 2
+
+
+def test_anthropic_is_recorded_whole(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.anthropic_agent(anthropic.Anthropic(), "one")
+    assert [(c.tool, c.status, c.result) for c in run.calls] == [("look", "ok", "Graz is blue")]
+    assert (run.answer, run.unseen) == ("blue, one", [])
+
+
+def test_clients_that_are_there_already_are_recorded(provider: Provider) -> None:
+    first, second = openai.OpenAI(), anthropic.Anthropic()
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(first, "one")
+        agents.anthropic_agent(second, "two")
+    assert [c.tool for c in run.calls] == ["look", "look"] and run.unseen == []
+
+
+def test_asynchronous_clients_that_are_there_already_are_recorded(provider: Provider) -> None:
+    async def main() -> agent_eval.Run:
+        client = openai.AsyncOpenAI()
+        async with agent_eval.record("runs/") as run:
+            await asyncio.gather(
+                agents.openai_agent_async(client, "one"), agents.openai_agent_async(client, "two")
+            )
+        await client.close()
+        return run
+
+    run = asyncio.run(main())
+    assert [c.tool for c in run.calls] == ["look", "look"] and run.unseen == []
+
+
+def test_a_client_behind_another_proxy_is_recorded(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HTTP_PROXY", "http://127.0.0.1:9")
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")
+    client = openai.OpenAI(max_retries=0)
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(client, "one")
+    assert len(run.calls) == 1
+
+
+def test_requests_and_aiohttp_are_recorded(provider: Provider) -> None:
+    requests, aiohttp = pytest.importorskip("requests"), pytest.importorskip("aiohttp")
+    session = requests.Session()
+    body = {"model": "fake-1", "messages": [{"role": "user", "content": "hi"}]}
+    url = provider.url + "/v1/chat/completions"
+    with agent_eval.record("runs/") as run:
+        response = session.post(url, json=body)
+    assert response.json()["choices"][0]["message"]["content"] == "blue, hi"
+    assert (response.url, run.answer) == (url, "blue, hi")
+
+    async def main(within: bool) -> agent_eval.Run:
+        async with aiohttp.ClientSession(*([provider.url] if within else [])) as session:
+            async with agent_eval.record("runs/") as run:
+                async with session.post("/v1/chat/completions" if within else url, json=body) as response:
+                    assert (await response.json())["choices"]
+        return run
+
+    assert asyncio.run(main(False)).answer == "blue, hi"
+    assert asyncio.run(main(True)).answer == "blue, hi"
+
+
+def test_threads_and_other_processes_are_recorded(provider: Provider) -> None:
+    client = openai.OpenAI()
+    program = (
+        "import json, os, urllib.request as u; "
+        "body = json.dumps({'model': 'm', 'messages': [{'role': 'user', 'content': 'child'}]}).encode(); "
+        "u.urlopen(u.Request(os.environ['OPENAI_BASE_URL'] + '/chat/completions', body, "
+        "{'Content-Type': 'application/json'})).read()"
+    )
+    with agent_eval.record("runs/") as run:
+        threads = [threading.Thread(target=agents.openai_agent, args=(client, f"t{i}")) for i in range(4)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        subprocess.run([sys.executable, "-c", program], check=True)
+    assert [c.tool for c in run.calls] == ["look"] * 4 and run.unseen == []
+    assert sum(e["type"] == "model_result" for e in run.events) == 9
+
+
+def test_runs_follow_each_other_with_the_same_client(provider: Provider) -> None:
+    made: list[Any] = []
+    logs = []
+    for index in range(3):
+        with agent_eval.record("runs/") as run:
+            if not made:
+                made.append(openai.OpenAI())
+            agents.openai_agent(made[0], f"run {index}")
+        logs.append(run.log)
+        assert run.answer == f"blue, run {index}"
+        # The client that was made within a block still works behind it, past any proxy.
+        asked = len(provider.asked)
+        assert agents.openai_agent(made[0], "outside") == "blue, outside"
+        assert len(provider.asked) == asked + 2
+    assert len(set(logs)) == 3
+    for index, log in enumerate(logs):
+        assert [e["data"]["answer"] for e in agent_eval.events(log) if e["type"] == "stop"] == [f"blue, run {index}"]
+
+
+def test_the_environment_is_as_before(provider: Provider) -> None:
+    before = dict(os.environ)
+    with agent_eval.record("runs/") as run:
+        assert os.environ["OPENAI_BASE_URL"].startswith("http://127.0.0.1:")
+        assert os.environ["OPENAI_BASE_URL"] != before["OPENAI_BASE_URL"]
+        assert run.environment["OPENAI_BASE_URL"] == os.environ["OPENAI_BASE_URL"]
+        os.environ["MINE"] = "stays"
+        os.environ["OPENAI_API_BASE"] = "http://mine"
+    assert os.environ.pop("MINE") == "stays" and os.environ.pop("OPENAI_API_BASE") == "http://mine"
+    assert dict(os.environ) == before
+
+
+def test_an_exception_closes_the_log_and_goes_on(provider: Provider) -> None:
+    with pytest.raises(ZeroDivisionError) as raised:
+        with agent_eval.record("runs/") as run:
+            agents.openai_agent(openai.OpenAI(), "one")
+            1 / 0  # noqa: B018
+    assert not getattr(raised.value, "__notes__", [])
+    assert (run.stop_reason, run.stop_detail, len(run.calls)) == ("tool_failure", "exit:1", 1)
+    assert is_whole(run.log)
+
+
+def test_a_model_that_failed_is_told(provider: Provider) -> None:
+    with pytest.raises(openai.BadRequestError):
+        with agent_eval.record("runs/") as run:
+            agents.openai_agent(openai.OpenAI(max_retries=0), "boom")
+    assert run.stop_reason == "model_failure" and is_whole(run.log)
+
+
+@pytest.mark.parametrize(
+    ("error", "reason"),
+    [
+        (KeyboardInterrupt(), "cancelled"),
+        (asyncio.CancelledError(), "cancelled"),
+        (SystemExit(0), "success"),
+        (SystemExit(3), "tool_failure"),
+    ],
+)
+def test_how_a_block_ends_is_how_its_run_stops(provider: Provider, error: BaseException, reason: str) -> None:
+    with pytest.raises(type(error)):
+        with agent_eval.record("runs/") as run:
+            agents.openai_agent(openai.OpenAI(), "one")
+            raise error
+    assert run.stop_reason == reason and is_whole(run.log)
+
+
+def test_an_interrupt_from_the_terminal_reaches_the_block_alone(provider: Provider, folder: Path) -> None:
+    script = folder / "script.py"
+    script.write_text(
+        "import sys, time, agent_eval\n"
+        "try:\n"
+        "    with agent_eval.record('runs/log.jsonl.gz') as run:\n"
+        "        print('ready', flush=True)\n"
+        "        time.sleep(60)\n"
+        "except KeyboardInterrupt:\n"
+        "    print(run.stop_reason)\n"
+    )
+    process = subprocess.Popen(
+        [sys.executable, str(script)], stdout=subprocess.PIPE, text=True, start_new_session=True
+    )
+    assert process.stdout is not None and process.stdout.readline() == "ready\n"
+    os.killpg(process.pid, signal.SIGINT)
+    assert process.communicate(timeout=30)[0] == "cancelled\n"
+    assert is_whole(folder / "runs/log.jsonl.gz")
+
+
+def test_a_process_that_is_killed_leaves_a_closed_log(provider: Provider, folder: Path) -> None:
+    script = (
+        "import os, signal, agent_eval\n"
+        "with agent_eval.record('runs/log.jsonl.gz'):\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=False)
+    log = folder / "runs/log.jsonl.gz"
+    limit = time.monotonic() + 10
+    while not log.exists() and time.monotonic() < limit:
+        time.sleep(0.02)
+    stop = list(agent_eval.events(log))[-1]["data"]
+    assert (stop["reason"], stop["detail"]) == ("tool_failure", "signal:SIGKILL")
+
+
+def test_two_runs_with_the_variables_are_refused(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        for environment in (True, False):
+            with pytest.raises(agent_eval.RunsOverlap, match="environment=False"):
+                with agent_eval.record("runs/", environment=environment):
+                    pytest.fail("the block must not run")
+        agents.openai_agent(openai.OpenAI(), "one")
+    assert run.answer == "blue, one"
+    with agent_eval.record("runs/"):
+        pass
+
+
+def test_runs_side_by_side_are_kept_apart(provider: Provider) -> None:
+    shared = openai.OpenAI()
+    runs: dict[int, agent_eval.Run] = {}
+    barrier = threading.Barrier(4)
+
+    def one(index: int) -> None:
+        with agent_eval.record("runs/", environment=False) as run:
+            barrier.wait(30)
+            for client in (shared, openai.OpenAI()):
+                assert agents.openai_agent(client, f"thread {index}") == f"blue, thread {index}"
+            barrier.wait(30)
+        runs[index] = run
+
+    before = dict(os.environ)
+    threads = [threading.Thread(target=one, args=(index,)) for index in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert dict(os.environ) == before and len(runs) == 4
+    for index, run in runs.items():
+        told = json.dumps(run.events)
+        assert len(run.calls) == 2 and run.unseen == []
+        assert [f"thread {other}" in told for other in range(4)] == [other == index for other in range(4)]
+
+
+def test_tasks_side_by_side_are_kept_apart(provider: Provider) -> None:
+    async def main() -> list[agent_eval.Run]:
+        client = openai.AsyncOpenAI()
+
+        async def one(index: int) -> agent_eval.Run:
+            async with agent_eval.record("runs/", environment=False) as run:
+                await agents.openai_agent_async(client, f"task {index}")
+            return run
+
+        return await asyncio.gather(*(one(index) for index in range(3)))
+
+    for index, run in enumerate(asyncio.run(main())):
+        assert run.answer == f"blue, task {index}" and len(run.calls) == 1 and run.unseen == []
+
+
+def test_a_thread_without_the_context_is_not_passed_over(provider: Provider) -> None:
+    client = openai.OpenAI()
+    with agent_eval.record("runs/", environment=False) as run:
+        agents.openai_agent(client, "one")
+        thread = threading.Thread(target=agents.openai_agent, args=(client, "lost"))
+        thread.start()
+        thread.join()
+    assert run.unseen == [f"POST {provider.url}/v1/chat/completions went past the proxy"]
+    outcome = agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]})
+    assert outcome.outcome == "inconclusive" and not outcome and "went past the proxy" in str(outcome)
+
+
+def test_a_provider_that_is_not_known_is_not_passed_over(provider: Provider) -> None:
+    other = Provider()
+    client = openai.OpenAI(base_url=other.url + "/v9")
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(client, "one")
+    assert run.calls == [] and f"POST {other.url}/v9/chat/completions went past the proxy" in run.unseen
+    assert agent_eval.judge(run, {"toolsNotCalled": ["look"]}).outcome == "inconclusive"
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+        agents.openai_agent(client, "one")
+    # The log itself says so: whoever judges it by the command line does not pass it either.
+    assert agent_eval.judge(run.log, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
+    assert agent_eval.judge(run, {"toolsCalled": ["look"]}).outcome == "inconclusive"
+    told = [e["data"]["reason"] for e in run.events if e["type"] == "unseen"]
+    assert len(told) == 1 and f"/went-past-the-proxy/{other.url[7:]}/v9/chat/completions" in told[0]
+    assert run.unseen == [f"POST {other.url}/v9/chat/completions went past the proxy"]
+    with pytest.raises(agent_eval.NotSeen, match="went past the proxy"):
+        with agent_eval.record("runs/", require_complete=True):
+            agents.openai_agent(client, "one")
+    with agent_eval.record("runs/", upstream={"other": other.url + "/v9"}, require_complete=True) as run:
+        agents.openai_agent(client, "one")
+        assert os.environ["OTHER_BASE_URL"].endswith("/other/v9")
+    assert [c.tool for c in run.calls] == ["look"]
+    other.close()
+
+
+def test_a_block_that_asked_nothing_is_no_pass(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        pass
+    assert run.calls == [] and "asked no model" in run.unseen[0]
+    outcome = agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]})
+    assert outcome.outcome == "inconclusive" and outcome.unverifiable
+
+
+def test_a_recording_answers(provider: Provider) -> None:
+    client = openai.OpenAI()
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(client, "one")
+    asked = len(provider.asked)
+    with agent_eval.record(replay=run.log) as again:
+        assert agents.openai_agent(client, "one") == "blue, one"
+    assert len(provider.asked) == asked
+    with pytest.raises(agent_eval.AgentEvalError, match="no log of its own"):
+        _ = again.log
+
+
+def test_clients_of_the_usual_addresses_are_led_to_the_proxy(
+    provider: Provider, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+        agents.anthropic_agent(anthropic.Anthropic(), "two")
+    for name in ("OPENAI_BASE_URL", "ANTHROPIC_BASE_URL"):
+        monkeypatch.delenv(name)
+    first, second = openai.OpenAI(max_retries=0), anthropic.Anthropic(max_retries=0)
+    assert "api.openai.com" in str(first.base_url) and "api.anthropic.com" in str(second.base_url)
+    # Answered from a recording, so that nothing leaves this machine.
+    with agent_eval.record(replay=run.log):
+        assert agents.openai_agent(first, "one") == "blue, one"
+        assert agents.anthropic_agent(second, "two") == "blue, two"
+
+
+def test_what_a_recording_does_not_hold_is_an_error(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    asked = len(provider.asked)
+    with pytest.raises(openai.BadRequestError) as raised:
+        with agent_eval.record(replay=run.log):
+            agents.openai_agent(openai.OpenAI(), "two")
+    if sys.version_info >= (3, 11):
+        assert "diverged" in raised.value.__notes__[0]
+    with pytest.raises(agent_eval.NotAsRecorded):
+        with agent_eval.record(replay=run.log):
+            pass
+    assert len(provider.asked) == asked
+
+
+def test_what_is_asked_past_a_recording_is_an_error(provider: Provider) -> None:
+    other = Provider()
+    client = openai.OpenAI(base_url=other.url + "/v9")
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    with pytest.raises(agent_eval.NotAsRecorded, match="past the recording"):
+        with agent_eval.record(replay=run.log):
+            agents.openai_agent(openai.OpenAI(), "one")
+            agents.openai_agent(client, "one")
+    other.close()
+
+
+def test_a_policy_takes_calls_out(provider: Provider, folder: Path) -> None:
+    (folder / "policy.yaml").write_text("rules:\n  - {id: no-looking, tool: look, verdict: deny, reason: not now}\n")
+    with agent_eval.record("runs/", policy="policy.yaml") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    assert [c.status for c in run.calls] != ["ok"]
+    assert [e["data"]["ruleId"] for e in run.events if e["type"] == "policy_decision"] == ["no-looking"]
+
+
+def test_a_policy_ends_the_run(provider: Provider, folder: Path) -> None:
+    (folder / "policy.yaml").write_text("rules:\n  - {id: never, tool: look, verdict: deny, onDeny: stop}\n")
+    with pytest.raises(openai.APIError):
+        with agent_eval.record("runs/", policy="policy.yaml") as run:
+            agents.openai_agent(openai.OpenAI(max_retries=0), "one")
+    assert (run.stop_reason, run.stop_detail) == ("policy_denied", "rule:never") and is_whole(run.log)
+    # An agent that makes nothing of it does not hide it.
+    with agent_eval.record("runs/", policy="policy.yaml") as run:
+        with pytest.raises(openai.APIError):
+            agents.openai_agent(openai.OpenAI(max_retries=0), "one")
+    assert run.stop_reason == "policy_denied"
+
+
+def test_a_proxy_that_is_killed_is_told(provider: Provider) -> None:
+    recording = agent_eval.record("runs/")
+    with pytest.raises(agent_eval.RecordingEnded):
+        with recording:
+            assert recording._process is not None
+            recording._process.kill()
+            recording._process.wait()
+    with agent_eval.record("runs/"):
+        pass
+
+
+def test_mistakes_are_told(provider: Provider, folder: Path) -> None:
+    with pytest.raises(agent_eval.ProgramFailed, match="upstream"):
+        with agent_eval.record("runs/", upstream={"other": "no url"}):
+            pytest.fail("the block must not run")
+    with pytest.raises(agent_eval.ProgramFailed, match="no such log"):
+        with agent_eval.record(replay="nothing.jsonl.gz"):
+            pytest.fail("the block must not run")
+    with pytest.raises(ValueError, match="leave out away"):
+        agent_eval.record("runs/", replay="log.jsonl.gz")
+    (folder / "there.jsonl.gz").write_bytes(b"")
+    with pytest.raises(agent_eval.LogError, match="there already"):
+        agent_eval.record("there.jsonl.gz")
+    recording = agent_eval.record("runs/")
+    with recording as run:
+        with pytest.raises(agent_eval.AgentEvalError, match="not over yet"):
+            _ = run.calls
+        with pytest.raises(agent_eval.LogError, match="not over yet"):
+            agent_eval.judge(run, {"maxSteps": 1})
+    with pytest.raises(agent_eval.AgentEvalError, match="begun already"):
+        recording.__enter__()
+    # After all of these another recording begins as if nothing had been.
+    with agent_eval.record("runs/"):
+        pass
+
+
+def test_names_and_other_clients_than_those_that_are_wrapped(provider: Provider) -> None:
+    body = json.dumps({"model": "m", "messages": [{"role": "user", "content": "plain"}]}).encode()
+    with agent_eval.record("runs/", name="my-agent") as run:
+        url = os.environ["OPENAI_BASE_URL"] + "/chat/completions"
+        urllib.request.urlopen(
+            urllib.request.Request(url, body, {"Content-Type": "application/json"})
+        ).read()
+    assert run.events[0]["data"]["agent"]["name"] == "my-agent" and run.answer == "blue, plain"
+
+
+@pytest.mark.parametrize("package", ["httpx", "requests", "aiohttp"])
+def test_what_is_imported_within_a_block_is_wrapped(provider: Provider, package: str) -> None:
+    pytest.importorskip(package)
+    ask = {
+        "httpx": "import httpx; httpx.post(url, json=body)",
+        "requests": "import requests; requests.post(url, json=body)",
+        "aiohttp": (
+            "import asyncio, aiohttp\n"
+            "    async def main():\n"
+            "        async with aiohttp.ClientSession() as session:\n"
+            "            async with session.post(url, json=body) as response: await response.read()\n"
+            "    asyncio.run(main())"
+        ),
+    }[package]
+    script = (
+        "import os, sys, agent_eval\n"
+        "url = os.environ['OPENAI_BASE_URL'] + '/chat/completions'\n"
+        "body = {'model': 'm', 'messages': [{'role': 'user', 'content': 'late'}]}\n"
+        f"assert {package!r} not in sys.modules\n"
+        "with agent_eval.record('runs/') as run:\n"
+        f"    {ask}\n"
+        "assert run.answer == 'blue, late' and run.unseen == [], run.unseen\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_copy_of_the_process_does_not_end_the_run(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    assert run.answer == "blue, one"
+    script = (
+        "import os, sys, agent_eval\n"
+        "with agent_eval.record('runs/fork.jsonl.gz') as run:\n"
+        "    child = os.fork()\n"
+        "    if child: os.waitpid(child, 0)\n"
+        "if child: assert run.stop_detail == 'exit:0', run.stop_detail\n"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
+
+
+def test_a_start_that_is_cancelled_leaves_nothing(provider: Provider) -> None:
+    async def main() -> None:
+        async def one() -> None:
+            async with agent_eval.record("runs/"):
+                await asyncio.sleep(60)
+
+        for wait in (0.0, 0.001, 0.02, 0.3):
+            task = asyncio.create_task(one())
+            await asyncio.sleep(wait)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    before = dict(os.environ)
+    asyncio.run(main())
+    assert dict(os.environ) == before
+    with agent_eval.record("runs/"):
+        pass
+    assert not [path for path in Path("runs").iterdir() if path.name.endswith(".open")]
