@@ -81,6 +81,8 @@ let package = Package(
     .systemLibrary(
       name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .target(name: "CPrograms", cSettings: systemCalls),
+    // In place of what only newer C libraries have; linked in by being there.
+    .target(name: "CGlibcShim", cSettings: systemCalls),
     .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
     .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: library),
     .target(name: "AgentTrace", dependencies: [crypto], swiftSettings: library),
@@ -132,9 +134,9 @@ let package = Package(
     .executableTarget(
       name: "agent-eval",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
-        "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning", "TraceIndexing",
-        "TraceImporting", "TraceReporting", "TraceDebugging", argumentParser,
+        "CGlibcShim", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
+        "AgentRuntime", "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning",
+        "TraceIndexing", "TraceImporting", "TraceReporting", "TraceDebugging", argumentParser,
       ],
       swiftSettings: strict,
       // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names

@@ -398,7 +398,6 @@
       add(["decisions", "askHuman"], [false, nil])
       add(["decisions", "stop"], [["success"], ["success", "blocked"], nil])
       add(["decisions", "cite"], [true])
-      add(["decisions"], [nil])
       add(["evidence", "required"], [true])
       add(["answerSchema"], [["type": "object"], ["type": "string"], true])
       addTools(object, add)

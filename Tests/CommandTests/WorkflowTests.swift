@@ -26,6 +26,7 @@ private struct GitHubStandIn {
     // The action's own folder, in which building the program is to find it.
     try shared.write("action/Package.swift", "// one\n")
     try shared.write("action/Sources/a.swift", "// two\n")
+    try FileManager.default.copyItem(atPath: Project.path("CI"), toPath: shared.path("action/CI"))
     try shared.script(
       "action/bin/agent-eval",
       """
@@ -490,7 +491,10 @@ struct GitLabTemplateTests {
     for _ in 0..<2 {
       let job = try await run(
         ".agent-eval-run", in: workspace,
-        ["AGENT_EVAL_REPOSITORY": "file://" + repository.path("action")], program: "built")
+        [
+          "AGENT_EVAL_REPOSITORY": "file://" + repository.path("action"),
+          "AGENT_EVAL_VERSION": "source",
+        ], program: "built")
       #expect(job.status == 0, "\(job)")
     }
     #expect(gitHub.builds == 1)

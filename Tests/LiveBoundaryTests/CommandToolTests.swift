@@ -462,7 +462,7 @@ struct CommandToolTests {
     await Attempt(folder: folder, answer: answer, seconds: 0).expectNoSurvivors()
   }
 
-  @Test("a command sees five variables, its folder and no terminal")
+  @Test("a command sees six variables, its folder and no terminal")
   func surroundings() async throws {
     setenv("AGENT_EVAL_TEST_SECRET", "hunter2", 1)
     defer { unsetenv("AGENT_EVAL_TEST_SECRET") }
@@ -472,7 +472,8 @@ struct CommandToolTests {
       .map { $0.prefix { $0 != "=" } }
     // The shell adds the last three itself.
     let allowed = [
-      "HOME", "LANG", "PATH", "TMPDIR", "IDEMPOTENCY_KEY", "PWD", "OLDPWD", "SHLVL", "_",
+      "HOME", "LANG", "PATH", "TMPDIR", "IDEMPOTENCY_KEY", "AGENT_CALL_ID", "PWD", "OLDPWD",
+      "SHLVL", "_",
     ]
     #expect(names.allSatisfy { allowed.contains(String($0)) })
     #expect(attempt.folder.text("seen")?.contains("IDEMPOTENCY_KEY=run/1.1.0\n") == true)

@@ -175,6 +175,9 @@ struct ToolServerTests {
     #expect(served.starts.count == starts)
     let call = try #require(served.asked("tools/call").first)
     #expect(call["params"]?["_meta"]?["agent-eval/idempotencyKey"] == "r/1.1.0")
+    #expect(call["params"]?["_meta"]?["agent-eval/callId"] == "1.1.0")
+    // Nobody said for whom.
+    #expect(call["params"]?["_meta"]?["agent-eval/tenantId"] == nil)
     let isModern = call["params"]?["_meta"]?["io.modelcontextprotocol/protocolVersion"] != nil
     #expect(isModern == (version == "2026-07-28"))
     #expect(served.asked("notifications/initialized").count == (isModern ? 0 : 1))

@@ -23,6 +23,16 @@ extension AgentDefinition {
     var policy = policy.source
     policy["$schema"] = nil
     inputs["policy"] = policy.isEmpty ? nil : .object(policy)
+    if origins.contains(where: { $0.key == "memory" }) {
+      inputs["memory"] = .array(
+        memory.map { note in
+          .object(
+            JSONObject(
+              note.encoded.filter { ["scope", "key", "value"].contains($0.key) }.map {
+                ($0.key, $0.value)
+              }))
+        })
+    }
     if let tools = source["tools"]?.arrayValue {
       inputs["tools"] = .array(
         tools.map { tool in

@@ -39,6 +39,8 @@ public struct HTTPDefinition: Sendable, Hashable {
   public var body: Body
   /// Sent with each request.
   public var headers: [ServerEndpoint.Header]
+  /// Headers that say for whom the agent acts, as far as that is known.
+  public var identityHeaders: [IdentityHeader] = []
   /// The hosts that a request may go to, redirects included, each with a port (`host:8080`) or without; the
   /// URL's own where it is empty. See ``AllowedHost``.
   public var allowedHosts: [String]
@@ -46,6 +48,20 @@ public struct HTTPDefinition: Sendable, Hashable {
   public var allowedAddresses: [String]
   /// The most bytes of a reply.
   public var responseLimitBytes: Int
+
+  /// A header that says a part of whom the agent acts for.
+  public struct IdentityHeader: Sendable, Hashable {
+    /// What it is called.
+    public var name: String
+    /// Which part.
+    public var key: ToolRequest.IdentityKey
+
+    /// A header with one part.
+    public init(name: String, key: ToolRequest.IdentityKey) {
+      self.name = name
+      self.key = key
+    }
+  }
 
   /// A query parameter.
   public struct Parameter: Sendable, Hashable {

@@ -20,6 +20,26 @@ public struct ToolRequest: Sendable, Hashable {
   public var endsWithRun = false
   /// The notes that it may look at; only for tools of the kind `memory`.
   public var memory: MemoryView?
+  /// The run that the call is part of; empty where nobody says.
+  public var runId = ""
+  /// For whom the run acts.
+  public var policyContext = PolicyContext()
+
+  /// What a tool is told of whom it acts for.
+  public enum IdentityKey: String, Sendable, Hashable, CaseIterable {
+    case runId, callId, actorId, tenantId, route
+  }
+
+  /// One part of that; `nil` where it is not known.
+  public subscript(identity key: IdentityKey) -> String? {
+    switch key {
+    case .runId: runId.isEmpty ? nil : runId
+    case .callId: callId
+    case .actorId: policyContext.actorId
+    case .tenantId: policyContext.tenantId
+    case .route: policyContext.route
+    }
+  }
 
   /// Without more, the first attempt at a call of step 1.
   public init(

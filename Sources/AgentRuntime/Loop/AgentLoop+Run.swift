@@ -206,6 +206,8 @@ extension AgentLoop {
     var request = ToolRequest(
       callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
       idempotencyKey: key)
+    request.runId = state.runId
+    request.policyContext = agent.policyContext
     setTimeout(of: &request, startedAt: startedAt)
     if case .memory(let access) = registry[call.name]?.implementation {
       var view = memoryView

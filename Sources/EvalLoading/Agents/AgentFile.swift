@@ -59,15 +59,19 @@ enum AgentFile {
       Field("attributes", .mapping, \.attributes, "Anything else that is to stand in the log."),
     ])
 
-  private static let limits = Shape<Limits>.record(
-    Limits(maxSteps: 50),
+  private static let limits = Shape<Limits>.record(Limits(maxSteps: 50), limitFields)
+
+  /// Limits that are said beside an agent file: none where one is left out.
+  static let givenLimits = Shape<Limits>.record(Limits(), limitFields)
+
+  private static let limitFields: [Field<Limits>] =
     [
       Field("maxSteps", .count, \.maxSteps, "Decisions at most; 50 where it is left out."),
       Field("maxToolCalls", .count, \.maxToolCalls, "Executed calls at most."),
       Field("maxTokens", .count, \.maxTokens, "Input and output tokens together, at most."),
       Field("maxCost", .amount, \.maxCost, "Money at most, in the currency of the model's prices."),
       Field("timeoutSeconds", .amount, \.timeoutSeconds, "Seconds of active run time at most."),
-    ])
+    ]
 
   private static let context = Shape<ContextSettings>.record(
     ContextSettings(),
@@ -120,7 +124,7 @@ enum AgentFile {
         "The error in a row that ends the run; 3 where it is left out."),
     ])
 
-  private static let note = Shape<MemoryNote>.record(
+  static let note = Shape<MemoryNote>.record(
     MemoryNote(scope: "run", key: "", value: nil),
     [
       Field(

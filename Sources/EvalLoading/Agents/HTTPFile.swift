@@ -9,6 +9,7 @@ enum HTTPFile {
     var query: [HTTPDefinition.Parameter] = []
     var body: HTTPDefinition.Body?
     var headers: [ServerEndpoint.Header] = []
+    var identityHeaders: [HTTPDefinition.IdentityHeader] = []
     var allowedHosts: [String] = []
     var allowedAddresses: [String] = []
     var responseLimitBytes = 1 << 20
@@ -33,6 +34,10 @@ enum HTTPFile {
         "headers", headers, \.headers,
         "Headers of the request; ${NAME} is filled in from this process's environment."),
       Field(
+        "identityHeaders", identityHeaders, \.identityHeaders,
+        "Headers that say for whom the agent acts: a mapping from their names to runId, callId, actorId, tenantId or route."
+      ),
+      Field(
         "allowedHosts", .list(of: .name, atLeast: 1), \.allowedHosts,
         "Hosts that a request may go to, redirects included, with a port where it is not the usual one; the URL's own where it is left out."
       ),
@@ -52,10 +57,33 @@ enum HTTPFile {
         "the URL's own host \(url.host.quoted) is not among them", deeper: [.key("allowedHosts")])
       return nil
     }
-    return HTTPDefinition(
+    var http = HTTPDefinition(
       method: draft.method, url: url, query: draft.query, body: draft.body,
       headers: draft.headers, allowedHosts: draft.allowedHosts,
       allowedAddresses: draft.allowedAddresses, responseLimitBytes: draft.responseLimitBytes)
+    http.identityHeaders = draft.identityHeaders
+    return http
+  }
+
+  private static let identityHeaders = Shape<[HTTPDefinition.IdentityHeader]>([
+    "type": "object",
+    "additionalProperties": Shape<ToolRequest.IdentityKey>.word.schema(),
+  ]) { value, reader in
+    guard case .object(let object) = value else {
+      reader.reportKind(of: value, expected: "a mapping from headers to what they say")
+      return nil
+    }
+    return object.compactMap { member in
+      reader.within(.key(member.key)) {
+        guard isHeader(member.key) else {
+          reader.report("is no name of a header that can be set", at: .key)
+          return nil
+        }
+        return Shape<ToolRequest.IdentityKey>.word.read(member.value, reader).map {
+          HTTPDefinition.IdentityHeader(name: member.key, key: $0)
+        }
+      }
+    }
   }
 
   private static let url = Shape<URLTemplate>(["type": "string", "pattern": "^https?://[^/?#{}]+"])

@@ -10,6 +10,7 @@ enum CaseFile {
     var recording: String?
     var agent: CaseAgent?
     var human: WrittenPerson?
+    var conditions = CaseConditions()
     var isStrict: Bool?
     var judgements: String?
     var trials: Int?
@@ -50,7 +51,10 @@ enum CaseFile {
   }
 
   // What nearly every case has is put in its place by closures: key paths take several times as long.
-  private static let otherFields: [Field<Draft>] = [
+  private static let otherFields: [Field<Draft>] =
+    ownFields + CaseConditionsFile.fields(\.conditions)
+
+  private static let ownFields: [Field<Draft>] = [
     Field("caseId", caseId, required: true, "The case's name; no other case may bear it.") {
       $0.caseId = $1
     },

@@ -312,6 +312,8 @@ struct CaseBatch {
     if object["input"] == nil, let input = parts.defaults.input { draft.input = input }
     draft.agent = draft.agent ?? parts.defaults.agent
     draft.human = draft.human ?? parts.defaults.human
+    draft.conditions.source = JSONObject(
+      object.filter { CaseConditionsFile.keys.contains($0.key) }.map { ($0.key, $0.value) })
     draft.judgements = draft.judgements ?? parts.defaults.judgements
     draft.skip = draft.skip ?? parts.defaults.skip
     draft.tags = parts.defaults.tags + draft.tags
@@ -334,6 +336,7 @@ struct CaseBatch {
     case nil: break
     }
     evalCase.humanSource = draft.human?.source
+    evalCase.conditions = draft.conditions
     evalCase.isStrict = draft.isStrict ?? parts.defaults.isStrict ?? false
     evalCase.judgements = draft.judgements
     evalCase.plan = plan

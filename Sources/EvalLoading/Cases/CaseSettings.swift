@@ -29,6 +29,9 @@ public struct CaseSettings {
       }
     }
     if let human { setting.say(.human, human) }
+    if !evalCase.conditions.isEmpty {
+      setting.say(.conditions, .object(evalCase.conditions.source))
+    }
     if let recording = evalCase.recording {
       setting.say(.recording, .string(Self.relative(recording, to: folder)))
     }

@@ -20,6 +20,8 @@ public struct EvalCase: Sendable {
   public var human: ScriptedPerson?
   /// What the file says of that person; `nil` where it says nothing.
   var humanSource: JSONValue?
+  /// What else it says of the run that is made for it.
+  public var conditions = CaseConditions()
   /// Whether what has changed since it was accepted counts as worse.
   public var isStrict = false
   /// The folder in which judgements of models are kept, seen from where this process works; `nil` for

@@ -64,7 +64,7 @@ final class JudgingModels: Sendable {
   ) async throws -> JudgedRubric {
     let names = question.statements.map(\.name)
     var votes: [JudgeVote] = []
-    for vote in 1...rule.votes {
+    for vote in 1...max(1, rule.votes) {
       switch try files.find(digest, vote: vote, names: names) {
       case .vote(let kept): votes.append(kept)
       case .nothing(let path, let why):

@@ -122,6 +122,7 @@ public struct ReexecutionSuite: Sendable {
       agent.human = human
       agent.note(.evalCase, of: "human")
     }
+    evalCase?.conditions.apply(to: &agent)
     change(&agent)
   }
 

@@ -98,11 +98,14 @@ extension EvalRunner {
       agent.human = human
       agent.note(.evalCase, of: "human")
     }
+    evalCase.conditions.apply(to: &agent)
     // Where nothing outside is reached time need not pass either.
     let isScript = agent.isScripted && agent.networkNeed == nil
-    let isFixed = !options.isLive || (options.seed != nil && isScript)
+    let isFixed = !options.isLive || ((evalCase.conditions.seed ?? options.seed) != nil && isScript)
     let clock: any RunClock = isFixed ? FixedClock() : makeClock()
-    let seed = options.seed.map { Self.seed($0, evalCase.caseId, trial ?? 1) }
+    let seed = (evalCase.conditions.seed ?? options.seed).map {
+      Self.seed($0, evalCase.caseId, trial ?? 1)
+    }
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
     let conditions = RunConditions(
       clock: clock, identifiers: identifiers, cancellation: cancellation)
@@ -127,6 +130,7 @@ extension EvalRunner {
     }
     var agent = agent
     if let human = evalCase.human { agent.human = human }
+    try apply(evalCase.conditions, toCommand: &agent)
     var request = CommandRequest(
       input: evalCase.input, files: options.files, caseId: evalCase.caseId,
       cancellation: cancellation)
@@ -135,6 +139,24 @@ extension EvalRunner {
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
     request.observe = { tell(caseId, .event($0)) }
     return try await run(agent, request).log
+  }
+
+  /// A command is kept from calls by a policy, and runs for whom the case says. What its own loop would have to heed
+  /// is refused.
+  private func apply(
+    _ conditions: CaseConditions, toCommand agent: inout AgentDefinition
+  ) throws {
+    for (key, isSaid) in [
+      ("limits", conditions.limits != Limits()), ("memory", !conditions.memory.isEmpty),
+      ("seed", conditions.seed != nil),
+    ] where isSaid {
+      throw CaseError(
+        reason: "the agent is a command, whose loop is its own: “\(key)” has no effect")
+    }
+    conditions.apply(to: &agent)
+    guard conditions.policy != nil, var command = agent.command else { return }
+    command.isGuarded = true
+    agent.model.implementation = .command(command)
   }
 
   private func agent(of evalCase: EvalCase) throws -> AgentDefinition {

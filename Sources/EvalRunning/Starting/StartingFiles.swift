@@ -95,7 +95,8 @@ enum StartingFiles {
     on:
       push: {branches: [main]}
       pull_request:
-    permissions: {contents: read}
+    # The second is for the comment on the pull request; without it there is none.
+    permissions: {contents: read, pull-requests: write}
     jobs:
       evals:
         runs-on: ubuntu-latest

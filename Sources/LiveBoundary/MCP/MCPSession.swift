@@ -1,3 +1,4 @@
+import AgentRuntime
 import AgentTrace
 
 /// A server that is spoken to in one version of the protocol (Model Context Protocol, specification
@@ -196,16 +197,22 @@ struct MCPSession: Sendable {
   ///
   /// - Throws: ``MCPFault`` where there is no reply.
   func call(
-    _ tool: String, _ arguments: JSONValue, key: String,
+    _ tool: String, _ arguments: JSONValue, meta: JSONObject,
     headers: [(name: String, value: String)], within limits: ReplyLimits
   ) async throws -> RPCReply {
     try await link.reply(
       to: request(
         "tools/call", ["name": .string(tool), "arguments": arguments],
-        meta: [Self.keyOfIdempotency: .string(key)], headers: headers),
+        meta: meta, headers: headers),
       within: limits)
   }
 
-  /// What a call's idempotency key stands under in its `_meta`.
-  static let keyOfIdempotency = "agent-eval/idempotencyKey"
+  /// The `_meta` of a call: its idempotency key, and whom it is made for as far as that is known.
+  static func meta(of request: ToolRequest) -> JSONObject {
+    var meta: JSONObject = ["agent-eval/idempotencyKey": .string(request.idempotencyKey)]
+    for key in ToolRequest.IdentityKey.allCases {
+      meta["agent-eval/\(key.rawValue)"] = request[identity: key].map(JSONValue.string)
+    }
+    return meta
+  }
 }

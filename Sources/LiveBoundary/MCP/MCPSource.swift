@@ -185,7 +185,7 @@ actor MCPSource: ToolSource {
       totalMicroseconds: limit,
       idleMicroseconds: registration.idleSeconds.map(Self.microseconds))
     let reply = try await session.call(
-      name, request.input, key: request.idempotencyKey,
+      name, request.input, meta: MCPSession.meta(of: request),
       headers: MCPHeaders.values(of: tools[name], request.input), within: limits)
     switch reply {
     case .result(let value):

@@ -125,7 +125,7 @@
       var order = program.order
       order.network = network
       order.input = .bytes(Array(input.utf8))
-      order.timeoutMicroseconds = Int(command.timeoutSeconds * 1_000_000)
+      order.timeoutMicroseconds = Int(min(max(0, command.timeoutSeconds), 1e9) * 1_000_000)
       do throws(ProgramFault) {
         return try await CommandProcess(
           order: order, outputLimitBytes: Self.outputLimitBytes, endsAtOutputLimit: false

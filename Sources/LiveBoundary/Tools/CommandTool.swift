@@ -52,6 +52,12 @@ public struct CommandTool: Tool {
     return answer(to: request, after: ending, elapsed: elapsed, limit: limit)
   }
 
+  /// The variables that say for whom a command runs.
+  private static let identityVariables: [(ToolRequest.IdentityKey, String)] = [
+    (.runId, "AGENT_RUN_ID"), (.callId, "AGENT_CALL_ID"), (.actorId, "AGENT_ACTOR_ID"),
+    (.tenantId, "AGENT_TENANT_ID"), (.route, "AGENT_ROUTE"),
+  ]
+
   // MARK: Start
 
   private func faultBeforeStart(limit: Int) -> String? {
@@ -64,6 +70,10 @@ public struct CommandTool: Tool {
     var variables = CommandVariables(command.environment)
     for name in Self.inheritedVariables { variables.inherit(name) }
     variables["IDEMPOTENCY_KEY"] = request.idempotencyKey
+    for (key, name) in Self.identityVariables {
+      // Of nobody else; what holds such a byte can be no variable.
+      variables[name] = request[identity: key].flatMap { $0.utf8.contains(0) ? nil : $0 }
+    }
     return ProgramStart(
       command.arguments, folder: folder, variables: variables, limits: command.limits)
   }

@@ -89,6 +89,15 @@
       }
       add("User-Agent", "agent-eval")
       add("Accept", "application/json, text/*;q=0.9, */*;q=0.5")
+      for header in http.identityHeaders {
+        guard let value = request[identity: header.key] else { continue }
+        guard value.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7f }) else {
+          throw NotSent(
+            words: "\(header.key.rawValue) holds a control character, which no header can say")
+        }
+        headers.removeAll { $0.name.lowercased() == header.name.lowercased() }
+        headers.append(HTTPHeader(header.name, value))
+      }
       headers.removeAll { $0.name.lowercased() == "idempotency-key" }
       headers.append(HTTPHeader("Idempotency-Key", request.idempotencyKey))
       var body: [UInt8]?

@@ -93,6 +93,8 @@ public struct Difference: Sendable, Hashable {
     case agentFile = "agent_file"
     /// The person who is written down.
     case human
+    /// Whom the run is for, its policy, limits and notes, as the case says them.
+    case conditions
     /// Which recorded run is judged.
     case recording
     /// How the run ended.

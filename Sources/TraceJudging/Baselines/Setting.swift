@@ -12,6 +12,8 @@ public struct CaseSetting: Sendable, Hashable {
     case agentFile
     /// The person who is written down.
     case human
+    /// What else the case says of its run: whom it is for, its policy, limits and notes.
+    case conditions
     /// The recorded run, as a path from the case's folder.
     case recording
   }
@@ -52,6 +54,7 @@ extension CaseSetting.Key {
     case .agent: .agent
     case .agentFile: .agentFile
     case .human: .human
+    case .conditions: .conditions
     case .recording: .recording
     }
   }

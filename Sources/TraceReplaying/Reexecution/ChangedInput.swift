@@ -202,6 +202,8 @@ private struct InputList {
           (left[key], right[key]) = (nil, nil)
         }
       }
+      // It comes of a key of its own.
+      (left["replySchema"], right["replySchema"]) = (nil, nil)
       compareKeys(path, .object(left), .object(right))
     }
   }
@@ -214,6 +216,7 @@ private struct InputList {
       case "policy":
         compareNamed(["policy", "rules"], by: "id", left?["rules"], right?["rules"], isDeep: false)
       case "memory": compareNamed(["memory"], by: "key", left, right, isDeep: false)
+      case "answerSchema": compare([key], left, right)
       case "mcpServers":
         for name in Self.keys(left?.objectValue, right?.objectValue) {
           compareKeys(["mcpServers", name], left?[name], right?[name])

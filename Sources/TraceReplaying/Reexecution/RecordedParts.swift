@@ -175,6 +175,9 @@ extension AgentDefinition {
       else { return }
       // As they were given: of them and of those of the file the smaller counts.
       self.limits = self.limits.tightened(by: given)
+    case "memory":
+      guard let notes = started.inputs["memory"]?.arrayValue else { return }
+      memory = notes.compactMap { $0.objectValue.flatMap { try? MemoryNote(decoding: $0) } }
     default: break
     }
   }

@@ -35,7 +35,7 @@ extension Difference {
     case .policy where accepted != nil && actual != nil: return "another policy"
     case .argument, .answer, .invalidDecisions, .model, .policy, .limits, .policyContext:
       return "\(place): \(old) → \(new)"
-    case .input, .human: return "the case's \(place) was edited: \(old) → \(new)"
+    case .input, .human, .conditions: return "the case's \(place) was edited: \(old) → \(new)"
     case .agent, .recording: return "the case names another \(place): \(old) → \(new)"
     case .agentFile: return "the agent's file was edited"
     }

@@ -44,19 +44,52 @@ struct ConditionOptions: ParsableArguments {
   @Option(help: "On whose behalf the agent runs.")
   var actor: String?
 
+  @Option(help: "The tenant of whoever that is.")
+  var tenant: String?
+
   @Option(help: "The route that tools and policy rules may look at.")
   var route: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Something else that policy rules may look at, KEY=VALUE; a value that is no JSON is a text. May be given again.",
+      valueName: "key=value"))
+  var attribute: [String] = []
 
   @OptionGroup var limits: LimitOptions
 
   /// Whether something is said.
-  var isGiven: Bool { actor != nil || route != nil || !limits.limits.encoded.isEmpty }
+  var isGiven: Bool {
+    actor != nil || tenant != nil || route != nil || !attribute.isEmpty
+      || !limits.limits.encoded.isEmpty
+  }
+
+  func validate() throws {
+    for text in attribute where Self.parts(text) == nil {
+      throw ValidationError("--attribute takes KEY=VALUE, not “\(text)”.")
+    }
+  }
+
+  private static func parts(_ text: String) -> (key: String, value: JSONValue)? {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    guard parts.count == 2, !parts[0].isEmpty else { return nil }
+    let value = (try? JSONValue(parsing: Array(parts[1].utf8))) ?? .string(String(parts[1]))
+    return (String(parts[0]), value)
+  }
 
   /// Says it of an agent, and that it was said here.
   func apply(to agent: inout AgentDefinition) {
     if let actor {
       agent.policyContext.actorId = actor
       agent.note(.commandLine, of: "policyContext.actorId")
+    }
+    if let tenant {
+      agent.policyContext.tenantId = tenant
+      agent.note(.commandLine, of: "policyContext.tenantId")
+    }
+    for (key, value) in attribute.compactMap(Self.parts) {
+      agent.policyContext.attributes[key] = value
+      agent.note(.commandLine, of: "policyContext.attributes")
     }
     if let route {
       agent.policyContext.route = route
