@@ -26,6 +26,7 @@ enum IndexFile {
   /// Opens the index at a path for writing.
   static func open(_ path: String) throws(IndexError) -> Opened {
     var replaced: String?
+    var fault: SQLiteError?
     // More than one round only where other processes replace it at the same moment.
     for _ in 0..<8 {
       // What is found bad is this file, not one that another process puts in its place meanwhile.
@@ -38,12 +39,17 @@ enum IndexFile {
         try setAside(path, identity)
       } catch let error as IndexError {
         throw error
+      } catch let error as SQLiteError where mayHaveMoved(error) {
+        // Whoever moves it may be at it still.
+        fault = error
+        usleep(50_000)
       } catch let error as SQLiteError {
         throw IndexError(error, path: path)
       } catch {
         throw IndexError(.database("\(error)"), path: path)
       }
     }
+    if let fault { throw IndexError(fault, path: path) }
     throw IndexError(.busy, path: path)
   }
 

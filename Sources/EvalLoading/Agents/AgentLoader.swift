@@ -38,6 +38,18 @@ public enum AgentLoader {
     load(SourceDocument(bytes, path: path, limits: limits))
   }
 
+  /// The agents among some files and folders of them, each with its path; files with mistakes are passed over, for
+  /// ``FileChecker`` to tell.
+  public static func all(in paths: [String]) -> [(path: String, agent: AgentDefinition)] {
+    FileFinder(paths).files.compactMap { file in
+      let document = SourceDocument(path: file.path, limits: SourceLimits())
+      guard document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first == .agent,
+        let agent = load(document).value
+      else { return nil }
+      return (file.path, agent)
+    }
+  }
+
   static func load(_ document: SourceDocument) -> Loaded<AgentDefinition> {
     guard let root = document.onlyRoot(of: "an agent") else {
       return Loaded(nil, document.diagnostics + document.rootCountDiagnostics(of: "an agent"))

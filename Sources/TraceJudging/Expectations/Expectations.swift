@@ -259,3 +259,25 @@ extension Expectations {
     for index in parts.indices { parts[index].expectations.startPrograms(in: folder) }
   }
 }
+
+// MARK: - What is spoken of
+
+extension Expectations {
+  /// Whether something is forbidden: a run that does too much fails.
+  public var forbids: Bool {
+    let keys: Set<String> = [
+      "toolsNotCalled", "toolsNotProposed", "extra", "noApprovalBypass", "noRepeatedSideEffect",
+      "noLoops",
+    ]
+    return all.contains { keys.contains($0.key) }
+      || all.flatMap(\.base.namedTools).contains { named in
+        ["notGiven", "noApprovals", "never", "only"].contains { named.list.contains($0) }
+      } || parts.contains(where: \.expectations.forbids)
+  }
+
+  /// Whether a tool is spoken of, by its name or a glob that does not fit every tool.
+  public func mentions(tool: String) -> Bool {
+    all.flatMap(\.base.namedTools).contains { $0.tool.text != "*" && $0.tool.matches(tool) }
+      || parts.contains { $0.expectations.mentions(tool: tool) }
+  }
+}

@@ -1,17 +1,44 @@
+import AgentTrace
 import ArgumentParser
 import EvalLoading
+import EvalRunning
+import TraceJudging
 import TraceReporting
 
 /// Validates files.
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Check case, agent and policy files, and say everything that is wrong at once.")
+    abstract: "Check case, agent and policy files, and say everything that is wrong at once.",
+    discussion: """
+      With --ready it says of each agent among the files, and of those that their cases name, what of its runtime is in place and what is \
+      missing: state, tools, policy, context, memory, trace, evals and people. Cases of the agent are looked \
+      for in the files named, and in --cases. Nothing is run. Exits with 0; with 1 where an agent does not \
+      reach the level that --require names; with 2 where a file has mistakes.
+      """)
 
   @Argument(help: "Files, or folders of them.")
   var paths: [String]
 
+  @Flag(help: "Say how ready agents are, in place of the mistakes in files.")
+  var ready = false
+
+  @Option(help: "With --ready: further case files, or folders of them.")
+  var cases: [String] = []
+
+  @Option(help: "With --ready: the level that each agent has to reach: draft, guarded or ready.")
+  var require: ReadinessRecord.Level?
+
+  @Option(help: "With --ready: text, json or markdown.")
+  var format = ReadinessFormat.text
+
+  func validate() throws {
+    guard !ready, !cases.isEmpty || require != nil || format != .text else { return }
+    throw ValidationError("--cases, --require and --format go with --ready.")
+  }
+
   func run() throws {
+    if ready { return try tellReadiness() }
     let diagnostics = FileChecker.check(paths)
     for diagnostic in diagnostics { Output.line(Visible.line(diagnostic.description)) }
     let errors = diagnostics.count { $0.severity == .error }
@@ -22,7 +49,39 @@ struct Check: ParsableCommand {
     if errors > 0 { throw ExitCode(2) }
   }
 
+  private func tellReadiness() throws {
+    let wrong = FileChecker.check(paths + cases).filter { $0.severity == .error }
+    for diagnostic in wrong { Output.line(Visible.line(diagnostic.description)) }
+    if !wrong.isEmpty { throw ExitCode(2) }
+    let loaded = CaseLoader.load(paths + cases, areRunsElsewhere: true)
+    let records = AgentLoader.all(in: paths + loaded.cases.compactMap(\.agent)).map {
+      AgentReadiness($0.agent, path: $0.path, cases: loaded.cases).record
+    }
+    guard !records.isEmpty else {
+      throw ValidationError(
+        "No agent file is among \(paths.joined(separator: ", ")): an agent has “name” and “model”, or “command”."
+      )
+    }
+    switch format {
+    case .text:
+      for (index, record) in records.enumerated() {
+        if index > 0 { Output.line("") }
+        for line in record.lines { Output.line(line) }
+      }
+    case .json: Output.json(.array(records.map(\.json)))
+    case .markdown: for record in records { for line in record.markdown { Output.line(line) } }
+    }
+    if let require, records.contains(where: { !$0.level.reaches(require) }) { throw ExitCode(1) }
+  }
+
   private static func count(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
   }
 }
+
+/// How readiness is told.
+enum ReadinessFormat: String, CaseIterable, ExpressibleByArgument {
+  case text, json, markdown
+}
+
+extension ReadinessRecord.Level: ExpressibleByArgument {}

@@ -1,0 +1,378 @@
+public import AgentRuntime
+import AgentTrace
+public import EvalLoading
+import Glibc
+public import TraceJudging
+import TraceMatching
+
+/// Looks over an agent and the cases that speak of it: which primitives of a runtime are in place, and what is missing.
+///
+/// By files alone: nothing is run, no model is asked.
+public struct AgentReadiness {
+  private let agent: AgentDefinition
+  private let path: String
+  /// The cases that run this agent.
+  private let cases: [EvalCase]
+
+  /// - Parameters:
+  ///   - path: the agent's file.
+  ///   - cases: cases of any agent; those that name this file count.
+  public init(_ agent: AgentDefinition, path: String, cases: [EvalCase]) {
+    self.agent = agent
+    self.path = path
+    self.cases = cases.filter { evalCase in
+      evalCase.agent.map { Self.isSameFile($0, path) } ?? false
+    }
+  }
+
+  private static func isSameFile(_ left: String, _ right: String) -> Bool {
+    var (one, other) = (stat(), stat())
+    guard stat(left, &one) == 0, stat(right, &other) == 0 else { return left == right }
+    return one.st_dev == other.st_dev && one.st_ino == other.st_ino
+  }
+
+  private typealias Entry = ReadinessRecord.Entry
+  private typealias Finding = ReadinessRecord.Finding
+
+  /// The record.
+  public var record: ReadinessRecord {
+    ReadinessRecord(
+      agent: agent.name, path: path,
+      entries: [state, tools, policy, context, memory, trace, evals, people])
+  }
+
+  private var hasServedModel: Bool {
+    if case .provider = agent.model.implementation { true } else { false }
+  }
+
+  /// Tools that do something, decisions aside.
+  private var ownTools: [ToolRegistration] { agent.tools.filter { $0.definition.decides == nil } }
+  private var writers: [ToolRegistration] { ownTools.filter { $0.definition.sideEffect == .write } }
+
+  // MARK: State
+
+  private var state: Entry {
+    var entry = Entry(.state, owner: "agent-eval: one reducer, the same live and in replay")
+    let limits = agent.limits
+    for member in limits.encoded {
+      entry.inPlace.append(
+        "limit \(member.key): \(CanonicalJSON.string(member.value, form: .plain))")
+    }
+    if limits.timeoutSeconds == nil {
+      entry.missing.append(
+        Finding(.gap, "a run has no limit on its time", advice: "limits: {timeoutSeconds: …}"))
+    }
+    if hasServedModel, limits.maxTokens == nil, limits.maxCost == nil {
+      entry.missing.append(
+        Finding(
+          .gap, "a run has no limit on what its model costs",
+          advice: "limits: {maxTokens: …} or, with prices, maxCost"))
+    }
+    if limits.maxToolCalls == nil, !writers.isEmpty {
+      entry.missing.append(
+        Finding(
+          .note, "a run has no limit on its calls besides its steps",
+          advice: "limits: {maxToolCalls: …}"))
+    }
+    return entry
+  }
+
+  // MARK: Tools
+
+  private var tools: Entry {
+    var entry = Entry(
+      .tools, owner: "\(agent.name): what they do; agent-eval: schemas, limits, retries")
+    entry.inPlace.append(
+      "\(ownTools.count) tool\(ownTools.count == 1 ? "" : "s"), \(writers.count) of which write")
+    for tool in ownTools { entry.missing += findings(of: tool) }
+    if agent.command != nil {
+      entry.missing.append(
+        Finding(
+          .gap, "it is a program with a loop of its own: its tools are known only from its runs",
+          advice: "record it, and hold its runs against a policy and cases"))
+    }
+    for source in agent.sources {
+      entry.missing.append(
+        Finding(
+          .note, "the tools of the server “\(source.name)” are not known before a run",
+          advice: "name the tools that it may offer, and rules for them"))
+    }
+    return entry
+  }
+
+  private func findings(of tool: ToolRegistration) -> [Finding] {
+    let definition = tool.definition
+    let name = "“\(definition.name)”"
+    let writes = definition.sideEffect == .write
+    var findings: [Finding] = []
+    if !Self.saysInput(definition.inputSchema) {
+      findings.append(
+        Finding(
+          writes ? .risk : .gap, "\(name) takes any input",
+          advice: "an inputSchema with its properties and additionalProperties: false"))
+    }
+    if definition.description.isEmpty {
+      findings.append(
+        Finding(.note, "\(name) has no description", advice: "tell the model what it is for"))
+    }
+    if let why = Self.breadth(of: tool) {
+      findings.append(
+        Finding(
+          definition.sideEffect == .read ? .gap : .risk, "\(name) is broad: \(why)",
+          advice: "a tool for each thing that is wanted, with an enum or a pattern for its input"))
+    }
+    if writes, !definition.idempotent {
+      findings.append(
+        Finding(
+          .gap, "\(name) writes, and a call of it may not be made again",
+          advice: "idempotent: true, with a tool that heeds its idempotency key"))
+    }
+    if definition.timeoutSeconds == nil, Self.takesTime(tool) {
+      findings.append(
+        Finding(.note, "\(name) has no time limit of its own", advice: "timeoutSeconds"))
+    }
+    return findings
+  }
+
+  /// Whether a schema says which properties there are.
+  private static func saysInput(_ schema: JSONValue) -> Bool {
+    ["properties", "anyOf", "oneOf", "allOf", "$ref", "enum", "const"]
+      .contains { schema[$0] != nil } || schema["additionalProperties"] == false
+  }
+
+  private static func takesTime(_ tool: ToolRegistration) -> Bool {
+    switch tool.implementation {
+    case .command, .http, .code: true
+    case .scripted, .memory, .listed, .tool, .decision: false
+    }
+  }
+
+  /// Why a tool can do nearly anything; `nil` where nothing speaks for that.
+  private static func breadth(of tool: ToolRegistration) -> String? {
+    switch tool.implementation {
+    case .code: return "it runs programs that the model writes"
+    case .command(let command):
+      let words = command.arguments
+      if let flag = words.dropFirst().first, flag == "-c",
+        ["sh", "bash", "dash", "zsh", "python", "python3", "node"].contains(
+          String(words[0].split(separator: "/").last ?? ""))
+      {
+        return nil  // A program of the author's own.
+      }
+    default: break
+    }
+    let open: [(keys: [String], what: String)] = [
+      (["command", "cmd", "shell", "script", "bash", "code"], "a program or a command line"),
+      (["sql", "query", "statement"], "a statement of a database"),
+      (["url", "uri", "endpoint", "href"], "any address"),
+    ]
+    let properties = tool.definition.inputSchema["properties"]?.objectValue ?? [:]
+    for member in properties where isOpenText(member.value) {
+      let key = member.key.lowercased()
+      for kind in open where kind.keys.contains(key) {
+        // A search takes a query as well.
+        if key == "query", !tool.definition.name.lowercased().contains("sql") { continue }
+        return "“\(member.key)” is \(kind.what), and any text will do"
+      }
+    }
+    return nil
+  }
+
+  private static func isOpenText(_ schema: JSONValue) -> Bool {
+    (schema["type"] == nil || schema["type"] == "string")
+      && ["enum", "const", "pattern", "$ref"].allSatisfy { schema[$0] == nil }
+  }
+
+  // MARK: Policy
+
+  private var policy: Entry {
+    var entry = Entry(.policy, owner: "\(agent.name): rules; agent-eval: the gate before each call")
+    let rules = agent.policy.rules
+    entry.inPlace.append(
+      rules.isEmpty
+        ? "the default: what writes needs approval"
+        : "\(rules.count) rule\(rules.count == 1 ? "" : "s")")
+    if agent.runGuard != nil { entry.inPlace.append("a guard over the course of each run") }
+    for tool in writers {
+      let name = tool.definition.name
+      let own = rules.first { $0.speaks(of: tool.definition) }
+      switch own {
+      case nil:
+        entry.missing.append(
+          Finding(
+            .gap, "no rule speaks of “\(name)”, which writes: each call waits for a person",
+            advice: "a rule that says who may call it, and with what"))
+      case let rule? where rule.verdict == .allow && rule.isUnconditional:
+        entry.missing.append(
+          Finding(
+            .risk, "the rule “\(rule.id)” lets anybody call “\(name)” with anything",
+            advice: "conditions on actor, tenant or input, or approval_required"))
+      default: break
+      }
+    }
+    return entry
+  }
+
+  // MARK: Context, memory
+
+  private var context: Entry {
+    var entry = Entry(.context, owner: "agent-eval: assembled by rules, each item with its reason")
+    entry.inPlace.append(
+      "a budget of \(agent.context.tokenBudget) tokens, \(agent.context.strategy.rawValue)")
+    if agent.answers.needsEvidence { entry.inPlace.append("answers cite what was shown") }
+    if agent.answers.schema != nil { entry.inPlace.append("answers are values of a schema") }
+    if agent.systemPrompt == nil {
+      entry.missing.append(Finding(.note, "the model has no instructions", advice: "system: …"))
+    }
+    let shown = ownTools.count { $0.routes == nil && $0.disclose == nil }
+    if shown > 20 {
+      entry.missing.append(
+        Finding(
+          .gap, "the model is always told of \(shown) tools",
+          advice: "routes or disclose: show tools where they are needed"))
+    }
+    return entry
+  }
+
+  private var memory: Entry {
+    var entry = Entry(.memory, owner: "agent-eval: the store; \(agent.name): what is kept")
+    entry.inPlace.append(
+      agent.readsMemory || agent.writesMemory
+        ? "notes outlive a run" : "nothing outlives a run")
+    let usesActor = agent.memory.contains { $0.scope == "actor" } || agent.writesMemory
+    if usesActor, agent.policyContext.actorId == nil {
+      entry.missing.append(
+        Finding(
+          .note, "notes of an actor are kept, and the file names none",
+          advice: "say for whom a run is: policyContext of the case, or record --actor"))
+    }
+    return entry
+  }
+
+  // MARK: Trace
+
+  private var trace: Entry {
+    var entry = Entry(.trace, owner: "agent-eval: sealed logs, replay, verification")
+    if agent.redaction.findsCredentials {
+      entry.inPlace.append("credentials are withheld from logs")
+    } else {
+      entry.missing.append(
+        Finding(
+          .risk, "credentials that a run meets stand in its log",
+          advice: "leave redaction: {credentials: …} out"))
+    }
+    let source = JSONValue.object(agent.source)
+    if let place = Self.firstDifference(source, Redactor(RedactionSettings()).redacted(source)) {
+      entry.missing.append(
+        Finding(
+          .risk, "what looks like a credential stands in the file, at \(place)",
+          advice:
+            "keep it in a variable of the environment: keyFrom, ${NAME}, environment: {pass: …}"))
+    }
+    return entry
+  }
+
+  /// Where two values of the same form differ first; `nil` where they do not.
+  private static func firstDifference(
+    _ left: JSONValue, _ right: JSONValue, at pointer: JSONPointer = JSONPointer()
+  ) -> JSONPointer? {
+    guard left != right else { return nil }
+    func deeper(_ token: String, _ left: JSONValue, _ right: JSONValue?) -> JSONPointer? {
+      let pointer = JSONPointer(tokens: pointer.tokens + [token])
+      return right.map { firstDifference(left, $0, at: pointer) } ?? pointer
+    }
+    switch left {
+    case .object(let object):
+      for member in object {
+        if let found = deeper(member.key, member.value, right[member.key]) { return found }
+      }
+    case .array(let elements):
+      for (index, element) in elements.enumerated() {
+        if let found = deeper("\(index)", element, right[index]) { return found }
+      }
+    default: break
+    }
+    return pointer
+  }
+
+  // MARK: Evals
+
+  private var evals: Entry {
+    var entry = Entry(.evals, owner: "\(agent.name): cases; agent-eval: judging")
+    guard !cases.isEmpty else {
+      entry.missing.append(
+        Finding(
+          .risk, "no case runs this agent", advice: "agent-eval init, or promote a recorded run"))
+      return entry
+    }
+    entry.inPlace.append("\(cases.count) case\(cases.count == 1 ? "" : "s") run it")
+    let forbidding = cases.count { $0.expected.forbids }
+    if forbidding == 0 {
+      entry.missing.append(
+        Finding(
+          .gap, "no case forbids anything",
+          advice: "toolsNotCalled, noApprovalBypass, policy: {notGiven: …}"))
+    } else {
+      entry.inPlace.append("\(forbidding) of them forbid something")
+    }
+    let untested = ownTools.map(\.definition.name).filter { name in
+      !cases.contains { $0.expected.mentions(tool: name) }
+    }
+    if !untested.isEmpty {
+      let told = untested.prefix(8).map { "“\($0)”" }.joined(separator: ", ")
+      let more = untested.count > 8 ? " and \(untested.count - 8) more" : ""
+      entry.missing.append(
+        Finding(.gap, "no case speaks of \(told)\(more)", advice: "a case for each tool"))
+    }
+    if cases.contains(where: { $0.recording != nil }) {
+      entry.missing.append(
+        Finding(
+          .note, "how much the cases would notice is not measured here",
+          advice: "agent-eval mutate on the folder of the cases"))
+    }
+    return entry
+  }
+
+  // MARK: People
+
+  private var people: Entry {
+    var entry = Entry(.people, owner: "you: who approves and answers")
+    let waits =
+      writers.contains { tool in
+        agent.policy.rules.first { $0.speaks(of: tool.definition) }
+          .map { $0.verdict == .approvalRequired } ?? true
+      }
+    if waits { entry.inPlace.append("calls wait for a person: approve, deny") }
+    let asks = agent.tools.contains { $0.definition.decides == "ask_human" }
+    if asks { entry.inPlace.append("the model may ask a person") }
+    if hasServedModel, !asks {
+      entry.missing.append(
+        Finding(
+          .note, "the model has no way to ask a person", advice: "decisions: {askHuman: true}"))
+    }
+    if agent.human != nil {
+      entry.missing.append(
+        Finding(
+          .note, "a person is written down: they answer in production as well",
+          advice: "put human into the cases"))
+    }
+    return entry
+  }
+}
+
+extension Policy.Rule {
+  /// Whether the rule can fit a call of a tool.
+  fileprivate func speaks(of tool: ToolDefinition) -> Bool {
+    (tools?.contains { $0.matches(tool.name) } ?? true)
+      && (sideEffects?.contains(tool.sideEffect) ?? true)
+      && (sensitivities?.contains { glob in tool.sensitivity.map { glob.matches($0) } ?? false }
+        ?? true)
+  }
+
+  /// Whether it asks nothing but which tool it is.
+  fileprivate var isUnconditional: Bool {
+    actors == nil && tenants == nil && routes == nil && attributes == nil && input == nil
+      && approved == nil && remaining.isEmpty && calls.isEmpty && proposals.isEmpty
+      && after.isEmpty && notAfter.isEmpty
+  }
+}
