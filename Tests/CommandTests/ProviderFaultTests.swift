@@ -404,7 +404,9 @@
       case .blocked:
         #expect(reason == "blocked", "\(words)")
         #expect(results.count == 1, "\(words)")
-        #expect(decisions == [.stop(.blocked)])
+        // Anthropic does not say which of the two it was.
+        let detail = results.first?.finishReason == "refusal" ? "refusal" : "content_filter"
+        #expect(decisions == [.stop(.blocked, detail: detail)])
       case .retried(let milliseconds):
         #expect(reason == "success", "\(words)")
         #expect(results.count == 3, "\(words)")
