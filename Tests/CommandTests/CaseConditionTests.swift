@@ -35,7 +35,7 @@ struct CaseConditionTests {
 
   private static func onlyLog(in folder: String) throws -> String {
     let names = try FileManager.default.contentsOfDirectory(atPath: folder)
-    return folder + "/" + (try #require(names.first { $0.hasSuffix(".jsonl.gz") }))
+    return folder + "/" + (try #require(names.first { $0.hasSuffix(".jsonl.gz") }, "\(names)"))
   }
 
   @Test("one agent file serves many tenants: a table of rows says whose run each is")
@@ -139,6 +139,30 @@ struct CaseConditionTests {
         "agent.yaml",
       ], in: folder.path, status: nil)
     #expect(told.status == 1 && told.output.contains("policy"), "\(told)")
+  }
+
+  @Test(
+    "a run that a case's policy holds is not gone on with under the agent's own, unless that is said"
+  )
+  func goneOn() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", Self.agent)
+    try folder.write(
+      "case.yaml",
+      """
+      - caseId: one
+        input: Refund 5.
+        agent: agent.yaml
+        policyContext: {tenantId: acme}
+        policy: {rules: [{id: ask, tool: refund, verdict: approval_required}]}
+        expected: {stopReason: approval_required}
+      """)
+    try await Binary.run(
+      ["run", "case.yaml", "--live", "--out", "runs", "--no-summary"], in: folder.path)
+    let log = try Self.onlyLog(in: folder.path("runs"))
+    let told = try await Binary.run(
+      ["resume", log, "--agent", "agent.yaml"], in: folder.path, status: nil)
+    #expect(told.status == 2 && told.errors.contains("policy"), "\(told)")
   }
 
   @Test("what a command's own loop would have to heed is refused, not passed over")

@@ -34,7 +34,9 @@ public struct CaseConditions: Sendable {
     for member in policyContext.attributes {
       agent.policyContext.attributes[member.key] = member.value
     }
-    if let policy {
+    if var policy {
+      // It stands in no file of the agent's: whoever goes on with the run has to see that it is another one.
+      policy.digest = policy.digest ?? Digest(of: .object(policy.source)).hex
       agent.policy = policy
       agent.note(.evalCase, of: "policy")
     }
