@@ -41,6 +41,14 @@ struct ToolIdentityTests {
     #expect(
       result.data["data"]
         == [.string(result.runId), "1.1.0", "ana", "acme of \u{e9}", "none"], "\(result.data)")
+    // What no variable can say is not left out.
+    try folder.write(
+      "odd.yaml",
+      try #require(folder.text("agent.yaml")) + "\npolicyContext: {tenantId: \"a\\u0000b\"}\n")
+    try await Binary.run(
+      ["record", "odd.yaml", "go", "--out", "odd.jsonl.gz"], in: folder.path)
+    let odd = try #require(try Self.results(folder.path("odd.jsonl.gz")).first)
+    #expect(odd.data["reason"]?.stringValue?.contains("NUL") == true, "\(odd.data)")
   }
 
   #if Live

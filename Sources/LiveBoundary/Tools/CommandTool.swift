@@ -33,7 +33,9 @@ public struct CommandTool: Tool {
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
-    if let fault = faultBeforeStart(limit: limit) { return ToolAnswer(result: .error(fault)) }
+    if let fault = faultBeforeStart(limit: limit) ?? Self.fault(inIdentityOf: request) {
+      return ToolAnswer(result: .error(fault))
+    }
     let program = program(for: request)
     if let fault = program.fault { return ToolAnswer(result: .error(fault)) }
     var order = program.order
@@ -58,6 +60,12 @@ public struct CommandTool: Tool {
     (.tenantId, "AGENT_TENANT_ID"), (.route, "AGENT_ROUTE"),
   ]
 
+  /// Why nobody can tell the command for whom it runs; `nil` where that can be told.
+  private static func fault(inIdentityOf request: ToolRequest) -> String? {
+    identityVariables.first { request[identity: $0.0]?.utf8.contains(0) ?? false }
+      .map { "not started: \($0.0.rawValue) holds a NUL byte, which no variable can say" }
+  }
+
   // MARK: Start
 
   private func faultBeforeStart(limit: Int) -> String? {
@@ -71,8 +79,8 @@ public struct CommandTool: Tool {
     for name in Self.inheritedVariables { variables.inherit(name) }
     variables["IDEMPOTENCY_KEY"] = request.idempotencyKey
     for (key, name) in Self.identityVariables {
-      // Of nobody else; what holds such a byte can be no variable.
-      variables[name] = request[identity: key].flatMap { $0.utf8.contains(0) ? nil : $0 }
+      // Whatever the agent file says there: it acts for nobody else.
+      variables[name] = request[identity: key]
     }
     return ProgramStart(
       command.arguments, folder: folder, variables: variables, limits: command.limits)
