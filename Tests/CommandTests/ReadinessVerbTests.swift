@@ -84,6 +84,12 @@ struct ReadinessVerbTests {
         "tools risk “refund” is broad: “command” is a program or a command line, and any text will do"
       ),
       (
+        "{order: {type: string}}, additionalProperties: false}\n    scripted: [{ok: {state: sent}}]",
+        "{cmd: {type: string}}, additionalProperties: false}\n    timeoutSeconds: 5\n    command: [sh, -c, \"eval x\"]",
+        "guarded",
+        "tools gap “look” is broad: “cmd” is a program or a command line, and any text will do"
+      ),
+      (
         "idempotent: true", "idempotent: false", "guarded",
         "tools gap “refund” writes, and a call of it may not be made again"
       ),

@@ -149,18 +149,7 @@ public struct AgentReadiness {
 
   /// Why a tool can do nearly anything; `nil` where nothing speaks for that.
   private static func breadth(of tool: ToolRegistration) -> String? {
-    switch tool.implementation {
-    case .code: return "it runs programs that the model writes"
-    case .command(let command):
-      let words = command.arguments
-      if let flag = words.dropFirst().first, flag == "-c",
-        ["sh", "bash", "dash", "zsh", "python", "python3", "node"].contains(
-          String(words[0].split(separator: "/").last ?? ""))
-      {
-        return nil  // A program of the author's own.
-      }
-    default: break
-    }
+    if case .code = tool.implementation { return "it runs programs that the model writes" }
     let open: [(keys: [String], what: String)] = [
       (["command", "cmd", "shell", "script", "bash", "code"], "a program or a command line"),
       (["sql", "query", "statement"], "a statement of a database"),
