@@ -3,6 +3,7 @@ public import AgentTrace
 public import EvalLoading
 import Synchronization
 public import TraceReplaying
+import TraceStorage
 
 /// Makes many recorded runs again, each with the agent it was recorded with as it is today.
 public struct ReexecutionSuite: Sendable {
@@ -60,11 +61,12 @@ public struct ReexecutionSuite: Sendable {
   public func run(
     _ logs: [String], progress: @escaping @Sendable (Item) -> Void = { _ in }
   ) async -> [Item] {
+    let logs = Self.withChildren(logs)
     let board = Board<Item>(count: logs.count)
     let list = WorkList(Array(logs.indices))
     @Sendable func work() async {
       while let index = list.take() {
-        let item = await item(logs[index])
+        let item = await item(logs[index].log, below: logs[index].root)
         board.put(item, at: index) { progress(item) }
       }
     }
@@ -74,10 +76,34 @@ public struct ReexecutionSuite: Sendable {
     return board.results.compactMap { $0 }
   }
 
-  private func item(_ log: String) async -> Item {
+  /// Some logs, each followed by those of the agents that its run called. Those are made again with the agents that
+  /// the root's agent names.
+  private static func withChildren(_ logs: [String]) -> [(log: String, root: String?)] {
+    // What cannot be read is told of when it is made again.
+    let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [$0] }
+    // A folder may hold a child before its parent.
+    var parents: [String: String] = [:]
+    for tree in trees {
+      for child in tree.dropFirst() where parents[child] == nil { parents[child] = tree[0] }
+    }
+    var known: Set<String> = []
+    return trees.flatMap { $0 }.filter { known.insert($0).inserted }.map { log in
+      var root = parents[log]
+      while let next = root.flatMap({ parents[$0] }) { root = next }
+      return (log, root)
+    }
+  }
+
+  /// - Parameter root: the log of the run at the top of the tree that it is part of; `nil` where that is this one.
+  private func item(_ log: String, below root: String?) async -> Item {
     var item = Item(log: log)
     do {
       let steps = try RecordedSteps(path: log)
+      if let root {
+        item.reexecution = try await Reexecution(
+          of: log, with: try childAgents(for: steps, below: root, &item), restoring: nil)
+        return item
+      }
       let evalCase = steps.started.caseId.flatMap { id in
         cases.first { $0.caseId.hasSameUTF8(as: id) }
       }
@@ -114,6 +140,25 @@ public struct ReexecutionSuite: Sendable {
     }
     for index in agents.indices { sayAnew(&agents[index], of: evalCase) }
     return agents
+  }
+
+  /// The agents that a child may be, as the agents of the root name them.
+  private func childAgents(
+    for steps: RecordedSteps, below root: String, _ item: inout Item
+  ) throws -> [AgentDefinition] {
+    let rootSteps = try RecordedSteps(path: root)
+    let evalCase = rootSteps.started.caseId.flatMap { id in
+      cases.first { $0.caseId.hasSameUTF8(as: id) }
+    }
+    let roots = try agents(for: rootSteps, of: evalCase, in: root, &item)
+    let name = steps.started.agentName
+    let children = roots.flatMap(\.descendants).filter { $0.name.hasSameUTF8(as: name) }
+    guard !children.isEmpty else {
+      throw Failure(
+        description:
+          "\(item.log): no agent “\(name)” is among those that \(root) was made with call")
+    }
+    return children
   }
 
   /// Says of an agent what its file does not: what the case says, then what was asked for.

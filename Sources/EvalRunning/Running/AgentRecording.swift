@@ -13,14 +13,18 @@ public struct RunConditions: Sendable {
   public var identifiers: any RunIDs
   /// What ends it early.
   public var cancellation: Cancellation
+  /// What runs the agents that it calls; where there is none, a call of one fails.
+  public var children: (any ChildRunner)?
 
   /// The conditions as given; nothing is started.
   public init(
-    clock: any RunClock, identifiers: any RunIDs, cancellation: Cancellation = Cancellation()
+    clock: any RunClock, identifiers: any RunIDs, cancellation: Cancellation = Cancellation(),
+    children: (any ChildRunner)? = nil
   ) {
     self.clock = clock
     self.identifiers = identifiers
     self.cancellation = cancellation
+    self.children = children
   }
 }
 

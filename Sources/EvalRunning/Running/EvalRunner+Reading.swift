@@ -66,7 +66,7 @@ extension EvalRunner {
   ) throws -> Judge.Aids {
     try Judge.Aids(
       for: run, evalCase.expected,
-      folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 })
+      folders: [RunFiles.folder(ofLog: log)] + [options.runsFolder].compactMap { $0 })
   }
 
   /// - Parameter isLive: whether the run was made just now.
@@ -82,10 +82,5 @@ extension EvalRunner {
         of: run.trajectory, run.notes, trial.judgement, asked: evalCase.expected, isLive: isLive)
     }
     return trial
-  }
-
-  private static func folder(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

@@ -146,8 +146,13 @@ public struct Timeline {
     case .decision(let decision): return tell(decision)
     case .policyDecision(let verdict): return [tell(verdict)]
     case .toolStarted(let started):
-      guard started.attempt > 1 else { return [] }
-      return [Entry("retry", .warning, "\(started.tool), attempt \(started.attempt)")]
+      let again =
+        started.attempt > 1
+        ? [Entry("retry", .warning, "\(started.tool), attempt \(started.attempt)")] : []
+      return again
+        + (started.child.map { child in
+          [Entry("child", .faint, "\(started.tool) runs as \(child.runId)", tail: started.callId)]
+        } ?? [])
     case .toolResult(let result): return [tell(result)]
     case .approval(let approval):
       let word = approval.granted ? "approved" : "denied"

@@ -93,8 +93,10 @@ struct Approve: ParsableCommand {
     case (_, _, true): word = .didNotHappen
     default: word = .granted
     }
-    let event = try WaitingRun(path: log).record(
-      word, about: call, by: by, reason: reason, scope: sameInput ? .input : .calls(count ?? 1),
+    let waiting = try WaitingTree(path: log).run(of: call)
+    let event = try waiting.run.record(
+      word, about: waiting.call, by: by, reason: reason,
+      scope: sameInput ? .input : .calls(count ?? 1),
       until: until.flatMap(UTC.microsecondsSince1970).map(UTC.text(microsecondsSince1970:)),
       secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
@@ -134,7 +136,7 @@ struct AnswerVerb: ParsableCommand {
   var json = false
 
   func run() throws {
-    let event = try WaitingRun(path: log).record(
+    let event = try WaitingTree(path: log).asking.record(
       answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
   }
@@ -153,8 +155,7 @@ private enum Spoken {
 
   /// What was written, and what still waits.
   static func report(_ event: Event, in log: String, json: Bool) throws {
-    let run = try WaitingRun(path: log)
-    let waiting = run.calls
+    let waiting = try WaitingTree(path: log).calls
     guard !json else {
       return Output.json([
         "log": .string(log), "seq": JSONValue(event.seq), "type": .string(event.type.rawValue),

@@ -200,11 +200,19 @@ struct Record: AsyncParsableCommand {
       fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
     let person = try people.person(for: &definition, cancellation)
-    let boundary = LiveBoundary.make(
-      for: definition, clock: clock, identifiers: identifiers, cancellation: cancellation,
+    let isFixed = fixedClock
+    let files = RunFiles(output: out)
+    let makeBoundary = RunTreeBoundaries.maker(
       person: person, memory: try memory.store(for: definition))
+    let boundary = makeBoundary(
+      definition,
+      RunConditions(
+        clock: clock, identifiers: identifiers, cancellation: cancellation,
+        children: RunTreeBoundaries.children(
+          in: files.folder(of: definition.name), isFixed: isFixed, durability: durability,
+          showsEvents: !json, cancellation, makeBoundary)))
     let request = AgentRecording.Request(
-      goal: .string(goal), files: RunFiles(output: out), seed: seed,
+      goal: .string(goal), files: files, seed: seed,
       logOptions: .init(durability: durability))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     var answer: String?

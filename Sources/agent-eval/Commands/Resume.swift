@@ -1,6 +1,7 @@
 import AgentRuntime
 import AgentTrace
 import ArgumentParser
+import EvalRunning
 import LiveBoundary
 import TraceReplaying
 import TraceReporting
@@ -55,6 +56,12 @@ struct Resume: AsyncParsableCommand {
     let isFixed = fixedClock
     let person = try people.person(for: &definition, cancellation)
     let store = try memory.store(for: definition)
+    let makeBoundary = RunTreeBoundaries.maker(person: person, memory: store)
+    var children = RunTreeBoundaries.children(
+      in: RunFiles.folder(ofLog: log), isFixed: isFixed, durability: durability, showsEvents: !json,
+      cancellation, makeBoundary)
+    children.acceptsChanges = acceptChanges
+    let runner = children
     var request = RunResumption.Request(
       log: log, agent: definition, acceptsChanges: acceptChanges,
       logOptions: .init(durability: durability),
@@ -63,9 +70,11 @@ struct Resume: AsyncParsableCommand {
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
       },
       boundary: { agent, clock in
-        LiveBoundary.make(
-          for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation,
-          person: person, memory: store)
+        makeBoundary(
+          agent,
+          RunConditions(
+            clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation, children: runner)
+        )
       })
     request.report = LiveView.show
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)

@@ -1,0 +1,144 @@
+/// Turns the events of a run's children into events of the run itself, as whoever looks at the whole tree sees them.
+///
+/// They are what the events of a trace are in which several agents speak: a decision of a child bears its `caller`,
+/// the names of the tools that led to it (`ask_billing/lookup`); its call ids begin with that of the call that it is.
+/// They stand in the step of that call. What is of a child alone (its start, its contexts, its stop) keeps its place
+/// under a type that nobody looks at.
+public struct TreeEvents: Sendable {
+  /// A run whose events are told.
+  public struct Member: Sendable, Hashable {
+    /// The names of the tools that led to it, outermost first; empty for the root.
+    public var path: [String]
+    /// What its call ids begin with; empty for the root.
+    fileprivate var prefix: String
+    /// The step of the root that its events stand in; `nil` for the root.
+    public fileprivate(set) var step: Int?
+    /// Microseconds of the root's active run time when it began.
+    fileprivate var start: Int
+
+    /// The root.
+    public static let root = Member(path: [], prefix: "", step: nil, start: 0)
+
+    /// The run that a call of this one is, by the event that started it.
+    ///
+    /// - Parameter event: of this one's own log.
+    public func child(of event: Event, _ started: ToolStartedPayload) -> Member {
+      let attempt = started.attempt > 1 ? "~\(started.attempt)" : ""
+      let sum = start.addingReportingOverflow(max(0, event.t))
+      return Member(
+        path: path + [started.tool], prefix: "\(prefix)\(started.callId)\(attempt)/",
+        step: step ?? event.step, start: sum.overflow ? .max : sum.partialValue)
+    }
+
+    /// The call that it is, as the tree names it; `nil` for the root.
+    public var callId: String? { prefix.isEmpty ? nil : String(prefix.dropLast()) }
+
+    /// Who makes its calls; `nil` for the root, whose agent that is.
+    public var caller: String? { path.isEmpty ? nil : path.joined(separator: "/") }
+  }
+
+  /// The type of an event that is a child's alone.
+  public static let ownType = EventType(rawValue: "child_event")
+
+  private var effects: [String: SideEffect] = [:]
+
+  /// Before the first event.
+  public init() {}
+
+  /// An event of a member as the whole tree has it.
+  ///
+  /// - Parameter seq: its number there.
+  public mutating func event(_ event: Event, of member: Member, seq: Int) -> Event {
+    guard let step = member.step, let caller = member.caller else {
+      if event.type == .runStarted || event.type == .toolsListed { note(event.data["tools"]) }
+      var own = event
+      own.seq = seq
+      return own
+    }
+    let t = member.start.addingReportingOverflow(max(0, event.t))
+    var told = Event(
+      seq: seq, step: step, type: event.type, runId: event.runId, time: event.time,
+      t: t.overflow ? .max : t.partialValue, data: event.data)
+    switch event.type {
+    case .runStarted, .toolsListed:
+      told.type = .toolsListed
+      told.data = tools(event.data["tools"]?.arrayValue ?? [], of: caller)
+    case .decision:
+      name(&told, caller)
+      told.data["calls"] = event.data["calls"]?.arrayValue.map { calls in
+        .array(calls.map { call in prefixed(call, member.prefix) })
+      }
+    case .toolStarted, .toolResult:
+      name(&told, caller)
+      prefix(&told, member)
+    case .policyDecision, .approval, .memoryRead, .memoryWritten: prefix(&told, member)
+    case .unseen: name(&told, caller)
+    case .modelResult, .humanReplied, .breakerChanged: break
+    default: told.type = Self.ownType
+    }
+    return told
+  }
+
+  private func name(_ event: inout Event, _ caller: String) {
+    let own = event.data["caller"]?.stringValue
+    event.data["caller"] = .string(own.map { "\(caller)/\($0)" } ?? caller)
+  }
+
+  private func prefix(_ event: inout Event, _ member: Member) {
+    if let callId = event.data["callId"]?.stringValue {
+      event.data["callId"] = .string(member.prefix + callId)
+    }
+    if let grantedTo = event.data["context"]?["approval"]?["callId"]?.stringValue,
+      var context = event.data["context"]?.objectValue,
+      var approval = context["approval"]?.objectValue
+    {
+      approval["callId"] = .string(member.prefix + grantedTo)
+      context["approval"] = .object(approval)
+      event.data["context"] = .object(context)
+    }
+  }
+
+  private func prefixed(_ call: JSONValue, _ prefix: String) -> JSONValue {
+    guard var object = call.objectValue, let callId = object["callId"]?.stringValue else {
+      return call
+    }
+    object["callId"] = .string(prefix + callId)
+    return .object(object)
+  }
+
+  /// The tools of a child beside those of the others: of tools of one name the strongest effect counts, because
+  /// whoever looks at the tree knows them by their names alone.
+  private mutating func tools(_ definitions: [JSONValue], of caller: String) -> JSONObject {
+    let tools = definitions.compactMap { value -> ToolDefinition? in
+      guard let object = value.objectValue, var tool = try? ToolDefinition(decoding: object) else {
+        return nil
+      }
+      tool.sideEffect = max(tool.sideEffect, effects[tool.name] ?? .read)
+      return tool
+    }
+    for tool in tools { effects[tool.name] = tool.sideEffect }
+    return ToolsListed(source: caller, tools: tools).encoded
+  }
+
+  private mutating func note(_ tools: JSONValue?) {
+    for tool in tools?.arrayValue ?? [] {
+      guard let name = tool["name"]?.stringValue,
+        let effect = tool["sideEffect"]?.stringValue.flatMap(SideEffect.init)
+      else { continue }
+      effects[name] = max(effect, effects[name] ?? .read)
+    }
+  }
+}
+
+extension SideEffect: Comparable {
+  /// Less is done to the world.
+  public static func < (left: SideEffect, right: SideEffect) -> Bool { left.rank < right.rank }
+
+  private var rank: Int {
+    switch self {
+    case .read: 0
+    case .draft: 1
+    case .write: 2
+    }
+  }
+}
