@@ -158,7 +158,8 @@ private struct Office {
   /// Says of calls of which nobody knows whether they happened what the file of effects says.
   func sayWhatHappened(_ log: String) async throws {
     for member in try WaitingTree(path: log).members {
-      let runId = member.run.started.parent == nil ? try runId(of: log) : try runId(of: member.run.path)
+      let runId =
+        member.run.started.parent == nil ? try runId(of: log) : try runId(of: member.run.path)
       for waiting in member.run.calls where waiting.reason == .unknownEffect {
         let happened = written.contains("\(runId)/\(waiting.call.callId)")
         try await Binary.run([

@@ -216,7 +216,8 @@ struct RunTreeTests {
     let evalCase = EvalCase(
       caseId: "tree", recording: log, expected: try Expectations(parsing: expected))
     let runner = try EvalRunner(
-      options: .init(), cancellation: Cancellation(), makeClock: { FixedClock() }, makeBoundary: Team.boundary)
+      options: .init(), cancellation: Cancellation(), makeClock: { FixedClock() },
+      makeBoundary: Team.boundary)
     let results = await runner.run([evalCase])
     let outcomes = try #require(results.cases.first?.trials.first?.judgement.outcomes)
     return try #require(outcomes.first?.outcome)
@@ -299,7 +300,8 @@ struct RunTreeTests {
     }
   }
 
-  @Test("one that waits for a person goes on where it stands, and comes to what it would have come to")
+  @Test(
+    "one that waits for a person goes on where it stands, and comes to what it would have come to")
   func waitsAsOne() async throws {
     for seed in Self.seeds.prefix(Self.isLong ? 1_000 : 24) {
       let team = try Team(seed: seed, asks: true)

@@ -15,20 +15,13 @@ public struct TreeEvents: Sendable {
     public fileprivate(set) var step: Int?
     /// Microseconds of the root's active run time when it began.
     fileprivate var start: Int
+    /// The call that it is, as the tree names it, whichever attempt; `nil` for the root.
+    fileprivate var call: String?
+    /// Whether its answer is the root's, because the root handed over to it.
+    fileprivate var isHandoff = true
 
     /// The root.
     public static let root = Member(path: [], prefix: "", step: nil, start: 0)
-
-    /// The run that a call of this one is, by the event that started it.
-    ///
-    /// - Parameter event: of this one's own log.
-    public func child(of event: Event, _ started: ToolStartedPayload) -> Member {
-      let attempt = started.attempt > 1 ? "~\(started.attempt)" : ""
-      let sum = start.addingReportingOverflow(max(0, event.t))
-      return Member(
-        path: path + [started.tool], prefix: "\(prefix)\(started.callId)\(attempt)/",
-        step: step ?? event.step, start: sum.overflow ? .max : sum.partialValue)
-    }
 
     /// The call that it is, as the tree names it; `nil` for the root.
     public var callId: String? { prefix.isEmpty ? nil : String(prefix.dropLast()) }
@@ -37,18 +30,40 @@ public struct TreeEvents: Sendable {
     public var caller: String? { path.isEmpty ? nil : path.joined(separator: "/") }
   }
 
+  /// The key of the tools of a child that names the call that it is: that call has begun for certain.
+  public static let callKey = "ofCall"
+
   /// The type of an event that is a child's alone.
   public static let ownType = EventType(rawValue: "child_event")
 
   private var effects: [String: SideEffect] = [:]
+  /// The tools that hand over, each behind the names that led to it.
+  private var handoffs: Set<[String]> = []
 
   /// Before the first event.
   public init() {}
+
+  /// The run that a call of a member is, by the event that started it.
+  ///
+  /// - Parameter event: of that member's own log.
+  public func child(
+    of member: Member, _ event: Event, _ started: ToolStartedPayload
+  ) -> Member {
+    let attempt = started.attempt > 1 ? "~\(started.attempt)" : ""
+    let sum = member.start.addingReportingOverflow(max(0, event.t))
+    let path = member.path + [started.tool]
+    return Member(
+      path: path, prefix: "\(member.prefix)\(started.callId)\(attempt)/",
+      step: member.step ?? event.step, start: sum.overflow ? .max : sum.partialValue,
+      call: member.prefix + started.callId,
+      isHandoff: member.isHandoff && handoffs.contains(path))
+  }
 
   /// An event of a member as the whole tree has it.
   ///
   /// - Parameter seq: its number there.
   public mutating func event(_ event: Event, of member: Member, seq: Int) -> Event {
+    if event.type == .runStarted { noteHandoffs(event.data["tools"], of: member) }
     guard let step = member.step, let caller = member.caller else {
       if event.type == .runStarted || event.type == .toolsListed { note(event.data["tools"]) }
       var own = event
@@ -63,8 +78,10 @@ public struct TreeEvents: Sendable {
     case .runStarted, .toolsListed:
       told.type = .toolsListed
       told.data = tools(event.data["tools"]?.arrayValue ?? [], of: caller)
+      if event.type == .runStarted { told.data[Self.callKey] = member.call.map(JSONValue.string) }
     case .decision:
       name(&told, caller)
+      if member.isHandoff { told.data["ofAgent"] = true }
       told.data["calls"] = event.data["calls"]?.arrayValue.map { calls in
         .array(calls.map { call in prefixed(call, member.prefix) })
       }
@@ -77,6 +94,12 @@ public struct TreeEvents: Sendable {
     default: told.type = Self.ownType
     }
     return told
+  }
+
+  private mutating func noteHandoffs(_ tools: JSONValue?, of member: Member) {
+    for tool in tools?.arrayValue ?? [] where tool["agent"]?["handoff"] == true {
+      if let name = tool["name"]?.stringValue { handoffs.insert(member.path + [name]) }
+    }
   }
 
   private func name(_ event: inout Event, _ caller: String) {

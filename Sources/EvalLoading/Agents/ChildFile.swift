@@ -1,7 +1,6 @@
 import AgentRuntime
 import AgentTrace
 import Glibc
-import Synchronization
 
 /// Tools of an agent file that are agents themselves.
 enum ChildFile {
@@ -102,8 +101,9 @@ struct AgentFamily {
   static let depthLimit = 16
   static let fileLimit = 256
 
-  private final class Count: Sendable {
-    let files = Mutex(1)
+  /// Shared by all that one file leads to.
+  private final class Count {
+    var files = 1
   }
 
   private var paths: [String] = []
@@ -120,11 +120,8 @@ struct AgentFamily {
   /// The family of a file that the last of them leads to; `nil` where there are too many.
   func child() -> AgentFamily? {
     guard paths.count < Self.depthLimit else { return nil }
-    let number = count.files.withLock { number in
-      number += 1
-      return number
-    }
-    return number <= Self.fileLimit ? self : nil
+    count.files += 1
+    return count.files <= Self.fileLimit ? self : nil
   }
 
   /// The same with a file more.

@@ -73,10 +73,15 @@ extension EvalRunner {
   func trial(
     of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids, isLive: Bool = false
   ) -> TrialResult {
+    var judgement = Judge.judge(
+      run.trajectory, run.chronicle, against: evalCase.expected, aids: aids)
+    if let other = run.otherOrder {
+      judgement.leaveOpen(
+        whereOtherwise: Judge.judge(
+          other.trajectory, other.chronicle, against: evalCase.expected, aids: aids))
+    }
     var trial = TrialResult(
-      runId: run.trajectory.runId, log: run.path, judgedFrom: run.source,
-      judgement: Judge.judge(
-        run.trajectory, run.chronicle, against: evalCase.expected, aids: aids))
+      runId: run.trajectory.runId, log: run.path, judgedFrom: run.source, judgement: judgement)
     if options.outlinesRuns {
       trial.outline = AcceptedRun(
         of: run.trajectory, run.notes, trial.judgement, asked: evalCase.expected, isLive: isLive)

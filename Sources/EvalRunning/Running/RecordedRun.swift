@@ -9,6 +9,8 @@ struct RecordedRun {
   var chronicle: Chronicle?
   /// The path of the file that was read.
   var path: String
+  /// The same with the children that ran side by side in the other order; `nil` where none did.
+  var otherOrder: (trajectory: Trajectory, chronicle: Chronicle?)?
   /// What a baseline holds beyond that; nothing unless it was asked for.
   var notes = RunNotes()
   /// `body` or `summary`: what of the log was read; `tree` where the logs of children were read with it.
@@ -152,11 +154,20 @@ struct RecordedRun {
     }
     self.chronicle = chronicle
     source = tree.hasChildren ? "tree" : "body"
-    if trajectory.stop?.isFinal != true,
-      tree.ending != .closed || trajectory.stop == nil && trajectory.recorded["stop"] == nil
-    {
-      trajectory.markTorn()
+    let isTorn =
+      trajectory.stop?.isFinal != true
+      && (tree.ending != .closed || trajectory.stop == nil && trajectory.recorded["stop"] == nil)
+    if isTorn { trajectory.markTorn() }
+    guard tree.hasParallelChildren, let expectations else { return }
+    var other = try RunTreeReader(path: path, reversesSiblings: true)
+    var otherTrajectory = Trajectory()
+    var otherChronicle = expectations.facts.isEmpty ? nil : Chronicle(for: expectations)
+    while let event = try other.next()?.event {
+      otherTrajectory.apply(event)
+      otherChronicle?.apply(event)
     }
+    if isTorn { otherTrajectory.markTorn() }
+    otherOrder = (otherTrajectory, otherChronicle)
   }
 
   /// Reads each event that the expectations need as it stands.

@@ -2,8 +2,8 @@ public import AgentTrace
 
 /// Reads a run and the runs that calls of it are, as one row of events; see ``AgentTrace/TreeEvents``.
 ///
-/// The events of a child stand behind the `tool_started` that begins it, so that of children that ran side by side the
-/// one that was started first comes first. Numbers count the row. A child's log lies beside its parent's; where it is
+/// The events of a child stand behind the `tool_started` that begins it and those of its siblings, before the first
+/// result; of children that ran side by side the one that was started first comes first. Numbers count the row. A child's log lies beside its parent's; where it is
 /// not there, or is not the one that its parent saw, an `unseen` says so in its place.
 ///
 /// Memory as for reading each log on the way from the root to the event.
@@ -36,6 +36,12 @@ public struct RunTreeReader {
     var open: Set<String> = []
     /// Of those, the ones whose logs were not there: their results may name others.
     var missing: [String: Start] = [:]
+    /// Children that began, and are read before the next event that may follow on one of them.
+    var begun: [Start] = []
+    /// That event.
+    var held: Event?
+    /// Whether they are read now.
+    var isReadingChildren = false
   }
 
   private struct Start {
@@ -54,6 +60,7 @@ public struct RunTreeReader {
   /// The number of the row's next event.
   public private(set) var nextSeq = 0
 
+  private let reversesSiblings: Bool
   private let folder: String
   private var levels: [Level]
   private var tree = TreeEvents()
@@ -62,8 +69,11 @@ public struct RunTreeReader {
 
   /// Opens the root's log.
   ///
+  /// - Parameter reversesSiblings: whether of children that ran side by side the one that was started last comes
+  ///   first: what does not hold in both orders, nobody knows.
   /// - Throws: ``LogError`` where it is not there or cannot be read.
-  public init(path: String) throws(LogError) {
+  public init(path: String, reversesSiblings: Bool = false) throws(LogError) {
+    self.reversesSiblings = reversesSiblings
     let reader = try LogReader(path: path)
     self.path = reader.path
     folder = Self.folder(ofLog: path)
@@ -77,14 +87,51 @@ public struct RunTreeReader {
     while true {
       if !told.isEmpty { return told.removeFirst() }
       let last = levels.count - 1
+      if levels[last].isReadingChildren, try readChild(at: last) { continue }
+      if let held = levels[last].held {
+        levels[last].held = nil
+        return try take(held, at: last)
+      }
       guard let event = try levels[last].reader.next() else {
+        if !levels[last].begun.isEmpty {
+          levels[last].isReadingChildren = true
+          continue
+        }
         tellMissing(at: last)
         if last > 0 { leave() }
         if last == 0, told.isEmpty { return nil }
         continue
       }
+      if !levels[last].begun.isEmpty, Self.mayFollowOnChild(event.type) {
+        levels[last].held = event
+        levels[last].isReadingChildren = true
+        continue
+      }
       return try take(event, at: last)
     }
+  }
+
+  /// Whether an event may rest on what a child came to.
+  private static func mayFollowOnChild(_ type: EventType) -> Bool {
+    switch type {
+    case .toolStarted, .policyDecision, .approval, .breakerChanged, .memoryRead, .memoryWritten:
+      false
+    default: true
+    }
+  }
+
+  /// Turns to the next child that began; whether there was one.
+  private mutating func readChild(at last: Int) throws(LogError) -> Bool {
+    guard !levels[last].begun.isEmpty else {
+      levels[last].isReadingChildren = false
+      return false
+    }
+    let start =
+      reversesSiblings ? levels[last].begun.removeLast() : levels[last].begun.removeFirst()
+    if try !enter(start.payload.child?.runId ?? "", start, at: last) {
+      levels[last].missing[start.payload.callId] = start
+    }
+    return true
   }
 
   private mutating func take(_ event: Event, at last: Int) throws(LogError) -> Entry {
@@ -100,7 +147,7 @@ public struct RunTreeReader {
       event: tree.event(event, of: levels[last].member, seq: seq), original: event,
       member: levels[last].member)
     switch event.type {
-    case .toolStarted where event.data["child"] != nil: try begin(event, at: last)
+    case .toolStarted where event.data["child"] != nil: begin(event, at: last)
     case .toolResult: try end(event, at: last)
     default: break
     }
@@ -109,16 +156,16 @@ public struct RunTreeReader {
 
   // MARK: Children
 
-  private mutating func begin(_ event: Event, at last: Int) throws(LogError) {
-    guard let payload = try? ToolStartedPayload(decoding: event.data), let child = payload.child
-    else { return }
+  private mutating func begin(_ event: Event, at last: Int) {
+    guard let payload = try? ToolStartedPayload(decoding: event.data), payload.child != nil else {
+      return
+    }
     hasChildren = true
     if levels[last].open.contains(where: { !$0.hasSameUTF8(as: payload.callId) }) {
       hasParallelChildren = true
     }
     levels[last].open.insert(payload.callId)
-    let start = Start(event: event, payload: payload)
-    if try !enter(child.runId, start, at: last) { levels[last].missing[payload.callId] = start }
+    levels[last].begun.append(Start(event: event, payload: payload))
   }
 
   private mutating func end(_ event: Event, at last: Int) throws(LogError) {
@@ -159,7 +206,7 @@ public struct RunTreeReader {
     }
     levels.append(
       Level(
-        reader: reader, member: levels[last].member.child(of: start.event, start.payload),
+        reader: reader, member: tree.child(of: levels[last].member, start.event, start.payload),
         shift: nextSeq, start: nextSeq))
     return true
   }
