@@ -15,13 +15,20 @@ private struct Team {
   let root: AgentDefinition
   private var random: SeededGenerator
 
-  /// - Parameter asks: whether some tools wait for a person.
-  init(seed: Int, asks: Bool) throws {
+  /// - Parameters:
+  ///   - asks: whether some tools wait for a person.
+  ///   - guarded: what the root's guard watches.
+  init(seed: Int, asks: Bool, guarded: JSONValue? = nil) throws {
     folder = try TemporaryFolder()
     random = SeededGenerator(seed: UInt64(bitPattern: Int64(seed)))
     var count = 0
     let path = try Self.write(
       depth: 0, asks: asks, in: folder, numbered: &count, &random)
+    if let guarded {
+      var file = try JSONValue(parsing: folder.text(path) ?? "").objectValue ?? [:]
+      file["guard"] = guarded
+      try folder.write(path, CanonicalJSON.encode(.object(file), form: .plain))
+    }
     root = try #require(AgentLoader.load(folder.path(path)).value)
   }
 
@@ -231,7 +238,7 @@ struct RunTreeTests {
       var known: Set<String> = []
       let reports = LogVerifier.verifyTree(path: log, knowing: &known)
       #expect(reports.allSatisfy { $0.status == .whole }, "seed \(seed): \(reports)")
-      let logs = try LogFiles.tree(ofLog: log)
+      let logs = try LogFiles.tree(ofLog: log).map(\.path)
       #expect(
         Set(logs) == Set(try LogFiles.all(below: RunFiles.folder(ofLog: log))), "seed \(seed)")
       let made = await ReexecutionSuite(agents: .given([team.root])).run([log])
@@ -327,13 +334,42 @@ struct RunTreeTests {
     }
   }
 
+  @Test("what the guard of the root forbids, no agent below it does")
+  func isGuarded() async throws {
+    var stopped = 0
+    for seed in Self.seeds.prefix(Self.isLong ? 1_000 : 24) {
+      let expected: JSONValue = [
+        [
+          "toolsNotCalled": [
+            ["tool": "act", "caller": "ask*"], ["tool": "look", "caller": "*/ask0"],
+          ]
+        ],
+        ["toolsNotProposed": [["tool": "fail", "input": ["n": 2], "caller": "ask*"]]],
+        ["eachCall": [["tool": "act", "input": ["n": 1], "caller": "ask1*"]]],
+      ].randomElement(seed)
+      let team = try Team(seed: seed, asks: false, guarded: expected)
+      let log = try await team.record(seed: seed)
+      let flat = try Flattened(log)
+      let outcome = try await Self.outcome(expected, log)
+      // A proposal happens before anybody can keep it from happening.
+      let isOfProposals = expected["toolsNotProposed"] != nil
+      #expect(outcome != .fail || isOfProposals, "seed \(seed): \(expected) \(flat.executed)")
+      if flat.calls.contains(where: { $0.status == "refused" }) { stopped += 1 }
+      let made = await ReexecutionSuite(agents: .given([team.root])).run([log])
+      for item in made {
+        #expect(item.reexecution?.isFaithful == true, "seed \(seed): \(item.json)")
+      }
+    }
+    #expect(stopped > 3)
+  }
+
   @Test("a child's log that is gone, or is another, leaves what it may have done open")
   func lacksChild() async throws {
     var damaged = 0
     for seed in Self.seeds.prefix(40) {
       let team = try Team(seed: seed, asks: false)
       let log = try await team.record(seed: seed)
-      let logs = try LogFiles.tree(ofLog: log)
+      let logs = try LogFiles.tree(ofLog: log).map(\.path)
       guard logs.count > 1 else { continue }
       let flat = try Flattened(log)
       let lost = logs[1 + seed % (logs.count - 1)]
@@ -353,4 +389,8 @@ struct RunTreeTests {
     }
     #expect(damaged > 5)
   }
+}
+
+extension [JSONValue] {
+  fileprivate func randomElement(_ seed: Int) -> JSONValue { self[seed % count] }
 }

@@ -138,9 +138,16 @@ extension AgentDefinition {
     return own + children.flatMap(\.modelVariables)
   }
 
-  /// The agents that it may call, those that they may, and so on.
-  public var descendants: [AgentDefinition] {
-    children.flatMap { [$0] + $0.descendants }
+  /// The agent that a row of calls leads to, as those that call it have it watched; `nil` where there is none.
+  ///
+  /// - Parameter tools: the names of the tools, outermost first.
+  public func agent(calledBy tools: some Collection<String>) -> AgentDefinition? {
+    guard let name = tools.first else { return self }
+    for tool in self.tools where tool.definition.name.hasSameUTF8(as: name) {
+      guard case .agent(let child) = tool.implementation else { return nil }
+      return child.watched(by: self, as: name).agent(calledBy: tools.dropFirst())
+    }
+    return nil
   }
 
   /// The agents that it may call, in the order of its tools.

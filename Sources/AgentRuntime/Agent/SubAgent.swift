@@ -42,12 +42,13 @@ public struct SubAgent: Sendable {
   /// - Parameters:
   ///   - limits: what it may use.
   ///   - parent: the agent that calls it. Whoever answers for that one answers for it, unless it has a person of
-  ///     its own.
+  ///     its own, and whatever watches that one watches it.
+  ///   - tool: what it is called by.
   ///   - context: for whom the parent's run acts.
   public func called(
-    with limits: Limits, by parent: AgentDefinition, for context: PolicyContext
+    with limits: Limits, by parent: AgentDefinition, as tool: String, for context: PolicyContext
   ) -> AgentDefinition {
-    var child = agent
+    var child = watched(by: parent, as: tool)
     child.tighten(by: limits, .parent)
     let inherited = child.policyContext.inherited(from: context)
     if inherited != child.policyContext {
@@ -57,6 +58,15 @@ public struct SubAgent: Sendable {
     if child.human == nil, let human = parent.human {
       child.human = human
       child.note(.parent, of: "human")
+    }
+    return child
+  }
+
+  /// The agent as whoever calls it has it watched.
+  func watched(by parent: AgentDefinition, as tool: String) -> AgentDefinition {
+    var child = agent
+    if let guardian = parent.runGuard?.guarding(callsOf: tool) {
+      child.runGuard = child.runGuard.map { RunGuards(first: $0, second: guardian) } ?? guardian
     }
     return child
   }
@@ -153,7 +163,8 @@ struct AgentTool: Tool {
     guard let link = request.child else {
       return ToolAnswer(result: .error("the call names no run: it was started as another tool's"))
     }
-    let child = agent.called(with: link.start.limits, by: parent, for: request.policyContext)
+    let child = agent.called(
+      with: link.start.limits, by: parent, as: request.tool.name, for: request.policyContext)
     let answer = await runner.run(
       ChildRequest(
         agent: child, goal: SubAgent.goal(of: request.input), link: link, tool: request.tool.name))

@@ -23,6 +23,15 @@ public struct TreeEvents: Sendable {
     /// The root.
     public static let root = Member(path: [], prefix: "", step: nil, start: 0)
 
+    /// A run that a call of a tool is, whichever call: for whoever looks at that run alone, whose steps and times are
+    /// its own then.
+    public func called(by tool: String) -> Member {
+      Member(path: path + [tool], prefix: "\(prefix)\(tool)/", step: nil, start: 0)
+    }
+
+    /// A call of its own, as the tree names it.
+    public func told(callId: String) -> String { prefix + callId }
+
     /// The call that it is, as the tree names it; `nil` for the root.
     public var callId: String? { prefix.isEmpty ? nil : String(prefix.dropLast()) }
 
@@ -64,7 +73,7 @@ public struct TreeEvents: Sendable {
   /// - Parameter seq: its number there.
   public mutating func event(_ event: Event, of member: Member, seq: Int) -> Event {
     if event.type == .runStarted { noteHandoffs(event.data["tools"], of: member) }
-    guard let step = member.step, let caller = member.caller else {
+    guard let caller = member.caller else {
       if event.type == .runStarted || event.type == .toolsListed { note(event.data["tools"]) }
       var own = event
       own.seq = seq
@@ -72,7 +81,8 @@ public struct TreeEvents: Sendable {
     }
     let t = member.start.addingReportingOverflow(max(0, event.t))
     var told = Event(
-      seq: seq, step: step, type: event.type, runId: event.runId, time: event.time,
+      seq: seq, step: member.step ?? event.step, type: event.type, runId: event.runId,
+      time: event.time,
       t: t.overflow ? .max : t.partialValue, data: event.data)
     switch event.type {
     case .runStarted, .toolsListed:

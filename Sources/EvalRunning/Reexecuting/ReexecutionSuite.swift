@@ -66,7 +66,7 @@ public struct ReexecutionSuite: Sendable {
     let list = WorkList(Array(logs.indices))
     @Sendable func work() async {
       while let index = list.take() {
-        let item = await item(logs[index].log, below: logs[index].root)
+        let item = await item(logs[index])
         board.put(item, at: index) { progress(item) }
       }
     }
@@ -76,32 +76,40 @@ public struct ReexecutionSuite: Sendable {
     return board.results.compactMap { $0 }
   }
 
-  /// Some logs, each followed by those of the agents that its run called. Those are made again with the agents that
-  /// the root's agent names.
-  private static func withChildren(_ logs: [String]) -> [(log: String, root: String?)] {
-    // What cannot be read is told of when it is made again.
-    let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [$0] }
-    // A folder may hold a child before its parent.
-    var parents: [String: String] = [:]
-    for tree in trees {
-      for child in tree.dropFirst() where parents[child] == nil { parents[child] = tree[0] }
-    }
-    var known: Set<String> = []
-    return trees.flatMap { $0 }.filter { known.insert($0).inserted }.map { log in
-      var root = parents[log]
-      while let next = root.flatMap({ parents[$0] }) { root = next }
-      return (log, root)
-    }
+  /// A log, and for that of an agent that another run called the log at the top and the tools that led to it.
+  private struct Place: Sendable {
+    var log: String
+    var root: String?
+    var tools: [String] = []
   }
 
-  /// - Parameter root: the log of the run at the top of the tree that it is part of; `nil` where that is this one.
-  private func item(_ log: String, below root: String?) async -> Item {
+  /// Some logs, each followed by those of the agents that its run called. Those are made again with the agents that
+  /// the root's agent names.
+  private static func withChildren(_ logs: [String]) -> [Place] {
+    // What cannot be read is told of when it is made again.
+    let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [(path: $0, tools: [])] }
+    // A folder may hold a child before its parent.
+    let children = Set(trees.flatMap { $0.dropFirst().map(\.path) })
+    // Where each is said to be another's child, none is.
+    let isCircle = trees.allSatisfy { children.contains($0[0].path) }
+    var known: Set<String> = []
+    var places: [Place] = []
+    for tree in trees where isCircle || !children.contains(tree[0].path) {
+      for (path, tools) in tree where known.insert(path).inserted {
+        places.append(Place(log: path, root: tools.isEmpty ? nil : tree[0].path, tools: tools))
+      }
+    }
+    return places
+  }
+
+  private func item(_ place: Place) async -> Item {
+    let log = place.log
     var item = Item(log: log)
     do {
       let steps = try RecordedSteps(path: log)
-      if let root {
+      if let root = place.root {
         item.reexecution = try await Reexecution(
-          of: log, with: try childAgents(for: steps, below: root, &item), restoring: nil)
+          of: log, with: try childAgents(below: root, place.tools, &item), restoring: nil)
         return item
       }
       let evalCase = steps.started.caseId.flatMap { id in
@@ -142,21 +150,20 @@ public struct ReexecutionSuite: Sendable {
     return agents
   }
 
-  /// The agents that a child may be, as the agents of the root name them.
+  /// The agents that a child may be, as those of the root name them.
   private func childAgents(
-    for steps: RecordedSteps, below root: String, _ item: inout Item
+    below root: String, _ tools: [String], _ item: inout Item
   ) throws -> [AgentDefinition] {
-    let rootSteps = try RecordedSteps(path: root)
-    let evalCase = rootSteps.started.caseId.flatMap { id in
+    let steps = try RecordedSteps(path: root)
+    let evalCase = steps.started.caseId.flatMap { id in
       cases.first { $0.caseId.hasSameUTF8(as: id) }
     }
-    let roots = try agents(for: rootSteps, of: evalCase, in: root, &item)
-    let name = steps.started.agentName
-    let children = roots.flatMap(\.descendants).filter { $0.name.hasSameUTF8(as: name) }
+    let children = try agents(for: steps, of: evalCase, in: root, &item)
+      .compactMap { $0.agent(calledBy: tools) }
     guard !children.isEmpty else {
       throw Failure(
         description:
-          "\(item.log): no agent “\(name)” is among those that \(root) was made with call")
+          "\(item.log): the agent of \(root) calls none by “\(tools.joined(separator: "/"))”")
     }
     return children
   }

@@ -27,6 +27,7 @@ struct NoApprovalBypass: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { .timeline }
   /// What has happened breaks it for good.
   var undecided: [UndecidedPart] { [] }

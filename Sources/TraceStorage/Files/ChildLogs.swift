@@ -67,19 +67,22 @@ extension LogFiles {
     return children
   }
 
-  /// The logs of a run and of all below it that are there, each before its children.
+  /// The logs of a run and of all below it that are there, each before its children, with the names of the tools that
+  /// led to it.
   ///
   /// - Throws: ``LogError`` where one of them cannot be read.
-  public static func tree(ofLog path: String) throws(LogError) -> [String] {
-    var found = [path]
+  public static func tree(
+    ofLog path: String
+  ) throws(LogError) -> [(path: String, tools: [String])] {
+    var found: [(path: String, tools: [String])] = [(path, [])]
+    var known: Set<String> = [path]
     var next = 0
     while next < found.count {
-      for child in try children(ofLog: found[next])
-      where !found.contains(where: { $0.hasSameUTF8(as: child.path) }) {
+      for child in try children(ofLog: found[next].path) where known.insert(child.path).inserted {
         let open = child.path + LogFormat.openSuffix
         let isClosed = try LogFile.exists(child.path, .real)
         let isThere = try isClosed ? true : LogFile.exists(open, .real)
-        if isThere { found.append(child.path) }
+        if isThere { found.append((child.path, found[next].tools + [child.tool])) }
       }
       next += 1
     }
