@@ -28,6 +28,8 @@ public struct ParentRun: Sendable, Hashable {
   public var relation: String
   /// Of a sub-agent: ``ToolStartedPayload/digest`` of the event that started it; `nil` for others.
   public var digest: String?
+  /// Of a sub-agent: how many calls lead to it from the run at the top, from 1; `nil` for others.
+  public var depth: Int?
   /// What a fork was made to have otherwise: `decision` or `result` with the number of the event that
   /// was put in its place, and `dropContext` with each `ref` that its packets leave out behind event
   /// `seq`. Empty for one
@@ -53,7 +55,8 @@ public struct ParentRun: Sendable, Hashable {
   public var encoded: JSONObject {
     JSONObject(present: [
       ("runId", .string(runId)), ("seq", JSONValue(seq)), ("relation", .string(relation)),
-      ("digest", digest.map(JSONValue.string)), ("edit", edit.isEmpty ? nil : .object(edit)),
+      ("digest", digest.map(JSONValue.string)), ("depth", depth.map { JSONValue($0) }),
+      ("edit", edit.isEmpty ? nil : .object(edit)),
       ("inputs", inputs.isEmpty ? nil : .object(inputs)),
     ])
   }
@@ -182,6 +185,7 @@ public struct RunStarted: Sendable, Hashable {
       runId: try parent.string("runId"), seq: try parent.int("seq"),
       relation: try parent.string("relation"), edit: try parent.optionalObject("edit") ?? [:])
     run.digest = try parent.optionalString("digest")
+    run.depth = try parent.optionalInt("depth")
     run.inputs = try parent.optionalObject("inputs") ?? [:]
     return run
   }

@@ -165,6 +165,7 @@ enum EventSchema {
             Key("runId!", string, "The other run."),
             Key("seq!", ref("count"), "The last event that both share."),
             Key("relation!", string, "fork, task, subagent or judge."),
+            Key("depth", integer, "Sub-agents: how many calls lead to it, from 1."),
             Key("digest", string, "Sub-agents: SHA-256 of the data of the event that started it."),
             Key(
               "edit", mapping,

@@ -67,6 +67,7 @@ public struct RecordedChildren: ChildRunner {
     let runtime = try Runtime(agent: request.agent, boundary: boundary)
     var start = Runtime.Start(goal: request.goal, runId: request.link.start.runId)
     start.parent = request.link.parent
+    start.parent?.depth = path.count + 1
     let writer = try LogWriter(creating: log, options: logOptions)
     let (names, observe) = (path + [request.tool], observe)
     let state = try await runtime.run(start, into: writer) { event in
@@ -116,7 +117,8 @@ public struct RecordedChildren: ChildRunner {
   /// Whoever put another log there shall not have it taken for the child's.
   private func check(_ request: ChildRequest, _ log: String) throws {
     let started = try RecordedSteps(path: log)
-    let parent = started.started.parent
+    var parent = started.started.parent
+    parent?.depth = nil
     guard started.runId.hasSameUTF8(as: request.link.start.runId), parent == request.link.parent
     else { throw ChildMismatch() }
   }
