@@ -173,7 +173,8 @@ let package = Package(
       dependencies: ["AgentTrace", "TraceMatching", "AgentRuntime", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "AgentTestingTests", dependencies: ["AgentTrace", "AgentRuntime", "AgentTesting"],
+      name: "AgentTestingTests",
+      dependencies: ["AgentTrace", "AgentRuntime", "AgentTesting", "TraceJudging"],
       swiftSettings: strict),
     .testTarget(
       name: "LiveBoundaryTests",

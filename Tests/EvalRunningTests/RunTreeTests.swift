@@ -334,6 +334,33 @@ struct RunTreeTests {
     }
   }
 
+  @Test("read from logs one event at a time, a tree is the row that it is in memory")
+  func isRow() async throws {
+    for seed in Self.seeds {
+      let log = try await Team(seed: seed, asks: seed % 2 == 0).record(seed: seed)
+      var runs: [String: [Event]] = [:]
+      for path in try LogFiles.tree(ofLog: log).map(\.path) {
+        let events = try Fixture.events(path)
+        runs[events[0].runId] = events
+      }
+      let row = TreeEvents.row(of: try Fixture.events(log)) { runs[$0] }
+      for reverses in [false, true] {
+        var reader = try RunTreeReader(path: log, reversesSiblings: reverses)
+        var read: [Event] = []
+        while let entry = try reader.next() {
+          #expect(entry.event.seq == read.count)
+          read.append(entry.event)
+        }
+        guard reverses else {
+          #expect(read == row, "seed \(seed)")
+          continue
+        }
+        #expect(reader.hasParallelChildren || read == row, "seed \(seed)")
+        #expect(read.count == row.count && read.map(\.t).sorted() == row.map(\.t).sorted())
+      }
+    }
+  }
+
   @Test("what the guard of the root forbids, no agent below it does")
   func isGuarded() async throws {
     var stopped = 0

@@ -163,6 +163,68 @@ public struct TreeEvents: Sendable {
   }
 }
 
+extension TreeEvents {
+  /// Whether an event may rest on what a child came to that began before it: the events of children stand before it.
+  public static func mayFollowOnChild(_ type: EventType) -> Bool {
+    switch type {
+    case .toolStarted, .policyDecision, .approval, .breakerChanged, .memoryRead, .memoryWritten:
+      false
+    default: true
+    }
+  }
+
+  /// The events of a run and of those below it in one row, all of them in memory. Reading logs does the same, one
+  /// event at a time.
+  ///
+  /// - Parameter children: the events of a run by its identifier; of one that is `nil` the row says that nobody knows
+  ///   what it did.
+  public static func row(
+    of events: [Event], children: (_ runId: String) -> [Event]?
+  ) -> [Event] {
+    var tree = TreeEvents()
+    var row: [Event] = []
+    tree.append(events, of: .root, depth: 0, to: &row, children)
+    return row
+  }
+
+  private static let depthLimit = 64
+
+  private mutating func append(
+    _ events: [Event], of member: Member, depth: Int, to row: inout [Event],
+    _ children: (String) -> [Event]?
+  ) {
+    var begun: [(event: Event, start: ToolStartedPayload)] = []
+    func appendBegun(_ tree: inout TreeEvents, _ row: inout [Event]) {
+      for (event, start) in begun {
+        let runId = start.child?.runId ?? ""
+        guard depth < Self.depthLimit, let inner = children(runId) else {
+          let unseen = Unseen(
+            .child, ["calls": "partial", "policy": "partial"],
+            reason: "the events of the run \(runId) that “\(start.tool)” started are not there")
+          row.append(
+            Event(
+              seq: row.count, step: member.step ?? event.step, type: .unseen, runId: event.runId,
+              data: unseen.encoded))
+          continue
+        }
+        let child = tree.child(of: member, event, start)
+        tree.append(inner, of: child, depth: depth + 1, to: &row, children)
+      }
+      begun = []
+    }
+    for event in events {
+      if Self.mayFollowOnChild(event.type) { appendBegun(&self, &row) }
+      row.append(self.event(event, of: member, seq: row.count))
+      if event.type == .toolStarted, event.data["child"] != nil,
+        let start = try? ToolStartedPayload(decoding: event.data)
+      {
+        begun.append((event, start))
+      }
+    }
+    appendBegun(&self, &row)
+  }
+}
+
 extension SideEffect: Comparable {
   /// Less is done to the world.
   public static func < (left: SideEffect, right: SideEffect) -> Bool { left.rank < right.rank }

@@ -102,21 +102,12 @@ public struct RunTreeReader {
         if last == 0, told.isEmpty { return nil }
         continue
       }
-      if !levels[last].begun.isEmpty, Self.mayFollowOnChild(event.type) {
+      if !levels[last].begun.isEmpty, TreeEvents.mayFollowOnChild(event.type) {
         levels[last].held = event
         levels[last].isReadingChildren = true
         continue
       }
       return try take(event, at: last)
-    }
-  }
-
-  /// Whether an event may rest on what a child came to.
-  private static func mayFollowOnChild(_ type: EventType) -> Bool {
-    switch type {
-    case .toolStarted, .policyDecision, .approval, .breakerChanged, .memoryRead, .memoryWritten:
-      false
-    default: true
     }
   }
 
