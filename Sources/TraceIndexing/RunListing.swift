@@ -37,7 +37,6 @@ public struct RunFilter: Sendable {
   var isEmpty: Bool {
     stopReasons.isEmpty && tools.isEmpty && toolsNot.isEmpty && caseId == nil && agent == nil
       && since == nil && model == nil && settings.isEmpty && tenant == nil && parent == nil
-      && showsChildren
   }
 }
 
@@ -186,10 +185,10 @@ private struct RunLister {
   }
 
   private func lets(_ run: ListedRun, _ path: Value) throws -> Bool {
+    if !filter.showsChildren, filter.parent == nil, run["depth"].intValue ?? 0 > 0 { return false }
     if filter.isEmpty { return true }
     // Of a log that could not be read nothing holds, not even that a tool was not called.
     if run["readFrom"] == "nothing" { return false }
-    if !filter.showsChildren, filter.parent == nil, run["depth"].intValue ?? 0 > 0 { return false }
     let stop = run["stopReason"].stringValue ?? "none"
     guard filter.stopReasons.isEmpty || filter.stopReasons.contains(stop),
       filter.caseId.map({ $0(run["caseId"].stringValue ?? "") }) ?? true,

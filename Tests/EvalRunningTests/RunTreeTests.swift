@@ -337,13 +337,15 @@ struct RunTreeTests {
   @Test("read from logs one event at a time, a tree is the row that it is in memory")
   func isRow() async throws {
     for seed in Self.seeds {
-      let log = try await Team(seed: seed, asks: seed % 2 == 0).record(seed: seed)
+      let team = try Team(seed: seed, asks: seed % 2 == 0)
+      let log = try await team.record(seed: seed)
       var runs: [String: [Event]] = [:]
       for path in try LogFiles.tree(ofLog: log).map(\.path) {
         let events = try Fixture.events(path)
         runs[events[0].runId] = events
       }
       let row = TreeEvents.row(of: try Fixture.events(log)) { runs[$0] }
+      defer { withExtendedLifetime(team) {} }
       for reverses in [false, true] {
         var reader = try RunTreeReader(path: log, reversesSiblings: reverses)
         var read: [Event] = []
