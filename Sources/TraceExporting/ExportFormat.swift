@@ -47,7 +47,8 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
   /// What it is and what becomes of a run in it, for people who ask.
   public var summary: String {
     switch self {
-    case .otlp: "requests of OTLP in protocol buffers: gen_ai and OpenInference attributes, a trace a run"
+    case .otlp:
+      "requests of OTLP in protocol buffers: gen_ai and OpenInference attributes, a trace a run"
     case .otlpJSON: "the same in JSON, a line for each run, as collectors write files"
     case .atif: "trajectories of ATIF 1.8, a file a run"
     case .inspect: "a log of Inspect (.eval), a sample a run"

@@ -175,7 +175,9 @@ public struct Exporter: Sendable {
     }
     guard run.story.eventCount > 0 else { throw ExportError(.log("\(ExportError(.empty))")) }
     guard ending == .closed else {
-      return (run, "it is not closed: what it holds so far is exported, and its log does not go along")
+      return (
+        run, "it is not closed: what it holds so far is exported, and its log does not go along"
+      )
     }
     guard format.carriesLogs, !isPlain else { return (run, nil) }
     do throws(WholeFile.Failure) {

@@ -44,8 +44,8 @@ extension RunResult {
         ("gen_ai.evaluation.explanation", .string(expectation.message)),
       ]
       switch expectation.outcome {
-      case .pass: attributes.append(("gen_ai.evaluation.score.value", 1.0))
-      case .fail: attributes.append(("gen_ai.evaluation.score.value", 0.0))
+      case .pass: attributes.append(("gen_ai.evaluation.score.value", ExportSpan.fraction(1)))
+      case .fail: attributes.append(("gen_ai.evaluation.score.value", ExportSpan.fraction(0)))
       case .notExercised, .unverifiable: break
       }
       return ExportSpan.Event(

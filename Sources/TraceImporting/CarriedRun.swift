@@ -14,7 +14,8 @@ struct CarriedRun: EventSource {
   static var damaged: ImportError {
     ImportError(
       .wrongShape(
-        expected: "a sound log under `\(CarriedLog.key)`; take that key away to import what stands beside it"
+        expected:
+          "a sound log under `\(CarriedLog.key)`; take that key away to import what stands beside it"
       ))
   }
 

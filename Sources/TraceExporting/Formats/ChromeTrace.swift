@@ -20,7 +20,8 @@ enum ChromeTrace {
     for item in story.items {
       switch item {
       case .said(let said):
-        events.append(instant(said.role.rawValue, said.t, ["text": .string(said.text)], story, process))
+        events.append(
+          instant(said.role.rawValue, said.t, ["text": .string(said.text)], story, process))
       case .turn(let turn):
         events.append(
           instant("decision: \(turn.kind)", turn.t, ["step": JSONValue(turn.step)], story, process))

@@ -148,7 +148,7 @@ struct SpanExport {
     span.set("gen_ai.usage.reasoning.output_tokens", call.result.reasoningTokens)
     span.set("llm.token_count.prompt", call.result.inputTokens)
     span.set("llm.token_count.completion", call.result.outputTokens)
-    span.set("agent_eval.cost", call.result.cost.map { JSONValue($0) })
+    span.set("agent_eval.cost", call.result.cost.map(ExportSpan.fraction))
     span.set("agent_eval.seq", call.seq)
     if let shown = call.shown {
       span.set("gen_ai.input.messages", shown.text(of: story.identity))
@@ -254,7 +254,8 @@ extension SpanExport {
     spans[0].set("agent_eval.log.parts", count)
     let letters = Array(text.utf8)
     for index in 0..<count {
-      let piece = letters[min(index * length, letters.count)..<min((index + 1) * length, letters.count)]
+      let piece = letters[
+        min(index * length, letters.count)..<min((index + 1) * length, letters.count)]
       spans[index].set("agent_eval.log", String(decoding: piece, as: UTF8.self))
       spans[index].set("agent_eval.log.part", index)
     }

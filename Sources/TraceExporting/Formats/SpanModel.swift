@@ -53,6 +53,13 @@ struct ExportSpan {
     }
   }
 
+  /// A number that stays one with a fraction where it is whole, as types of attributes do not change.
+  static func fraction(_ value: Double) -> JSONValue {
+    guard let number = JSONNumber(value) else { return .null }
+    return .number(
+      integer(number) == nil ? number : JSONNumber(token: "\(number.token).0") ?? number)
+  }
+
   mutating func set(_ key: String, _ text: String?) { set(key, text.map(JSONValue.string)) }
 
   mutating func set(_ key: String, _ count: Int?) { set(key, count.map { JSONValue($0) }) }

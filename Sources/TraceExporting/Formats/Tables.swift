@@ -26,7 +26,10 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
         "effect_unknown", "started_us", "ended_us", "result",
       ]
     case .outcomes:
-      ["run_id", "case_id", "case_outcome", "expectation", "outcome", "severity", "message", "events"]
+      [
+        "run_id", "case_id", "case_outcome", "expectation", "outcome", "severity", "message",
+        "events",
+      ]
     }
   }
 

@@ -91,7 +91,8 @@ struct Export: ParsableCommand {
     }
     if !format.holdsMany, logs.count > 1, !exporter.writesFolder {
       throw ValidationError(
-        "A file of \(format.rawValue) holds one run, and here are \(logs.count): give --output a folder.")
+        "A file of \(format.rawValue) holds one run, and here are \(logs.count): give --output a folder."
+      )
     }
     var (failed, exported) = (0, 0)
     try exporter.run(logs: logs, taking: { Output.bytes($0, as: .json) }) { report in

@@ -1,0 +1,105 @@
+public import AgentTrace
+import TraceMatching
+
+/// What a run is, in the words by which cases choose among many.
+public struct RunDescription: Sendable, Hashable {
+  /// The agent's name; empty where nobody says.
+  public var agent = ""
+  /// Words to find the run by.
+  public var tags: [String] = []
+  /// The tools that were called or proposed, each once, in order.
+  public var tools: [String] = []
+  /// The format that it was imported from; `nil` for a run of our own.
+  public var format: String?
+  /// What its source says of it in a word or figure.
+  public var labels: JSONObject = [:]
+
+  /// A run of which nothing is known.
+  public init() {}
+
+  /// Takes in an event.
+  public mutating func apply(_ event: Event) {
+    switch event.type {
+    case .runStarted:
+      agent = event.data["agent"]?["name"]?.stringValue ?? ""
+      tags = (event.data["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
+      format = event.data["source"]?["format"]?.stringValue
+      labels = event.data["source"]?["labels"]?.objectValue ?? [:]
+    case .decision:
+      for call in event.data["calls"]?.arrayValue ?? [] { note(call["name"]?.stringValue) }
+    case .toolResult, .toolStarted: note(event.data["tool"]?.stringValue)
+    default: break
+    }
+  }
+
+  /// The types of events that it looks at.
+  public static let types: Set<EventType> = [.runStarted, .decision, .toolResult, .toolStarted]
+
+  private mutating func note(_ tool: String?) {
+    guard let tool, !tool.isEmpty, !tools.contains(where: { $0.hasSameUTF8(as: tool) }) else {
+      return
+    }
+    tools.append(tool)
+  }
+}
+
+/// The `where` of a case: which of many runs it is judged on. All that is said has to hold.
+public struct RunFilter: Sendable {
+  /// The agent's name is like one of these; empty for any.
+  var agents: [Glob] = []
+  /// The run has all of these.
+  var tags: [String] = []
+  /// For each of these there is a tool that was called or proposed.
+  var tools: [Glob] = []
+  /// The format is like one of these; empty for any, runs of our own among them.
+  var formats: [Glob] = []
+  /// The source says exactly this; numbers count by their value.
+  var labels: JSONObject = [:]
+
+  init() {}
+
+  /// Whether what a run called has to be known.
+  public var asksForTools: Bool { !tools.isEmpty }
+
+  /// Whether a run is one of those that are meant.
+  public func matches(_ run: RunDescription) -> Bool {
+    (agents.isEmpty || agents.contains { $0.matches(run.agent) })
+      && tags.allSatisfy { tag in run.tags.contains { $0.hasSameUTF8(as: tag) } }
+      && tools.allSatisfy { glob in run.tools.contains { glob.matches($0) } }
+      && (formats.isEmpty || formats.contains { $0.matches(run.format ?? "") })
+      && labels.allSatisfy { run.labels[$0.key]?.byValue == $0.value.byValue }
+  }
+}
+
+/// The keys of `where`.
+enum RunFilterFile {
+  static let shape = Shape<RunFilter>.record(
+    RunFilter(),
+    [
+      Field(
+        "agent", .oneOrMore(of: .glob), \.agents, "Globs; the agent's name is like one of them."),
+      Field("tags", .oneOrMore(of: .name), \.tags, "Tags that the run has, all of them."),
+      Field(
+        "tools", .oneOrMore(of: .glob), \.tools,
+        "Globs; for each of them a tool was called or proposed."),
+      Field(
+        "format", .oneOrMore(of: .glob), \.formats,
+        "Globs; the run was imported from a format like one of them."),
+      Field("labels", labels, \.labels, "What the run's source says of it, word for word."),
+    ])
+
+  private static let labels = Shape<JSONObject>([
+    "type": "object", "additionalProperties": ["type": ["string", "number", "boolean"]],
+  ]) { value, reader in
+    guard let object = Shape<JSONObject>.mapping.read(value, reader) else { return nil }
+    for member in object {
+      switch member.value {
+      case .string, .number, .bool: break
+      default:
+        reader.report("should be a text, a number or a truth value", deeper: [.key(member.key)])
+        return nil
+      }
+    }
+    return object
+  }
+}
