@@ -16,7 +16,7 @@ struct AgentEval: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Init.self, Run.self, Accept.self, Compare.self, Mutate.self, Promote.self,
+      Init.self, Inspect.self, Run.self, Accept.self, Compare.self, Mutate.self, Promote.self,
       Merge.self, Check.self,
       Record.self,
       Resume.self,

@@ -45,14 +45,14 @@ public struct RunDescription: Sendable, Hashable {
 
 /// The `where` of a case: which of many runs it is judged on. All that is said has to hold.
 public struct RunFilter: Sendable {
-  /// The agent's name is like one of these; empty for any.
-  var agents: [Glob] = []
+  /// The agent's name is like one of these, `nil` for an agent without a name; empty for any.
+  var agents: [Glob?] = []
   /// The run has all of these.
   var tags: [String] = []
   /// For each of these there is a tool that was called or proposed.
   var tools: [Glob] = []
-  /// The format is like one of these; empty for any, runs of our own among them.
-  var formats: [Glob] = []
+  /// The format is like one of these, `nil` for runs of our own; empty for any.
+  var formats: [Glob?] = []
   /// The source says exactly this; numbers count by their value.
   var labels: JSONObject = [:]
 
@@ -63,10 +63,11 @@ public struct RunFilter: Sendable {
 
   /// Whether a run is one of those that are meant.
   public func matches(_ run: RunDescription) -> Bool {
-    (agents.isEmpty || agents.contains { $0.matches(run.agent) })
+    (agents.isEmpty || agents.contains { $0?.matches(run.agent) ?? run.agent.isEmpty })
       && tags.allSatisfy { tag in run.tags.contains { $0.hasSameUTF8(as: tag) } }
       && tools.allSatisfy { glob in run.tools.contains { glob.matches($0) } }
-      && (formats.isEmpty || formats.contains { $0.matches(run.format ?? "") })
+      && (formats.isEmpty
+        || formats.contains { $0.map { $0.matches(run.format ?? "") } ?? (run.format == nil) })
       && labels.allSatisfy { run.labels[$0.key]?.byValue == $0.value.byValue }
   }
 }
@@ -77,16 +78,25 @@ enum RunFilterFile {
     RunFilter(),
     [
       Field(
-        "agent", .oneOrMore(of: .glob), \.agents, "Globs; the agent's name is like one of them."),
+        "agent", .oneOrMore(of: globOrNothing), \.agents,
+        "Globs; the agent's name is like one of them, and an empty text is an agent without a name."
+      ),
       Field("tags", .oneOrMore(of: .name), \.tags, "Tags that the run has, all of them."),
       Field(
         "tools", .oneOrMore(of: .glob), \.tools,
         "Globs; for each of them a tool was called or proposed."),
       Field(
-        "format", .oneOrMore(of: .glob), \.formats,
-        "Globs; the run was imported from a format like one of them."),
+        "format", .oneOrMore(of: globOrNothing), \.formats,
+        "Globs; the run was imported from a format like one of them, and an empty text is a run of our own."
+      ),
       Field("labels", labels, \.labels, "What the run's source says of it, word for word."),
     ])
+
+  /// A glob, or an empty text.
+  private static let globOrNothing = Shape<Glob?>(["type": "string"]) { value, reader in
+    if value == "" { return .some(nil) }
+    return Shape<Glob>.glob.read(value, reader).map(Optional.some)
+  }
 
   private static let labels = Shape<JSONObject>([
     "type": "object", "additionalProperties": ["type": ["string", "number", "boolean"]],
