@@ -395,6 +395,11 @@ struct CaseBatch {
         "“where” chooses among the runs of `agent-eval run --on`; a case with a recording or an agent has its own",
         deeper: [.key("where")])
     }
+    if draft.filter != nil, !areRunsElsewhere, draft.recording == nil, draft.agent == nil {
+      return reader.report(
+        "“where” chooses among runs that are given with `agent-eval run --on`",
+        deeper: [.key("where")])
+    }
     if draft.input.isEmpty, draft.recording == nil, draft.agent != nil || !areRunsElsewhere {
       reader.report("“input” is empty; it may be only where there is a “recording”")
     }

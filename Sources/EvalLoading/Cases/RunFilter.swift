@@ -13,6 +13,8 @@ public struct RunDescription: Sendable, Hashable {
   public var format: String?
   /// What its source says of it in a word or figure.
   public var labels: JSONObject = [:]
+  /// Whether all its calls are recorded.
+  public var hasAllCalls = true
 
   /// A run of which nothing is known.
   public init() {}
@@ -25,6 +27,9 @@ public struct RunDescription: Sendable, Hashable {
       tags = (event.data["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
       format = event.data["source"]?["format"]?.stringValue
       labels = event.data["source"]?["labels"]?.objectValue ?? [:]
+      if event.data["recorded"]?["calls"] != nil { hasAllCalls = false }
+    case .unseen:
+      if Unseen.channels(in: event.data)["calls"] != nil { hasAllCalls = false }
     case .decision:
       for call in event.data["calls"]?.arrayValue ?? [] { note(call["name"]?.stringValue) }
     case .toolResult, .toolStarted: note(event.data["tool"]?.stringValue)
@@ -33,7 +38,9 @@ public struct RunDescription: Sendable, Hashable {
   }
 
   /// The types of events that it looks at.
-  public static let types: Set<EventType> = [.runStarted, .decision, .toolResult, .toolStarted]
+  public static let types: Set<EventType> = [
+    .runStarted, .decision, .toolResult, .toolStarted, .unseen,
+  ]
 
   private mutating func note(_ tool: String?) {
     guard let tool, !tool.isEmpty, !tools.contains(where: { $0.hasSameUTF8(as: tool) }) else {
@@ -53,13 +60,15 @@ public struct RunFilter: Sendable {
   var tools: [Glob] = []
   /// The format is like one of these, `nil` for runs of our own; empty for any.
   var formats: [Glob?] = []
+  /// Whether all calls of the run are recorded; `nil` for either.
+  var hasAllCalls: Bool?
   /// The source says exactly this; numbers count by their value.
   var labels: JSONObject = [:]
 
   init() {}
 
-  /// Whether what a run called has to be known.
-  public var asksForTools: Bool { !tools.isEmpty }
+  /// Whether a run has to be read beyond its beginning.
+  public var asksForCalls: Bool { !tools.isEmpty || hasAllCalls != nil }
 
   /// Whether a run is one of those that are meant.
   public func matches(_ run: RunDescription) -> Bool {
@@ -68,6 +77,7 @@ public struct RunFilter: Sendable {
       && tools.allSatisfy { glob in run.tools.contains { glob.matches($0) } }
       && (formats.isEmpty
         || formats.contains { $0.map { $0.matches(run.format ?? "") } ?? (run.format == nil) })
+      && (hasAllCalls.map { $0 == run.hasAllCalls } ?? true)
       && labels.allSatisfy { run.labels[$0.key]?.byValue == $0.value.byValue }
   }
 }
@@ -89,8 +99,18 @@ enum RunFilterFile {
         "format", .oneOrMore(of: globOrNothing), \.formats,
         "Globs; the run was imported from a format like one of them, and an empty text is a run of our own."
       ),
+      Field(
+        "calls", calls, \.hasAllCalls,
+        "whole: all calls of the run are recorded; partial: some may not be."),
       Field("labels", labels, \.labels, "What the run's source says of it, word for word."),
     ])
+
+  private static let calls = Shape<Bool?>(["enum": ["whole", "partial"]]) { value, reader in
+    if value == "whole" { return .some(true) }
+    if value == "partial" { return .some(false) }
+    reader.reportKind(of: value, expected: "“whole” or “partial”")
+    return nil
+  }
 
   /// A glob, or an empty text.
   private static let globOrNothing = Shape<Glob?>(["type": "string"]) { value, reader in

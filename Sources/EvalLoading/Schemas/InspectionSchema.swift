@@ -25,6 +25,9 @@ enum InspectionSchema {
           [
             "agent": text("The agent's name; empty where nobody says."),
             "format": nullable("The format; null for runs of our own."),
+            "calls": [
+              "enum": ["whole", "partial"], "description": "Whether all calls are recorded.",
+            ],
             "runs": count("Its runs."),
           ], required: ["agent", "format", "runs"]),
         "tools": list("Tools, those with most calls first.", tool, required: ["tool", "calls"]),
@@ -97,6 +100,10 @@ enum InspectionSchema {
   private static let rule: JSONObject = [
     "agent": nullable("The agent; null for all together."),
     "format": nullable("The format that the runs were imported from; null for runs of our own."),
+    "calls": [
+      "enum": ["whole", "partial", nil],
+      "description": "Whether all calls of the runs are recorded; null for all runs together.",
+    ],
     "expectation": text("The key of `expected`."),
     "value": ["description": "What stands under it; of a list one element."],
     "runs": count("Runs that were judged."), "shown": count("Runs that show it."),

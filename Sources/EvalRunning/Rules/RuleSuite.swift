@@ -40,7 +40,7 @@ public enum RuleSuite {
 
   /// The cases, in the order of the rules, and for each in that of the runs.
   ///
-  /// A run that cannot be read is a case that cannot be judged, of every rule. So is a rule that no run is for.
+  /// A run that cannot be read is a case that cannot be judged, one for all rules. So is a rule that no run is for.
   ///
   /// - Complexity: reads the runs once where a rule has a `where`, else none.
   /// - Throws: ``Refusal`` where a case names a run or an agent of its own.
@@ -54,53 +54,70 @@ public enum RuleSuite {
           + "of its own; cases that are put on other runs name neither")
     }
     var descriptions = Descriptions(
-      asksForTools: rules.contains { $0.filter?.asksForTools ?? false })
-    var cases: [EvalCase] = []
-    var taken: Set<[UInt8]> = []
+      asksForCalls: rules.contains { $0.filter?.asksForCalls ?? false })
+    var suite = Gathered()
     for rule in rules {
       var isUsed = false
       for (index, run) in runs.enumerated() {
-        var one: EvalCase
-        switch run.log {
-        case .failure(let fault):
-          one = rule.on(run: run.name, recording: nil)
-          one.fault = fault.reason
-        case .success(let log):
-          one = rule.on(run: run.name, recording: log)
-          if let filter = rule.filter {
-            switch descriptions.description(at: index, of: log) {
-            case .success(let description):
-              guard filter.matches(description) else { continue }
-            case .failure(let fault): one.fault = fault.reason
-            }
+        guard case .success(let log) = run.log else { continue }
+        if let filter = rule.filter {
+          switch descriptions.description(at: index, of: log) {
+          case .success(let description):
+            guard filter.matches(description) else { continue }
+          case .failure: continue
           }
         }
-        one.recordingName = run.source
-        let base = one.caseId
-        var number = 2
-        while !taken.insert(Array(one.caseId.utf8)).inserted {
-          one.caseId = "\(base)~\(number)"
-          number += 1
-        }
         isUsed = true
-        cases.append(one)
+        suite.add(rule.on(run: run.name, recording: log), from: run)
       }
       guard !isUsed else { continue }
       var none = rule
+      none.rule = rule.caseId
       none.fault =
-        runs.isEmpty
-        ? "there is no run to judge" : "none of \(runs.count) runs is what “where” asks for"
-      cases.append(none)
+        runs.isEmpty ? "there is no run to judge" : "none of \(runs.count) runs is what it asks for"
+      suite.cases.append(none)
     }
-    return cases
+    // Whichever rule a run that cannot be read was for: it is told once.
+    for (index, run) in runs.enumerated() {
+      var fault: FoundFault?
+      switch run.log {
+      case .failure(let found): fault = found
+      case .success: if case .failure(let found)? = descriptions.known[index] { fault = found }
+      }
+      guard let fault, var one = rules.first else { continue }
+      one.caseId = "unreadable"
+      one = one.on(run: run.name, recording: nil)
+      one.rule = nil
+      one.fault = fault.reason
+      suite.add(one, from: run)
+    }
+    return suite.cases
+  }
+
+  /// Cases, each with an id of its own.
+  private struct Gathered {
+    var cases: [EvalCase] = []
+    private var taken: Set<[UInt8]> = []
+
+    mutating func add(_ evalCase: EvalCase, from run: FoundRun) {
+      var evalCase = evalCase
+      evalCase.recordingName = run.source
+      let base = evalCase.caseId
+      var number = 2
+      while !taken.insert(Array(evalCase.caseId.utf8)).inserted {
+        evalCase.caseId = "\(base)~\(number)"
+        number += 1
+      }
+      cases.append(evalCase)
+    }
   }
 
   /// What runs are, each read once.
   private struct Descriptions {
-    let asksForTools: Bool
-    private var known: [Int: Result<RunDescription, FoundFault>] = [:]
+    let asksForCalls: Bool
+    private(set) var known: [Int: Result<RunDescription, FoundFault>] = [:]
 
-    init(asksForTools: Bool) { self.asksForTools = asksForTools }
+    init(asksForCalls: Bool) { self.asksForCalls = asksForCalls }
 
     mutating func description(
       at index: Int, of log: String
@@ -108,7 +125,7 @@ public enum RuleSuite {
       if let known = known[index] { return known }
       let found: Result<RunDescription, FoundFault>
       do throws(LogError) {
-        found = .success(try RunDescription(log: log, readsTools: asksForTools))
+        found = .success(try RunDescription(log: log, readsCalls: asksForCalls))
       } catch {
         found = .failure(FoundFault("\(error)"))
       }
@@ -122,15 +139,15 @@ extension RunDescription {
   /// Reads what a run is from its log: its beginning, and where that is asked for the tools of its decisions.
   ///
   /// - Throws: `LogError` where the log is damaged or is none.
-  init(log: String, readsTools: Bool) throws(LogError) {
+  init(log: String, readsCalls: Bool) throws(LogError) {
     self.init()
     var reader = try LogReader(path: log)
     while let head = try reader.advance() {
       guard case .event(_, _, let type) = head, Self.types.contains(type) else { continue }
-      guard readsTools || type == .runStarted else { return }
+      guard readsCalls || type == .runStarted else { return }
       guard case .event(let event) = try reader.line() else { continue }
       apply(event)
-      guard readsTools else { return }
+      guard readsCalls else { return }
     }
   }
 }

@@ -26,7 +26,7 @@ extension RunSurveyor {
       }
       lines.append(
         "  - caseId: \(PromotedCase.scalar(.string(names.name(for: Self.title(group)))))")
-      if let group { lines += Self.filter(group) }
+      if let group { lines.append(filter(group)) }
       lines.append("    expected:")
       lines += Self.expected(holding, of: mined.runs)
       lines += mined.failing.map { Self.comment(on: $0, of: mined.runs) }
@@ -37,13 +37,21 @@ extension RunSurveyor {
   private static func title(_ group: Survey.Group?) -> String {
     guard let group else { return "every-run" }
     let agent = group.agent.isEmpty ? "runs" : group.agent
-    return group.format.map { "\(agent)-\($0)" } ?? agent
+    let title = group.format.map { "\(agent)-\($0)" } ?? agent
+    return group.hasAllCalls ? title : "\(title)-partial"
   }
 
-  private static func filter(_ group: Survey.Group) -> [String] {
-    let agent = PromotedCase.scalar(.string(Glob.escaping(group.agent)))
-    let format = PromotedCase.scalar(.string(Glob.escaping(group.format ?? "")))
-    return ["    where: {agent: \(agent), format: \(format)}"]
+  private func filter(_ group: Survey.Group) -> String {
+    var keys = [
+      "agent: \(PromotedCase.scalar(.string(Glob.escaping(group.agent))))",
+      "format: \(PromotedCase.scalar(.string(Glob.escaping(group.format ?? ""))))",
+    ]
+    var other = group
+    other.hasAllCalls.toggle()
+    if survey.groups[other] != nil {
+      keys.append("calls: \(group.hasAllCalls ? "whole" : "partial")")
+    }
+    return "    where: {\(keys.joined(separator: ", "))}"
   }
 
   private static func expected(_ rules: [MinedRules.Rule], of runs: Int) -> [String] {

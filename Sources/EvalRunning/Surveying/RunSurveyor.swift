@@ -30,7 +30,7 @@ public struct RunSurveyor: Sendable {
         let profile = try Self.profile(of: run)
         survey.add(profile)
         guard minesRules else { continue }
-        let group = Survey.Group(agent: profile.agent, format: profile.format)
+        let group = profile.group
         groups[index] = group
         mined[group, default: MinedRules()].gather(profile)
         all.gather(profile)

@@ -18,6 +18,8 @@ public struct RunProfile: Sendable {
   public var agent = ""
   /// The format that it was imported from; `nil` for a run of our own.
   public var format: String?
+  /// Whether all its calls are recorded.
+  public var hasAllCalls = true
   /// In decision order, those of a simulated user aside.
   public var calls: [Call] = []
   /// The names of the tools that it had; `nil` where that was not recorded.
@@ -41,6 +43,11 @@ public struct RunProfile: Sendable {
     ]
     return (try? Expectations(parsing: .object(expected))) ?? Expectations()
   }()
+
+  /// The runs that it is looked at with.
+  public var group: Survey.Group {
+    Survey.Group(agent: agent, format: format, hasAllCalls: hasAllCalls)
+  }
 
   /// A run of which nothing is known yet.
   public init(name: String) { self.name = name }
@@ -67,6 +74,7 @@ public struct RunProfile: Sendable {
     for call in trajectory.calls where call.caller != CallEntry.simulatedUser {
       calls.append(Call(tool: call.tool, status: call.status, isExecuted: call.isExecuted))
     }
+    hasAllCalls = trajectory.recorded["calls"] == nil && trajectory.gaps.isEmpty
     toolNames = trajectory.toolNames
     stop = trajectory.stop?.reason
     steps = trajectory.steps

@@ -9,11 +9,14 @@ public struct Survey: Sendable {
     public var agent: String
     /// The format that the runs were imported from; `nil` for runs of our own.
     public var format: String?
+    /// Whether all calls of the runs are recorded: of others little can be said.
+    public var hasAllCalls: Bool
 
     /// Two runs with these are of one group.
-    public init(agent: String, format: String?) {
+    public init(agent: String, format: String?, hasAllCalls: Bool) {
       self.agent = agent
       self.format = format
+      self.hasAllCalls = hasAllCalls
     }
   }
 
@@ -117,7 +120,7 @@ public struct Survey: Sendable {
   /// Takes in a run.
   public mutating func add(_ run: RunProfile) {
     runs += 1
-    let group = Group(agent: run.agent, format: run.format)
+    let group = run.group
     groups[group, default: 0] += 1
     stops[run.stop?.rawValue ?? "", default: 0] += 1
     steps.append(Int32(clamping: run.steps))
@@ -263,7 +266,9 @@ extension Survey {
       if !left.group.agent.hasSameUTF8(as: right.group.agent) {
         return left.group.agent.precedesByUTF8(right.group.agent)
       }
-      return (left.group.format ?? "").precedesByUTF8(right.group.format ?? "")
+      let (first, second) = (left.group.format ?? "", right.group.format ?? "")
+      if !first.hasSameUTF8(as: second) { return first.precedesByUTF8(second) }
+      return left.group.hasAllCalls && !right.group.hasAllCalls
     }
   }
 

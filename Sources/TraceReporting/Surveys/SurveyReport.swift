@@ -47,11 +47,13 @@ public struct SurveyReport: Sendable {
   }
 
   private func agents(_ painter: Painter, _ width: Int) -> [String] {
-    var table = TextTable(headings: ["agent", "imported from", "runs"], rightAligned: [2])
+    var table = TextTable(
+      headings: ["agent", "imported from", "calls recorded", "runs"], rightAligned: [3])
     let groups = survey.groupsByRuns
     for entry in groups.prefix(Self.rowLimit) {
       table.append([
         entry.group.agent.isEmpty ? "–" : entry.group.agent, entry.group.format ?? "–",
+        entry.group.hasAllCalls ? "all" : "in part",
         String(entry.runs),
       ])
     }
@@ -164,6 +166,7 @@ public struct SurveyReport: Sendable {
         survey.groupsByRuns.map { entry in
           [
             "agent": .string(entry.group.agent), "format": Self.text(entry.group.format),
+            "calls": Self.calls(entry.group.hasAllCalls),
             "runs": JSONValue(entry.runs),
           ]
         }),
@@ -210,6 +213,10 @@ public struct SurveyReport: Sendable {
     return .object(object)
   }
 
+  private static func calls(_ hasAllCalls: Bool) -> JSONValue {
+    hasAllCalls ? "whole" : "partial"
+  }
+
   private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
 
   private var usage: JSONValue {
@@ -240,6 +247,7 @@ public struct SurveyReport: Sendable {
   ) -> JSONValue {
     [
       "agent": text(entry.group?.agent), "format": text(entry.group?.format),
+      "calls": entry.group.map { calls($0.hasAllCalls) } ?? .null,
       "expectation": .string(rule.key), "value": rule.value,
       "runs": JSONValue(entry.rules.runs), "shown": JSONValue(rule.shown),
       "notExercised": JSONValue(rule.notExercised), "broken": JSONValue(rule.broken),
