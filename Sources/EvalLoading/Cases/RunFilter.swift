@@ -13,40 +13,18 @@ public struct RunDescription: Sendable, Hashable {
   public var format: String?
   /// What its source says of it in a word or figure.
   public var labels: JSONObject = [:]
-  /// Whether all its calls are recorded.
+  /// Whether all its calls are recorded, and nothing of the run is missing.
   public var hasAllCalls = true
 
   /// A run of which nothing is known.
   public init() {}
 
-  /// Takes in an event.
-  public mutating func apply(_ event: Event) {
-    switch event.type {
-    case .runStarted:
-      agent = event.data["agent"]?["name"]?.stringValue ?? ""
-      tags = (event.data["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
-      format = event.data["source"]?["format"]?.stringValue
-      labels = event.data["source"]?["labels"]?.objectValue ?? [:]
-      if event.data["recorded"]?["calls"] != nil { hasAllCalls = false }
-    case .unseen:
-      if Unseen.channels(in: event.data)["calls"] != nil { hasAllCalls = false }
-    case .decision:
-      for call in event.data["calls"]?.arrayValue ?? [] { note(call["name"]?.stringValue) }
-    case .toolResult, .toolStarted: note(event.data["tool"]?.stringValue)
-    default: break
-    }
-  }
-
-  /// The types of events that it looks at.
-  public static let types: Set<EventType> = [
-    .runStarted, .decision, .toolResult, .toolStarted, .unseen,
-  ]
-
-  private mutating func note(_ tool: String?) {
-    guard let tool, !tool.isEmpty, !tools.contains(where: { $0.hasSameUTF8(as: tool) }) else {
-      return
-    }
-    tools.append(tool)
+  /// Takes in the data of a `run_started`.
+  public mutating func apply(runStarted data: JSONObject) {
+    agent = data["agent"]?["name"]?.stringValue ?? ""
+    tags = (data["tags"]?.arrayValue ?? []).compactMap(\.stringValue)
+    format = data["source"]?["format"]?.stringValue
+    labels = data["source"]?["labels"]?.objectValue ?? [:]
   }
 }
 

@@ -1,5 +1,6 @@
 import AgentTrace
 public import EvalLoading
+import TraceJudging
 import TraceStorage
 
 /// A run that was found, whatever it was found as.
@@ -136,18 +137,23 @@ public enum RuleSuite {
 }
 
 extension RunDescription {
-  /// Reads what a run is from its log: its beginning, and where that is asked for the tools of its decisions.
+  /// Reads what a run is from its log: its beginning, and where that is asked for the tools of its decisions and
+  /// whether all of its calls are there.
   ///
   /// - Throws: `LogError` where the log is damaged or is none.
   init(log: String, readsCalls: Bool) throws(LogError) {
     self.init()
     var reader = try LogReader(path: log)
     while let head = try reader.advance() {
-      guard case .event(_, _, let type) = head, Self.types.contains(type) else { continue }
-      guard readsCalls || type == .runStarted else { return }
-      guard case .event(let event) = try reader.line() else { continue }
-      apply(event)
-      guard readsCalls else { return }
+      guard case .event(_, _, .runStarted) = head else { continue }
+      if case .event(let event) = try reader.line() { apply(runStarted: event.data) }
+      break
+    }
+    guard readsCalls else { return }
+    let trajectory = try RecordedRun(path: log, for: RunProfile.common).trajectory
+    hasAllCalls = trajectory.hasAllCalls
+    for call in trajectory.calls where !tools.contains(where: { $0.hasSameUTF8(as: call.tool) }) {
+      tools.append(call.tool)
     }
   }
 }

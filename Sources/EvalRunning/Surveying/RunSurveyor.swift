@@ -11,7 +11,7 @@ public struct RunSurveyor: Sendable {
   public private(set) var rules: [(group: Survey.Group?, rules: MinedRules)] = []
 
   /// More groups than this get one set of rules together.
-  private static let groupLimit = 100
+  private static let groupLimit = 500
 
   /// Looks at runs.
   ///

@@ -10,6 +10,13 @@ public struct RunProfile: Sendable {
     public var status: CallStatus?
     /// Whether it ran.
     public var isExecuted: Bool
+
+    /// A call that was told of.
+    public init(tool: String, status: CallStatus?, isExecuted: Bool) {
+      self.tool = tool
+      self.status = status
+      self.isExecuted = isExecuted
+    }
   }
 
   /// What the run is called among those that are looked at.
@@ -18,7 +25,7 @@ public struct RunProfile: Sendable {
   public var agent = ""
   /// The format that it was imported from; `nil` for a run of our own.
   public var format: String?
-  /// Whether all its calls are recorded.
+  /// Whether all its calls are recorded, and nothing of the run is missing.
   public var hasAllCalls = true
   /// In decision order, those of a simulated user aside.
   public var calls: [Call] = []
@@ -74,11 +81,16 @@ public struct RunProfile: Sendable {
     for call in trajectory.calls where call.caller != CallEntry.simulatedUser {
       calls.append(Call(tool: call.tool, status: call.status, isExecuted: call.isExecuted))
     }
-    hasAllCalls = trajectory.recorded["calls"] == nil && trajectory.gaps.isEmpty
+    hasAllCalls = trajectory.hasAllCalls
     toolNames = trajectory.toolNames
     stop = trajectory.stop?.reason
     steps = trajectory.steps
     let judgement = Judge.judge(trajectory, chronicle, against: Self.common, warns: false)
     for outcome in judgement.outcomes { common[outcome.expectation] = outcome.outcome }
   }
+}
+
+extension Trajectory {
+  /// Whether all calls of the run are recorded, and nothing of it is missing.
+  public var hasAllCalls: Bool { recorded["calls"] == nil && gaps.isEmpty }
 }
