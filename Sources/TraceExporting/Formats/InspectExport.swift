@@ -167,7 +167,10 @@ enum InspectExport {
         "created": .string(moment(created)), "task": .string(isSame ? task : "agent-eval"),
         "task_id": .string(String(seed.prefix(22))), "run_id": .string(String(seed.suffix(22))),
         "eval_id": .string(String(seed.dropFirst(22).prefix(22))), "task_version": 0,
-        "dataset": ["name": "agent-eval", "samples": JSONValue(stories.count)],
+        "dataset": [
+          "name": "agent-eval", "samples": JSONValue(stories.count),
+          "sample_ids": JSONValue(stories.indices.map { String($0 + 1) }),
+        ],
         "model": .string(stories.lazy.compactMap(\.model).first ?? "unknown"),
         "config": [:], "packages": ["agent-eval": .string(version)],
       ],

@@ -130,7 +130,7 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
 
 /// Rows as text.
 enum TableText {
-  /// A row of CSV (RFC 4180): what is not a plain word stands in quotation marks; nothing stands for nothing.
+  /// A row of CSV (RFC 4180, but for lines that end as lines do here): what is not a plain word stands in quotation marks; nothing stands for nothing.
   static func csv(_ row: [JSONValue]) -> String {
     row.map { value in
       switch value {
@@ -138,7 +138,7 @@ enum TableText {
       case .string(let text): quoted(text)
       default: CanonicalJSON.string(value, form: .plain)
       }
-    }.joined(separator: ",") + "\r\n"
+    }.joined(separator: ",") + "\n"
   }
 
   private static func quoted(_ text: String) -> String {

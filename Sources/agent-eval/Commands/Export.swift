@@ -95,10 +95,12 @@ struct Export: ParsableCommand {
       )
     }
     var (failed, exported) = (0, 0)
-    try exporter.run(logs: logs, taking: { Output.bytes($0, as: .json) }) { report in
-      if report.error == nil { exported += 1 } else { failed += 1 }
-      tell(report)
-    }
+    try exporter.run(
+      logs: logs, taking: { Output.bytes($0, as: .json) },
+      report: { report in
+        if report.error == nil { exported += 1 } else { failed += 1 }
+        tell(report)
+      })
     if !json, output != nil {
       Output.error("\(exported) exported, \(failed) could not be.")
     }
