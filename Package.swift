@@ -123,6 +123,9 @@ let package = Package(
     .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
     .target(
+      name: "TraceExporting", dependencies: ["AgentTrace", "TraceStorage", "TraceJudging"],
+      swiftSettings: library),
+    .target(
       name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
     .target(
       name: "TraceDebugging",
@@ -136,7 +139,8 @@ let package = Package(
       dependencies: [
         "CGlibcShim", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
         "AgentRuntime", "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning",
-        "TraceIndexing", "TraceImporting", "TraceReporting", "TraceDebugging", argumentParser,
+        "TraceIndexing", "TraceImporting", "TraceExporting", "TraceReporting", "TraceDebugging",
+        argumentParser,
       ],
       swiftSettings: strict,
       // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names
@@ -215,6 +219,13 @@ let package = Package(
       name: "TraceImportingTests",
       dependencies: [
         "AgentTrace", "TraceStorage", "TraceJudging", "TraceImporting", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceExportingTests",
+      dependencies: [
+        "AgentTrace", "TraceStorage", "TraceJudging", "TraceImporting", "TraceExporting",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -47,6 +47,10 @@ public enum FileChecker {
   /// What is wrong with a recording: here only whether it can be opened. An unfinished one stands
   /// beside its name with `.open` behind it.
   private static func recordingFault(_ path: String) -> String? {
+    if RecordingGlob.isOne(path) {
+      guard let glob = try? RecordingGlob(path) else { return "\(path.quoted) is no usable glob" }
+      return glob.matches().isEmpty ? "the recording \(path.quoted) stands for no file" : nil
+    }
     for name in [path, path + ".open"] {
       var status = stat()
       if stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return nil }

@@ -39,9 +39,10 @@ public struct Importer: Sendable {
     }
   }
 
-  private func importGroup(
+  /// Imports one source.
+  func importGroup(
     _ group: SourceGroup, report: (ImportReport) throws -> Void
-  ) throws {
+  ) rethrows {
     var digest = DigestBuilder()
     var format = format
     let runs: [SourceRun]

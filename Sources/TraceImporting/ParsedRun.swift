@@ -19,6 +19,14 @@ protocol EventSource {
   ///
   /// - Throws: what `append` throws, and ``ImportError`` where the run is too large for a log.
   func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws
+
+  /// The bytes of the run's own log, where the source carries that; then it is taken as it is.
+  var carriedLog: [UInt8]? { get }
+}
+
+extension EventSource {
+  /// None, unless a source says otherwise.
+  var carriedLog: [UInt8]? { nil }
 }
 
 extension ParsedRun: EventSource {

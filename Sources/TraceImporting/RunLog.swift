@@ -14,6 +14,7 @@ struct RunLog {
   ///   begun is then taken away again.
   func write(_ run: any EventSource, as identity: RunIdentity) throws(ImportError) -> RunCounts {
     do {
+      if let log = run.carriedLog { return try take(log) }
       guard try !isThere() else {
         try compare(run, identity)
         return try counts()
@@ -38,6 +39,24 @@ struct RunLog {
       throw ImportError(.unwritable(log: path, SourceFiles.systemError()))
     }
     return false
+  }
+
+  /// Writes a log that the source carries, byte for byte, once it was read to its end.
+  private func take(_ bytes: [UInt8]) throws -> RunCounts {
+    guard try !isThere() else {
+      guard try WholeFile.read(path, limitBytes: bytes.count + 1) == bytes else {
+        throw ImportError(.outputDiffers(log: path))
+      }
+      return try counts()
+    }
+    try WholeFile.create(path, holding: bytes)
+    do {
+      // Read to its end, it has to be whole; what it says of itself `verify` looks at, as with any log.
+      return try counts(ofClosed: true)
+    } catch {
+      unlink(path)
+      throw CarriedRun.damaged
+    }
   }
 
   private func create(_ run: any EventSource, _ identity: RunIdentity) throws {
@@ -65,10 +84,11 @@ struct RunLog {
     }
   }
 
-  private func counts() throws -> RunCounts {
+  private func counts(ofClosed: Bool = false) throws -> RunCounts {
     var counts = RunCounts()
-    var reader = try LogReader(path: path)
+    var reader = try LogReader(path: path, options: .init(checksLinks: ofClosed))
     while let event = try reader.next() { counts.apply(event) }
+    if ofClosed, reader.ending != .closed || reader.nextSeq == 0 { throw CarriedRun.damaged }
     return counts
   }
 }

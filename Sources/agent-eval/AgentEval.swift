@@ -16,7 +16,7 @@ struct AgentEval: AsyncParsableCommand {
       """,
     version: "0.1.0",
     subcommands: [
-      Init.self, Run.self, Accept.self, Compare.self, Mutate.self, Promote.self,
+      Init.self, Inspect.self, Run.self, Accept.self, Compare.self, Mutate.self, Promote.self,
       Merge.self, Check.self,
       Record.self,
       Resume.self,
@@ -24,7 +24,7 @@ struct AgentEval: AsyncParsableCommand {
       AnswerVerb.self, Show.self, Replay.self,
       Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self, Doctor.self,
       Verify.self, Repair.self, Scrub.self,
-      Import.self, Index.self, List.self, History.self, Query.self, Schema.self,
+      Import.self, Export.self, Index.self, List.self, History.self, Query.self, Schema.self,
       ConformanceVerb.self,
     ])
 

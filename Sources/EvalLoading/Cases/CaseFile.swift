@@ -8,6 +8,7 @@ enum CaseFile {
     var caseId = ""
     var input = ""
     var recording: String?
+    var filter: RunFilter?
     var agent: CaseAgent?
     var human: WrittenPerson?
     var conditions = CaseConditions()
@@ -63,8 +64,12 @@ enum CaseFile {
     ) { $0.input = $1 },
     Field(
       "recording", .path(to: .recording),
-      "The recorded run that is judged; a path from this file's folder."
+      "The recorded run that is judged; a path from this file's folder, or one with globs for many runs."
     ) { $0.recording = $1 },
+    Field(
+      "where", RunFilterFile.shape, required: false,
+      "Which of the runs that are given with run --on are judged."
+    ) { $0.filter = $1 },
     Field(
       "agent", CaseAgent.shape, \.agent,
       "What is run for this case: the path of an agent file, from this file's folder, or a command."

@@ -46,9 +46,11 @@ public struct CaseLoader: Sendable {
           message: file.isNamed ? "holds no case" : "passed over: it holds no case",
           hint: file.isNamed ? "a case has at least “caseId” and “expected”" : nil))
     }
+    let files = batch.files
+    let cases = EvalCase.expandingRecordings(of: batch.cases) { batch.diagnostics.append($0) }
     return Result(
-      cases: batch.cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted(),
-      files: batch.files)
+      cases: cases, diagnostics: (batch.diagnostics + batch.sharedDiagnostics).sorted(),
+      files: files)
   }
 }
 
@@ -337,6 +339,7 @@ struct CaseBatch {
     }
     evalCase.humanSource = draft.human?.source
     evalCase.conditions = draft.conditions
+    evalCase.filter = draft.filter
     evalCase.isStrict = draft.isStrict ?? parts.defaults.isStrict ?? false
     evalCase.judgements = draft.judgements
     evalCase.plan = plan
@@ -386,6 +389,16 @@ struct CaseBatch {
           "the case id \(draft.caseId.quoted) is there already, at \(first.path):\(first.line)",
           deeper: [.key("caseId")])
       }
+    }
+    if draft.filter != nil, draft.recording != nil || draft.agent != nil {
+      reader.report(
+        "“where” chooses among the runs of `agent-eval run --on`; a case with a recording or an agent has its own",
+        deeper: [.key("where")])
+    }
+    if draft.filter != nil, !areRunsElsewhere, draft.recording == nil, draft.agent == nil {
+      return reader.report(
+        "“where” chooses among runs that are given with `agent-eval run --on`",
+        deeper: [.key("where")])
     }
     if draft.input.isEmpty, draft.recording == nil, draft.agent != nil || !areRunsElsewhere {
       reader.report("“input” is empty; it may be only where there is a “recording”")

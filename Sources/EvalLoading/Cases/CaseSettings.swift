@@ -32,7 +32,7 @@ public struct CaseSettings {
     if !evalCase.conditions.isEmpty {
       setting.say(.conditions, .object(evalCase.conditions.source))
     }
-    if let recording = evalCase.recording {
+    if let recording = evalCase.recordingName ?? evalCase.recording {
       setting.say(.recording, .string(Self.relative(recording, to: folder)))
     }
     return setting

@@ -10,6 +10,14 @@ public struct EvalCase: Sendable {
   public var input: String
   /// The path of the recorded run, seen from where this process works.
   public var recording: String?
+  /// What the recorded run is called where that is not its path: the file that it was imported from.
+  public var recordingName: String?
+  /// Which of many runs it is judged on; `nil` for all.
+  public var filter: RunFilter?
+  /// The id of the case that it is made of, which is put on many runs; `nil` for one that stands in a file so.
+  public var rule: String?
+  /// Why it cannot be judged, which is told in place of an outcome; `nil` where it can.
+  public var fault: String?
   /// The path of the agent file, seen from where this process works.
   public var agent: String?
   /// The agent that stands in the case itself, in place of a file: a command.

@@ -29,6 +29,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case history
   /// A line that `agent-eval history --json` prints.
   case trend
+  /// What `agent-eval inspect --json` prints.
+  case inspection
 
   /// The schema. Made anew each time.
   public var json: JSONValue {
@@ -50,6 +52,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
       case .policyCheck: ReplaySchema.policyCheck
       case .history: HistorySchema.record
       case .trend: HistorySchema.line
+      case .inspection: InspectionSchema.inspection
       }
     var schema = body
     schema["$schema"] = "https://json-schema.org/draft/2020-12/schema"
@@ -85,6 +88,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .policyCheck: "agent-eval policy check"
     case .history: "agent-eval history"
     case .trend: "agent-eval trend line"
+    case .inspection: "agent-eval inspection"
     }
   }
 
@@ -102,6 +106,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .policyCheck: "What can be said of a policy without a run. See Docs/policies.md."
     case .history: "What one run of a suite came to. See Docs/history.md."
     case .trend: "What became of a case over runs of its suite. See Docs/history.md."
+    case .inspection: "Many runs at a glance. See Docs/judging-many-runs.md."
     }
   }
 }

@@ -68,7 +68,7 @@ struct PromotedCase {
   }
 
   /// A value in one line.
-  private static func flow(_ value: JSONValue) -> String {
+  static func flow(_ value: JSONValue) -> String {
     switch value {
     case .object(let object):
       let members = members(of: object, first: ["tool", "input", "status", "result", "times"])
@@ -88,7 +88,7 @@ struct PromotedCase {
   }
 
   /// A plain word as it is, anything else as JSON, which YAML is a superset of.
-  private static func scalar(_ value: JSONValue) -> String {
+  static func scalar(_ value: JSONValue) -> String {
     guard case .string(let text) = value else { return json(value) }
     return isPlain(text) ? text : quoted(text)
   }

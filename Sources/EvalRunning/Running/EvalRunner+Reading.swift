@@ -7,12 +7,17 @@ import TraceStorage
 extension EvalRunner {
   /// Whether recorded runs tell all of a case: no agent is run for it, no program started, no model asked.
   func isToldByReading(_ evalCase: EvalCase) -> Bool {
-    !options.isLive && (evalCase.recording != nil || !evalCase.hasAgent)
-      && evalCase.expected.isToldByLogs
+    evalCase.fault != nil
+      || !options.isLive && (evalCase.recording != nil || !evalCase.hasAgent)
+        && evalCase.expected.isToldByLogs
   }
 
   func judgedByReading(_ evalCase: EvalCase) -> CaseResult {
     var result = CaseResult(evalCase)
+    if let fault = evalCase.fault {
+      result.error = fault
+      return result
+    }
     do {
       for log in try logs(of: evalCase) {
         let run = try read(log, evalCase)

@@ -37,6 +37,9 @@ enum Atif: FormatAdapter {
     }
     return [
       SourceRun(index: nil) { () throws(ImportError) in
+        if values.count == 1, let run = try CarriedRun.find(in: values[0].1, at: ["extra"]) {
+          return run
+        }
         var graph = CallGraph(format: .atif)
         for (index, (place, value)) in values.enumerated() {
           try read(value, at: place, agent: nil, isContinuation: index > 0, into: &graph)

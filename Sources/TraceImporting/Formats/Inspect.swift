@@ -44,7 +44,8 @@ enum Inspect: FormatAdapter {
     }
     return samples.enumerated().map { index, entry in
       SourceRun(index: index) { () throws(ImportError) in
-        try run(entry.1, at: entry.0, head)
+        if let run = try CarriedRun.find(in: entry.1, at: ["metadata"]) { return run }
+        return try run(entry.1, at: entry.0, head)
       }
     }
   }
@@ -170,6 +171,13 @@ enum Inspect: FormatAdapter {
 
   /// A limit or an error ended a sample; else its last reply, by the word for how it ended.
   private static func ending(of sample: MessageFields, _ graph: CallGraph) -> ParsedEnding? {
+    // Our own exports say it in our words.
+    let own = sample["metadata"]?["agent_eval"]
+    if let reason = own?["stop"]?.stringValue.flatMap(StopReason.init(rawValue:)) {
+      return ParsedEnding(
+        reason: reason, detail: own?["detail"]?.stringValue ?? "",
+        field: sample.pointer.appending("metadata"))
+    }
     if let error = sample["error"], !error.saysNothing {
       return ParsedEnding(
         reason: .toolFailure, detail: (error["message"]?.stringValue ?? "error").firstLine,

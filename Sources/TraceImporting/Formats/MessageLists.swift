@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceStorage
 
 /// Lists of messages of interfaces and frameworks other than the chat-completion interface: Anthropic's, OpenAI's
 /// Responses items, Gemini's contents, Bedrock's Converse, LangChain's messages and graph states, pydantic-ai's,
@@ -74,7 +75,7 @@ enum MessageLists: FormatAdapter {
     case .value(let value):
       return [
         SourceRun(index: nil) { () throws(ImportError) in
-          try run(value, at: JSONPointer())
+          try carriedOrRun(value, at: JSONPointer())
         }
       ]
     case .lines(let lines):
@@ -85,7 +86,7 @@ enum MessageLists: FormatAdapter {
       if let first = elements.first, MessageReader.read(first.1, at: first.0) == nil {
         return zip(lines, elements).map { line, element in
           SourceRun(index: line.index) { () throws(ImportError) in
-            try run(element.1, at: element.0)
+            try carriedOrRun(element.1, at: element.0)
           }
         }
       }
@@ -103,6 +104,14 @@ enum MessageLists: FormatAdapter {
       ]
     case .parts: throw ImportError(.wrongShape(expected: "a list of messages"), at: JSONPointer())
     }
+  }
+
+  /// The run whose log goes along, or what the messages beside it say.
+  private static func carriedOrRun(
+    _ value: JSONValue, at pointer: JSONPointer
+  ) throws(ImportError) -> any EventSource {
+    if let run = try CarriedRun.find(in: value, at: []) { return run }
+    return try run(CarriedLog.taking(from: value, at: []).beside, at: pointer)
   }
 
   /// What a file may hold beside its messages.

@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceStorage
 
 /// Message lists of the chat-completion interface: `[{"role",…}]`, `{"messages":[…]}`, many of them
 /// in an array or one a line, and arrays of τ-bench results.
@@ -72,12 +73,14 @@ enum OpenAIMessages: FormatAdapter {
       }
       return elements.enumerated().map { index, element in
         SourceRun(index: index) { () throws(ImportError) in
-          try run(element, at: JSONPointer(tokens: [String(index)]))
+          try carriedOrRun(element, at: JSONPointer(tokens: [String(index)]))
         }
       }
     case .value(let value):
       return [
-        SourceRun(index: nil) { () throws(ImportError) in try run(value, at: JSONPointer()) }
+        SourceRun(index: nil) { () throws(ImportError) in
+          try carriedOrRun(value, at: JSONPointer())
+        }
       ]
     case .lines(let lines):
       if let first = lines.first, (try? first.content.get())?["role"] != nil {
@@ -85,12 +88,21 @@ enum OpenAIMessages: FormatAdapter {
       }
       return lines.map { line in
         SourceRun(index: line.index) { () throws(ImportError) in
-          try run(try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
+          try carriedOrRun(
+            try line.content.get(), at: JSONPointer(tokens: [String(line.index)]))
         }
       }
     case .parts:
       throw ImportError(.wrongShape(expected: "one file of messages"), at: JSONPointer())
     }
+  }
+
+  /// The run whose log goes along, or what the messages beside it say.
+  private static func carriedOrRun(
+    _ value: JSONValue, at pointer: JSONPointer
+  ) throws(ImportError) -> any EventSource {
+    if let run = try CarriedRun.find(in: value, at: []) { return run }
+    return try run(CarriedLog.taking(from: value, at: []).beside, at: pointer)
   }
 
   /// A file that is one list of messages.

@@ -39,10 +39,16 @@ enum Otlp: FormatAdapter {
 enum SpanFormats {
   /// The runs of some spans.
   static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
+    let asRead = set
     let set = set.puttingRecordsInOrder().markingCutValues()
     let runs = SpanRuns.runs(of: set)
     return runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
+        if spans.contains(where: { $0.attributes["agent_eval.log.parts"] != nil }) {
+          let traces = Set(spans.map(\.trace))
+          let own = asRead.spans.filter { traces.contains($0.trace) }
+          if let run = try CarriedRun.find(in: own) { return run }
+        }
         var graph = SpanGraph.graph(of: spans, records: set.records, format: format)
         graph.unread += set.unread
         return graph

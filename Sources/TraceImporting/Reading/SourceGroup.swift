@@ -17,7 +17,7 @@ struct SourceGroup {
   private(set) var name: String
   /// The path that reports name.
   private(set) var path: String
-  private var files: [SourceFiles.File]
+  private(set) var files: [SourceFiles.File]
 
   /// Puts files together that belong together, in the order of their first ones.
   static func groups(of files: [SourceFiles.File], below path: String) -> [SourceGroup] {

@@ -257,6 +257,11 @@ struct SpanGraph {
     guard !hasLost,
       let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) })
     else { return nil }
+    // Our own exports say how it ended.
+    if let reason = root.text("agent_eval.stop.reason").flatMap(StopReason.init(rawValue:)) {
+      return ParsedEnding(
+        reason: reason, detail: root.text("agent_eval.stop.detail") ?? "", field: root.pointer)
+    }
     let last = graph.items.last {
       if case .reply(let reply) = $0 { reply.agent == nil } else { false }
     }

@@ -24,6 +24,12 @@ struct SpanTool {
       status = .error
       if data == .absent { data = .there(.string(failure)) }
     }
+    // Our own exports say what became of a call, also of one that never began.
+    switch span.text("agent_eval.call.status") {
+    case "refused": status = .refused
+    case "returned": status = .returned
+    default: break
+    }
   }
 
   private static func name(of span: TraceSpan) -> String {

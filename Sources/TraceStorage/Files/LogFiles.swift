@@ -46,6 +46,21 @@ public enum LogFiles {
     return false
   }
 
+  /// Whether a file begins as a log does. One with the name of a log that holds nothing, or too little to tell, is one
+  /// whose writer died; other files are none.
+  public static func looksLikeLog(_ path: String) -> Bool {
+    let isNamed = endings.contains(where: path.hasSuffix)
+    let file = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    guard file >= 0 else { return isNamed }
+    defer { close(file) }
+    var head = [UInt8](repeating: 0, count: MemberHeader.fixedBytes.count)
+    let count = read(file, &head, head.count)
+    guard count == head.count else {
+      return isNamed && MemberHeader.fixedBytes.starts(with: head.prefix(max(0, count)))
+    }
+    return head == MemberHeader.fixedBytes
+  }
+
   /// The name of a log without its ending.
   public static func stem(of name: String) -> String {
     for ending in [LogFormat.suffix + LogFormat.openSuffix, LogFormat.suffix]

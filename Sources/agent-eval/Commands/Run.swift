@@ -87,6 +87,20 @@ struct JudgingOptions: ParsableArguments {
   @Option(help: "A folder of recorded runs, for cases that name no recording.")
   var runs: String?
 
+  @Option(
+    parsing: .upToNextOption,
+    help: ArgumentHelp(
+      """
+      Put the cases, which name neither a run nor an agent, on every run of these files and folders: \
+      run logs, and whatever `import` reads.
+      """, valueName: "path"))
+  var on: [String] = []
+
+  @Option(
+    help: ArgumentHelp(
+      "With --on: where imported runs are kept. Default: .agent-eval/imports.", valueName: "dir"))
+  var importCache: String?
+
   @Flag(help: "Run the agents that the cases name, and judge those runs.")
   var live = false
 
@@ -146,6 +160,8 @@ struct JudgingOptions: ParsableArguments {
   func request(of paths: [String]) -> RunRequest {
     var request = RunRequest(
       paths: paths, runs: runs, live: live, jobs: jobs, filter: filter, out: out, exec: exec)
+    request.on = on
+    request.importCache = importCache
     request.trials = trials
     request.passThreshold = passThreshold
     request.allTrials = allTrials

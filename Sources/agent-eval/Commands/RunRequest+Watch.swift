@@ -24,7 +24,7 @@ extension RunRequest {
     var stamps = FileStamps(of: list)
     while true {
       let before = stamps
-      let loaded = loadCases(areRunsElsewhere: runs != nil)
+      let loaded = try loadCases(areRunsElsewhere: runs != nil)
       // With mistakes in a file the cases in it are gone; what they rest on is watched on.
       if !loaded.diagnostics.hasErrors { list = WatchList(paths: paths, runsFolder: runs) }
       list.add(loaded)

@@ -14,6 +14,8 @@ import TraceReporting
 struct RunRequest: Hashable {
   var paths: [String] = []
   var runs: String?
+  var on: [String] = []
+  var importCache: String?
   var live = false
   var trials: Int?
   var passThreshold: Int?
@@ -49,6 +51,7 @@ struct RunRequest: Hashable {
       }
     }
     try checkHistory()
+    try checkOn()
     if filesFrom != nil {
       guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
       try checkLineOptions()
@@ -199,6 +202,17 @@ struct RunRequest: Hashable {
     }
   }
 
+  private func checkOn() throws {
+    guard !on.isEmpty else {
+      guard importCache == nil else { throw ValidationError("--import-cache goes with --on.") }
+      return
+    }
+    try importCache.map(OutputOption.check)
+    guard !live, runs == nil, filesFrom == nil, !watch else {
+      throw ValidationError("--on does not go with --live, --runs, --files-from and --watch.")
+    }
+  }
+
   private func checkTrials() throws {
     if let budget {
       guard live else { throw ValidationError("--budget goes with --live.") }
@@ -288,6 +302,7 @@ struct RunRequest: Hashable {
       "runs": runs.map(JSONValue.string) ?? .null, "against": baselines.conditions,
     ]
     conditions["budget"] = budget.map(JSONValue.string)
+    if !on.isEmpty { conditions["on"] = JSONValue(on) }
     conditions["judgements"] = judgements.map(JSONValue.string)
     conditions["seed"] = seed.map { JSONValue($0) }
     return conditions
@@ -296,9 +311,12 @@ struct RunRequest: Hashable {
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }
 
   /// The cases of the arguments; what is wrong with them is printed.
-  func loadCases(areRunsElsewhere: Bool) -> CaseLoader.Result {
-    let loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere)
+  func loadCases(areRunsElsewhere: Bool) throws -> CaseLoader.Result {
+    var loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere || !on.isEmpty)
     Diagnostics.print(loaded.diagnostics)
+    guard !on.isEmpty, !loaded.diagnostics.hasErrors, !loaded.cases.isEmpty else { return loaded }
+    loaded.cases = try RuleSuite.cases(
+      of: loaded.cases, on: FoundRuns.all(of: on, cache: importCache))
     return loaded
   }
 
@@ -307,11 +325,19 @@ struct RunRequest: Hashable {
     var loaded = loaded
     if loaded.diagnostics.hasErrors { throw ExitCode(2) }
     guard !loaded.cases.isEmpty else { throw none("no cases in \(paths.joined(separator: ", "))") }
+    if on.isEmpty, let odd = loaded.cases.first(where: { $0.filter != nil }) {
+      throw none(
+        "the case “\(odd.caseId)” (\(odd.path):\(odd.position.line)) has a “where”, which chooses among the "
+          + "runs that --on names")
+    }
     guard let filter else { return loaded }
     let glob = try Glob(filter)
     let count = loaded.cases.count
     loaded.cases.removeAll { evalCase in
-      !glob.matches(evalCase.caseId) && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
+      // A run that nobody can read may be one of those.
+      if evalCase.fault != nil, evalCase.rule == nil { return false }
+      return !glob.matches(evalCase.caseId) && !(evalCase.rule.map(glob.matches) ?? false)
+        && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
     }
     guard !loaded.cases.isEmpty else {
       throw none("none of \(count) cases has an id or a tag like \(filter)")

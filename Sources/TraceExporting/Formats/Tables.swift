@@ -1,0 +1,163 @@
+import AgentTrace
+import TraceJudging
+
+/// Runs, calls and outcomes as rows of tables, for whatever reads CSV or a line of JSON for each row. Columns are
+/// added at the end and never renamed.
+public enum ExportTable: String, Sendable, Hashable, CaseIterable {
+  /// A row for each run.
+  case runs
+  /// A row for each call that a run's decisions held, and each that ran without one.
+  case calls
+  /// A row for each outcome that a results file has of the runs.
+  case outcomes
+
+  /// The names of the columns, in order.
+  public var columns: [String] {
+    switch self {
+    case .runs:
+      [
+        "run_id", "agent", "agent_version", "model", "case_id", "tags", "source_format", "started",
+        "duration_us", "stop_reason", "stop_detail", "steps", "model_calls", "tool_calls",
+        "tool_errors", "refused", "input_tokens", "output_tokens", "cost", "goal", "answer", "log",
+      ]
+    case .calls:
+      [
+        "run_id", "seq", "step", "call_id", "caller", "tool", "input", "verdict", "rule", "status",
+        "effect_unknown", "started_us", "ended_us", "result",
+      ]
+    case .outcomes:
+      [
+        "run_id", "case_id", "case_outcome", "expectation", "outcome", "severity", "message",
+        "events",
+      ]
+    }
+  }
+
+  func rows(of story: RunStory, log: String, results: [RunResult]) -> [[JSONValue]] {
+    switch self {
+    case .runs: [Self.run(story, log)]
+    case .calls: Self.calls(story)
+    case .outcomes: Self.outcomes(story, results)
+    }
+  }
+
+  private static func text(_ text: String?) -> JSONValue { text.map(JSONValue.string) ?? .null }
+
+  private static func count(_ count: Int?) -> JSONValue { count.map { JSONValue($0) } ?? .null }
+
+  private static func run(_ story: RunStory, _ log: String) -> [JSONValue] {
+    var (models, steps) = (0, Set<Int>())
+    var (called, failed, refused) = (0, 0, 0)
+    for item in story.items {
+      switch item {
+      case .said: break
+      case .model: models += 1
+      case .turn(let turn):
+        steps.insert(turn.step)
+        called += turn.calls.count
+      case .result(let result):
+        if result.status == "error" { failed += 1 }
+        if result.status == "refused" { refused += 1 }
+      }
+    }
+    let usage = story.usage
+    return [
+      .string(story.runId), .string(story.agentName), text(story.agentVersion),
+      text(story.modelName), text(story.start["case"]?["caseId"]?.stringValue),
+      text(
+        story.start["tags"]?.arrayValue.map {
+          $0.compactMap(\.stringValue).joined(separator: " ")
+        }),
+      text(story.start["source"]?["format"]?.stringValue),
+      text(story.began > 0 ? UTCTime.text(story.began) : nil), JSONValue(story.lastT),
+      text(story.stop?.reason.rawValue), text(story.stop?.detail), JSONValue(steps.count),
+      JSONValue(models), JSONValue(called), JSONValue(failed), JSONValue(refused),
+      count(usage.input), count(usage.output), usage.cost.map { JSONValue($0) } ?? .null,
+      .string(story.goal), text(story.answer), .string(log),
+    ]
+  }
+
+  private static func calls(_ story: RunStory) -> [[JSONValue]] {
+    var results: [String: RunStory.Result] = [:]
+    for case .result(let result) in story.items { results[result.callId] = result }
+    var rows: [[JSONValue]] = []
+    for case .turn(let turn) in story.items {
+      for call in turn.calls {
+        rows.append(
+          row(
+            story, turn.seq, turn.step, (call.callId, call.name, turn.caller),
+            .string(CanonicalJSON.string(call.input, form: .plain)),
+            results.removeValue(forKey: call.callId)))
+      }
+    }
+    // What ran though no decision holds it.
+    for case .result(let result) in story.items where results[result.callId] != nil {
+      rows.append(
+        row(
+          story, result.seq, 0, (result.callId, result.tool, result.caller), .null,
+          results.removeValue(forKey: result.callId)))
+    }
+    return rows
+  }
+
+  private static func row(
+    _ story: RunStory, _ seq: Int, _ step: Int, _ call: (id: String, tool: String, caller: String?),
+    _ input: JSONValue, _ result: RunStory.Result?
+  ) -> [JSONValue] {
+    let verdict = story.verdicts[call.id]
+    return [
+      .string(story.runId), JSONValue(seq), JSONValue(step), .string(call.id),
+      .string(call.caller ?? "agent"), .string(call.tool), input, text(verdict?.status),
+      text(verdict?.ruleId), text(result?.status), .bool(result?.isEffectUnknown ?? false),
+      count(story.started[call.id]), count(result?.t),
+      text(result.map { RunStory.text($0.content) }),
+    ]
+  }
+
+  private static func outcomes(_ story: RunStory, _ results: [RunResult]) -> [[JSONValue]] {
+    results.flatMap { result in
+      result.expectations.map { expectation in
+        [
+          .string(story.runId), .string(result.caseId), .string(result.outcome.rawValue),
+          .string(expectation.expectation), .string(expectation.outcome.rawValue),
+          .string(expectation.severity.rawValue), .string(expectation.message),
+          .string(expectation.events.map { String($0) }.joined(separator: " ")),
+        ]
+      }
+    }
+  }
+}
+
+/// Rows as text.
+enum TableText {
+  /// A row of CSV (RFC 4180, but for lines that end as lines do here): what is not a plain word stands in quotation marks; nothing stands for nothing.
+  static func csv(_ row: [JSONValue]) -> String {
+    row.map { value in
+      switch value {
+      case .null: ""
+      case .string(let text): quoted(text)
+      default: CanonicalJSON.string(value, form: .plain)
+      }
+    }.joined(separator: ",") + "\n"
+  }
+
+  private static func quoted(_ text: String) -> String {
+    let isPlain =
+      !text.isEmpty
+      && text.utf8.allSatisfy {
+        $0 > 0x20 && $0 != UInt8(ascii: ",") && $0 != UInt8(ascii: "\"")
+      }
+    guard !isPlain else { return text }
+    var quoted = "\""
+    for scalar in text.unicodeScalars {
+      if scalar == "\"" { quoted.append("\"") }
+      quoted.unicodeScalars.append(scalar)
+    }
+    return quoted + "\""
+  }
+
+  /// A row as an object in JSON on a line.
+  static func json(_ row: [JSONValue], _ columns: [String]) -> String {
+    CanonicalJSON.string(.object(JSONObject(Array(zip(columns, row)))), form: .plain) + "\n"
+  }
+}

@@ -1,0 +1,77 @@
+import AgentTrace
+import TraceStorage
+
+/// A run whose own log goes along in a file that we exported.
+struct CarriedRun: EventSource {
+  let carriedLog: [UInt8]?
+
+  /// Nothing is told otherwise than by the log.
+  func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws {
+    throw Self.damaged
+  }
+
+  /// What is said of a log that goes along and cannot be read.
+  static var damaged: ImportError {
+    ImportError(
+      .wrongShape(
+        expected:
+          "a sound log under `\(CarriedLog.key)`; take that key away to import what stands beside it"
+      ))
+  }
+
+  /// The run that a value carries below some keys; `nil` where it carries none, or what stands beside it was
+  /// changed since: then that is what counts.
+  ///
+  /// - Throws: ``ImportError`` where what is carried is no log.
+  static func find(in value: JSONValue, at path: [String]) throws(ImportError) -> CarriedRun? {
+    try taking(CarriedLog.find(in: value, at: path))
+  }
+
+  private static func taking(_ found: CarriedLog.Found) throws(ImportError) -> CarriedRun? {
+    switch found {
+    case .none, .changed: nil
+    case .damaged: throw damaged
+    case .log(let bytes): CarriedRun(carriedLog: bytes)
+    }
+  }
+
+  /// The run that spans carry in pieces.
+  ///
+  /// - Throws: ``ImportError`` where they are no log.
+  static func find(in spans: [TraceSpan]) throws(ImportError) -> CarriedRun? {
+    guard
+      let root = spans.first(where: { $0.attributes["agent_eval.log.parts"] != nil }),
+      let count = root.attributes["agent_eval.log.parts"]?.intValue,
+      let visible = root.attributes["agent_eval.log.visible"]?.stringValue
+    else { return nil }
+    var pieces: [Int: String] = [:]
+    for span in spans {
+      guard let part = span.attributes["agent_eval.log.part"]?.intValue else { continue }
+      pieces[part] = span.attributes["agent_eval.log"]?.stringValue
+    }
+    // A span that never came, or that somebody changed: what can be seen is what there is.
+    guard count >= 1, count <= spans.count, pieces.count == count,
+      visible.hasSameUTF8(as: CarriedLog.digest(of: Self.visible(spans)))
+    else { return nil }
+    var text = ""
+    for index in 0..<count {
+      guard let piece = pieces[index] else { return nil }
+      text += piece
+    }
+    return try taking(CarriedLog.decode(text))
+  }
+
+  private static func visible(_ spans: [TraceSpan]) -> JSONValue {
+    let rows = spans.map { span -> (String, JSONValue) in
+      let attributes = span.attributes.filter { !$0.key.hasPrefix("agent_eval.log") }
+      return (
+        span.id,
+        [
+          .string(span.id), .string(span.parent ?? ""), .string(span.name),
+          .object(JSONObject(attributes.map { ($0.key, $0.value) })), .bool(span.hasFailed),
+        ]
+      )
+    }
+    return .array(rows.sorted { $0.0.precedesByUTF8($1.0) }.map(\.1))
+  }
+}

@@ -1,0 +1,92 @@
+import AgentTrace
+import ArgumentParser
+import EvalRunning
+import Glibc
+import TraceImporting
+import TraceReporting
+import TraceStorage
+
+/// The runs of files and folders, whoever wrote them down: run logs as they are, other tools' traces by way of a
+/// cache.
+enum FoundRuns {
+  /// All of them, those of a path in the order of their names. What cannot be read is one of them.
+  ///
+  /// - Parameter cache: where imported runs are kept; `nil` for the usual place.
+  static func all(of paths: [String], cache: String?) -> [FoundRun] {
+    let cache = ImportCache(
+      folder: cache ?? ImportCache.defaultFolder, version: AgentEval.configuration.version)
+    var runs: [FoundRun] = []
+    for path in paths {
+      let found = self.runs(of: path, cache) { Output.progress("reading \($0) runs") }
+      // Below one path the path says nothing; of several it tells them apart.
+      let head = paths.count == 1 ? "" : isFolder(path) ? trimmed(path) + "/" : ""
+      runs += found.map { run in
+        var run = run
+        run.name = head + run.name
+        return run
+      }
+    }
+    Output.progress("")
+    return runs
+  }
+
+  private static func runs(
+    of path: String, _ cache: ImportCache, progress: (Int) -> Void
+  ) -> [FoundRun] {
+    var runs: [FoundRun] = []
+    let isOneFolder = isFolder(path)
+    let logs: [String]
+    do throws(FolderError) {
+      // A file that is no log is a trace; one that is not there is a log that cannot be read.
+      logs =
+        isOneFolder
+        ? try LogFiles.all(below: path).filter(isLog)
+        : isLog(path) || access(path, F_OK) != 0 ? [path] : []
+    } catch {
+      return [FoundRun(name: path, log: .failure(FoundFault("\(error)")))]
+    }
+    for log in logs {
+      runs.append(FoundRun(name: LogFiles.stem(of: name(of: log, below: path)), log: .success(log)))
+    }
+    if isOneFolder || logs.isEmpty {
+      // Files with the names of logs that are none are traces, too.
+      let others = isOneFolder ? (try? LogFiles.all(below: path))?.filter { !isLog($0) } ?? [] : []
+      for source in [path] + others {
+        cache.runs(below: source) { run in
+          let prefix = source == path ? "" : name(of: source, below: path)
+          runs.append(
+            FoundRun(
+              name: prefix.isEmpty ? run.name : prefix + suffix(of: run.name),
+              log: run.log.mapError { FoundFault($0.description) }, source: run.source))
+          progress(runs.count)
+        }
+      }
+    }
+    return runs.sorted { $0.name.precedesByUTF8($1.name) }
+  }
+
+  /// The number of a run behind the name of its source.
+  private static func suffix(of name: String) -> String {
+    name.lastIndex(of: "#").map { String(name[$0...]) } ?? ""
+  }
+
+  private static func name(of path: String, below folder: String) -> String {
+    let head = trimmed(folder) + "/"
+    if path.hasPrefix(head) { return String(path.dropFirst(head.count)) }
+    return path.split(separator: "/").last.map(String.init) ?? path
+  }
+
+  private static func trimmed(_ path: String) -> String {
+    var path = path
+    while path.count > 1, path.hasSuffix("/") { path.removeLast() }
+    return path
+  }
+
+  private static func isFolder(_ path: String) -> Bool {
+    var status = stat()
+    return stat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFDIR
+  }
+
+  /// Whether a file begins as a log does, or has the name of one and holds nothing yet.
+  private static func isLog(_ path: String) -> Bool { LogFiles.looksLikeLog(path) }
+}

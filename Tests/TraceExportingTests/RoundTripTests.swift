@@ -1,0 +1,190 @@
+import AgentTrace
+import TestSupport
+import Testing
+import TraceExporting
+import TraceJudging
+import TraceStorage
+
+@Suite("What is exported and imported again")
+struct RoundTripTests {
+  @Test(
+    "each log of the project comes back from each format byte for byte",
+    arguments: Exporting.carrying)
+  func fixtures(format: ExportFormat) throws {
+    #expect(Exporting.logs.count > 45)
+    for (number, name) in Exporting.logs.enumerated() {
+      let folder = try TemporaryFolder()
+      let log = Project.path(name)
+      let path = folder.path("run-\(number)\(format.ending)")
+      let reports = try Exporting.export(format, [log], to: path)
+      #expect(reports[0].note == nil && reports[0].files == [path])
+      let logs = try Exporting.imported(path, into: folder.path("in"))
+      #expect(try logs.map(Exporting.bytes) == [Exporting.bytes(log)], "\(name) by \(format)")
+    }
+  }
+
+  @Test(
+    "many logs in one file come back, each by itself, also where two have the same identifier",
+    arguments: Exporting.carrying.filter(\.holdsMany))
+  func together(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let path = folder.path(
+      "all\(format == .openAI || format == .anthropic ? ".jsonl" : format.ending)")
+    let sources = Exporting.logs.map(Project.path)
+    try Exporting.export(format, sources, to: path)
+    let logs = try Exporting.imported(path, into: folder.path("in"))
+    let back = Set(try logs.map(Exporting.bytes))
+    #expect(logs.count == sources.count)
+    #expect(back == Set(try sources.map(Exporting.bytes)))
+  }
+
+  @Test("exporting again gives the same bytes", arguments: ExportFormat.allCases)
+  func again(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    let sources = Exporting.logs.prefix(12).map(Project.path)
+    for name in ["a/", "b/"] { try Exporting.export(format, sources, to: folder.path(name)) }
+    let files = folder.listing.filter { $0.hasPrefix("a/") }
+    #expect(files.count >= (format.isTable ? 2 : sources.count))
+    for file in files {
+      #expect(
+        try Exporting.bytes(folder.path(file))
+          == Exporting.bytes(folder.path("b" + file.dropFirst())))
+    }
+  }
+
+  /// Texts that are trouble: what looks like a log's own forms, like JSON, what no text should hold.
+  private static let texts = [
+    "", "plain", "{\"a\":", "[1,2", "\u{0}\u{1b}[31mred", "a\r\nb\u{2028}c", "é e\u{301} 🙂\u{200d}",
+    "$same", "{\"$cut\":{\"bytes\":9,\"head\":\"x\"}}", "=HYPERLINK(\"x\")", "</script>", "N/A",
+    String(repeating: "long ", count: 3_000), "<redacted>", "attachment://0",
+  ]
+
+  private static func value(_ depth: Int, _ generator: inout SeededGenerator) -> JSONValue {
+    switch Int.random(in: 0..<(depth > 3 ? 5 : 8), using: &generator) {
+    case 0: .null
+    case 1: .bool(Bool.random(using: &generator))
+    case 2: JSONNumber(token: "1.50e3").map(JSONValue.number) ?? .null
+    case 3: JSONValue(Int.random(in: Int.min...Int.max, using: &generator))
+    case 4: .string(texts[Int.random(in: 0..<texts.count, using: &generator)])
+    case 5: .array((0..<3).map { _ in value(depth + 1, &generator) })
+    case 6: .cut(bytes: 12, head: "cut")
+    default:
+      .object(
+        JSONObject(
+          (0..<3).map { index in
+            (["$same", "name", "\(index) \u{7f}"][index], value(depth + 1, &generator))
+          }))
+    }
+  }
+
+  /// A run of anything, in the order that a log asks for and no more.
+  private static func events(_ generator: inout SeededGenerator) -> [Event] {
+    var events: [Event] = []
+    let runId = "run-\(Int.random(in: 0...999_999, using: &generator))"
+    func text() -> JSONValue {
+      .string(texts[Int.random(in: 0..<texts.count, using: &generator)])
+    }
+    func add(_ type: EventType, _ data: JSONObject) {
+      events.append(
+        Event(
+          seq: events.count, step: events.count, type: type, runId: runId, t: events.count * 10,
+          data: data))
+    }
+    var start = RunStarted(agentName: "a", goal: text())
+    start.tags = ["x"]
+    add(.runStarted, start.encoded)
+    for round in 1...Int.random(in: 1...6, using: &generator) {
+      if Bool.random(using: &generator) {
+        add(.contextBuilt, ["prompt": ["messages": [["role": "user", "content": text()]]]])
+      }
+      let ids = (0..<Int.random(in: 0...3, using: &generator)).map { "\(round).1.\($0)" }
+      add(
+        .modelResult,
+        ModelResult(reply: value(0, &generator), inputTokens: 1, cost: 0.1).encoded)
+      let calls = ids.map {
+        ProposedCall(callId: $0, name: "tool \($0)", input: value(0, &generator))
+      }
+      add(
+        .decision,
+        DecisionPayload(
+          calls.isEmpty
+            ? .answer(text: text().stringValue ?? "", evidenceRefs: []) : .tool(calls),
+          caller: Bool.random(using: &generator) ? "other" : nil,
+          modelResult: Bool.random(using: &generator) ? events.count - 1 : nil
+        ).encoded)
+      for id in ids where Int.random(in: 0..<5, using: &generator) > 0 {
+        let results: [ToolResult] = [
+          .ok(data: value(0, &generator)), .returned(data: value(0, &generator)),
+          .refused(reason: "no"), .error(reason: value(0, &generator), isEffectUnknown: true),
+        ]
+        add(
+          .toolResult,
+          ToolResultPayload(
+            callId: id, tool: "tool \(id)",
+            result: results[Int.random(in: 0..<4, using: &generator)]
+          ).encoded)
+      }
+      if Bool.random(using: &generator) {
+        add(EventType(rawValue: "of_a_newer_version"), ["x": value(0, &generator)])
+      }
+    }
+    if Bool.random(using: &generator) {
+      add(
+        .stop,
+        Stop(
+          reason: .allCases[Int.random(in: 0..<StopReason.allCases.count, using: &generator)],
+          isFinal: true
+        ).encoded)
+    }
+    return events
+  }
+
+  @Test("runs of anything come back from each format byte for byte", arguments: Exporting.carrying)
+  func random(format: ExportFormat) throws {
+    var generator = SeededGenerator(seed: 20_261_125)
+    for round in 0..<(TestRun.isLong ? 2_000 : 60) {
+      let folder = try TemporaryFolder()
+      let log = folder.path("run.jsonl.gz")
+      let writer = try LogWriter(creating: log, options: .init(durability: .none))
+      for event in Self.events(&generator) { try writer.append(event, isEffectAhead: false) }
+      _ = try writer.close()
+      let path = folder.path("run\(format.ending)")
+      let note = try Exporting.export(format, [log], to: path)[0].note
+      let logs = try Exporting.imported(path, into: folder.path("in"))
+      #expect(note == nil)
+      #expect(try logs.map(Exporting.bytes) == [Exporting.bytes(log)], "round \(round)")
+    }
+  }
+
+  /// What of a call everybody can see.
+  private static func shape(_ call: Trajectory.Call, _ format: ExportFormat) -> String {
+    let wraps = format == .atif || format == .inspect || format == .anthropic
+    let input = call.input ?? .null
+    let shown: JSONValue = wraps && input.objectValue == nil ? ["input": input] : input
+    return "\(call.tool) \(CanonicalJSON.string(shown.byValue))"
+  }
+
+  @Test(
+    "without the log that goes along, what can be seen tells the same calls, and of traces, ATIF and Inspect what became of them and how the run ended",
+    arguments: Exporting.carrying)
+  func plain(format: ExportFormat) throws {
+    let names = Exporting.logs.filter { !$0.contains("format-1") && !$0.contains("before") }
+    for name in names {
+      let folder = try TemporaryFolder()
+      let path = folder.path("run\(format.ending)")
+      try Exporting.export(format, [Project.path(name)], to: path, isPlain: true)
+      let logs = try Exporting.imported(path, into: folder.path("in"))
+      let before = try Exporting.trajectory(Project.path(name))
+      let after = try Exporting.trajectory(try #require(logs.first))
+      #expect(
+        after.calls.map { Self.shape($0, format) }.sorted()
+          == before.calls.map { Self.shape($0, format) }.sorted(), "\(name) by \(format)")
+      guard format != .openAI, format != .anthropic else { continue }
+      #expect(
+        after.calls.map { "\($0.tool) \($0.status?.rawValue ?? "none")" }.sorted()
+          == before.calls.map { "\($0.tool) \($0.status?.rawValue ?? "none")" }.sorted(),
+        "\(name) by \(format)")
+      #expect(after.stop?.reason == before.stop?.reason, "\(name) by \(format)")
+    }
+  }
+}
