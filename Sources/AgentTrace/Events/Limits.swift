@@ -119,6 +119,19 @@ extension Totals {
     outputTokens = Self.sum(outputTokens, data["usage"]?["outputTokens"]?.intValue)
   }
 
+  /// Counts what another run used, as part of this one. A run of unknown cost that asked models makes the
+  /// sum unknown for good.
+  public mutating func add(_ other: Totals) {
+    if other.modelCalls > 0 {
+      cost = modelCalls == 0 ? other.cost : cost.flatMap { sum in other.cost.map { sum + $0 } }
+    }
+    steps = Self.sum(steps, other.steps)
+    toolCalls = Self.sum(toolCalls, other.toolCalls)
+    modelCalls = Self.sum(modelCalls, other.modelCalls)
+    inputTokens = Self.sum(inputTokens, other.inputTokens)
+    outputTokens = Self.sum(outputTokens, other.outputTokens)
+  }
+
   private static func sum(_ left: Int, _ right: Int?) -> Int {
     let (sum, overflow) = left.addingReportingOverflow(max(0, right ?? 0))
     return overflow ? .max : sum
