@@ -36,8 +36,9 @@ final class PipelineEngine {
   private let mailbox = Mailbox<Message>()
   private var handles: [Attempt: Task<Void, Never>] = [:]
   private var partCounts: [Attempt: Int] = [:]
-  private var fixedNow = 0
   let runId: String
+  /// What came in when the run was lived, where it is made again; then nothing is done.
+  var recorded: RecordedPipeline?
   /// What the run was at the event that it is rolled back to.
   var stateAtRollback: PipelineState?
 
@@ -62,9 +63,15 @@ final class PipelineEngine {
   var state: PipelineState { scheduler.state }
   var spec: PipelineSpec { pipeline.spec }
 
-  private var now: Int {
-    clock.isFixed ? max(state.elapsedMicroseconds, fixedNow) : clock.moment().t
+  /// The moment that the scheduler is asked at; what it then says is recorded with the same, so that whoever
+  /// makes the run again from its log asks at the same moments.
+  private func ask() -> Scheduler.Step {
+    let moment = clock.isFixed ? moment ?? clock.moment() : clock.moment()
+    self.moment = moment
+    return scheduler.next(at: max(moment.t, state.elapsedMicroseconds))
   }
+
+  private var moment: Moment?
 
   // MARK: Recording
 
@@ -73,7 +80,8 @@ final class PipelineEngine {
   /// - Throws: what the sink throws: the pipeline must stop then.
   @discardableResult
   func append(_ payload: EventPayload, isEffectAhead: Bool = false) async throws -> Int {
-    let moment = clock.moment()
+    let moment = moment ?? clock.moment()
+    self.moment = nil
     let seq = state.nextSeq
     let event = Event(
       seq: seq, step: seq == 0 ? 0 : 1, type: payload.type, runId: runId, time: moment.time,
@@ -114,7 +122,7 @@ final class PipelineEngine {
   private func loop() async throws {
     while true {
       scheduler.isPausing = pausing.signal != nil || Task.isCancelled
-      switch scheduler.next(at: now) {
+      switch ask() {
       case .append(let change): try await append(.pipeline(change))
       case .breaker(let change): try await append(.breakerChanged(change))
       case .fail(let node, let error): try await fail(node, error)
@@ -132,16 +140,17 @@ final class PipelineEngine {
   }
 
   private func wait(until: Int?) async throws {
+    if let recorded { return try await takeRecorded(recorded) }
     if let message = mailbox.take() { return try await take(message) }
     guard let until else { return try await take(await mailbox.next()) }
     if clock.isFixed {
       // Time passes when nothing else does: what runs is waited for however long it takes.
       if scheduler.runningTotal > 0 { return try await take(await mailbox.next()) }
-      fixedNow = until
       clock.advance(to: until)
+      moment = nil
       return
     }
-    let microseconds = until - now
+    let microseconds = until - clock.moment().t
     guard microseconds > 0 else { return }
     let timer = Task { [clock, mailbox] in
       await clock.wait(microseconds: microseconds)
@@ -150,6 +159,19 @@ final class PipelineEngine {
     let message = await mailbox.next()
     timer.cancel()
     try await take(message)
+  }
+
+  /// Takes in what the log says came in next.
+  private func takeRecorded(_ recorded: RecordedPipeline) async throws {
+    switch try recorded.next(at: state.nextSeq, isRunning: { isCurrent($0) }) {
+    case .ended(let attempt, let outcome, let parts, let elapsed):
+      partCounts[attempt] = parts
+      try await take(outcome, of: attempt, elapsed)
+    case .part(let attempt, let value, let part):
+      partCounts[attempt] = part
+      _ = try await take(value, of: attempt)
+    case .pause: pausing.cancel(signal: "pause")
+    }
   }
 
   private func take(_ message: Message) async throws {
@@ -197,12 +219,12 @@ final class PipelineEngine {
   }
 
   private func take(
-    _ outcome: TaskOutcome, of attempt: Attempt, _ elapsed: Int
+    _ outcome: TaskOutcome, of attempt: Attempt, _ elapsed: Int?
   ) async throws {
     handles[attempt] = nil
     let parts = partCounts.removeValue(forKey: attempt)
     guard isCurrent(attempt), let acting = scheduler.acting(for: attempt.node) else { return }
-    let elapsed = clock.isFixed ? nil : elapsed
+    let elapsed = clock.isFixed && recorded == nil ? nil : elapsed
     if let output = outcome.output {
       var finished = TaskFinished(
         node: attempt.node, attempt: attempt.number,
@@ -342,7 +364,9 @@ final class PipelineEngine {
     if acting.isIdempotent { started.isIdempotent = true }
     let key = idempotencyKey(of: acting, node, started.input, arguments)
     if acting.sideEffect != .read { started.idempotencyKey = key }
-    if acting.kind == .agent { started.run = TaskRun(runId: identifiers.next()) }
+    if acting.kind == .agent {
+      started.run = recorded.map { $0.run(at: state.nextSeq) } ?? TaskRun(runId: identifiers.next())
+    }
     let feedback = begun?.tellsFeedback ?? false ? begun?.error?.message : nil
     let seq = try await append(
       .pipeline(.started(started)), isEffectAhead: acting.sideEffect != .read)
@@ -361,6 +385,7 @@ final class PipelineEngine {
   }
 
   private func begin(_ attempt: Attempt, _ task: any PipelineTask, _ context: TaskContext) {
+    if recorded != nil { return }
     handles[attempt] = Task { [executor, mailbox] in
       let start = ContinuousClock.now
       let outcome = await executor.run(task, context)
@@ -431,7 +456,7 @@ final class PipelineEngine {
     limits.maxToolCalls = limits.maxToolCalls.map { max(0, $0 - used.toolCalls) }
     limits.maxTokens = limits.maxTokens.map { max(0, $0 - used.inputTokens - used.outputTokens) }
     limits.maxCost = limits.maxCost.map { max(0, $0 - (used.cost ?? 0)) }
-    limits.timeoutSeconds = limits.timeoutSeconds.map { max(0, $0 - Double(now) / 1_000_000) }
+    limits.timeoutSeconds = limits.timeoutSeconds.map { max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000) }
     return limits
   }
 }

@@ -1,6 +1,6 @@
 import AgentPipelines
 import AgentRuntime
-public import AgentTrace
+import AgentTrace
 import TraceJudging
 import TraceMatching
 
