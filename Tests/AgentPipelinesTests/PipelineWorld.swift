@@ -113,8 +113,9 @@ struct PipelineWorld {
     state.apply(event)
   }
 
-  /// Answers all that waits for a person as a seed says.
+  /// Answers all that waits for a person as a seed says, where the run stands still.
   mutating func answerAll(seed: UInt64) {
+    guard state.stop != nil else { return }
     for (node, why) in state.questions {
       var word = Answers.word(for: node, why: why, seed: seed)
       if why == .doubt, state[node.task]?.node(node.element)?.error?.kind == "interrupted" {

@@ -96,6 +96,12 @@ final class PipelineEngine {
     return seq
   }
 
+  /// Who wishes that the pipeline pauses; `nil` for nobody.
+  private var pauseRequest: String? {
+    if let recorded { return recorded.pauseRequest(at: state.nextSeq) }
+    return pausing.signal ?? (Task.isCancelled ? "cancellation" : nil)
+  }
+
   // MARK: The loop
 
   /// Goes on until the run stops.
@@ -121,7 +127,9 @@ final class PipelineEngine {
 
   private func loop() async throws {
     while true {
-      scheduler.isPausing = pausing.signal != nil || Task.isCancelled
+      if !state.isPausing, let by = pauseRequest {
+        try await append(.pipeline(.pauseRequested(PauseRequested(by: by))))
+      }
       switch ask() {
       case .append(let change): try await append(.pipeline(change))
       case .breaker(let change): try await append(.breakerChanged(change))
@@ -170,7 +178,7 @@ final class PipelineEngine {
     case .part(let attempt, let value, let part):
       partCounts[attempt] = part
       _ = try await take(value, of: attempt)
-    case .pause: pausing.cancel(signal: "pause")
+    case .woken: break
     }
   }
 

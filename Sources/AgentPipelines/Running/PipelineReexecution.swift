@@ -73,30 +73,11 @@ public struct PipelineReexecution: Sendable {
   private static func go(
     _ engine: PipelineEngine, from event: Event, _ events: [Event], _ past: PipelinePast
   ) async throws {
-    switch event.type {
-    case .runStarted: try await engine.append(.runStarted(try RunStarted(decoding: event.data)))
-    default:
-      try await engine.append(.runResumed(try RunResumed(decoding: event.data)))
-      if let rollback = past.state.rollback {
-        engine.stateAtRollback = state(of: events, through: rollback.start.toSeq)
-      }
-      try await engine.tellInterrupted()
-    }
-    let next = events.indices.contains(engine.state.nextSeq) ? events[engine.state.nextSeq] : nil
     do {
-      if let next, next.type == .rollbackStarted,
-        let start = try? RollbackStarted(decoding: next.data), !engine.state.isCompensating
-      {
-        engine.stateAtRollback = state(of: events, through: start.toSeq)
-        let effects = engine.ledger.effects(behind: start.toSeq)
-        let left = effects.filter { $0.compensate == nil }
-        try await engine.beginRollback(
-          to: start.checkpoint, seq: start.toSeq, by: start.by, reason: start.reason, left: left,
-          count: effects.count - left.count)
-        if try await engine.undoAll() {
-          try await engine.append(
-            .stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
-        }
+      try await begin(engine, from: event, events, past)
+      let next = events.indices.contains(engine.state.nextSeq) ? events[engine.state.nextSeq] : nil
+      if let next, next.type == .rollbackStarted, !engine.state.isCompensating {
+        try await rollBack(engine, try RollbackStarted(decoding: next.data), events)
       } else {
         try await engine.run()
       }
@@ -105,6 +86,35 @@ public struct PipelineReexecution: Sendable {
       let isCut =
         !events.indices.contains(found.seq) || events[found.seq].type == .runResumed
       guard isCut else { throw found }
+    }
+  }
+
+  private static func begin(
+    _ engine: PipelineEngine, from event: Event, _ events: [Event], _ past: PipelinePast
+  ) async throws {
+    guard event.type == .runResumed else {
+      try await engine.append(.runStarted(try RunStarted(decoding: event.data)))
+      return
+    }
+    try await engine.append(.runResumed(try RunResumed(decoding: event.data)))
+    if let rollback = past.state.rollback {
+      engine.stateAtRollback = state(of: events, through: rollback.start.toSeq)
+    }
+    try await engine.tellInterrupted()
+  }
+
+  private static func rollBack(
+    _ engine: PipelineEngine, _ start: RollbackStarted, _ events: [Event]
+  ) async throws {
+    engine.stateAtRollback = state(of: events, through: start.toSeq)
+    let effects = engine.ledger.effects(behind: start.toSeq)
+    let left = effects.filter { $0.compensate == nil }
+    try await engine.beginRollback(
+      to: start.checkpoint, seq: start.toSeq, by: start.by, reason: start.reason, left: left,
+      count: effects.count - left.count)
+    if try await engine.undoAll() {
+      try await engine.append(
+        .stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
     }
   }
 }

@@ -8,7 +8,8 @@ struct RecordedPipeline: Sendable {
   enum Message {
     case ended(PipelineEngine.Attempt, TaskOutcome, parts: Int?, elapsedMicroseconds: Int?)
     case part(PipelineEngine.Attempt, JSONValue, part: Int)
-    case pause
+    /// A pause was wished for.
+    case woken
   }
 
   let events: [Event]
@@ -19,6 +20,12 @@ struct RecordedPipeline: Sendable {
       let started = try? TaskStarted(decoding: events[seq].data), let run = started.run
     else { return TaskRun(runId: "") }
     return run
+  }
+
+  /// Who wished for a pause as the event of a number; `nil` where it is none.
+  func pauseRequest(at seq: Int) -> String? {
+    guard events.indices.contains(seq), events[seq].type == .pauseRequested else { return nil }
+    return events[seq].data["by"]?.stringValue
   }
 
   /// What came in as the event of a number.
@@ -53,7 +60,7 @@ struct RecordedPipeline: Sendable {
       }
     default: break
     }
-    if event.type == .stop, event.data["detail"]?.stringValue == "paused" { return .pause }
+    if event.type == .pauseRequested { return .woken }
     throw PipelineDivergence(seq: seq, .recorded(event.type, change?.node))
   }
 

@@ -49,9 +49,6 @@ struct Scheduler {
 
   let graph: PipelineGraph
   private(set) var state: PipelineState
-  /// Whether nothing new is to begin.
-  var isPausing = false
-
   /// How many of the tasks that each waits for have not ended.
   private var unmet: [Int] = []
   private var cursor: [Int] = []
@@ -203,7 +200,7 @@ struct Scheduler {
       toExamine.insert(task)
     case .answered: due.insert(Key(task: task, element: element))
     case .asked: refresh(task)
-    case .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack: break
+    case .pauseRequested, .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack: break
     }
   }
 
@@ -272,7 +269,7 @@ struct Scheduler {
     if state.isCompensating || state.rollback != nil {
       return runningTotal == 0 ? .rollback : .wait(until: nextDeadline())
     }
-    if isPausing {
+    if state.isPausing {
       guard runningTotal == 0 else { return .wait(until: nextDeadline()) }
       return .stop(.cancelled, detail: "paused", isFinal: false)
     }

@@ -54,6 +54,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let taskAsked = EventType(rawValue: "task_asked")
   /// What a person said of a task that waits.
   public static let taskAnswered = EventType(rawValue: "task_answered")
+  /// Of a pipeline it is wished that it pauses: nothing new begins.
+  public static let pauseRequested = EventType(rawValue: "pause_requested")
   /// A pipeline goes back to a checkpoint.
   public static let rollbackStarted = EventType(rawValue: "rollback_started")
   /// An effect is about to be undone; on disk before it is.
@@ -72,7 +74,7 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
     .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
     .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
     .breakerChanged, .requestForwarded, .replyChanged, .unseen, .taskStarted, .taskOutput, .taskFailed, .taskFinished, .taskSkipped,
-    .taskExpanded, .taskAsked, .taskAnswered, .rollbackStarted, .compensationStarted,
+    .taskExpanded, .taskAsked, .taskAnswered, .pauseRequested, .rollbackStarted, .compensationStarted,
     .compensationFinished, .rolledBack, .runResumed, .stop,
   ]
 }

@@ -8,6 +8,7 @@ public enum PipelineEvent: Sendable, Hashable {
   case expanded(TaskExpanded)
   case asked(TaskAsked)
   case answered(TaskAnswered)
+  case pauseRequested(PauseRequested)
   case rollbackStarted(RollbackStarted)
   case compensationStarted(CompensationStarted)
   case compensationFinished(CompensationFinished)
@@ -26,6 +27,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .taskExpanded: self = .expanded(try TaskExpanded(decoding: data))
     case .taskAsked: self = .asked(try TaskAsked(decoding: data))
     case .taskAnswered: self = .answered(try TaskAnswered(decoding: data))
+    case .pauseRequested: self = .pauseRequested(try PauseRequested(decoding: data))
     case .rollbackStarted: self = .rollbackStarted(try RollbackStarted(decoding: data))
     case .compensationStarted: self = .compensationStarted(try CompensationStarted(decoding: data))
     case .compensationFinished:
@@ -46,6 +48,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .expanded: .taskExpanded
     case .asked: .taskAsked
     case .answered: .taskAnswered
+    case .pauseRequested: .pauseRequested
     case .rollbackStarted: .rollbackStarted
     case .compensationStarted: .compensationStarted
     case .compensationFinished: .compensationFinished
@@ -64,6 +67,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .expanded(let payload): payload.encoded
     case .asked(let payload): payload.encoded
     case .answered(let payload): payload.encoded
+    case .pauseRequested(let payload): payload.encoded
     case .rollbackStarted(let payload): payload.encoded
     case .compensationStarted(let payload): payload.encoded
     case .compensationFinished(let payload): payload.encoded
@@ -84,7 +88,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .answered(let payload): payload.node
     case .compensationStarted(let payload): payload.node
     case .compensationFinished(let payload): payload.node
-    case .rollbackStarted, .rolledBack: nil
+    case .pauseRequested, .rollbackStarted, .rolledBack: nil
     }
   }
 }

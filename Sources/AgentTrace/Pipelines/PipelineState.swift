@@ -32,6 +32,8 @@ public struct PipelineState: Sendable, Hashable {
   public var seed = 0
   /// The tasks that something has happened to, in that order.
   public private(set) var tasks: [TaskProgress] = []
+  /// Whether it is wished that it pauses.
+  public var isPausing = false
   /// The rollback that is under way.
   public var rollback: Rollback?
   /// Whether a rule has said that all is to be undone, and the pipeline is to stop.
@@ -107,6 +109,7 @@ extension PipelineState {
     case .runStarted: take(start: event)
     case .runResumed:
       stop = nil
+      isPausing = false
       if let object = event.data["inputs"]?["pipeline"]?.objectValue { definition = object }
     case .stop:
       stop = AgentState.StopSummary(
@@ -162,6 +165,7 @@ extension PipelineState {
         task.change(asked.node.element) { $0.phase = .asked(asked.why) }
       }
     case .answered(let answered): take(answered)
+    case .pauseRequested: isPausing = true
     case .rollbackStarted(let start): rollback = Rollback(start: start, seq: event.seq)
     case .compensationStarted(let start):
       rollback?.current = start

@@ -8,6 +8,7 @@ extension EventSchema {
     (EventType.taskSkipped.rawValue, taskSkipped),
     (EventType.taskExpanded.rawValue, taskExpanded), (EventType.taskAsked.rawValue, taskAsked),
     (EventType.taskAnswered.rawValue, taskAnswered),
+    (EventType.pauseRequested.rawValue, pauseRequested),
     (EventType.rollbackStarted.rawValue, rollbackStarted),
     (EventType.compensationStarted.rawValue, compensationStarted),
     (EventType.compensationFinished.rawValue, compensationFinished),
@@ -111,6 +112,10 @@ extension EventSchema {
       Key("data", any, "The answer, or what came of what happened."),
       Key("by!", string, "Who."), Key("reason", string, "Why."),
     ])
+
+  private static let pauseRequested: JSONValue = object(
+    "Of a pipeline it is wished that it pauses.",
+    [Key("by!", string, "The name of a signal, or pause for a word of another process.")])
 
   private static let rollbackStarted: JSONValue = object(
     "A pipeline goes back to a checkpoint.",

@@ -33,6 +33,7 @@ extension Timeline {
         Entry(
           "answer", role, "\(answered.node): \(answered.word.rawValue) by \(answered.by)\(data)\(reason)")
       ]
+    case .pauseRequested(let request): return [Entry("pausing", .warning, "by \(request.by)")]
     case .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack:
       return rollbackEntries(for: change)
     }
