@@ -2,7 +2,29 @@
 import AgentRuntime
 import AgentTesting
 import AgentTrace
+import Synchronization
 import Testing
+
+/// A clock that moves with each look at it, and by what is waited for; attempts end in any order.
+final class TickingClock: RunClock {
+  private let now: Mutex<Int>
+
+  init(_ now: Int) { self.now = Mutex(now) }
+
+  var isFixed: Bool { false }
+
+  func moment() -> Moment {
+    let t = now.withLock { now in
+      now += 1_000
+      return now
+    }
+    return Moment(t: t, time: "")
+  }
+
+  func wait(microseconds: Int) async { now.withLock { $0 += microseconds } }
+
+  func advance(to t: Int) { now.withLock { $0 = max($0, t) } }
+}
 
 /// A pipeline and its log in memory: run, cut off, gone on with and answered as a test says.
 struct PipelineWorld {
@@ -39,7 +61,7 @@ struct PipelineWorld {
   private func runtime(_ pausing: Cancellation) -> PipelineRuntime {
     PipelineRuntime(
       pipeline, executor: executor,
-      clock: FixedClock(elapsedMicroseconds: state.elapsedMicroseconds),
+      clock: TickingClock(state.elapsedMicroseconds),
       identifiers: SeededRunIDs(seed: seed), pausing: pausing)
   }
 

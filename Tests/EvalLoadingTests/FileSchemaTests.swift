@@ -217,6 +217,18 @@ struct FileSchemaTests {
       ]).isEmpty)
   }
 
+  @Test("what only pipelines have is read as it was written, and fits the schema key by key")
+  func pipelineEvents() throws {
+    #expect(Set(pipelinePayloads.map(\.type)) == Set(EventType.ofPipelines))
+    let definitions = FileSchema.event.json["$defs"]
+    for payload in pipelinePayloads {
+      #expect(
+        try PipelineEvent(type: payload.type, data: payload.encoded) == payload, "\(payload.type)")
+      let known = definitions?[payload.type.rawValue]?["properties"]?.objectValue?.keys ?? []
+      #expect(Set(payload.encoded.keys) == Set(known), "\(payload.type)")
+    }
+  }
+
   @Test("Results as the vocabulary writes them fit their schema")
   func results() throws {
     let schema = try JSONSchema(compiling: FileSchema.results.json)
@@ -294,7 +306,64 @@ private let samplePayloads: [EventPayload] = [
   .unseen(Unseen(.reply, ["calls": "partial"], reason: "no", caller: "a", modelResult: 3)),
   .runResumed(RunResumed(why: "approval")),
   .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
-]
+] + pipelinePayloads.map { .pipeline($0) }
+
+/// One of each event that only pipelines have, with every key.
+private let pipelinePayloads: [PipelineEvent] = {
+  let node = TaskNode("a", element: 3)
+  var run = TaskRun(runId: "c", log: "c.jsonl.gz")
+  run.stopReason = "success"
+  run.sealDigest = "d"
+  run.totals = Totals().encoded
+  var started = TaskStarted(
+    node: node, attempt: 2, acting: "s", kind: "agent", input: ["x": 1], sideEffect: "write")
+  started.origins = ["b": 4]
+  started.isIdempotent = true
+  started.idempotencyKey = "k"
+  started.compensate = ["undo"]
+  started.run = run
+  var recovery = TaskRecovery(.retry, rule: 1)
+  recovery.waitMicroseconds = 5
+  recovery.task = "s"
+  recovery.value = [1]
+  recovery.tellsFeedback = true
+  var failed = TaskFailed(
+    node: node, attempt: 1, error: TaskError(.timeout, "late"), recovery: recovery)
+  failed.isEffectUnknown = true
+  failed.elapsedMicroseconds = 7
+  failed.run = run
+  var finished = TaskFinished(node: node, attempt: 0, output: [1], via: "person")
+  finished.elements = 2
+  finished.parts = 1
+  finished.isCheckpoint = true
+  finished.elapsedMicroseconds = 7
+  finished.run = run
+  var ranges = IndexRanges()
+  ranges.insert(0)
+  return [
+    .started(started), .output(TaskOutput(node: node, attempt: 1, part: 0, value: 1)),
+    .failed(failed), .finished(finished), .skipped(TaskSkipped(node: node, reason: "no")),
+    .expanded(TaskExpanded(task: "a", elements: 4)),
+    .asked(TaskAsked(node: node, why: .doubt, question: "well?", show: [1])),
+    .answered(TaskAnswered(node: node, word: .happened, data: [1], by: "ann", reason: "r")),
+    .pauseRequested(PauseRequested(by: "SIGINT")),
+    .rollbackStarted(
+      RollbackStarted(
+        checkpoint: "a", toSeq: 3, by: "ann", reason: "r", compensations: 1, left: [node],
+        leftCount: 2)),
+    .compensationStarted(
+      CompensationStarted(node: node, of: 5, attempt: 1, idempotencyKey: "k", command: ["undo"])),
+    .compensationFinished(
+      CompensationFinished(node: node, of: 5, attempt: 1, error: "no", by: "ann")),
+    .rolledBack(
+      RolledBack(
+        checkpoint: "a", toSeq: 3,
+        tasks: [
+          RolledBack.Kept(
+            task: "a", elements: 4, finished: ranges, skipped: ranges, failed: ranges)
+        ], compensated: 1, left: 1)),
+  ]
+}()
 
 /// An agent that uses every key.
 private let wholeAgent = """

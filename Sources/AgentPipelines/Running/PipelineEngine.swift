@@ -36,6 +36,7 @@ final class PipelineEngine {
   private let mailbox = Mailbox<Message>()
   private var handles: [Attempt: Task<Void, Never>] = [:]
   private var partCounts: [Attempt: Int] = [:]
+  private var held: [(attempt: Attempt, outcome: TaskOutcome, elapsed: Int)] = []
   let runId: String
   /// What came in when the run was lived, where it is made again; then nothing is done.
   var recorded: RecordedPipeline?
@@ -149,6 +150,9 @@ final class PipelineEngine {
 
   private func wait(until: Int?) async throws {
     if let recorded { return try await takeRecorded(recorded) }
+    if let held = releasedOutcome() {
+      return try await take(held.outcome, of: held.attempt, held.elapsed)
+    }
     if let message = mailbox.take() { return try await take(message) }
     guard let until else { return try await take(await mailbox.next()) }
     if clock.isFixed {
@@ -190,9 +194,37 @@ final class PipelineEngine {
       defer { waiting.resume(returning: isTaken) }
       isTaken = try await take(value, of: attempt)
     case .ended(let attempt, let outcome, let elapsed):
-      try await take(outcome, of: attempt, elapsed)
+      if clock.isFixed {
+        held.append((attempt, outcome, elapsed))
+      } else {
+        try await take(outcome, of: attempt, elapsed)
+      }
     }
   }
+
+  /// On a clock that stands still, the next outcome in the order in which attempts began, so that a run gives
+  /// the same log each time: one that ended is held until those before it have. What gives parts is not waited
+  /// for, since others may have to take them first.
+  private func releasedOutcome() -> (attempt: Attempt, outcome: TaskOutcome, elapsed: Int)? {
+    guard !held.isEmpty else { return nil }
+    func seq(_ attempt: Attempt) -> Int? {
+      isCurrent(attempt) ? state[attempt.node.task]?.node(attempt.node.element)?.startedSeq : nil
+    }
+    let isOpen = handles.keys.filter { attempt in
+      !held.contains { $0.attempt == attempt } && !givesParts(attempt.node.task)
+    }.compactMap(seq)
+    let first = held.indices.min { (seq(held[$0].attempt) ?? -1) < (seq(held[$1].attempt) ?? -1) }
+    guard let first, (seq(held[first].attempt) ?? -1) < (isOpen.min() ?? Int.max) else { return nil }
+    return held.remove(at: first)
+  }
+
+  /// Whether another task takes the parts of a task's output.
+  private func givesParts(_ task: String) -> Bool { partsSources.contains(task) }
+
+  private lazy var partsSources = Set(
+    spec.tasks.compactMap { task -> String? in
+      if case .parts(let source)? = task.forEach { source } else { nil }
+    })
 
   /// Whether an attempt is the one that is under way.
   private func isCurrent(_ attempt: Attempt) -> Bool {

@@ -73,10 +73,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let known: [EventType] = [
     .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
     .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
-    .breakerChanged, .requestForwarded, .replyChanged, .unseen, .taskStarted, .taskOutput, .taskFailed, .taskFinished, .taskSkipped,
-    .taskExpanded, .taskAsked, .taskAnswered, .pauseRequested, .rollbackStarted, .compensationStarted,
-    .compensationFinished, .rolledBack, .runResumed, .stop,
-  ]
+    .breakerChanged, .requestForwarded, .replyChanged, .unseen, .runResumed, .stop,
+  ] + ofPipelines
 }
 
 extension EventType: CustomStringConvertible {

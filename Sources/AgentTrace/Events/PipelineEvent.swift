@@ -92,3 +92,12 @@ public enum PipelineEvent: Sendable, Hashable {
     }
   }
 }
+
+extension EventType {
+  /// The types that only logs of pipelines have.
+  public static let ofPipelines: [EventType] = [
+    .taskStarted, .taskOutput, .taskFailed, .taskFinished, .taskSkipped, .taskExpanded, .taskAsked,
+    .taskAnswered, .pauseRequested, .rollbackStarted, .compensationStarted,
+    .compensationFinished, .rolledBack,
+  ]
+}

@@ -1,4 +1,4 @@
-import AgentPipelines
+public import AgentPipelines
 import AgentRuntime
 public import AgentTrace
 public import EvalLoading
@@ -158,6 +158,29 @@ public struct PipelineRecording: Sendable {
       pipeline, clock: means.clock(elapsed), identifiers: means.identifiers, pausing: means.pausing)
   }
 
+  /// Makes a recorded run again: scheduler and recovery decide anew, tasks and people are answered from the log.
+  /// Nothing is run.
+  ///
+  /// - Throws: `LogError` where the log cannot be read; `PipelineFaults`.
+  /// - Complexity: holds the log in memory.
+  public static func reexecution(
+    of path: String, by definition: PipelineDefinition
+  ) async throws -> PipelineReexecution {
+    let means = PipelineMeans(
+      makeTool: { _, _, _ in NoTool() },
+      makeBoundary: { agent, conditions in
+        AssembledBoundary(
+          for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
+          cancellation: conditions.cancellation, raise: { _ in })
+      }, clock: { FixedClock(elapsedMicroseconds: $0) }, identifiers: SeededRunIDs(seed: 0),
+      pausing: Cancellation())
+    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: path))
+    var reader = try LogReader(path: path)
+    var events: [Event] = []
+    while let event = try reader.next() { events.append(event) }
+    return await PipelineReexecution(of: events, by: pipeline)
+  }
+
   /// The state behind an event of a log.
   static func state(of path: String, at seq: Int) throws -> PipelineState {
     var state = PipelineState()
@@ -169,6 +192,13 @@ public struct PipelineRecording: Sendable {
   static func folder(of path: String) -> String {
     guard let slash = path.lastIndex(of: "/") else { return "." }
     return String(path[..<slash])
+  }
+}
+
+/// Is called by nobody.
+private struct NoTool: Tool {
+  func run(_ request: ToolRequest) async -> ToolAnswer {
+    ToolAnswer(result: .refused(reason: "nothing is run here"))
   }
 }
 

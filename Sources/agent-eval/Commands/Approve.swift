@@ -87,7 +87,7 @@ struct Approve: ParsableCommand {
   }
 
   func run() throws {
-    if try WaitingPipeline.isPipeline(log) { return try approveTask() }
+    if (try? WaitingPipeline.isPipeline(log)) == true { return try approveTask() }
     let word: SpokenWord
     switch (deny, happened, didNotHappen) {
     case (true, _, _): word = .denied
@@ -154,7 +154,7 @@ struct AnswerVerb: ParsableCommand {
   var json = false
 
   func run() throws {
-    if try WaitingPipeline.isPipeline(log) {
+    if (try? WaitingPipeline.isPipeline(log)) == true {
       let event = try WaitingPipeline(log: log).record(
         .answered, about: task, data: .string(text), by: by,
         at: Spoken.moment(isFixed: fixedClock))

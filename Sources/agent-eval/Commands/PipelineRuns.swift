@@ -118,6 +118,36 @@ enum PipelineRuns {
   }
 }
 
+extension PipelineRuns {
+  /// Makes the run of a pipeline again: exits with 1 where it goes another way.
+  static func reexecute(_ log: String, file: String?, json: Bool) async throws {
+    let recorded = try WaitingPipeline.file(of: log)
+    let path =
+      try file
+      ?? AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+    let definition = try Diagnostics.unwrap(PipelineLoader.load(path))
+    let made = try await PipelineRecording.reexecution(of: log, by: definition)
+    if json {
+      Output.json([
+        "log": .string(log), "events": JSONValue(made.events),
+        "status": made.divergence == nil ? "faithful" : "diverged",
+        "divergence": made.divergence.map { divergence in
+          [
+            "seq": JSONValue(divergence.seq), "cause": .string(divergence.cause),
+            "message": .string("\(divergence)"),
+          ]
+        } ?? .null,
+      ])
+    } else if let divergence = made.divergence {
+      Output.line("diverged  \(Visible.line(log))")
+      Output.line("          \(Visible.line("\(divergence)"))")
+    } else {
+      Output.line("faithful  \(Visible.line(log)), \(made.events) events")
+    }
+    if made.divergence != nil { throw ExitCode(1) }
+  }
+}
+
 /// Goes back in a pipeline.
 struct Rollback: AsyncParsableCommand {
   static let configuration = CommandConfiguration(

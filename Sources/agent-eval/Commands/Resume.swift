@@ -63,7 +63,7 @@ struct Resume: AsyncParsableCommand {
   }
 
   func run() async throws {
-    if try WaitingPipeline.isPipeline(log) { return try await resumePipeline() }
+    if (try? WaitingPipeline.isPipeline(log)) == true { return try await resumePipeline() }
     var (definition, path) = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
     try LiveBuild.require(for: [definition])

@@ -46,8 +46,9 @@ struct Verify: ParsableCommand {
       throw ValidationError("--expect-digest goes with one log, and here are \(paths.count).")
     }
     for path in paths {
-      let report = LogVerifier.verify(
+      var report = LogVerifier.verify(
         path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)))
+      report.checkTaskRuns()
       if json {
         Output.json(report.json)
       } else {
