@@ -142,7 +142,8 @@ let package = Package(
       dependencies: [
         "CGlibcShim", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
         "AgentRuntime", "AgentPipelines", "LiveBoundary", "TraceReplaying", "EvalLoading",
-        "EvalRunning", "TraceIndexing", "TraceImporting", "TraceReporting", "TraceDebugging", argumentParser,
+        "EvalRunning", "TraceIndexing", "TraceImporting", "TraceReporting", "TraceDebugging",
+        argumentParser,
       ],
       swiftSettings: strict,
       // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names

@@ -121,7 +121,9 @@ struct KillTests {
     }
   }
 
-  @Test("whatever event a process is killed behind, what ended runs once, and the end is the same", arguments: names)
+  @Test(
+    "whatever event a process is killed behind, what ended runs once, and the end is the same",
+    arguments: names)
   func killed(_ name: String) async throws {
     let calm = Outside()
     var whole = PipelineWorld(try Self.pipeline(name, calm))
@@ -158,7 +160,8 @@ struct KillTests {
     }
   }
 
-  @Test("killed behind any event of a rollback, each effect is undone, and nothing is said too soon")
+  @Test(
+    "killed behind any event of a rollback, each effect is undone, and nothing is said too soon")
   func killedRollback() async throws {
     let calm = Outside()
     var start = PipelineWorld(try Self.pipeline("rollback", calm))

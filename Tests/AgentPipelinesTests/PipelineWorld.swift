@@ -1,9 +1,10 @@
-@testable import AgentPipelines
 import AgentRuntime
 import AgentTesting
 import AgentTrace
 import Synchronization
 import Testing
+
+@testable import AgentPipelines
 
 /// A clock that moves with each look at it, and by what is waited for; attempts end in any order.
 final class TickingClock: RunClock {

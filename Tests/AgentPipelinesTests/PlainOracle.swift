@@ -29,7 +29,9 @@ struct PlainOracle {
     self.random = random
     let standIns = Set(random.spec.tasks.flatMap { $0.recover.compactMap(\.task) })
     // Tasks are written behind what they need.
-    for task in random.spec.tasks where !standIns.contains(task.id) { ends[task.id] = end(of: task) }
+    for task in random.spec.tasks where !standIns.contains(task.id) {
+      ends[task.id] = end(of: task)
+    }
   }
 
   /// The final state, as `PipelineState.result` says it.
@@ -83,7 +85,8 @@ struct PlainOracle {
     if isFanOut(source) { return chained(task, source) }
     switch ends[source] {
     case .skipped, nil: return .skipped
-    case .failed, .elements: return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
+    case .failed, .elements:
+      return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
     case .finished(let value):
       guard let list = value.arrayValue else {
         return recovered(TaskNode(task.id), task, "input", isWhole: true)

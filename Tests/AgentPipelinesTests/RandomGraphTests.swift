@@ -74,7 +74,9 @@ struct RandomGraphTests {
       try await Self.goOn(&world, random)
       #expect(difference(world.state.result, oracle.result) == "", "seed \(seed)")
       var begun: [String: Int] = [:]
-      for case .started(let started) in world.changes() { begun["\(started.node)", default: 0] += 1 }
+      for case .started(let started) in world.changes() {
+        begun["\(started.node)", default: 0] += 1
+      }
       for (node, count) in oracle.attempts.sorted(by: { $0.key < $1.key })
       where begun[node] != count {
         Issue.record("seed \(seed): \(node) began \(begun[node] ?? 0) times, not \(count)")
@@ -112,7 +114,8 @@ struct RandomGraphTests {
     }
   }
 
-  @Test("rolled back to random checkpoints, each graph undoes what it did and comes to the same end")
+  @Test(
+    "rolled back to random checkpoints, each graph undoes what it did and comes to the same end")
   func rolledBack() async throws {
     var undone = 0
     for seed in 0..<UInt64(Self.count) {

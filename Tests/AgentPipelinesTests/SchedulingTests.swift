@@ -28,7 +28,9 @@ private func read(
 struct SchedulingTests {
   // MARK: What is refused
 
-  @Test("a cycle, an unknown task, a name that no edge brings and an id that stands twice are told at once")
+  @Test(
+    "a cycle, an unknown task, a name that no edge brings and an id that stands twice are told at once"
+  )
   func faults() throws {
     let faults = PipelineGraph.faults(
       in: PipelineSpec(
@@ -56,7 +58,8 @@ struct SchedulingTests {
     #expect(unbrought.map(\.message) == ["no edge brings ${a} to “b”"])
   }
 
-  @Test("one output of a fan-out, and an element where there is none, are refused with what to write")
+  @Test(
+    "one output of a fan-out, and an element where there is none, are refused with what to write")
   func fanOutFaults() throws {
     var many = TaskSpec("many", .closure, sideEffect: .read)
     many.forEach = TaskReference("input.list").map { .list($0) }
@@ -130,7 +133,8 @@ struct SchedulingTests {
     #expect(world.types.filter { $0 == "task_started" }.count == 1)
   }
 
-  @Test("a task whose output is not as it has to be is tried again, is told why, and may be given up")
+  @Test(
+    "a task whose output is not as it has to be is tried again, is told why, and may be given up")
   func invalid() async throws {
     let feedback = Mutex<[String?]>([])
     let task = read(
@@ -181,7 +185,8 @@ struct SchedulingTests {
     #expect(world.state.stop?.reason == "success")
   }
 
-  @Test("an attempt that takes too long is ended when its time is over, all attempts when theirs is")
+  @Test(
+    "an attempt that takes too long is ended when its time is over, all attempts when theirs is")
   func timeouts() async throws {
     let clock = ManualClock()
     let task = read(
@@ -211,7 +216,8 @@ struct SchedulingTests {
     #expect(state["a"]?.settled == .failed)
   }
 
-  @Test("a breaker opens behind so many failures, refuses for a while, and lets one attempt through")
+  @Test(
+    "a breaker opens behind so many failures, refuses for a while, and lets one attempt through")
   func breaker() async throws {
     var spec = TaskSpec("a", .closure, input: ["i": "${item}"], sideEffect: .read)
     spec.forEach = TaskReference("input").map { .list($0) }
@@ -239,7 +245,8 @@ struct SchedulingTests {
     #expect(world.state["a"]?.settled == .finished)
   }
 
-  @Test("a rule that compensates undoes all that was done, the last first, and ends the run for good")
+  @Test(
+    "a rule that compensates undoes all that was done, the last first, and ends the run for good")
   func compensates() async throws {
     let undone = Mutex<[String]>([])
     func write(_ id: String, _ input: JSONValue) -> ClosureTask {
@@ -262,7 +269,9 @@ struct SchedulingTests {
 
   // MARK: Streams
 
-  @Test("who takes the parts of an output begins at the first, and the elements of a fan-out as they come")
+  @Test(
+    "who takes the parts of an output begins at the first, and the elements of a fan-out as they come"
+  )
   func streams() async throws {
     let order = Mutex<[String]>([])
     let (gate, opening) = AsyncStream<Void>.makeStream()
@@ -289,14 +298,60 @@ struct SchedulingTests {
     var world = PipelineWorld(try Pipeline("p", tasks: [source, each, next]))
     try await world.go()
     #expect(world.state.stop?.reason == "success")
-    #expect(order.withLock { $0 }.sorted() == [
-      "each \"first\"", "each \"second\"", "next \"first\"", "next \"second\"",
-    ])
+    #expect(
+      order.withLock { $0 }.sorted() == [
+        "each \"first\"", "each \"second\"", "next \"first\"", "next \"second\"",
+      ])
     #expect(world.state["next"]?.finished.count == 2)
     // The first element of each was through before the source had ended.
     let ended = world.events.first { $0.type == .taskFinished && $0.data["task"] == "source" }?.seq
     let first = world.events.first { $0.type == .taskFinished && $0.data["task"] == "each" }?.seq
     #expect(try #require(first) < (try #require(ended)))
+  }
+
+  @Test(
+    "events are given as they are recorded, no further ahead than there is room; who leaves lets it pause"
+  )
+  func events() async throws {
+    let count = 2_000
+    let list = read("list") { _ in .array((0..<count).map { JSONValue($0) }) }
+    let each = read(
+      "each", ["i": "${item}"],
+      configure: { $0.forEach = TaskReference("list").map { .list($0) } }
+    ) { _ in 1 }
+    final class Counting: EventSink, Sendable {
+      let kept = Mutex(0)
+      var needsDigests: Bool { false }
+      func append(_ event: Event, isEffectAhead: Bool) { kept.withLock { $0 += 1 } }
+    }
+    func run(_ sink: Counting) throws -> (PipelineRuntime, PipelineEvents) {
+      let runtime = PipelineRuntime(
+        try Pipeline("p", tasks: [list, each]), clock: TickingClock(0),
+        identifiers: SeededRunIDs(seed: 1))
+      return (runtime, runtime.execute(PipelineRuntime.Start(), into: { sink }))
+    }
+    let whole = Counting()
+    let (_, all) = try run(whole)
+    var seen = 0
+    for try await event in all {
+      #expect(event.seq == seen)
+      seen += 1
+      #expect(whole.kept.withLock { $0 } <= seen + PipelineEvents.capacity + 1)
+    }
+    #expect(seen == 2 * count + 6)
+    let part = Counting()
+    var (runtime, some): (PipelineRuntime, PipelineEvents?) = try run(part)
+    var taken = 0
+    if let events = some {
+      for try await _ in events {
+        taken += 1
+        if taken == 10 { break }
+      }
+    }
+    some = nil
+    #expect(part.kept.withLock { $0 } < count)
+    #expect(runtime.pausing.signal == "pause")
+    _ = runtime
   }
 
   // MARK: Size
@@ -329,7 +384,9 @@ struct SchedulingTests {
 
   // MARK: A changed definition
 
-  @Test("a pipeline that is another one does not go on in silence: the first task that differs is named")
+  @Test(
+    "a pipeline that is another one does not go on in silence: the first task that differs is named"
+  )
   func changed() async throws {
     func pipeline(_ validate: JSONValue?, name: String = "b") throws -> Pipeline {
       var person = TaskSpec("person", .human)
@@ -364,7 +421,9 @@ struct SchedulingTests {
     #expect(world.state.stop?.reason == "success")
   }
 
-  @Test("made again by a pipeline that decides otherwise, a run differs at the first event that it makes otherwise")
+  @Test(
+    "made again by a pipeline that decides otherwise, a run differs at the first event that it makes otherwise"
+  )
   func diverges() async throws {
     func pipeline(_ retries: Int) throws -> Pipeline {
       try Pipeline(

@@ -26,8 +26,11 @@ struct PipelineVerbTests {
     let folder = try TemporaryFolder()
     try folder.write("p.yaml", pipeline)
     let scripts = [
-      ("do.sh", "echo \"begin $1 $IDEMPOTENCY_KEY\" >>world; sleep $2; echo \"done $1\" >>world\n"
-        + "echo '{\"done\": true}'\n"),
+      (
+        "do.sh",
+        "echo \"begin $1 $IDEMPOTENCY_KEY\" >>world; sleep $2; echo \"done $1\" >>world\n"
+          + "echo '{\"done\": true}'\n"
+      ),
       ("undo.sh", "test ! -e stuck || exit 1\necho \"undone $1\" >>world\necho null\n"),
     ]
     for (name, body) in scripts {
@@ -39,7 +42,9 @@ struct PipelineVerbTests {
 
   private static func lines(of folder: TemporaryFolder) -> [String] {
     let text = (try? String(contentsOfFile: folder.path("world"), encoding: .utf8)) ?? ""
-    return text.split(separator: "\n").map { $0.split(separator: " ").prefix(2).joined(separator: " ") }
+    return text.split(separator: "\n").map {
+      $0.split(separator: " ").prefix(2).joined(separator: " ")
+    }
   }
 
   // MARK: Mistakes
@@ -71,7 +76,9 @@ struct PipelineVerbTests {
 
   // MARK: People
 
-  @Test("it stands still for a person, goes on with what was said, verifies, and is made again as it was")
+  @Test(
+    "it stands still for a person, goes on with what was said, verifies, and is made again as it was"
+  )
   func person() async throws {
     let folder = try TemporaryFolder()
     let file = Project.path("Fixtures/pipelines/review.yaml")
@@ -133,7 +140,9 @@ struct PipelineVerbTests {
 
   // MARK: Ends of processes
 
-  @Test("killed at random moments, what ended ran once, what was under way is named, and the end is the same")
+  @Test(
+    "killed at random moments, what ended ran once, what was under way is named, and the end is the same"
+  )
   func killed() async throws {
     var random = Seeded(seed: 11)
     var interrupted = 0
@@ -152,7 +161,8 @@ struct PipelineVerbTests {
         continue
       }
       let before = Self.lines(of: folder)
-      let resumed = try await Binary.run(["resume", "r.jsonl.gz", "--agent", "p.yaml"], in: folder.path)
+      let resumed = try await Binary.run(
+        ["resume", "r.jsonl.gz", "--agent", "p.yaml"], in: folder.path)
       let events = try await Binary.run(["show", log, "--json"]).jsonLines()
       let told = events.filter { $0["data"]?["error"]?["kind"] == "interrupted" }
       interrupted += told.count
@@ -171,13 +181,16 @@ struct PipelineVerbTests {
         .split(separator: "\n").filter { $0.hasPrefix("begin") }
       #expect(Set(keys).count == 3)
       try await Binary.run(["verify", log])
-      let made = try await Binary.run(["replay", log, "--reexecute", "--agent", folder.path("p.yaml")])
+      let made = try await Binary.run([
+        "replay", log, "--reexecute", "--agent", folder.path("p.yaml"),
+      ])
       #expect(made.output.hasPrefix("faithful"))
     }
     #expect(interrupted > 0)
   }
 
-  @Test("what may have written is not done again by itself after a kill: a person says what happened")
+  @Test(
+    "what may have written is not done again by itself after a kill: a person says what happened")
   func doubt() async throws {
     let folder = try Self.makeFolder(Self.world(seconds: "5", idempotent: false))
     try await shell(
@@ -205,8 +218,9 @@ struct PipelineVerbTests {
       in: folder.path)
     #expect(paused.lines == ["paused r.jsonl.gz", "pause 0", "record 1"])
     #expect(Self.lines(of: folder) == ["begin one", "done one"])
-    #expect(try await Binary.run(["pause", "r.jsonl.gz"], in: folder.path, status: 2)
-      .errors.contains("is closed"))
+    #expect(
+      try await Binary.run(["pause", "r.jsonl.gz"], in: folder.path, status: 2)
+        .errors.contains("is closed"))
     try await Binary.run(["resume", "r.jsonl.gz", "--agent", "p.yaml"], in: folder.path)
     #expect(Self.lines(of: folder).count == 6)
   }
@@ -230,7 +244,8 @@ struct PipelineVerbTests {
       ["resume", "r.jsonl.gz", "--agent", "p.yaml"], in: folder.path, status: 2)
     #expect(
       refused.errors.contains(
-        "task c is not the one from before: arguments was [\"echo\",\"2\"], and is [\"echo\",\"3\"]"))
+        "task c is not the one from before: arguments was [\"echo\",\"2\"], and is [\"echo\",\"3\"]"
+      ))
     let made = try await Binary.run(
       ["replay", "r.jsonl.gz", "--reexecute", "--agent", "p.yaml"], in: folder.path, status: 1)
     #expect(made.output.contains("cause: task"))
@@ -241,7 +256,9 @@ struct PipelineVerbTests {
 
   // MARK: Going back
 
-  @Test("rolled back, what was done behind the checkpoint is undone, the last first; a failure is not hidden")
+  @Test(
+    "rolled back, what was done behind the checkpoint is undone, the last first; a failure is not hidden"
+  )
   func rollback() async throws {
     let folder = try Self.makeFolder(
       Self.world() + """

@@ -257,56 +257,57 @@ struct FileSchemaTests {
 }
 
 /// One payload of each type of event.
-private let samplePayloads: [EventPayload] = [
-  .runStarted(RunStarted(agentName: "a", goal: "g", tools: [ToolDefinition(name: "t")])),
-  .toolsListed(ToolsListed(source: "s", tools: [ToolDefinition(name: "t")])),
-  .toolsListed(
-    ToolsListed(
-      source: "s",
-      offered: [
-        OfferedTool(
-          name: "t", title: "T", description: "d", outputSchema: ["type": "object"],
-          annotations: ["readOnlyHint": true])
-      ], tools: [ToolDefinition(name: "s.t")],
-      withheld: [WithheldTool(name: "u", reason: "it is no longer offered")],
-      server: ["name": "x", "protocol": "2026-07-28"], error: "no")),
-  .contextBuilt(
-    ContextPacket(
-      runId: "r", goal: "g", stateSummary: [:], observations: [["id": "1", "summary": "s"]],
-      toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [],
-      included: [], omittedRefs: [], messages: [["role": "user", "content": []]],
-      tokenEstimate: 5, tokenBudget: 10)),
-  .modelResult(ModelResult(reply: ["text": "x"], inputTokens: 1, cost: 0.5)),
-  .decision(
-    DecisionPayload(
-      .tool([ProposedCall(callId: "1.1.0", name: "t", input: [:])]), modelResult: 3)),
-  .decision(DecisionPayload(.answer(text: "x", evidenceRefs: []))),
-  .decision(DecisionPayload(.invalid(reason: "no", calls: []))),
-  .policyDecision(Verdict(callId: "1.1.0", tool: "t", status: .approvalRequired, reason: "r")),
-  .toolStarted(
-    ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 1, idempotencyKey: "r/1.1.0")),
-  .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
-  .toolResult(
-    ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
-  .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
-  .approval(
-    Approval(
-      callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: .input,
-      until: "2026-12-24T18:00:00Z")),
-  .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: nil)),
-  .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3, modelResult: 2)),
-  .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
-  .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
-  .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
-  .replyChanged(ReplyChanged(modelResult: 3, removed: ["1.1.0"], wire: [:])),
-  .decision(
-    DecisionPayload(
-      .tool([ProposedCall(callId: "1.1.p0", name: "t", input: [:], executedBy: "provider")]))),
-  .requestForwarded(RequestForwarded(method: "GET", path: "/x", bodyDigest: "d", status: 200)),
-  .unseen(Unseen(.reply, ["calls": "partial"], reason: "no", caller: "a", modelResult: 3)),
-  .runResumed(RunResumed(why: "approval")),
-  .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
-] + pipelinePayloads.map { .pipeline($0) }
+private let samplePayloads: [EventPayload] =
+  [
+    .runStarted(RunStarted(agentName: "a", goal: "g", tools: [ToolDefinition(name: "t")])),
+    .toolsListed(ToolsListed(source: "s", tools: [ToolDefinition(name: "t")])),
+    .toolsListed(
+      ToolsListed(
+        source: "s",
+        offered: [
+          OfferedTool(
+            name: "t", title: "T", description: "d", outputSchema: ["type": "object"],
+            annotations: ["readOnlyHint": true])
+        ], tools: [ToolDefinition(name: "s.t")],
+        withheld: [WithheldTool(name: "u", reason: "it is no longer offered")],
+        server: ["name": "x", "protocol": "2026-07-28"], error: "no")),
+    .contextBuilt(
+      ContextPacket(
+        runId: "r", goal: "g", stateSummary: [:], observations: [["id": "1", "summary": "s"]],
+        toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [],
+        included: [], omittedRefs: [], messages: [["role": "user", "content": []]],
+        tokenEstimate: 5, tokenBudget: 10)),
+    .modelResult(ModelResult(reply: ["text": "x"], inputTokens: 1, cost: 0.5)),
+    .decision(
+      DecisionPayload(
+        .tool([ProposedCall(callId: "1.1.0", name: "t", input: [:])]), modelResult: 3)),
+    .decision(DecisionPayload(.answer(text: "x", evidenceRefs: []))),
+    .decision(DecisionPayload(.invalid(reason: "no", calls: []))),
+    .policyDecision(Verdict(callId: "1.1.0", tool: "t", status: .approvalRequired, reason: "r")),
+    .toolStarted(
+      ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 1, idempotencyKey: "r/1.1.0")),
+    .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
+    .toolResult(
+      ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
+    .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
+    .approval(
+      Approval(
+        callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: .input,
+        until: "2026-12-24T18:00:00Z")),
+    .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: nil)),
+    .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3, modelResult: 2)),
+    .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
+    .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
+    .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
+    .replyChanged(ReplyChanged(modelResult: 3, removed: ["1.1.0"], wire: [:])),
+    .decision(
+      DecisionPayload(
+        .tool([ProposedCall(callId: "1.1.p0", name: "t", input: [:], executedBy: "provider")]))),
+    .requestForwarded(RequestForwarded(method: "GET", path: "/x", bodyDigest: "d", status: 200)),
+    .unseen(Unseen(.reply, ["calls": "partial"], reason: "no", caller: "a", modelResult: 3)),
+    .runResumed(RunResumed(why: "approval")),
+    .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
+  ] + pipelinePayloads.map { .pipeline($0) }
 
 /// One of each event that only pipelines have, with every key.
 private let pipelinePayloads: [PipelineEvent] = {

@@ -86,7 +86,8 @@ struct PipelineFileTests {
     #expect(try load(text + "\ncheckpoints: none").words == [])
   }
 
-  @Test("a task’s validate is a matcher on its output, of an agent any expectations; both are checked")
+  @Test(
+    "a task’s validate is a matcher on its output, of an agent any expectations; both are checked")
   func validate() throws {
     let (_, words) = try load(
       """

@@ -214,7 +214,9 @@ final class PipelineEngine {
       !held.contains { $0.attempt == attempt } && !givesParts(attempt.node.task)
     }.compactMap(seq)
     let first = held.indices.min { (seq(held[$0].attempt) ?? -1) < (seq(held[$1].attempt) ?? -1) }
-    guard let first, (seq(held[first].attempt) ?? -1) < (isOpen.min() ?? Int.max) else { return nil }
+    guard let first, (seq(held[first].attempt) ?? -1) < (isOpen.min() ?? Int.max) else {
+      return nil
+    }
     return held.remove(at: first)
   }
 
@@ -496,7 +498,9 @@ final class PipelineEngine {
     limits.maxToolCalls = limits.maxToolCalls.map { max(0, $0 - used.toolCalls) }
     limits.maxTokens = limits.maxTokens.map { max(0, $0 - used.inputTokens - used.outputTokens) }
     limits.maxCost = limits.maxCost.map { max(0, $0 - (used.cost ?? 0)) }
-    limits.timeoutSeconds = limits.timeoutSeconds.map { max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000) }
+    limits.timeoutSeconds = limits.timeoutSeconds.map {
+      max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000)
+    }
     return limits
   }
 }

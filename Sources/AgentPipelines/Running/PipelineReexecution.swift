@@ -19,7 +19,8 @@ public struct PipelineReexecution: Sendable {
       try await Self.make(events, pipeline, sink)
       divergence = nil
     } catch var found as PipelineDivergence {
-      if PipelineChange(from: Self.state(of: events, through: found.seq), to: pipeline.spec) != nil {
+      if PipelineChange(from: Self.state(of: events, through: found.seq), to: pipeline.spec) != nil
+      {
         found.cause = "task"
       }
       divergence = found

@@ -137,7 +137,8 @@ public struct PipelineRuntime: Sendable {
       to: checkpoint, seq: seq, by: by, reason: reason, left: left,
       count: effects.count - left.count)
     if try await engine.undoAll() {
-      try await engine.append(.stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
+      try await engine.append(
+        .stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
     }
     return engine.state
   }
@@ -203,9 +204,11 @@ public struct PipelineChange: Error, Sendable, Hashable, CustomStringConvertible
     let oldTasks = Self.tasks(of: old)
     let newTasks = Self.tasks(of: new)
     (task, key, before, now, hadEnded) = (nil, "", nil, nil, false)
-    let ids = oldTasks.map(\.id) + newTasks.map(\.id).filter { id in
-      !oldTasks.contains { $0.id.hasSameUTF8(as: id) }
-    }
+    let ids =
+      oldTasks.map(\.id)
+      + newTasks.map(\.id).filter { id in
+        !oldTasks.contains { $0.id.hasSameUTF8(as: id) }
+      }
     for id in ids {
       let left = oldTasks.first { $0.id.hasSameUTF8(as: id) }?.object
       let right = newTasks.first { $0.id.hasSameUTF8(as: id) }?.object
@@ -246,6 +249,7 @@ public struct PipelineChange: Error, Sendable, Hashable, CustomStringConvertible
       hadEnded
       ? "; the task had ended, and what it did stands as it was then"
       : ""
-    return "\(place) is not the one from before: \(key) was \(text(before)), and is \(text(now))\(end)"
+    return
+      "\(place) is not the one from before: \(key) was \(text(before)), and is \(text(now))\(end)"
   }
 }

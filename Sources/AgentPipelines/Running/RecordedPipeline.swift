@@ -124,7 +124,8 @@ public struct PipelineDivergence: Error, Sendable, Hashable, CustomStringConvert
     switch kind {
     case .recorded(let type, let node):
       let name = node.map { " of \($0)" } ?? ""
-      return "event \(seq): the log has \(type)\(name), which would not come there (cause: \(cause))"
+      return
+        "event \(seq): the log has \(type)\(name), which would not come there (cause: \(cause))"
     case .other(let type, let node, let key):
       let name = node.map { " of \($0)" } ?? ""
       return "event \(seq): \(type)\(name): \(key) was \(text(recorded)), and is \(text(made)) "

@@ -200,7 +200,9 @@ struct Scheduler {
       toExamine.insert(task)
     case .answered: due.insert(Key(task: task, element: element))
     case .asked: refresh(task)
-    case .pauseRequested, .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack: break
+    case .pauseRequested, .rollbackStarted, .compensationStarted, .compensationFinished,
+      .rolledBack:
+      break
     }
   }
 
@@ -364,7 +366,8 @@ struct Scheduler {
       return nil
     }
     let node = self.node(key)
-    if let source = graph.streams[task], case .elements(let above) = source, let element = key.element
+    if let source = graph.streams[task], case .elements(let above) = source,
+      let element = key.element
     {
       switch progress(above)?.settled(element: element) {
       case .skipped:
@@ -406,7 +409,8 @@ struct Scheduler {
     if let breaker = acting.breaker, let state = state[acting.id], state.breaker == .open {
       guard t >= Self.sum(state.breakerChangedAt, breaker.coolMicroseconds) else {
         return .fail(
-          node, TaskError(.breakerOpen, "\(acting.id) failed \(state.breakerFailures) times in a row"))
+          node,
+          TaskError(.breakerOpen, "\(acting.id) failed \(state.breakerFailures) times in a row"))
       }
       return .breaker(
         BreakerChanged(tool: acting.id, state: .halfOpen, failures: state.breakerFailures))

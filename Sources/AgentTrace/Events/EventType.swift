@@ -70,11 +70,12 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let stop = EventType(rawValue: "stop")
 
   /// Every type of format version 1, in the order a run meets them.
-  public static let known: [EventType] = [
-    .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
-    .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
-    .breakerChanged, .requestForwarded, .replyChanged, .unseen, .runResumed, .stop,
-  ] + ofPipelines
+  public static let known: [EventType] =
+    [
+      .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
+      .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
+      .breakerChanged, .requestForwarded, .replyChanged, .unseen, .runResumed, .stop,
+    ] + ofPipelines
 }
 
 extension EventType: CustomStringConvertible {

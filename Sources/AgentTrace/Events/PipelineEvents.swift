@@ -380,7 +380,8 @@ public struct TaskFailed: Sendable, Hashable {
     JSONObject(
       present: node.members + [
         ("attempt", JSONValue(attempt)), ("error", .object(error.encoded)),
-        ("effect", isEffectUnknown ? .string("unknown") : nil), ("recovery", .object(recovery.encoded)),
+        ("effect", isEffectUnknown ? .string("unknown") : nil),
+        ("recovery", .object(recovery.encoded)),
         ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }), ("run", run?.encoded),
       ])
   }

@@ -130,7 +130,8 @@ public enum PipelineLoader {
       definition = make(draft, reader, object)
       definition?.digest = document.digest
     } else {
-      reader.reportKind(of: root.value, expected: "a pipeline, a mapping with “pipeline” and “tasks”")
+      reader.reportKind(
+        of: root.value, expected: "a pipeline, a mapping with “pipeline” and “tasks”")
     }
     return Loaded(
       definition,
@@ -244,7 +245,8 @@ public enum PipelineLoader {
     _ validate: JSONValue?, _ reader: FieldReader, _ place: [PathStep]
   ) -> JSONValue? {
     guard let validate else { return nil }
-    guard let object = validate.objectValue, object.count == 1, let matcher = object["output"] else {
+    guard let object = validate.objectValue, object.count == 1, let matcher = object["output"]
+    else {
       reader.reportAt(
         place + [.key("validate")], .error, "of a command, validate says what its output is",
         hint: "validate: {output: …}")

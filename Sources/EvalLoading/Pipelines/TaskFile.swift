@@ -45,7 +45,8 @@ enum TaskFile {
     ),
     Field(
       "validate", .any, \.validate,
-      "What has to hold of an attempt: output, a matcher; of an agent, any expectations on its run."),
+      "What has to hold of an attempt: output, a matcher; of an agent, any expectations on its run."
+    ),
     Field("timeoutSeconds", .amount, \.timeout, "How long an attempt may take."),
     Field(
       "totalTimeoutSeconds", .amount, \.totalTimeout,
@@ -122,7 +123,8 @@ enum TaskFile {
     case .string(let text):
       let template = TaskTemplate(value)
       if template.references.count == 1, text.utf8.first == UInt8(ascii: "$"),
-        text.utf8.last == UInt8(ascii: "}"), text.utf8.count(where: { $0 == UInt8(ascii: "{") }) == 1
+        text.utf8.last == UInt8(ascii: "}"),
+        text.utf8.count(where: { $0 == UInt8(ascii: "{") }) == 1
       {
         return .list(template.references[0])
       }
@@ -153,7 +155,8 @@ enum TaskFile {
     RetryDraft(),
     [
       Field("max", .count(0...1_000), \.max, required: true, "How many attempts follow the first."),
-      Field("on", kinds, \.on, "The kinds of failures that another attempt follows; all without it."),
+      Field(
+        "on", kinds, \.on, "The kinds of failures that another attempt follows; all without it."),
       Field(
         "backoffSeconds", .amount, \.backoff,
         "How long to wait before the first; twice as long before each further one, less up to half by chance."
@@ -186,12 +189,15 @@ enum TaskFile {
     var tellsFeedback = false
   }
 
-  private static let actions = ["retry", "fallback", "substitute", "skip", "ask", "compensate", "fail"]
+  private static let actions = [
+    "retry", "fallback", "substitute", "skip", "ask", "compensate", "fail",
+  ]
 
   private static let rule = Shape<RuleDraft>.record(
     RuleDraft(),
     [
-      Field("on", kinds, \.on, required: true, "The kinds of failures that it holds for; * for all."),
+      Field(
+        "on", kinds, \.on, required: true, "The kinds of failures that it holds for; * for all."),
       Field("do", .word(actions), required: true, "What is done.") {
         $0.action = TaskRecovery.Action(rawValue: $1)
       },

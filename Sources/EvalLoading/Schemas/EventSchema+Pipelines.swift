@@ -71,7 +71,8 @@ extension EventSchema {
         object(
           "",
           [
-            Key("kind!", string, "The kind: \(TaskError.Kind.allCases.map(\.rawValue).alternatives)."),
+            Key(
+              "kind!", string, "The kind: \(TaskError.Kind.allCases.map(\.rawValue).alternatives)."),
             Key("message!", ref("text"), "In words."),
           ]), "Why."),
       Key("effect", words(["unknown"]), "unknown where nobody can be sure what it did."),

@@ -39,7 +39,8 @@ public struct PauseRequest: Sendable {
   public func make() throws(PauseError) {
     let file = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else {
-      throw PauseError(description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
+      throw PauseError(
+        description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
     }
     close(file)
   }

@@ -108,10 +108,13 @@ public struct WaitingPipeline: Sendable {
   }
 
   private func question(_ name: String?) throws(PipelineAnswerError) -> TaskAsked {
-    guard !questions.isEmpty else { throw PipelineAnswerError("nothing waits for a person in \(log)") }
+    guard !questions.isEmpty else {
+      throw PipelineAnswerError("nothing waits for a person in \(log)")
+    }
     guard let name else {
       guard questions.count == 1, let only = questions.first else {
-        throw PipelineAnswerError("several tasks wait: \(Self.list(questions)); say which with --task")
+        throw PipelineAnswerError(
+          "several tasks wait: \(Self.list(questions)); say which with --task")
       }
       return only
     }
@@ -147,7 +150,8 @@ public struct WaitingPipeline: Sendable {
   private static func words(for why: TaskAsked.Why) -> String {
     switch why {
     case .human: "approve, approve --deny, or answer TEXT"
-    case .failed: "approve (try again), approve --deny, approve --happened --data JSON, or answer TEXT"
+    case .failed:
+      "approve (try again), approve --deny, approve --happened --data JSON, or answer TEXT"
     case .doubt: "approve --happened, --did-not-happen or --deny"
     case .again: "approve, or approve --deny"
     }

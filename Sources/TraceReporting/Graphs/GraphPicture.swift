@@ -56,7 +56,8 @@ public struct GraphPicture: Sendable {
     // As often as there are tasks is enough where there is no circle.
     for _ in nodes {
       var isChanged = false
-      for edge in edges where layers[edge.to] <= layers[edge.from] && layers[edge.from] < nodes.count {
+      for edge in edges
+      where layers[edge.to] <= layers[edge.from] && layers[edge.from] < nodes.count {
         layers[edge.to] = layers[edge.from] + 1
         isChanged = true
       }
@@ -81,7 +82,8 @@ public struct GraphPicture: Sendable {
         }
         let padding = String(repeating: " ", count: width - name.count)
         let words = ([Visible.line(node.note)] + needs).filter { !$0.isEmpty }
-        let line = "\(String(repeating: "  ", count: min(layer + 1, 20)))\(name)\(padding)  \(words.joined(separator: "  "))"
+        let line =
+          "\(String(repeating: "  ", count: min(layer + 1, 20)))\(name)\(padding)  \(words.joined(separator: "  "))"
         lines.append(Self.trimmed(line))
       }
     }
@@ -115,7 +117,8 @@ public struct GraphPicture: Sendable {
     var escaped = ""
     for scalar in Visible.line(text).unicodeScalars {
       switch scalar {
-      case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_", ".", ",": escaped.unicodeScalars.append(scalar)
+      case "a"..."z", "A"..."Z", "0"..."9", " ", "-", "_", ".", ",":
+        escaped.unicodeScalars.append(scalar)
       default: escaped += "#\(scalar.value);"
       }
     }

@@ -48,11 +48,13 @@ public struct PipelineView {
       guard let node = task.active.first else { return nil }
       let attempt = node.attempt > 1 ? " try \(node.attempt)" : ""
       let elapsed = max(0, state.elapsedMicroseconds - (node.firstStartedAt ?? 0))
-      return "\(task.id): \(Self.word(node.phase))\(attempt) \(Figures.duration(microseconds: elapsed))"
+      return
+        "\(task.id): \(Self.word(node.phase))\(attempt) \(Figures.duration(microseconds: elapsed))"
     }
     let all = task.elements.map { "/\($0)" } ?? ""
     let failed = task.failed.isEmpty ? "" : ", \(task.failed.count) failed"
-    return "\(task.id): \(task.settledElements)\(all), \(running.count) running\(failed)\(eta(of: task))"
+    return
+      "\(task.id): \(task.settledElements)\(all), \(running.count) running\(failed)\(eta(of: task))"
   }
 
   /// How long the rest of a fan-out takes if it goes on as it did since its first element began.

@@ -31,7 +31,8 @@ extension Timeline {
       let role: Painter.Role = answered.word == .denied ? .bad : .good
       return [
         Entry(
-          "answer", role, "\(answered.node): \(answered.word.rawValue) by \(answered.by)\(data)\(reason)")
+          "answer", role,
+          "\(answered.node): \(answered.word.rawValue) by \(answered.by)\(data)\(reason)")
       ]
     case .pauseRequested(let request): return [Entry("pausing", .warning, "by \(request.by)")]
     case .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack:
@@ -57,7 +58,10 @@ extension Timeline {
     guard recovery.action != .fail else { return [entry] }
     let task = recovery.task.map { " \($0)" } ?? ""
     let wait = recovery.waitMicroseconds.map { " in \(Figures.duration(microseconds: $0))" } ?? ""
-    return [entry, Entry("recovers", .warning, "\(failed.node): \(recovery.action.rawValue)\(task)\(wait)")]
+    return [
+      entry,
+      Entry("recovers", .warning, "\(failed.node): \(recovery.action.rawValue)\(task)\(wait)"),
+    ]
   }
 
   private static func rollbackEntries(for change: PipelineEvent) -> [Entry] {
@@ -68,7 +72,9 @@ extension Timeline {
       let left = start.left.map {
         Entry("left", .warning, "\($0): nothing is declared that undoes it")
       }
-      return [Entry("rollback", .heading, "to \(start.checkpoint ?? "start")\(by): \(undo) to undo")]
+      return [
+        Entry("rollback", .heading, "to \(start.checkpoint ?? "start")\(by): \(undo) to undo")
+      ]
         + left
     case .compensationStarted(let start):
       let attempt = start.attempt > 1 ? ", attempt \(start.attempt)" : ""

@@ -230,7 +230,8 @@ struct Pause: AsyncParsableCommand {
     let request = PauseRequest(log: log)
     guard try request.isRunning() else {
       Output.error(
-        "\(Visible.line(log)) is left open, but no process runs it: agent-eval resume goes on with it")
+        "\(Visible.line(log)) is left open, but no process runs it: agent-eval resume goes on with it"
+      )
       throw ExitCode(2)
     }
     try request.make()
