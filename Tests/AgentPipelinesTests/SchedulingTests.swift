@@ -16,12 +16,17 @@ private func read(
 
 /// The same, with more said of it.
 private func read(
-  _ id: String, _ input: JSONValue = [:], configure: (inout TaskSpec) -> Void,
-  _ body: @escaping @Sendable (TaskContext) async throws -> JSONValue
+  _ spec: TaskSpec, _ body: @escaping @Sendable (TaskContext) async throws -> JSONValue
 ) -> ClosureTask {
+  ClosureTask(spec, body)
+}
+
+private func spec(
+  _ id: String, _ input: JSONValue = [:], _ configure: (inout TaskSpec) -> Void
+) -> TaskSpec {
   var spec = TaskSpec(id, .closure, input: input, sideEffect: .read)
   configure(&spec)
-  return ClosureTask(spec, body)
+  return spec
 }
 
 @Suite("Scheduling of pipelines")
@@ -123,7 +128,7 @@ struct SchedulingTests {
       "p",
       tasks: [
         read("a") { _ in ["there": 1] },
-        read("b", ["x": "${a.not_there}"], configure: { $0.retry = RetrySpec(max: 3) }) { _ in 1 },
+        read(spec("b", ["x": "${a.not_there}"]) { $0.retry = RetrySpec(max: 3) }) { _ in 1 },
       ])
     var world = PipelineWorld(pipeline)
     try await world.go()
@@ -138,8 +143,7 @@ struct SchedulingTests {
   func invalid() async throws {
     let feedback = Mutex<[String?]>([])
     let task = read(
-      "a",
-      configure: { spec in
+      spec("a") { spec in
         spec.validate = ["n": ["$gte": 3]]
         spec.recover = [
           RecoverRule(
@@ -190,8 +194,7 @@ struct SchedulingTests {
   func timeouts() async throws {
     let clock = ManualClock()
     let task = read(
-      "a",
-      configure: { spec in
+      spec("a") { spec in
         spec.timeoutMicroseconds = 1_000_000
         spec.totalTimeoutMicroseconds = 2_500_000
         spec.retry = RetrySpec(max: 10)
@@ -255,7 +258,7 @@ struct SchedulingTests {
         undo: { context in undone.withLock { $0.append("\(context.node)") } }, { _ in 1 })
     }
     let failing = read(
-      "c", ["x": "${b}"], configure: { $0.recover = [RecoverRule(on: FailureKinds(), .compensate)] }
+      spec("c", ["x": "${b}"]) { $0.recover = [RecoverRule(on: FailureKinds(), .compensate)] }
     ) { _ in throw TaskError(.toolFailure, "no") }
     var world = PipelineWorld(
       try Pipeline("p", tasks: [write("a", [:]), write("b", ["x": "${a}"]), failing]))
@@ -282,15 +285,14 @@ struct SchedulingTests {
       _ = await context.emit("second")
       return "end"
     }
-    let each = read("each", ["p": "${item}"], configure: { $0.forEach = .parts(of: "source") }) {
+    let each = read(spec("each", ["p": "${item}"]) { $0.forEach = .parts(of: "source") }) {
       context in
       order.withLock { $0.append("each \(context.input?["p"] ?? .null)") }
       opening.finish()
       return context.input?["p"] ?? .null
     }
     let next = read(
-      "next", ["q": "${item}"],
-      configure: { $0.forEach = TaskReference("each.*").map { .list($0) } }
+      spec("next", ["q": "${item}"]) { $0.forEach = TaskReference("each.*").map { .list($0) } }
     ) { context in
       order.withLock { $0.append("next \(context.input?["q"] ?? .null)") }
       return 1
@@ -316,8 +318,7 @@ struct SchedulingTests {
     let count = 2_000
     let list = read("list") { _ in .array((0..<count).map { JSONValue($0) }) }
     let each = read(
-      "each", ["i": "${item}"],
-      configure: { $0.forEach = TaskReference("list").map { .list($0) } }
+      spec("each", ["i": "${item}"]) { $0.forEach = TaskReference("list").map { .list($0) } }
     ) { _ in 1 }
     final class Counting: EventSink, Sendable {
       let kept = Mutex(0)
@@ -361,8 +362,7 @@ struct SchedulingTests {
     let count = TestRun.count(20_000, long: 100_000)
     let list = read("list") { _ in .array((0..<count).map { JSONValue($0) }) }
     let each = read(
-      "each", ["i": "${item}"],
-      configure: { $0.forEach = TaskReference("list").map { .list($0) } }
+      spec("each", ["i": "${item}"]) { $0.forEach = TaskReference("list").map { .list($0) } }
     ) { $0.input?["i"] ?? .null }
     final class Counting: EventSink {
       var count = 0
@@ -394,7 +394,7 @@ struct SchedulingTests {
       return try Pipeline(
         "p",
         tasks: [
-          read("a", configure: { $0.validate = validate }) { _ in 1 }, PersonTask(person),
+          read(spec("a") { $0.validate = validate }) { _ in 1 }, PersonTask(person),
           read(name, ["x": "${a}", "y": "${person}"]),
         ])
     }
@@ -429,7 +429,7 @@ struct SchedulingTests {
       try Pipeline(
         "p",
         tasks: [
-          read("a", configure: { $0.retry = RetrySpec(max: retries) }) { context in
+          read(spec("a") { $0.retry = RetrySpec(max: retries) }) { context in
             if context.attempt == 1 { throw TaskError(.toolFailure, "once") }
             return 1
           }

@@ -107,13 +107,13 @@ final class PipelineEngine {
 
   /// Goes on until the run stops.
   func run() async throws {
-    let ending = await pausing.whileListening({ [mailbox] in mailbox.post(.woken) }) {
-      () async -> Result<Void, any Error> in
+    let work: () async -> Result<Void, any Error> = {
       do {
         try await self.loop()
         return .success(())
       } catch { return .failure(error) }
     }
+    let ending = await pausing.whileListening({ [mailbox] in mailbox.post(.woken) }, work)
     // Whoever still has something to say hears that nobody listens.
     mailbox.close()
     while let message = mailbox.take() {

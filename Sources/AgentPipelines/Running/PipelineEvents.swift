@@ -9,7 +9,7 @@ extension PipelineRuntime {
   public func execute(
     _ start: Start, into makeSink: @escaping @Sendable () throws -> any EventSink
   ) -> PipelineEvents {
-    PipelineEvents(pausing: { self.pause() }) { observe in
+    PipelineEvents(of: self) { observe in
       _ = try await self.run(start, into: try makeSink(), observe: observe)
     }
   }
@@ -25,10 +25,10 @@ public struct PipelineEvents: AsyncSequence, Sendable {
   private let channel: EventChannel
 
   init(
-    pausing: @escaping @Sendable () -> Void,
+    of runtime: PipelineRuntime,
     _ run: @escaping @Sendable (@escaping (Event) async -> Void) async throws -> Void
   ) {
-    let channel = EventChannel(limit: Self.capacity, abandon: pausing)
+    let channel = EventChannel(limit: Self.capacity, abandon: { runtime.pause() })
     self.channel = channel
     channel.own(
       Task { [weak channel] in
