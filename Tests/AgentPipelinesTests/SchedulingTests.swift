@@ -189,6 +189,40 @@ struct SchedulingTests {
     #expect(world.state.stop?.reason == "success")
   }
 
+  /// A task that says itself what is done about its failures.
+  private struct Stubborn: PipelineTask {
+    var spec = TaskSpec("a", .closure, input: [:], sideEffect: .read)
+
+    func execute(_ context: TaskContext) async throws -> TaskOutcome {
+      .failed(TaskError(kind: "odd", message: "attempt \(context.attempt)"))
+    }
+
+    func recover(
+      from error: TaskError, _ context: TaskContext
+    ) async throws -> TaskRecovery? {
+      if context.attempt < 3 { return TaskRecovery(.retry) }
+      var recovery = TaskRecovery(.substitute)
+      recovery.value = .string(error.message)
+      return recovery
+    }
+  }
+
+  @Test(
+    "a task’s own code may say what is done about a failure, and the run is made again without it")
+  func ownRecovery() async throws {
+    var world = PipelineWorld(try Pipeline("p", tasks: [Stubborn()]))
+    try await world.go()
+    #expect(world.state.stop?.reason == "success")
+    guard case .finished(let end)? = world.changes().last else {
+      Issue.record("it did not finish")
+      return
+    }
+    #expect(end.output == "attempt 3")
+    let silent = try Pipeline("p", tasks: [ClosureTask(Stubborn().spec) { _ in 1 }])
+    let again = await PipelineReexecution(of: world.events, by: silent)
+    #expect(again.divergence == nil)
+  }
+
   @Test(
     "an attempt that takes too long is ended when its time is over, all attempts when theirs is")
   func timeouts() async throws {

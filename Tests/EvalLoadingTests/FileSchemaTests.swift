@@ -328,6 +328,7 @@ private let pipelinePayloads: [PipelineEvent] = {
   recovery.task = "s"
   recovery.value = [1]
   recovery.tellsFeedback = true
+  recovery.isByTask = true
   var failed = TaskFailed(
     node: node, attempt: 1, error: TaskError(.timeout, "late"), recovery: recovery)
   failed.isEffectUnknown = true

@@ -7,6 +7,17 @@ public struct LocalExecutor: Executor {
   public init() {}
 
   public func run(_ task: any PipelineTask, _ context: TaskContext) async -> TaskOutcome {
+    var outcome = await attempt(task, context)
+    guard let error = outcome.error else { return outcome }
+    do { outcome.recovery = try await task.recover(from: error, context) } catch {
+      // Code that cannot say what is to be done leaves it to the rules.
+      outcome.recovery = nil
+    }
+    outcome.recovery?.isByTask = true
+    return outcome
+  }
+
+  private func attempt(_ task: any PipelineTask, _ context: TaskContext) async -> TaskOutcome {
     do {
       var outcome = try await task.execute(context)
       guard let output = outcome.output else { return outcome }

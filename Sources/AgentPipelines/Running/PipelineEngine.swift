@@ -281,7 +281,7 @@ final class PipelineEngine {
       let error = outcome.error ?? TaskError(.toolFailure, "the attempt had no outcome")
       try await fail(
         attempt.node, error, isEffectUnknown: outcome.isEffectUnknown, run: outcome.run,
-        elapsed: elapsed)
+        elapsed: elapsed, own: outcome.recovery)
     }
     try await noteBreaker(of: acting, after: attempt.node)
   }
@@ -295,7 +295,7 @@ final class PipelineEngine {
   /// Records that a node failed, and what is done about it; an attempt that is under way is ended.
   private func fail(
     _ node: TaskNode, _ error: TaskError, isEffectUnknown: Bool? = nil, run: TaskRun? = nil,
-    elapsed: Int? = nil
+    elapsed: Int? = nil, own: TaskRecovery? = nil
   ) async throws {
     let begun = state[node.task]?.node(node.element)
     let acting = scheduler.acting(for: node)
@@ -306,7 +306,7 @@ final class PipelineEngine {
       handles.removeValue(forKey: attempt)?.cancel()
       partCounts[attempt] = nil
     }
-    var failed = scheduler.failure(of: node, error, isEffectUnknown: isUnknown)
+    var failed = scheduler.failure(of: node, error, isEffectUnknown: isUnknown, own: own)
     failed.run = run ?? (begun?.phase == .running ? begun?.run : nil)
     failed.elapsedMicroseconds = elapsed
     try await append(.pipeline(.failed(failed)))

@@ -11,6 +11,9 @@ public protocol PipelineTask: Sendable {
   func execute(_ context: TaskContext) async throws -> TaskOutcome
   /// Says what is wrong with an output, or `nil`; asked after the spec's `validate`.
   func validate(_ output: JSONValue, _ context: TaskContext) async throws -> String?
+  /// Says what is done about an attempt that failed, in place of the spec's `retry` and `recover`; `nil` leaves it
+  /// to them. Not asked where nobody knows what the attempt did and it must not be made again.
+  func recover(from error: TaskError, _ context: TaskContext) async throws -> TaskRecovery?
   /// Undoes what an attempt has done; only where the spec says so. It may be asked more than once for the
   /// same attempt, with the same key, and for an attempt that had no effect.
   func compensate(_ context: CompensationContext) async throws -> TaskOutcome
@@ -19,6 +22,11 @@ public protocol PipelineTask: Sendable {
 extension PipelineTask {
   /// Nothing is wrong.
   public func validate(_ output: JSONValue, _ context: TaskContext) async throws -> String? { nil }
+
+  /// Its spec says so.
+  public func recover(
+    from error: TaskError, _ context: TaskContext
+  ) async throws -> TaskRecovery? { nil }
 
   /// It cannot be undone.
   public func compensate(_ context: CompensationContext) async throws -> TaskOutcome {
@@ -99,6 +107,8 @@ public struct TaskOutcome: Sendable, Hashable {
   public var isEffectUnknown = false
   /// The run that the attempt was.
   public var run: TaskRun?
+  /// What the task's own code says is to be done about a failure; `nil` leaves it to its spec.
+  public var recovery: TaskRecovery?
 
   /// An attempt that succeeded.
   public static func finished(_ output: JSONValue) -> TaskOutcome {

@@ -54,6 +54,7 @@ struct RecordedPipeline: Sendable {
       let attempt = PipelineEngine.Attempt(node: failed.node, number: failed.attempt)
       var outcome = TaskOutcome.failed(failed.error, isEffectUnknown: failed.isEffectUnknown)
       outcome.run = failed.run
+      if failed.recovery.isByTask { outcome.recovery = failed.recovery }
       if isRunning(attempt) {
         return .ended(
           attempt, outcome, parts: nil, elapsedMicroseconds: failed.elapsedMicroseconds)

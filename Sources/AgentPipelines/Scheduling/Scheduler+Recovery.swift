@@ -6,19 +6,20 @@ extension Scheduler {
 
   /// The event that says that a node failed, with what is done about it.
   func failure(
-    of node: TaskNode, _ error: TaskError, isEffectUnknown: Bool = false
+    of node: TaskNode, _ error: TaskError, isEffectUnknown: Bool = false,
+    own: TaskRecovery? = nil
   ) -> TaskFailed {
     let begun = state[node.task]?.node(node.element)
     let attempt = begun?.phase == .running ? begun?.attempt ?? 0 : 0
     var failed = TaskFailed(
       node: node, attempt: attempt, error: error,
-      recovery: recovery(for: node, error, isEffectUnknown: isEffectUnknown))
+      recovery: recovery(for: node, error, isEffectUnknown: isEffectUnknown, own))
     failed.isEffectUnknown = isEffectUnknown
     return failed
   }
 
   private func recovery(
-    for node: TaskNode, _ error: TaskError, isEffectUnknown: Bool
+    for node: TaskNode, _ error: TaskError, isEffectUnknown: Bool, _ own: TaskRecovery?
   ) -> TaskRecovery {
     guard let place = graph.places[node.task], let acting = acting(for: node) else {
       return TaskRecovery(.fail)
@@ -27,6 +28,7 @@ extension Scheduler {
     if kind == .interrupted { return TaskRecovery(acting.mayRepeat ? .again : .ask) }
     // What may have happened is not done once more.
     if isEffectUnknown, !acting.mayRepeat { return TaskRecovery(.ask) }
+    if let own { return own }
     let isWhole = spec.tasks[place].isFanOut && node.element == nil
     let begun = state[node.task]?.node(node.element)
     let mayTry = !isWhole && Self.mayTryAgain(kind)

@@ -307,6 +307,8 @@ public struct TaskRecovery: Sendable, Hashable {
   public var value: JSONValue?
   /// Of an attempt that is made again, whether it is told what was wrong.
   public var tellsFeedback = false
+  /// Whether the task's own code said so, in place of its rules.
+  public var isByTask = false
 
   /// Only what is done, unless more is set.
   public init(_ action: Action, rule: Int? = nil) {
@@ -321,6 +323,7 @@ public struct TaskRecovery: Sendable, Hashable {
     task = try reader.optionalString("task")
     value = reader.object["value"]
     tellsFeedback = try reader.optionalBool("feedback") ?? false
+    isByTask = try reader.optionalString("by") == "task"
   }
 
   var encoded: JSONObject {
@@ -329,6 +332,7 @@ public struct TaskRecovery: Sendable, Hashable {
       ("waitMicroseconds", waitMicroseconds.map { JSONValue($0) }),
       ("task", task.map(JSONValue.string)), ("value", value),
       ("feedback", tellsFeedback ? .bool(true) : nil),
+      ("by", isByTask ? .string("task") : nil),
     ])
   }
 }

@@ -60,6 +60,7 @@ extension EventSchema {
       Key("waitMicroseconds", ref("count"), "How long the next attempt waits."),
       Key("task", string, "The task that stands in."), Key("value", any, "The substitute."),
       Key("feedback", ["type": "boolean"], "Whether the next attempt is told what was wrong."),
+      Key("by", words(["task"]), "task where the task's own code said so."),
     ])
 
   private static let taskFailed: JSONValue = object(
