@@ -318,6 +318,7 @@ private let pipelinePayloads: [PipelineEvent] = {
   run.totals = Totals().encoded
   var started = TaskStarted(
     node: node, attempt: 2, acting: "s", kind: "agent", input: ["x": 1], sideEffect: "write")
+  started.arguments = ["do", "it"]
   started.origins = ["b": 4]
   started.isIdempotent = true
   started.idempotencyKey = "k"

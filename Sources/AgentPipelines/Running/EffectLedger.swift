@@ -24,6 +24,8 @@ struct EffectLedger {
 
   private var effects: [String: Effect] = [:]
   private var current: [TaskNode: String] = [:]
+  /// The action of each attempt, by the event with which it began.
+  private var keys: [Int: String] = [:]
 
   mutating func take(_ change: PipelineEvent, seq: Int) {
     switch change {
@@ -34,6 +36,7 @@ struct EffectLedger {
       effect.isUnknown = effects[key]?.isUnknown ?? false
       effects[key] = effect
       current[started.node] = key
+      keys[seq] = key
     case .finished(let finished):
       guard let key = current.removeValue(forKey: finished.node) else { return }
       effects[key]?.endSeq = seq
@@ -56,10 +59,11 @@ struct EffectLedger {
       effects[key] = nil
     case .compensationFinished(let end):
       guard end.error == nil else { return }
-      for (key, effect) in effects where effect.startSeq == end.of { effects[key]?.isUndone = true }
+      if let key = keys[end.of] { effects[key]?.isUndone = true }
     case .rolledBack(let end):
       effects = effects.filter { !$0.value.isUndone && $0.value.order <= end.toSeq }
       current = current.filter { effects[$0.value] != nil }
+      keys = keys.filter { effects[$0.value]?.startSeq == $0.key }
     default: break
     }
   }

@@ -398,9 +398,10 @@ final class PipelineEngine {
     var arguments: JSONValue?
     do throws(TaskError) {
       started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
-      arguments = try filled(acting.arguments, for: node)
+      arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
       started.compensate = try compensation(of: acting, for: node)
     } catch { return try await fail(node, error) }
+    started.arguments = arguments
     started.origins = outputs.origins(
       of: (acting.input?.references ?? []) + (acting.arguments?.references ?? []), for: node)
     if acting.isIdempotent { started.isIdempotent = true }

@@ -17,6 +17,7 @@ extension PipelineRuntime {
 
 /// The events of a pipeline that runs, each once it is kept.
 public struct PipelineEvents: AsyncSequence, Sendable {
+  /// An event of the pipeline’s log.
   public typealias Element = Event
 
   /// How many events may be recorded that nobody has taken.
@@ -50,6 +51,7 @@ public struct PipelineEvents: AsyncSequence, Sendable {
     public mutating func next() async throws -> Event? { try await channel.line.next() }
   }
 
+  /// Takes the events from where they have been taken to.
   public func makeAsyncIterator() -> AsyncIterator { AsyncIterator(channel: channel) }
 }
 

@@ -172,7 +172,9 @@ public struct TaskStarted: Sendable, Hashable {
   public var kind: String
   /// What it is given: all that it sees.
   public var input: JSONValue?
-  /// Where each part of the input came from, by its place: `task` and `seq` of the event with the output.
+  /// Of a command, its words; `nil` for anything else.
+  public var arguments: JSONValue?
+  /// The events that what it is given came from, by what its input and words name.
   public var origins: JSONObject = [:]
   /// What the task does to the world outside: `read`, `draft` or `write`.
   public var sideEffect: String
@@ -208,6 +210,7 @@ public struct TaskStarted: Sendable, Hashable {
     acting = try reader.optionalString("acting")
     kind = try reader.string("kind")
     input = object["input"]
+    arguments = object["arguments"]
     origins = try reader.optionalObject("origins") ?? [:]
     sideEffect = try reader.optionalString("sideEffect") ?? SideEffect.read.rawValue
     isIdempotent = try reader.optionalBool("idempotent") ?? false
@@ -221,7 +224,7 @@ public struct TaskStarted: Sendable, Hashable {
     JSONObject(
       present: node.members + [
         ("attempt", JSONValue(attempt)), ("acting", acting.map(JSONValue.string)),
-        ("kind", .string(kind)), ("input", input),
+        ("kind", .string(kind)), ("input", input), ("arguments", arguments),
         ("origins", origins.isEmpty ? nil : .object(origins)),
         (
           "sideEffect",

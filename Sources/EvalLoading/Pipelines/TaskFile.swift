@@ -115,7 +115,12 @@ enum TaskFile {
       ["type": "string", "pattern": "^\\$\\{[^}]+\\}$"],
       [
         "type": "object", "additionalProperties": false, "required": ["partsOf"],
-        "properties": ["partsOf": ["type": "string"]],
+        "properties": [
+          "partsOf": [
+            "type": "string",
+            "description": "The task whose parts of output it runs for, as they come.",
+          ]
+        ],
       ],
     ]
   ]) { value, reader in

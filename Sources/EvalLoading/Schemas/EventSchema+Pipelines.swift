@@ -38,6 +38,7 @@ extension EventSchema {
       Key("acting", string, "The task that stands in for it."),
       Key("kind!", string, "What does it: agent, command or closure."),
       Key("input", any, "All that it is given."),
+      Key("arguments", list(any), "Of a command, its words."),
       Key("origins", mapping, "The events that it came from, by what the input names."),
       Key("sideEffect", words(SideEffect.allCases.map(\.rawValue)), "What it does; read without."),
       Key("idempotent", ["type": "boolean"], "Whether it may be made again."),

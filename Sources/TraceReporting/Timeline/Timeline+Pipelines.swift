@@ -83,7 +83,7 @@ extension Timeline {
       guard let error = end.error else {
         return [Entry("undone", .good, "\(end.node)" + (end.by.map { " by \($0)" } ?? ""))]
       }
-      var entry = Entry("not undone", .bad, "\(end.node): \(error)")
+      var entry = Entry("open", .bad, "\(end.node): \(error)")
       entry.isTold = true
       return [entry]
     case .rolledBack(let end):
@@ -91,7 +91,7 @@ extension Timeline {
       let words =
         "to \(end.checkpoint ?? "start"): \(end.compensated) undone, \(end.left) left, "
         + "\(tasks) to run anew"
-      return [Entry("rolled back", .good, words)]
+      return [Entry("back", .good, words)]
     default: return []
     }
   }
