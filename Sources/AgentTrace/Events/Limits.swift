@@ -133,18 +133,23 @@ extension Totals {
   }
 
   /// Counts what a child's run used: all of it but its steps.
-  ///
-  /// As with a model call, one of unknown cost makes the sum unknown. Numbers add up to the largest at most.
   public mutating func count(child: Totals) {
-    if modelCalls == 0 {
-      cost = child.cost
-    } else if child.modelCalls > 0 {
-      cost = cost.flatMap { sum in child.cost.map { sum + $0 } }
+    var used = child
+    used.steps = 0
+    add(used)
+  }
+
+  /// Counts what another run used, as part of this one. A run of unknown cost that asked models makes the
+  /// sum unknown for good.
+  public mutating func add(_ other: Totals) {
+    if other.modelCalls > 0 {
+      cost = modelCalls == 0 ? other.cost : cost.flatMap { sum in other.cost.map { sum + $0 } }
     }
-    toolCalls = Self.sum(toolCalls, child.toolCalls)
-    modelCalls = Self.sum(modelCalls, child.modelCalls)
-    inputTokens = Self.sum(inputTokens, child.inputTokens)
-    outputTokens = Self.sum(outputTokens, child.outputTokens)
+    steps = Self.sum(steps, other.steps)
+    toolCalls = Self.sum(toolCalls, other.toolCalls)
+    modelCalls = Self.sum(modelCalls, other.modelCalls)
+    inputTokens = Self.sum(inputTokens, other.inputTokens)
+    outputTokens = Self.sum(outputTokens, other.outputTokens)
   }
 
   private static func sum(_ left: Int, _ right: Int?) -> Int {

@@ -77,7 +77,9 @@ enum EventSchema {
   // MARK: Event types
 
   /// What each type's data holds; an `!` behind a key says that it is always there.
-  private static let types: [(name: String, schema: JSONValue)] = [
+  private static let types: [(name: String, schema: JSONValue)] = ownTypes + pipelineTypes
+
+  private static let ownTypes: [(name: String, schema: JSONValue)] = [
     (EventType.runStarted.rawValue, runStarted),
     (EventType.toolsListed.rawValue, toolsListed),
     (EventType.contextBuilt.rawValue, contextBuilt),
@@ -564,14 +566,14 @@ enum EventSchema {
 
   // MARK: Shapes
 
-  private static let any: JSONValue = [:]
-  private static let string: JSONValue = ["type": "string"]
-  private static let integer: JSONValue = ["type": "integer"]
-  private static let number: JSONValue = ["type": "number"]
-  private static let mapping: JSONValue = ["type": "object"]
+  static let any: JSONValue = [:]
+  static let string: JSONValue = ["type": "string"]
+  static let integer: JSONValue = ["type": "integer"]
+  static let number: JSONValue = ["type": "number"]
+  static let mapping: JSONValue = ["type": "object"]
 
   /// A key, its schema and what it says.
-  private struct Key {
+  struct Key {
     var name: String
     var schema: JSONValue
     var note: String
@@ -583,11 +585,11 @@ enum EventSchema {
     }
   }
 
-  private static func words(_ words: [String]) -> JSONValue { ["enum": JSONValue(words)] }
-  private static func list(_ items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
-  private static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
+  static func words(_ words: [String]) -> JSONValue { ["enum": JSONValue(words)] }
+  static func list(_ items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
+  static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
 
-  private static func object(
+  static func object(
     _ summary: String, _ keys: [Key]
   ) -> JSONValue {
     var properties = JSONObject()

@@ -60,6 +60,8 @@ extension AgentRecording {
     public var input: JSONValue?
     /// The run that this one came from; `nil` for one that stands by itself.
     public var parent: ParentRun?
+    /// The pipeline that the run belongs to, and its task there; `nil` outside of one.
+    public var pipeline: (id: String, task: String)?
     /// How the log is written.
     public var logOptions: LogWriter.Options
 
@@ -98,6 +100,7 @@ extension AgentRecording {
     start.tags = request.tags
     start.input = request.input
     start.parent = request.parent
+    start.pipeline = request.pipeline
     let path = request.files.path(of: request.caseId ?? agent.name, runId: start.runId)
     let writer = try LogWriter(creating: path, options: request.logOptions)
     willRecord(path)

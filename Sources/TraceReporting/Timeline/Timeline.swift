@@ -176,6 +176,7 @@ public struct Timeline {
     case .unseen(let unseen): return [Entry("unseen", .warning, Self.words(unseen))]
     case .runResumed(let resumed): return [Entry("resumed", .heading, resumed.why)]
     case .stop(let stop): return tell(stop, at: event.t)
+    case .pipeline(let change): return Self.entries(for: change)
     case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]
     }
   }

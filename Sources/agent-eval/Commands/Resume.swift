@@ -1,6 +1,7 @@
 import AgentRuntime
 import AgentTrace
 import ArgumentParser
+import EvalLoading
 import EvalRunning
 import LiveBoundary
 import TraceReplaying
@@ -46,7 +47,23 @@ struct Resume: AsyncParsableCommand {
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
 
+  /// Goes on with a pipeline.
+  private func resumePipeline() async throws {
+    let (definition, _) = try PipelineRuns.load(of: log, file: agent)
+    let pausing = Cancellation()
+    let listener = SignalListener(pausing)
+    defer { listener.stop() }
+    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let recording = try await PipelineRecording(
+      resuming: log, with: definition,
+      PipelineRuns.means(
+        pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
+      acceptsChanges: acceptChanges, observe: { print($0) })
+    try PipelineRuns.report(recording, json: json)
+  }
+
   func run() async throws {
+    if (try? WaitingPipeline.isPipeline(log)) == true { return try await resumePipeline() }
     var (definition, path) = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
     try LiveBuild.require(for: [definition])

@@ -49,7 +49,8 @@ struct Verify: ParsableCommand {
     for path in paths where !known.contains(path) {
       let reports = LogVerifier.verifyTree(
         path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)), knowing: &known)
-      for report in reports {
+      for var report in reports {
+        report.checkTaskRuns()
         if json {
           Output.json(report.json)
         } else {
