@@ -23,6 +23,8 @@ public struct IndexedCases: Sendable {
     case caseId(String)
     /// It names no case.
     case noCase
+    /// It is a call of another run, or a task of a pipeline.
+    case part
   }
 
   /// What is known of a log; `nil` where the log has to be read.
@@ -33,7 +35,7 @@ public struct IndexedCases: Sendable {
     guard let row = known[ExactText(relative)], row.hasStart,
       let stamp = try? FileStamp(path: path), stamp == row.stamp
     else { return nil }
-    guard let caseId = row.caseId else { return .noCase }
+    guard let caseId = row.caseId else { return row.isPart ? .part : .noCase }
     // A name this long may have been cut.
     return caseId.utf8.count < IndexText.headBytes ? .caseId(caseId) : nil
   }

@@ -212,6 +212,8 @@ public struct RunIndex {
     var caseId: String?
     /// Whether the first event was read.
     var hasStart: Bool
+    /// Whether it is a call of another run, or a task of a pipeline.
+    var isPart = false
   }
 
   static func stamps(_ connection: Connection) throws -> [ExactText: Known] {
@@ -219,14 +221,16 @@ public struct RunIndex {
     let statement = try Statement(
       connection,
       """
-      SELECT path, fileSize, modifiedAt, fingerprint, readFrom, caseId, runId IS NOT NULL FROM runs
+      SELECT path, fileSize, modifiedAt, fingerprint, readFrom, caseId, runId IS NOT NULL,
+        parentRelation IN ('subagent', 'task') FROM runs
       """, to: "read which logs are known")
     try statement.rows([]) { row in
       known[ExactText(row.text(0) ?? "")] = Known(
         stamp: FileStamp(
           size: row.integer(1) ?? 0, modifiedAt: row.integer(2) ?? 0,
           fingerprint: row.text(3) ?? ""),
-        readFrom: row.text(4) ?? "", caseId: row.text(5), hasStart: row.integer(6) == 1)
+        readFrom: row.text(4) ?? "", caseId: row.text(5), hasStart: row.integer(6) == 1,
+        isPart: row.integer(7) == 1)
       return true
     }
     return known

@@ -233,4 +233,100 @@ struct ChildRunTests {
     }
     #expect(killed >= Self.kills / 2, "\(killed) kills in \(rounds) rounds")
   }
+
+  @Test(
+    "the runs of agents that a case's run called are no runs of that case, with an index and without"
+  )
+  func areNoRunsOfCase() async throws {
+    let folder = try TemporaryFolder()
+    let cases = Project.path("EvalCases/teams.yaml")
+    let first = try await Binary.run(["run", cases], in: folder.path).output
+    #expect(first.contains("3 cases: 3 passed"))
+    for isIndexed in [false, true] {
+      if isIndexed { try await Binary.run(["index", ".agent-eval/runs"], in: folder.path) }
+      let again = try await Binary.run(
+        ["run", cases, "--runs", ".agent-eval/runs"], in: folder.path
+      ).output
+      #expect(again.contains("3 cases: 3 passed"), "\(again)")
+    }
+    let listed = try await Binary.run(["list"], in: folder.path)
+    #expect(listed.output.split(separator: "\n").count == 4, "\(listed)")
+    let found = try await Binary.run(["list", "--tool", "issue_refund"], in: folder.path)
+    #expect(found.output.contains("billing"), "\(found)")
+  }
+
+  @Test("an agent file that leads back to itself, or to a command, is told where it does")
+  func isNoCircle() async throws {
+    let folder = try TemporaryFolder()
+    func file(_ name: String, _ tools: String) throws {
+      try folder.write(
+        "\(name).yaml", "name: \(name)\ntools: [\(tools)]\nmodel: {script: [{answer: hi}]}\n")
+    }
+    try file("a", "{agent: b.yaml}")
+    try file("b", "{agent: ./x/../a.yaml}")
+    let circle = try await Binary.run(["check", "a.yaml"], in: folder.path, status: 1)
+    #expect((circle.output + circle.errors).contains("would call itself"), "\(circle)")
+    try folder.write("c.yaml", "name: c\ncommand: [true]\n")
+    try file("d", "{agent: c.yaml, name: ask}")
+    let command = try await Binary.run(["check", "d.yaml"], in: folder.path, status: 1)
+    #expect(
+      (command.output + command.errors).contains("which no other agent can call"), "\(command)")
+    try file("e", "{agent: nowhere.yaml}, {agent: f.yaml}, {agent: f.yaml}")
+    try file("f", "")
+    let missing = try await Binary.run(["check", "e.yaml"], in: folder.path, status: 1)
+    #expect((missing.output + missing.errors).contains("nowhere.yaml"), "\(missing)")
+    #expect((missing.output + missing.errors).contains("is there already"), "\(missing)")
+    // Twenty levels of two agents each are a million files.
+    for level in 0..<20 {
+      let next =
+        level == 19
+        ? "" : "{agent: n\(level + 1).yaml, name: x}, {agent: n\(level + 1).yaml, name: y}"
+      try file("n\(level)", next)
+    }
+    let deep = try await Binary.run(["check", "n0.yaml"], in: folder.path, status: 1)
+    #expect((deep.output + deep.errors).contains("lead to more than"), "\(deep)")
+  }
+
+  @Test("a cancelled tree may go on, and agents nested too deep are refused")
+  func goesOn() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "parent.yaml",
+      """
+      name: parent
+      limits: {maxDepth: 1}
+      tools: [{agent: child.yaml, name: ask}]
+      model:
+        script:
+          - call: {tool: ask, input: {task: go}}
+          - answer: "${last.data}"
+      """)
+    try folder.write(
+      "child.yaml",
+      """
+      name: child
+      tools:
+        - {agent: grandchild.yaml, name: deeper}
+        - {name: wait, sideEffect: read, scripted: [{when: {attempt: 1}, ok: done, raise: SIGTERM}]}
+      model:
+        script:
+          - call: {tool: deeper, input: {task: go}}
+          - call: {tool: wait, input: {}}
+          - answer: the child is done
+      """)
+    try folder.write("grandchild.yaml", "name: grandchild\nmodel: {script: [{answer: hi}]}\n")
+    try await Binary.run(
+      ["record", "parent.yaml", "go", "--out", "runs", "--seed", "1"], in: folder.path, status: 1)
+    let listed = try await Binary.run(["list", "runs", "--json"], in: folder.path).output
+    #expect(listed.contains("\"stopReason\":\"cancelled\""), "\(listed)")
+    let log = try #require(
+      try LogFiles.withoutChildren(LogFiles.all(below: folder.path("runs"))).first)
+    let resumed = try await Binary.run(["resume", log], in: folder.path)
+    #expect(resumed.output.contains("stop       success"), "\(resumed)")
+    #expect(resumed.output.contains("ask │"), "\(resumed)")
+    let shown = try await Binary.run(["show", log, "--tree"], in: folder.path).output
+    #expect(shown.contains("nested as deep as limits.maxDepth allows"), "\(shown)")
+    try await Binary.run(["verify", log], in: folder.path)
+    try await Binary.run(["replay", log, "--reexecute", "--agent", "parent.yaml"], in: folder.path)
+  }
 }

@@ -43,6 +43,9 @@ public struct ParentRun: Sendable, Hashable {
   /// The relation of a run that a call of a tool is which is an agent.
   public static let subagent = "subagent"
 
+  /// The relation of a run that a task of a pipeline is.
+  public static let task = "task"
+
   /// Without an edit, it goes on as the parent was.
   public init(runId: String, seq: Int, relation: String, edit: JSONObject = [:]) {
     self.runId = runId

@@ -17,9 +17,6 @@ struct AgentTask: PipelineTask {
   /// What undoes it, where that is a command.
   var compensation: ToolTask
 
-  /// The word for what a task's run is to the pipeline's.
-  static let relation = "task"
-
   func execute(_ context: TaskContext) async throws -> TaskOutcome {
     guard let runId = context.runId else {
       return .failed(TaskError(.toolFailure, "the attempt has no run"))
@@ -61,7 +58,7 @@ struct AgentTask: PipelineTask {
       goal: .string(goal(context)), files: RunFiles(output: path), logOptions: means.logOptions)
     request.input = context.input
     request.parent = ParentRun(
-      runId: context.pipelineRunId, seq: context.seq, relation: Self.relation)
+      runId: context.pipelineRunId, seq: context.seq, relation: ParentRun.task)
     request.parent?.inputs = JSONObject(present: [
       ("attempt", JSONValue(context.attempt)),
       ("element", context.node.element.map { JSONValue($0) }),

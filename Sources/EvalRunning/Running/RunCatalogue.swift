@@ -15,6 +15,8 @@ public struct RunCatalogue: Sendable {
     case caseId(String)
     /// It names no case.
     case noCase
+    /// It is a call of another run, or a task of a pipeline, and no run of a case whatever its folder is called.
+    case part
   }
 
   /// Says what is known of a log, by its path, without reading it; `nil` where nothing is.
@@ -29,9 +31,12 @@ public struct RunCatalogue: Sendable {
   init(folder: String, known: Known = { _ in nil }) throws {
     for path in try LogFiles.all(below: folder) {
       do {
-        if case .caseId(let caseId) = try known(path) ?? Self.look(at: path) {
+        switch try known(path) ?? Self.look(at: path) {
+        case .caseId(let caseId):
           add(path, under: caseId)
           continue
+        case .part: continue
+        case .noCase: break
         }
       } catch {
         unreadable.append((path, "\(error)"))
@@ -59,7 +64,9 @@ public struct RunCatalogue: Sendable {
   private static func look(at path: String) throws(LogError) -> Answer {
     var reader = try LogReader(path: path)
     guard let first = try reader.next() else { return .noCase }
-    return first.data["case"]?["caseId"]?.stringValue.map(Answer.caseId) ?? .noCase
+    if let caseId = first.data["case"]?["caseId"]?.stringValue { return .caseId(caseId) }
+    let relation = first.data["parent"]?["relation"]?.stringValue
+    return relation == ParentRun.subagent || relation == ParentRun.task ? .part : .noCase
   }
 
   private mutating func add(_ path: String, under name: String) {

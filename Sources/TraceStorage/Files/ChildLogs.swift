@@ -67,6 +67,28 @@ extension LogFiles {
     return children
   }
 
+  /// Some logs without those of agents that a run among them called: whoever looks at that run sees them with it. What
+  /// cannot be read stays.
+  ///
+  /// - Complexity: reads the first event of each.
+  public static func withoutChildren(_ logs: [String]) -> [String] {
+    let starts = logs.map { log -> (runId: String, parent: String?)? in
+      guard var reader = try? LogReader(path: log, options: .init(keepsLines: false)),
+        let first = try? reader.next()
+      else { return nil }
+      let parent = first.data["parent"]
+      return (
+        first.runId,
+        parent?["relation"]?.stringValue == ParentRun.subagent
+          ? parent?["runId"]?.stringValue : nil
+      )
+    }
+    let known = Set(starts.compactMap { $0?.runId })
+    return zip(logs, starts).compactMap { log, start in
+      start?.parent.map(known.contains) ?? false ? nil : log
+    }
+  }
+
   /// The logs of a run and of all below it that are there, each before its children, with the names of the tools that
   /// led to it.
   ///

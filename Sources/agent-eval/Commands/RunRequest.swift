@@ -272,6 +272,7 @@ struct RunRequest: Hashable {
         switch index.answer(for: path) {
         case .caseId(let caseId): .caseId(caseId)
         case .noCase: .noCase
+        case .part: .part
         case nil: nil
         }
       }

@@ -40,7 +40,7 @@ enum FoundRuns {
       // A file that is no log is a trace; one that is not there is a log that cannot be read.
       logs =
         isOneFolder
-        ? try LogFiles.all(below: path).filter(isLog)
+        ? LogFiles.withoutChildren(try LogFiles.all(below: path).filter(isLog))
         : isLog(path) || access(path, F_OK) != 0 ? [path] : []
     } catch {
       return [FoundRun(name: path, log: .failure(FoundFault("\(error)")))]
