@@ -119,10 +119,10 @@ struct PipelineFileTests {
       pipeline: p
       tasks:
         - {id: a, agent: c.yaml}
-        - {id: b, agent: a.yaml, validate: {program: [check.sh]}}
+        - {id: b, agent: a.yaml, validate: {judge: {rubric: It is polite.}}}
       """, agents: [("a.yaml", Self.agent), ("c.yaml", "name: c\ncommand: [cat]")])
     #expect(
-      words.contains { $0.contains("p.yaml:3:21") && $0.contains("is a command") }, "\(words)")
+      words.contains { $0.contains("p.yaml:3:20") && $0.contains("is a command") }, "\(words)")
     #expect(words.contains { $0.contains("tasks[1].validate") }, "\(words)")
   }
 
