@@ -61,7 +61,7 @@ struct SchemaTests {
 
   @Test(
     "the schemas beside the files are what `schema` prints",
-    arguments: ["case", "agent", "policy", "event", "results", "diff", "backtest"])
+    arguments: ["case", "agent", "policy", "pipeline", "event", "results", "diff", "backtest"])
   func files(kind: String) async throws {
     let printed = try await Binary.run(["schema", kind]).output
     #expect(printed == (try Project.text("Schemas/\(kind).schema.json")))
@@ -75,7 +75,9 @@ struct SchemaTests {
     for file in files {
       let kind =
         ["/agents/", "/changed/"].contains(where: file.contains)
-        ? "agent" : file.contains("/policies/") ? "policy" : "case"
+        ? "agent"
+        : file.contains("/policies/")
+          ? "policy" : file.contains("/pipelines/") ? "pipeline" : "case"
       let first = try Project.text(file).split(separator: "\n").first ?? ""
       let depth = file.split(separator: "/").count - 1
       let way = String(repeating: "../", count: depth)

@@ -260,7 +260,13 @@ public enum PipelineLoader {
   ) -> Expectations? {
     guard let validate else { return nil }
     do {
-      return try Expectations(parsing: validate)
+      let expectations = try Expectations(parsing: validate)
+      if !expectations.isToldByLogs {
+        reader.reportAt(
+          place + [.key("validate")], .error,
+          "what models and programs say of a run cannot be asked while its pipeline runs")
+      }
+      return expectations
     } catch {
       for problem in error.problems {
         reader.reportAt(

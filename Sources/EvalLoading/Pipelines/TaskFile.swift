@@ -88,6 +88,10 @@ enum TaskFile {
       draft.agent = loaded.value
       if loaded.value == nil {
         reader.report("the agent file \(path.quoted) has errors", deeper: [.key("agent")])
+      } else if loaded.value?.command != nil {
+        reader.report(
+          "the agent \(path.quoted) is a command, which cannot be a task yet",
+          hint: "a command that is no agent can: command: […]", deeper: [.key("agent")])
       }
     }
     return draft
