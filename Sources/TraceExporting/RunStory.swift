@@ -23,6 +23,9 @@ struct RunStory {
     var result: ModelResult
     /// What it was shown, where that was asked for and is known.
     var shown: ShownMessages?
+
+    /// When it began, never before the run, however long a log says that it took.
+    var began: Int { max(0, t - min(max(0, result.elapsedMicroseconds ?? 0), max(0, t))) }
   }
 
   /// What was decided.
@@ -91,6 +94,9 @@ struct RunStory {
   /// The greatest `t`.
   var lastT = 0
   var eventCount = 0
+  /// Whether something of the run is not told whole: its log says so, a value was cut or lost, or the log is not
+  /// closed. Whoever reads an export without the log that goes along has to know.
+  var isPartial = false
 
   var agentName: String { start["agent"]?["name"]?.stringValue ?? "" }
   var agentVersion: String? { start["agent"]?["version"]?.stringValue }
@@ -173,7 +179,11 @@ private struct StoryFold {
     story.eventCount += 1
     story.lastT = max(story.lastT, event.t)
     switch event.type {
+    case .unseen: story.isPartial = true
     case .runStarted:
+      if !["calls", "tools"].allSatisfy({ event.data["recorded"]?[$0] == nil }) {
+        story.isPartial = true
+      }
       story.start = event.data
       story.tools = event.data["tools"]?.arrayValue ?? []
       story.began = event.time.flatMap(UTCTime.nanoseconds) ?? 0
@@ -232,6 +242,9 @@ private struct StoryFold {
   private mutating func apply(decision event: Event) {
     guard let payload = try? DecisionPayload(decoding: event.data) else { return }
     hasTurn = true
+    if payload.decision.calls.contains(where: { $0.input.isCutSomewhere }) {
+      story.isPartial = true
+    }
     var turn = RunStory.Turn(
       seq: event.seq, t: event.t, step: event.step, kind: payload.decision.kind,
       caller: payload.caller, calls: payload.decision.calls)
@@ -262,6 +275,9 @@ private struct StoryFold {
   private mutating func apply(result event: Event) {
     guard let id = event.data["callId"]?.stringValue else { return }
     let status = event.data["status"]?.stringValue ?? "returned"
+    if (event.data["data"] ?? event.data["reason"])?.isCutSomewhere == true {
+      story.isPartial = true
+    }
     story.items.append(
       .result(
         RunStory.Result(
@@ -429,5 +445,17 @@ enum UTCTime {
     return
       "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfYear - (153 * shifted + 2) / 5 + 1, 2))"
       + "T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2)).\(padded(fraction, 6))Z"
+  }
+}
+
+extension JSONValue {
+  /// Whether something in it is cut, lost, or no text that JSON can hold.
+  var isCutSomewhere: Bool {
+    switch self {
+    case .cut, .lost, .bytes: true
+    case .array(let elements): elements.contains(where: \.isCutSomewhere)
+    case .object(let object): object.contains { $0.value.isCutSomewhere }
+    default: false
+    }
   }
 }

@@ -89,6 +89,7 @@ struct SpanExport {
     span.set("output.mime_type", story.answer.map { _ in "text/plain" })
     span.set("agent_eval.run.id", story.runId)
     span.set("agent_eval.case.id", story.start["case"]?["caseId"]?.stringValue)
+    if story.isPartial { span.set("agent_eval.partial", true) }
     if let stop = story.stop {
       span.set("agent_eval.stop.reason", stop.reason.rawValue)
       span.set("agent_eval.stop.detail", stop.detail)
@@ -128,7 +129,7 @@ struct SpanExport {
   private mutating func putModel(_ call: RunStory.ModelCall) {
     let model = call.result.model ?? story.modelName ?? ""
     let end = story.nanoseconds(at: call.t)
-    let start = story.nanoseconds(at: call.t - (call.result.elapsedMicroseconds ?? 0))
+    let start = story.nanoseconds(at: call.began)
     var span = ExportSpan(
       trace: trace, id: id("event", String(call.seq)), parent: root,
       name: model.isEmpty ? "chat" : "chat \(model)", start: start, end: end)
