@@ -60,6 +60,8 @@ struct RunStory {
     var isEffectUnknown: Bool
     /// When the tool was started last; `nil` where it never was.
     var startedAt: Int?
+    /// The number of the event that says so.
+    var startedSeq: Int?
   }
 
   enum Item {
@@ -88,11 +90,12 @@ struct RunStory {
   var verdicts: [String: Verdict] = [:]
   /// Ids of calls that a person granted.
   var granted: Set<String> = []
-  /// When the tool of a call was started last.
-  var started: [String: Int] = [:]
+  /// When the tool of a call was started last, and by which event.
+  var started: [String: (t: Int, seq: Int)] = [:]
   var stop: Stop?
-  /// The greatest `t`.
+  /// The greatest `t`, and the number of the last event.
   var lastT = 0
+  var lastSeq = 0
   var eventCount = 0
   /// Whether something of the run is not told whole: its log says so, a value was cut or lost, or the log is not
   /// closed. Whoever reads an export without the log that goes along has to know.
@@ -104,6 +107,12 @@ struct RunStory {
   var modelProvider: String? { start["model"]?["provider"]?.stringValue }
   /// The definitions of the tools, as the log has them.
   var tools: [JSONValue] = []
+
+  /// Nanoseconds since 1970 of an event: those below a microsecond are its number, so that the order of events is
+  /// seen also where a log knows no times.
+  func nanoseconds(at t: Int, of seq: Int) -> UInt64 {
+    nanoseconds(at: t) &+ UInt64(clamping: max(0, seq))
+  }
 
   /// Nanoseconds since 1970 of a moment of the run.
   func nanoseconds(at t: Int) -> UInt64 {
@@ -178,6 +187,7 @@ private struct StoryFold {
     if event.seq == 0 || story.runId.isEmpty { story.runId = event.runId }
     story.eventCount += 1
     story.lastT = max(story.lastT, event.t)
+    story.lastSeq = event.seq
     switch event.type {
     case .unseen: story.isPartial = true
     case .runStarted:
@@ -197,7 +207,7 @@ private struct StoryFold {
         story.granted.insert(id)
       }
     case .toolStarted:
-      if let id = event.data["callId"]?.stringValue { story.started[id] = event.t }
+      if let id = event.data["callId"]?.stringValue { story.started[id] = (event.t, event.seq) }
     case .toolResult: apply(result: event)
     case .humanReplied:
       if !hasTurn { hasGoal = true }
@@ -284,7 +294,8 @@ private struct StoryFold {
           seq: event.seq, t: event.t, callId: id, tool: event.data["tool"]?.stringValue ?? "",
           caller: event.data["caller"]?.stringValue, status: status,
           content: event.data["data"] ?? event.data["reason"] ?? .null,
-          isEffectUnknown: event.data["effect"] == "unknown", startedAt: story.started[id])))
+          isEffectUnknown: event.data["effect"] == "unknown", startedAt: story.started[id]?.t,
+          startedSeq: story.started[id]?.seq)))
   }
 
   func finished() -> RunStory {
