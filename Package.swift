@@ -51,6 +51,7 @@ let package = Package(
     .library(name: "TraceStorage", targets: ["TraceStorage"]),
     .library(name: "TraceReplaying", targets: ["TraceReplaying"]),
     .library(name: "LiveBoundary", targets: ["LiveBoundary"]),
+    .library(name: "AgentPipelines", targets: ["AgentPipelines"]),
     .library(name: "AgentTesting", targets: ["AgentTesting", "AgentRuntime", "AgentTrace"]),
     // For Fuzzing/, a package of its own.
     .library(name: "TraceMatching", targets: ["TraceMatching"]),
@@ -93,6 +94,9 @@ let package = Package(
     .target(
       name: "AgentRuntime", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
     .target(
+      name: "AgentPipelines", dependencies: ["AgentTrace", "TraceMatching", "AgentRuntime"],
+      swiftSettings: library),
+    .target(
       name: "AgentTesting", dependencies: ["AgentTrace", "AgentRuntime"], swiftSettings: library),
     .target(
       name: "LiveBoundary",
@@ -107,13 +111,15 @@ let package = Package(
       swiftSettings: library),
     .target(
       name: "EvalLoading",
-      dependencies: ["CYaml", "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime"],
+      dependencies: [
+        "CYaml", "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime", "AgentPipelines",
+      ],
       swiftSettings: library),
     .target(
       name: "EvalRunning",
       dependencies: [
         "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
-        "TraceReplaying", "EvalLoading",
+        "AgentPipelines", "TraceReplaying", "EvalLoading",
       ],
       swiftSettings: library),
     .target(
@@ -138,7 +144,8 @@ let package = Package(
       name: "agent-eval",
       dependencies: [
         "CGlibcShim", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
-        "AgentRuntime", "LiveBoundary", "TraceReplaying", "EvalLoading", "EvalRunning",
+        "AgentRuntime", "AgentPipelines", "LiveBoundary", "TraceReplaying", "EvalLoading",
+        "EvalRunning",
         "TraceIndexing", "TraceImporting", "TraceExporting", "TraceReporting", "TraceDebugging",
         argumentParser,
       ],
@@ -177,7 +184,15 @@ let package = Package(
       dependencies: ["AgentTrace", "TraceMatching", "AgentRuntime", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "AgentTestingTests", dependencies: ["AgentTrace", "AgentRuntime", "AgentTesting"],
+      name: "AgentPipelinesTests",
+      dependencies: [
+        "AgentTrace", "TraceStorage", "AgentRuntime", "AgentPipelines", "AgentTesting",
+        "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "AgentTestingTests",
+      dependencies: ["AgentTrace", "AgentRuntime", "AgentTesting", "TraceJudging"],
       swiftSettings: strict),
     .testTarget(
       name: "LiveBoundaryTests",

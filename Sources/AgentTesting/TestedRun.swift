@@ -8,23 +8,51 @@ public struct TestedRun: Sendable {
   public var events: [Event]
   /// The state after the last.
   public var state: AgentState
+  /// The runs of the agents that it called, and of those that these called, in the order in which they began. The
+  /// events of each say in its `run_started` which call it is.
+  public var children: [Child] = []
 
-  /// Runs an agent.
+  /// A run that a call of another is.
+  public struct Child: Sendable {
+    /// The tool that it was called by.
+    public var tool: String
+    /// Every event, in order.
+    public var events: [Event]
+    /// The state after the last.
+    public var state: AgentState
+  }
+
+  /// Runs an agent, and the agents that it calls.
   ///
   /// - Parameters:
-  ///   - clock: one that moves with each event where it is left out.
+  ///   - clock: one that moves with each event where it is left out. Each child has such a one of its own.
+  ///   - person: who answers and approves in place of the agent's own person.
+  ///   - memory: where notes of agents and actors are kept.
   ///   - seed: what the run's identifier is made from.
+  ///   - prepare: changes what the run is started with: its tags, its case, what it came from.
   /// - Throws: `ToolRegistry.RegistryError` where the agent's tools cannot be used.
   public init(
     of agent: AgentDefinition, goal: JSONValue = "test", clock: any RunClock = FixedClock(),
-    cancellation: Cancellation = Cancellation(), seed: Int = 1
+    cancellation: Cancellation = Cancellation(), person: (any Person)? = nil,
+    memory: any MemoryStore = InMemoryStore(), seed: Int = 1,
+    prepare: (inout Runtime.Start) -> Void = { _ in }
   ) async throws {
     let sink = InMemoryEventSink()
-    let boundary = AssembledBoundary(
-      for: agent, clock: clock, identifiers: SeededRunIDs(seed: seed), cancellation: cancellation,
-      raise: { cancellation.cancel(signal: $0) })
-    state = try await Runtime(agent: agent, boundary: boundary).run(goal: goal, into: sink)
+    let runner = InMemoryChildren(cancellation: cancellation, person: person, memory: memory)
+    let boundary = runner.boundary(
+      of: agent, clock: clock, identifiers: SeededRunIDs(seed: seed))
+    var start = Runtime.Start(goal: goal, runId: boundary.makeRunID(), seed: seed)
+    prepare(&start)
+    state = try await Runtime(agent: agent, boundary: boundary).run(start, into: sink)
     events = sink.events
+    children = runner.finished
+  }
+
+  /// The events of the run and of its children in one row, as a judge looks at them.
+  public var tree: [Event] {
+    TreeEvents.row(of: events) { runId in
+      children.first { $0.state.runId.hasSameUTF8(as: runId) }?.events
+    }
   }
 
   /// Why it stopped; `nil` where it did not.

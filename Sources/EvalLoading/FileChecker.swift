@@ -31,13 +31,16 @@ public enum FileChecker {
       switch document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first {
       case .agent: agents.add(AgentLoader.load(document), path: file.path)
       case .shared: batch.check(shared: file.path)
+      case .pipeline: batch.diagnostics += PipelineLoader.load(document).diagnostics
       case .policy: batch.diagnostics += PolicyLoader.read(document).diagnostics
       default:
         batch.diagnostics.append(
           Diagnostic(
             file.isNamed ? .error : .warning, path: file.path,
-            message: "neither a case, an agent nor a policy file",
-            hint: "cases have “caseId”, agents “model” or “command”, policies “rules”"))
+            message: "neither a case, an agent, a policy nor a pipeline file",
+            hint:
+              "cases have “caseId”, agents “model” or “command”, policies “rules”, pipelines “pipeline”"
+          ))
       }
     }
     return distinct(

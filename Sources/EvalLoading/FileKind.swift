@@ -6,13 +6,14 @@ enum FileKind: Sendable, Hashable {
   case `case`
   case agent
   case policy
+  case pipeline
   /// Defaults and named sets of expectations, without cases.
   case shared
 
   /// The kind of a root; `nil` where nothing tells.
   ///
   /// `caseId`, `expected` or `cases`, or what looks like a slip in one of the first two, make a case;
-  /// `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an agent; `rules` a policy. A list is of the kind of its first element.
+  /// `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list is of the kind of its first element.
   init?(of value: JSONValue) {
     switch value {
     case .array(let elements):
@@ -24,6 +25,8 @@ enum FileKind: Sendable, Hashable {
         self = .case
       } else if object["sets"] != nil || object["defaults"] != nil {
         self = .shared
+      } else if object["pipeline"] != nil, object["tasks"] != nil {
+        self = .pipeline
       } else if ["model", "command", "tools", "mcpServers"].contains(where: { object[$0] != nil }) {
         self = .agent
       } else if object["rules"] != nil {

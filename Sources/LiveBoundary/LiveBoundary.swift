@@ -25,6 +25,9 @@ public enum LiveBoundary {
         "\(need) takes a key or a header from the variable \(variable), which is not set; set it, "
         + "or name another one in the agent file"
     }
+    for child in agent.children {
+      if let fault = fault(of: child) { return fault }
+    }
     for tool in agent.tools {
       guard case .code(let code) = tool.implementation, let fault = code.fault(in: code.sandbox)
       else { continue }
@@ -39,17 +42,19 @@ public enum LiveBoundary {
   ///   - clock: ``SystemClock`` where it is left out, or a fixed one for runs that must give the same bytes each time.
   ///   - person: Who is asked in place of the agent's own person: one at a terminal, for example.
   ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
+  ///   - children: Runs the agents that it calls; where nobody does, a call of one fails.
   ///   - memory: Where notes of agents and actors are kept; they end with the boundary where it is left
   ///     out.
   public static func make(
     for agent: AgentDefinition, clock: (any RunClock)? = nil,
     identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation(),
-    person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore()
+    person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore(),
+    children: (any ChildRunner)? = nil
   ) -> any Boundary {
     let clock = clock ?? SystemClock(cancellation: cancellation)
     return AssembledBoundary(
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      secrets: .inEnvironment(for: agent), person: person, memory: memory,
+      secrets: .inEnvironment(for: agent), person: person, memory: memory, children: children,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
       makeModel: { model in
         #if Live
@@ -61,7 +66,7 @@ public enum LiveBoundary {
       },
       makeTool: { tool in
         switch tool.implementation {
-        case .scripted, .memory, .tool, .listed, .decision: nil
+        case .scripted, .memory, .tool, .listed, .decision, .agent: nil
         case .command(let command):
           CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
         case .code(let code):

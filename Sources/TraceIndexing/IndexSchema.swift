@@ -6,7 +6,7 @@ enum IndexSchema {
   /// (https://sqlite.org/fileformat.html, offset 68).
   static let applicationID = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version = 4
+  static let version = 5
 
   /// The statements that create the tables, in this order.
   static let statements = [
@@ -20,6 +20,12 @@ enum IndexSchema {
       agentVersion TEXT,
       model TEXT,
       models TEXT,                     -- JSON: settings of the models by purpose; null: not known
+      actorId TEXT,                    -- for whom it acted
+      tenantId TEXT,
+      route TEXT,
+      parentRunId TEXT,                -- the run that it came from
+      parentRelation TEXT,             -- subagent, task, fork or judge
+      depth INTEGER NOT NULL,          -- how many calls of agents lead to it; 0: none
       origin TEXT NOT NULL,            -- 'recorded', or the format it was imported from
       goal TEXT,                       -- its first 512 bytes
       stopReason TEXT,                 -- null while the run has not stopped
@@ -127,7 +133,8 @@ enum IndexSchema {
 
   /// The columns of `runs`, in order.
   static let runColumns = [
-    "path", "runId", "caseId", "trial", "agent", "agentVersion", "model", "models", "origin",
+    "path", "runId", "caseId", "trial", "agent", "agentVersion", "model", "models", "actorId",
+    "tenantId", "route", "parentRunId", "parentRelation", "depth", "origin",
     "goal", "stopReason", "stopDetail", "final", "answer", "steps", "toolCalls", "modelCalls",
     "inputTokens", "outputTokens", "cost", "allowed", "denied", "approvalRequired",
     "unlistedCalls", "startedAt", "elapsedMicroseconds", "events", "sealDigest", "status", "error",

@@ -80,6 +80,8 @@ struct IndexWriter {
     return [
       .text(run.path), .init(start.runId), .init(start.caseId), .init(start.trial),
       .init(start.agent), .init(start.agentVersion), .init(start.model), .init(start.models),
+      .init(start.actorId), .init(start.tenantId), .init(start.route), .init(start.parentRunId),
+      .init(start.parentRelation), .integer(start.depth),
       .text(start.origin), .init(start.goal), .init(ending?.reason), .init(ending?.detail),
       .init(ending.map { $0.isFinal ? 1 : 0 }), .init(ending?.answer), .integer(totals.steps),
       .integer(totals.toolCalls), .integer(totals.modelCalls), .integer(totals.inputTokens),

@@ -97,7 +97,7 @@ extension IndexedRun {
     .modelResult: ["callId", "cost", "error", "usage"],
     .policyDecision: ["callId", "status"],
     .toolStarted: ["callId", "caller", "tool"],
-    .toolResult: ["callId", "caller", "effect", "status", "tool"],
+    .toolResult: ["callId", "caller", "child", "effect", "status", "tool"],
   ]
 
   private mutating func apply(_ event: Event, _ fold: inout TotalsFold) {

@@ -60,6 +60,13 @@ extension IndexedRun {
     var model: String?
     /// Canonical JSON.
     var models: String?
+    var actorId: String?
+    var tenantId: String?
+    var route: String?
+    var parentRunId: String?
+    var parentRelation: String?
+    /// How many calls of agents lead to the run.
+    var depth = 0
     var origin = "recorded"
     var goal: String?
     var startedAt: String?
@@ -75,7 +82,7 @@ extension IndexedRun {
 
     /// The data that are looked at.
     static let keys: [StaticString] = [
-      "agent", "case", "goal", "model", "models", "source", "tags",
+      "agent", "case", "goal", "model", "models", "parent", "policyContext", "source", "tags",
     ]
 
     /// Reads each value by itself: one that is not what it should be is missing, the others count.
@@ -93,6 +100,15 @@ extension IndexedRun {
         guard models.objectValue != nil else { return nil }
         let text = CanonicalJSON.string(models, form: .plain)
         return text.utf8.count <= Self.modelsLimitBytes ? text : nil
+      }
+      let context = data["policyContext"]
+      actorId = context?["actorId"]?.stringValue.map(IndexText.name)
+      tenantId = context?["tenantId"]?.stringValue.map(IndexText.name)
+      route = context?["route"]?.stringValue.map(IndexText.name)
+      parentRunId = data["parent"]?["runId"]?.stringValue.map(IndexText.name)
+      parentRelation = data["parent"]?["relation"]?.stringValue.map(IndexText.name)
+      if parentRelation == ParentRun.subagent {
+        depth = min(max(1, data["parent"]?["depth"]?.intValue ?? 1), 1_000)
       }
       if let format = data["source"]?["format"]?.stringValue { origin = IndexText.name(format) }
       goal = data["goal"].flatMap(IndexText.beginning)

@@ -24,12 +24,19 @@ public struct RunFilter: Sendable {
   /// not recorded are left out.
   public var since: String?
 
+  /// The run acted for such a tenant; `nil` for any run.
+  public var tenant: Names?
+  /// The run is a call of the run with this identifier; `nil` for any run.
+  public var parent: String?
+  /// Whether runs of agents that other runs called are let through at all.
+  public var showsChildren = true
+
   /// Lets every run through.
   public init() {}
 
   var isEmpty: Bool {
     stopReasons.isEmpty && tools.isEmpty && toolsNot.isEmpty && caseId == nil && agent == nil
-      && since == nil && model == nil && settings.isEmpty
+      && since == nil && model == nil && settings.isEmpty && tenant == nil && parent == nil
   }
 }
 
@@ -178,6 +185,7 @@ private struct RunLister {
   }
 
   private func lets(_ run: ListedRun, _ path: Value) throws -> Bool {
+    if !filter.showsChildren, filter.parent == nil, run["depth"].intValue ?? 0 > 0 { return false }
     if filter.isEmpty { return true }
     // Of a log that could not be read nothing holds, not even that a tool was not called.
     if run["readFrom"] == "nothing" { return false }
@@ -185,7 +193,9 @@ private struct RunLister {
     guard filter.stopReasons.isEmpty || filter.stopReasons.contains(stop),
       filter.caseId.map({ $0(run["caseId"].stringValue ?? "") }) ?? true,
       filter.agent.map({ $0(run["agent"].stringValue ?? "") }) ?? true,
-      filter.model.map({ $0(run["model"].stringValue ?? "") }) ?? true, holdsSettings(run)
+      filter.model.map({ $0(run["model"].stringValue ?? "") }) ?? true, holdsSettings(run),
+      filter.tenant.map({ $0(run["tenantId"].stringValue ?? "") }) ?? true,
+      filter.parent.map({ run["parentRunId"].stringValue?.hasSameUTF8(as: $0) ?? false }) ?? true
     else { return false }
     guard !filter.tools.isEmpty || !filter.toolsNot.isEmpty else { return true }
     var names: [String] = []

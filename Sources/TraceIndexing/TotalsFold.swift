@@ -70,6 +70,11 @@ struct TotalsFold {
 
   /// Takes in that a call was started or has its result.
   mutating func apply(toCall event: Event) {
+    if event.type == .toolResult, let child = event.data["child"]?.objectValue,
+      let end = try? ChildEnd(decoding: child)
+    {
+      totals.count(child: end.totals)
+    }
     guard let callId = event.data["callId"]?.stringValue,
       let conversation = conversations[ExactText(callId)]?.first,
       var batch = batches.removeValue(forKey: conversation)

@@ -122,3 +122,27 @@ public struct Judgement: Sendable, Hashable {
       })
   }
 }
+
+extension Judgement {
+  /// Leaves open what a judgement of the same run with another order of things that had none says otherwise.
+  public mutating func leaveOpen(whereOtherwise other: Judgement) {
+    var left = other.outcomes[...]
+    for index in outcomes.indices {
+      let name = outcomes[index].expectation
+      guard let place = left.firstIndex(where: { $0.expectation.hasSameUTF8(as: name) }) else {
+        leaveOpen(index)
+        continue
+      }
+      let found = left.remove(at: place).outcome
+      if found != outcomes[index].outcome { leaveOpen(index) }
+    }
+  }
+
+  private mutating func leaveOpen(_ index: Int) {
+    let word = outcomes[index].outcome.rawValue.replacing("_", with: " ")
+    outcomes[index].message =
+      "It hangs on the order of runs that went side by side, which nobody knows; by the order of their starts: \(word). "
+      + outcomes[index].message
+    outcomes[index].outcome = .unverifiable
+  }
+}

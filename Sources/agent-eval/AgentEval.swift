@@ -19,7 +19,7 @@ struct AgentEval: AsyncParsableCommand {
       Init.self, Inspect.self, Run.self, Accept.self, Compare.self, Mutate.self, Promote.self,
       Merge.self, Check.self,
       Record.self,
-      Resume.self,
+      Resume.self, Pause.self, Rollback.self,
       Approve.self,
       AnswerVerb.self, Show.self, Replay.self,
       Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self, Doctor.self,

@@ -44,6 +44,7 @@ struct GoingOnTests {
     let expected =
       EventType.known.filter {
         ![.toolsListed, .runResumed, .requestForwarded, .replyChanged, .unseen].contains($0)
+          && !EventType.ofPipelines.contains($0)
       }.map(\.rawValue) + StopReason.names
       + [
         "max_steps", "max_tool_calls", "max_tokens", "max_cost", "timeout", "max_denials", "human",

@@ -224,6 +224,8 @@ struct CountingGuard: RunGuard {
     self.worst = worst
   }
 
+  func guarding(callsOf tool: String) -> (any RunGuard)? { nil }
+
   mutating func observe(_ event: Event) {
     if event.type == .toolStarted { starts += 1 }
     if event.type.rawValue == worst,

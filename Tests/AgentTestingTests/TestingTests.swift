@@ -2,6 +2,7 @@ import AgentRuntime
 import AgentTesting
 import AgentTrace
 import Testing
+import TraceJudging
 
 @Suite("Testing agents in memory")
 struct TestingTests {
@@ -52,6 +53,35 @@ struct TestingTests {
     #expect(run.stopReason == .success)
     #expect(run.state.elapsedMicroseconds == 30_000_000)
     #expect(run.events.map(\.t) == run.events.map(\.t).sorted())
+  }
+
+  @Test("the agents that it calls run as well, and are judged with it")
+  func children() async throws {
+    let pay = ToolRegistration(
+      definition: ToolDefinition(name: "pay", sideEffect: .write),
+      implementation: .tool(ClosureTool { _ in ["paid": true] }))
+    let allow = Policy(rules: [.init(id: "all", verdict: .allow)])
+    var clerk = Self.agent(
+      pay, ModelScript(replies: ["calls": [["name": "pay", "input": [:]]]], ["text": "paid"]))
+    clerk.policy = allow
+    let ask = SubAgent(clerk).registration(name: "ask_clerk", description: "Pays.")
+    let run = try await TestedRun(
+      of: Self.agent(
+        ask,
+        ModelScript(
+          replies: ["calls": [["name": "ask_clerk", "input": ["task": "pay"]]]],
+          ["text": "${last.data}"])),
+      prepare: { $0.tags = ["nightly"] })
+    #expect(run.stopReason == .success && run.events.last?.data["answer"] == "paid")
+    #expect(run.children.map(\.tool) == ["ask_clerk"])
+    #expect(run.events.first?.data["tags"] == ["nightly"])
+    let start = run.children[0].events[0].data
+    #expect(start["goal"] == "pay" && start["parent"]?["runId"] == .string(run.state.runId))
+    let expected = try Expectations(
+      parsing: ["toolsNotCalled": [["tool": "pay", "caller": "agent"]], "toolsCalled": ["pay"]])
+    #expect(Judge.judge(run.tree, against: expected).outcome == .pass)
+    let forbidden = try Expectations(parsing: ["toolsNotCalled": ["pay"]])
+    #expect(Judge.judge(run.tree, against: forbidden).outcome == .fail)
   }
 
   @Test("whoever is cancelled waits no longer")

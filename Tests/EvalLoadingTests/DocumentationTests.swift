@@ -71,6 +71,7 @@ struct DocumentationTests {
     let pages =
       Self.agentPages + [
         "command-agents.md", "expectations.md", "matchers.md", "eval-case-format.md",
+        "agents-as-tools.md",
       ]
     let page = try pages.map { try Project.text("Docs/\($0)") }.joined()
     for key in Self.properties(of: schema) where key != "$schema" {

@@ -28,7 +28,7 @@ struct FileCheckerTests {
       ]) == [
         "F/agent.yaml:3:1: error: goals: unknown key “goals”; did you mean “goal”?",
         "F/case.yaml:2:12: error: expected.maxStep: unknown key “maxStep”; did you mean “maxSteps”?",
-        "F/other.yaml: warning: neither a case, an agent nor a policy file; cases have “caseId”, agents “model” or “command”, policies “rules”",
+        "F/other.yaml: warning: neither a case, an agent, a policy nor a pipeline file; cases have “caseId”, agents “model” or “command”, policies “rules”, pipelines “pipeline”",
         "F/policy.yaml:1:26: error: rules[0].verdict: should be allow, deny or approval_required, not “denied”",
       ])
   }

@@ -217,6 +217,18 @@ struct FileSchemaTests {
       ]).isEmpty)
   }
 
+  @Test("what only pipelines have is read as it was written, and fits the schema key by key")
+  func pipelineEvents() throws {
+    #expect(Set(pipelinePayloads.map(\.type)) == Set(EventType.ofPipelines))
+    let definitions = FileSchema.event.json["$defs"]
+    for payload in pipelinePayloads {
+      #expect(
+        try PipelineEvent(type: payload.type, data: payload.encoded) == payload, "\(payload.type)")
+      let known = definitions?[payload.type.rawValue]?["properties"]?.objectValue?.keys ?? []
+      #expect(Set(payload.encoded.keys) == Set(known), "\(payload.type)")
+    }
+  }
+
   @Test("Results as the vocabulary writes them fit their schema")
   func results() throws {
     let schema = try JSONSchema(compiling: FileSchema.results.json)
@@ -245,56 +257,116 @@ struct FileSchemaTests {
 }
 
 /// One payload of each type of event.
-private let samplePayloads: [EventPayload] = [
-  .runStarted(RunStarted(agentName: "a", goal: "g", tools: [ToolDefinition(name: "t")])),
-  .toolsListed(ToolsListed(source: "s", tools: [ToolDefinition(name: "t")])),
-  .toolsListed(
-    ToolsListed(
-      source: "s",
-      offered: [
-        OfferedTool(
-          name: "t", title: "T", description: "d", outputSchema: ["type": "object"],
-          annotations: ["readOnlyHint": true])
-      ], tools: [ToolDefinition(name: "s.t")],
-      withheld: [WithheldTool(name: "u", reason: "it is no longer offered")],
-      server: ["name": "x", "protocol": "2026-07-28"], error: "no")),
-  .contextBuilt(
-    ContextPacket(
-      runId: "r", goal: "g", stateSummary: [:], observations: [["id": "1", "summary": "s"]],
-      toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [],
-      included: [], omittedRefs: [], messages: [["role": "user", "content": []]],
-      tokenEstimate: 5, tokenBudget: 10)),
-  .modelResult(ModelResult(reply: ["text": "x"], inputTokens: 1, cost: 0.5)),
-  .decision(
-    DecisionPayload(
-      .tool([ProposedCall(callId: "1.1.0", name: "t", input: [:])]), modelResult: 3)),
-  .decision(DecisionPayload(.answer(text: "x", evidenceRefs: []))),
-  .decision(DecisionPayload(.invalid(reason: "no", calls: []))),
-  .policyDecision(Verdict(callId: "1.1.0", tool: "t", status: .approvalRequired, reason: "r")),
-  .toolStarted(
-    ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 1, idempotencyKey: "r/1.1.0")),
-  .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
-  .toolResult(
-    ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
-  .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
-  .approval(
-    Approval(
-      callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: .input,
-      until: "2026-12-24T18:00:00Z")),
-  .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: nil)),
-  .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3, modelResult: 2)),
-  .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
-  .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
-  .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
-  .replyChanged(ReplyChanged(modelResult: 3, removed: ["1.1.0"], wire: [:])),
-  .decision(
-    DecisionPayload(
-      .tool([ProposedCall(callId: "1.1.p0", name: "t", input: [:], executedBy: "provider")]))),
-  .requestForwarded(RequestForwarded(method: "GET", path: "/x", bodyDigest: "d", status: 200)),
-  .unseen(Unseen(.reply, ["calls": "partial"], reason: "no", caller: "a", modelResult: 3)),
-  .runResumed(RunResumed(why: "approval")),
-  .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
-]
+private let samplePayloads: [EventPayload] =
+  [
+    .runStarted(RunStarted(agentName: "a", goal: "g", tools: [ToolDefinition(name: "t")])),
+    .toolsListed(ToolsListed(source: "s", tools: [ToolDefinition(name: "t")])),
+    .toolsListed(
+      ToolsListed(
+        source: "s",
+        offered: [
+          OfferedTool(
+            name: "t", title: "T", description: "d", outputSchema: ["type": "object"],
+            annotations: ["readOnlyHint": true])
+        ], tools: [ToolDefinition(name: "s.t")],
+        withheld: [WithheldTool(name: "u", reason: "it is no longer offered")],
+        server: ["name": "x", "protocol": "2026-07-28"], error: "no")),
+    .contextBuilt(
+      ContextPacket(
+        runId: "r", goal: "g", stateSummary: [:], observations: [["id": "1", "summary": "s"]],
+        toolsDisclosed: ["t"], evidenceRefs: [], memoryRefs: [],
+        included: [], omittedRefs: [], messages: [["role": "user", "content": []]],
+        tokenEstimate: 5, tokenBudget: 10)),
+    .modelResult(ModelResult(reply: ["text": "x"], inputTokens: 1, cost: 0.5)),
+    .decision(
+      DecisionPayload(
+        .tool([ProposedCall(callId: "1.1.0", name: "t", input: [:])]), modelResult: 3)),
+    .decision(DecisionPayload(.answer(text: "x", evidenceRefs: []))),
+    .decision(DecisionPayload(.invalid(reason: "no", calls: []))),
+    .policyDecision(Verdict(callId: "1.1.0", tool: "t", status: .approvalRequired, reason: "r")),
+    .toolStarted(
+      ToolStartedPayload(callId: "1.1.0", tool: "t", attempt: 1, idempotencyKey: "r/1.1.0")),
+    .toolResult(ToolResultPayload(callId: "1.1.0", tool: "t", result: .ok(data: nil))),
+    .toolResult(
+      ToolResultPayload(callId: "1.1.0", tool: "t", result: .error("x", isEffectUnknown: true))),
+    .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann")),
+    .approval(
+      Approval(
+        callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: .input,
+        until: "2026-12-24T18:00:00Z")),
+    .approval(Approval(callId: "1.1.0", actionId: "x", granted: true, by: "ann", scope: nil)),
+    .humanReplied(HumanReplied(text: "x", by: "ann", replyTo: 3, modelResult: 2)),
+    .memoryRead(MemoryNote(scope: "run", key: "k", value: nil)),
+    .memoryWritten(MemoryNote(scope: "run", key: "k", value: [1])),
+    .breakerChanged(BreakerChanged(tool: "t", state: .halfOpen, failures: 2)),
+    .replyChanged(ReplyChanged(modelResult: 3, removed: ["1.1.0"], wire: [:])),
+    .decision(
+      DecisionPayload(
+        .tool([ProposedCall(callId: "1.1.p0", name: "t", input: [:], executedBy: "provider")]))),
+    .requestForwarded(RequestForwarded(method: "GET", path: "/x", bodyDigest: "d", status: 200)),
+    .unseen(Unseen(.reply, ["calls": "partial"], reason: "no", caller: "a", modelResult: 3)),
+    .runResumed(RunResumed(why: "approval")),
+    .stop(Stop(reason: .success, detail: "final_answer", answer: "x", totals: Totals())),
+  ] + pipelinePayloads.map { .pipeline($0) }
+
+/// One of each event that only pipelines have, with every key.
+private let pipelinePayloads: [PipelineEvent] = {
+  let node = TaskNode("a", element: 3)
+  var run = TaskRun(runId: "c", log: "c.jsonl.gz")
+  run.stopReason = "success"
+  run.sealDigest = "d"
+  run.totals = Totals().encoded
+  var started = TaskStarted(
+    node: node, attempt: 2, acting: "s", kind: "agent", input: ["x": 1], sideEffect: "write")
+  started.arguments = ["do", "it"]
+  started.origins = ["b": 4]
+  started.isIdempotent = true
+  started.idempotencyKey = "k"
+  started.compensate = ["undo"]
+  started.run = run
+  var recovery = TaskRecovery(.retry, rule: 1)
+  recovery.waitMicroseconds = 5
+  recovery.task = "s"
+  recovery.value = [1]
+  recovery.tellsFeedback = true
+  recovery.isByTask = true
+  var failed = TaskFailed(
+    node: node, attempt: 1, error: TaskError(.timeout, "late"), recovery: recovery)
+  failed.isEffectUnknown = true
+  failed.elapsedMicroseconds = 7
+  failed.run = run
+  var finished = TaskFinished(node: node, attempt: 0, output: [1], via: "person")
+  finished.elements = 2
+  finished.parts = 1
+  finished.isCheckpoint = true
+  finished.elapsedMicroseconds = 7
+  finished.run = run
+  var ranges = IndexRanges()
+  ranges.insert(0)
+  return [
+    .started(started), .output(TaskOutput(node: node, attempt: 1, part: 0, value: 1)),
+    .failed(failed), .finished(finished), .skipped(TaskSkipped(node: node, reason: "no")),
+    .expanded(TaskExpanded(task: "a", elements: 4)),
+    .asked(TaskAsked(node: node, why: .doubt, question: "well?", show: [1])),
+    .answered(TaskAnswered(node: node, word: .happened, data: [1], by: "ann", reason: "r")),
+    .pauseRequested(PauseRequested(by: "SIGINT")),
+    .rollbackStarted(
+      RollbackStarted(
+        checkpoint: "a", toSeq: 3, by: "ann", reason: "r", compensations: 1, left: [node],
+        leftCount: 2)),
+    .compensationStarted(
+      CompensationStarted(node: node, of: 5, attempt: 1, idempotencyKey: "k", command: ["undo"])),
+    .compensationFinished(
+      CompensationFinished(node: node, of: 5, attempt: 1, error: "no", by: "ann")),
+    .rolledBack(
+      RolledBack(
+        checkpoint: "a", toSeq: 3,
+        tasks: [
+          RolledBack.Kept(
+            task: "a", elements: 4, finished: ranges, skipped: ranges, failed: ranges)
+        ], compensated: 1, left: 1)),
+  ]
+}()
 
 /// An agent that uses every key.
 private let wholeAgent = """

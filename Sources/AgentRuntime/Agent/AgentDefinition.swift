@@ -61,6 +61,8 @@ public struct AgentDefinition: Sendable {
     case evalCase = "case"
     /// Options of the command that started it.
     case commandLine = "command_line"
+    /// The run whose call it is.
+    case parent
     /// The run that it was forked from.
     case fork
     /// The run that went on.
@@ -129,9 +131,29 @@ extension AgentDefinition {
   /// The variables of the environment whose values go into requests to models, each with what needs it
   /// in words for a message: `the model “x”`.
   public var modelVariables: [(need: String, variable: String)] {
-    [model, human?.model?.model].flatMap { model -> [(need: String, variable: String)] in
+    let own = [model, human?.model?.model].flatMap { model -> [(need: String, variable: String)] in
       guard let model, case .provider(let provider) = model.implementation else { return [] }
       return provider.variables.map { ("the model “\(model.name)”", $0) }
+    }
+    return own + children.flatMap(\.modelVariables)
+  }
+
+  /// The agent that a row of calls leads to, as those that call it have it watched; `nil` where there is none.
+  ///
+  /// - Parameter tools: the names of the tools, outermost first.
+  public func agent(calledBy tools: some Collection<String>) -> AgentDefinition? {
+    guard let name = tools.first else { return self }
+    for tool in self.tools where tool.definition.name.hasSameUTF8(as: name) {
+      guard case .agent(let child) = tool.implementation else { return nil }
+      return child.watched(by: self, as: name).agent(calledBy: tools.dropFirst())
+    }
+    return nil
+  }
+
+  /// The agents that it may call, in the order of its tools.
+  public var children: [AgentDefinition] {
+    tools.compactMap { tool in
+      if case .agent(let child) = tool.implementation { child.agent } else { nil }
     }
   }
 }

@@ -50,6 +50,10 @@ struct AnswerCheck: Sendable {
     return faultInValue(text) ?? faultInEvidence(evidence, shown)
   }
 
+  /// What is wrong with an answer that another agent gives in this one's place, in words; `nil` where nothing
+  /// is. What it rests on is that agent's matter.
+  func fault(inHandedOver answer: JSONValue) -> String? { faultInValue(answer.asAnswer) }
+
   private func faultInValue(_ text: String) -> String? {
     guard let schema else { return nil }
     let value: JSONValue
@@ -74,6 +78,11 @@ struct AnswerCheck: Sendable {
     return "the answer cites no result"
       + (known.isEmpty ? ", and none was shown: look first" : way + "; the last ones are \(known)")
   }
+}
+
+extension JSONValue {
+  /// What a tool returned, as an answer: its text, or any other value as JSON.
+  var asAnswer: String { stringValue ?? CanonicalJSON.string(self, form: .plain) }
 }
 
 extension AgentDefinition {

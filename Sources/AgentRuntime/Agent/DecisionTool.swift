@@ -106,25 +106,30 @@ extension DecisionTool {
 }
 
 extension Decision {
-  /// The decision that is meant where one of the calls makes a decision of its own: it has to be the only call.
+  /// The decision that is meant where one of the calls makes a decision of its own, or hands over to another
+  /// agent: it has to be the only call.
   ///
-  /// - Parameter tool: what a call decides; `nil` for one that runs.
-  func meant(_ tool: (ProposedCall) -> DecisionTool?) -> Decision {
-    guard case .tool(let calls) = self, let (call, decides) = calls.firstMapped(tool) else {
-      return self
-    }
+  /// - Parameters:
+  ///   - tool: what a call decides; `nil` for one that runs.
+  ///   - handsOver: whether a call hands over.
+  func meant(
+    _ tool: (ProposedCall) -> DecisionTool?, handsOver: (ProposedCall) -> Bool
+  ) -> Decision {
+    guard case .tool(let calls) = self else { return self }
+    let decides = calls.firstMapped(tool)
+    guard let call = decides?.0 ?? calls.first(where: handsOver) else { return self }
     guard calls.count == 1 else {
       return .invalid(
         reason: "“\(call.name)” ends the turn: call it alone, or make the other calls first",
         calls: calls)
     }
-    return decides.decision(call.input)
+    return decides?.1.decision(call.input) ?? self
   }
 }
 
 extension Array {
   /// The first element of which something can be made, and that.
-  fileprivate func firstMapped<Other>(_ transform: (Element) -> Other?) -> (Element, Other)? {
+  func firstMapped<Other>(_ transform: (Element) -> Other?) -> (Element, Other)? {
     for element in self {
       if let other = transform(element) { return (element, other) }
     }

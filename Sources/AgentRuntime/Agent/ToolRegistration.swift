@@ -29,6 +29,8 @@ public struct ToolRegistration: Sendable {
     case listed(source: String)
     /// Nothing runs: a call of it is a decision of another kind. See ``DecisionTool``.
     case decision(DecisionTool)
+    /// A run of another agent.
+    case agent(SubAgent)
     /// A value of the program that uses this library, for example a ``ClosureTool``. No agent file says
     /// it.
     case tool(any Tool)
@@ -77,6 +79,7 @@ public struct ToolRegistration: Sendable {
   var isInPlace: Bool {
     switch implementation {
     case .scripted, .memory, .tool, .decision: true
+    case .agent(let child): child.agent.isScripted
     case .command, .http, .code, .listed: false
     }
   }
@@ -92,6 +95,7 @@ extension ToolRegistration {
   var networkNeed: String? {
     switch implementation {
     case .scripted, .memory, .tool, .command, .code, .listed, .decision: nil
+    case .agent(let child): child.agent.networkNeed
     case .http: "the tool “\(definition.name)”"
     }
   }

@@ -86,6 +86,7 @@ extension AssembledBoundary {
   ///
   /// - Parameters:
   ///   - person: Who is asked in place of the agent's own person.
+  ///   - children: Runs the agents that it calls; where nobody does, a call of one fails.
   ///   - makeModel: Makes what is served by a provider, or `nil` where that is not allowed.
   ///   - makeTool: Makes what runs as a process, or `nil` where that is not allowed.
   ///   - makeSource: Makes what reaches a server, or `nil` where that is not allowed.
@@ -93,6 +94,7 @@ extension AssembledBoundary {
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
     cancellation: Cancellation = Cancellation(), secrets: RunSecrets = RunSecrets(),
     person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore(),
+    children: (any ChildRunner)? = nil,
     raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeModel: (ModelDefinition) -> (any Model)? = { _ in nil },
     makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil },
@@ -110,6 +112,10 @@ extension AssembledBoundary {
       case .memory(let access):
         tools[registration.definition.name] = MemoryTool(access: access, store: memory)
       case .decision: break  // Nothing runs.
+      case .agent(let child):
+        tools[registration.definition.name] = children.map {
+          AgentTool(agent: child, parent: agent, runner: $0)
+        }
       case .command, .http, .code, .listed:
         tools[registration.definition.name] = makeTool(registration)
       }

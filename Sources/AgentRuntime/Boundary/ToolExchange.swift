@@ -24,6 +24,8 @@ public struct ToolRequest: Sendable, Hashable {
   public var runId = ""
   /// For whom the run acts.
   public var policyContext = PolicyContext()
+  /// The run that the attempt is, of a tool that is an agent; `nil` for any other.
+  public var child: ChildLink?
 
   /// What a tool is told of whom it acts for.
   public enum IdentityKey: String, Sendable, Hashable, CaseIterable {
@@ -108,6 +110,11 @@ public struct ToolAnswer: Sendable, Hashable {
   /// Why this machine can run no tool as things are, where that is so. Nothing was done; the run stops with
   /// this error once the calls beside it have ended. No log holds it.
   public var machineFault: String?
+  /// How the run ended that the attempt was, of a tool that is an agent.
+  public var child: ChildEnd?
+  /// Why the run that the attempt is waits, of a tool that is an agent: then there is no result yet, whatever
+  /// ``result`` says. `nil` for any other.
+  public var pause: StopReason?
   /// Notes that the tool read or wrote, in the order in which they are recorded, before the result.
   public var notes: [ToolNote] = []
 

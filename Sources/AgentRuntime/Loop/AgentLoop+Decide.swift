@@ -62,7 +62,9 @@ extension AgentLoop {
     ) { call in
       registry.fault(in: call, disclosed: packet.toolsDisclosed)
     }
-    .meant { registry.decision(of: $0) }
+    .meant(
+      { registry.decision(of: $0) }, handsOver: { definition(of: $0).agent?.isHandoff ?? false }
+    )
     .refused { answerCheck.fault(in: $0, shown: packet.evidenceRefs) ?? agent.decisionFault?($0) }
     let payload = DecisionPayload(decision, modelResult: replySeq)
     try recorder.append(.decision(payload), step: step)

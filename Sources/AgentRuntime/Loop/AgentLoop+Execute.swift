@@ -8,6 +8,7 @@ extension AgentLoop {
   mutating func execute(
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
+    if let halt = haltByHandoff(of: calls, progress) { return halt }
     let ruled = try rule(on: calls, step: step, from: progress)
     if let halt = try refuseDenied(ruled, step: step, from: progress) { return halt }
     let (free, waiting, blocked) = sorted(ruled, progress)
@@ -85,6 +86,11 @@ extension AgentLoop {
     guard !progress.isOver, progress.started != nil || isHeldBack(call, progress) else {
       return nil
     }
+    // Its own log says how far it has come. One that another run has started, of which this is a fork, is not
+    // this one's to go on with.
+    if let start = progress.started, let child = start.child {
+      return isOwn(child, callId: call.callId, attempt: start.attempt) ? nil : .askAgain
+    }
     let choice = continuation.unfinished(call, definition(of: call))
     // An attempt of its own would be its first: to run again what was not begun means nothing.
     guard progress.started != nil else { return choice == .askAgain ? .askAgain : .block }
@@ -93,8 +99,9 @@ extension AgentLoop {
 
   /// Whether an equal call may have had its effect, and this one could have it once more.
   func isHeldBack(_ call: ProposedCall, _ progress: CallProgress) -> Bool {
-    progress.attempts == 0 && progress.approval == nil && !definition(of: call).isSafeTwice
-      && recorder.doubts.hold(call)
+    let tool = definition(of: call)
+    return progress.attempts == 0 && progress.approval == nil
+      && (!tool.isSafeTwice || tool.agent != nil) && recorder.doubts.hold(call)
   }
 
   /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.

@@ -18,13 +18,21 @@ extension AgentLoop {
     refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
     heldBack = nil
-    let failed = try await run(left, step: step, from: progress)
+    pausedChildren = [:]
+    let finished = try await run(left, step: step, from: progress)
+    let failed = finished.filter(\.value.isError).map(\.key)
     if let fault = machineFault { throw MachineFault(description: fault) }
     for change in recorder.breakers.changesDue {
       try recorder.append(.breakerChanged(change), step: step)
     }
     let errors = calls.filter { failed.contains($0.callId) || progress[$0.callId].hasFailed }
     if let signal = boundary.cancellation.signal { return Self.cancelled(by: signal) }
+    // What failed beside it is looked at once it has gone on to its end.
+    if let paused = calls.firstMapped({ pausedChildren[$0.callId] }) {
+      return Halt(
+        reason: paused.1, detail: StopDetail.agent(paused.0.name), isFinal: false)
+    }
+    if let halt = haltByHandoff(of: calls, finished) { return halt }
     return haltByErrors(errors.map(\.name)) ?? haltByRefusal(of: calls, progress)
       ?? heldBack.map {
         Halt(
@@ -55,7 +63,7 @@ extension AgentLoop {
   ) throws -> [String] {
     var refused: [String] = []
     for call in calls {
-      if let reason = reasonNotOffered(call) {
+      if let reason = reasonNotOffered(call) ?? reasonTooDeep(call) {
         try refuse(call, reason, step: step)
         refused.append(call.callId)
         continue
@@ -110,10 +118,10 @@ extension AgentLoop {
     return Halt(reason: .toolFailure, detail: StopDetail.tool(last))
   }
 
-  /// Runs calls side by side up to the agent's limit; returns the ids of those that failed.
+  /// Runs calls side by side up to the agent's limit; returns what became of those that ended, by their ids.
   private mutating func run(
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
-  ) async throws -> [String] {
+  ) async throws -> [String: ToolResult] {
     let underWay = calls.indices.filter { progress[calls[$0].callId].started != nil }
     var batch = CallBatch(
       waiting: calls.indices.filter { !underWay.contains($0) }, limit: max(1, agent.parallelCalls),
@@ -121,7 +129,7 @@ extension AgentLoop {
     for index in underWay {
       guard let start = progress[calls[index].callId].started else { continue }
       let request = request(
-        for: calls[index], attempt: start.attempt, key: start.idempotencyKey, step: step,
+        for: calls[index], ToolStartedPayload(of: calls[index], start), seq: start.seq, step: step,
         startedAt: start.t)
       batch.begin(index, at: start.t, work(request))
     }
@@ -135,8 +143,9 @@ extension AgentLoop {
 
   private mutating func run(
     _ calls: [ProposedCall], in batch: inout CallBatch, step: Int, from progress: StepProgress
-  ) async throws -> [String] {
-    var failed: [String] = []
+  ) async throws -> [String: ToolResult] {
+    var finished: [String: ToolResult] = [:]
+    var budget = ChildBudget(of: calls.filter(isAgent), progress)
     while let turn = await batch.next() {
       switch turn {
       case .start(let index):
@@ -152,10 +161,15 @@ extension AgentLoop {
           continue
         }
         let attempt = progress[calls[index].callId].attempts + 1
-        try begin(calls[index], at: index, attempt: attempt, in: &batch, step: step)
+        try begin(calls[index], at: index, attempt, &budget, in: &batch, step: step)
       case .finish(let index, var attempt, let startedAt, let endedAt):
         boundary.clock.advance(to: endedAt)
         let call = calls[index]
+        if let pause = attempt.answer.pause {
+          pausedChildren[call.callId] = pause
+          machineFault = machineFault ?? attempt.answer.machineFault
+          continue
+        }
         if attempt.waitMicroseconds == nil {
           attempt.answer.result = checked(attempt.answer.result, of: call)
           if let wait = waitBeforeRetry(of: call, behind: attempt, startedAt: startedAt) {
@@ -167,45 +181,54 @@ extension AgentLoop {
           }
         }
         if attempt.waitMicroseconds != nil, mayGoOn {
-          try begin(call, at: index, attempt: attempt.attempt + 1, in: &batch, step: step)
+          budget.end(call.callId)
+          try begin(call, at: index, attempt.attempt + 1, &budget, in: &batch, step: step)
         } else {
           let recorded = progress[call.callId]
           let known = attempt.attempt == recorded.attempts ? recorded.notes : 0
-          let result = try await finish(call, attempt, notesKnown: known, step: step)
-          if case .error = result { failed.append(call.callId) }
+          budget.end(call.callId)
+          finished[call.callId] = try await finish(call, attempt, notesKnown: known, step: step)
         }
       }
     }
-    return failed
+    return finished
   }
 
   private mutating func begin(
-    _ call: ProposedCall, at index: Int, attempt: Int, in batch: inout CallBatch, step: Int
+    _ call: ProposedCall, at index: Int, _ attempt: Int, _ budget: inout ChildBudget,
+    in batch: inout CallBatch, step: Int
   ) throws {
-    let request = try start(call, attempt: attempt, step: step)
+    let request = try start(call, attempt: attempt, &budget, step: step)
     batch.begin(index, at: state.elapsedMicroseconds, work(request))
   }
 
   private mutating func start(
-    _ call: ProposedCall, attempt: Int, step: Int
+    _ call: ProposedCall, attempt: Int, _ budget: inout ChildBudget, step: Int
   ) throws -> ToolRequest {
     try starts.note(call.callId, attempt: attempt, step: step)
     let key = "\(state.runId)/\(call.callId)"
     let started = ToolStartedPayload(
-      callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key)
-    try recorder.append(
-      .toolStarted(started), step: step, isEffectAhead: definition(of: call).sideEffect != .read)
+      callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key,
+      child: child(of: call, attempt: attempt, &budget))
+    let seq = try recorder.append(
+      .toolStarted(started), step: step,
+      isEffectAhead: definition(of: call).sideEffect != .read || started.child != nil)
     return request(
-      for: call, attempt: attempt, key: key, step: step, startedAt: state.elapsedMicroseconds)
+      for: call, started, seq: seq, step: step, startedAt: state.elapsedMicroseconds)
   }
 
   private func request(
-    for call: ProposedCall, attempt: Int, key: String, step: Int, startedAt: Int
+    for call: ProposedCall, _ started: ToolStartedPayload, seq: Int, step: Int, startedAt: Int
   ) -> ToolRequest {
     let tool = definition(of: call)
     var request = ToolRequest(
-      callId: call.callId, tool: tool, input: call.input, attempt: attempt, step: step,
-      idempotencyKey: key)
+      callId: call.callId, tool: tool, input: call.input, attempt: started.attempt, step: step,
+      idempotencyKey: started.idempotencyKey)
+    if let child = started.child {
+      var parent = ParentRun(runId: state.runId, seq: seq, relation: ParentRun.subagent)
+      parent.digest = started.digest.hex
+      request.child = ChildLink(start: child, parent: parent)
+    }
     request.runId = state.runId
     request.policyContext = agent.policyContext
     setTimeout(of: &request, startedAt: startedAt)
@@ -276,7 +299,9 @@ extension AgentLoop {
   /// A tool that breaks its promise has run: nobody knows what it did, unless it says so itself.
   private func checked(_ result: ToolResult, of call: ProposedCall) -> ToolResult {
     let result = result.admitted
-    guard case .ok(let data) = result, let fault = registry.fault(inResult: data, of: call.name)
+    guard case .ok(let data) = result,
+      let fault = registry.fault(inResult: data, of: call.name)
+        ?? faultInHandover(data, of: call)
     else { return result }
     return .error(
       fault,
@@ -298,15 +323,27 @@ extension AgentLoop {
     {
       result = .error("the note was not kept: \(fault)")
     }
-    let payload = ToolResultPayload(
+    var payload = ToolResultPayload(
       callId: call.callId, tool: call.name, result: result, attempts: attempt.attempt,
       elapsedMicroseconds: attempt.answer.elapsedMicroseconds)
+    payload.child = attempt.answer.child
     try recorder.append(.toolResult(payload), step: step)
     return result
   }
 }
 
+extension ToolStartedPayload {
+  /// A start as it was recorded.
+  fileprivate init(of call: ProposedCall, _ start: CallProgress.Start) {
+    self.init(
+      callId: call.callId, tool: call.name, attempt: start.attempt,
+      idempotencyKey: start.idempotencyKey, child: start.child)
+  }
+}
+
 extension ToolResult {
+  fileprivate var isError: Bool { if case .error = self { true } else { false } }
+
   /// The result as it may enter a run; see ``JSONValue/admitted``.
   var admitted: ToolResult {
     switch self {

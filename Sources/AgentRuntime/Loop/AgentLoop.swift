@@ -29,6 +29,8 @@ struct AgentLoop {
   /// A call of the current decision that may not begin, because an equal one beside it may have had its
   /// effect.
   var heldBack: ProposedCall?
+  /// The calls of the current decision whose runs wait, by their ids, and what for.
+  var pausedChildren: [String: StopReason] = [:]
   /// Why this machine can run no tool as things are.
   var machineFault: String?
   /// What a model that plays a person was asked before the run goes on, and nothing came of yet.

@@ -64,6 +64,8 @@ public struct Runtime: Sendable {
     public var input: JSONValue?
     /// The run that this one came from; `nil` for one that stands by itself.
     public var parent: ParentRun?
+    /// The pipeline that the run belongs to, and its task there; `nil` outside of one.
+    public var pipeline: (id: String, task: String)?
 
     /// Case, trial and tags can be set afterwards.
     public init(goal: JSONValue, runId: String, seed: Int? = nil) {
@@ -190,6 +192,8 @@ extension AgentDefinition {
     started.trial = start.trial
     started.tags = start.tags
     started.parent = start.parent
+    started.pipelineId = start.pipeline?.id
+    started.taskId = start.pipeline?.task
     return started
   }
 }

@@ -76,8 +76,17 @@ public struct StepProgress: Sendable, Hashable {
     return proposed.compactMap { call in
       let progress = self[call.callId]
       guard !progress.isOver else { return nil }
+      // What a child's run waits for is for its own log to say.
+      if progress.started?.child != nil { return nil }
       if progress.started != nil || isHeldBack(call) { return (call, .unknownEffect) }
       return progress.isHeld && progress.approval == nil ? (call, .approval) : nil
+    }
+  }
+
+  /// The calls of the current decision that are runs of other agents and have yet to end, in call order.
+  public var openChildren: [(call: ProposedCall, child: ChildStart)] {
+    (decision?.calls ?? []).compactMap { call in
+      self[call.callId].started?.child.map { (call, $0) }
     }
   }
 
@@ -198,6 +207,10 @@ public struct CallProgress: Sendable, Hashable {
     public var t: Int
     /// What the tool was given to tell a second start from the first.
     public var idempotencyKey: String
+    /// The number of the event that says so.
+    public var seq = 0
+    /// The run that it is, of a tool that is an agent.
+    public var child: ChildStart?
   }
 
   init(callId: String) { self.callId = callId }
@@ -355,7 +368,7 @@ extension StepProgress {
       personTries = []
       lastApproved = callId
     case .toolStarted:
-      calls[index].take(try ToolStartedPayload(decoding: event.data), t: event.t)
+      calls[index].take(try ToolStartedPayload(decoding: event.data), seq: event.seq, t: event.t)
     default:
       calls[index].result = try ToolResultPayload(decoding: event.data).result
       calls[index].started = nil
@@ -375,11 +388,12 @@ extension CallProgress {
     started = nil
   }
 
-  fileprivate mutating func take(_ start: ToolStartedPayload, t: Int) {
+  fileprivate mutating func take(_ start: ToolStartedPayload, seq: Int, t: Int) {
     let attempt = min(max(1, start.attempt), 1 << 40)
     attempts = max(attempts, attempt)
     notes = 0
     started = Start(
-      attempt: attempt, t: min(max(0, t), 1 << 60), idempotencyKey: start.idempotencyKey)
+      attempt: attempt, t: min(max(0, t), 1 << 60), idempotencyKey: start.idempotencyKey, seq: seq,
+      child: start.child)
   }
 }

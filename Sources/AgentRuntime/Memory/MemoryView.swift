@@ -79,6 +79,7 @@ extension AgentDefinition {
       case .scripted(let script):
         script.rules.contains { $0.writes.contains { $0.scope != "run" } }
       case .tool: true
+      case .agent(let child): child.agent.writesMemory
       case .command, .http, .code, .listed, .decision: false
       }
     }
@@ -88,7 +89,11 @@ extension AgentDefinition {
   public var readsMemory: Bool {
     memory.contains { $0.scope != "run" }
       || tools.contains {
-        if case .memory(let access) = $0.implementation { access.scopes != ["run"] } else { false }
+        switch $0.implementation {
+        case .memory(let access): access.scopes != ["run"]
+        case .agent(let child): child.agent.readsMemory
+        default: false
+        }
       }
   }
 }

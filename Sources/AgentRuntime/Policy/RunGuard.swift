@@ -16,6 +16,37 @@ public protocol RunGuard: Sendable {
 
   /// What another decision would break, whatever it is.
   func breach(ifDecidingIn step: Int) -> GuardBreach?
+
+  /// What watches the runs of an agent that the watched one calls by a tool; `nil` where there is nothing that one
+  /// of them could break by itself.
+  func guarding(callsOf tool: String) -> (any RunGuard)?
+}
+
+/// Two guards of one run: the first breach of either counts.
+struct RunGuards: RunGuard {
+  var first: any RunGuard
+  var second: any RunGuard
+
+  mutating func observe(_ event: Event) {
+    first.observe(event)
+    second.observe(event)
+  }
+
+  func breach() -> GuardBreach? { first.breach() ?? second.breach() }
+
+  func breach(ifStarted callIds: [String]) -> GuardBreach? {
+    first.breach(ifStarted: callIds) ?? second.breach(ifStarted: callIds)
+  }
+
+  func breach(ifDecidingIn step: Int) -> GuardBreach? {
+    first.breach(ifDecidingIn: step) ?? second.breach(ifDecidingIn: step)
+  }
+
+  func guarding(callsOf tool: String) -> (any RunGuard)? {
+    let (first, second) = (first.guarding(callsOf: tool), second.guarding(callsOf: tool))
+    guard let first, let second else { return first ?? second }
+    return RunGuards(first: first, second: second)
+  }
 }
 
 /// What a guard found.

@@ -31,7 +31,9 @@ struct RedactingBoundary: Boundary {
 
   func run(_ request: ToolRequest) async -> ToolAnswer {
     var plain = request
-    let (input, missing) = redactor.restored(request.input)
+    // What another agent is told stands in its log as well: it gets what this one's may hold.
+    let (input, missing) =
+      request.child == nil ? redactor.restored(request.input) : (request.input, nil)
     if let missing, base.readiness(of: request.call, step: request.step) == .needsValues {
       // It had begun before its process ended, so that it can no longer be refused.
       return .cutOff(request, reason: Redactor.goneReason(missing), afterMicroseconds: 0)

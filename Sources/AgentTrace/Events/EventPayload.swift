@@ -18,6 +18,8 @@ public enum EventPayload: Sendable, Hashable {
   case unseen(Unseen)
   case runResumed(RunResumed)
   case stop(Stop)
+  /// One of those that only pipelines have.
+  case pipeline(PipelineEvent)
   /// A type written by a newer version: kept, passed on, changes nothing.
   case unknown(JSONObject)
 
@@ -45,7 +47,8 @@ public enum EventPayload: Sendable, Hashable {
     case .unseen: self = .unseen(try Unseen(decoding: data))
     case .runResumed: self = .runResumed(try RunResumed(decoding: data))
     case .stop: self = .stop(try Stop(decoding: data))
-    default: self = .unknown(data)
+    default:
+      self = try PipelineEvent(type: event.type, data: data).map { .pipeline($0) } ?? .unknown(data)
     }
   }
 
@@ -70,6 +73,7 @@ public enum EventPayload: Sendable, Hashable {
     case .unseen: .unseen
     case .runResumed: .runResumed
     case .stop: .stop
+    case .pipeline(let event): event.type
     case .unknown: EventType(rawValue: "unknown")
     }
   }
@@ -94,6 +98,7 @@ public enum EventPayload: Sendable, Hashable {
     case .unseen(let payload): payload.encoded
     case .runResumed(let payload): payload.encoded
     case .stop(let payload): payload.encoded
+    case .pipeline(let event): event.encoded
     case .unknown(let data): data
     }
   }

@@ -38,17 +38,44 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let replyChanged = EventType(rawValue: "reply_changed")
   /// Something went by that could not be read, and may have held what the log then lacks.
   public static let unseen = EventType(rawValue: "unseen")
+  /// An attempt at a task of a pipeline begins; on disk before anything is done.
+  public static let taskStarted = EventType(rawValue: "task_started")
+  /// A part of a task's output came before its end.
+  public static let taskOutput = EventType(rawValue: "task_output")
+  /// An attempt at a task failed, and what is done about it.
+  public static let taskFailed = EventType(rawValue: "task_failed")
+  /// A task, or an element of one, has its output.
+  public static let taskFinished = EventType(rawValue: "task_finished")
+  /// A task's output is absent.
+  public static let taskSkipped = EventType(rawValue: "task_skipped")
+  /// Of a task that runs for each of many it is known how many.
+  public static let taskExpanded = EventType(rawValue: "task_expanded")
+  /// A task waits for a person.
+  public static let taskAsked = EventType(rawValue: "task_asked")
+  /// What a person said of a task that waits.
+  public static let taskAnswered = EventType(rawValue: "task_answered")
+  /// Of a pipeline it is wished that it pauses: nothing new begins.
+  public static let pauseRequested = EventType(rawValue: "pause_requested")
+  /// A pipeline goes back to a checkpoint.
+  public static let rollbackStarted = EventType(rawValue: "rollback_started")
+  /// An effect is about to be undone; on disk before it is.
+  public static let compensationStarted = EventType(rawValue: "compensation_started")
+  /// What came of undoing an effect.
+  public static let compensationFinished = EventType(rawValue: "compensation_finished")
+  /// What stands behind a checkpoint is undone, and runs anew.
+  public static let rolledBack = EventType(rawValue: "rolled_back")
   /// A log was opened again to go on.
   public static let runResumed = EventType(rawValue: "run_resumed")
   /// The run ended or paused.
   public static let stop = EventType(rawValue: "stop")
 
   /// Every type of format version 1, in the order a run meets them.
-  public static let known: [EventType] = [
-    .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
-    .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
-    .breakerChanged, .requestForwarded, .replyChanged, .unseen, .runResumed, .stop,
-  ]
+  public static let known: [EventType] =
+    [
+      .runStarted, .toolsListed, .contextBuilt, .modelResult, .decision, .policyDecision,
+      .toolStarted, .toolResult, .approval, .humanReplied, .memoryRead, .memoryWritten,
+      .breakerChanged, .requestForwarded, .replyChanged, .unseen, .runResumed, .stop,
+    ] + ofPipelines
 }
 
 extension EventType: CustomStringConvertible {

@@ -10,17 +10,24 @@ public struct Limits: Sendable, Hashable {
   public var maxCost: Double?
   /// Seconds of active run time.
   public var timeoutSeconds: Double?
+  /// How many levels of agents may be called below this run: none where it is 0, ``defaultDepth`` where it is
+  /// `nil`.
+  public var maxDepth: Int?
+
+  /// The levels of agents below a run that says nothing of them.
+  public static let defaultDepth = 4
 
   /// What is left out is no limit.
   public init(
     maxSteps: Int? = nil, maxToolCalls: Int? = nil, maxTokens: Int? = nil, maxCost: Double? = nil,
-    timeoutSeconds: Double? = nil
+    timeoutSeconds: Double? = nil, maxDepth: Int? = nil
   ) {
     self.maxSteps = maxSteps
     self.maxToolCalls = maxToolCalls
     self.maxTokens = maxTokens
     self.maxCost = maxCost
     self.timeoutSeconds = timeoutSeconds
+    self.maxDepth = maxDepth
   }
 
   /// Reads the wire form.
@@ -33,6 +40,7 @@ public struct Limits: Sendable, Hashable {
     maxTokens = try reader.optionalInt("maxTokens")
     maxCost = try reader.optionalDouble("maxCost")
     timeoutSeconds = try reader.optionalDouble("timeoutSeconds")
+    maxDepth = try reader.optionalInt("maxDepth")
   }
 
   /// The wire form.
@@ -43,11 +51,15 @@ public struct Limits: Sendable, Hashable {
       ("maxTokens", maxTokens.map { JSONValue($0) }),
       ("maxCost", maxCost.map { JSONValue($0) }),
       ("timeoutSeconds", timeoutSeconds.map { JSONValue($0) }),
+      ("maxDepth", maxDepth.map { JSONValue($0) }),
     ])
   }
 }
 
 extension Limits {
+  /// How many levels of agents may be called below this run; see ``maxDepth``.
+  public var depth: Int { maxDepth ?? Self.defaultDepth }
+
   /// Of two limits on the same thing the smaller one.
   public func tightened(by other: Limits) -> Limits {
     func least<Number: Comparable>(_ left: Number?, _ right: Number?) -> Number? {
@@ -57,7 +69,8 @@ extension Limits {
       maxSteps: least(maxSteps, other.maxSteps),
       maxToolCalls: least(maxToolCalls, other.maxToolCalls),
       maxTokens: least(maxTokens, other.maxTokens), maxCost: least(maxCost, other.maxCost),
-      timeoutSeconds: least(timeoutSeconds, other.timeoutSeconds))
+      timeoutSeconds: least(timeoutSeconds, other.timeoutSeconds),
+      maxDepth: least(maxDepth, other.maxDepth))
   }
 }
 
@@ -117,6 +130,26 @@ extension Totals {
     modelCalls += 1
     inputTokens = Self.sum(inputTokens, data["usage"]?["inputTokens"]?.intValue)
     outputTokens = Self.sum(outputTokens, data["usage"]?["outputTokens"]?.intValue)
+  }
+
+  /// Counts what a child's run used: all of it but its steps.
+  public mutating func count(child: Totals) {
+    var used = child
+    used.steps = 0
+    add(used)
+  }
+
+  /// Counts what another run used, as part of this one. A run of unknown cost that asked models makes the
+  /// sum unknown for good.
+  public mutating func add(_ other: Totals) {
+    if other.modelCalls > 0 {
+      cost = modelCalls == 0 ? other.cost : cost.flatMap { sum in other.cost.map { sum + $0 } }
+    }
+    steps = Self.sum(steps, other.steps)
+    toolCalls = Self.sum(toolCalls, other.toolCalls)
+    modelCalls = Self.sum(modelCalls, other.modelCalls)
+    inputTokens = Self.sum(inputTokens, other.inputTokens)
+    outputTokens = Self.sum(outputTokens, other.outputTokens)
   }
 
   private static func sum(_ left: Int, _ right: Int?) -> Int {

@@ -26,6 +26,10 @@ public struct ParentRun: Sendable, Hashable {
   public var seq: Int
   /// `fork`, `task`, `subagent` or `judge`.
   public var relation: String
+  /// Of a sub-agent: ``ToolStartedPayload/digest`` of the event that started it; `nil` for others.
+  public var digest: String?
+  /// Of a sub-agent: how many calls lead to it from the run at the top, from 1; `nil` for others.
+  public var depth: Int?
   /// What a fork was made to have otherwise: `decision` or `result` with the number of the event that
   /// was put in its place, and `dropContext` with each `ref` that its packets leave out behind event
   /// `seq`. Empty for one
@@ -35,6 +39,9 @@ public struct ParentRun: Sendable, Hashable {
   /// `policyDigest` of then (null for none), `limits`, and of `models` and `tools` the SHA-256. Empty
   /// where nothing is.
   public var inputs: JSONObject = [:]
+
+  /// The relation of a run that a call of a tool is which is an agent.
+  public static let subagent = "subagent"
 
   /// Without an edit, it goes on as the parent was.
   public init(runId: String, seq: Int, relation: String, edit: JSONObject = [:]) {
@@ -48,6 +55,7 @@ public struct ParentRun: Sendable, Hashable {
   public var encoded: JSONObject {
     JSONObject(present: [
       ("runId", .string(runId)), ("seq", JSONValue(seq)), ("relation", .string(relation)),
+      ("digest", digest.map(JSONValue.string)), ("depth", depth.map { JSONValue($0) }),
       ("edit", edit.isEmpty ? nil : .object(edit)),
       ("inputs", inputs.isEmpty ? nil : .object(inputs)),
     ])
@@ -90,7 +98,7 @@ public struct RunStarted: Sendable, Hashable {
   /// empty where that was not recorded.
   public var models: JSONObject = [:]
   /// Where what the run was started with came from, other than the agent file: by the key of an agent
-  /// file (`limits.maxSteps`, `human`) one of `case`, `command_line`, `fork` and `resume`.
+  /// file (`limits.maxSteps`, `human`) one of `case`, `command_line`, `parent`, `fork` and `resume`.
   public var origins: JSONObject = [:]
   /// What else the agent file and its policy say that decides what a run does, by the keys of an agent
   /// file; empty where that was not recorded. Nothing is compared by it: it explains what differs.
@@ -176,6 +184,8 @@ public struct RunStarted: Sendable, Hashable {
     var run = ParentRun(
       runId: try parent.string("runId"), seq: try parent.int("seq"),
       relation: try parent.string("relation"), edit: try parent.optionalObject("edit") ?? [:])
+    run.digest = try parent.optionalString("digest")
+    run.depth = try parent.optionalInt("depth")
     run.inputs = try parent.optionalObject("inputs") ?? [:]
     return run
   }

@@ -57,6 +57,10 @@ public enum StopDetail {
   public static func unknownEffect(of tool: String) -> String { "unknown_effect:\(tool)" }
   /// With ``StopReason/toolFailure``: a source of tools, by its name, whose list is of no use.
   public static func source(_ name: String) -> String { "source:\(name)" }
+  /// The agent of a tool, by the tool's name, whose run waits and makes this one wait.
+  public static func agent(_ tool: String) -> String { "agent:\(tool)" }
+  /// With ``StopReason/success``: the agent of a tool, by the tool's name, answered in this one's place.
+  public static func handoff(_ tool: String) -> String { "handoff:\(tool)" }
   /// A program that was watched, by the code it exited with.
   public static func exit(_ code: Int32) -> String { "exit:\(code)" }
   /// A signal, by its name.

@@ -29,6 +29,22 @@ public struct ToolDefinition: Sendable, Hashable {
   /// The kind of decision that a call of it makes in place of running anything (``Decision/kind``); `nil` for a
   /// tool that runs.
   public var decides: String?
+  /// Of a tool that is an agent, what it is: a call of it is a run of its own; `nil` for any other.
+  public var agent: ChildAgent?
+
+  /// An agent that is a tool.
+  public struct ChildAgent: Sendable, Hashable {
+    /// The agent's own name; what calls name it by is ``ToolDefinition/name``.
+    public var name: String
+    /// Whether its answer is the answer of the run that calls it, which then stops.
+    public var isHandoff: Bool
+
+    /// The wire form is `{"name","handoff"}`.
+    public init(name: String, isHandoff: Bool = false) {
+      self.name = name
+      self.isHandoff = isHandoff
+    }
+  }
 
   /// The defaults are the careful ones: a tool of unknown effect writes.
   public init(
@@ -66,6 +82,11 @@ public struct ToolDefinition: Sendable, Hashable {
     timeoutSeconds = try reader.optionalDouble("timeoutSeconds")
     idempotent = try reader.optionalBool("idempotent") ?? false
     decides = try reader.optionalString("decides")
+    if let object = try reader.optionalObject("agent") {
+      let child = PayloadReader(object, path: "agent")
+      agent = ChildAgent(
+        name: try child.string("name"), isHandoff: try child.optionalBool("handoff") ?? false)
+    }
   }
 
   /// The wire form.
@@ -77,6 +98,7 @@ public struct ToolDefinition: Sendable, Hashable {
       ("sensitivity", sensitivity.map(JSONValue.string)),
       ("timeoutSeconds", timeoutSeconds.map { JSONValue($0) }),
       ("idempotent", .bool(idempotent)), ("decides", decides.map(JSONValue.string)),
+      ("agent", agent.map { ["name": .string($0.name), "handoff": .bool($0.isHandoff)] }),
     ])
   }
 }

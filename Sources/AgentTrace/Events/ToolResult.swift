@@ -46,6 +46,8 @@ public struct ToolResultPayload: Sendable, Hashable {
   public var attempts: Int?
   /// How long the last attempt took; `nil` where that was not recorded.
   public var elapsedMicroseconds: Int?
+  /// How the run ended that the call was, of a tool that is an agent; `nil` for any other.
+  public var child: ChildEnd?
 
   /// Without more, a call of the agent's, of which nobody knows attempts and time.
   public init(
@@ -72,6 +74,7 @@ public struct ToolResultPayload: Sendable, Hashable {
     executedBy = try reader.optionalString("executedBy")
     attempts = try reader.optionalInt("attempts")
     elapsedMicroseconds = try reader.optionalInt("elapsedMicroseconds")
+    child = try reader.optionalObject("child").map(ChildEnd.init(decoding:))
     switch try reader.string("status") {
     case "ok": result = .ok(data: object["data"] ?? .null)
     case "returned": result = .returned(data: object["data"] ?? .null)
@@ -91,6 +94,7 @@ public struct ToolResultPayload: Sendable, Hashable {
       ("executedBy", executedBy.map(JSONValue.string)), ("status", .string(result.status)),
       ("attempts", attempts.map { JSONValue($0) }),
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
+      ("child", child.map { .object($0.encoded) }),
     ])
     switch result {
     case .ok(let data), .returned(let data): object["data"] = data
@@ -113,13 +117,18 @@ public struct ToolStartedPayload: Sendable, Hashable {
   public var attempt: Int
   /// `runId/callId`, the same for every attempt.
   public var idempotencyKey: String
+  /// The run that this attempt is, of a tool that is an agent; `nil` for any other.
+  public var child: ChildStart?
 
   /// The key has to be the same for every attempt of the call.
-  public init(callId: String, tool: String, attempt: Int, idempotencyKey: String) {
+  public init(
+    callId: String, tool: String, attempt: Int, idempotencyKey: String, child: ChildStart? = nil
+  ) {
     self.callId = callId
     self.tool = tool
     self.attempt = attempt
     self.idempotencyKey = idempotencyKey
+    self.child = child
   }
 
   /// Reads the wire form.
@@ -131,13 +140,17 @@ public struct ToolStartedPayload: Sendable, Hashable {
     tool = try reader.text("tool")
     attempt = try reader.int("attempt")
     idempotencyKey = try reader.string("idempotencyKey")
+    child = try reader.optionalObject("child").map(ChildStart.init(decoding:))
   }
 
   /// The wire form.
   public var encoded: JSONObject {
-    [
-      "callId": .string(callId), "tool": .string(tool), "attempt": JSONValue(attempt),
-      "idempotencyKey": .string(idempotencyKey),
-    ]
+    JSONObject(present: [
+      ("callId", .string(callId)), ("tool", .string(tool)), ("attempt", JSONValue(attempt)),
+      ("idempotencyKey", .string(idempotencyKey)), ("child", child.map { .object($0.encoded) }),
+    ])
   }
+
+  /// SHA-256 of the canonical form of these data: what a child's start names the event by, beside its number.
+  public var digest: Digest { Digest(of: .object(encoded)) }
 }

@@ -12,6 +12,8 @@ public struct Unseen: Sendable, Hashable {
     case forwarded
     /// A command that asked no model by the way that is watched.
     case command
+    /// The log of a run that a call of a tool is which is an agent: told by whoever reads the tree, in no log.
+    case child
     /// Connections by another way than the one that is watched.
     case connections
   }

@@ -21,7 +21,7 @@ extension AgentState {
     case .contextBuilt, .toolsListed, .toolStarted: ["callId"]
     case .modelResult: ["callId", "cost", "error", "usage"]
     case .policyDecision: ["callId", "context", "reason", "status", "tool"]
-    case .toolResult: ["callId", "reason", "status", "tool"]
+    case .toolResult: ["callId", "child", "reason", "status", "tool"]
     default: nil
     }
   }
@@ -107,6 +107,7 @@ extension AgentState {
       }
       guard event.type == .toolResult else { break }
       approvals.end(callId)
+      countChild(of: event)
       observe(Self.observation(ofResult: event, resultText))
     case .approval: apply(approval: event)
     case .humanReplied:
@@ -235,6 +236,7 @@ extension AgentState {
         approvals.begin(pendingCalls[index].callId)
       }
       approvals.end(pendingCalls[index].callId)
+      countChild(of: event)
       pendingCalls[index].result = PendingCall.Result(
         observation: Self.observation(ofResult: event, resultText), status: status)
       settle(pendingCalls[index].conversation, step: event.step)
@@ -242,6 +244,14 @@ extension AgentState {
     case .breakerChanged: applyToRun(event, nil)
     default: break
     }
+  }
+
+  /// What the run of a call used is used by the run that made the call.
+  private mutating func countChild(of result: Event) {
+    guard let child = result.data["child"]?.objectValue,
+      let end = try? ChildEnd(decoding: child)
+    else { return }
+    totals.count(child: end.totals)
   }
 
   /// Whether only a tool that ran has such a result.

@@ -66,6 +66,8 @@ public struct CallOutline: Sendable, Hashable {
   public var verdict: VerdictStatus?
   /// Whether the gate ever said that a person has to approve it; not known from a summary.
   public private(set) var wasAsked = false
+  /// Whether it is a run of another agent, of which at least the beginning was seen: it was made for certain.
+  public internal(set) var isRun = false
   /// The status of its result, as far as it is one that is known.
   private var resultStatus: ResultStatus?
   private var isEffectUnknown = false

@@ -36,6 +36,8 @@ public struct RunSummary: Sendable, Hashable {
       }
       append(payload, seq: event.seq)
     case .policyDecision, .toolStarted, .toolResult:
+      // What a child calls stands in its own log.
+      if event.data["child"] != nil { mayHideCalls = true }
       guard let callId = event.data["callId"]?.stringValue else { return }
       if let index = outlines.lastIndex(where: { $0.callId.hasSameUTF8(as: callId) }) {
         outlines[index].apply(event)

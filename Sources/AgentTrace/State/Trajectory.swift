@@ -168,6 +168,10 @@ public struct Trajectory: Sendable {
       if (try? ToolsListed(decoding: event.data)) != nil {
         add(tools: event.data["tools"]?.arrayValue ?? [])
       }
+      if let callId = event.data[TreeEvents.callKey]?.stringValue, let index = index(ofCall: callId)
+      {
+        calls[index].outline.isRun = true
+      }
     case .decision: apply(decision: event)
     case .policyDecision, .toolStarted, .toolResult: apply(toCall: event)
     case .unseen:

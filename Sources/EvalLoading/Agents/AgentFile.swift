@@ -71,6 +71,9 @@ enum AgentFile {
       Field("maxTokens", .count, \.maxTokens, "Input and output tokens together, at most."),
       Field("maxCost", .amount, \.maxCost, "Money at most, in the currency of the model's prices."),
       Field("timeoutSeconds", .amount, \.timeoutSeconds, "Seconds of active run time at most."),
+      Field(
+        "maxDepth", .count, \.maxDepth,
+        "How many levels of agents may be called below a run; 4 where it is left out."),
     ]
 
   private static let context = Shape<ContextSettings>.record(

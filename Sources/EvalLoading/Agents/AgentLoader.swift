@@ -31,6 +31,11 @@ public enum AgentLoader {
     load(SourceDocument(path: path, limits: limits))
   }
 
+  /// Reads the file of an agent that others call.
+  static func load(_ path: String, calledBy family: AgentFamily) -> Loaded<AgentDefinition> {
+    load(SourceDocument(path: path, limits: SourceLimits()), calledBy: family)
+  }
+
   /// Reads an agent file whose bytes are there already, for example from standard input.
   public static func load(
     _ bytes: [UInt8], path: String, limits: SourceLimits = SourceLimits()
@@ -50,11 +55,14 @@ public enum AgentLoader {
     }
   }
 
-  static func load(_ document: SourceDocument) -> Loaded<AgentDefinition> {
+  static func load(
+    _ document: SourceDocument, calledBy family: AgentFamily = AgentFamily()
+  ) -> Loaded<AgentDefinition> {
     guard let root = document.onlyRoot(of: "an agent") else {
       return Loaded(nil, document.diagnostics + document.rootCountDiagnostics(of: "an agent"))
     }
     let reader = FieldReader(folder: SourceFolder(ofFile: document.path))
+    reader.family = family.adding(document.path)
     var agent = AgentFile.start
     if case .object(let object) = root.value, object["command"] != nil, object["model"] == nil {
       agent = CommandAgentFile.agent(object, CommandAgentFile.fileFields, reader) ?? agent

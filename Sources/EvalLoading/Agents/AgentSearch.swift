@@ -27,12 +27,13 @@ public struct AgentSearch: Sendable {
 
   /// Looks through a folder once.
   ///
+  /// - Parameter pipelines: whether pipeline files are looked for, not agents.
   /// - Complexity: reads and parses each file that may be an agent's.
-  public init(below folder: String = ".") {
+  public init(below folder: String = ".", pipelines: Bool = false) {
     self.folder = folder
     let (files, isCutShort) = Self.files(below: folder)
     self.isCutShort = isCutShort
-    candidates = files.compactMap(Self.candidate)
+    candidates = files.compactMap { Self.candidate($0, pipelines: pipelines) }
   }
 
   /// The path of the agent file of a name: the one with the digest, where there is one; else the only
@@ -56,11 +57,12 @@ public struct AgentSearch: Sendable {
 
   // MARK: Looking
 
-  private static func candidate(_ path: String) -> Candidate? {
+  private static func candidate(_ path: String, pipelines: Bool) -> Candidate? {
     guard let bytes = try? FileBytes.all(of: path, limit: fileLimitBytes) else { return nil }
     let document = SourceDocument(bytes, path: path)
     guard document.roots.count == 1, case .object(let root) = document.roots[0].value,
-      FileKind(of: document.roots[0].value) == .agent, let name = root["name"]?.stringValue
+      FileKind(of: document.roots[0].value) == (pipelines ? .pipeline : .agent),
+      let name = root[pipelines ? "pipeline" : "name"]?.stringValue
     else { return nil }
     return Candidate(path: path, name: name, digest: document.digest)
   }

@@ -31,6 +31,10 @@ private struct WatchingGuard: RunGuard {
     Self.breach(watch.breach(ifDecidingIn: step))
   }
 
+  func guarding(callsOf tool: String) -> (any RunGuard)? {
+    watch.guarding(callsOf: tool).map(WatchingGuard.init)
+  }
+
   private static func breach(_ outcome: ExpectationOutcome?) -> GuardBreach? {
     outcome.map { GuardBreach(expectation: $0.expectation, message: $0.message) }
   }

@@ -4,7 +4,7 @@ import TraceMatching
 
 /// The key `tools` of an agent file.
 enum ToolFile {
-  static let list = Shape<[ToolRegistration]>.list(of: tool).map { tools, reader in
+  static let list = Shape<[ToolRegistration]>.list(of: toolOrAgent).map { tools, reader in
     var seen: [[UInt8]: Int] = [:]
     for (index, tool) in tools.enumerated() {
       let name = Array(tool.definition.name.utf8)
@@ -69,6 +69,13 @@ enum ToolFile {
         "disclose", .list(of: DisclosureFile.rule, atLeast: 1), \.disclose,
         "Rules about when the model is told of it; the first that holds decides."),
     ]
+  }
+
+  /// An agent is told from another tool by the key that names it.
+  private static let toolOrAgent = Shape<ToolRegistration>([
+    "anyOf": [tool.schema(), ChildFile.shape.schema()]
+  ]) { value, reader in
+    value["agent"] == nil ? tool.read(value, reader) : ChildFile.shape.read(value, reader)
   }
 
   private static let tool = Shape<Draft>.record(
@@ -164,7 +171,8 @@ enum ToolFile {
     guard let (key, implementation) = given.first else {
       if !reader.hasErrorHere {
         reader.report(
-          "nothing runs when it is called; add “scripted”, “command”, “http”, “code” or “memory”")
+          "nothing runs when it is called; add “scripted”, “command”, “http”, “code”, “memory” or “agent”"
+        )
       }
       return nil
     }

@@ -45,6 +45,8 @@ final class FieldReader {
   var attached: [Diagnostic] = []
   /// The paths of other files that were read on the way.
   var files: [String] = []
+  /// The agent files that led to this one, and it itself, where it is one.
+  var family = AgentFamily()
   /// The folder that relative paths in this file start from.
   let folder: SourceFolder
   /// What was read before in files of this folder.

@@ -77,7 +77,9 @@ enum EventSchema {
   // MARK: Event types
 
   /// What each type's data holds; an `!` behind a key says that it is always there.
-  private static let types: [(name: String, schema: JSONValue)] = [
+  private static let types: [(name: String, schema: JSONValue)] = ownTypes + pipelineTypes
+
+  private static let ownTypes: [(name: String, schema: JSONValue)] = [
     (EventType.runStarted.rawValue, runStarted),
     (EventType.toolsListed.rawValue, toolsListed),
     (EventType.contextBuilt.rawValue, contextBuilt),
@@ -142,7 +144,7 @@ enum EventSchema {
       ),
       Key(
         "origins", mapping,
-        "Who said what the agent file does not, by its key there: case, command_line, fork or resume."
+        "Who said what the agent file does not, by its key there: case, command_line, parent, fork or resume."
       ),
       Key(
         "inputs", mapping,
@@ -165,6 +167,8 @@ enum EventSchema {
             Key("runId!", string, "The other run."),
             Key("seq!", ref("count"), "The last event that both share."),
             Key("relation!", string, "fork, task, subagent or judge."),
+            Key("depth", integer, "Sub-agents: how many calls lead to it, from 1."),
+            Key("digest", string, "Sub-agents: SHA-256 of the data of the event that started it."),
             Key(
               "edit", mapping,
               "Forks: decision or result with the number of the event put in its place; dropContext."
@@ -325,6 +329,14 @@ enum EventSchema {
       Key("callId!", string, "The call."), Key("tool!", ref("text"), "The tool."),
       Key("attempt!", integer, "Which try, from 1."),
       Key("idempotencyKey!", string, "The same for every try."),
+      Key(
+        "child",
+        object(
+          "",
+          [
+            Key("runId!", string, "Its identifier."),
+            Key("limits!", ref("limits"), "What it may use of what is left to this run."),
+          ]), "Of a tool that is an agent: the run that this try is."),
     ])
 
   private static let toolResult: JSONValue = object(
@@ -339,6 +351,23 @@ enum EventSchema {
       Key("effect", words(["unknown"]), "Nobody knows whether it did its work."),
       Key("attempts", integer, "How often the tool was started."),
       Key("elapsedMicroseconds", ref("count"), "How long it took."),
+      Key(
+        "child",
+        object(
+          "",
+          [
+            Key("runId!", string, "Its identifier."),
+            Key(
+              "stop!",
+              object(
+                "",
+                [
+                  Key("reason!", words(StopReason.names), "The kind of end."),
+                  Key("detail", string, "What exactly."),
+                ]), "Why it stopped."),
+            Key("totals!", ref("totals"), "What it used, with what its own children used."),
+            Key("sealDigest!", string, "The digest of the last seal of its log."),
+          ]), "Of a tool that is an agent: how the run ended that the call was."),
     ])
 
   private static let approval: JSONValue = object(
@@ -490,6 +519,14 @@ enum EventSchema {
       Key(
         "decides", words(["answer", "ask_human", "stop"]),
         "The kind of decision that a call of it makes in place of running."),
+      Key(
+        "agent",
+        object(
+          "",
+          [
+            Key("name!", string, "Its name."),
+            Key("handoff", ["type": "boolean"], "Whether its answer is this run's own."),
+          ]), "The agent that it is: a call of it is a run of its own."),
     ])
 
   private static let limits = object(
@@ -498,6 +535,7 @@ enum EventSchema {
       Key("maxSteps", integer, "Decisions."), Key("maxToolCalls", integer, "Executed calls."),
       Key("maxTokens", integer, "Tokens in and out."), Key("maxCost", number, "Money."),
       Key("timeoutSeconds", number, "Seconds of active run time."),
+      Key("maxDepth", integer, "Levels of agents that may be called below the run."),
     ])
 
   private static let totals = object(
@@ -528,14 +566,14 @@ enum EventSchema {
 
   // MARK: Shapes
 
-  private static let any: JSONValue = [:]
-  private static let string: JSONValue = ["type": "string"]
-  private static let integer: JSONValue = ["type": "integer"]
-  private static let number: JSONValue = ["type": "number"]
-  private static let mapping: JSONValue = ["type": "object"]
+  static let any: JSONValue = [:]
+  static let string: JSONValue = ["type": "string"]
+  static let integer: JSONValue = ["type": "integer"]
+  static let number: JSONValue = ["type": "number"]
+  static let mapping: JSONValue = ["type": "object"]
 
   /// A key, its schema and what it says.
-  private struct Key {
+  struct Key {
     var name: String
     var schema: JSONValue
     var note: String
@@ -547,11 +585,11 @@ enum EventSchema {
     }
   }
 
-  private static func words(_ words: [String]) -> JSONValue { ["enum": JSONValue(words)] }
-  private static func list(_ items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
-  private static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
+  static func words(_ words: [String]) -> JSONValue { ["enum": JSONValue(words)] }
+  static func list(_ items: JSONValue) -> JSONValue { ["type": "array", "items": items] }
+  static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
 
-  private static func object(
+  static func object(
     _ summary: String, _ keys: [Key]
   ) -> JSONValue {
     var properties = JSONObject()

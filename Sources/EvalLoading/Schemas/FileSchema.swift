@@ -13,6 +13,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case agent
   /// A policy file.
   case policy
+  /// A pipeline file.
+  case pipeline
   /// A line of a run log, references resolved, as `agent-eval show --json` prints it.
   case event
   /// What `agent-eval run --json` prints.
@@ -44,6 +46,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
           "else": .object(Self.object(AgentFile.fields)),
         ]
       case .policy: Self.object(PolicyFile.fields)
+      case .pipeline: Self.object(PipelineFile.fields)
       case .event: EventSchema.line
       case .results: ResultsSchema.results
       case .outcome: ResultsSchema.line
@@ -80,6 +83,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .case: "agent-eval case file"
     case .agent: "agent-eval agent file"
     case .policy: "agent-eval policy file"
+    case .pipeline: "agent-eval pipeline file"
     case .event: "agent-eval run log line"
     case .results: "agent-eval results"
     case .outcome: "agent-eval outcome line"
@@ -98,6 +102,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .agent:
       "An agent: its model, tools, policy and limits, or a command. See Docs/agent-files.md and Docs/command-agents.md."
     case .policy: "Ordered rules about which calls may run. See Docs/policies.md."
+    case .pipeline: "A graph of tasks and what is done about their failures. See Docs/pipelines.md."
     case .event: "One event or mark, references resolved. See Docs/log-format.md."
     case .results: "The outcomes of cases, their trials and their expectations."
     case .outcome: "What became of one line of input. See Docs/continuous-integration.md."

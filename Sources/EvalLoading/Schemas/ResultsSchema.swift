@@ -310,7 +310,7 @@ enum ResultsSchema {
       "runId": ["type": ["string", "null"], "description": "The run that was judged."],
       "log": ["type": ["string", "null"], "description": "The path of its log."],
       "judgedFrom": [
-        "enum": ["summary", "body", .null],
+        "enum": ["summary", "body", "tree", .null],
         "description": "Whether the log's summary was enough or its events were read.",
       ],
       "outcome": ["enum": caseOutcome, "description": "The judge's word on this run."],

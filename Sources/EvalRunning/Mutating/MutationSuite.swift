@@ -127,9 +127,10 @@ public enum MutationSuite {
   }
 
   private static func read(_ log: String) throws(LogError) -> [Event] {
-    var reader = try LogReader(path: log)
+    // With the runs of the agents that it called, as it is judged.
+    var reader = try RunTreeReader(path: log)
     var events: [Event] = []
-    while events.count <= RunMutants.eventLimit, let event = try reader.next() {
+    while events.count <= RunMutants.eventLimit, let event = try reader.next()?.event {
       events.append(event)
     }
     return events

@@ -143,7 +143,7 @@ public struct AgentReadiness {
   private static func takesTime(_ tool: ToolRegistration) -> Bool {
     switch tool.implementation {
     case .command, .http, .code: true
-    case .scripted, .memory, .listed, .tool, .decision: false
+    case .scripted, .memory, .listed, .tool, .decision, .agent: false
     }
   }
 

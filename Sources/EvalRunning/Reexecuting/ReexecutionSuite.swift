@@ -3,6 +3,7 @@ public import AgentTrace
 public import EvalLoading
 import Synchronization
 public import TraceReplaying
+import TraceStorage
 
 /// Makes many recorded runs again, each with the agent it was recorded with as it is today.
 public struct ReexecutionSuite: Sendable {
@@ -60,6 +61,7 @@ public struct ReexecutionSuite: Sendable {
   public func run(
     _ logs: [String], progress: @escaping @Sendable (Item) -> Void = { _ in }
   ) async -> [Item] {
+    let logs = Self.withChildren(logs)
     let board = Board<Item>(count: logs.count)
     let list = WorkList(Array(logs.indices))
     @Sendable func work() async {
@@ -74,10 +76,42 @@ public struct ReexecutionSuite: Sendable {
     return board.results.compactMap { $0 }
   }
 
-  private func item(_ log: String) async -> Item {
+  /// A log, and for that of an agent that another run called the log at the top and the tools that led to it.
+  private struct Place: Sendable {
+    var log: String
+    var root: String?
+    var tools: [String] = []
+  }
+
+  /// Some logs, each followed by those of the agents that its run called. Those are made again with the agents that
+  /// the root's agent names.
+  private static func withChildren(_ logs: [String]) -> [Place] {
+    // What cannot be read is told of when it is made again.
+    let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [(path: $0, tools: [])] }
+    // A folder may hold a child before its parent.
+    let children = Set(trees.flatMap { $0.dropFirst().map(\.path) })
+    // Where each is said to be another's child, none is.
+    let isCircle = trees.allSatisfy { children.contains($0[0].path) }
+    var known: Set<String> = []
+    var places: [Place] = []
+    for tree in trees where isCircle || !children.contains(tree[0].path) {
+      for (path, tools) in tree where known.insert(path).inserted {
+        places.append(Place(log: path, root: tools.isEmpty ? nil : tree[0].path, tools: tools))
+      }
+    }
+    return places
+  }
+
+  private func item(_ place: Place) async -> Item {
+    let log = place.log
     var item = Item(log: log)
     do {
       let steps = try RecordedSteps(path: log)
+      if let root = place.root {
+        item.reexecution = try await Reexecution(
+          of: log, with: try childAgents(below: root, place.tools, &item), restoring: nil)
+        return item
+      }
       let evalCase = steps.started.caseId.flatMap { id in
         cases.first { $0.caseId.hasSameUTF8(as: id) }
       }
@@ -114,6 +148,24 @@ public struct ReexecutionSuite: Sendable {
     }
     for index in agents.indices { sayAnew(&agents[index], of: evalCase) }
     return agents
+  }
+
+  /// The agents that a child may be, as those of the root name them.
+  private func childAgents(
+    below root: String, _ tools: [String], _ item: inout Item
+  ) throws -> [AgentDefinition] {
+    let steps = try RecordedSteps(path: root)
+    let evalCase = steps.started.caseId.flatMap { id in
+      cases.first { $0.caseId.hasSameUTF8(as: id) }
+    }
+    let children = try agents(for: steps, of: evalCase, in: root, &item)
+      .compactMap { $0.agent(calledBy: tools) }
+    guard !children.isEmpty else {
+      throw Failure(
+        description:
+          "\(item.log): the agent of \(root) calls none by “\(tools.joined(separator: "/"))”")
+    }
+    return children
   }
 
   /// Says of an agent what its file does not: what the case says, then what was asked for.

@@ -13,14 +13,18 @@ public struct RunConditions: Sendable {
   public var identifiers: any RunIDs
   /// What ends it early.
   public var cancellation: Cancellation
+  /// What runs the agents that it calls; where there is none, a call of one fails.
+  public var children: (any ChildRunner)?
 
   /// The conditions as given; nothing is started.
   public init(
-    clock: any RunClock, identifiers: any RunIDs, cancellation: Cancellation = Cancellation()
+    clock: any RunClock, identifiers: any RunIDs, cancellation: Cancellation = Cancellation(),
+    children: (any ChildRunner)? = nil
   ) {
     self.clock = clock
     self.identifiers = identifiers
     self.cancellation = cancellation
+    self.children = children
   }
 }
 
@@ -56,6 +60,8 @@ extension AgentRecording {
     public var input: JSONValue?
     /// The run that this one came from; `nil` for one that stands by itself.
     public var parent: ParentRun?
+    /// The pipeline that the run belongs to, and its task there; `nil` outside of one.
+    public var pipeline: (id: String, task: String)?
     /// How the log is written.
     public var logOptions: LogWriter.Options
 
@@ -94,6 +100,7 @@ extension AgentRecording {
     start.tags = request.tags
     start.input = request.input
     start.parent = request.parent
+    start.pipeline = request.pipeline
     let path = request.files.path(of: request.caseId ?? agent.name, runId: start.runId)
     let writer = try LogWriter(creating: path, options: request.logOptions)
     willRecord(path)

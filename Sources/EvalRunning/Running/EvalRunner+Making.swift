@@ -107,13 +107,19 @@ extension EvalRunner {
       Self.seed($0, evalCase.caseId, trial ?? 1)
     }
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
+    let (caseId, tell) = (evalCase.caseId, options.observeLive)
+    let makeLiveClock = makeClock
+    let children = RecordedChildren(
+      folder: options.files.folder(of: caseId), cancellation: cancellation,
+      clock: { elapsed in
+        isFixed ? FixedClock(elapsedMicroseconds: elapsed) : makeLiveClock()
+      }, boundary: makeBoundary)
     let conditions = RunConditions(
-      clock: clock, identifiers: identifiers, cancellation: cancellation)
+      clock: clock, identifiers: identifiers, cancellation: cancellation, children: children)
     var request = AgentRecording.Request(
       goal: .string(evalCase.input), files: options.files, seed: seed, caseId: evalCase.caseId)
     request.trial = trial
     request.tags = evalCase.tags
-    let (caseId, tell) = (evalCase.caseId, options.observeLive)
     return try await AgentRecording(
       of: agent, request, on: makeBoundary(agent, conditions),
       report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }

@@ -71,26 +71,26 @@ extension EvalRunner {
   ) throws -> Judge.Aids {
     try Judge.Aids(
       for: run, evalCase.expected,
-      folders: [Self.folder(of: log)] + [options.runsFolder].compactMap { $0 })
+      folders: [RunFiles.folder(ofLog: log)] + [options.runsFolder].compactMap { $0 })
   }
 
   /// - Parameter isLive: whether the run was made just now.
   func trial(
     of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids, isLive: Bool = false
   ) -> TrialResult {
+    var judgement = Judge.judge(
+      run.trajectory, run.chronicle, against: evalCase.expected, aids: aids)
+    if let other = run.otherOrder {
+      judgement.leaveOpen(
+        whereOtherwise: Judge.judge(
+          other.trajectory, other.chronicle, against: evalCase.expected, aids: aids))
+    }
     var trial = TrialResult(
-      runId: run.trajectory.runId, log: run.path, judgedFrom: run.source,
-      judgement: Judge.judge(
-        run.trajectory, run.chronicle, against: evalCase.expected, aids: aids))
+      runId: run.trajectory.runId, log: run.path, judgedFrom: run.source, judgement: judgement)
     if options.outlinesRuns {
       trial.outline = AcceptedRun(
         of: run.trajectory, run.notes, trial.judgement, asked: evalCase.expected, isLive: isLive)
     }
     return trial
-  }
-
-  private static func folder(of path: String) -> String {
-    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
-    return slash == path.startIndex ? "/" : String(path[..<slash])
   }
 }

@@ -9,9 +9,11 @@ struct RecordedRun {
   var chronicle: Chronicle?
   /// The path of the file that was read.
   var path: String
+  /// The same with the children that ran side by side in the other order; `nil` where none did.
+  var otherOrder: (trajectory: Trajectory, chronicle: Chronicle?)?
   /// What a baseline holds beyond that; nothing unless it was asked for.
   var notes = RunNotes()
-  /// `body` or `summary`: what of the log was read.
+  /// `body` or `summary`: what of the log was read; `tree` where the logs of children were read with it.
   var source = "body"
 
   /// How much of inputs that nothing is asked of is kept, to show the calls of a failure: a run of a
@@ -58,6 +60,10 @@ struct RecordedRun {
     let readsAnswers = takesNotes || expectations?.looksAtAnswer ?? true
     while let head = try reader.advance() {
       guard case .event(let seq, _, let type) = head else { continue }
+      if try Self.mayHaveChildren(reader, type) {
+        try readTree(path, for: expectations, takesNotes: takesNotes)
+        return
+      }
       switch type {
       case .runStarted where !takesNotes:
         let event = try reader.event(
@@ -117,6 +123,53 @@ struct RecordedRun {
     }
   }
 
+  /// Whether calls of the run may be runs of other agents: by the tools that it began with, or because it went on
+  /// with another agent file.
+  ///
+  /// - Parameter type: of the event that the reader has stepped to.
+  private static func mayHaveChildren(
+    _ reader: LogReader, _ type: EventType
+  ) throws(LogError) -> Bool {
+    switch type {
+    case .runStarted:
+      let event = try reader.event(withOnly: [], list: "tools", elementKeys: ["agent"])
+      return event?.data["tools"]?.arrayValue?.contains { $0["agent"] != nil } ?? false
+    case .runResumed:
+      return try reader.event(withOnly: ["agentDigest"])?.data["agentDigest"] != nil
+    default: return false
+    }
+  }
+
+  /// Reads the run with its children, as one row of events.
+  private mutating func readTree(
+    _ path: String, for expectations: Expectations?, takesNotes: Bool
+  ) throws(LogError) {
+    (trajectory, notes) = (Trajectory(), RunNotes())
+    var tree = try RunTreeReader(path: path)
+    var chronicle = expectations.flatMap { $0.facts.isEmpty ? nil : Chronicle(for: $0) }
+    while let event = try tree.next()?.event {
+      trajectory.apply(event)
+      chronicle?.apply(event)
+      if takesNotes { notes.apply(event) }
+    }
+    self.chronicle = chronicle
+    source = tree.hasChildren ? "tree" : "body"
+    let isTorn =
+      trajectory.stop?.isFinal != true
+      && (tree.ending != .closed || trajectory.stop == nil && trajectory.recorded["stop"] == nil)
+    if isTorn { trajectory.markTorn() }
+    guard tree.hasParallelChildren, let expectations else { return }
+    var other = try RunTreeReader(path: path, reversesSiblings: true)
+    var otherTrajectory = Trajectory()
+    var otherChronicle = expectations.facts.isEmpty ? nil : Chronicle(for: expectations)
+    while let event = try other.next()?.event {
+      otherTrajectory.apply(event)
+      otherChronicle?.apply(event)
+    }
+    if isTorn { otherTrajectory.markTorn() }
+    otherOrder = (otherTrajectory, otherChronicle)
+  }
+
   /// Reads each event that the expectations need as it stands.
   private mutating func readWhole(
     _ reader: inout LogReader, for expectations: Expectations, takesNotes: Bool
@@ -125,6 +178,9 @@ struct RecordedRun {
     let types = chronicle.facts.eventTypes
     while let head = try reader.advance() {
       guard case .event(let seq, let step, let type) = head else { continue }
+      if try Self.mayHaveChildren(reader, type) {
+        return try readTree(path, for: expectations, takesNotes: takesNotes)
+      }
       let isNoted = takesNotes && RunNotes.types.contains(type)
       let isTold = types?.contains(type) ?? true
       if !isTold {

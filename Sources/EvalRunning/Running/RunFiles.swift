@@ -20,6 +20,15 @@ public struct RunFiles: Sendable {
     return output.hasSuffix(LogFormat.suffix) ? output : "\(output)/\(file)"
   }
 
+  /// The folder of a run's log; see ``path(of:runId:)``.
+  public func folder(of name: String) -> String { Self.folder(ofLog: path(of: name, runId: "run")) }
+
+  /// The folder of a log.
+  public static func folder(ofLog path: String) -> String {
+    guard let slash = path.utf8.lastIndex(of: UInt8(ascii: "/")) else { return "." }
+    return slash == path.startIndex ? "/" : String(path[..<slash])
+  }
+
   /// A name from data as the name of one file: it never leaves its folder, is never hidden, never
   /// taken for an option and never too long. A name that had to be changed carries a piece of its
   /// digest, and so does one that looks as if it did, so that two names never become one.

@@ -37,6 +37,9 @@ protocol Expectation: Sendable, Hashable {
   /// What of it only the end of a run decides, so that a guard cannot; empty where what has happened breaks it
   /// for good.
   var undecided: [UndecidedPart] { get }
+  /// Whether what breaks it in one run of a tree breaks it for the tree: so that a guard of the root can hold each
+  /// run below against it by itself.
+  var isOfEachRun: Bool { get }
   /// The tools that it names.
   var namedTools: [NamedTool] { get }
 

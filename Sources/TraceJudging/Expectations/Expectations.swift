@@ -101,6 +101,18 @@ extension Expectations {
     return expectations
   }
 
+  /// What each run of a tree can be held against by itself; parts of which nothing is left go.
+  var ofEachRun: Expectations {
+    var expectations = self
+    expectations.all.removeAll { !$0.base.isOfEachRun }
+    expectations.gatherNeeds()
+    for index in parts.indices {
+      expectations.parts[index].expectations = parts[index].expectations.ofEachRun
+    }
+    expectations.parts.removeAll(where: \.expectations.isEmpty)
+    return expectations
+  }
+
   private mutating func gatherNeeds() {
     ownNeeds = all.reduce(into: []) { $0.formUnion($1.base.needs) }
     ownFacts = all.reduce(into: []) { $0.formUnion($1.base.facts) }

@@ -13,6 +13,9 @@ public struct ExpectationGuard: Sendable {
   private var chronicle: Chronicle
   private var step = 0
   private var time = 0
+  /// Of the run of an agent that the guarded one called: how its events are told.
+  private var tree = TreeEvents()
+  private var member = TreeEvents.Member.root
 
   /// Nothing has happened yet.
   ///
@@ -24,8 +27,20 @@ public struct ExpectationGuard: Sendable {
     chronicle = Chronicle(for: expectations)
   }
 
+  /// What is left of the guard for the runs of an agent that this one calls: of what breaks the tree where it breaks
+  /// one of its runs, `nil` where that is nothing. Such a guard sees its own run alone.
+  ///
+  /// - Parameter tool: what the agent is called by.
+  public func guarding(callsOf tool: String) -> ExpectationGuard? {
+    let expectations = expectations.ofEachRun
+    guard !expectations.isEmpty, var child = try? ExpectationGuard(expectations) else { return nil }
+    child.member = member.called(by: tool)
+    return child
+  }
+
   /// Takes in the next event.
   public mutating func apply(_ event: Event) {
+    let event = tree.event(event, of: member, seq: event.seq)
     trajectory.apply(event)
     chronicle.apply(event)
     step = event.step
@@ -45,7 +60,8 @@ public struct ExpectationGuard: Sendable {
   public func breach(ifStarted callIds: [String]) -> ExpectationOutcome? {
     var copy = self
     for callId in callIds {
-      guard let call = trajectory.calls.last(where: { $0.outline.callId.hasSameUTF8(as: callId) })
+      let told = member.told(callId: callId)
+      guard let call = trajectory.calls.last(where: { $0.outline.callId.hasSameUTF8(as: told) })
       else { continue }
       copy.add(
         .toolStarted,

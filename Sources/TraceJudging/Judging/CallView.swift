@@ -193,7 +193,7 @@ final class CallView: Sendable {
       let isExecuted = executed(call)
       answer = .both(answer, isExecuted)
       if isExecuted == .yes, answer == .yes, call.status == .unknown, entry.statuses == nil,
-        !unknownCounts
+        !unknownCounts, !call.outline.isRun
       {
         answer = .unknown
       }

@@ -10,6 +10,8 @@ public struct Chronicle: Sendable {
 
   struct VerdictFact: Sendable {
     var seq, step: Int
+    /// Whose policy said it: of a tree, one of its runs.
+    var runId: String
     var callId: String
     /// `nil` for a word of a later version.
     var status: VerdictStatus?
@@ -21,6 +23,8 @@ public struct Chronicle: Sendable {
 
   struct ApprovalFact: Sendable {
     var seq, step: Int
+    /// The run in which it counts.
+    var runId: String
     var approval: Approval
 
     var callId: String { approval.callId }
@@ -118,13 +122,16 @@ public struct Chronicle: Sendable {
     case .policyDecision:
       verdicts.append(
         VerdictFact(
-          seq: event.seq, step: event.step, callId: event.data["callId"]?.stringValue ?? "",
+          seq: event.seq, step: event.step, runId: event.runId,
+          callId: event.data["callId"]?.stringValue ?? "",
           status: event.data["status"]?.stringValue.flatMap(VerdictStatus.init(rawValue:)),
           rule: event.data["ruleId"]?.stringValue, reason: event.data["reason"],
           found: RecordedFinding(context: event.data["context"])))
     case .approval:
       guard let approval = try? Approval(decoding: event.data) else { return }
-      approvals.append(ApprovalFact(seq: event.seq, step: event.step, approval: approval))
+      approvals.append(
+        ApprovalFact(
+          seq: event.seq, step: event.step, runId: event.runId, approval: approval))
     case .toolStarted, .toolResult: apply(effort: event)
     case .humanReplied:
       replies.append(
@@ -143,7 +150,10 @@ public struct Chronicle: Sendable {
       stops.append(StopFact(seq: event.seq, step: event.step, reason: stop.reason))
     default: break
     }
-    if facts.contains(.state) { state.apply(event) }
+    // The state is the run's own, also of a tree.
+    if facts.contains(.state), state.runId.isEmpty || state.runId.hasSameUTF8(as: event.runId) {
+      state.apply(event)
+    }
   }
 
   private mutating func apply(tools: [JSONValue]) {

@@ -29,6 +29,7 @@ struct AnswerExpectation: Expectation {
   var needs: TrajectoryNeeds {
     matcher.usesOrigins ? [.body, .answer, .results] : [.body, .answer]
   }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }

@@ -56,6 +56,7 @@ struct BudgetExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { [.timeline, .usage] }
   var undecided: [UndecidedPart] {
     guard budget.includesSubRuns else { return [] }

@@ -45,6 +45,7 @@ struct ContextExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [.timeline, .contexts] }
   var undecided: [UndecidedPart] {
     rules.filter {

@@ -38,6 +38,8 @@ struct EachCall: Expectation {
   }
 
   var needs: TrajectoryNeeds { entries.needs.union([.body, .inputs]) }
+  /// What stands in another call may be one of another run.
+  var isOfEachRun: Bool { entries.allSatisfy { $0.input?.usesOrigins != true } }
   var facts: Facts {
     entries.contains { $0.result != nil || $0.input?.usesOrigins == true } ? .timeline : []
   }

@@ -40,6 +40,7 @@ struct EvidenceExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { false }
   var facts: Facts { rule.mustBeObserved ? .state : .timeline }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { NamedTool.all(rule.cites, "\(Self.key).cites") }

@@ -31,6 +31,7 @@ struct JudgeExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { [.all, .outsiders] }
+  var isOfEachRun: Bool { false }
   var facts: Facts { .timeline }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }

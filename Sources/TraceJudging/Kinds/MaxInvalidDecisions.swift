@@ -17,6 +17,7 @@ struct MaxInvalidDecisions: CountLimit {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { .timeline }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {

@@ -13,6 +13,7 @@ struct MaxSteps: CountLimit {
   static func suggestions(for run: Trajectory) -> [JSONValue] { [[key: JSONValue(run.steps)]] }
 
   var needs: TrajectoryNeeds { .body }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {

@@ -16,6 +16,7 @@ struct MaxToolCalls: CountLimit {
   }
 
   var needs: TrajectoryNeeds { [] }
+  var isOfEachRun: Bool { true }
   var facts: Facts { [] }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {

@@ -53,6 +53,7 @@ struct MemoryExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [.timeline, .memory] }
   var undecided: [UndecidedPart] {
     rules.compactMap {

@@ -27,6 +27,7 @@ struct NoApprovalBypass: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { .timeline }
   /// What has happened breaks it for good.
   var undecided: [UndecidedPart] { [] }
@@ -148,15 +149,16 @@ extension JudgedRun {
   private func bypasses() -> (bypasses: [Bypass], unsure: [Int]?) {
     var bypasses: [Bypass] = []
     var unsure: [Int]?
-    var approvals = Approvals()
-    var granted: Set<String> = []
+    // What is granted in one run of a tree lets no other's calls run.
+    var approvalsOfRuns: [String: Approvals] = [:]
+    var granted: Set<[String]> = []
     var next = chronicle.approvals[...]
     for start in starts() {
       while let fact = next.first, fact.seq < start.seq {
         next.removeFirst()
         let approval = recomputed(fact.approval)
-        approvals.take(approval)
-        if fact.isGranted { granted.insert(approval.actionId) }
+        approvalsOfRuns[fact.runId, default: Approvals()].take(approval)
+        if fact.isGranted { granted.insert([fact.runId, approval.actionId]) }
       }
       let (call, verdicts) = (start.call, start.verdicts)
       func judge(_ seq: Int, _ why: String) {
@@ -183,14 +185,20 @@ extension JudgedRun {
         unsure = unsure ?? call.events
         continue
       }
-      if spend(&approvals, call.outline.callId, actionId, resting?.found) { continue }
+      if spend(
+        &approvalsOfRuns[asked.runId, default: Approvals()], call.outline.callId, actionId,
+        resting?.found)
+      {
+        continue
+      }
       // What was granted may stand where the log has a hole.
       if view.gaps.contains(where: { $0.first < start.seq }) {
         unsure = unsure ?? call.events
       } else {
         judge(
           asked.seq,
-          granted.contains(actionId) ? "what approved it was used up" : "nobody approved it")
+          granted.contains([asked.runId, actionId])
+            ? "what approved it was used up" : "nobody approved it")
       }
     }
     return (bypasses, unsure)

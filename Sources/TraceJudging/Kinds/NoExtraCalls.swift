@@ -42,6 +42,7 @@ struct NoExtraCalls: Expectation {
   }
 
   var needs: TrajectoryNeeds { [] }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }

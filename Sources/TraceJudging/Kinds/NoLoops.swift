@@ -35,6 +35,7 @@ struct NoLoops: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { .timeline }
   /// What has happened breaks it for good.
   var undecided: [UndecidedPart] { [] }

@@ -31,6 +31,7 @@ struct NoRepeatedSideEffect: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { .timeline }
   /// What has happened breaks it for good.
   var undecided: [UndecidedPart] { [] }

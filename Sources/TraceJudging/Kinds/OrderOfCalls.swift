@@ -36,6 +36,7 @@ struct OrderOfCalls: Expectation {
   }
 
   var needs: TrajectoryNeeds { [] }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] { [] }
   var namedTools: [NamedTool] { [] }

@@ -56,6 +56,7 @@ struct PolicyExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { true }
   var facts: Facts { .timeline }
   var undecided: [UndecidedPart] {
     lists.compactMap {

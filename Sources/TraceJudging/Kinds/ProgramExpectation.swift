@@ -43,6 +43,7 @@ struct ProgramExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { [.all, .outsiders] }
+  var isOfEachRun: Bool { false }
   var facts: Facts { .timeline }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }

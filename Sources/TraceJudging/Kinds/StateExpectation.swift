@@ -30,6 +30,7 @@ struct StateExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { false }
   var facts: Facts { .state }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }

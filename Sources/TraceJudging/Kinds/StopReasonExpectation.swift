@@ -31,6 +31,7 @@ struct StopReasonExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { [] }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }

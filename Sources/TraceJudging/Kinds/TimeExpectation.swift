@@ -34,6 +34,7 @@ struct TimeExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
+  var isOfEachRun: Bool { false }
   var facts: Facts { .timeline }
   var undecided: [UndecidedPart] {
     rules.enumerated().compactMap { index, rule in

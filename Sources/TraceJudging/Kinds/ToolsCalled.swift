@@ -35,6 +35,7 @@ struct ToolsCalled: Expectation {
   }
 
   var needs: TrajectoryNeeds { entries.needs }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { NamedTool.all(entries, Self.key) }

@@ -30,6 +30,7 @@ struct ToolsNotCalled: Expectation {
   }
 
   var needs: TrajectoryNeeds { entries.needs }
+  var isOfEachRun: Bool { true }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] {
     entries.enumerated().compactMap { index, entry in

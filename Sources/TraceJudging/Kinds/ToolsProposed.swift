@@ -31,6 +31,7 @@ struct ToolsProposed: Expectation {
   }
 
   var needs: TrajectoryNeeds { entries.needs }
+  var isOfEachRun: Bool { false }
   var facts: Facts { [] }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { NamedTool.all(entries, Self.key) }

@@ -16,6 +16,8 @@ public struct RecordedStep: Sendable {
   private var proposals: [String: ProposedCall] = [:]
   private var attempts: [String: [Start]] = [:]
   private var results: [String: Int] = [:]
+  /// The calls that are runs of other agents.
+  private var children: Set<String> = []
   private var approvals: [String: Int] = [:]
   private var words: Int?
   private var notes: [String: [ToolNote]] = [:]
@@ -84,6 +86,7 @@ public struct RecordedStep: Sendable {
         attempts[callId, default: []].append(
           Start(attempt: event.data["attempt"]?.intValue, t: RecordedTime.clamped(event.t)))
         notes[callId] = nil
+        if event.data["child"] != nil { children.insert(callId) }
       case .memoryRead, .memoryWritten: take(note: event)
       case .toolResult: results[callId] = results[callId] ?? index
       case .approval:
@@ -232,6 +235,7 @@ extension RecordedStep {
       result: payload.result,
       elapsedMicroseconds: max(0, RecordedTime.clamped(events[index].t) - began))
     answer.notes = notes[callId] ?? []
+    answer.child = payload.child
     // A signal that ended the run came before, or may have, and its process died before it said so.
     if case .error = payload.result, let ending {
       if ending != .stop { answer.wasTriedAgain = false }
@@ -251,6 +255,22 @@ extension RecordedStep {
       elapsedMicroseconds: max(0, time - start.t))
     answer.wasTriedAgain = false
     answer.notes = found
+    return answer
+  }
+
+  /// What is recorded of a call whose run waited when its own run stopped; `nil` where that was not so.
+  func pausedAnswer(toCall callId: String, attempt: Int) -> ToolAnswer? {
+    guard ending == .stop, results[callId] == nil,
+      children.contains(callId),
+      attempts[callId]?.contains(where: { $0.attempt == attempt }) ?? false,
+      let last = events.last(where: { $0.type == .stop }),
+      let stop = try? Stop(decoding: last.data),
+      !stop.isFinal
+    else { return nil }
+    var answer = ToolAnswer(result: .error("its run waits"))
+    answer.pause = stop.reason
+    // Behind whatever else the log answers.
+    answer.elapsedMicroseconds = RecordedTime.limit / 4
     return answer
   }
 

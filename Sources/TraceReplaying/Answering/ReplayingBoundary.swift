@@ -79,6 +79,8 @@ public final class ReplayingBoundary: Boundary {
     start.caseId = steps.started.caseId
     start.trial = steps.started.trial
     start.tags = steps.started.tags
+    // What a fork came from is for its log alone to say; a child is made by what started it.
+    if steps.started.parent?.relation == ParentRun.subagent { start.parent = steps.started.parent }
     if let input = steps.started.input, input != steps.started.goal { start.input = input }
     return start
   }
@@ -139,6 +141,11 @@ public final class ReplayingBoundary: Boundary {
       toCall: request.callId, attempt: request.attempt)
     {
       return await request.made(againAfter: answer)
+    }
+    if let answer = firstFailure.noting({ try steps.step(request.step) })?.pausedAnswer(
+      toCall: request.callId, attempt: request.attempt)
+    {
+      return answer
     }
     note(
       Unanswered(

@@ -352,8 +352,10 @@ public struct ResultsReport {
     // No path of a file is longer.
     guard trial.log.utf8.count <= 4_096 else { return [] }
     let log = ShellWord.quote(trial.log)
-    var commands = ["agent-eval show \(log)"]
-    if let seq { commands.append("agent-eval replay \(log) --event \(seq)") }
+    // Numbers of a tree are those of all its logs in one row.
+    let isTree = trial.judgedFrom == "tree"
+    var commands = ["agent-eval show \(log)" + (isTree ? " --tree" : "")]
+    if let seq, !isTree { commands.append("agent-eval replay \(log) --event \(seq)") }
     return commands.enumerated().map { index, command in
       "  " + painter.paint(Self.padded(index == 0 ? "more" : "", 10), .faint) + command
     }

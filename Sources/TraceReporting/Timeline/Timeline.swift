@@ -146,8 +146,13 @@ public struct Timeline {
     case .decision(let decision): return tell(decision)
     case .policyDecision(let verdict): return [tell(verdict)]
     case .toolStarted(let started):
-      guard started.attempt > 1 else { return [] }
-      return [Entry("retry", .warning, "\(started.tool), attempt \(started.attempt)")]
+      let again =
+        started.attempt > 1
+        ? [Entry("retry", .warning, "\(started.tool), attempt \(started.attempt)")] : []
+      return again
+        + (started.child.map { child in
+          [Entry("child", .faint, "\(started.tool) runs as \(child.runId)", tail: started.callId)]
+        } ?? [])
     case .toolResult(let result): return [tell(result)]
     case .approval(let approval):
       let word = approval.granted ? "approved" : "denied"
@@ -171,6 +176,7 @@ public struct Timeline {
     case .unseen(let unseen): return [Entry("unseen", .warning, Self.words(unseen))]
     case .runResumed(let resumed): return [Entry("resumed", .heading, resumed.why)]
     case .stop(let stop): return tell(stop, at: event.t)
+    case .pipeline(let change): return Self.entries(for: change)
     case .unknown: return [Entry("later", .faint, "\(event.type), of a newer version")]
     }
   }

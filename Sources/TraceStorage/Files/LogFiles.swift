@@ -30,6 +30,22 @@ public enum LogFiles {
     return found.sorted { $0.precedesByUTF8($1) }
   }
 
+  /// Whether a log of a plain name is there, closed or open, that holds an event. What a writer left that died
+  /// before its first event was whole is taken away: it says nothing, and stands in the way of the next writer.
+  ///
+  /// - Throws: ``LogError`` where the log cannot be read, or another writer holds it.
+  package static func holdsEvents(_ path: String) throws(LogError) -> Bool {
+    if try LogFile.exists(path, .real) { return true }
+    let open = path + LogFormat.openSuffix
+    guard try LogFile.exists(open, .real) else { return false }
+    let file = try LogFile.open(open, O_RDWR)
+    try file.lock()
+    var reader = try LogReader(path: path)
+    guard try reader.next() == nil else { return true }
+    file.remove()
+    return false
+  }
+
   /// Whether a file begins as a log does. One with the name of a log that holds nothing, or too little to tell, is one
   /// whose writer died; other files are none.
   public static func looksLikeLog(_ path: String) -> Bool {

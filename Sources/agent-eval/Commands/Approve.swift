@@ -2,6 +2,7 @@ import AgentRuntime
 import AgentTrace
 import ArgumentParser
 import EvalLoading
+import EvalRunning
 import LiveBoundary
 import TraceReplaying
 import TraceReporting
@@ -86,6 +87,7 @@ struct Approve: ParsableCommand {
   }
 
   func run() throws {
+    if (try? WaitingPipeline.isPipeline(log)) == true { return try approveTask() }
     let word: SpokenWord
     switch (deny, happened, didNotHappen) {
     case (true, _, _): word = .denied
@@ -93,11 +95,28 @@ struct Approve: ParsableCommand {
     case (_, _, true): word = .didNotHappen
     default: word = .granted
     }
-    let event = try WaitingRun(path: log).record(
-      word, about: call, by: by, reason: reason, scope: sameInput ? .input : .calls(count ?? 1),
+    let waiting = try WaitingTree(path: log).run(of: call)
+    let event = try waiting.run.record(
+      word, about: waiting.call, by: by, reason: reason,
+      scope: sameInput ? .input : .calls(count ?? 1),
       until: until.flatMap(UTC.microsecondsSince1970).map(UTC.text(microsecondsSince1970:)),
       secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
+  }
+
+  /// Says a word about a task of a pipeline.
+  private func approveTask() throws {
+    guard count == nil, !sameInput, until == nil else {
+      throw ValidationError("--for, --same-input and --until are for calls, not for tasks.")
+    }
+    let word: TaskAnswered.Word =
+      deny ? .denied : happened ? .happened : didNotHappen ? .didNotHappen : .granted
+    var said: JSONValue?
+    if happened { said = try dataOfCall() }
+    let event = try WaitingPipeline(log: log).record(
+      word, about: call, data: said, by: by, reason: reason,
+      at: Spoken.moment(isFixed: fixedClock))
+    try Spoken.reportTask(event, in: log, json: json)
   }
 
   private static let countLimit = 1_000_000
@@ -124,6 +143,9 @@ struct AnswerVerb: ParsableCommand {
   @Argument(help: "The answer.")
   var text: String
 
+  @Option(help: "Of a pipeline, the task that asks, where several do.")
+  var task: String?
+
   @Option(help: "Who answers.")
   var by = "person"
 
@@ -134,7 +156,14 @@ struct AnswerVerb: ParsableCommand {
   var json = false
 
   func run() throws {
-    let event = try WaitingRun(path: log).record(
+    if (try? WaitingPipeline.isPipeline(log)) == true {
+      let event = try WaitingPipeline(log: log).record(
+        .answered, about: task, data: .string(text), by: by,
+        at: Spoken.moment(isFixed: fixedClock))
+      return try Spoken.reportTask(event, in: log, json: json)
+    }
+    guard task == nil else { throw ValidationError("--task is for pipelines.") }
+    let event = try WaitingTree(path: log).asking.record(
       answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.report(event, in: log, json: json)
   }
@@ -151,10 +180,32 @@ private enum Spoken {
     }
   }
 
+  /// What was said of a task, and what still waits.
+  static func reportTask(_ event: Event, in log: String, json: Bool) throws {
+    let waiting = try WaitingPipeline(log: log)
+    guard !json else {
+      return Output.json([
+        "log": .string(log), "seq": JSONValue(event.seq), "type": .string(event.type.rawValue),
+        "data": .object(event.data),
+        "waiting": JSONValue(waiting.questions.map { "\($0.node)" }),
+      ])
+    }
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, headsSteps: false)
+    Output.lines(timeline.lines(for: event))
+    for question in waiting.questions {
+      Output.line("waits  \(Visible.line("\(question.node): \(question.question)"))")
+    }
+    let log = Visible.line(log)
+    if let other = waiting.questions.first {
+      Output.line("next   agent-eval approve \(log) \(Visible.line("\(other.node)")) --by NAME")
+    } else {
+      Output.line("next   agent-eval resume \(log)")
+    }
+  }
+
   /// What was written, and what still waits.
   static func report(_ event: Event, in log: String, json: Bool) throws {
-    let run = try WaitingRun(path: log)
-    let waiting = run.calls
+    let waiting = try WaitingTree(path: log).calls
     guard !json else {
       return Output.json([
         "log": .string(log), "seq": JSONValue(event.seq), "type": .string(event.type.rawValue),

@@ -1,3 +1,4 @@
+import AgentPipelines
 import AgentTrace
 import ArgumentParser
 import EvalLoading
@@ -9,7 +10,8 @@ import TraceReporting
 struct Check: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "check",
-    abstract: "Check case, agent and policy files, and say everything that is wrong at once.",
+    abstract:
+      "Check case, agent, policy and pipeline files, and say everything that is wrong at once.",
     discussion: """
       With --ready it says of each agent among the files, and of those that their cases name, what of its runtime is in place and what is \
       missing: state, tools, policy, context, memory, trace, evals and people. Cases of the agent are looked \
@@ -32,13 +34,21 @@ struct Check: ParsableCommand {
   @Option(help: "With --ready: text, json or markdown.")
   var format = ReadinessFormat.text
 
+  @Option(
+    help: ArgumentHelp("Draw the graph of a pipeline: text, mermaid or svg.", valueName: "form"))
+  var graph: GraphForm?
+
   func validate() throws {
+    if graph != nil, ready || paths.count != 1 {
+      throw ValidationError("--graph draws one pipeline file, and does not go with --ready.")
+    }
     guard !ready, !cases.isEmpty || require != nil || format != .text else { return }
     throw ValidationError("--cases, --require and --format go with --ready.")
   }
 
   func run() throws {
     if ready { return try tellReadiness() }
+    if let graph { return try draw(graph) }
     let diagnostics = FileChecker.check(paths)
     for diagnostic in diagnostics { Output.line(Visible.line(diagnostic.description)) }
     let errors = diagnostics.count { $0.severity == .error }
@@ -47,6 +57,17 @@ struct Check: ParsableCommand {
         ? "no mistakes"
         : "\(Self.count(errors, "error")), \(Self.count(diagnostics.count - errors, "warning"))")
     if errors > 0 { throw ExitCode(2) }
+  }
+
+  /// Draws the graph of a pipeline, errors in it aside.
+  private func draw(_ form: GraphForm) throws {
+    let definition = try Diagnostics.unwrap(PipelineLoader.load(paths[0]))
+    let picture = try GraphPicture(of: definition.spec)
+    switch form {
+    case .text: Output.lines(picture.text)
+    case .mermaid: Output.lines(picture.mermaid)
+    case .svg: Output.lines(picture.svg)
+    }
   }
 
   private func tellReadiness() throws {
@@ -76,6 +97,44 @@ struct Check: ParsableCommand {
 
   private static func count(_ number: Int, _ noun: String) -> String {
     "\(number) \(noun)\(number == 1 ? "" : "s")"
+  }
+}
+
+/// How a graph is drawn.
+enum GraphForm: String, CaseIterable, ExpressibleByArgument {
+  case text, mermaid, svg
+}
+
+extension GraphPicture {
+  /// The picture of a pipeline.
+  fileprivate init(of spec: PipelineSpec) throws {
+    let graph = try PipelineGraph(checking: spec)
+    let places = Dictionary(
+      spec.tasks.enumerated().map { ($1.id, $0) }, uniquingKeysWith: { first, _ in first })
+    let standIns = Set(graph.standIns)
+    var edges = graph.edges.map { edge in
+      let source = spec.tasks[edge.from].id
+      let isStream =
+        switch spec.tasks[edge.to].forEach {
+        case .parts(let task): task == source
+        case .list(let reference): reference.task == source && reference.path.first == .each
+        case nil: false
+        }
+      return Edge(from: edge.from, to: edge.to, isDotted: isStream)
+    }
+    for (place, task) in spec.tasks.enumerated() {
+      for other in task.recover.compactMap(\.task) {
+        if let to = places[other] { edges.append(Edge(from: place, to: to, isDotted: true)) }
+      }
+    }
+    self.init(
+      name: spec.name,
+      nodes: spec.tasks.enumerated().map { place, task in
+        Node(
+          id: task.id,
+          note: standIns.contains(place) ? "stands in, \(task.kind.rawValue)" : task.kind.rawValue,
+          isMany: task.isFanOut)
+      }, edges: edges)
   }
 }
 

@@ -101,10 +101,15 @@ struct Fork: AsyncParsableCommand {
     request.secrets = .inEnvironment(for: definition)
     if answers == .live {
       let store = try memory.store(for: definition)
+      let makeBoundary = RunTreeBoundaries.maker(person: nil, memory: store)
+      let children = RunTreeBoundaries.children(
+        in: RunFiles.folder(ofLog: request.log), isFixed: isFixed, durability: .process,
+        showsEvents: !json, cancellation, makeBoundary)
       request.live = { agent, clock in
-        LiveBoundary.make(
-          for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-          memory: store)
+        makeBoundary(
+          agent,
+          RunConditions(
+            clock: clock, identifiers: identifiers, cancellation: cancellation, children: children))
       }
     }
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)

@@ -45,6 +45,15 @@ struct List: ParsableCommand {
   @Option(help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")
   var since: String?
 
+  @Option(help: "Only runs that acted for this tenant, or for one like this glob.")
+  var tenant: String?
+
+  @Option(help: ArgumentHelp("Only the runs that calls of this run are.", valueName: "run-id"))
+  var parent: String?
+
+  @Flag(help: "Show the runs of agents that other runs called beside those.")
+  var children = false
+
   @Flag(help: "Print a line of JSON for each run.")
   var json = false
 
@@ -93,6 +102,11 @@ struct List: ParsableCommand {
     filter.agent = try agent.map(Self.names)
     filter.model = try model.map(Self.names)
     filter.settings = setting.compactMap(ModelSetting.init)
+    filter.tenant = try tenant.map(Self.names)
+    filter.parent = parent
+    // Whoever asks for something finds it wherever it happened.
+    filter.showsChildren =
+      children || !tool.isEmpty || !notTool.isEmpty || agent != nil || model != nil
     filter.since = since.flatMap { Instant(since: $0)?.text }
     return filter
   }
@@ -111,7 +125,8 @@ struct List: ParsableCommand {
     return [
       run["startedAt"].stringValue.map { String($0.prefix(19)) } ?? "–",
       status == "closed" ? stop ?? "–" : stop.map { "\($0), \(status)" } ?? status,
-      text("caseId"), text("agent"), "\(count("steps"))", "\(count("toolCalls"))",
+      text("caseId"), String(repeating: "  ", count: min(count("depth"), 8)) + text("agent"),
+      "\(count("steps"))", "\(count("toolCalls"))",
       "\(overflow ? .max : tokens)",
       Figures.duration(microseconds: count("elapsedMicroseconds")), text("path"),
     ]

@@ -13,7 +13,7 @@ import TraceStorage
 struct Record: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "record",
-    abstract: "Run an agent and record what it does.",
+    abstract: "Run an agent or a pipeline and record what it does.",
     usage: """
       agent-eval record <agent> [<goal>] [options]
       agent-eval record --proxy [--replay <log>] [options] -- <command> ...
@@ -28,11 +28,16 @@ struct Record: AsyncParsableCommand {
       network; exits with 1 where it asks what was not recorded, or does not ask what was.
       """)
 
-  @Argument(help: "An agent file.")
+  @Argument(help: "An agent file, or a pipeline file.")
   var agent: String?
 
   @Argument(help: "What the agent is to do; the agent file's own goal where left out.")
   var goal: String?
+
+  @Option(
+    help: ArgumentHelp(
+      "Of a pipeline, what it is given: JSON, a file of it behind @, or text.", valueName: "json"))
+  var input: String?
 
   @Option(help: "A policy file in place of the agent's own policy.")
   var policy: String?
@@ -187,6 +192,10 @@ struct Record: AsyncParsableCommand {
 
   func run() async throws {
     if proxy { return try await runProxy() }
+    if let agent, PipelineLoader.isPipeline(agent) { return try await recordPipeline(agent) }
+    guard input == nil else {
+      throw ValidationError("--input is for pipelines; an agent is given its goal.")
+    }
     var definition = try loadAgent()
     guard let goal = goal ?? definition.goal else {
       throw ValidationError("Say what the agent is to do: the agent file has no goal of its own.")
@@ -200,11 +209,19 @@ struct Record: AsyncParsableCommand {
       fixedClock ? FixedClock() : SystemClock(cancellation: cancellation)
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
     let person = try people.person(for: &definition, cancellation)
-    let boundary = LiveBoundary.make(
-      for: definition, clock: clock, identifiers: identifiers, cancellation: cancellation,
+    let isFixed = fixedClock
+    let files = RunFiles(output: out)
+    let makeBoundary = RunTreeBoundaries.maker(
       person: person, memory: try memory.store(for: definition))
+    let boundary = makeBoundary(
+      definition,
+      RunConditions(
+        clock: clock, identifiers: identifiers, cancellation: cancellation,
+        children: RunTreeBoundaries.children(
+          in: files.folder(of: definition.name), isFixed: isFixed, durability: durability,
+          showsEvents: !json, cancellation, makeBoundary)))
     let request = AgentRecording.Request(
-      goal: .string(goal), files: RunFiles(output: out), seed: seed,
+      goal: .string(goal), files: files, seed: seed,
       logOptions: .init(durability: durability))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     var answer: String?
@@ -250,6 +267,31 @@ struct Record: AsyncParsableCommand {
     }
     Output.line("log    \(Visible.line(recording.log))")
     if !recording.isSuccess { throw ExitCode(1) }
+  }
+
+  /// Runs a pipeline.
+  private func recordPipeline(_ file: String) async throws {
+    guard goal == nil, policy == nil, people.approve == nil,
+      conditions.actor == nil, conditions.route == nil, conditions.limits.limits == Limits()
+    else {
+      throw ValidationError(
+        "This is a pipeline: what it is given is --input, and limits, policies and people stand in its file and its agents' files."
+      )
+    }
+    let definition = try PipelineRuns.load(file)
+    let pausing = Cancellation()
+    let listener = SignalListener(pausing)
+    defer { listener.stop() }
+    var request = PipelineRecording.Request(
+      input: try PipelineRuns.input(input), files: RunFiles(output: out))
+    request.seed = seed
+    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let recording = try await PipelineRecording(
+      of: definition, request,
+      PipelineRuns.means(
+        pausing: pausing, seed: seed, isFixed: fixedClock, durability: durability),
+      observe: { print($0) })
+    try PipelineRuns.report(recording, json: json)
   }
 
   private func loadAgent() throws -> AgentDefinition {

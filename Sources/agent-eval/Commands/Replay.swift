@@ -1,7 +1,9 @@
 import AgentTrace
 import ArgumentParser
+import EvalRunning
 import TraceReplaying
 import TraceReporting
+import TraceStorage
 
 /// Steps through a run, prints one of its steps and the state it left, or makes whole runs again.
 struct Replay: AsyncParsableCommand {
@@ -70,6 +72,11 @@ struct Replay: AsyncParsableCommand {
   private var printsStep: Bool { step != nil || event != nil }
 
   func run() async throws {
+    if reexecution.reexecute, logs.count == 1, (try? LogFiles.all(below: log)) == [log],
+      (try? WaitingPipeline.isPipeline(log)) == true
+    {
+      return try await PipelineRuns.reexecute(log, file: reexecution.agent.first, json: json)
+    }
     if reexecution.reexecute {
       return try await ReexecutionCommand(options: reexecution, json: json).run(logs)
     }

@@ -1,6 +1,8 @@
 import AgentRuntime
 import AgentTrace
 import ArgumentParser
+import EvalLoading
+import EvalRunning
 import LiveBoundary
 import TraceReplaying
 import TraceReporting
@@ -45,7 +47,23 @@ struct Resume: AsyncParsableCommand {
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
 
+  /// Goes on with a pipeline.
+  private func resumePipeline() async throws {
+    let (definition, _) = try PipelineRuns.load(of: log, file: agent)
+    let pausing = Cancellation()
+    let listener = SignalListener(pausing)
+    defer { listener.stop() }
+    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let recording = try await PipelineRecording(
+      resuming: log, with: definition,
+      PipelineRuns.means(
+        pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
+      acceptsChanges: acceptChanges, observe: { print($0) })
+    try PipelineRuns.report(recording, json: json)
+  }
+
   func run() async throws {
+    if (try? WaitingPipeline.isPipeline(log)) == true { return try await resumePipeline() }
     var (definition, path) = try RecordedAgent.load(
       of: log, agent: agent, policy: policy, notesPolicy: false)
     try LiveBuild.require(for: [definition])
@@ -55,6 +73,12 @@ struct Resume: AsyncParsableCommand {
     let isFixed = fixedClock
     let person = try people.person(for: &definition, cancellation)
     let store = try memory.store(for: definition)
+    let makeBoundary = RunTreeBoundaries.maker(person: person, memory: store)
+    var children = RunTreeBoundaries.children(
+      in: RunFiles.folder(ofLog: log), isFixed: isFixed, durability: durability, showsEvents: !json,
+      cancellation, makeBoundary)
+    children.acceptsChanges = acceptChanges
+    let runner = children
     var request = RunResumption.Request(
       log: log, agent: definition, acceptsChanges: acceptChanges,
       logOptions: .init(durability: durability),
@@ -63,9 +87,11 @@ struct Resume: AsyncParsableCommand {
         return SystemClock(elapsedMicroseconds: elapsed, cancellation: cancellation)
       },
       boundary: { agent, clock in
-        LiveBoundary.make(
-          for: agent, clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation,
-          person: person, memory: store)
+        makeBoundary(
+          agent,
+          RunConditions(
+            clock: clock, identifiers: RandomRunIDs(), cancellation: cancellation, children: runner)
+        )
       })
     request.report = LiveView.show
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)

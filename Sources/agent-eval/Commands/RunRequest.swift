@@ -289,7 +289,7 @@ struct RunRequest: Hashable {
       makeBoundary: { agent, conditions in
         LiveBoundary.make(
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
-          cancellation: conditions.cancellation)
+          cancellation: conditions.cancellation, children: conditions.children)
       })
   }
 

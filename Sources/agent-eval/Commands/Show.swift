@@ -22,6 +22,13 @@ struct Show: ParsableCommand {
   @Flag(help: "Go on as the log is written, until it is closed.")
   var follow = false
 
+  @Flag(
+    help: """
+      With the runs of the agents that it called, as one row: the numbers are those that outcomes name of a run \
+      with children.
+      """)
+  var tree = false
+
   @Option(
     help: """
       Write the run as one HTML page that needs nothing else to this file; one that is there is \
@@ -30,11 +37,14 @@ struct Show: ParsableCommand {
   var html: String?
 
   func validate() throws {
-    if html != nil, json || follow || skipDamaged {
+    if html != nil, json || follow || skipDamaged || tree {
       throw ValidationError("--html writes a page; it goes with no other option.")
     }
     if let html, html.isEmpty || html.contains(LogFormat.suffix) {
       throw ValidationError("--html takes the path of the page, which is no log.")
+    }
+    if tree, follow || skipDamaged {
+      throw ValidationError("--tree goes with neither --follow nor --skip-damaged.")
     }
     if follow, skipDamaged {
       throw ValidationError("--follow shows what is whole; it cannot go with --skip-damaged.")
@@ -44,6 +54,7 @@ struct Show: ParsableCommand {
   func run() throws {
     if let html { return try writePage(to: html) }
     if follow { return try runFollowing() }
+    if tree { return try showTree() }
     var reader = try LogReader(path: log, options: .init(skipsDamaged: skipDamaged))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width)
     do {
@@ -55,6 +66,36 @@ struct Show: ParsableCommand {
     for error in reader.damage { Output.error("agent-eval: \(Visible.line("\(error)"))") }
     note(reader.ending)
     if !reader.damage.isEmpty { throw ExitCode(2) }
+  }
+
+  private func showTree() throws {
+    var reader = try RunTreeReader(path: log)
+    var timelines: [String: Timeline] = [:]
+    do {
+      while !Output.hasEnded, let entry = try reader.next() {
+        var event = entry.original ?? entry.event
+        event.seq = entry.event.seq
+        let caller = entry.member.caller
+        guard !json else {
+          event.extra["tree"] = .object(
+            JSONObject(present: [
+              ("seq", JSONValue(event.seq)), ("caller", caller.map(JSONValue.string)),
+            ]))
+          if let own = entry.original?.seq { event.seq = own }
+          Output.jsonLine(event.encodedLine())
+          continue
+        }
+        var timeline =
+          timelines[event.runId] ?? Timeline(painter: Screen.painter, width: Screen.width)
+        let lines = timeline.lines(for: event)
+        timelines[event.runId] = event.type == .stop ? nil : timeline
+        Output.lines(lines.map { line in (caller.map { Visible.line($0) + " │ " } ?? "") + line })
+      }
+    } catch {
+      Output.error("agent-eval: \(Visible.line("\(error)"))")
+      throw ExitCode(2)
+    }
+    if let ending = reader.ending { note(ending) }
   }
 
   private func runFollowing() throws {

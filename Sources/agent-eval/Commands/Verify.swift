@@ -10,7 +10,7 @@ struct Verify: ParsableCommand {
     commandName: "verify",
     abstract: "Check that logs are whole and unaltered.",
     discussion: """
-      Exits with 0 where every log is whole (the torn end of an unfinished one is a note), with 1 \
+      The runs of agents that a run called are checked with it. Exits with 0 where every log is whole (the torn end of an unfinished one is a note), with 1 \
       where one is damaged or altered, with 2 where one cannot be read.
       """)
 
@@ -45,15 +45,19 @@ struct Verify: ParsableCommand {
     guard expectDigest == nil || paths.count == 1 else {
       throw ValidationError("--expect-digest goes with one log, and here are \(paths.count).")
     }
-    for path in paths {
-      let report = LogVerifier.verify(
-        path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)))
-      if json {
-        Output.json(report.json)
-      } else {
-        Output.lines(report.lines.map { Visible.line($0) })
+    var known: Set<String> = []
+    for path in paths where !known.contains(path) {
+      let reports = LogVerifier.verifyTree(
+        path: path, expectedDigest: expectDigest.flatMap(Digest.init(hex:)), knowing: &known)
+      for var report in reports {
+        report.checkTaskRuns()
+        if json {
+          Output.json(report.json)
+        } else {
+          Output.lines(report.lines.map { Visible.line($0) })
+        }
+        worst = Self.worse(worst, report.exitCode)
       }
-      worst = Self.worse(worst, report.exitCode)
     }
     if worst != 0 { throw ExitCode(worst) }
   }

@@ -1,0 +1,116 @@
+import AgentRuntime
+import AgentTrace
+
+extension PipelineEngine {
+  /// How often undoing an effect is tried before a person has to see to it.
+  static let compensationAttempts = 3
+
+  /// Begins a rollback.
+  ///
+  /// - Parameter seq: the last event that stays.
+  func beginRollback(
+    to checkpoint: String?, seq: Int, by: String?, reason: String?, left: [EffectLedger.Effect],
+    count: Int
+  ) async throws {
+    let start = RollbackStarted(
+      checkpoint: checkpoint, toSeq: seq, by: by, reason: reason, compensations: count,
+      left: Array(left.prefix(100).map(\.node)), leftCount: left.count)
+    try await append(.pipeline(.rollbackStarted(start)))
+  }
+
+  /// What is done about all that was done, where a rule of the pipeline asks for it: from its beginning.
+  private func beginCompensating() async throws {
+    let effects = ledger.effects(behind: 0)
+    let left = effects.filter { $0.compensate == nil }
+    try await beginRollback(
+      to: nil, seq: 0, by: nil, reason: "a task failed, and its recover says compensate",
+      left: left, count: effects.count - left.count)
+  }
+
+  /// Undoes what is left to undo, what was done last first, and ends the rollback.
+  ///
+  /// - Returns: `false` where something could not be undone: the run has stopped then.
+  func undoAll() async throws -> Bool {
+    if state.rollback == nil { try await beginCompensating() }
+    guard let start = state.rollback?.start else { return true }
+    for effect in ledger.effects(behind: start.toSeq) where effect.compensate != nil {
+      guard try await undo(effect) else {
+        let detail = "rollback:\(effect.node)"
+        try await append(.stop(Stop(reason: .blocked, detail: detail, isFinal: false)))
+        return false
+      }
+    }
+    try await append(
+      .pipeline(
+        .rolledBack(
+          RolledBack(
+            checkpoint: start.checkpoint, toSeq: start.toSeq,
+            tasks: state.isCompensating ? [] : kept(at: start.toSeq),
+            compensated: state.rollback?.compensated ?? 0, left: start.leftCount))))
+    return true
+  }
+
+  private func undo(_ effect: EffectLedger.Effect) async throws -> Bool {
+    guard let task = pipeline.task(actingTask(of: effect)) else { return false }
+    var attempt = 0
+    if let current = state.rollback?.current, current.of == effect.startSeq {
+      attempt = current.attempt
+    }
+    let command = command(undoing: effect)
+    let key = Digest(of: [.string(runId), "undo", JSONValue(effect.startSeq)]).hex
+    for _ in 0..<Self.compensationAttempts {
+      attempt += 1
+      try await append(
+        .pipeline(
+          .compensationStarted(
+            CompensationStarted(
+              node: effect.node, of: effect.startSeq, attempt: attempt, idempotencyKey: key,
+              command: command))), isEffectAhead: true)
+      let context = CompensationContext(
+        node: effect.node, of: effect.startSeq, attempt: attempt, command: command,
+        idempotencyKey: key, pipelineRunId: runId)
+      let outcome = await executor.compensate(task, context)
+      let error = outcome.error.map { "\($0.kind): \($0.message)" }
+      try await append(
+        .pipeline(
+          .compensationFinished(
+            CompensationFinished(
+              node: effect.node, of: effect.startSeq, attempt: attempt, error: error))))
+      if error == nil { return true }
+      if pausing.signal != nil { return false }
+    }
+    return false
+  }
+
+  /// The task that made the attempt: itself, unless its own kind of undoing says otherwise.
+  private func actingTask(of effect: EffectLedger.Effect) -> String {
+    effect.acting ?? effect.node.task
+  }
+
+  private func command(undoing effect: EffectLedger.Effect) -> JSONValue? {
+    guard let compensate = effect.compensate, let output = effect.output else {
+      return effect.compensate
+    }
+    let filled = try? TaskTemplate(compensate).filled {
+      (reference) throws(TaskError) -> TaskTemplate.Found in
+      reference.root == .output ? .value(output) : .value(.string("${\(reference.text)}"))
+    }
+    return filled ?? compensate
+  }
+
+  /// Of each task that had not ended at an event, what stays of it.
+  private func kept(at seq: Int) -> [RolledBack.Kept] {
+    let before = stateAtRollback ?? PipelineState()
+    return state.tasks.compactMap { task in
+      let then = before[task.id]
+      if let settledSeq = task.settledSeq, settledSeq <= seq { return nil }
+      let isEmpty =
+        task.settled == nil && task.active.isEmpty && task.settledElements == 0
+        && task.elements == nil
+      if isEmpty { return nil }
+      return RolledBack.Kept(
+        task: task.id, elements: then?.elements, finished: then?.finished ?? IndexRanges(),
+        skipped: then?.skipped ?? IndexRanges(), failed: then?.failed ?? IndexRanges())
+    }
+  }
+}

@@ -1,0 +1,255 @@
+public import AgentRuntime
+public import AgentTrace
+
+/// Runs pipelines: resolves what tasks need of each other, records each change as an event before anything
+/// rests on it, and goes on from any event of a log.
+public struct PipelineRuntime: Sendable {
+  /// What a run is started with.
+  public struct Start: Sendable {
+    /// What the pipeline is given; `nil` for nothing.
+    public var input: JSONValue?
+    /// The run's identifier; one of the runtime's where it is left out.
+    public var runId: String?
+    /// What names the work over all of its runs, so that an action of it has the same key in each; the run's
+    /// identifier where it is left out.
+    public var pipelineId: String?
+    /// What chance is made from.
+    public var seed = 0
+    /// Words to find the run by.
+    public var tags: [String] = []
+    /// The case that the run is for; `nil` outside of one.
+    public var caseId: String?
+
+    /// What is not given can be set afterwards.
+    public init(input: JSONValue? = nil) { self.input = input }
+  }
+
+  /// Whose tasks.
+  public let pipeline: Pipeline
+  /// Where attempts are made.
+  public let executor: any Executor
+  /// Where all times come from.
+  public let clock: any RunClock
+  /// Where identifiers of runs come from.
+  public let identifiers: any RunIDs
+  /// The wish that the pipeline pauses: what runs ends, and nothing new begins.
+  public let pausing: Cancellation
+
+  /// Nothing runs yet.
+  public init(
+    _ pipeline: Pipeline, executor: any Executor = LocalExecutor(), clock: any RunClock,
+    identifiers: any RunIDs = RandomRunIDs(), pausing: Cancellation = Cancellation()
+  ) {
+    self.pipeline = pipeline
+    self.executor = executor
+    self.clock = clock
+    self.identifiers = identifiers
+    self.pausing = pausing
+  }
+
+  /// Asks the run to pause. What runs ends by itself; nothing new begins.
+  public func pause() { pausing.cancel(signal: "pause") }
+
+  /// Runs the pipeline until it stops: at its end, or because a person is needed, or because it was to pause.
+  ///
+  /// - Parameter observe: called with each event once it is kept.
+  /// - Returns: the state behind the last event; why the run stopped is in there.
+  /// - Throws: what the sink throws; the run has stopped then.
+  public func run(
+    _ start: Start, into sink: any EventSink,
+    observe: @escaping (Event) async -> Void = { _ in }
+  ) async throws -> PipelineState {
+    let runId = start.runId ?? identifiers.next()
+    let engine = PipelineEngine(
+      self, past: PipelinePast(of: pipeline), runId: runId, into: sink, observe: observe)
+    var started = RunStarted(
+      agentName: pipeline.spec.name, goal: .string(pipeline.spec.name), input: start.input,
+      limits: pipeline.spec.limits)
+    started.agentDigest = pipeline.fileDigest
+    started.pipelineId = start.pipelineId ?? runId
+    started.seed = start.seed
+    started.tags = start.tags
+    started.caseId = start.caseId
+    started.inputs = ["pipeline": .object(pipeline.spec.encoded)]
+    try await engine.append(.runStarted(started))
+    try await engine.run()
+    return engine.state
+  }
+
+  /// Goes on with a run that stands still, or whose process ended.
+  ///
+  /// What has ended never runs again. An attempt that was under way is in doubt: one that only reads, or is
+  /// idempotent, is made again, with the same key; of any other a person says whether it happened.
+  ///
+  /// - Parameters:
+  ///   - past: everything that the log says.
+  ///   - resumed: what is recorded of going on.
+  ///   - acceptsChanges: whether a pipeline goes on that is not the one from before.
+  ///   - stateAt: the state behind an event of the log; asked for where a rollback is to be ended.
+  /// - Throws: ``PipelineChange`` where the pipeline is another one; what the sink throws.
+  public func resume(
+    _ past: PipelinePast, _ resumed: RunResumed, acceptsChanges: Bool = false,
+    into sink: any EventSink, stateAt: (Int) throws -> PipelineState,
+    observe: @escaping (Event) async -> Void = { _ in }
+  ) async throws -> PipelineState {
+    var resumed = resumed
+    if let change = PipelineChange(from: past.state, to: pipeline.spec) {
+      guard acceptsChanges else { throw change }
+      resumed.inputs = ["pipeline": .object(pipeline.spec.encoded)]
+      resumed.agentDigest = pipeline.fileDigest
+    }
+    let engine = PipelineEngine(
+      self, past: past, runId: past.state.runId, into: sink, observe: observe)
+    if let rollback = past.state.rollback {
+      engine.stateAtRollback = try stateAt(rollback.start.toSeq)
+    }
+    try await engine.append(.runResumed(resumed))
+    try await engine.tellInterrupted()
+    try await engine.run()
+    return engine.state
+  }
+
+  /// Rolls a run that stands still back to a checkpoint: undoes what was done behind it, what was done last
+  /// first, and lets the tasks behind it run anew when the run goes on. Nothing is erased. The run stands
+  /// still afterwards.
+  ///
+  /// - Parameters:
+  ///   - checkpoint: the task whose end it is; `nil` for the beginning.
+  ///   - leavesUndeclared: whether effects stay as they are of which nothing is declared that undoes them.
+  ///   - stateAt: the state behind an event of the log.
+  /// - Throws: ``RollbackRefusal`` before anything is recorded; what the sink throws.
+  public func rollback(
+    _ past: PipelinePast, _ resumed: RunResumed, to checkpoint: String?, by: String?,
+    reason: String? = nil, leavesUndeclared: Bool = false, into sink: any EventSink,
+    stateAt: (Int) throws -> PipelineState,
+    observe: @escaping (Event) async -> Void = { _ in }
+  ) async throws -> PipelineState {
+    let seq = try Self.seq(of: checkpoint, in: past.state, leavesUndeclared, past.ledger)
+    if let change = PipelineChange(from: past.state, to: pipeline.spec) { throw change }
+    let engine = PipelineEngine(
+      self, past: past, runId: past.state.runId, into: sink, observe: observe)
+    engine.stateAtRollback = try stateAt(seq)
+    try await engine.append(.runResumed(resumed))
+    try await engine.tellInterrupted()
+    let effects = engine.ledger.effects(behind: seq)
+    let left = effects.filter { $0.compensate == nil }
+    try await engine.beginRollback(
+      to: checkpoint, seq: seq, by: by, reason: reason, left: left,
+      count: effects.count - left.count)
+    if try await engine.undoAll() {
+      try await engine.append(
+        .stop(Stop(reason: .cancelled, detail: "rolled_back", isFinal: false)))
+    }
+    return engine.state
+  }
+
+  private static func seq(
+    of checkpoint: String?, in state: PipelineState, _ leavesUndeclared: Bool,
+    _ ledger: EffectLedger
+  ) throws(RollbackRefusal) -> Int {
+    if state.rollback != nil {
+      throw RollbackRefusal("a rollback is under way already; resume ends it")
+    }
+    var seq = 0
+    if let checkpoint {
+      guard let found = state[checkpoint]?.checkpointSeq else {
+        let known = state.tasks.filter { $0.checkpointSeq != nil }.map(\.id)
+        throw RollbackRefusal(
+          "there is no checkpoint “\(checkpoint)” in this run; "
+            + (known.isEmpty
+              ? "it has none but its beginning: --to start"
+              : "it has start, " + known.joined(separator: ", ")))
+      }
+      seq = found
+    }
+    let left = ledger.effects(behind: seq).filter { $0.compensate == nil }
+    guard leavesUndeclared || left.isEmpty else {
+      let names = left.prefix(10).map { "\($0.node)" }.joined(separator: ", ")
+      throw RollbackRefusal(
+        "nothing is declared that undoes \(names)"
+          + (left.count > 10 ? " and \(left.count - 10) more" : "")
+          + "; undo it by hand, and say --leave-undeclared")
+    }
+    return seq
+  }
+}
+
+/// Why a run is not rolled back. Nothing was recorded.
+public struct RollbackRefusal: Error, Sendable, Hashable, CustomStringConvertible {
+  /// In words.
+  public var description: String
+
+  /// Says why.
+  public init(_ description: String) { self.description = description }
+}
+
+/// How the pipeline that is to go on differs from the one that a log was recorded with.
+public struct PipelineChange: Error, Sendable, Hashable, CustomStringConvertible {
+  /// The first task that differs; `nil` where it is the pipeline as a whole.
+  public var task: String?
+  /// What of it.
+  public var key: String
+  /// What it was; `nil` for nothing.
+  public var before: JSONValue?
+  /// What it is now; `nil` for nothing.
+  public var now: JSONValue?
+  /// Whether the task had ended, so that what it did stands by what it was then.
+  public var hadEnded: Bool
+
+  /// Compares; `nil` where nothing differs.
+  public init?(from state: PipelineState, to spec: PipelineSpec) {
+    let old = state.definition
+    let new = spec.encoded
+    guard old != new else { return nil }
+    let oldTasks = Self.tasks(of: old)
+    let newTasks = Self.tasks(of: new)
+    (task, key, before, now, hadEnded) = (nil, "", nil, nil, false)
+    let ids =
+      oldTasks.map(\.id)
+      + newTasks.map(\.id).filter { id in
+        !oldTasks.contains { $0.id.hasSameUTF8(as: id) }
+      }
+    for id in ids {
+      let left = oldTasks.first { $0.id.hasSameUTF8(as: id) }?.object
+      let right = newTasks.first { $0.id.hasSameUTF8(as: id) }?.object
+      guard left != right else { continue }
+      guard let left, let right else {
+        self.task = id
+        (key, before, now) = ("id", left.map { .object($0) }, right.map { .object($0) })
+        hadEnded = state[id]?.settled != nil
+        return
+      }
+      self.task = id
+      key = Self.firstKey(left, right)
+      (before, now) = (left[key], right[key])
+      hadEnded = state[id]?.settled != nil
+      return
+    }
+    key = Self.firstKey(old, new)
+    (before, now) = (old[key], new[key])
+  }
+
+  private static func tasks(of object: JSONObject) -> [(id: String, object: JSONObject)] {
+    (object["tasks"]?.arrayValue ?? []).compactMap { task in
+      task.objectValue.map { ($0["id"]?.stringValue ?? "", $0) }
+    }
+  }
+
+  private static func firstKey(_ left: JSONObject, _ right: JSONObject) -> String {
+    (left.keys + right.keys).first { left[$0] != right[$0] } ?? ""
+  }
+
+  /// Names the task and both sides.
+  public var description: String {
+    func text(_ value: JSONValue?) -> String {
+      value.map { CanonicalJSON.string($0.cut(toBytes: 300)) } ?? "nothing"
+    }
+    let place = task.map { "task \($0)" } ?? "the pipeline"
+    let end =
+      hadEnded
+      ? "; the task had ended, and what it did stands as it was then"
+      : ""
+    return
+      "\(place) is not the one from before: \(key) was \(text(before)), and is \(text(now))\(end)"
+  }
+}

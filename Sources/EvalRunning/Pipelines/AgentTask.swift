@@ -1,0 +1,155 @@
+import AgentPipelines
+import AgentRuntime
+import AgentTrace
+import TraceJudging
+import TraceMatching
+import TraceStorage
+
+/// A task that is an agent: each attempt is a run of its own, with its log beside the pipeline's.
+struct AgentTask: PipelineTask {
+  var spec: TaskSpec
+  var agent: AgentDefinition
+  /// What its run is held to.
+  var expectations: Expectations?
+  var means: PipelineMeans
+  /// Where its logs go.
+  var folder: String
+  /// What undoes it, where that is a command.
+  var compensation: ToolTask
+
+  /// The word for what a task's run is to the pipeline's.
+  static let relation = "task"
+
+  func execute(_ context: TaskContext) async throws -> TaskOutcome {
+    guard let runId = context.runId else {
+      return .failed(TaskError(.toolFailure, "the attempt has no run"))
+    }
+    let name = RunFiles.fileName(for: runId) + LogFormat.suffix
+    let cancellation = Cancellation()
+    var agent = agent
+    agent.limits = agent.limits.tightened(by: context.remaining)
+    let boundary = means.makeBoundary(
+      agent,
+      RunConditions(
+        clock: means.clock(0), identifiers: GivenRunID(runId: runId), cancellation: cancellation,
+        children: RecordedChildren(
+          folder: folder, cancellation: cancellation, clock: means.clock,
+          boundary: means.makeBoundary)))
+    let (observe, node) = (means.observeTask, context.node)
+    let ready = agent
+    let request = request(context, path: "\(folder)/\(name)")
+    let recording = try await withTaskCancellationHandler {
+      try await AgentRecording(of: ready, request, on: boundary, observe: { observe(node, $0) })
+    } onCancel: {
+      cancellation.cancel(signal: "SIGTERM")
+    }
+    var run = TaskRun(runId: runId, log: name)
+    run.stopReason = recording.state.stop?.reason
+    run.sealDigest = recording.sealDigest.hex
+    run.totals = recording.state.totals.encoded
+    return try outcome(of: recording, run)
+  }
+
+  func compensate(_ context: CompensationContext) async throws -> TaskOutcome {
+    try await compensation.compensate(context)
+  }
+
+  // MARK: What goes in
+
+  private func request(_ context: TaskContext, path: String) -> AgentRecording.Request {
+    var request = AgentRecording.Request(
+      goal: .string(goal(context)), files: RunFiles(output: path), logOptions: means.logOptions)
+    request.input = context.input
+    request.parent = ParentRun(
+      runId: context.pipelineRunId, seq: context.seq, relation: Self.relation)
+    request.parent?.inputs = JSONObject(present: [
+      ("attempt", JSONValue(context.attempt)),
+      ("element", context.node.element.map { JSONValue($0) }),
+      ("origins", context.origins.isEmpty ? nil : .object(context.origins)),
+    ])
+    request.pipeline = (context.pipelineId, context.node.task)
+    return request
+  }
+
+  /// What the agent is to do: `goal` of its input, or that of its file; what else the input holds stands
+  /// behind it, as JSON.
+  private func goal(_ context: TaskContext) -> String {
+    var rest = context.input?.objectValue
+    var text = rest?["goal"]?.stringValue ?? agent.goal ?? ""
+    if rest == nil, let input = context.input {
+      text += (text.isEmpty ? "" : "\n\n") + (input.stringValue ?? CanonicalJSON.string(input))
+    }
+    rest?["goal"] = nil
+    if let rest, !rest.isEmpty {
+      text += (text.isEmpty ? "" : "\n\n") + "Input: " + CanonicalJSON.string(.object(rest))
+    }
+    if let feedback = context.feedback {
+      text += "\n\nAn earlier attempt was not accepted: " + feedback
+    }
+    return text
+  }
+
+  // MARK: What comes out
+
+  private func outcome(of recording: AgentRecording, _ run: TaskRun) throws -> TaskOutcome {
+    var outcome: TaskOutcome
+    let stop = recording.state.stop
+    if recording.isSuccess {
+      outcome = .finished(try Self.output(of: recording.log))
+      if let wrong = try fault(in: recording.log) {
+        outcome = .failed(TaskError(.invalid, wrong))
+      }
+    } else {
+      let detail = stop?.detail.map { " (\($0))" } ?? ""
+      outcome = .failed(
+        TaskError(Self.kind(of: stop), "its run stopped as \(stop?.reason ?? "unknown")\(detail)"))
+    }
+    // A run that called what writes has done something, however it ended.
+    outcome.isEffectUnknown =
+      outcome.error != nil && spec.sideEffect != .read && recording.state.totals.toolCalls > 0
+    outcome.run = run
+    return outcome
+  }
+
+  private static func kind(of stop: AgentState.StopSummary?) -> TaskError.Kind {
+    switch StopReason(rawValue: stop?.reason ?? "") {
+    case .modelFailure: .modelFailure
+    case .budgetExhausted: .budgetExhausted
+    case .policyDenied: .policyDenied
+    case .approvalRequired, .blocked: .blocked
+    case .success, .toolFailure, .invalidDecision, .cancelled, nil: .toolFailure
+    }
+  }
+
+  /// The answer of a run: as JSON where it is an object or a list, else as text.
+  private static func output(of log: String) throws -> JSONValue {
+    var reader = try LogReader(path: log)
+    var answer: String?
+    while let event = try reader.next() {
+      if event.type == .stop { answer = event.data["answer"]?.stringValue }
+    }
+    guard let answer else { return ["answer": .null] }
+    let options = JSONValue.ParseOptions(depthLimit: 64)
+    guard let value = try? JSONValue(parsing: FencedText.unfenced(answer), options: options),
+      value.objectValue != nil || value.arrayValue != nil
+    else { return ["answer": .string(answer)] }
+    return ["answer": value, "text": .string(answer)]
+  }
+
+  /// What of the run is not as `validate` says; `nil` where nothing is.
+  private func fault(in log: String) throws -> String? {
+    guard let expectations else { return nil }
+    let run = try RecordedRun(path: log, for: expectations)
+    let judgement = Judge.judge(run.trajectory, run.chronicle, against: expectations)
+    guard judgement.outcome != .pass else { return nil }
+    let wrong = judgement.outcomes.filter { $0.outcome != .pass }
+    return wrong.prefix(3).map { "\($0.expectation): \($0.message)" }.joined(separator: "; ")
+  }
+}
+
+/// The one identifier that was given.
+private struct GivenRunID: RunIDs {
+  var runId: String
+
+  func next() -> String { runId }
+}

@@ -1,0 +1,70 @@
+import AgentPipelines
+public import AgentRuntime
+public import AgentTrace
+import EvalLoading
+public import TraceStorage
+
+/// What a pipeline of a file is run with: what reaches the outside world is handed in.
+public struct PipelineMeans: Sendable {
+  /// Makes the tool that a command is, in a folder; the cancellation cuts a call off.
+  public var makeTool: @Sendable (CommandDefinition, String, Cancellation) -> any Tool
+  /// Makes what the agents of tasks run on.
+  public var makeBoundary: BoundaryMaker
+  /// Makes the clock, from the microseconds of active run time that have passed.
+  public var clock: @Sendable (Int) -> any RunClock
+  /// Where identifiers of runs come from.
+  public var identifiers: any RunIDs
+  /// The wish that the pipeline pauses.
+  public var pausing: Cancellation
+  /// How logs are written.
+  public var logOptions: LogWriter.Options
+  /// Told of each event of a task's own run, as it happens, from any task.
+  public var observeTask: @Sendable (TaskNode, Event) -> Void = { _, _ in }
+
+  /// Nothing is started.
+  public init(
+    makeTool: @escaping @Sendable (CommandDefinition, String, Cancellation) -> any Tool,
+    makeBoundary: @escaping BoundaryMaker, clock: @escaping @Sendable (Int) -> any RunClock,
+    identifiers: any RunIDs, pausing: Cancellation, logOptions: LogWriter.Options = .init()
+  ) {
+    self.makeTool = makeTool
+    self.makeBoundary = makeBoundary
+    self.clock = clock
+    self.identifiers = identifiers
+    self.pausing = pausing
+    self.logOptions = logOptions
+  }
+
+  /// The pipeline of a file, with what does the work of each task.
+  ///
+  /// - Parameter folder: where the logs of its tasks' runs go: that of the pipeline's own.
+  /// - Throws: `PipelineFaults`, which the loader has told before.
+  func pipeline(
+    of definition: PipelineDefinition, logsIn folder: String
+  ) throws(PipelineFaults) -> Pipeline {
+    let tasks = zip(definition.spec.tasks, definition.works).map { spec, work -> any PipelineTask in
+      switch work {
+      case .human: return PersonTask(spec)
+      case .command(let command): return commandTask(spec, command, definition.folder)
+      case .agent(let agent, let expectations):
+        return AgentTask(
+          spec: spec, agent: agent, expectations: expectations, means: self, folder: folder,
+          compensation: commandTask(spec, CommandDefinition(arguments: []), definition.folder))
+      }
+    }
+    var pipeline = try Pipeline(definition.spec, tasks: tasks)
+    pipeline.fileDigest = definition.digest
+    return pipeline
+  }
+
+  private func commandTask(
+    _ spec: TaskSpec, _ command: CommandDefinition, _ folder: String
+  ) -> ToolTask {
+    let makeTool = makeTool
+    return ToolTask(spec) { words, cancellation in
+      var command = command
+      if let words { command.arguments = words }
+      return makeTool(command, folder, cancellation)
+    }
+  }
+}

@@ -1,0 +1,221 @@
+public import AgentPipelines
+import AgentRuntime
+public import AgentTrace
+public import EvalLoading
+import TraceMatching
+import TraceStorage
+
+/// A run of a pipeline, to its end or to the next time that it stands still.
+public struct PipelineRecording: Sendable {
+  /// The log's path.
+  public var log: String
+  /// The state behind the last event.
+  public var state: PipelineState
+  /// The digest of the log's last seal.
+  public var sealDigest: Digest
+  /// How many events are new.
+  public var newEvents: Int
+
+  /// Whether the pipeline ended well.
+  public var isSuccess: Bool { state.stop?.reason == StopReason.success.rawValue }
+
+  /// What a run is started with.
+  public struct Request: Sendable {
+    /// What the pipeline is given.
+    public var input: JSONValue?
+    /// Where its log goes; those of its tasks' runs go beside it.
+    public var files: RunFiles
+    /// What chance and identifiers are made from; `nil` where they are random.
+    public var seed: Int?
+    /// What names the work over all of its runs; the run's identifier where it is left out.
+    public var pipelineId: String?
+
+    /// Seed and id can be set afterwards.
+    public init(input: JSONValue?, files: RunFiles) {
+      self.input = input
+      self.files = files
+    }
+  }
+
+  /// Runs a pipeline and writes its log.
+  ///
+  /// - Parameters:
+  ///   - willRecord: told the log's path before the first event.
+  ///   - observe: called with each event once it is kept.
+  /// - Throws: ``PipelineInputError`` before anything is written; `LogError`.
+  public init(
+    of definition: PipelineDefinition, _ request: Request, _ means: PipelineMeans,
+    willRecord: (String) -> Void = { _ in },
+    observe: @escaping (Event) async -> Void = { _ in }
+  ) async throws {
+    let input = request.input ?? definition.defaultInput
+    try PipelineInputError.check(input, of: definition.spec)
+    let runId = means.identifiers.next()
+    let path = request.files.path(of: definition.spec.name, runId: runId)
+    let pipeline = try means.pipeline(of: definition, logsIn: Self.folder(of: path))
+    let writer = try LogWriter(creating: path, options: means.logOptions)
+    willRecord(path)
+    let watch = PauseRequest(log: path).watch(means.pausing)
+    defer { watch.cancel() }
+    var start = PipelineRuntime.Start(input: input)
+    start.runId = runId
+    start.pipelineId = request.pipelineId
+    start.seed = request.seed ?? 0
+    state = try await Self.runtime(pipeline, means, 0).run(start, into: writer, observe: observe)
+    let closed = try writer.close()
+    (log, sealDigest, newEvents) = (closed.path, closed.sealDigest, closed.events)
+  }
+
+  /// Goes on with a run that stands still, or whose process ended, in the same log.
+  ///
+  /// - Throws: `PipelineChange` where the pipeline is another one; `LogError` where the log is damaged, held by
+  ///   another writer, or its run has ended for good.
+  /// - Complexity: reads the log twice.
+  public init(
+    resuming path: String, with definition: PipelineDefinition, _ means: PipelineMeans,
+    acceptsChanges: Bool = false, observePast: (Event) -> Void = { _ in },
+    observe: @escaping (Event) async -> Void = { _ in }
+  ) async throws {
+    self = try await Self.going(on: path, with: definition, means, observePast) {
+      runtime, past, resumed, writer in
+      try await runtime.resume(
+        past, resumed, acceptsChanges: acceptsChanges, into: writer,
+        stateAt: { try Self.state(of: path, at: $0) }, observe: observe)
+    }
+  }
+
+  /// Rolls a run back to a checkpoint. It stands still afterwards.
+  ///
+  /// - Throws: `RollbackRefusal` before anything is recorded, and otherwise as going on does.
+  public init(
+    rollingBack path: String, with definition: PipelineDefinition, to checkpoint: String?,
+    by: String?, reason: String?, leavesUndeclared: Bool, _ means: PipelineMeans,
+    observePast: (Event) -> Void = { _ in },
+    observe: @escaping (Event) async -> Void = { _ in }
+  ) async throws {
+    self = try await Self.going(on: path, with: definition, means, observePast) {
+      runtime, past, resumed, writer in
+      try await runtime.rollback(
+        past, resumed, to: checkpoint, by: by, reason: reason, leavesUndeclared: leavesUndeclared,
+        into: writer, stateAt: { try Self.state(of: path, at: $0) }, observe: observe)
+    }
+  }
+
+  private init(log: String, state: PipelineState, sealDigest: Digest, newEvents: Int) {
+    self.log = log
+    self.state = state
+    self.sealDigest = sealDigest
+    self.newEvents = newEvents
+  }
+
+  private static func going(
+    on path: String, with definition: PipelineDefinition, _ means: PipelineMeans,
+    _ observePast: (Event) -> Void,
+    _ go: (PipelineRuntime, PipelinePast, RunResumed, LogWriter) async throws -> PipelineState
+  ) async throws -> PipelineRecording {
+    let plain = LogFormat.plainName(path)
+    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: plain))
+    // Nobody writes to it while it is read.
+    let (writer, reopened) = try LogWriter.reopening(path, options: means.logOptions)
+    var past = PipelinePast(of: pipeline)
+    do {
+      var reader = try LogReader(path: path)
+      while let event = try reader.next() {
+        observePast(event)
+        past.take(event)
+      }
+      var resumed = RunResumed(why: past.state.stop.map { words(for: $0) } ?? "the process ended")
+      (resumed.cutAt, resumed.bytesDropped) = (reopened.cutAt, reopened.bytesDropped)
+      if reopened.runIsOver {
+        let closed = try writer.close()
+        return PipelineRecording(
+          log: closed.path, state: past.state, sealDigest: closed.sealDigest, newEvents: 0)
+      }
+      let watch = PauseRequest(log: plain).watch(means.pausing)
+      defer { watch.cancel() }
+      let state = try await go(
+        runtime(pipeline, means, past.state.elapsedMicroseconds), past, resumed, writer)
+      let closed = try writer.close()
+      return PipelineRecording(
+        log: closed.path, state: state, sealDigest: closed.sealDigest,
+        newEvents: state.nextSeq - reopened.nextSeq)
+    } catch {
+      // What was closed is closed again; what a process had left stays for the next try.
+      if reopened.wasClosed { _ = try? writer.close() }
+      throw error
+    }
+  }
+
+  private static func words(for stop: AgentState.StopSummary) -> String {
+    let detail = stop.detail.map { " (\($0))" } ?? ""
+    return "it had stopped as \(stop.reason)\(detail)"
+  }
+
+  private static func runtime(
+    _ pipeline: Pipeline, _ means: PipelineMeans, _ elapsed: Int
+  ) -> PipelineRuntime {
+    PipelineRuntime(
+      pipeline, clock: means.clock(elapsed), identifiers: means.identifiers, pausing: means.pausing)
+  }
+
+  /// Makes a recorded run again: scheduler and recovery decide anew, tasks and people are answered from the log.
+  /// Nothing is run.
+  ///
+  /// - Throws: `LogError` where the log cannot be read; `PipelineFaults`.
+  /// - Complexity: holds the log in memory.
+  public static func reexecution(
+    of path: String, by definition: PipelineDefinition
+  ) async throws -> PipelineReexecution {
+    let means = PipelineMeans(
+      makeTool: { _, _, _ in NoTool() },
+      makeBoundary: { agent, conditions in
+        AssembledBoundary(
+          for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
+          cancellation: conditions.cancellation, raise: { _ in })
+      }, clock: { FixedClock(elapsedMicroseconds: $0) }, identifiers: SeededRunIDs(seed: 0),
+      pausing: Cancellation())
+    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: path))
+    var reader = try LogReader(path: path)
+    var events: [Event] = []
+    while let event = try reader.next() { events.append(event) }
+    return await PipelineReexecution(of: events, by: pipeline)
+  }
+
+  /// The state behind an event of a log.
+  static func state(of path: String, at seq: Int) throws -> PipelineState {
+    var state = PipelineState()
+    var reader = try LogReader(path: path)
+    while let event = try reader.next(), event.seq <= seq { state.apply(event) }
+    return state
+  }
+
+  static func folder(of path: String) -> String {
+    guard let slash = path.lastIndex(of: "/") else { return "." }
+    return String(path[..<slash])
+  }
+}
+
+/// Is called by nobody.
+private struct NoTool: Tool {
+  func run(_ request: ToolRequest) async -> ToolAnswer {
+    ToolAnswer(result: .refused(reason: "nothing is run here"))
+  }
+}
+
+/// What a pipeline is given is not what its file says.
+public struct PipelineInputError: Error, Sendable, CustomStringConvertible {
+  /// In words.
+  public var description: String
+
+  static func check(_ input: JSONValue?, of spec: PipelineSpec) throws(PipelineInputError) {
+    guard let source = spec.inputSchema else { return }
+    guard let input else {
+      throw PipelineInputError(
+        description: "the pipeline “\(spec.name)” needs an input; give it with --input JSON")
+    }
+    guard let schema = try? JSONSchema(compiling: source) else { return }
+    guard let violation = schema.validate(input).first else { return }
+    throw PipelineInputError(
+      description: "the input is not what the pipeline “\(spec.name)” says: \(violation)")
+  }
+}

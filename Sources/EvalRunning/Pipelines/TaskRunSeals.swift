@@ -1,0 +1,52 @@
+import AgentTrace
+public import TraceStorage
+
+extension VerifyReport {
+  /// Holds the logs of a pipeline's tasks, which stand beside its own, against the seals that its own names: nobody
+  /// puts another run in the place of a task's, and none is cut back, without being found.
+  ///
+  /// Of a log that is no pipeline's nothing is looked at. One of a task that is not there is a note: logs
+  /// may be kept elsewhere.
+  public mutating func checkTaskRuns() {
+    guard status != .unreadable, (try? WaitingPipeline.isPipeline(path)) == true,
+      var reader = try? LogReader(path: path)
+    else { return }
+    var missing = 0
+    while let event = try? reader.next() {
+      guard let run = Self.run(in: event), let digest = run.sealDigest.flatMap(Digest.init(hex:)),
+        let name = run.log
+      else { continue }
+      // What data say never leads out of the folder.
+      guard !name.utf8.contains(UInt8(ascii: "/")), name != ".", name != ".." else {
+        add(event.seq, "the log of the task’s run is said to stand outside of the folder")
+        continue
+      }
+      let child = LogVerifier.verify(
+        path: PipelineRecording.folder(of: path) + "/" + name, expectedDigest: digest)
+      switch child.status {
+      case .unreadable: missing += 1
+      case .whole: break
+      default:
+        let words = child.findings.first?.message ?? "\(child.status.rawValue)"
+        add(event.seq, "the log of the task’s run is not the one that was made: \(words)")
+      }
+    }
+    if missing > 0 {
+      notes.append("\(missing) logs of tasks’ runs could not be read beside this one")
+    }
+  }
+
+  private static func run(in event: Event) -> TaskRun? {
+    switch try? PipelineEvent(type: event.type, data: event.data) {
+    case .finished(let end): end.run
+    case .failed(let failed): failed.run
+    default: nil
+    }
+  }
+
+  private mutating func add(_ seq: Int, _ message: String) {
+    guard findings.count < Self.findingLimit else { return }
+    findings.append(Finding(block: nil, offset: nil, seq: seq, message: message))
+    if status == .whole { status = .damaged }
+  }
+}

@@ -1,0 +1,167 @@
+public import AgentRuntime
+public import AgentTrace
+public import TraceStorage
+
+/// A pipeline that stands still, and what it waits for.
+public struct WaitingPipeline: Sendable {
+  /// The log's path.
+  public let log: String
+  /// Where it stands.
+  public let state: PipelineState
+  /// What each question was.
+  public let questions: [TaskAsked]
+  private let isClosed: Bool
+
+  /// Whether a log is a pipeline's.
+  ///
+  /// - Throws: `LogError` where it cannot be read.
+  public static func isPipeline(_ log: String) throws -> Bool {
+    var reader = try LogReader(path: log)
+    guard let first = try reader.next(), first.type == .runStarted else { return false }
+    return first.data["inputs"]?["pipeline"]?.objectValue != nil
+  }
+
+  /// Reads a log.
+  ///
+  /// - Throws: `LogError` where it cannot be read.
+  public init(log: String) throws {
+    var reader = try LogReader(path: log)
+    var state = PipelineState()
+    var asked: [TaskNode: TaskAsked] = [:]
+    while let event = try reader.next() {
+      state.apply(event)
+      if event.type == .taskAsked, let question = try? TaskAsked(decoding: event.data) {
+        asked[question.node] = question
+      }
+    }
+    isClosed = reader.ending == .closed
+    self.log = log
+    self.state = state
+    questions = state.questions.compactMap { asked[$0.node] }
+  }
+
+  /// The start of a run, for finding its pipeline's file.
+  ///
+  /// - Throws: `LogError` where it cannot be read.
+  public static func file(of log: String) throws -> (name: String, digest: String?) {
+    var reader = try LogReader(path: log)
+    guard let first = try reader.next() else { return ("", nil) }
+    let agent = first.data["agent"]
+    return (agent?["name"]?.stringValue ?? "", agent?["digest"]?.stringValue)
+  }
+
+  /// Writes what a person says about a task to the log, behind its stop.
+  ///
+  /// - Parameters:
+  ///   - name: the task, or one element of it as in `refactor[3]`.
+  ///   - moment: makes the event's time, from the microseconds of active run time.
+  /// - Returns: the event that was written.
+  /// - Throws: ``PipelineAnswerError`` where nothing of the kind waits; `LogError`.
+  public func record(
+    _ word: TaskAnswered.Word, about name: String?, data: JSONValue? = nil, by: String,
+    reason: String? = nil, options: LogWriter.Options = .init(), at moment: (Int) -> Moment
+  ) throws -> Event {
+    let payload = try payload(word, name, data, by, reason)
+    guard state.stop != nil, isClosed else {
+      throw PipelineAnswerError("\(log) does not stand still; pause it first")
+    }
+    if let data, data.depth > 64 || CanonicalJSON.encode(data).count > 1 << 20 {
+      throw PipelineAnswerError("what was said is larger than 1 MiB, or nested too deep")
+    }
+    let (writer, reopened) = try LogWriter.reopening(log, options: options)
+    guard reopened.nextSeq == state.nextSeq else {
+      _ = try writer.close()
+      throw PipelineAnswerError("\(log) has changed meanwhile; say it again")
+    }
+    let moment = moment(state.elapsedMicroseconds)
+    let event = Event(
+      seq: reopened.nextSeq, step: 1, type: payload.type, runId: state.runId, time: moment.time,
+      t: max(moment.t, state.elapsedMicroseconds), data: payload.encoded)
+    try writer.append(event, isEffectAhead: false)
+    _ = try writer.close()
+    return event
+  }
+
+  private func payload(
+    _ word: TaskAnswered.Word, _ name: String?, _ data: JSONValue?, _ by: String,
+    _ reason: String?
+  ) throws(PipelineAnswerError) -> EventPayload {
+    if let current = state.rollback?.current, state.rollback?.error != nil,
+      name.map({ TaskNode($0) == current.node }) ?? false
+    {
+      guard word == .happened else {
+        throw PipelineAnswerError(
+          "undoing \(current.node) failed; say --happened once it is undone by hand, or resume to try again"
+        )
+      }
+      return .pipeline(
+        .compensationFinished(
+          CompensationFinished(node: current.node, of: current.of, attempt: 0, by: by)))
+    }
+    let question = try question(name)
+    guard Self.isAnswer(word, to: question.why) else {
+      throw PipelineAnswerError(
+        "\(question.node) waits for another word: \(Self.words(for: question.why))")
+    }
+    return .pipeline(
+      .answered(TaskAnswered(node: question.node, word: word, data: data, by: by, reason: reason)))
+  }
+
+  private func question(_ name: String?) throws(PipelineAnswerError) -> TaskAsked {
+    guard !questions.isEmpty else {
+      throw PipelineAnswerError("nothing waits for a person in \(log)")
+    }
+    guard let name else {
+      guard questions.count == 1, let only = questions.first else {
+        throw PipelineAnswerError(
+          "several tasks wait: \(Self.list(questions)); say which with --task")
+      }
+      return only
+    }
+    let node = TaskNode(name)
+    let found = questions.filter {
+      $0.node == node || node.element == nil && $0.node.task.hasSameUTF8(as: name)
+    }
+    guard let first = found.first else {
+      throw PipelineAnswerError("\(name) does not wait for a person; \(Self.list(questions)) does")
+    }
+    guard found.count == 1 || first.node == node else {
+      throw PipelineAnswerError("several elements wait: \(Self.list(found)); say which")
+    }
+    return first
+  }
+
+  private static func list(_ questions: [TaskAsked]) -> String {
+    questions.prefix(10).map { "\($0.node)" }.joined(separator: ", ")
+      + (questions.count > 10 ? " and \(questions.count - 10) more" : "")
+  }
+
+  private static func isAnswer(_ word: TaskAnswered.Word, to why: TaskAsked.Why) -> Bool {
+    switch (why, word) {
+    case (_, .denied), (_, .skipped): true
+    case (.human, .granted), (.human, .answered): true
+    case (.failed, .granted), (.failed, .answered), (.failed, .happened): true
+    case (.doubt, .happened), (.doubt, .didNotHappen): true
+    case (.again, .granted): true
+    default: false
+    }
+  }
+
+  private static func words(for why: TaskAsked.Why) -> String {
+    switch why {
+    case .human: "approve, approve --deny, or answer TEXT"
+    case .failed:
+      "approve (try again), approve --deny, approve --happened --data JSON, or answer TEXT"
+    case .doubt: "approve --happened, --did-not-happen or --deny"
+    case .again: "approve, or approve --deny"
+    }
+  }
+}
+
+/// Why a person's word was not taken.
+public struct PipelineAnswerError: Error, Sendable, Hashable, CustomStringConvertible {
+  /// In words.
+  public var description: String
+
+  init(_ description: String) { self.description = description }
+}

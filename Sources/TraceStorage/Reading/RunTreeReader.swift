@@ -1,0 +1,284 @@
+public import AgentTrace
+
+/// Reads a run and the runs that calls of it are, as one row of events; see ``AgentTrace/TreeEvents``.
+///
+/// The events of a child stand behind the `tool_started` that begins it and those of its siblings, before the first
+/// result; of children that ran side by side the one that was started first comes first. Numbers count the row. A child's log lies beside its parent's; where it is
+/// not there, or is not the one that its parent saw, an `unseen` says so in its place.
+///
+/// Memory as for reading each log on the way from the root to the event.
+public struct RunTreeReader {
+  /// An event of the row, and where it stands.
+  public struct Entry {
+    /// As the tree has it.
+    public var event: Event
+    /// As its own log has it; `nil` for what no log holds.
+    public var original: Event?
+    /// Which run says it.
+    public var member: TreeEvents.Member
+  }
+
+  /// How deep children are followed, whatever limits their logs name.
+  private static let depthLimit = 64
+
+  private struct Level {
+    var reader: LogReader
+    var member: TreeEvents.Member
+    /// Empty before its first event.
+    var runId = ""
+    /// Of a fork, the run whose children may be its own, because it was answered from that one's log.
+    var forkedFrom: String?
+    /// The number that the row gives the log's next event, less that event's own.
+    var shift: Int
+    /// The number that the row had when it began.
+    var start: Int
+    /// The calls that are runs and have no result yet.
+    var open: Set<String> = []
+    /// Of those, the ones whose logs were not there: their results may name others.
+    var missing: [String: Start] = [:]
+    /// Children that began, and are read before the next event that may follow on one of them.
+    var begun: [Start] = []
+    /// That event.
+    var held: Event?
+    /// Whether they are read now.
+    var isReadingChildren = false
+  }
+
+  private struct Start {
+    var event: Event
+    var payload: ToolStartedPayload
+  }
+
+  /// The path of the root's file that is read.
+  public let path: String
+  /// Whether any event named a child.
+  public private(set) var hasChildren = false
+  /// Whether children ran side by side, so that their order among themselves is nobody's to say.
+  public private(set) var hasParallelChildren = false
+  /// How the root's log ends, once all is read.
+  public var ending: LogReader.Ending? { levels.first?.reader.ending }
+  /// The number of the row's next event.
+  public private(set) var nextSeq = 0
+
+  private let reversesSiblings: Bool
+  private let folder: String
+  private var levels: [Level]
+  private var tree = TreeEvents()
+  /// What no log holds, to be given out before the next event that one does.
+  private var told: [Entry] = []
+
+  /// Opens the root's log.
+  ///
+  /// - Parameter reversesSiblings: whether of children that ran side by side the one that was started last comes
+  ///   first: what does not hold in both orders, nobody knows.
+  /// - Throws: ``LogError`` where it is not there or cannot be read.
+  public init(path: String, reversesSiblings: Bool = false) throws(LogError) {
+    self.reversesSiblings = reversesSiblings
+    let reader = try LogReader(path: path)
+    self.path = reader.path
+    folder = Self.folder(ofLog: path)
+    levels = [Level(reader: reader, member: .root, shift: 0, start: 0)]
+  }
+
+  /// The next event of the row; `nil` behind the last.
+  ///
+  /// - Throws: ``LogError`` where a log of the tree is damaged.
+  public mutating func next() throws(LogError) -> Entry? {
+    while true {
+      if !told.isEmpty { return told.removeFirst() }
+      let last = levels.count - 1
+      if levels[last].isReadingChildren, try readChild(at: last) { continue }
+      if let held = levels[last].held {
+        levels[last].held = nil
+        return try take(held, at: last)
+      }
+      guard let event = try levels[last].reader.next() else {
+        if !levels[last].begun.isEmpty {
+          levels[last].isReadingChildren = true
+          continue
+        }
+        tellMissing(at: last)
+        if last > 0 { leave() }
+        if last == 0, told.isEmpty { return nil }
+        continue
+      }
+      if !levels[last].begun.isEmpty, TreeEvents.mayFollowOnChild(event.type) {
+        levels[last].held = event
+        levels[last].isReadingChildren = true
+        continue
+      }
+      return try take(event, at: last)
+    }
+  }
+
+  /// Turns to the next child that began; whether there was one.
+  private mutating func readChild(at last: Int) throws(LogError) -> Bool {
+    guard !levels[last].begun.isEmpty else {
+      levels[last].isReadingChildren = false
+      return false
+    }
+    let start =
+      reversesSiblings ? levels[last].begun.removeLast() : levels[last].begun.removeFirst()
+    if try !enter(start.payload.child?.runId ?? "", start, at: last) {
+      levels[last].missing[start.payload.callId] = start
+    }
+    return true
+  }
+
+  private mutating func take(_ event: Event, at last: Int) throws(LogError) -> Entry {
+    if event.type == .runStarted {
+      levels[last].runId = event.runId
+      if let parent = event.data["parent"], parent["relation"] == "fork" {
+        levels[last].forkedFrom = parent["runId"]?.stringValue
+      }
+    }
+    let seq = event.seq + levels[last].shift
+    nextSeq = max(nextSeq, seq + 1)
+    let entry = Entry(
+      event: tree.event(event, of: levels[last].member, seq: seq), original: event,
+      member: levels[last].member)
+    switch event.type {
+    case .toolStarted where event.data["child"] != nil: begin(event, at: last)
+    case .toolResult: try end(event, at: last)
+    default: break
+    }
+    return entry
+  }
+
+  // MARK: Children
+
+  private mutating func begin(_ event: Event, at last: Int) {
+    guard let payload = try? ToolStartedPayload(decoding: event.data), payload.child != nil else {
+      return
+    }
+    hasChildren = true
+    if levels[last].open.contains(where: { !$0.hasSameUTF8(as: payload.callId) }) {
+      hasParallelChildren = true
+    }
+    levels[last].open.insert(payload.callId)
+    levels[last].begun.append(Start(event: event, payload: payload))
+  }
+
+  private mutating func end(_ event: Event, at last: Int) throws(LogError) {
+    guard let callId = event.data["callId"]?.stringValue else { return }
+    levels[last].open.remove(callId)
+    let runId = event.data["child"]?["runId"]?.stringValue
+    guard let start = levels[last].missing.removeValue(forKey: callId) else {
+      if let runId, let seal = event.data["child"]?["sealDigest"]?.stringValue {
+        checkSeal(seal, of: runId, event, at: last)
+      }
+      return
+    }
+    // A fork that was answered from its parent's log has its parent's children.
+    if let runId, !runId.hasSameUTF8(as: start.payload.child?.runId ?? ""),
+      try enter(runId, start, at: last)
+    {
+      return
+    }
+    tell("is not there", of: start, at: last)
+  }
+
+  /// Reads the log of a child next, where it is there and is that child's.
+  private mutating func enter(
+    _ runId: String, _ start: Start, at last: Int
+  ) throws(LogError) -> Bool {
+    guard levels.count < Self.depthLimit,
+      !levels.contains(where: { $0.runId.hasSameUTF8(as: runId) }),
+      let path = Self.log(of: runId, in: folder)
+    else { return false }
+    let reader: LogReader
+    do {
+      guard let first = try Self.firstEvent(ofLog: path), isStarted(first, by: start, at: last)
+      else { return false }
+      reader = try LogReader(path: path)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return false
+    }
+    levels.append(
+      Level(
+        reader: reader, member: tree.child(of: levels[last].member, start.event, start.payload),
+        shift: nextSeq, start: nextSeq))
+    return true
+  }
+
+  private mutating func leave() {
+    let level = levels.removeLast()
+    if level.reader.ending != .closed, let callId = level.member.callId {
+      told.append(
+        unseen("“\(callId)” is a run whose log is not closed: what it did since is not known"))
+    }
+    levels[levels.count - 1].shift += nextSeq - level.start
+  }
+
+  /// Whether a log begins with the run that an event started.
+  private func isStarted(_ first: Event, by start: Start, at last: Int) -> Bool {
+    guard first.type == .runStarted, let parent = first.data["parent"],
+      parent["relation"]?.stringValue == ParentRun.subagent,
+      let runId = parent["runId"]?.stringValue
+    else { return false }
+    if let forkedFrom = levels[last].forkedFrom, forkedFrom.hasSameUTF8(as: runId) { return true }
+    return runId.hasSameUTF8(as: levels[last].runId)
+      && parent["seq"]?.intValue == start.event.seq
+      && parent["digest"]?.stringValue?.hasSameUTF8(as: start.payload.digest.hex) ?? false
+  }
+
+  private mutating func checkSeal(
+    _ seal: String, of runId: String, _ event: Event, at last: Int
+  ) {
+    guard let path = Self.log(of: runId, in: folder), let tail = try? LogTail(path: path),
+      !tail.sealDigest.hex.hasSameUTF8(as: seal)
+    else { return }
+    levels[last].shift += 1
+    told.append(unseen("the log of the run \(runId) is not the one that its parent saw end"))
+  }
+
+  /// Says of the children that began, and whose logs were not there, that nobody knows what they did.
+  private mutating func tellMissing(at last: Int) {
+    let missing = levels[last].missing.values.sorted { $0.event.seq < $1.event.seq }
+    levels[last].missing = [:]
+    for start in missing { tell("is not there", of: start, at: last) }
+  }
+
+  private mutating func tell(_ what: String, of start: Start, at last: Int) {
+    levels[last].shift += 1
+    told.append(
+      unseen(
+        "the log of the run \(start.payload.child?.runId ?? "") that “\(start.payload.tool)” started \(what)"
+      ))
+  }
+
+  private mutating func unseen(_ reason: String) -> Entry {
+    let payload = Unseen(.child, ["calls": "partial", "policy": "partial"], reason: reason)
+    let (level, seq) = (levels[levels.count - 1], nextSeq)
+    nextSeq += 1
+    let event = Event(
+      seq: seq, step: level.member.step ?? 0, type: .unseen, runId: level.runId, time: nil, t: 0,
+      data: payload.encoded)
+    return Entry(event: event, original: nil, member: level.member)
+  }
+
+  private static func firstEvent(ofLog path: String) throws(LogError) -> Event? {
+    var reader = try LogReader(path: path)
+    return try reader.next()
+  }
+
+  /// The folder of a log with its slash; empty for a bare name.
+  package static func folder(ofLog path: String) -> String {
+    path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? ""
+  }
+
+  /// The path of a run's log in a folder; `nil` where its identifier is no name of a file. A name from data never
+  /// leads out of the folder.
+  ///
+  /// - Parameter folder: with its slash, or empty.
+  package static func log(of runId: String, in folder: String) -> String? {
+    guard !runId.isEmpty, runId.utf8.count <= 100,
+      runId.utf8.allSatisfy({ byte in
+        (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte)
+          || (0x61...0x7a).contains(byte) || byte == UInt8(ascii: "-") || byte == UInt8(ascii: "_")
+      })
+    else { return nil }
+    return folder + runId + LogFormat.suffix
+  }
+}

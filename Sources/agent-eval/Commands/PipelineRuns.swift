@@ -1,0 +1,250 @@
+import AgentPipelines
+import AgentRuntime
+import AgentTrace
+import ArgumentParser
+import EvalLoading
+import EvalRunning
+import LiveBoundary
+import TraceReporting
+import TraceStorage
+
+/// What `record`, `resume` and `rollback` share where it is a pipeline that runs.
+enum PipelineRuns {
+  /// What pipelines are run with.
+  static func means(
+    pausing: Cancellation, seed: Int?, isFixed: Bool, durability: LogWriter.Durability
+  ) -> PipelineMeans {
+    PipelineMeans(
+      makeTool: { command, folder, cancellation in
+        CommandTool(
+          command, folder: folder,
+          clock: isFixed ? FixedClock() : SystemClock(cancellation: cancellation),
+          cancellation: cancellation)
+      },
+      makeBoundary: { agent, conditions in
+        LiveBoundary.make(
+          for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
+          cancellation: conditions.cancellation, children: conditions.children)
+      },
+      clock: { elapsed -> any RunClock in
+        if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
+        return SystemClock(elapsedMicroseconds: elapsed)
+      },
+      identifiers: seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs(), pausing: pausing,
+      logOptions: .init(durability: durability))
+  }
+
+  /// The pipeline of a file, checked; exits with 2 and everything that is wrong.
+  static func load(_ path: String) throws -> PipelineDefinition {
+    let definition = try Diagnostics.unwrap(PipelineLoader.load(path))
+    let agents = definition.works.compactMap { work -> AgentDefinition? in
+      if case .agent(let agent, _) = work { agent } else { nil }
+    }
+    try LiveBuild.require(for: agents)
+    if agents.contains(where: { $0.command != nil }) {
+      throw ValidationError(
+        "An agent that is a command cannot be a task yet: only agents whose loop is here.")
+    }
+    return definition
+  }
+
+  /// The pipeline that a log was recorded with: of the file that is given, or the one below this folder
+  /// that the log names.
+  static func load(of log: String, file: String?) throws -> (PipelineDefinition, String) {
+    let recorded = try WaitingPipeline.file(of: log)
+    let path =
+      try file
+      ?? AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+    if file == nil { Output.error("pipeline  \(Visible.line(path))") }
+    return (try load(path), path)
+  }
+
+  /// The value of `--input`: JSON, a file of it behind `@`, or plain text.
+  static func input(_ text: String?) throws -> JSONValue? {
+    guard let text else { return nil }
+    if text.hasPrefix("@") { return try EditFile.read(String(text.dropFirst())) { $0 } }
+    return (try? JSONValue(parsing: text, options: .init(depthLimit: 64))) ?? .string(text)
+  }
+
+  /// Prints events as they happen: a line each, and on a terminal what goes on beneath them.
+  static func printer(json: Bool, spec: PipelineSpec) -> (Event) -> Void {
+    guard !json else { return { _ in } }
+    var view = PipelineView(
+      painter: Screen.painter, width: Screen.width, foldsElements: Screen.isTerminal)
+    return { event in
+      LiveView.print(view.lines(for: event))
+      if let progress = view.progress { Output.progress(progress) }
+    }
+  }
+
+  /// Says how a run went, and what comes next; exits with 1 where it did not end well.
+  static func report(_ recording: PipelineRecording, json: Bool) throws {
+    let state = recording.state
+    if json {
+      Output.json([
+        "runId": .string(state.runId), "log": .string(recording.log),
+        "stopReason": state.stop.map { .string($0.reason) } ?? .null,
+        "stopDetail": state.stop?.detail.map(JSONValue.string) ?? .null,
+        "tasks": .object(state.result), "newEvents": JSONValue(recording.newEvents),
+        "waiting": JSONValue(state.questions.map { "\($0.node)" }),
+        "sealDigest": .string(recording.sealDigest.hex),
+      ])
+    } else {
+      Output.line("log    \(Visible.line(recording.log))")
+      for step in try nextSteps(recording) { Output.error("next   \(step)") }
+    }
+    if !recording.isSuccess { throw ExitCode(1) }
+  }
+
+  private static func nextSteps(_ recording: PipelineRecording) throws -> [String] {
+    let log = Visible.line(recording.log)
+    guard recording.state.stop?.isFinal == false else { return [] }
+    let waiting = try WaitingPipeline(log: recording.log)
+    if let first = waiting.questions.first {
+      let node = Visible.line("\(first.node)")
+      let word =
+        switch first.why {
+        case .doubt: "agent-eval approve \(log) \(node) --by NAME --happened"
+        case .human, .again, .failed: "agent-eval approve \(log) \(node) --by NAME"
+        }
+      return [word]
+    }
+    if recording.state.rollback != nil { return ["agent-eval resume \(log)"] }
+    switch recording.state.stop?.reason {
+    case StopReason.cancelled.rawValue: return ["agent-eval resume \(log)"]
+    case StopReason.toolFailure.rawValue: return ["agent-eval rollback \(log) --to CHECKPOINT"]
+    default: return []
+    }
+  }
+}
+
+extension PipelineRuns {
+  /// Makes the run of a pipeline again: exits with 1 where it goes another way.
+  static func reexecute(_ log: String, file: String?, json: Bool) async throws {
+    let recorded = try WaitingPipeline.file(of: log)
+    let path =
+      try file
+      ?? AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+    let definition = try Diagnostics.unwrap(PipelineLoader.load(path))
+    let made = try await PipelineRecording.reexecution(of: log, by: definition)
+    if json {
+      Output.json([
+        "log": .string(log), "events": JSONValue(made.events),
+        "status": made.divergence == nil ? "faithful" : "diverged",
+        "divergence": made.divergence.map { divergence in
+          [
+            "seq": JSONValue(divergence.seq), "cause": .string(divergence.cause),
+            "message": .string("\(divergence)"),
+          ]
+        } ?? .null,
+      ])
+    } else if let divergence = made.divergence {
+      Output.line("diverged  \(Visible.line(log))")
+      Output.line("          \(Visible.line("\(divergence)"))")
+    } else {
+      Output.line("faithful  \(Visible.line(log)), \(made.events) events")
+    }
+    if made.divergence != nil { throw ExitCode(1) }
+  }
+}
+
+/// Goes back in a pipeline.
+struct Rollback: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Roll a pipeline that stands still back to a checkpoint, and undo what it did since.",
+    discussion: """
+      Nothing is erased: what was done behind the checkpoint is undone by what its tasks declare, what was \
+      done last first, and each step is recorded. "resume" then runs the tasks behind the checkpoint \
+      anew; those that write ask a person first. Where undoing fails, "resume" tries again, and "approve \
+      LOG TASK --happened" says that a person has done it. Exits with 0 once it is rolled back, with 1 where \
+      something is still to be undone.
+      """)
+
+  @Argument(help: "The log of a pipeline.")
+  var log: String
+
+  @Option(help: "The task whose end is the checkpoint, or start.")
+  var to: String
+
+  @Option(help: "The pipeline file. Default: the one below this folder that the log names.")
+  var agent: String?
+
+  @Option(help: "Who asks for it.")
+  var by: String?
+
+  @Option(help: "Why.")
+  var reason: String?
+
+  @Flag(help: "Leave effects as they are of which nothing is declared that undoes them.")
+  var leaveUndeclared = false
+
+  @Flag(
+    help: "Let time stand still but for scripted delays, so that the log is the same each time.")
+  var fixedClock = false
+
+  @Option(help: "What a log survives: none, process or sync.")
+  var durability = LogWriter.Durability.process
+
+  @Flag(help: "Print one JSON object at the end instead of the timeline.")
+  var json = false
+
+  func run() async throws {
+    guard try WaitingPipeline.isPipeline(log) else {
+      throw ValidationError("\(log) is no pipeline's log; fork goes on from inside a run.")
+    }
+    let (definition, _) = try PipelineRuns.load(of: log, file: agent)
+    let pausing = Cancellation()
+    let listener = SignalListener(pausing)
+    defer { listener.stop() }
+    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let recording = try await PipelineRecording(
+      rollingBack: log, with: definition, to: to == "start" ? nil : to, by: by, reason: reason,
+      leavesUndeclared: leaveUndeclared,
+      PipelineRuns.means(
+        pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
+      observe: { print($0) })
+    let isBack = recording.state.stop?.detail == "rolled_back"
+    if json || !isBack { return try PipelineRuns.report(recording, json: json) }
+    Output.line("log    \(Visible.line(recording.log))")
+    Output.error("next   agent-eval resume \(Visible.line(recording.log))")
+  }
+}
+
+/// Asks a pipeline that runs elsewhere to pause.
+struct Pause: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Ask a pipeline that another process runs to pause.",
+    discussion: """
+      What is under way ends by itself, nothing new begins, and the process ends with the log closed; \
+      "resume" goes on. Waits for that, as long as --timeout says. Exits with 0 once the pipeline stands \
+      still, with 1 where it does not yet, with 2 where nobody runs it.
+      """)
+
+  @Argument(help: "The log of a pipeline that runs.")
+  var log: String
+
+  @Option(help: "Seconds to wait for what is under way.")
+  var timeout = 60.0
+
+  func run() async throws {
+    let request = PauseRequest(log: log)
+    guard try request.isRunning() else {
+      Output.error(
+        "\(Visible.line(log)) is left open, but no process runs it: agent-eval resume goes on with it"
+      )
+      throw ExitCode(2)
+    }
+    try request.make()
+    let clock = ContinuousClock()
+    let end = clock.now + .seconds(min(max(0, timeout), 1e9))
+    while !request.isClosed {
+      guard clock.now < end else {
+        Output.error("what is under way has not ended yet; the pipeline pauses once it has")
+        throw ExitCode(1)
+      }
+      try await Task.sleep(for: .milliseconds(50))
+    }
+    request.withdraw()
+    Output.line("paused \(Visible.line(log))")
+  }
+}

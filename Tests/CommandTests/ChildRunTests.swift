@@ -1,0 +1,236 @@
+import AgentRuntime
+import AgentTrace
+import Foundation
+import TestSupport
+import Testing
+import TraceReplaying
+import TraceStorage
+
+/// Three levels of agents whose tools have effects that can be counted.
+private struct Office {
+  let folder: TemporaryFolder
+  /// `put`, which is idempotent, or `add`, which is not.
+  let tool: String
+  /// How many effects the whole tree has.
+  static let effects = 5
+
+  init(_ tool: String) throws {
+    self.tool = tool
+    folder = try TemporaryFolder()
+    try folder.script(
+      "put.sh",
+      """
+      cat >/dev/null
+      exec 9>>lock
+      flock 9
+      grep -qxF "$IDEMPOTENCY_KEY" effects 2>/dev/null || echo "$IDEMPOTENCY_KEY" >>effects
+      echo '"done"'
+      """)
+    try folder.script(
+      "add.sh",
+      """
+      cat >/dev/null
+      echo "$IDEMPOTENCY_KEY" >>effects
+      echo '"done"'
+      """)
+    let own = """
+        - name: \(tool)
+          sideEffect: write
+          idempotent: \(tool == "put")
+          command: [/bin/sh, \(folder.path("\(tool).sh"))]
+      policy: {rules: [{id: free, verdict: allow}]}
+      """
+    try folder.write(
+      "head.yaml",
+      """
+      name: head
+      goal: Have it all written down
+      human:
+        approvals: [{granted: true, by: ana}]
+        answers: [{text: "go on", by: ana}]
+      tools:
+        - {agent: clerk.yaml, name: ask_clerk}
+        - {agent: other.yaml, name: ask_other}
+      \(own)
+      model:
+        script:
+          - calls:
+              - {tool: ask_clerk, input: {task: first}}
+              - {tool: ask_other, input: {task: second}}
+              - {tool: \(tool), input: {n: 1}}
+          - call: {tool: ask_clerk, input: {task: third}}
+          - answer: All is written down.
+      """)
+    try folder.write(
+      "clerk.yaml",
+      """
+      name: clerk
+      tools:
+        - {agent: junior.yaml, name: ask_junior}
+      \(own)
+      model:
+        script:
+          - call: {tool: \(tool), input: {n: 2}}
+          - call: {tool: ask_junior, input: {task: look}}
+          - answer: the clerk is done
+      """)
+    try folder.write(
+      "other.yaml",
+      """
+      name: other
+      tools:
+      \(own)
+      model:
+        script:
+          - ask: May I?
+          - call: {tool: \(tool), input: {n: 3}}
+          - call: {tool: \(tool), input: {n: 4}}
+          - answer: the other is done
+      """)
+    try folder.write(
+      "junior.yaml",
+      """
+      name: junior
+      tools:
+        - name: nothing
+          sideEffect: read
+          scripted: [{ok: 1}]
+        - name: look
+          sideEffect: read
+          scripted: [{ok: 2}]
+      \(own)
+      model:
+        script:
+          - calls: [{tool: nothing, input: {}}, {tool: look, input: {}}]
+          - answer: the junior is done
+      """)
+  }
+
+  var written: [String] {
+    (folder.text("effects") ?? "").split(separator: "\n").map(String.init)
+  }
+
+  var logs: [String] { (try? LogFiles.all(below: folder.path("runs"))) ?? [] }
+
+  /// The log of the run that no other started.
+  func root() throws -> String? {
+    try logs.first { log in
+      var reader = try LogReader(path: log)
+      guard let first = try reader.next() else { return false }
+      return first.data["parent"] == nil
+    }.map { log in
+      log.hasSuffix(".open") ? String(log.dropLast(".open".count)) : log
+    }
+  }
+
+  /// Runs the program and kills it after so long, unless it has ended.
+  func live(_ arguments: [String], killedAfter seconds: Double?) throws -> Int32 {
+    let process = Process()
+    process.executableURL = URL(fileURLWithPath: Binary.path)
+    process.arguments = arguments
+    process.currentDirectoryURL = URL(fileURLWithPath: folder.path)
+    process.standardOutput = FileHandle.nullDevice
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    if let seconds {
+      Thread.sleep(forTimeInterval: seconds)
+      if process.isRunning { kill(process.processIdentifier, SIGKILL) }
+    }
+    process.waitUntilExit()
+    return process.terminationStatus
+  }
+
+  /// Waits until no tool of a killed run is left.
+  func awaitTools() {
+    for _ in 0..<1_000 {
+      let names = (try? FileManager.default.contentsOfDirectory(atPath: "/proc")) ?? []
+      let isBusy = names.contains { name in
+        guard Int32(name) != nil,
+          let words = FileManager.default.contents(atPath: "/proc/\(name)/cmdline")
+        else { return false }
+        return String(decoding: words, as: UTF8.self).contains(folder.path("\(tool).sh"))
+      }
+      if !isBusy { return }
+      Thread.sleep(forTimeInterval: 0.005)
+    }
+  }
+
+  /// Says of calls of which nobody knows whether they happened what the file of effects says.
+  func sayWhatHappened(_ log: String) async throws {
+    for member in try WaitingTree(path: log).members {
+      let runId =
+        member.run.started.parent == nil ? try runId(of: log) : try runId(of: member.run.path)
+      for waiting in member.run.calls where waiting.reason == .unknownEffect {
+        let happened = written.contains("\(runId)/\(waiting.call.callId)")
+        try await Binary.run([
+          "approve", log, member.prefix + waiting.call.callId, "--by", "ana",
+          happened ? "--happened" : "--did-not-happen",
+        ])
+      }
+    }
+  }
+
+  private func runId(of log: String) throws -> String {
+    var reader = try LogReader(path: log)
+    return try reader.next()?.runId ?? ""
+  }
+}
+
+@Suite("Agents that call agents, as a user runs them", .serialized)
+struct ChildRunTests {
+  private static let kills = TestRun.isLong ? 250 : 8
+
+  @Test(
+    "killed at any moment and resumed, a tree of runs has each effect once and asks nothing twice",
+    .timeLimit(.minutes(240)), arguments: ["put", "add"])
+  func survivesKills(tool: String) async throws {
+    var random = SeededGenerator(seed: 7)
+    var killed = 0
+    var rounds = 0
+    while killed < Self.kills, rounds < Self.kills * 8 {
+      rounds += 1
+      let office = try Office(tool)
+      let record = ["record", "head.yaml", "--out", "runs"]
+      var isOver = false
+      for life in 0..<40 {
+        let delay =
+          life < 3 ? Double.random(in: 0.02...(TestRun.isLong ? 0.5 : 1.2), using: &random) : nil
+        let root = try office.root()
+        let status: Int32
+        if let root {
+          status = try office.live(
+            ["resume", root, "--agent", "head.yaml"], killedAfter: delay)
+        } else {
+          #expect(office.written.isEmpty, "an effect without a log")
+          try? FileManager.default.removeItem(atPath: office.folder.path("runs"))
+          status = try office.live(record, killedAfter: delay)
+        }
+        office.awaitTools()
+        if status == SIGKILL { killed += 1 }
+        guard let log = try office.root() else { continue }
+        if let tail = try? LogTail(path: log), tail.stop?.data["final"] == true {
+          isOver = true
+          break
+        }
+        if status != SIGKILL { try await office.sayWhatHappened(log) }
+      }
+      let written = office.written
+      #expect(isOver, "it never ends")
+      #expect(Set(written).count == written.count, "an effect twice: \(written)")
+      #expect(written.count == Office.effects, "\(written)")
+      let root = try #require(try office.root())
+      try await Binary.run(["verify", root])
+      try await Binary.run(
+        ["replay", root, "--reexecute", "--agent", office.folder.path("head.yaml")])
+      var questions = 0
+      for log in office.logs {
+        var reader = try LogReader(path: log)
+        while let event = try reader.next() {
+          if event.type == .decision, event.data["kind"] == "ask_human" { questions += 1 }
+        }
+      }
+      #expect(questions == 1)
+    }
+    #expect(killed >= Self.kills / 2, "\(killed) kills in \(rounds) rounds")
+  }
+}
