@@ -175,6 +175,7 @@ public struct Exporter: Sendable {
     }
     guard run.story.eventCount > 0 else { throw ExportError(.log("\(ExportError(.empty))")) }
     guard ending == .closed else {
+      run.story.isPartial = true
       return (
         run, "it is not closed: what it holds so far is exported, and its log does not go along"
       )

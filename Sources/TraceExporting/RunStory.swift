@@ -23,6 +23,9 @@ struct RunStory {
     var result: ModelResult
     /// What it was shown, where that was asked for and is known.
     var shown: ShownMessages?
+
+    /// When it began, never before the run, however long a log says that it took.
+    var began: Int { max(0, t - min(max(0, result.elapsedMicroseconds ?? 0), max(0, t))) }
   }
 
   /// What was decided.
@@ -57,6 +60,8 @@ struct RunStory {
     var isEffectUnknown: Bool
     /// When the tool was started last; `nil` where it never was.
     var startedAt: Int?
+    /// The number of the event that says so.
+    var startedSeq: Int?
   }
 
   enum Item {
@@ -85,12 +90,16 @@ struct RunStory {
   var verdicts: [String: Verdict] = [:]
   /// Ids of calls that a person granted.
   var granted: Set<String> = []
-  /// When the tool of a call was started last.
-  var started: [String: Int] = [:]
+  /// When the tool of a call was started last, and by which event.
+  var started: [String: (t: Int, seq: Int)] = [:]
   var stop: Stop?
-  /// The greatest `t`.
+  /// The greatest `t`, and the number of the last event.
   var lastT = 0
+  var lastSeq = 0
   var eventCount = 0
+  /// Whether something of the run is not told whole: its log says so, a value was cut or lost, or the log is not
+  /// closed. Whoever reads an export without the log that goes along has to know.
+  var isPartial = false
 
   var agentName: String { start["agent"]?["name"]?.stringValue ?? "" }
   var agentVersion: String? { start["agent"]?["version"]?.stringValue }
@@ -98,6 +107,12 @@ struct RunStory {
   var modelProvider: String? { start["model"]?["provider"]?.stringValue }
   /// The definitions of the tools, as the log has them.
   var tools: [JSONValue] = []
+
+  /// Nanoseconds since 1970 of an event: those below a microsecond are its number, so that the order of events is
+  /// seen also where a log knows no times.
+  func nanoseconds(at t: Int, of seq: Int) -> UInt64 {
+    nanoseconds(at: t) &+ UInt64(clamping: max(0, seq))
+  }
 
   /// Nanoseconds since 1970 of a moment of the run.
   func nanoseconds(at t: Int) -> UInt64 {
@@ -172,8 +187,13 @@ private struct StoryFold {
     if event.seq == 0 || story.runId.isEmpty { story.runId = event.runId }
     story.eventCount += 1
     story.lastT = max(story.lastT, event.t)
+    story.lastSeq = event.seq
     switch event.type {
+    case .unseen: story.isPartial = true
     case .runStarted:
+      if !["calls", "tools"].allSatisfy({ event.data["recorded"]?[$0] == nil }) {
+        story.isPartial = true
+      }
       story.start = event.data
       story.tools = event.data["tools"]?.arrayValue ?? []
       story.began = event.time.flatMap(UTCTime.nanoseconds) ?? 0
@@ -187,7 +207,7 @@ private struct StoryFold {
         story.granted.insert(id)
       }
     case .toolStarted:
-      if let id = event.data["callId"]?.stringValue { story.started[id] = event.t }
+      if let id = event.data["callId"]?.stringValue { story.started[id] = (event.t, event.seq) }
     case .toolResult: apply(result: event)
     case .humanReplied:
       if !hasTurn { hasGoal = true }
@@ -232,6 +252,9 @@ private struct StoryFold {
   private mutating func apply(decision event: Event) {
     guard let payload = try? DecisionPayload(decoding: event.data) else { return }
     hasTurn = true
+    if payload.decision.calls.contains(where: { $0.input.isCutSomewhere }) {
+      story.isPartial = true
+    }
     var turn = RunStory.Turn(
       seq: event.seq, t: event.t, step: event.step, kind: payload.decision.kind,
       caller: payload.caller, calls: payload.decision.calls)
@@ -262,13 +285,17 @@ private struct StoryFold {
   private mutating func apply(result event: Event) {
     guard let id = event.data["callId"]?.stringValue else { return }
     let status = event.data["status"]?.stringValue ?? "returned"
+    if (event.data["data"] ?? event.data["reason"])?.isCutSomewhere == true {
+      story.isPartial = true
+    }
     story.items.append(
       .result(
         RunStory.Result(
           seq: event.seq, t: event.t, callId: id, tool: event.data["tool"]?.stringValue ?? "",
           caller: event.data["caller"]?.stringValue, status: status,
           content: event.data["data"] ?? event.data["reason"] ?? .null,
-          isEffectUnknown: event.data["effect"] == "unknown", startedAt: story.started[id])))
+          isEffectUnknown: event.data["effect"] == "unknown", startedAt: story.started[id]?.t,
+          startedSeq: story.started[id]?.seq)))
   }
 
   func finished() -> RunStory {
@@ -429,5 +456,17 @@ enum UTCTime {
     return
       "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfYear - (153 * shifted + 2) / 5 + 1, 2))"
       + "T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2)).\(padded(fraction, 6))Z"
+  }
+}
+
+extension JSONValue {
+  /// Whether something in it is cut, lost, or no text that JSON can hold.
+  var isCutSomewhere: Bool {
+    switch self {
+    case .cut, .lost, .bytes: true
+    case .array(let elements): elements.contains(where: \.isCutSomewhere)
+    case .object(let object): object.contains { $0.value.isCutSomewhere }
+    default: false
+    }
   }
 }

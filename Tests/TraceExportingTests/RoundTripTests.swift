@@ -188,3 +188,54 @@ struct RoundTripTests {
     }
   }
 }
+
+extension RoundTripTests {
+  @Test(
+    "a run that is not told whole is not taken for one that is, where its log does not go along",
+    arguments: Exporting.carrying)
+  func partial(format: ExportFormat) throws {
+    let folder = try TemporaryFolder()
+    func log(_ name: String, recorded: JSONObject, input: JSONValue) throws -> String {
+      let path = folder.path("\(name).jsonl.gz")
+      let writer = try LogWriter(creating: path, options: .init(durability: .none))
+      var start = RunStarted(agentName: "a", goal: "Go").encoded
+      if !recorded.isEmpty { start["recorded"] = .object(recorded) }
+      let call = ProposedCall(callId: "1.1.0", name: "look", input: input)
+      let data: [(EventType, JSONObject)] = [
+        (.runStarted, start),
+        (.modelResult, ModelResult(reply: ["text": ""], inputTokens: 1).encoded),
+        (.decision, DecisionPayload(.tool([call]), modelResult: 1).encoded),
+        (
+          .toolResult,
+          ToolResultPayload(callId: "1.1.0", tool: "look", result: .ok(data: "x")).encoded
+        ),
+        (.modelResult, ModelResult(reply: ["text": "Done"], inputTokens: 1).encoded),
+        (
+          .decision,
+          DecisionPayload(.answer(text: "Done", evidenceRefs: []), modelResult: 4).encoded
+        ),
+        (.stop, Stop(reason: .success, isFinal: true).encoded),
+      ]
+      for (seq, one) in data.enumerated() {
+        try writer.append(
+          Event(seq: seq, step: min(seq, 1), type: one.0, runId: "r-\(name)", data: one.1),
+          isEffectAhead: false)
+      }
+      _ = try writer.close()
+      return path
+    }
+    let logs = [
+      try log("whole", recorded: [:], input: ["a": 1]),
+      try log("calls", recorded: ["calls": "partial"], input: ["a": 1]),
+      try log("cut", recorded: [:], input: ["a": .cut(bytes: 9, head: "x")]),
+    ]
+    for (log, isWhole) in zip(logs, [true, false, false]) {
+      let path = folder.path("out-\(log.split(separator: "/").last ?? "")\(format.ending)")
+      try Exporting.export(format, [log], to: path, isPlain: true)
+      let back = try Exporting.imported(path, into: path + ".in")
+      let trajectory = try Exporting.trajectory(try #require(back.first))
+      #expect((trajectory.recorded["calls"] == nil) == isWhole, "\(log)")
+      #expect(trajectory.calls.map(\.tool) == ["look"])
+    }
+  }
+}

@@ -42,6 +42,8 @@ struct RecordingGlob {
     folder = fixed == [""] ? "/" : fixed.joined(separator: "/")
     var parts: [Part] = []
     for name in names where !name.isEmpty {
+      // Several in a row mean the same as one.
+      if name == "**", case .anyFolders? = parts.last { continue }
       parts.append(name == "**" ? .anyFolders : .name(try Glob(name)))
     }
     self.parts = parts

@@ -171,6 +171,7 @@ enum OwnKey {
       object["stop"] = .string(stop.reason.rawValue)
       object["detail"] = stop.detail.map(JSONValue.string)
     }
+    if story.isPartial { object["partial"] = true }
     object["caseId"] = story.start["case"]?["caseId"]
     if !results.isEmpty {
       object["outcomes"] = .array(

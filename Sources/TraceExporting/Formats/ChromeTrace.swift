@@ -26,14 +26,14 @@ enum ChromeTrace {
         events.append(
           instant("decision: \(turn.kind)", turn.t, ["step": JSONValue(turn.step)], story, process))
       case .model(let call):
-        let length = max(0, call.result.elapsedMicroseconds ?? 0)
+        let length = max(0, call.t &- call.began)
         var arguments: JSONObject = ["purpose": .string(call.result.purpose)]
         arguments["inputTokens"] = call.result.inputTokens.map { JSONValue($0) }
         arguments["outputTokens"] = call.result.outputTokens.map { JSONValue($0) }
         arguments["error"] = call.result.error.map(JSONValue.string)
         events.append(
           span(
-            "chat \(call.result.model ?? "")", "model", call.t - length, length, arguments, story,
+            "chat \(call.result.model ?? "")", "model", call.began, length, arguments, story,
             (process, 1)))
       case .result(let result):
         let start = result.startedAt ?? result.t
@@ -42,7 +42,7 @@ enum ChromeTrace {
           lanes.append(0)
           events.append(meta("thread_name", "tools \(lane + 1)", process, lane + 2))
         }
-        lanes[lane] = max(result.t, start + 1)
+        lanes[lane] = max(result.t, start &+ 1)
         var arguments: JSONObject = [
           "callId": .string(result.callId), "status": .string(result.status),
           "result": result.content,
@@ -51,7 +51,7 @@ enum ChromeTrace {
         arguments["verdict"] = story.verdicts[result.callId].map { .string($0.status) }
         events.append(
           span(
-            result.tool, "tool", start, result.t - start, arguments, story, (process, lane + 2)))
+            result.tool, "tool", start, result.t &- start, arguments, story, (process, lane + 2)))
       }
     }
     if let stop = story.stop {

@@ -76,7 +76,7 @@ struct SpanExport {
     var span = ExportSpan(
       trace: trace, id: root, parent: nil,
       name: name.isEmpty ? "invoke_agent" : "invoke_agent \(name)",
-      start: story.nanoseconds(at: 0), end: story.nanoseconds(at: story.lastT))
+      start: story.nanoseconds(at: 0), end: story.nanoseconds(at: story.lastT, of: story.lastSeq))
     span.set("gen_ai.operation.name", "invoke_agent")
     span.set("openinference.span.kind", "AGENT")
     if !name.isEmpty { span.set("gen_ai.agent.name", name) }
@@ -89,6 +89,7 @@ struct SpanExport {
     span.set("output.mime_type", story.answer.map { _ in "text/plain" })
     span.set("agent_eval.run.id", story.runId)
     span.set("agent_eval.case.id", story.start["case"]?["caseId"]?.stringValue)
+    if story.isPartial { span.set("agent_eval.partial", true) }
     if let stop = story.stop {
       span.set("agent_eval.stop.reason", stop.reason.rawValue)
       span.set("agent_eval.stop.detail", stop.detail)
@@ -118,8 +119,10 @@ struct SpanExport {
     }) {
       putTool(
         RunStory.Result(
-          seq: 0, t: story.lastT, callId: id, tool: calls[id]?.name ?? "", status: "unknown",
-          content: .null, isEffectUnknown: true, startedAt: story.started[id]))
+          seq: story.lastSeq, t: story.lastT, callId: id, tool: calls[id]?.name ?? "",
+          status: "unknown",
+          content: .null, isEffectUnknown: true, startedAt: story.started[id]?.t,
+          startedSeq: story.started[id]?.seq))
     }
   }
 
@@ -127,8 +130,8 @@ struct SpanExport {
 
   private mutating func putModel(_ call: RunStory.ModelCall) {
     let model = call.result.model ?? story.modelName ?? ""
-    let end = story.nanoseconds(at: call.t)
-    let start = story.nanoseconds(at: call.t - (call.result.elapsedMicroseconds ?? 0))
+    let end = story.nanoseconds(at: call.t, of: call.seq)
+    let start = story.nanoseconds(at: call.began, of: call.seq)
     var span = ExportSpan(
       trace: trace, id: id("event", String(call.seq)), parent: root,
       name: model.isEmpty ? "chat" : "chat \(model)", start: start, end: end)
@@ -199,10 +202,11 @@ struct SpanExport {
   private mutating func putTool(_ result: RunStory.Result) {
     let call = calls[result.callId]
     let tool = result.tool.isEmpty ? call?.name ?? "" : result.tool
-    let start = story.nanoseconds(at: result.startedAt ?? result.t)
+    let start = story.nanoseconds(
+      at: result.startedAt ?? result.t, of: result.startedSeq ?? result.seq)
     var span = ExportSpan(
       trace: trace, id: id("call", result.callId), parent: root, name: "execute_tool \(tool)",
-      start: start, end: story.nanoseconds(at: result.t))
+      start: start, end: story.nanoseconds(at: result.t, of: result.seq))
     span.set("gen_ai.operation.name", "execute_tool")
     span.set("openinference.span.kind", "TOOL")
     span.set("gen_ai.tool.name", tool)

@@ -109,7 +109,7 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
       .string(story.runId), JSONValue(seq), JSONValue(step), .string(call.id),
       .string(call.caller ?? "agent"), .string(call.tool), input, text(verdict?.status),
       text(verdict?.ruleId), text(result?.status), .bool(result?.isEffectUnknown ?? false),
-      count(story.started[call.id]), count(result?.t),
+      count(story.started[call.id]?.t), count(result?.t),
       text(result.map { RunStory.text($0.content) }),
     ]
   }

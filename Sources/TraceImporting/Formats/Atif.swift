@@ -57,6 +57,9 @@ enum Atif: FormatAdapter {
     for key in ["schema_version", "session_id", "trajectory_id"] { graph.labels[key] = value[key] }
     for key in ["final_metrics", "notes", "extra"] { graph.extra[key] = value[key] }
     graph.extra["agent"] = agent
+    if value["extra"]?["agent_eval"]?["partial"] == true {
+      graph.unread.append(JSONPointer(tokens: ["extra", "agent_eval"]))
+    }
     // The list's end is no end of the run: only our own exports say how it ended.
     guard let own = value["extra"]?["agent_eval"]?["stop"]?.stringValue,
       let reason = StopReason(rawValue: own)

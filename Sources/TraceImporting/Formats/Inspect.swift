@@ -71,6 +71,9 @@ enum Inspect: FormatAdapter {
     for key in ["task", "run_id"] { graph.labels[key] = head["eval"]?[key] }
     for key in ["scores", "target", "model_usage"] { graph.extra[key] = fields[key] }
     graph.ending = ending(of: fields, graph)
+    if fields["metadata"]?["agent_eval"]?["partial"] == true {
+      graph.unread.append(pointer.appending("metadata"))
+    }
     let known: Set<String> = ["messages", "events", "output", "input", "id", "epoch"]
     for member in fields.object where !known.contains(member.key) {
       if !quiet.contains(member.key),

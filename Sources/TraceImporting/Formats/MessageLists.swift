@@ -111,7 +111,10 @@ enum MessageLists: FormatAdapter {
     _ value: JSONValue, at pointer: JSONPointer
   ) throws(ImportError) -> any EventSource {
     if let run = try CarriedRun.find(in: value, at: []) { return run }
-    return try run(CarriedLog.taking(from: value, at: []).beside, at: pointer)
+    let (beside, own) = CarriedLog.taking(from: value, at: [])
+    var graph = try run(beside, at: pointer)
+    if own?["partial"] == true { graph.unread.append(pointer.appending(CarriedLog.key)) }
+    return graph
   }
 
   /// What a file may hold beside its messages.

@@ -102,7 +102,10 @@ enum OpenAIMessages: FormatAdapter {
     _ value: JSONValue, at pointer: JSONPointer
   ) throws(ImportError) -> any EventSource {
     if let run = try CarriedRun.find(in: value, at: []) { return run }
-    return try run(CarriedLog.taking(from: value, at: []).beside, at: pointer)
+    let (beside, own) = CarriedLog.taking(from: value, at: [])
+    var run = try run(beside, at: pointer)
+    if own?["partial"] == true { run.unread.append(pointer.appending(CarriedLog.key)) }
+    return run
   }
 
   /// A file that is one list of messages.

@@ -51,6 +51,7 @@ enum SpanFormats {
         }
         var graph = SpanGraph.graph(of: spans, records: set.records, format: format)
         graph.unread += set.unread
+        graph.unread += spans.filter { $0["agent_eval.partial"]?.boolValue == true }.map(\.pointer)
         return graph
       }
     }
