@@ -263,17 +263,17 @@ struct ChildRunTests {
         "\(name).yaml", "name: \(name)\ntools: [\(tools)]\nmodel: {script: [{answer: hi}]}\n")
     }
     try file("a", "{agent: b.yaml}")
-    try file("b", "{agent: ./x/../a.yaml}")
-    let circle = try await Binary.run(["check", "a.yaml"], in: folder.path, status: 1)
+    try file("b", "{agent: ./a.yaml}")
+    let circle = try await Binary.run(["check", "a.yaml"], in: folder.path, status: 2)
     #expect((circle.output + circle.errors).contains("would call itself"), "\(circle)")
     try folder.write("c.yaml", "name: c\ncommand: [true]\n")
     try file("d", "{agent: c.yaml, name: ask}")
-    let command = try await Binary.run(["check", "d.yaml"], in: folder.path, status: 1)
+    let command = try await Binary.run(["check", "d.yaml"], in: folder.path, status: 2)
     #expect(
       (command.output + command.errors).contains("which no other agent can call"), "\(command)")
     try file("e", "{agent: nowhere.yaml}, {agent: f.yaml}, {agent: f.yaml}")
     try file("f", "")
-    let missing = try await Binary.run(["check", "e.yaml"], in: folder.path, status: 1)
+    let missing = try await Binary.run(["check", "e.yaml"], in: folder.path, status: 2)
     #expect((missing.output + missing.errors).contains("nowhere.yaml"), "\(missing)")
     #expect((missing.output + missing.errors).contains("is there already"), "\(missing)")
     // Twenty levels of two agents each are a million files.
@@ -283,7 +283,7 @@ struct ChildRunTests {
         ? "" : "{agent: n\(level + 1).yaml, name: x}, {agent: n\(level + 1).yaml, name: y}"
       try file("n\(level)", next)
     }
-    let deep = try await Binary.run(["check", "n0.yaml"], in: folder.path, status: 1)
+    let deep = try await Binary.run(["check", "n0.yaml"], in: folder.path, status: 2)
     #expect((deep.output + deep.errors).contains("lead to more than"), "\(deep)")
   }
 
