@@ -261,4 +261,21 @@ struct RulesVerbTests {
       #expect((told.output + told.errors).contains("stands for no file"), "\(verb)")
     }
   }
+
+  @Test("a run that is a call of another is judged and counted with that one, and not once more")
+  func trees() async throws {
+    let folder = try Self.makeFolder()
+    try await Binary.run(
+      [
+        "record", Project.path("Fixtures/agents/team/front-desk.yaml"), "Refund invoice 77",
+        "--out", "tree",
+      ], in: folder.path, status: nil)
+    let logs = folder.listing.filter { $0.hasPrefix("tree/") && $0.contains(".jsonl.gz") }
+    #expect(logs.count > 1)
+    let outcomes = try await Self.results(
+      ["rules.yaml", "--on", "tree", "--filter", "calm"], in: folder, status: 0)
+    #expect(outcomes.count == 1)
+    let seen = try await Binary.run(["inspect", "tree", "--json"], in: folder.path).json()
+    #expect(seen["runs"]?.intValue == 1)
+  }
 }
