@@ -249,6 +249,11 @@ struct ChildRunTests {
       ).output
       #expect(again.contains("3 cases: 3 passed"), "\(again)")
     }
+    let log = try #require(
+      LogFiles.withoutChildren(try LogFiles.all(below: folder.path(".agent-eval/runs"))).first)
+    let refused = try await Binary.run(
+      ["promote", log, "--into", "promoted"], in: folder.path, status: 2)
+    #expect(refused.errors.contains("the run called agents"), "\(refused)")
     let listed = try await Binary.run(["list"], in: folder.path)
     #expect(listed.output.split(separator: "\n").count == 4, "\(listed)")
     let found = try await Binary.run(["list", "--tool", "issue_refund"], in: folder.path)

@@ -69,8 +69,11 @@ public struct ToolRegistration: Sendable {
     self.routes = routes
   }
 
-  /// Whether a failed call may be made again without risk.
-  public var mayRetry: Bool { (onError == .retry || retry != nil) && definition.isSafeTwice }
+  /// Whether a failed call may be made again without risk. A call of an agent is not: what its run did stands in a
+  /// log of its own, and another attempt would be another run.
+  public var mayRetry: Bool {
+    (onError == .retry || retry != nil) && definition.isSafeTwice && definition.agent == nil
+  }
 
   /// How often a call is started at most.
   public var attemptLimit: Int { mayRetry ? retry?.maxAttempts ?? maxAttempts : 1 }

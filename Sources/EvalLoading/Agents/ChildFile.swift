@@ -58,6 +58,12 @@ enum ChildFile {
     (tool.onError, tool.maxAttempts) = (handling.onError, handling.maxAttempts)
     (tool.retry, tool.breaker) = (handling.retry, handling.breaker)
     (tool.routes, tool.disclose) = (handling.routes, handling.disclose)
+    for (key, isGiven) in [("onError", tool.onError == .retry), ("retry", tool.retry != nil)]
+    where isGiven {
+      reader.report(
+        "“retry” has no effect on an agent: another attempt would be another run; leave that to the model",
+        as: .warning, deeper: [.key(key)])
+    }
     return tool
   }
 

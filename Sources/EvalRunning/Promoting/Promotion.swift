@@ -147,6 +147,11 @@ public struct Promotion: Sendable {
             log,
             "events \(events.count) to \(event.seq - 1) are missing: only a whole run is promoted")
         }
+        guard event.type != .toolStarted || event.data["child"] == nil else {
+          throw PromotionError(
+            log,
+            "the run called agents (event \(event.seq)), whose runs would be missing: write a case that names the agent")
+        }
         events.append(event)
         guard events.count <= eventLimit else {
           throw PromotionError(log, "the run has more than \(eventLimit) events")

@@ -46,9 +46,15 @@ extension MutantMaker {
 
   // MARK: Evidence
 
+  /// Whether a decision is the run's answer, and none that an agent gave to the one that called it.
+  func isAnswer(_ decision: JSONObject) -> Bool {
+    decision["kind"] == "answer"
+      && (decision["caller"] == nil || decision["caller"] == "agent" || decision["ofAgent"] == true)
+  }
+
   /// The answer cites less than it did, or what nobody has seen.
   func otherEvidence() -> [Mutant] {
-    guard let place = decisions.last(where: { events[$0].data["kind"] == "answer" }) else {
+    guard let place = decisions.last(where: { isAnswer(events[$0].data) }) else {
       return []
     }
     let refs = (events[place].data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue)

@@ -436,7 +436,7 @@ struct MutantMaker {
       mutant.replaced[place] = event
       mutants.append(mutant)
     }
-    if let place = decisions.last(where: { events[$0].data["kind"] == "answer" }),
+    if let place = decisions.last(where: { isAnswer(events[$0].data) }),
       let text = events[place].data["text"]?.stringValue
     {
       let other = "I have done something else."
