@@ -271,7 +271,7 @@ struct ChildRunTests {
     try file("b", "{agent: ./a.yaml}")
     let circle = try await Binary.run(["check", "a.yaml"], in: folder.path, status: 2)
     #expect((circle.output + circle.errors).contains("would call itself"), "\(circle)")
-    try folder.write("c.yaml", "name: c\ncommand: [true]\n")
+    try folder.write("c.yaml", "name: c\ncommand: [\"true\"]\n")
     try file("d", "{agent: c.yaml, name: ask}")
     let command = try await Binary.run(["check", "d.yaml"], in: folder.path, status: 2)
     #expect(
