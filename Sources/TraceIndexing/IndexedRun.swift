@@ -107,7 +107,7 @@ extension IndexedRun {
       route = context?["route"]?.stringValue.map(IndexText.name)
       parentRunId = data["parent"]?["runId"]?.stringValue.map(IndexText.name)
       parentRelation = data["parent"]?["relation"]?.stringValue.map(IndexText.name)
-      if parentRelation == ParentRun.subagent {
+      if ParentRun.isCall(data["parent"]) {
         depth = min(max(1, data["parent"]?["depth"]?.intValue ?? 1), 1_000)
       }
       if let format = data["source"]?["format"]?.stringValue { origin = IndexText.name(format) }

@@ -43,6 +43,12 @@ public struct ParentRun: Sendable, Hashable {
   /// The relation of a run that a call of a tool is which is an agent.
   public static let subagent = "subagent"
 
+  /// Whether what a `run_started` says of its parent makes it the run that a call of that one is: it names the event
+  /// that started it. A sub-agent that another program wrote down for itself does not.
+  public static func isCall(_ parent: JSONValue?) -> Bool {
+    parent?["relation"]?.stringValue == subagent && parent?["digest"]?.stringValue != nil
+  }
+
   /// The relation of a run that a task of a pipeline is.
   public static let task = "task"
 

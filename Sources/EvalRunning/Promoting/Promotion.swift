@@ -150,7 +150,8 @@ public struct Promotion: Sendable {
         guard event.type != .toolStarted || event.data["child"] == nil else {
           throw PromotionError(
             log,
-            "the run called agents (event \(event.seq)), whose runs would be missing: write a case that names the agent")
+            "the run called agents (event \(event.seq)), whose runs would be missing: write a case that names the agent"
+          )
         }
         events.append(event)
         guard events.count <= eventLimit else {

@@ -167,7 +167,7 @@ private struct SubRuns {
           parent["relation"] != "fork",
           parent["relation"] != "judge",
           // Those of agents that it called are in the row of events that is judged: they name the event.
-          parent["relation"]?.stringValue != ParentRun.subagent || parent["digest"] == nil,
+          !ParentRun.isCall(parent),
           let runId = parent["runId"]?.stringValue
         else { continue }
         children[runId, default: []].append(path)

@@ -65,8 +65,9 @@ public struct RunCatalogue: Sendable {
     var reader = try LogReader(path: path)
     guard let first = try reader.next() else { return .noCase }
     if let caseId = first.data["case"]?["caseId"]?.stringValue { return .caseId(caseId) }
-    let relation = first.data["parent"]?["relation"]?.stringValue
-    return relation == ParentRun.subagent || relation == ParentRun.task ? .part : .noCase
+    let parent = first.data["parent"]
+    return ParentRun.isCall(parent) || parent?["relation"]?.stringValue == ParentRun.task
+      ? .part : .noCase
   }
 
   private mutating func add(_ path: String, under name: String) {

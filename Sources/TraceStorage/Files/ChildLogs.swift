@@ -68,24 +68,34 @@ extension LogFiles {
   }
 
   /// Some logs without those of agents that a run among them called: whoever looks at that run sees them with it. What
-  /// cannot be read stays.
+  /// cannot be read stays, and so does what names a parent that does not name it.
   ///
-  /// - Complexity: reads the first event of each.
+  /// - Complexity: reads the first event of each, and of those that have such children all.
   public static func withoutChildren(_ logs: [String]) -> [String] {
-    let starts = logs.map { log -> (runId: String, parent: String?)? in
+    struct Start {
+      var runId: String
+      /// Of the run that a call of it is; `nil` for none.
+      var parent: String?
+    }
+    let starts = logs.map { log -> Start? in
       guard var reader = try? LogReader(path: log, options: .init(keepsLines: false)),
         let first = try? reader.next()
       else { return nil }
       let parent = first.data["parent"]
-      return (
-        first.runId,
-        parent?["relation"]?.stringValue == ParentRun.subagent
-          ? parent?["runId"]?.stringValue : nil
-      )
+      return Start(
+        runId: first.runId,
+        parent: ParentRun.isCall(parent) ? parent?["runId"]?.stringValue : nil)
     }
-    let known = Set(starts.compactMap { $0?.runId })
+    let parents = Set(starts.compactMap { $0?.parent })
+    guard !parents.isEmpty else { return logs }
+    var named: Set<String> = []
+    for (log, start) in zip(logs, starts) {
+      guard let start, parents.contains(start.runId) else { continue }
+      for child in (try? children(ofLog: log)) ?? [] { named.insert(child.runId) }
+    }
     return zip(logs, starts).compactMap { log, start in
-      start?.parent.map(known.contains) ?? false ? nil : log
+      guard let start, start.parent != nil, named.contains(start.runId) else { return log }
+      return nil
     }
   }
 
