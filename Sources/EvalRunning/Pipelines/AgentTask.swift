@@ -143,10 +143,3 @@ struct AgentTask: PipelineTask {
     return wrong.prefix(3).map { "\($0.expectation): \($0.message)" }.joined(separator: "; ")
   }
 }
-
-/// The one identifier that was given.
-private struct GivenRunID: RunIDs {
-  var runId: String
-
-  func next() -> String { runId }
-}

@@ -99,7 +99,7 @@ public struct RecordedChildren: ChildRunner {
     return makeBoundary(
       request.agent,
       RunConditions(
-        clock: clock, identifiers: FixedRunID(id: request.link.start.runId),
+        clock: clock, identifiers: GivenRunID(runId: request.link.start.runId),
         cancellation: cancellation, children: deeper))
   }
 
@@ -130,9 +130,9 @@ private struct ChildMismatch: Error, CustomStringConvertible {
 }
 
 /// The identifier of a run that has one already.
-private struct FixedRunID: RunIDs {
-  let id: String
-  func next() -> String { id }
+struct GivenRunID: RunIDs {
+  let runId: String
+  func next() -> String { runId }
 }
 
 /// A fold that is told of events while the run goes on.

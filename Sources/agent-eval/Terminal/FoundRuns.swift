@@ -35,7 +35,7 @@ enum FoundRuns {
   ) -> [FoundRun] {
     var runs: [FoundRun] = []
     let isOneFolder = isFolder(path)
-    var logs: [String]
+    let logs: [String]
     do throws(FolderError) {
       // A file that is no log is a trace; one that is not there is a log that cannot be read.
       logs =
@@ -45,7 +45,6 @@ enum FoundRuns {
     } catch {
       return [FoundRun(name: path, log: .failure(FoundFault("\(error)")))]
     }
-    if isOneFolder { logs = withoutChildren(logs) }
     for log in logs {
       runs.append(FoundRun(name: LogFiles.stem(of: name(of: log, below: path)), log: .success(log)))
     }
@@ -64,21 +63,6 @@ enum FoundRuns {
       }
     }
     return runs.sorted { $0.name.precedesByUTF8($1.name) }
-  }
-
-  /// The logs without those of runs that are calls of others among them: they are judged with those.
-  private static func withoutChildren(_ logs: [String]) -> [String] {
-    var children: Set<String> = []
-    for log in logs {
-      // One that cannot be read is told as such when it is judged.
-      for child in (try? LogFiles.children(ofLog: log)) ?? [] { children.insert(child.path) }
-    }
-    guard !children.isEmpty else { return logs }
-    return logs.filter { log in
-      !children.contains(log)
-        && !(log.hasSuffix(LogFormat.openSuffix)
-          && children.contains(String(log.dropLast(LogFormat.openSuffix.count))))
-    }
   }
 
   /// The number of a run behind the name of its source.
