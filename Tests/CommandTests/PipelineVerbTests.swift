@@ -300,6 +300,24 @@ struct PipelineVerbTests {
     #expect(made.output.hasPrefix("faithful"))
   }
 
+  @Test("what the log of a pipeline does not show is not taken for what did not happen")
+  func judged() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "p.yaml", "pipeline: p\ntasks: [{id: a, command: [printf, '1'], sideEffect: read}]\n")
+    try await Binary.run(["record", "p.yaml", "--out", "run.jsonl.gz"], in: folder.path)
+    for expected in [
+      "toolsNotCalled: [pay]", "maxToolCalls: 3", "noApprovalBypass: true",
+      "toolsNotProposed: [pay]",
+    ] {
+      try folder.write(
+        "case.yaml", "caseId: c\nrecording: run.jsonl.gz\nexpected: {\(expected)}\n")
+      let judged = try await Binary.run(["run", "case.yaml"], in: folder.path, status: nil)
+      #expect(judged.output.contains("unverifiable"), "\(expected): \(judged)")
+      #expect(judged.status != 0, "\(expected): \(judged)")
+    }
+  }
+
   // MARK: Pictures
 
   @Test("the graph is drawn as text, as Mermaid and as a picture, whatever stands in it")
