@@ -144,17 +144,25 @@ import Testing
           reply.beginChunks()
           reply.chunk("data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"Hel\"}}]}\n\n")
         }
-        let isHere = reply.wait(seconds: 10)
+        // Far longer than any machine takes to tell it.
+        let isHere = reply.wait(seconds: 120)
         wasLeft.withLock { $0 = !isHere }
       }
       let store = try await recording(server) { port in
         let client = RawClient(port: port)
         client.send(Self.post(Self.path, Self.chat(stream: true), port: port))
-        if hasBegun { _ = client.receive(until: "Hel") } else { Thread.sleep(forTimeInterval: 0.2) }
+        let end = ContinuousClock.now + .seconds(60)
+        if hasBegun { _ = client.receive(until: "Hel") }
+        while server.requests.isEmpty, ContinuousClock.now < end {
+          Thread.sleep(forTimeInterval: 0.005)
+        }
         client.close()
-        Thread.sleep(forTimeInterval: 0.5)
-        #expect(wasLeft.withLock { $0 }, "the upstream was not let go")
+        // Nothing else may end the work that is done for it: the proxy serves on meanwhile.
+        while !wasLeft.withLock({ $0 }), ContinuousClock.now < end {
+          Thread.sleep(forTimeInterval: 0.005)
+        }
       }
+      #expect(wasLeft.withLock { $0 }, "the upstream was not let go")
       let result = try #require(store.of(.modelResult).first)
       #expect(result["error"]?.stringValue?.contains("went away") == true)
     }
