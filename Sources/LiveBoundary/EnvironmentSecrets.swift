@@ -31,6 +31,7 @@ extension RunSecrets {
     }
     let named = Set(
       agent.sources.flatMap(\.variables) + agent.tools.flatMap(\.variables)
+        + agent.policy.authorizers.flatMap(\.variables)
         + (agent.command?.environment.pass ?? []))
     for name in named.sorted(by: { $0.precedesByUTF8($1) }) {
       // Paths and short words stand everywhere by chance.

@@ -64,19 +64,37 @@ public enum LiveBoundary {
           return nil
         #endif
       },
-      makeTool: { tool in
-        switch tool.implementation {
-        case .scripted, .memory, .tool, .listed, .decision, .agent: nil
-        case .command(let command):
-          CommandTool(command, folder: agent.folder, clock: clock, cancellation: cancellation)
-        case .code(let code):
-          CodeTool(code, folder: agent.folder, clock: clock, cancellation: cancellation)
-        case .http(let http): httpTool(http, clock, cancellation)
-        }
-      },
+      makeTool: { tool($0, folder: $1 ?? agent.folder, clock, cancellation) },
       makeSource: {
         source(for: $0, folder: agent.folder, clock: clock, cancellation: cancellation)
       })
+  }
+
+  /// The authorizers of a policy, asked without an agent's boundary.
+  ///
+  /// - Parameter folder: what programs of authorizers that do not say one are relative to.
+  public static func authorizers(
+    of policy: Policy, folder: String, clock: (any RunClock)? = nil,
+    cancellation: Cancellation = Cancellation()
+  ) -> Authorizers {
+    let clock = clock ?? SystemClock(cancellation: cancellation)
+    return Authorizers(
+      policy.authorizers, clock: clock, cancellation: cancellation
+    ) { tool($0, folder: $1 ?? folder, clock, cancellation) }
+  }
+
+  /// Makes what runs as a process or over a network; `nil` for whatever else a tool may be.
+  private static func tool(
+    _ tool: ToolRegistration, folder: String, _ clock: any RunClock, _ cancellation: Cancellation
+  ) -> (any Tool)? {
+    switch tool.implementation {
+    case .scripted, .memory, .tool, .listed, .decision, .agent: nil
+    case .command(let command):
+      CommandTool(command, folder: folder, clock: clock, cancellation: cancellation)
+    case .code(let code):
+      CodeTool(code, folder: folder, clock: clock, cancellation: cancellation)
+    case .http(let http): httpTool(http, clock, cancellation)
+    }
   }
 
   private static func httpTool(

@@ -116,6 +116,7 @@ public struct AgentDefinition: Sendable {
   public var isScripted: Bool {
     guard case .scripted = model.implementation else { return false }
     return tools.allSatisfy(\.isInPlace) && sources.allSatisfy(\.isInPlace)
+      && policy.authorizers.allSatisfy(\.isInPlace)
   }
 }
 
@@ -126,6 +127,7 @@ extension AgentDefinition {
     model.networkNeed ?? human?.model?.model.networkNeed
       ?? tools.lazy.compactMap(\.networkNeed).first
       ?? sources.lazy.compactMap(\.networkNeed).first
+      ?? policy.authorizers.lazy.compactMap(\.networkNeed).first
   }
 
   /// The variables of the environment whose values go into requests to models, each with what needs it

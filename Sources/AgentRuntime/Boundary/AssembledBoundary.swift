@@ -12,19 +12,23 @@ public struct AssembledBoundary: Boundary {
   private let simulated: SimulatedPerson?
   private let memory: any MemoryStore
   private let sources: SourcedTools
+  private let authorizers: Authorizers
 
   /// Tools are found by their names; a tool without an implementation fails when it is called.
   ///
   /// - Parameters:
   ///   - simulated: who speaks where the person says nothing.
   ///   - sources: where further tools come from.
+  ///   - authorizers: whom rules of the policy ask.
   public init(
     clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
     model: any Model, tools: [String: any Tool], person: (any Person)?,
     simulated: SimulatedPerson? = nil, secrets: RunSecrets = RunSecrets(),
     memory: any MemoryStore = InMemoryStore(),
-    sources: [(registration: SourceRegistration, source: any ToolSource)] = []
+    sources: [(registration: SourceRegistration, source: any ToolSource)] = [],
+    authorizers: Authorizers = Authorizers()
   ) {
+    self.authorizers = authorizers
     self.memory = memory
     self.sources = SourcedTools(sources)
     self.clock = clock
@@ -55,6 +59,10 @@ public struct AssembledBoundary: Boundary {
 
   public func tools(_ request: ToolListRequest) async -> ToolOffer? {
     await sources.offer(request)
+  }
+
+  public func authorize(_ request: AuthorizationRequest) async -> Authorization {
+    await authorizers.authorize(request)
   }
 
   public func close() async { await sources.close() }
@@ -88,7 +96,8 @@ extension AssembledBoundary {
   ///   - person: Who is asked in place of the agent's own person.
   ///   - children: Runs the agents that it calls; where nobody does, a call of one fails.
   ///   - makeModel: Makes what is served by a provider, or `nil` where that is not allowed.
-  ///   - makeTool: Makes what runs as a process, or `nil` where that is not allowed.
+  ///   - makeTool: Makes what runs as a process or over a network, or `nil` where that is not allowed; a program is
+  ///     relative to the folder, or to the agent file's where that is `nil`.
   ///   - makeSource: Makes what reaches a server, or `nil` where that is not allowed.
   public init(
     for agent: AgentDefinition, clock: any RunClock, identifiers: any RunIDs,
@@ -97,7 +106,7 @@ extension AssembledBoundary {
     children: (any ChildRunner)? = nil,
     raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeModel: (ModelDefinition) -> (any Model)? = { _ in nil },
-    makeTool: (ToolRegistration) -> (any Tool)? = { _ in nil },
+    makeTool: (ToolRegistration, _ folder: String?) -> (any Tool)? = { _, _ in nil },
     makeSource: (SourceRegistration) -> (any ToolSource)? = { _ in nil }
   ) {
     var tools: [String: any Tool] = [:]
@@ -117,7 +126,7 @@ extension AssembledBoundary {
           AgentTool(agent: child, parent: agent, runner: $0)
         }
       case .command, .http, .code, .listed:
-        tools[registration.definition.name] = makeTool(registration)
+        tools[registration.definition.name] = makeTool(registration, nil)
       }
     }
     let sources = agent.sources.compactMap { registration in
@@ -147,7 +156,9 @@ extension AssembledBoundary {
     self.init(
       clock: clock, cancellation: cancellation, identifiers: identifiers, model: model,
       tools: tools, person: person ?? agent.human,
-      simulated: simulated, secrets: secrets, memory: memory, sources: sources)
+      simulated: simulated, secrets: secrets, memory: memory, sources: sources,
+      authorizers: Authorizers(
+        agent.policy.authorizers, clock: clock, cancellation: cancellation, makeTool: makeTool))
   }
 }
 

@@ -17,6 +17,8 @@ public protocol Boundary: Sendable {
   func reply(to request: ModelRequest) async -> ModelAnswer
   /// Runs a tool. A failure is a value.
   func run(_ request: ToolRequest) async -> ToolAnswer
+  /// Asks an authorizer of the policy about a call. That there is no answer is a value, and denies.
+  func authorize(_ request: AuthorizationRequest) async -> Authorization
   /// Whether a call that policy allows can be made here; asked before its start is recorded.
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness
   /// Asks a source which tools it has; `nil` where there is nothing to say. A failure is a value.
@@ -45,6 +47,11 @@ extension Boundary {
 extension Boundary {
   /// Nothing is known.
   public var secrets: RunSecrets { RunSecrets() }
+
+  /// There is no such authorizer.
+  public func authorize(_ request: AuthorizationRequest) async -> Authorization {
+    await Authorizers().authorize(request)
+  }
 
   /// There is no such source.
   public func tools(_ request: ToolListRequest) async -> ToolOffer? { nil }

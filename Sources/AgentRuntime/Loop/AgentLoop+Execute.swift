@@ -9,7 +9,9 @@ extension AgentLoop {
     _ calls: [ProposedCall], step: Int, from progress: StepProgress
   ) async throws -> Halt? {
     if let halt = haltByHandoff(of: calls, progress) { return halt }
-    let ruled = try rule(on: calls, step: step, from: progress)
+    guard let ruled = try await rule(on: calls, step: step, from: progress) else {
+      return boundary.cancellation.signal.map(Self.cancelled)
+    }
     if let halt = try refuseDenied(ruled, step: step, from: progress) { return halt }
     let (free, waiting, blocked) = sorted(ruled, progress)
     // A person who has spoken was asked behind the free calls: what their end made due is past.
@@ -26,15 +28,21 @@ extension AgentLoop {
     return try await askForApproval(of: waiting, ruled, step: step, from: progress)
   }
 
-  /// The verdicts on all calls of a decision; those that were given stand.
+  /// The verdicts on all calls of a decision; those that were given stand. `nil` where the run is to end before an
+  /// authorizer has said what it says: whoever goes on asks it again.
   private mutating func rule(
     on calls: [ProposedCall], step: Int, from progress: StepProgress
-  ) throws -> [Ruled] {
+  ) async throws -> [Ruled]? {
     var ruled: [Ruled] = []
     var allowed: [String] = []
     for call in calls {
-      let recorded = progress[call.callId].verdict.map(gate.ruling(recorded:))
-      let ruling = try recorded ?? rule(on: call, behind: allowed, step: step)
+      let ruling: PolicyGate.Ruling
+      if let verdict = progress[call.callId].verdict {
+        ruling = gate.ruling(recorded: verdict)
+      } else {
+        guard let given = try await rule(on: call, behind: allowed, step: step) else { return nil }
+        ruling = given
+      }
       if ruling.verdict.status == .allow { allowed.append(call.callId) }
       ruled.append((call, ruling))
     }
@@ -135,14 +143,21 @@ extension AgentLoop {
   // MARK: Policy
 
   /// - Parameter earlier: calls of the same decision that are allowed and have yet to begin.
+  /// - Returns: `nil` where an authorizer is to be asked and the run is to end.
   private mutating func rule(
     on call: ProposedCall, behind earlier: [String] = [], step: Int
-  ) throws -> PolicyGate.Ruling {
+  ) async throws -> PolicyGate.Ruling? {
     let tool = definition(of: call)
     // The verdict's own, so that whoever reads it later can tell what had run out.
     let now = recorder.moment()
     let moment = moment(at: now.time)
-    var ruling = gate.ruling(on: call, tool: tool, at: moment)
+    var authorization: Authorization?
+    if let request = gate.authorizationRequest(on: call, tool: tool, at: moment) {
+      guard boundary.cancellation.signal == nil else { return nil }
+      authorization = await boundary.authorize(request)
+      guard boundary.cancellation.signal == nil else { return nil }
+    }
+    var ruling = gate.ruling(on: call, tool: tool, at: moment, authorization: authorization)
     if ruling.verdict.status == .allow, !isGrantedSince(call, at: moment),
       let reason = continuation.asksAgain(call, tool)
     {
@@ -261,8 +276,15 @@ extension AgentLoop {
       }
       return nil
     }
-    let ruling =
-      try recorded.verdictAfterApproval.map(gate.ruling(recorded:)) ?? rule(on: call, step: step)
+    let ruling: PolicyGate.Ruling
+    if let verdict = recorded.verdictAfterApproval {
+      ruling = gate.ruling(recorded: verdict)
+    } else {
+      guard let given = try await rule(on: call, step: step) else {
+        return boundary.cancellation.signal.map(Self.cancelled)
+      }
+      ruling = given
+    }
     guard ruling.verdict.status == .allow else {
       if !recorded.isOver { try refuse(call, ruling.verdict.reason, step: step) }
       return haltByDenial([ruling])

@@ -45,8 +45,11 @@ public struct Policy: Sendable {
     public var after: [PastCalls] = []
     /// Calls of which none may have begun before.
     public var notAfter: [PastCalls] = []
-    /// What a call that the rule fits gets.
+    /// What a call that the rule fits gets; with an ``authorizer``, what it gets where that cannot be asked.
     public var verdict: VerdictStatus
+    /// Who decides about a call that the rule fits, by its name in ``Policy/authorizers``; `nil` where ``verdict``
+    /// stands.
+    public private(set) var authorizer: String?
     /// What a denial does to the run; without meaning for another verdict.
     public var onDeny: OnDeny
     /// Why, in words; told to the model when the call is refused.
@@ -66,6 +69,13 @@ public struct Policy: Sendable {
       self.verdict = verdict
       self.onDeny = onDeny
       self.reason = reason
+    }
+
+    /// Leaves the verdict to an authorizer. Where a condition of the rule cannot be known nobody is asked, and the
+    /// rule denies.
+    public mutating func ask(_ authorizer: String) {
+      self.authorizer = authorizer
+      verdict = .deny
     }
   }
 
@@ -129,6 +139,8 @@ public struct Policy: Sendable {
 
   /// In order: the first that matches decides.
   public var rules: [Rule]
+  /// Who may be asked by rules, each name once.
+  public var authorizers: [AuthorizerRegistration] = []
   /// SHA-256 of the policy file's bytes; `nil` where it stands in the agent file.
   public var digest: String?
   /// The policy file as it stands, or the part of an agent file; empty for a policy made in code.

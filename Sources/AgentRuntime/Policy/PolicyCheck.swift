@@ -69,8 +69,10 @@ public struct PolicyCheck: Sendable {
   public struct RuleRow: Sendable, Hashable {
     /// Its id.
     public var rule: String
-    /// What it says.
+    /// What it says; where it asks an authorizer, what a call gets that this one gives no answer for.
     public var verdict: VerdictStatus
+    /// Whom it asks; `nil` where it says so itself.
+    public var authorizer: String?
     /// What must hold, in words; empty where it fits every call of the tool.
     public var conditions: [String]
   }
@@ -150,7 +152,9 @@ public struct PolicyCheck: Sendable {
     var rows: [RuleRow] = []
     for rule in rules where RuleReach(rule).mayFit(tool) {
       let conditions = rule.conditionsInWords
-      rows.append(RuleRow(rule: rule.id, verdict: rule.verdict, conditions: conditions))
+      rows.append(
+        RuleRow(
+          rule: rule.id, verdict: rule.verdict, authorizer: rule.authorizer, conditions: conditions))
       if conditions.isEmpty { return ToolRow(tool: tool, rules: rows, otherwise: nil) }
     }
     return ToolRow(tool: tool, rules: rows, otherwise: tool.sideEffect.verdictWithoutRule)
@@ -172,6 +176,8 @@ public struct PolicyCheck: Sendable {
     for second in rules.indices where !silent.contains(second) {
       for first in rules[..<second].indices
       where !silent.contains(first)
+        // What an authorizer says nobody knows beforehand.
+        && rules[first].authorizer == nil && rules[second].authorizer == nil
         && (rules[first].verdict == .allow) != (rules[second].verdict == .allow)
       {
         var witness = PolicyWitness(rules[first], rules[second], tools: definitions)
@@ -378,11 +384,13 @@ extension PolicyCheck {
           var object: JSONObject = [
             "tool": .string(row.tool.name), "sideEffect": .string(row.tool.sideEffect.rawValue),
             "rules": .array(
-              row.rules.map {
-                [
-                  "rule": .string($0.rule), "verdict": .string($0.verdict.rawValue),
-                  "conditions": JSONValue($0.conditions),
+              row.rules.map { rule in
+                var object: JSONObject = [
+                  "rule": .string(rule.rule), "verdict": .string(rule.verdict.rawValue),
+                  "conditions": JSONValue(rule.conditions),
                 ]
+                object["authorizer"] = rule.authorizer.map(JSONValue.string)
+                return .object(object)
               }),
           ]
           object["otherwise"] = row.otherwise.map { .string($0.rawValue) }

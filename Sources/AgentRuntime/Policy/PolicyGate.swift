@@ -36,6 +36,8 @@ public struct PolicyGate: Sendable {
     public var t: Int
     /// The calls before this one, the verdicts on this decision so far included.
     public var history: PolicyHistory
+    /// The run; empty where nobody says.
+    public var runId = ""
 
     /// What is left of the money.
     public enum Money: Sendable, Hashable {
@@ -66,6 +68,7 @@ public struct PolicyGate: Sendable {
       self.init(
         run: run, approvals: state.approvals, time: time, t: state.elapsedMicroseconds,
         history: history)
+      runId = state.runId
       // What a log claims may be less than nothing, and more than can be added.
       func left(_ limit: Int, _ used: Int) -> Int { max(0, max(0, limit) - max(0, used)) }
       remainingSteps = limits.maxSteps.map { left($0, totals.steps) }
@@ -118,14 +121,21 @@ public struct PolicyGate: Sendable {
   /// Where a condition cannot be known (a value was withheld, lost or forgotten), the strictest of what
   /// might apply holds: a rule that would allow is passed over, one that would deny denies, one that
   /// would ask asks unless a rule behind it denies.
+  ///
+  /// - Parameter authorization: what the authorizer said that ``authorizationRequest(on:tool:at:)`` speaks of; where
+  ///   nobody was asked, a rule that asks one denies.
   public func ruling(
-    on call: ProposedCall, tool: ToolDefinition, at moment: Moment
+    on call: ProposedCall, tool: ToolDefinition, at moment: Moment,
+    authorization: Authorization? = nil
   ) -> Ruling {
     let question = PolicyQuestion(call: call, tool: tool, moment: moment)
     let (rule, unknown) = decide(question)
-    var status = rule?.verdict ?? tool.sideEffect.verdictWithoutRule
+    let isAsked = rule?.authorizer != nil && unknown.isEmpty
+    let authorization = isAsked ? authorization : nil
+    var status = authorization?.status ?? rule?.verdict ?? tool.sideEffect.verdictWithoutRule
     var reason =
-      rule?.reason ?? rule.map { "rule \($0.id)" }
+      authorization?.reason ?? rule?.reason
+      ?? rule.map { $0.reasonWithoutWords(authorization, isAsked: isAsked) }
       ?? "no rule matches, and \(tool.sideEffect.rawValue) tools "
       + (status == .allow ? "are allowed" : "need approval")
     if status == .approvalRequired, question.isApproved {
@@ -136,8 +146,22 @@ public struct PolicyGate: Sendable {
     }
     let verdict = Verdict(
       callId: call.callId, tool: call.name, status: status, reason: reason, ruleId: rule?.id,
-      context: question.recorded(resources, unknown: unknown))
+      context: question.recorded(resources, unknown: unknown), authorization: authorization)
     return Ruling(verdict: verdict, stopsRun: status == .deny && rule?.onDeny == .stop)
+  }
+
+  /// What an authorizer is to be asked before there is a verdict; `nil` where the rules decide alone.
+  public func authorizationRequest(
+    on call: ProposedCall, tool: ToolDefinition, at moment: Moment
+  ) -> AuthorizationRequest? {
+    guard policy.rules.contains(where: { $0.authorizer != nil }) else { return nil }
+    let question = PolicyQuestion(call: call, tool: tool, moment: moment)
+    let (rule, unknown) = decide(question)
+    guard unknown.isEmpty, let rule, let authorizer = rule.authorizer else { return nil }
+    return AuthorizationRequest(
+      authorizer: authorizer, ruleId: rule.id, runId: moment.runId, call: call, tool: tool,
+      policyContext: moment.run, isApproved: question.isApproved, remaining: moment.remaining,
+      timeoutMicroseconds: moment.remainingSeconds.map { Int(min($0, 1e9) * 1_000_000) })
   }
 
   /// The rule that decides, and which of its conditions could not be known.
@@ -172,6 +196,34 @@ public struct PolicyGate: Sendable {
     }
     return Ruling(
       verdict: verdict, stopsRun: verdict.status == .deny && rule?.onDeny == .stop)
+  }
+}
+
+extension Policy.Rule {
+  /// Why, of a rule that has no words for it and an authorizer that gave none.
+  fileprivate func reasonWithoutWords(_ authorization: Authorization?, isAsked: Bool) -> String {
+    guard let authorizer else { return "rule \(id)" }
+    guard isAsked else { return "rule \(id): what it asks about cannot be known" }
+    switch authorization?.status {
+    case nil: return "nobody asked the authorizer \(authorizer)"
+    case .deny?:
+      guard let error = authorization?.error else { return "the authorizer \(authorizer) denies it" }
+      return "no word of the authorizer \(authorizer): \(error)"
+    case .allow?: return "the authorizer \(authorizer) allows it"
+    case .approvalRequired?: return "the authorizer \(authorizer) asks for approval"
+    }
+  }
+}
+
+extension PolicyGate.Moment {
+  /// What is left of the limits, by the names that rules give them. Seconds pass with each run in their own way.
+  fileprivate var remaining: JSONObject {
+    var object: JSONObject = [:]
+    object["steps"] = remainingSteps.map { JSONValue($0) }
+    object["calls"] = remainingToolCalls.map { JSONValue($0) }
+    object["tokens"] = remainingTokens.map { JSONValue($0) }
+    if case .left(let money)? = remainingCost { object["cost"] = JSONValue(money) }
+    return object
   }
 }
 

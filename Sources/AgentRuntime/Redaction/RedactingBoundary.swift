@@ -1,4 +1,4 @@
-import AgentTrace
+package import AgentTrace
 
 /// A boundary through which nothing enters that is to be withheld, and behind which tools get the
 /// plain values.
@@ -65,6 +65,13 @@ struct RedactingBoundary: Boundary {
     return answer
   }
 
+  func authorize(_ request: AuthorizationRequest) async -> Authorization {
+    let needsValues = base.readiness(of: request.call, step: 0) == .needsValues
+    return await redactor.authorization(for: request, needsValues: needsValues) {
+      await base.authorize($0)
+    }
+  }
+
   func tools(_ request: ToolListRequest) async -> ToolOffer? {
     guard var offer = await base.tools(request) else { return nil }
     offer.tools = offer.tools.map { tool in
@@ -118,6 +125,30 @@ struct RedactingBoundary: Boundary {
       return readiness
     }
     return .refused(reason: reason)
+  }
+}
+
+extension Redactor {
+  /// Asks an authorizer, which sees the plain values; the record names the question by its digest with tokens in
+  /// their place.
+  ///
+  /// - Parameter needsValues: whether somebody is asked who cannot decide about tokens.
+  package func authorization(
+    for request: AuthorizationRequest, needsValues: Bool = true,
+    asking ask: (AuthorizationRequest) async -> Authorization
+  ) async -> Authorization {
+    var plain = request
+    let (input, missing) = restored(request.call.input)
+    if let missing, needsValues {
+      return Authorization(to: request, error: Redactor.goneReason(missing))
+    }
+    plain.call.input = input
+    var answer = await ask(plain)
+    answer.requestDigest = request.digest
+    answer.reason = answer.reason.map { redacted($0) }
+    answer.answer = answer.answer.map { redacted($0) }
+    answer.error = answer.error.map { redacted($0) }
+    return answer
   }
 }
 

@@ -22,11 +22,13 @@ public struct Verdict: Sendable, Hashable {
   public var ruleId: String?
   /// What the gate knew at this moment: approvals, remaining steps and limits.
   public var context: JSONObject
+  /// What an authorizer said, where the rule asks one; `nil` where it asks none.
+  public var authorization: Authorization?
 
   /// Without a rule, it is the word of the policy's default.
   public init(
     callId: String, tool: String, status: VerdictStatus, reason: String, ruleId: String? = nil,
-    context: JSONObject = [:]
+    context: JSONObject = [:], authorization: Authorization? = nil
   ) {
     self.callId = callId
     self.tool = tool
@@ -34,6 +36,7 @@ public struct Verdict: Sendable, Hashable {
     self.reason = reason
     self.ruleId = ruleId
     self.context = context
+    self.authorization = authorization
   }
 
   /// Reads the wire form.
@@ -48,6 +51,9 @@ public struct Verdict: Sendable, Hashable {
     reason = try reader.text("reason")
     ruleId = try reader.optionalString("ruleId")
     context = try reader.optionalObject("context") ?? [:]
+    if let part = try reader.optionalObject("authorization") {
+      authorization = try Authorization(decoding: part)
+    }
   }
 
   /// The wire form.
@@ -56,6 +62,7 @@ public struct Verdict: Sendable, Hashable {
       ("callId", .string(callId)), ("tool", .string(tool)), ("status", .string(status.rawValue)),
       ("reason", .string(reason)), ("ruleId", ruleId.map(JSONValue.string)),
       ("context", .object(context)),
+      ("authorization", authorization.map { .object($0.encoded) }),
     ])
   }
 }

@@ -116,6 +116,7 @@ public enum PolicyLoader {
     var policy = Policy(digest: document.digest)
     if case .object(let object) = root.value {
       reader.read(object, into: &policy, PolicyFile.fields)
+      AuthorizerFile.check(policy, reader)
       policy.source = object
     } else {
       reader.reportKind(of: root.value, expected: "a policy, a mapping with “rules”")

@@ -7,16 +7,23 @@ enum PolicyFile {
   private static let rules = Field<Policy>(
     "rules", .list(of: rule).map(unique), \.rules, required: true,
     "The rules in order; the first that matches a call decides.")
+  private static let authorizers = Field<Policy>(
+    "authorizers", AuthorizerFile.authorizers, \.authorizers, required: false,
+    "Whom rules may ask, by their names.")
 
   /// The keys of a policy file.
   static let fields: [Field<Policy>] = [
     Field("$schema", .text, required: false, "The JSON Schema of this file, for editors.") {
       _, _ in
     },
-    rules,
+    rules, authorizers,
   ]
 
-  private static let inline = Shape<Policy>.record(Policy(), [rules])
+  private static let inline = Shape<Policy>.record(Policy(), [rules, authorizers]).map {
+    policy, reader in
+    AuthorizerFile.check(policy, reader)
+    return policy
+  }
 
   /// A policy where an agent file has it: a mapping, or the path of a policy file.
   static let inlineOrPath = Shape<Policy>([
@@ -63,6 +70,7 @@ enum PolicyFile {
     var after: [Policy.PastCalls] = []
     var notAfter: [Policy.PastCalls] = []
     var verdict: VerdictStatus?
+    var authorizer: String?
     var onDeny: Policy.Rule.OnDeny?
     var reason: String?
   }
@@ -109,13 +117,22 @@ enum PolicyFile {
       Field(
         "notAfter", .oneOrMore(of: PastCallsFile.begun), \.notAfter,
         "Calls of which none may have begun before."),
-      Field("verdict", .word, \.verdict, required: true, "What a matching call gets."),
+      Field("verdict", .word, \.verdict, "What a matching call gets."),
+      Field(
+        "authorizer", .name, \.authorizer,
+        "In place of a verdict: who is asked about a matching call, by its name under authorizers."),
       Field(
         "onDeny", .word, \.onDeny,
         "What a denial does to the run: continue (the call is refused) or stop."),
       Field("reason", .text, \.reason, "Why; told to the model when the call is refused."),
-    ]
+    ],
+    constraints: ["oneOf": [["required": ["verdict"]], ["required": ["authorizer"]]]]
   ).map { draft, reader in
+    switch (draft.verdict, draft.authorizer) {
+    case (nil, nil): if !reader.hasErrorHere { reader.report("needs “verdict” or “authorizer”") }
+    case (_?, _?): reader.report("has “verdict” and “authorizer”; one of them is allowed")
+    case (_?, nil), (nil, _?): break
+    }
     if draft.onDeny != nil, let verdict = draft.verdict, verdict != .deny {
       reader.report(
         "has no effect where the verdict is “\(verdict.rawValue)”", as: .warning,
@@ -140,6 +157,7 @@ enum PolicyFile {
     rule.proposals = draft.proposals
     rule.after = draft.after
     rule.notAfter = draft.notAfter
+    if let authorizer = draft.authorizer { rule.ask(authorizer) }
     return rule
   }
 

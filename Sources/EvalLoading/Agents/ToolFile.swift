@@ -205,7 +205,7 @@ enum ToolFile {
 
   // MARK: Scripted results
 
-  private struct RuleDraft: Sendable {
+  struct RuleDraft: Sendable {
     var condition: Matcher?
     var ok: JSONValue?
     var error: String?
@@ -224,7 +224,7 @@ enum ToolFile {
       Field("value", .any, \.value, "The note itself; it is taken away without one."),
     ])
 
-  private static let rule = Shape<RuleDraft>.record(
+  static let rule = Shape<RuleDraft>.record(
     RuleDraft(),
     [
       Field("when", .matcher, \.condition, "A matcher on input, attempt and step."),

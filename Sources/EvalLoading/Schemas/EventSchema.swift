@@ -321,6 +321,18 @@ enum EventSchema {
       Key("status!", words(VerdictStatus.allCases.map(\.rawValue)), "The verdict."),
       Key("reason!", ref("text"), "Why."), Key("ruleId", string, "The rule that decided."),
       Key("context", mapping, "What the gate knew."),
+      Key("authorization", authorization, "What an authorizer said, where the rule asks one."),
+    ])
+
+  private static let authorization: JSONValue = object(
+    "What an authorizer said.",
+    [
+      Key("authorizer!", string, "Its name in the policy."),
+      Key("requestDigest!", string, "SHA-256 of what it was asked, in canonical form."),
+      Key("status!", words(VerdictStatus.allCases.map(\.rawValue)), "What its answer comes to."),
+      Key("reason", string, "Why, in its words."), Key("answer", any, "What it answered."),
+      Key("error", string, "Why there is no answer, or none that says anything."),
+      Key("elapsedMicroseconds!", integer, "From asking to its answer."),
     ])
 
   private static let toolStarted: JSONValue = object(

@@ -176,6 +176,7 @@ enum ReplaySchema {
         "byOtherRule": count("Verdicts that are as they were, by another rule."),
         "guarded": count("Verdicts of a guard of the run, compared with allow."),
         "unclear": count("Verdicts and calls that the log does not show whole."),
+        "unanswered": count("Verdicts that an authorizer would give which was not asked so then."),
         "unjudged": counts("Calls without a recorded verdict, by what the policy says of them."),
         "kinds": [
           "type": "array", "items": .object(counted),
@@ -229,6 +230,7 @@ enum ReplaySchema {
       "The rules that may decide about it, in order.",
       [
         ("rule", text("Its id.")), ("verdict", said("What it says.")),
+        ("authorizer", text("Whom it asks; then the verdict is what a call gets that has no answer.")),
         ("conditions", texts("What must hold; empty where it fits every call of the tool.")),
       ], required: ["rule", "verdict", "conditions"])
     return [

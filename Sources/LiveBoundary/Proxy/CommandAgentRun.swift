@@ -71,9 +71,14 @@
       first.started = agent.started(start)
       first.answerFrom = command.answerFrom
       (first.main, first.callers) = (command.main, command.callers)
-      first.guarding = ProxyGuard(agent, person: person) { ending.cancel(signal: "policy") }
+      let clock = SystemClock(cancellation: cancellation)
+      first.guarding = ProxyGuard(
+        agent, person: person,
+        authorizers: LiveBoundary.authorizers(
+          of: agent.policy, folder: agent.folder, clock: clock, cancellation: cancellation)
+      ) { ending.cancel(signal: "policy") }
       let recorder = ExchangeRecorder(
-        first, clock: SystemClock(cancellation: cancellation),
+        first, clock: clock,
         redactor: Redactor(agent.redaction, .inEnvironment(for: agent)), makeSink: makeSink)
       let proxy = RecordingProxy(routes, recordingTo: recorder)
       let network: IsolatedNetwork?

@@ -115,7 +115,8 @@ extension ExchangeRecorder {
       return refuse(held, "the policy cannot judge the reply: its calls cannot be read")
     }
     guard !calls.isEmpty else { return .whole }
-    let rulings = calls.map { rule(on: $0, held.step) }
+    var rulings: [PolicyGate.Ruling] = []
+    for call in calls { rulings.append(await rule(on: call, held.step)) }
     if let end = endByDenial(rulings) {
       return impose(end, on: held, "the run stops: policy denied a call")
     }
@@ -193,14 +194,22 @@ extension ExchangeRecorder {
 
   // MARK: Verdicts
 
-  private func rule(on call: ProposedCall, _ step: Int) -> PolicyGate.Ruling {
+  private func rule(on call: ProposedCall, _ step: Int) async -> PolicyGate.Ruling {
     let gate = guarding?.gate ?? PolicyGate(Policy())
     let tool = guarding?.tool(of: call) ?? ToolDefinition(name: call.name)
     let moment = PolicyGate.Moment(
       run: guarding?.rules.policyContext ?? PolicyContext(),
       limits: guarding?.rules.limits ?? Limits(), state: state,
       history: guarding?.history ?? PolicyHistory(), time: clock.moment().time)
-    let ruling = gate.ruling(on: call, tool: tool, at: moment)
+    var authorization: Authorization?
+    if let authorizers = guarding?.rules.authorizers,
+      let request = gate.authorizationRequest(on: call, tool: tool, at: moment)
+    {
+      authorization = await redactor.authorization(for: request) {
+        await authorizers.authorize($0)
+      }
+    }
+    let ruling = gate.ruling(on: call, tool: tool, at: moment, authorization: authorization)
     recording { try append(.policyDecision, ruling.verdict.encoded, step: step) }
     return ruling
   }
@@ -233,7 +242,7 @@ extension ExchangeRecorder {
       denied.reason = answer.reason ?? "denied by \(answer.by)"
       return denied
     }
-    return rule(on: call, step).verdict
+    return await rule(on: call, step).verdict
   }
 
   private func refuse(_ call: ProposedCall, of held: HeldReply, _ reason: String) {

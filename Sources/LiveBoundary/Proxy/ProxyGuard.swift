@@ -5,6 +5,8 @@ public import AgentTrace
 public struct ProxyGuard: Sendable {
   /// Which calls may reach whoever asked; `nil` where all may, and then no reply is held.
   public var policy: Policy?
+  /// Whom its rules ask.
+  public var authorizers = Authorizers()
   /// On whose behalf the run acts.
   public var policyContext = PolicyContext()
   /// What the tools do that a policy decides about, by their names; of any other that is not known, and it
@@ -89,14 +91,17 @@ enum HarmlessRequest {
 extension ProxyGuard {
   /// What an agent file, or a case, says of a command.
   ///
-  /// - Parameter person: who is asked in place of the agent's own.
+  /// - Parameters:
+  ///   - person: who is asked in place of the agent's own.
+  ///   - authorizers: whom rules of its policy ask.
   public init(
-    _ agent: AgentDefinition, person: (any Person)? = nil,
+    _ agent: AgentDefinition, person: (any Person)? = nil, authorizers: Authorizers,
     endCommand: @escaping @Sendable () -> Void
   ) {
     self.init()
     let command = agent.command
     policy = command?.isGuarded == true ? agent.policy : nil
+    self.authorizers = authorizers
     policyContext = agent.policyContext
     tools = Dictionary(agent.tools.map { ($0.definition.name, $0.definition) }) { first, _ in first
     }

@@ -157,6 +157,17 @@ public final class ReplayingBoundary: Boundary {
       elapsedMicroseconds: RecordedTime.limit)
   }
 
+  /// What the verdict that comes next holds. No authorizer is reached.
+  public func authorize(_ request: AuthorizationRequest) async -> Authorization {
+    let made = state.withLock { $0.made }
+    guard let step = firstFailure.noting({ try steps.step(holding: made) }),
+      let recorded = step.authorization(ofCall: request.call.callId, from: made)
+    else {
+      return Authorization(to: request, error: "the log holds no answer to this question")
+    }
+    return recorded.answering(request)
+  }
+
   /// As the source said it then. No source is reached.
   public func tools(_ request: ToolListRequest) async -> ToolOffer? {
     if let offer = firstFailure.noting({ try lists.offer(request, in: steps.step(request.step)) }) {

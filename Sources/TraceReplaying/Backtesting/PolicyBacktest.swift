@@ -43,6 +43,8 @@ public struct PolicyBacktest: Sendable {
   public internal(set) var guarded = 0
   /// Verdicts whose call cannot be told, because its decision or a part of its input is lost.
   public internal(set) var unclear = 0
+  /// Verdicts that an authorizer would give now that was not asked the same then; they are compared with nothing.
+  public internal(set) var unanswered = 0
   /// Changes by what they are.
   public internal(set) var changes: [Kind: Int] = [:]
   /// Changes of more kinds than are told apart.
@@ -97,6 +99,7 @@ public struct PolicyBacktest: Sendable {
     byOtherRule += other.byOtherRule
     guarded += other.guarded
     unclear += other.unclear
+    unanswered += other.unanswered
     for (kind, count) in other.kinds { add(kind, count) }
     for (status, count) in other.otherChanges { otherChanges[status, default: 0] += count }
     for example in other.examples { add(example, limit: limit) }
@@ -150,7 +153,7 @@ extension PolicyBacktest {
       "schema": "agent-eval/backtest/1", "logs": JSONValue(logs), "verdicts": JSONValue(verdicts),
       "changed": .object(counts(count(to:))), "widens": .bool(widens),
       "byOtherRule": JSONValue(byOtherRule), "guarded": JSONValue(guarded),
-      "unclear": JSONValue(unclear),
+      "unclear": JSONValue(unclear), "unanswered": JSONValue(unanswered),
       "unjudged": .object(counts { unjudged[$0] ?? 0 }),
       "kinds": .array(
         kinds.map { kind, count in

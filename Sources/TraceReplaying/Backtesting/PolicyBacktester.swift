@@ -197,7 +197,7 @@ struct BacktestPass {
     let recorded = history
     defer { history = recorded }
     for call in calls {
-      let status = call.isUnclear ? nil : ruling(on: call, at: event.time).status
+      let status = call.isUnclear ? nil : ruling(on: call, at: event.time, nil)?.status
       if let status { history.assume(status, of: call.callId) }
       proposed[call.callId] = Proposal(call: call, unasked: status)
       order.append(call.callId)
@@ -222,7 +222,10 @@ struct BacktestPass {
     guard !proposal.call.isUnclear else { return }
     proposed[old.callId]?.unasked = nil
     found.verdicts += 1
-    let new = ruling(on: proposal.call, at: event.time)
+    guard let new = ruling(on: proposal.call, at: event.time, old.authorization) else {
+      found.unanswered += 1
+      return
+    }
     var from = old.status
     if from == .deny, old.ruleId?.hasPrefix(Self.guardPrefix) == true {
       // A guard is asked only about what policy has allowed.
@@ -245,13 +248,24 @@ struct BacktestPass {
 
   /// What the policy says of a call at this moment: the one at which its verdict was recorded.
   ///
-  /// - Parameter time: the event's, by which approvals run out.
-  private mutating func ruling(on call: ProposedCall, at time: String?) -> Verdict {
+  /// - Parameters:
+  ///   - time: the event's, by which approvals run out.
+  ///   - recorded: what an authorizer said then.
+  /// - Returns: `nil` where an authorizer is to be asked something that it was not asked then.
+  private mutating func ruling(
+    on call: ProposedCall, at time: String?, _ recorded: Authorization?
+  ) -> Verdict? {
     let known = givenTools[call.name] ?? tools[call.name]
     if known == nil { found.add(undefinedTool: call.name) }
     let moment = PolicyGate.Moment(
       run: context, limits: limits, state: state, history: history, time: time)
-    return gate.ruling(on: call, tool: known ?? ToolDefinition(name: call.name), at: moment).verdict
+    let tool = known ?? ToolDefinition(name: call.name)
+    if let request = gate.authorizationRequest(on: call, tool: tool, at: moment) {
+      guard let recorded, recorded.authorizer.hasSameUTF8(as: request.authorizer),
+        recorded.requestDigest.hasSameUTF8(as: request.digest)
+      else { return nil }
+    }
+    return gate.ruling(on: call, tool: tool, at: moment, authorization: recorded).verdict
   }
 }
 

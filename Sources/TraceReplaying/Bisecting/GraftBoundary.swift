@@ -63,6 +63,18 @@ final class GraftBoundary: Boundary {
     return ToolAnswer(result: .error("no recorded answer"))
   }
 
+  /// What was said of the call of this name then, whatever was asked.
+  func authorize(_ request: AuthorizationRequest) async -> Authorization {
+    let recorded = firstFailure.noting {
+      let step = try current()
+      return step?.authorization(of: request, behind: -1)
+        ?? step?.authorization(ofCall: request.call.callId, from: 0)
+    }
+    if let recorded { return recorded.answering(request) }
+    leave()
+    return Authorization(to: request, error: "no recorded answer")
+  }
+
   /// As the sources of the other run said it then.
   func tools(_ request: ToolListRequest) async -> ToolOffer? {
     firstFailure.noting { try lists.offer(request, in: steps.step(request.step)) }

@@ -139,6 +139,24 @@ final class ForkBoundary: Boundary {
     return await live?.run(request) ?? ToolAnswer(result: .error("no recorded answer"))
   }
 
+  /// What was said of the same question in this step; a new one leaves the recording with the step, as a new call
+  /// does.
+  func authorize(_ request: AuthorizationRequest) async -> Authorization {
+    let step = state.withLock { $0.step }
+    if serves(step: step),
+      let recorded = firstFailure.noting({
+        try steps.step(step)?.authorization(of: request, behind: shared)
+      })
+    {
+      return recorded
+    }
+    leave(
+      "the authorizer \(request.authorizer) was asked something new about call "
+        + "\(request.call.callId) of \(request.call.name)", step: step)
+    return await live?.authorize(request)
+      ?? Authorization(to: request, error: "no recorded answer")
+  }
+
   func approve(_ request: ApprovalRequest) async -> ApprovalAnswer? {
     let step = state.withLock { $0.step }
     if serves(step: step),

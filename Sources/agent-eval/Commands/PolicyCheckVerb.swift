@@ -110,17 +110,18 @@ private struct PolicyCheckReport {
     var table = TextTable(headings: ["TOOL", "EFFECT", "VERDICT", "RULE", "WHEN"], keepsLast: true)
     for row in tools {
       var isFirst = true
-      func append(_ verdict: VerdictStatus, _ rule: String, _ conditions: String) {
+      func append(_ verdict: String, _ rule: String, _ conditions: String) {
         table.append([
           isFirst ? row.tool.name : "", isFirst ? row.tool.sideEffect.rawValue : "",
-          Self.word(verdict), rule, conditions,
+          verdict, rule, conditions,
         ])
         isFirst = false
       }
       for rule in row.rules {
-        append(rule.verdict, rule.rule, rule.conditions.joined(separator: "; "))
+        append(
+          rule.authorizer.map { "\($0) decides" } ?? Self.word(rule.verdict), rule.rule, rule.conditions.joined(separator: "; "))
       }
-      if let otherwise = row.otherwise { append(otherwise, "–", row.rules.isEmpty ? "" : "else") }
+      if let otherwise = row.otherwise { append(Self.word(otherwise), "–", row.rules.isEmpty ? "" : "else") }
     }
     return table.lines(painter: painter, width: width)
   }

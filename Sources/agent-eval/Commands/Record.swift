@@ -171,7 +171,9 @@ struct Record: AsyncParsableCommand {
     private func proxyGuard() throws -> ProxyGuard? {
       guard let policy else { return nil }
       var guarding = ProxyGuard()
-      guarding.policy = try Diagnostics.unwrap(PolicyLoader.load(policy))
+      let rules = try Diagnostics.unwrap(PolicyLoader.load(policy))
+      guarding.policy = rules
+      guarding.authorizers = LiveBoundary.authorizers(of: rules, folder: ".")
       guarding.policyContext = PolicyContext(actorId: conditions.actor, route: conditions.route)
       guarding.person = try people.approve.flatMap { try Diagnostics.unwrap(PersonLoader.load($0)) }
       return guarding
