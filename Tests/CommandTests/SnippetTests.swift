@@ -1,14 +1,36 @@
 import TestSupport
 import Testing
 
-@Suite("The library's example")
+@Suite("The library's examples")
 struct SnippetTests {
-  @Test("Docs/library.md shows the snippet as it is built, in under 30 lines")
+  /// What each prints; `OwnAgent` takes a path besides.
+  private static let outputs = [
+    "Authorizing": """
+    allow – the authorizer entitlements allows it
+    deny – nobody may refund that much
+
+    """
+  ]
+
+  @Test("Docs/library.md shows each snippet as it is built, in under 40 lines")
   func documented() throws {
-    let snippet = try Project.text("Snippets/OwnAgent.swift")
     let page = try Project.text("Docs/library.md")
-    #expect(page.contains("```swift\n\(snippet)```"))
-    #expect(snippet.split(separator: "\n").count < 30)
+    let names = Project.files(below: "Snippets", ending: ".swift")
+    #expect(names.count == Self.outputs.count + 1)
+    for name in names {
+      let snippet = try Project.text("Snippets/\(name.split(separator: "/").last ?? "")")
+      #expect(page.contains("```swift\n\(snippet)```"), "\(name)")
+      #expect(snippet.split(separator: "\n").count < 40, "\(name)")
+    }
+  }
+
+  @Test("each says what its page promises", arguments: outputs.keys.sorted())
+  func says(name: String) async throws {
+    let folder = try TemporaryFolder()
+    let outcome = try await Command(
+      program: Binary.builtWithTests(name), arguments: [], folder: folder.path
+    ).run(status: 0)
+    #expect(outcome.output == Self.outputs[name])
   }
 
   @Test("the built snippet runs its agent, and its log verifies and is shown")

@@ -35,6 +35,8 @@ struct RandomRun {
         implementation: .scripted(ModelScript(turns: turns(tools, &generator)))),
       tools: tools)
     agent.policy = Policy(rules: rules(tools, &generator))
+    // Without chance, so that the random choices of other runs stay what they were.
+    if seed % 4 == 0 { ask(&agent.policy, seed) }
     agent.parallelCalls = Int.random(in: 1...4, using: &generator)
     agent.limits = Limits(
       maxSteps: Int.random(in: 2...8, using: &generator),
@@ -158,6 +160,34 @@ struct RandomRun {
         verdict: VerdictStatus.allCases.randomElement(using: &generator) ?? .allow,
         onDeny: Int.random(in: 0..<4, using: &generator) == 0 ? .stop : .continue)
     }
+  }
+
+  /// Has every second rule ask somebody who says yes, no, ask a person and nothing, and in some runs is interrupted.
+  private static func ask(_ policy: inout Policy, _ seed: Int) {
+    func answer(
+      _ condition: JSONValue, _ outcome: ScriptedTool.Outcome, raises: String? = nil
+    ) -> ScriptedTool.Rule {
+      .init(
+        condition: try? Matcher(compiling: condition), outcome: outcome,
+        delaySeconds: Double(seed % 3), raises: raises)
+    }
+    func tool(_ name: String) -> JSONValue { ["input": ["resource": ["id": .string(name)]]] }
+    policy.authorizers = [
+      AuthorizerRegistration(
+        "pdp",
+        .scripted(
+          ScriptedTool(rules: [
+            answer(
+              ["input": ["context": ["approved": true]]], .ok(["decision": .bool(seed % 8 == 0)])),
+            answer(
+              tool("t0"), .ok(["decision": true]), raises: seed % 12 == 0 ? "SIGTERM" : nil),
+            answer(tool("t1"), .ok(["decision": false, "context": ["reason": "not you"]])),
+            answer(
+              tool("t2"), .ok(["decision": false, "context": ["approval_required": true]])),
+            answer(tool("t3"), .error("down")), answer([:], .ok(["decision": "maybe"])),
+          ])))
+    ]
+    for index in policy.rules.indices where index % 2 == 0 { policy.rules[index].ask("pdp") }
   }
 
   private static func turns(

@@ -158,7 +158,8 @@ extension AssembledBoundary {
       tools: tools, person: person ?? agent.human,
       simulated: simulated, secrets: secrets, memory: memory, sources: sources,
       authorizers: Authorizers(
-        agent.policy.authorizers, clock: clock, cancellation: cancellation, makeTool: makeTool))
+        agent.policy.authorizers, clock: clock, cancellation: cancellation, raise: raise,
+        makeTool: makeTool))
   }
 }
 

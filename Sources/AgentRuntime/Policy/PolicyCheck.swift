@@ -154,7 +154,8 @@ public struct PolicyCheck: Sendable {
       let conditions = rule.conditionsInWords
       rows.append(
         RuleRow(
-          rule: rule.id, verdict: rule.verdict, authorizer: rule.authorizer, conditions: conditions))
+          rule: rule.id, verdict: rule.verdict, authorizer: rule.authorizer, conditions: conditions)
+      )
       if conditions.isEmpty { return ToolRow(tool: tool, rules: rows, otherwise: nil) }
     }
     return ToolRow(tool: tool, rules: rows, otherwise: tool.sideEffect.verdictWithoutRule)

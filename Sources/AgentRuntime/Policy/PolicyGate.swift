@@ -207,7 +207,9 @@ extension Policy.Rule {
     switch authorization?.status {
     case nil: return "nobody asked the authorizer \(authorizer)"
     case .deny?:
-      guard let error = authorization?.error else { return "the authorizer \(authorizer) denies it" }
+      guard let error = authorization?.error else {
+        return "the authorizer \(authorizer) denies it"
+      }
       return "no word of the authorizer \(authorizer): \(error)"
     case .allow?: return "the authorizer \(authorizer) allows it"
     case .approvalRequired?: return "the authorizer \(authorizer) asks for approval"

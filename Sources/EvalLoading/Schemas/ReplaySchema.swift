@@ -230,7 +230,10 @@ enum ReplaySchema {
       "The rules that may decide about it, in order.",
       [
         ("rule", text("Its id.")), ("verdict", said("What it says.")),
-        ("authorizer", text("Whom it asks; then the verdict is what a call gets that has no answer.")),
+        (
+          "authorizer",
+          text("Whom it asks; then the verdict is what a call gets that has no answer.")
+        ),
         ("conditions", texts("What must hold; empty where it fits every call of the tool.")),
       ], required: ["rule", "verdict", "conditions"])
     return [

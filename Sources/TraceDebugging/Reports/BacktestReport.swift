@@ -31,7 +31,8 @@ public struct BacktestReport {
       lines.append("  \(found.guarded) denied by a guard of the run, where policy had allowed")
     }
     if found.unanswered > 0 {
-      lines.append("  \(found.unanswered) that an authorizer would decide which was not asked so then")
+      lines.append(
+        "  \(found.unanswered) that an authorizer would decide which was not asked so then")
     }
     if found.unclear > 0 {
       lines.append("  \(found.unclear) whose call the log does not show whole")

@@ -119,9 +119,12 @@ private struct PolicyCheckReport {
       }
       for rule in row.rules {
         append(
-          rule.authorizer.map { "\($0) decides" } ?? Self.word(rule.verdict), rule.rule, rule.conditions.joined(separator: "; "))
+          rule.authorizer.map { "\($0) decides" } ?? Self.word(rule.verdict), rule.rule,
+          rule.conditions.joined(separator: "; "))
       }
-      if let otherwise = row.otherwise { append(Self.word(otherwise), "–", row.rules.isEmpty ? "" : "else") }
+      if let otherwise = row.otherwise {
+        append(Self.word(otherwise), "–", row.rules.isEmpty ? "" : "else")
+      }
     }
     return table.lines(painter: painter, width: width)
   }

@@ -10,9 +10,12 @@ public struct Authorizers: Sendable {
   /// Nobody.
   public init() { tools = [:] }
 
-  /// - Parameter makeTool: makes what runs as a process or over a network, or `nil` where that is not allowed.
+  /// - Parameters:
+  ///   - raise: sends a signal to this process by its name, for scripted ones that say so.
+  ///   - makeTool: makes what runs as a process or over a network, or `nil` where that is not allowed.
   public init(
     _ registrations: [AuthorizerRegistration], clock: any RunClock, cancellation: Cancellation,
+    raise: @escaping @Sendable (String) async -> Void = { _ in },
     makeTool: (_ registration: ToolRegistration, _ folder: String?) -> (any Tool)?
   ) {
     var tools: [String: (tool: any Tool, definition: ToolDefinition)] = [:]
@@ -23,7 +26,7 @@ public struct Authorizers: Sendable {
         case .scripted(let script):
           ScriptedToolRunner(
             script, wait: { await clock.wait(microseconds: $0, until: cancellation) },
-            raise: { _ in })
+            raise: raise)
         case .tool(let tool): SupervisedTool(tool: tool, clock: clock, cancellation: cancellation)
         default: makeTool(registration, authorizer.folder)
         }
@@ -73,13 +76,14 @@ extension AuthorizationAnswer {
     case false?, nil, .null?: status = decision ? .allow : .deny
     default: throw Fault("“approval_required” is neither true nor false")
     }
-    reason = ["reason", "reason_user", "reason_admin"].lazy.compactMap { key in
-      switch context[key] {
-      case .string(let text)?: text
-      case .object(let texts)?: texts.lazy.compactMap(\.value.stringValue).first
-      default: nil
-      }
-    }.first
+    reason =
+      ["reason", "reason_user", "reason_admin"].lazy.compactMap { key in
+        switch context[key] {
+        case .string(let text)?: text
+        case .object(let texts)?: texts.lazy.compactMap(\.value.stringValue).first
+        default: nil
+        }
+      }.first
   }
 
   /// Why an answer says nothing.
