@@ -37,6 +37,7 @@ struct RandomRun {
     agent.policy = Policy(rules: rules(tools, &generator))
     // Without chance, so that the random choices of other runs stay what they were.
     if seed % 4 == 0 { ask(&agent.policy, seed) }
+    if seed % 5 == 0 { instruct(&agent) }
     agent.parallelCalls = Int.random(in: 1...4, using: &generator)
     agent.limits = Limits(
       maxSteps: Int.random(in: 2...8, using: &generator),
@@ -160,6 +161,20 @@ struct RandomRun {
         verdict: VerdictStatus.allCases.randomElement(using: &generator) ?? .allow,
         onDeny: Int.random(in: 0..<4, using: &generator) == 0 ? .stop : .continue)
     }
+  }
+
+  /// Gives it instructions of parts, which name the run and change from step to step.
+  private static func instruct(_ agent: inout AgentDefinition) {
+    var late = PromptPart(id: "late", template: PromptTemplate("Come to an end."))
+    late.rule = DisclosureRule(id: "", steps: 2...4)
+    var done = PromptPart(id: "done", template: PromptTemplate("t0 has spoken."))
+    done.rule = DisclosureRule(id: "", after: (try? Glob("t0")).map { [$0] } ?? [])
+    agent.instructions = [
+      PromptPart(
+        id: "who", template: PromptTemplate("You are ${agent.name}; asked: ${input}.")),
+      late, done,
+    ]
+    agent.examples = [ExampleTurn(user: "2+2?", assistant: "4")]
   }
 
   /// Has every second rule ask somebody who says yes, no, ask a person and nothing, and in some runs is interrupted.

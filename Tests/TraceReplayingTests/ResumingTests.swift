@@ -69,12 +69,15 @@ private struct Resuming {
     var past = RunPast(for: agent)
     let assembler = ContextAssembler(agent: agent)
     var seen: [Int: Event] = [:]
+    var history = ContextHistory()
     for event in events {
       if event.type == .contextBuilt {
-        let packet = assembler.assemble(state: state, at: event.seq, lookup: { seen[$0] })
+        let packet = assembler.assemble(
+          state: state, history: history, at: event.seq, lookup: { seen[$0] })
         #expect(packet.encoded == event.data, "\(about): packet \(event.seq)")
       }
       seen[event.seq] = event
+      history.take(event)
       state.apply(event)
       try past.take(event)
     }

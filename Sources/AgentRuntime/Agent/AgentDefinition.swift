@@ -10,6 +10,11 @@ public struct AgentDefinition: Sendable {
   public var digest: String?
   /// What the model is told before anything else.
   public var systemPrompt: String?
+  /// Its instructions where they are more than one plain text: parts that name something of the run, stand in files
+  /// of their own, or are said at times. They are one message, behind ``systemPrompt``.
+  public var instructions: [PromptPart] = []
+  /// Turns that show how it is done; they stand before the goal.
+  public var examples: [ExampleTurn] = []
   /// What the agent is to do where a run does not say.
   public var goal: String?
   /// Which model decides.

@@ -43,6 +43,9 @@ public struct PlaceholderText: Sendable, Hashable {
     self.pieces = pieces
   }
 
+  /// A text of these pieces.
+  init(pieces: [Piece]) { self.pieces = pieces }
+
   /// A text that says `text` when it is read as one with placeholders.
   public static func escaped(_ text: String) -> String {
     String(

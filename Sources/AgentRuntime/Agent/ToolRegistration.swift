@@ -38,6 +38,8 @@ public struct ToolRegistration: Sendable {
 
   /// What the model, the policy and the log are told of the tool.
   public var definition: ToolDefinition
+  /// Its description, where that names something of whom the agent acts for; ``Runtime`` fills it in.
+  public var descriptionTemplate: PromptTemplate?
   /// Where its results come from.
   public var implementation: Implementation
   /// What happens when a call fails.

@@ -13,11 +13,11 @@ public typealias EventLookup = (Int) -> Event?
 public struct ContextAssembler: Sendable {
   private let settings: ContextSettings
   private let estimate: TokenEstimate
-  private let systemPrompt: String?
+  private let agent: AgentDefinition
   private let agentTools: [ToolRegistration]
   private let sources: [SourceRegistration]
 
-  /// Takes of an agent its system prompt, its tools and their sources, its context settings and the family of its model,
+  /// Takes of an agent its instructions and examples, its tools and their sources, its context settings and the family of its model,
   /// and nothing else.
   public init(agent: AgentDefinition) {
     var settings = agent.context
@@ -26,7 +26,7 @@ public struct ContextAssembler: Sendable {
     estimate =
       agent.context.tokenEstimate
       ?? TokenEstimate(provider: agent.model.provider, model: agent.model.name)
-    systemPrompt = agent.systemPrompt
+    self.agent = agent
     agentTools = agent.tools
     sources = agent.sources
   }
@@ -119,7 +119,9 @@ public struct ContextAssembler: Sendable {
       $0.1.isShown && settings.reasonToLeaveOut($0.0.ref) == nil
     }.map(\.0.definition)
     var draft = Draft(leavingOut: settings, estimate: estimate)
-    draft.addOpening(systemPrompt: systemPrompt, goal: state.goal)
+    draft.addInstructions(of: agent, agent.promptValues(state, history), view)
+    draft.addExamples(agent.examples)
+    draft.addGoal(state.goal)
     for (tool, disclosure) in disclosures {
       draft.addTool(tool.ref, isShown: disclosure.isShown, disclosure.reason)
     }

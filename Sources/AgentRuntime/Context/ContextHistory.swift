@@ -16,6 +16,22 @@ public struct ContextHistory: Sendable, Hashable {
     var ref: String { "summary:\(seq)" }
   }
 
+  /// What the events before the first step say that instructions may name.
+  public struct Start: Sendable, Hashable {
+    /// What the run was started with.
+    var input: JSONValue = .null
+    /// When it was started, in UTC; `nil` where the log does not say.
+    var time: String?
+    /// The notes that were read then, by scope and key, each with the number of its event.
+    var notes: [String: Note] = [:]
+
+    /// A note, and the event that holds it.
+    struct Note: Sendable, Hashable {
+      var value: JSONValue?
+      var seq: Int
+    }
+  }
+
   /// How many tools are kept by name.
   static let toolLimit = 10_000
 
@@ -23,6 +39,8 @@ public struct ContextHistory: Sendable, Hashable {
   public private(set) var summary: Summary?
   /// The tools of which a call has succeeded, in the order of their first successes.
   public private(set) var succeeded: [String] = []
+  /// What instructions may name.
+  private(set) var start = Start()
   /// The tools that sources have offered.
   public private(set) var listed = ListedTools()
   /// Tries of a summary for the packet that comes next.
@@ -41,7 +59,16 @@ public struct ContextHistory: Sendable, Hashable {
   /// Takes in the next event of the run, in log order.
   public mutating func take(_ event: Event) {
     switch event.type {
-    case .runStarted, .runResumed, .toolsListed: listed.take(event)
+    case .runStarted:
+      start.input = event.data["input"] ?? event.data["goal"] ?? .null
+      start.time = event.time
+      listed.take(event)
+    case .memoryRead where event.step == 0:
+      guard let note = try? MemoryNote(decoding: event.data),
+        start.notes.count < MemoryLimits.notes * 3
+      else { return }
+      start.notes["\(note.scope)/\(note.key)"] = Start.Note(value: note.value, seq: event.seq)
+    case .runResumed, .toolsListed: listed.take(event)
     case .contextBuilt:
       summaryAttempts = 0
       summaryRetry = .atOnce

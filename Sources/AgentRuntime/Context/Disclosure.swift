@@ -91,6 +91,23 @@ extension ToolRegistration {
   }
 }
 
+extension PromptPart {
+  /// What packets call it.
+  var ref: String { id.isEmpty ? "system" : "system:\(id)" }
+
+  /// Whether it is said, and why. What cannot be known leaves it out.
+  func disclosure(in view: DisclosureView) -> (isSaid: Bool, reason: String) {
+    var words = "the agent's instructions"
+    if let file { words += " of \(file.path) (SHA-256 \(file.digest.prefix(12))…)" }
+    guard let rule else { return (true, words) }
+    switch rule.holds(in: view) {
+    case true?: return (true, words + ", as its “when” says")
+    case false?: return (false, words + ": its “when” does not hold")
+    case nil: return (false, words + ": whether its “when” holds cannot be known")
+    }
+  }
+}
+
 extension DisclosureRule {
   /// Whether every condition holds; `nil` where that cannot be known.
   fileprivate func holds(in view: DisclosureView) -> Bool? {

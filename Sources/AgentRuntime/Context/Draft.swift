@@ -19,10 +19,37 @@ struct Draft {
     self.estimate = estimate
   }
 
-  mutating func addOpening(systemPrompt: String?, goal: JSONValue) {
-    if let systemPrompt, take("system", "the agent's instructions") {
-      append([Turn.Part.text("system", systemPrompt)])
+  /// The instructions as one message: the plain ones, or every part that is to be said, filled in.
+  mutating func addInstructions(
+    of agent: AgentDefinition, _ values: PromptValues, _ view: DisclosureView
+  ) {
+    if let plain = agent.systemPrompt, take("system", "the agent's instructions") {
+      append([Turn.Part.text("system", plain)])
     }
+    var texts: [String] = []
+    for part in agent.instructions {
+      let (isSaid, reason) = part.disclosure(in: view)
+      guard isSaid else {
+        omit(part.ref, reason)
+        continue
+      }
+      let (text, origins) = values.filled(part.template)
+      if take(part.ref, reason + origins) { texts.append(text) }
+    }
+    if !texts.isEmpty { append([Turn.Part.text("system", texts.joined(separator: "\n\n"))]) }
+  }
+
+  /// Turns that show how it is done, before anything of the run.
+  mutating func addExamples(_ examples: [ExampleTurn]) {
+    for (index, example) in examples.enumerated()
+    where take("example:\(index)", "an example of the agent file") {
+      append([
+        Turn.Part.text("user", example.user), Turn.Part.text("assistant", example.assistant),
+      ])
+    }
+  }
+
+  mutating func addGoal(_ goal: JSONValue) {
     guard take("goal", "the run's goal") else { return }
     append([Turn.Part.text("user", goal.stringValue ?? CanonicalJSON.string(goal, form: .plain))])
   }

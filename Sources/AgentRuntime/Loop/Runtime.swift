@@ -18,12 +18,14 @@ public struct Runtime: Sendable {
   ///     boundary's secrets where it is left out.
   ///   - report: told what no log holds, from any task; see ``events`` for the same as a sequence.
   /// - Throws: ``ToolRegistry/RegistryError`` where the agent's tools cannot be used; ``AnswerSchemaFault``;
-  ///   ``CommandAgentFault`` where it is a command, whose loop is its own.
+  ///   ``PromptFault`` where the description of a tool names what it does not have; ``CommandAgentFault`` where it is
+  ///   a command, whose loop is its own.
   public init(
     agent: AgentDefinition, boundary: any Boundary, redactor: Redactor? = nil,
     report: @escaping @Sendable (RunProgress) -> Void = { _ in }
   ) throws {
     if agent.command != nil { throw CommandAgentFault(name: agent.name) }
+    let agent = try agent.describingTools()
     let redactor = redactor ?? Redactor(agent.redaction, boundary.secrets)
     self.redactor = redactor
     self.agent = agent.redacted(by: redactor)
@@ -85,11 +87,13 @@ public struct Runtime: Sendable {
   ///   - sink: Gets each event before what follows from it.
   ///   - observe: Called with each event once it is kept; for showing a run as it happens.
   /// - Returns: the last state. Why it stopped is in there, however badly it went.
-  /// - Throws: what the sink throws; ``MachineFault``; ``LoopFault``, which is a fault of this program.
+  /// - Throws: what the sink throws; ``PromptFault``, before anything is recorded; ``MachineFault``; ``LoopFault``,
+  ///   which is a fault of this program.
   public func run(
     _ start: Start, _ continuation: Continuation = Continuation(), into sink: any EventSink,
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws -> AgentState {
+    try check(start)
     let recorder = Recorder(
       runId: start.runId, after: RunPast(for: agent), sink: sink, clock: boundary.clock,
       observe: observing(observe))
@@ -101,6 +105,14 @@ public struct Runtime: Sendable {
     start.input = start.input.map { redactor.redacted($0) }
     let started = agent.started(start, withheldBy: redactor)
     return try await live(loop) { try await $0.run(from: started) }
+  }
+
+  /// Sees whether a run may be started like this. ``run(_:_:into:observe:)`` does so too; whoever opens a log for it
+  /// looks first, and leaves none behind.
+  ///
+  /// - Throws: ``PromptFault`` where the agent's instructions name something that the run would not have.
+  public func check(_ start: Start) throws(PromptFault) {
+    try agent.checkPrompts(startedWith: start)
   }
 
   /// Runs the agent towards a goal, with an identifier of the boundary's.

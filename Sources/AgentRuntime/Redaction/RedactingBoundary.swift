@@ -163,6 +163,14 @@ extension AgentDefinition {
   public func redacted(by redactor: Redactor) -> AgentDefinition {
     var agent = self
     agent.systemPrompt = systemPrompt.map { redactor.redacted($0) }
+    for index in instructions.indices {
+      agent.instructions[index].template = instructions[index].template.mapPlain {
+        redactor.redacted($0)
+      }
+    }
+    agent.examples = examples.map {
+      ExampleTurn(user: redactor.redacted($0.user), assistant: redactor.redacted($0.assistant))
+    }
     agent.policyContext.attributes =
       redactor.redacted(.object(policyContext.attributes)).objectValue
       ?? [:]

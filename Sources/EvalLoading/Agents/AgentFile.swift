@@ -9,8 +9,16 @@ enum AgentFile {
     },
     Field("name", .name, \.name, required: true, "The agent's name, as logs and folders bear it."),
     Field("version", .name, \.version, "The agent's version; text, so put quotes around a number."),
-    Field("system", .text, \.systemPrompt, "What the model is told before anything else."),
-    Field("goal", .text, \.goal, "What the agent is to do where a run does not say."),
+    Field(
+      "system", PromptFile.system, required: false,
+      "What the model is told before anything else: a text, or parts in order."
+    ) { PromptFile.place($1, in: &$0) },
+    Field(
+      "examples", PromptFile.examples, \.examples, "Turns that show the model how it is done."),
+    Field(
+      "goal", PromptFile.early, required: false,
+      "What the agent is to do where a run does not say."
+    ) { $0.goal = $1.written },
     Field("model", ModelFile.shape, \.model, required: true, "Which model decides."),
     Field("tools", ToolFile.list, \.tools, "The tools that the model may call."),
     Field(

@@ -78,6 +78,7 @@ public enum AgentLoader {
     reader.checkMentions(
       tools: agent.tools.map(\.definition.name) + agent.sources.flatMap(\.knownNames),
       open: agent.sources.filter(\.mayHaveOthers).map(\.prefix))
+    reader.checkPrompts(of: agent)
     reader.addDecisions(to: &agent)
     return Loaded(
       agent,

@@ -27,6 +27,8 @@ enum ToolFile {
     var http: HTTPDefinition?
     var code: CodeDefinition?
     var memory: MemoryAccess?
+    /// Where it names something.
+    var description: PromptTemplate?
   }
 
   /// The keys about what happens when a call fails, and when the model is told of a tool; read into a part of
@@ -82,7 +84,16 @@ enum ToolFile {
     Draft(),
     [
       Field("name", .name, \.definition.name, required: true, "What the model calls it by."),
-      Field("description", .text, \.definition.description, "What the model is told about it."),
+      Field(
+        "description", PromptFile.early, required: false, "What the model is told about it."
+      ) { draft, template in
+        if let plain = template.plain {
+          draft.definition.description = plain
+        } else {
+          draft.definition.description = template.written
+          draft.description = template
+        }
+      },
       Field(
         "sideEffect", .word, \.definition.sideEffect, required: true,
         "What running it does to the world: read, draft or write."),
@@ -194,6 +205,7 @@ enum ToolFile {
       maxAttempts: handling.maxAttempts, retry: handling.retry, breaker: handling.breaker,
       routes: handling.routes)
     tool.disclose = handling.disclose
+    tool.descriptionTemplate = draft.description
     for (key, isGiven) in [("onError", tool.onError == .retry), ("retry", tool.retry != nil)]
     where isGiven && !tool.mayRetry {
       reader.report(

@@ -72,7 +72,7 @@ struct AgentTask: PipelineTask {
   /// behind it, as JSON.
   private func goal(_ context: TaskContext) -> String {
     var rest = context.input?.objectValue
-    var text = rest?["goal"]?.stringValue ?? agent.goal ?? ""
+    var text = rest?["goal"]?.stringValue ?? (try? agent.ownGoal()) ?? ""
     if rest == nil, let input = context.input {
       text += (text.isEmpty ? "" : "\n\n") + (input.stringValue ?? CanonicalJSON.string(input))
     }

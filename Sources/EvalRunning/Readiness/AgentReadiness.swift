@@ -210,7 +210,7 @@ public struct AgentReadiness {
       "a budget of \(agent.context.tokenBudget) tokens, \(agent.context.strategy.rawValue)")
     if agent.answers.needsEvidence { entry.inPlace.append("answers cite what was shown") }
     if agent.answers.schema != nil { entry.inPlace.append("answers are values of a schema") }
-    if agent.systemPrompt == nil {
+    if agent.systemPrompt == nil, agent.instructions.isEmpty {
       entry.missing.append(Finding(.note, "the model has no instructions", advice: "system: …"))
     }
     let shown = ownTools.count { $0.routes == nil && $0.disclose == nil }

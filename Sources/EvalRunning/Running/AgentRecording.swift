@@ -84,8 +84,8 @@ extension AgentRecording {
   ///   - willRecord: Told the log's path before the first event.
   ///   - report: Told what no log holds, as it happens, from any task.
   ///   - observe: Called with each event once it is kept.
-  /// - Throws: `LogError` where the log cannot be written: the run has stopped then, and what was
-  ///   acknowledged is readable. How badly the run itself went is in the state.
+  /// - Throws: `PromptFault` where the agent's instructions name what the run does not have: there is no log then;
+  ///   `LogError` where the log cannot be written: the run has stopped then, and what was acknowledged is readable. How badly the run itself went is in the state.
   public init(
     of agent: AgentDefinition, _ request: Request, on boundary: any Boundary,
     willRecord: (String) -> Void = { _ in },
@@ -101,6 +101,7 @@ extension AgentRecording {
     start.input = request.input
     start.parent = request.parent
     start.pipeline = request.pipeline
+    try runtime.check(start)
     let path = request.files.path(of: request.caseId ?? agent.name, runId: start.runId)
     let writer = try LogWriter(creating: path, options: request.logOptions)
     willRecord(path)

@@ -68,6 +68,7 @@ public struct RecordedChildren: ChildRunner {
     var start = Runtime.Start(goal: request.goal, runId: request.link.start.runId)
     start.parent = request.link.parent
     start.parent?.depth = path.count + 1
+    try runtime.check(start)
     let writer = try LogWriter(creating: log, options: logOptions)
     let (names, observe) = (path + [request.tool], observe)
     let state = try await runtime.run(start, into: writer) { event in

@@ -199,7 +199,7 @@ struct Record: AsyncParsableCommand {
       throw ValidationError("--input is for pipelines; an agent is given its goal.")
     }
     var definition = try loadAgent()
-    guard let goal = goal ?? definition.goal else {
+    guard let goal = try goal ?? definition.ownGoal() else {
       throw ValidationError("Say what the agent is to do: the agent file has no goal of its own.")
     }
     try LiveBuild.require(for: [definition])
