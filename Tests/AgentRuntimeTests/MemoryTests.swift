@@ -224,9 +224,12 @@ struct MemoryTests {
     for behind in [written, written + 1] {
       let store = InMemoryStore()
       // Behind the result it is known that the store was told.
-      try store.write(
-        MemoryWriting(
-          address: address, value: behind == written ? nil : 1, runId: "before", seq: 0))
+      if behind > written {
+        var told = MemoryWriting(
+          address: address, value: 1, runId: whole[0].runId, seq: whole[written].seq)
+        told.time = whole[written].time
+        try store.write(told)
+      }
       var past = RunPast(for: agent)
       for event in whole[...behind] { try past.take(event) }
       let boundary = AssembledBoundary(
@@ -236,12 +239,12 @@ struct MemoryTests {
       let state = try await Runtime(agent: agent, boundary: boundary).goOn(
         from: past, into: sink)
       #expect(state.digest == AgentState(after: whole).digest)
-      #expect(store.value(at: address) == 1)
+      #expect(store.note(at: address)?.value == 1)
       #expect(!sink.events.contains { $0.type == .memoryWritten })
       // Somebody else wrote meanwhile: the same event does not come twice.
       try store.write(MemoryWriting(address: address, value: 7, runId: "other", seq: 9))
       try store.write(MemoryWriting(address: address, value: 1, runId: "run", seq: written))
-      if behind == written { #expect(store.value(at: address) == 7) }
+      if behind == written { #expect(store.note(at: address)?.value == 7) }
     }
   }
 }
@@ -263,6 +266,7 @@ private final class WatchedStore: MemoryStore {
   init(_ look: @escaping @Sendable () -> String) { self.look = look }
 
   var seen: [String] { log.withLock { $0 } }
-  func value(at address: MemoryAddress) -> JSONValue? { nil }
+  func note(at address: MemoryAddress) -> KeptNote? { nil }
+  func notes(for search: MemorySearch) -> [KeptNote] { [] }
   func write(_ writing: MemoryWriting) { log.withLock { $0.append(look()) } }
 }

@@ -32,6 +32,85 @@ struct MemoryVerbTests {
     return events.last { $0["type"] == "tool_result" }?["data"]?["data"]
   }
 
+  @Test("notes are found by words and tags, say when they were kept and by what, and run out")
+  func search() async throws {
+    let folder = try TemporaryFolder()
+    func agent(_ calls: [String], tenant: String = "acme") -> String {
+      """
+      name: keeper
+      policyContext: {actorId: ana, tenantId: \(tenant)}
+      memory: [{scope: tenant, key: house, value: none}]
+      policy: {rules: [{id: free, verdict: allow}]}
+      tools:
+        - {name: keep, sideEffect: write, memory: write}
+        - {name: find, sideEffect: read, memory: search}
+        - {name: recall, sideEffect: read, memory: read}
+      model:
+        script:
+      \(calls.map { "    - call: \($0)" }.joined(separator: "\n"))
+          - answer: done
+      """
+    }
+    try folder.write(
+      "write.yaml",
+      agent([
+        "{tool: keep, input: {scope: actor, key: food, value: \"Allergic to nuts, no milk\", tags: [health]}}",
+        "{tool: keep, input: {scope: agent, key: lesson, value: Nuts are common, tags: [work]}}",
+        "{tool: keep, input: {scope: tenant, key: house, value: Green Street 5}}",
+        "{tool: keep, input: {scope: actor, key: soon, value: nuts today, expiresInSeconds: 0.001}}",
+        "{tool: keep, input: {scope: run, key: mine, value: nutshell}}",
+        "{tool: find, input: {text: nut}}",
+        "{tool: keep, input: {scope: actor, key: many, value: 1, tags: [\"\"]}}",
+      ]))
+    let searches = [
+      "{text: nut}", "{text: NUTS milk}", "{text: uts}", "{tag: work}", "{text: nut, tag: health}",
+      "{scope: tenant}", "{text: nut, limit: 1}", "{}", "{scope: run}", "{text: \"* OR nuts\"}",
+    ]
+    try folder.write("read.yaml", agent(searches.map { "{tool: find, input: \($0)}" }))
+    try folder.write("other.yaml", agent(["{tool: find, input: {text: green}}"], tenant: "bolt"))
+    for name in ["write", "read", "other"] {
+      try await Binary.run(
+        ["record", "\(name).yaml", "x", "--out", "\(name).jsonl.gz"], in: folder.path)
+      let again = try await Binary.run(
+        ["replay", "--reexecute", "\(name).jsonl.gz", "--agent", "\(name).yaml"], in: folder.path)
+      #expect(again.output.contains("faithful"))
+      try await Binary.run(["verify", "\(name).jsonl.gz"], in: folder.path)
+    }
+    func results(_ name: String) async throws -> [JSONValue] {
+      try await Binary.run(["show", "\(name).jsonl.gz", "--json"], in: folder.path).jsonLines()
+        .filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
+    }
+    func keys(_ result: JSONValue) -> [String] {
+      (result["data"]?["notes"]?.arrayValue ?? []).map {
+        "\($0["scope"]?.stringValue ?? "")/\($0["key"]?.stringValue ?? "")"
+      }.sorted()
+    }
+    let written = try await results("write")
+    // A tag of nothing is no input of the tool.
+    try #require(written.count == 6)
+    #expect(keys(written[5]) == ["actor/food", "agent/lesson", "run/mine"])
+    let found = try await results("read")
+    try #require(found.count == searches.count)
+    #expect(
+      found.map(keys) == [
+        ["actor/food", "agent/lesson"], ["actor/food"], [], ["agent/lesson"], ["actor/food"],
+        ["tenant/house"],
+        [found[6]["data"]?["notes"]?[0]?["key"] == "food" ? "actor/food" : "agent/lesson"],
+        ["actor/food", "agent/lesson", "tenant/house"], [], [],
+      ])
+    #expect(found[6]["data"]?["hasMore"] == true && found[0]["data"]?["hasMore"] == false)
+    let food = found[1]["data"]?["notes"]?[0]
+    let run = try await Binary.run(["show", "write.jsonl.gz", "--json"], in: folder.path)
+      .jsonLines()
+    let event = try #require(
+      run.first { $0["type"] == "memory_written" && $0["data"]?["key"] == "food" })
+    #expect(food?["from"] == ["runId": event["runId"] ?? .null, "seq": event["seq"] ?? .null])
+    #expect(food?["tags"] == ["health"] && food?["keptAt"]?.stringValue != nil)
+    #expect(try await results("other").map(keys) == [[]])
+    let packet = try await Binary.run(["replay", "read.jsonl.gz", "--step", "1"], in: folder.path)
+    #expect(packet.output.contains("Memory tenant/house (kept just now): Green Street 5"))
+  }
+
   @Test(
     "a note of one run is there in the next, replays open no store, and damage is told before a run"
   )

@@ -83,6 +83,81 @@ struct SQLiteMemoryStoreTests {
     }
   }
 
+  @Test("whatever is looked for, the file finds what a store in memory finds, in the same order")
+  func search() throws {
+    let folder = try TemporaryFolder()
+    let file = SQLiteMemoryStore(path: folder.path("m"))
+    let memory = InMemoryStore()
+    var random = Seeded(seed: 9)
+    let words = [
+      "nuts", "Nuts", "nut", "über", "UBER", "Straße", "naïve", "日本", "a", "42", "4.2", "it's",
+      "\"q\"", "*", "NEAR", "AND", "x-y", "-", "", "e\u{301}t", "ß", "ﬁ", "OR", "text:",
+    ]
+    func text(_ count: Int) -> String {
+      (0..<count).map { _ in words.randomElement(using: &random) ?? "" }.joined(separator: " ")
+    }
+    var finds = 0
+    for number in 0..<TestRun.count(400, long: 4_000) {
+      let scope = MemoryAddress.Scope.allCases.randomElement(using: &random) ?? .agent
+      let owner = ["a", "b"].randomElement(using: &random) ?? ""
+      if Int.random(in: 0..<3, using: &random) > 0 {
+        var writing = MemoryWriting(
+          address: MemoryAddress(
+            scope: scope, owner: owner, key: "k\(Int.random(in: 0..<9, using: &random)) \(text(1))"),
+          value: Int.random(in: 0..<6, using: &random) == 0
+            ? nil : Bool.random(using: &random) ? .string(text(6)) : ["t": .string(text(3))],
+          runId: "r", seq: number)
+        writing.tags = Bool.random(using: &random) ? ["food"] : ["food", "travel"]
+        writing.time = "2026-01-01T00:00:0\(Int.random(in: 0..<9, using: &random))Z"
+        if Bool.random(using: &random) { writing.expires = "2026-01-02T00:00:00Z" }
+        try file.write(writing)
+        try memory.write(writing)
+      } else {
+        let search = MemorySearch(
+          scope: scope, owner: owner, text: text(Int.random(in: 0...2, using: &random)),
+          tag: [nil, "food", "travel", "no"].randomElement(using: &random) ?? nil,
+          now: ["2026-01-01T12:00:00Z", "2026-01-03T00:00:00Z"].randomElement(using: &random),
+          limit: Int.random(in: 1...5, using: &random))
+        let found = try file.notes(for: search)
+        #expect(found == memory.notes(for: search), "\(search)")
+        finds += found.count
+      }
+    }
+    #expect(finds > 50)
+  }
+
+  @Test("a file of the format before is taken over with its notes, and their words are found")
+  func earlier() async throws {
+    let folder = try TemporaryFolder()
+    let script = """
+      import sqlite3
+      file = sqlite3.connect("m")
+      file.executescript(\"\"\"
+        CREATE TABLE note (scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
+          PRIMARY KEY (scope, owner, key)) WITHOUT ROWID;
+        CREATE TABLE written (run TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID;
+        INSERT INTO note VALUES ('agent', 'o', 'k', '"allergic to nuts"'), ('actor', 'p', 'l', '[1]');
+        INSERT INTO written VALUES ('r', 7);
+        PRAGMA application_id = 0x41456d6d;
+        PRAGMA user_version = 1
+      \"\"\")
+      """
+    try await Command(
+      program: "/usr/bin/env", arguments: ["python3", "-c", script], folder: folder.path
+    ).run(status: 0)
+    let store = SQLiteMemoryStore(path: folder.path("m"))
+    try store.check()
+    #expect(try store.value(at: Self.address("k")) == "allergic to nuts")
+    let found = try store.notes(for: MemorySearch(scope: .agent, owner: "o", text: "NUT allerg"))
+    #expect(found.map(\.address.key) == ["k"] && found[0].keptAt == nil && found[0].tags == [])
+    // What was written for an event before is not written again.
+    try store.write(MemoryWriting(address: Self.address("k"), value: 1, runId: "r", seq: 7))
+    #expect(try store.value(at: Self.address("k")) == "allergic to nuts")
+    let again = SQLiteMemoryStore(path: folder.path("m"))
+    #expect(
+      try again.value(at: MemoryAddress(scope: .actor, owner: "p", key: "l")) == [1])
+  }
+
   @Test("an owner has a thousand notes at most")
   func full() throws {
     let folder = try TemporaryFolder()
@@ -111,7 +186,7 @@ struct SQLiteMemoryStoreTests {
     "a file that is none of ours, or damaged, is an error that says what to do, and stays as it is",
     arguments: [
       ("text", "it is no SQLite file"), ("other", "of another program"),
-      ("newer", "its format is 2"),
+      ("newer", "its format is 3"),
       ("damaged", "it is damaged"), ("folder", "unable to open"),
     ])
   func unusable(kind: String, reason: String) async throws {
@@ -132,7 +207,7 @@ struct SQLiteMemoryStoreTests {
       if FileManager.default.fileExists(atPath: path + "-wal") { return }
       // The header: sqlite.org/fileformat2.html, 1.3.
       if kind == "other" { bytes.replaceSubrange(68..<72, with: [0, 0, 0, 9]) }
-      if kind == "newer" { bytes.replaceSubrange(60..<64, with: [0, 0, 0, 2]) }
+      if kind == "newer" { bytes.replaceSubrange(60..<64, with: [0, 0, 0, 3]) }
       if kind == "damaged" { for index in 4_096..<bytes.count { bytes[index] = 0x5a } }
       try folder.write("m.sqlite", bytes)
     }

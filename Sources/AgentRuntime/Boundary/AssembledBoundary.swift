@@ -67,8 +67,11 @@ public struct AssembledBoundary: Boundary {
 
   public func close() async { await sources.close() }
 
-  public func recall(_ address: MemoryAddress) async -> JSONValue? {
-    try? memory.value(at: address)
+  public func recall(_ address: MemoryAddress) async -> KeptNote? {
+    guard let note = try? memory.note(at: address), note.isKept(at: clock.moment().time) else {
+      return nil
+    }
+    return note
   }
 
   public func remember(_ request: MemoryRequest) async -> String? {

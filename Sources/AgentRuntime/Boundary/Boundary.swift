@@ -23,8 +23,8 @@ public protocol Boundary: Sendable {
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness
   /// Asks a source which tools it has; `nil` where there is nothing to say. A failure is a value.
   func tools(_ request: ToolListRequest) async -> ToolOffer?
-  /// A note that outlives runs, as it was kept last; `nil` where none was.
-  func recall(_ address: MemoryAddress) async -> JSONValue?
+  /// A note that outlives runs, as it was kept last; `nil` where none was, or it has run out.
+  func recall(_ address: MemoryAddress) async -> KeptNote?
   /// Keeps a note that was recorded; says why it was not kept, or `nil`.
   func remember(_ request: MemoryRequest) async -> String?
   /// Asks a person to approve a call; `nil` when nobody is there.
@@ -60,7 +60,7 @@ extension Boundary {
   public func close() async {}
 
   /// Nothing was kept.
-  public func recall(_ address: MemoryAddress) async -> JSONValue? { nil }
+  public func recall(_ address: MemoryAddress) async -> KeptNote? { nil }
 
   /// Nothing is kept, and nobody is told.
   public func remember(_ request: MemoryRequest) async -> String? { nil }

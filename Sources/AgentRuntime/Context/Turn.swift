@@ -123,7 +123,8 @@ extension Turn.Part {
     case .memoryRead:
       guard let note = try? MemoryNote(decoding: event.data) else { return nil }
       let value = note.value.map { $0.stringValue ?? CanonicalJSON.string($0, form: .plain) }
-      return Self.text("system", "Memory \(note.scope)/\(note.key): \(value ?? "nothing")")
+      let age = note.age(at: event.time).map { " (kept \($0))" } ?? ""
+      return Self.text("system", "Memory \(note.scope)/\(note.key)\(age): \(value ?? "nothing")")
     default: return nil  // A refused result tells of its verdict; a resume is no news to a model.
     }
   }

@@ -11,10 +11,10 @@ extension AgentLoop {
   /// A note of the agent file as it is read when the run starts: as the store has it, where it does.
   func kept(_ note: MemoryNote) async -> MemoryNote {
     guard let address = try? memoryView.address(scope: note.scope, key: note.key),
-      let value = await boundary.recall(address)
+      var found = await boundary.recall(address)
     else { return note }
-    var kept = note
-    kept.value = value.admitted
+    found.value = found.value.admitted
+    var kept = found.told
     kept.source = "store"
     return kept
   }
@@ -42,24 +42,27 @@ extension AgentLoop {
         continue
       }
       try recorder.append(.memoryWritten(recorded), step: step, isEffectAhead: true)
-      fault = await remember(recorded, seq: recorder.lastSeq) ?? fault
+      fault = await rememberLast() ?? fault
     }
     return fault
   }
 
   /// Tells the store of the last event, in case that the run ended before it could.
-  func rememberUnconfirmed() async {
-    guard let (note, seq) = recorder.notes.unconfirmed else { return }
-    _ = await remember(note, seq: seq)
-  }
+  func rememberUnconfirmed() async { _ = await rememberLast() }
 
-  private func remember(_ note: MemoryNote, seq: Int) async -> String? {
+  /// Tells the store of the note that the last event wrote, where it wrote one that outlives the run; says why it was
+  /// not kept.
+  private func rememberLast() async -> String? {
+    guard let (note, seq, time) = recorder.notes.unconfirmed else { return nil }
     do throws(MemoryFault) {
       guard let address = try memoryView.address(scope: note.scope, key: note.key) else {
         return nil
       }
-      let writing = MemoryWriting(
+      var writing = MemoryWriting(
         address: address, value: note.value, runId: state.runId, seq: seq)
+      writing.tags = note.tags
+      writing.expires = note.expires
+      writing.time = time
       return await boundary.remember(MemoryRequest(writing: writing, callId: note.callId ?? ""))
     } catch { return error.description }
   }

@@ -5,16 +5,30 @@ import Synchronization
 ///
 /// A store never sees notes of the scope `run`: those live in the run's own events.
 public protocol MemoryStore: Sendable {
-  /// The note at an address; `nil` where there is none.
+  /// The note at an address, whether or not it has run out; `nil` where there is none.
   ///
   /// - Throws: an error in words where the store cannot be read.
-  func value(at address: MemoryAddress) throws -> JSONValue?
+  func note(at address: MemoryAddress) throws -> KeptNote?
+
+  /// The notes that are looked for, newest first, equal ones by key.
+  ///
+  /// - Throws: an error in words where the store cannot be read.
+  func notes(for search: MemorySearch) throws -> [KeptNote]
 
   /// Keeps a note, or takes it away. What was written for the same event of the same run, or for a later
   /// one, is not written again: a run that goes on may say anew what it said last.
   ///
   /// - Throws: an error in words where nothing was kept.
   func write(_ writing: MemoryWriting) throws
+}
+
+extension MemoryStore {
+  /// The note at an address alone, whether or not it has run out; `nil` where there is none.
+  ///
+  /// - Throws: an error in words where the store cannot be read.
+  public func value(at address: MemoryAddress) throws -> JSONValue? {
+    try note(at: address)?.value
+  }
 }
 
 /// Where a note is kept.
@@ -25,11 +39,13 @@ public struct MemoryAddress: Sendable, Hashable {
     case agent
     /// Those of the actor, whichever agent acts for it.
     case actor
+    /// Those of the tenant, whichever agent acts for whomever of it.
+    case tenant
   }
 
   /// Whose note it is, in kind.
   public var scope: Scope
-  /// Whose note it is: the agent's name, or canonical `[tenantId,actorId]`.
+  /// Whose note it is: the agent's name, canonical `[tenantId,actorId]`, or the tenant's id.
   public var owner: String
   /// What it is found by among the owner's notes.
   public var key: String
@@ -58,6 +74,12 @@ public struct MemoryWriting: Sendable, Hashable {
   public var runId: String
   /// The number of the event in which it says so.
   public var seq: Int
+  /// Words that it is found by besides its text.
+  public var tags: [String] = []
+  /// From when on it counts as not kept, in UTC; `nil` for never.
+  public var expires: String?
+  /// When the run says so, in UTC; `nil` where that is not known.
+  public var time: String?
 
   /// What the event `seq` of a run says of a note.
   public init(address: MemoryAddress, value: JSONValue?, runId: String, seq: Int) {
@@ -68,12 +90,27 @@ public struct MemoryWriting: Sendable, Hashable {
   }
 }
 
+extension MemoryWriting {
+  /// The note that is to be kept; `nil` where one is taken away.
+  public var note: KeptNote? {
+    value.map {
+      KeptNote(
+        address: address, value: $0, tags: tags, expires: expires, keptAt: time, runId: runId,
+        seq: seq)
+    }
+  }
+}
+
 /// How large notes may be, and how many.
 public enum MemoryLimits {
   /// Bytes of the canonical form of a note's value.
   public static let valueBytes = 1 << 16
   /// Bytes of a note's key.
   public static let keyBytes = 512
+  /// Tags of a note.
+  public static let tags = 16
+  /// Bytes of a tag.
+  public static let tagBytes = 64
   /// Notes of one owner in one scope.
   public static let notes = 1_000
 }
@@ -94,7 +131,7 @@ public struct MemoryFault: Error, Hashable, Sendable, CustomStringConvertible {
 /// A store in memory, for tests and for runs whose notes are not to outlive them.
 public final class InMemoryStore: MemoryStore {
   private struct State {
-    var notes: [MemoryAddress: JSONValue] = [:]
+    var notes: [MemoryAddress: KeptNote] = [:]
     var written: [String: Int] = [:]
   }
 
@@ -103,8 +140,13 @@ public final class InMemoryStore: MemoryStore {
   /// Without a note.
   public init() {}
 
-  public func value(at address: MemoryAddress) -> JSONValue? {
+  public func note(at address: MemoryAddress) -> KeptNote? {
     state.withLock { $0.notes[address] }
+  }
+
+  public func notes(for search: MemorySearch) -> [KeptNote] {
+    let found = state.withLock { state in state.notes.values.filter(search.fits) }
+    return Array(found.sorted(by: MemorySearch.precedes).prefix(max(0, search.limit)))
   }
 
   public func write(_ writing: MemoryWriting) throws {
@@ -117,7 +159,7 @@ public final class InMemoryStore: MemoryStore {
         }
         guard count < MemoryLimits.notes else { throw MemoryFault.full }
       }
-      state.notes[address] = writing.value
+      state.notes[address] = writing.note
       state.written[writing.runId] = writing.seq
     }
   }

@@ -6,6 +6,10 @@ public struct MemoryView: Sendable, Hashable {
   public var agent: String
   /// Who owns the notes of the scope `actor`; `nil` where the run acts for nobody.
   public var actor: String?
+  /// Who owns the notes of the scope `tenant`; `nil` where the run acts for no tenant.
+  public var tenant: String?
+  /// The time in UTC at which the call began, by which notes run out; `nil` where it is not known.
+  public var now: String?
   /// The notes of the scope `run`.
   public var notes: JSONObject
   /// The notes of the agent file: what a note of the store is while the store has none.
@@ -34,13 +38,19 @@ public struct MemoryView: Sendable, Hashable {
   func address(scope: String, key: String) throws(MemoryFault) -> MemoryAddress? {
     if scope == "run" { return nil }
     guard let known = MemoryAddress.Scope(rawValue: scope) else {
-      throw MemoryFault("“\(scope.prefix(utf8Bytes: 100))” is no scope; use run, agent or actor")
+      throw MemoryFault(
+        "“\(scope.prefix(utf8Bytes: 100))” is no scope; use run, agent, actor or tenant")
     }
     switch known {
     case .agent: return MemoryAddress(scope: .agent, owner: agent, key: key)
     case .actor:
       guard let actor else { throw MemoryFault("the run acts for no actor whose notes these are") }
       return MemoryAddress(scope: .actor, owner: actor, key: key)
+    case .tenant:
+      guard let tenant else {
+        throw MemoryFault("the run acts for no tenant whose notes these are")
+      }
+      return MemoryAddress(scope: .tenant, owner: tenant, key: key)
     }
   }
 
@@ -48,6 +58,14 @@ public struct MemoryView: Sendable, Hashable {
   func fault(in note: MemoryNote) -> String? {
     guard (1...MemoryLimits.keyBytes).contains(note.key.utf8.count) else {
       return "the key of a note has 1 to \(MemoryLimits.keyBytes) bytes"
+    }
+    guard note.tags.count <= MemoryLimits.tags,
+      note.tags.allSatisfy({ (1...MemoryLimits.tagBytes).contains($0.utf8.count) })
+    else {
+      return "a note has up to \(MemoryLimits.tags) tags of 1 to \(MemoryLimits.tagBytes) bytes"
+    }
+    if note.scope == "run", !note.tags.isEmpty || note.expires != nil {
+      return "a note of the run has no tags and does not run out: it ends with the run"
     }
     do throws(MemoryFault) {
       let address = try address(scope: note.scope, key: note.key)
@@ -68,7 +86,9 @@ extension AgentDefinition {
       CanonicalJSON.string(
         [policyContext.tenantId.map(JSONValue.string) ?? .null, .string(actorId)], form: .plain)
     }
-    return MemoryView(agent: name, actor: actor, defaults: memory)
+    var view = MemoryView(agent: name, actor: actor, defaults: memory)
+    view.tenant = policyContext.tenantId
+    return view
   }
 
   /// Whether its runs may write notes that outlive them.

@@ -6,7 +6,7 @@ struct RunNotes: Sendable {
   private(set) var notes: JSONObject = [:]
   /// The last event, where it writes a note that outlives the run: only of that it is not known whether
   /// the store has it, because nothing is recorded before the store was told of what was recorded last.
-  private(set) var unconfirmed: (note: MemoryNote, seq: Int)?
+  private(set) var unconfirmed: (note: MemoryNote, seq: Int, time: String?)?
   /// The notes as they were when each call began that has no result yet: what it reads does not change by
   /// what those beside it write.
   private var notesAtStart: [String: JSONObject] = [:]
@@ -40,7 +40,7 @@ struct RunNotes: Sendable {
       guard notes[note.key] != nil || notes.count < MemoryLimits.notes else { return }
       notes[note.key] = note.value
     } else if event.type == .memoryWritten {
-      unconfirmed = (note, event.seq)
+      unconfirmed = (note, event.seq, event.time)
     }
   }
 

@@ -57,6 +57,7 @@ struct RedactingBoundary: Boundary {
       var note = answer.notes[index].note
       note.key = redactor.redacted(note.key)
       note.value = note.value.map { redactor.redacted($0) }
+      note.tags = note.tags.map { redactor.redacted($0) }
       switch answer.notes[index] {
       case .read: answer.notes[index] = .read(note)
       case .written: answer.notes[index] = .written(note)
@@ -89,8 +90,11 @@ struct RedactingBoundary: Boundary {
 
   func close() async { await base.close() }
 
-  func recall(_ address: MemoryAddress) async -> JSONValue? {
-    await base.recall(address).map { redactor.redacted($0) }
+  func recall(_ address: MemoryAddress) async -> KeptNote? {
+    guard var note = await base.recall(address) else { return nil }
+    note.value = redactor.redacted(note.value)
+    note.tags = note.tags.map { redactor.redacted($0) }
+    return note
   }
 
   /// What is kept is what was recorded: tokens stay tokens.

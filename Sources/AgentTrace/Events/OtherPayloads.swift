@@ -42,7 +42,7 @@ public struct HumanReplied: Sendable, Hashable {
 
 /// The data of a `memory_read` or `memory_written` event.
 public struct MemoryNote: Sendable, Hashable {
-  /// `run`, `agent` or `actor`.
+  /// `run`, `agent`, `actor` or `tenant`.
   public var scope: String
   /// What the note is found by within its scope.
   public var key: String
@@ -53,6 +53,28 @@ public struct MemoryNote: Sendable, Hashable {
   /// Where a note came from that was read when the run started: `store`; `nil` where the agent file
   /// says it.
   public var source: String?
+  /// Words that it is found by besides its text.
+  public var tags: [String] = []
+  /// From when on it counts as not kept, in UTC; `nil` for never.
+  public var expires: String?
+  /// When it was kept, in UTC, of a note that is read; `nil` where nobody says.
+  public var keptAt: String?
+  /// Which event of which run kept it, of a note that is read; `nil` where nobody says.
+  public var from: Origin?
+
+  /// The event that kept a note.
+  public struct Origin: Sendable, Hashable {
+    /// The run.
+    public var runId: String
+    /// The number of the event there.
+    public var seq: Int
+
+    /// The wire form is `{"runId","seq"}`.
+    public init(runId: String, seq: Int) {
+      self.runId = runId
+      self.seq = seq
+    }
+  }
 
   /// Without more, a note that no call read or wrote.
   public init(
@@ -75,6 +97,13 @@ public struct MemoryNote: Sendable, Hashable {
     value = object["value"]
     callId = try reader.optionalString("callId")
     source = try reader.optionalString("source")
+    tags = try reader.strings("tags")
+    expires = try reader.optionalString("expires")
+    keptAt = try reader.optionalString("keptAt")
+    if let origin = try reader.optionalObject("from") {
+      let reader = PayloadReader(origin, path: "from")
+      from = Origin(runId: try reader.string("runId"), seq: try reader.int("seq"))
+    }
   }
 
   /// The wire form.
@@ -82,6 +111,10 @@ public struct MemoryNote: Sendable, Hashable {
     JSONObject(present: [
       ("scope", .string(scope)), ("key", .string(key)), ("value", value),
       ("callId", callId.map(JSONValue.string)), ("source", source.map(JSONValue.string)),
+      ("tags", tags.isEmpty ? Optional.none : .some(JSONValue(tags))),
+      ("expires", expires.map(JSONValue.string)),
+      ("keptAt", keptAt.map(JSONValue.string)),
+      ("from", from.map { ["runId": .string($0.runId), "seq": JSONValue($0.seq)] }),
     ])
   }
 }

@@ -139,8 +139,8 @@ enum AgentFile {
     MemoryNote(scope: "run", key: "", value: nil),
     [
       Field(
-        "scope", .word(["run", "agent", "actor"]), \.scope, required: true,
-        "Whose note it is: the run's, the agent's or the actor's."),
+        "scope", .word(["run", "agent", "actor", "tenant"]), \.scope, required: true,
+        "Whose note it is: the run's, the agent's, the actor's or the tenant's."),
       Field("key", .name, \.key, required: true, "What the note is found by."),
       Field("value", .any, \.value, required: true, "The note itself; any value."),
     ])

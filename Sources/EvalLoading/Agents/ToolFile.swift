@@ -116,7 +116,7 @@ enum ToolFile {
       Field("command", CommandFile.command, \.command, "A program that does the work."),
       Field("http", HTTPFile.shape, \.http, "A request over HTTP that does the work."),
       Field("code", CommandFile.code, \.code, "It runs programs that the model writes."),
-      Field("memory", memory, \.memory, "It reads or writes notes."),
+      Field("memory", memory, \.memory, "It reads, writes or looks for notes."),
     ],
     constraints: [
       "oneOf": [
@@ -131,9 +131,9 @@ enum ToolFile {
   private static let memoryAccess = Shape<MemoryAccess>.record(
     MemoryAccess(.read),
     [
-      Field("access", .word, \.kind, required: true, "read or write."),
+      Field("access", .word, \.kind, required: true, "read, write or search."),
       Field(
-        "scopes", .list(of: .word(["run", "agent", "actor"]), atLeast: 1), \.scopes,
+        "scopes", .list(of: .word(["run", "agent", "actor", "tenant"]), atLeast: 1), \.scopes,
         "Which notes it reaches; all where it is left out."),
     ])
 
@@ -231,7 +231,8 @@ enum ToolFile {
     MemoryNote(scope: "run", key: "", value: nil),
     [
       Field(
-        "scope", .word(["run", "agent", "actor"]), \.scope, required: true, "Whose note it is."),
+        "scope", .word(["run", "agent", "actor", "tenant"]), \.scope, required: true,
+        "Whose note it is."),
       Field("key", .name, \.key, required: true, "What the note is found by."),
       Field("value", .any, \.value, "The note itself; it is taken away without one."),
     ])

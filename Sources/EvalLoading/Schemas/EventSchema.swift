@@ -569,10 +569,19 @@ enum EventSchema {
     object(
       summary,
       [
-        Key("scope!", string, "run, agent or actor."), Key("key!", string, "What it is found by."),
+        Key("scope!", string, "run, agent, actor or tenant."),
+        Key("key!", string, "What it is found by."),
         Key("value", any, "The note; absent where there is none, or none is left."),
         Key("callId", string, "The call that did it."),
         Key("source", string, "store, where it was not the agent file that said it."),
+        Key("tags", ["type": "array", "items": string], "Words that it is found by."),
+        Key("expires", string, "From when on it counts as not kept, in UTC."),
+        Key("keptAt", string, "When it was kept, in UTC, of one that is read."),
+        Key(
+          "from",
+          object(
+            "The event.", [Key("runId!", string, "The run."), Key("seq!", integer, "Its number.")]),
+          "Which event kept it, of one that is read."),
       ])
   }
 

@@ -1,5 +1,5 @@
 public import AgentRuntime
-public import AgentTrace
+import AgentTrace
 import CSQLite
 import Glibc
 import SQLite
@@ -13,7 +13,7 @@ public final class SQLiteMemoryStore: MemoryStore {
   /// Where notes are kept unless somebody says else.
   public static let defaultPath = ".agent-eval/memory.sqlite"
   /// The format of the file, in its `user_version`.
-  static let version = 1
+  static let version = 2
   /// Says in the file's header whose it is: `AEmm`.
   static let application = 0x4145_6d6d
   /// How long one process waits for another that writes.
@@ -34,16 +34,64 @@ public final class SQLiteMemoryStore: MemoryStore {
     try perform { try $0.read(Self.verify) }
   }
 
-  public func value(at address: MemoryAddress) throws -> JSONValue? {
+  public func note(at address: MemoryAddress) throws -> KeptNote? {
     guard access(path, F_OK) == 0 else { return nil }
     return try perform { connection in
-      let text = try connection.read { connection in
-        try connection.value(
-          "SELECT value FROM note WHERE scope = ? AND owner = ? AND key = ?",
-          Self.place(of: address), to: "read a note")?.text
+      try connection.read { connection in
+        var found: KeptNote?
+        try Statement(
+          connection,
+          "SELECT \(Self.columns) FROM note WHERE scope = ? AND owner = ? AND key = ?",
+          to: "read a note"
+        ).rows(Self.place(of: address)) { row in
+          found = try Self.note(row, address.scope, address.owner)
+          return false
+        }
+        return found
       }
-      return try text.map { try JSONValue(parsing: $0) }
     }
+  }
+
+  /// The words are looked up in an index of SQLite (FTS5, sqlite.org/fts5.html), where it has one.
+  public func notes(for search: MemorySearch) throws -> [KeptNote] {
+    guard access(path, F_OK) == 0 else { return [] }
+    return try perform { connection in
+      try connection.read { connection in
+        var sql = "SELECT \(Self.columns) FROM note WHERE scope = ? AND owner = ?"
+        var values: [Value] = [.text(search.scope.rawValue), .text(search.owner)]
+        // What is folded to more than a letter SQLite may fold otherwise: each note is looked at anyway.
+        let plain = search.words.filter { $0.unicodeScalars.allSatisfy { !$0.isMark } }
+        if !plain.isEmpty, try Self.hasIndex(connection) {
+          sql += " AND id IN (SELECT rowid FROM word WHERE word MATCH ?)"
+          values.append(.text(plain.map { "\"\($0)\"*" }.joined(separator: " ")))
+        }
+        sql += " ORDER BY coalesce(kept_at, '') DESC, key"
+        var found: [KeptNote] = []
+        try Statement(connection, sql, to: "look for notes").rows(values) { row in
+          guard found.count < search.limit else { return false }
+          let note = try Self.note(row, search.scope, search.owner)
+          if search.fits(note) { found.append(note) }
+          return true
+        }
+        return found
+      }
+    }
+  }
+
+  private static let columns = "key, value, tags, expires, kept_at, run, seq"
+
+  private static func note(
+    _ row: borrowing Row, _ scope: MemoryAddress.Scope, _ owner: String
+  ) throws -> KeptNote {
+    let tags = try JSONValue(parsing: row.text(2) ?? "[]").arrayValue ?? []
+    return KeptNote(
+      address: MemoryAddress(scope: scope, owner: owner, key: row.text(0) ?? ""),
+      value: try JSONValue(parsing: row.text(1) ?? "null"), tags: tags.compactMap(\.stringValue),
+      expires: row.text(3), keptAt: row.text(4), runId: row.text(5) ?? "", seq: row.integer(6) ?? 0)
+  }
+
+  private static func hasIndex(_ connection: Connection) throws -> Bool {
+    try number(connection, "SELECT count(*) FROM sqlite_master WHERE name = 'word'") > 0
   }
 
   public func write(_ writing: MemoryWriting) throws {
@@ -63,6 +111,12 @@ public final class SQLiteMemoryStore: MemoryStore {
     func run(_ sql: String, _ values: [Value], to purpose: String) throws {
       try Statement(connection, sql, to: purpose).run(values)
     }
+    let hasIndex = try hasIndex(connection)
+    if hasIndex {
+      try run(
+        "DELETE FROM word WHERE rowid = (SELECT id FROM note WHERE scope = ? AND owner = ? AND key = ?)",
+        place, to: "forget the words of a note")
+    }
     if let value = writing.value {
       let others = try connection.value(
         "SELECT count(*) FROM note WHERE scope = ? AND owner = ? AND key <> ?", place,
@@ -70,9 +124,25 @@ public final class SQLiteMemoryStore: MemoryStore {
       guard others?.integer ?? 0 < MemoryLimits.notes else { throw MemoryFault.full }
       try run(
         """
-        INSERT INTO note (scope, owner, key, value) VALUES (?, ?, ?, ?)
-        ON CONFLICT (scope, owner, key) DO UPDATE SET value = excluded.value
-        """, place + [.text(CanonicalJSON.string(value))], to: "write a note")
+        INSERT INTO note (scope, owner, key, value, tags, expires, kept_at, run, seq)
+        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+        ON CONFLICT (scope, owner, key) DO UPDATE SET
+          value = excluded.value, tags = excluded.tags, expires = excluded.expires,
+          kept_at = excluded.kept_at, run = excluded.run, seq = excluded.seq
+        """,
+        place + [
+          .text(CanonicalJSON.string(value)), .text(CanonicalJSON.string(JSONValue(writing.tags))),
+          writing.expires.map(Value.text) ?? .null, writing.time.map(Value.text) ?? .null,
+          .text(writing.runId), .integer(writing.seq),
+        ], to: "write a note")
+      if hasIndex {
+        try run(
+          """
+          INSERT INTO word (rowid, text)
+          SELECT id, ? FROM note WHERE scope = ? AND owner = ? AND key = ?
+          """, [.text(MemorySearch.text(key: writing.address.key, value: value))] + place,
+          to: "keep the words of a note")
+      }
     } else {
       try run(
         "DELETE FROM note WHERE scope = ? AND owner = ? AND key = ?", place, to: "remove a note")
@@ -132,16 +202,64 @@ public final class SQLiteMemoryStore: MemoryStore {
     if count == 0, try number(connection, "PRAGMA user_version") == 0 {
       try connection.execute(
         """
-        CREATE TABLE note (
-          scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL, value TEXT NOT NULL,
-          PRIMARY KEY (scope, owner, key)) WITHOUT ROWID, STRICT;
+        \(noteTable);
         CREATE TABLE written (run TEXT PRIMARY KEY, seq INTEGER NOT NULL) WITHOUT ROWID, STRICT;
         PRAGMA application_id = \(application);
         PRAGMA user_version = \(version)
         """, to: "make its tables")
+      makeIndex(connection)
       return
     }
+    if try number(connection, "PRAGMA application_id") == application,
+      try number(connection, "PRAGMA user_version") == 1
+    {
+      try takeOver(connection)
+    }
     try verify(connection)
+  }
+
+  private static let noteTable = """
+    CREATE TABLE note (
+      id INTEGER PRIMARY KEY, scope TEXT NOT NULL, owner TEXT NOT NULL, key TEXT NOT NULL,
+      value TEXT NOT NULL, tags TEXT NOT NULL DEFAULT '[]', expires TEXT, kept_at TEXT,
+      run TEXT NOT NULL DEFAULT '', seq INTEGER NOT NULL DEFAULT 0,
+      UNIQUE (scope, owner, key)) STRICT
+    """
+
+  /// Notes are found without it too, only slower: it is left out where SQLite was built without FTS5.
+  private static func makeIndex(_ connection: Connection) {
+    try? connection.execute(
+      "CREATE VIRTUAL TABLE word USING fts5 (text, tokenize = 'unicode61 remove_diacritics 0')",
+      to: "make an index of words")
+  }
+
+  /// Makes a file of the format before this one into this one: its notes had no tags, no end and no origin.
+  private static func takeOver(_ connection: Connection) throws {
+    try connection.execute(
+      """
+      ALTER TABLE note RENAME TO earlier;
+      \(noteTable);
+      INSERT INTO note (scope, owner, key, value) SELECT scope, owner, key, value FROM earlier;
+      DROP TABLE earlier;
+      PRAGMA user_version = \(version)
+      """, to: "take its notes over")
+    makeIndex(connection)
+    guard try hasIndex(connection) else { return }
+    var texts: [(id: Int, text: String)] = []
+    try Statement(connection, "SELECT id, key, value FROM note", to: "read its notes").rows([]) {
+      row in
+      guard let id = row.integer(0), let key = row.text(1), let text = row.text(2) else {
+        return true
+      }
+      texts.append((id, MemorySearch.text(key: key, value: try JSONValue(parsing: text))))
+      return true
+    }
+    let insert = "INSERT INTO word (rowid, text) VALUES (?, ?)"
+    for (id, text) in texts {
+      try Statement(connection, insert, to: "keep the words of a note").run([
+        .integer(id), .text(text),
+      ])
+    }
   }
 
   private static func number(_ connection: Connection, _ sql: String) throws -> Int {
@@ -174,6 +292,13 @@ public final class SQLiteMemoryStore: MemoryStore {
       }
       folder += "/"
     }
+  }
+}
+
+extension Unicode.Scalar {
+  /// Whether it only changes the letter before it.
+  fileprivate var isMark: Bool {
+    [.nonspacingMark, .spacingMark, .enclosingMark].contains(properties.generalCategory)
   }
 }
 

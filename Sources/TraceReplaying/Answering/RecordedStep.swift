@@ -143,11 +143,15 @@ extension RecordedStep {
   }
 
   /// The note that a store gave when the run started; `nil` where it gave none.
-  func recalled(_ address: MemoryAddress) -> JSONValue? {
-    startNotes.first {
+  func recalled(_ address: MemoryAddress) -> KeptNote? {
+    let note = startNotes.first {
       $0.source == "store" && $0.scope.hasSameUTF8(as: address.scope.rawValue)
         && $0.key.hasSameUTF8(as: address.key)
-    }?.value
+    }
+    guard let note, let value = note.value else { return nil }
+    return KeptNote(
+      address: address, value: value, tags: note.tags, expires: note.expires, keptAt: note.keptAt,
+      runId: note.from?.runId ?? "", seq: note.from?.seq ?? 0)
   }
 }
 

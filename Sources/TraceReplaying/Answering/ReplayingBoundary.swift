@@ -178,7 +178,7 @@ public final class ReplayingBoundary: Boundary {
   }
 
   /// As the store gave it then. No store is opened, and none is told of anything.
-  public func recall(_ address: MemoryAddress) async -> JSONValue? {
+  public func recall(_ address: MemoryAddress) async -> KeptNote? {
     firstFailure.noting({ try steps.step(0) })?.recalled(address)
   }
 

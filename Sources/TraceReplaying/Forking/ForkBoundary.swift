@@ -217,7 +217,7 @@ final class ForkBoundary: Boundary {
   func close() async { await live?.close() }
 
   /// A note of the parent's start; behind a fork before its notes, as it is kept now.
-  func recall(_ address: MemoryAddress) async -> JSONValue? {
+  func recall(_ address: MemoryAddress) async -> KeptNote? {
     if serves(step: 0), let step = firstFailure.noting({ try steps.step(0) }) {
       return step.recalled(address)
     }
