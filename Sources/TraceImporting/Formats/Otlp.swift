@@ -2,7 +2,9 @@ import AgentTrace
 
 /// Traces in OTLP: bodies of requests in protocol buffers, requests in JSON, one or one a line, as collectors write them,
 /// and Tempo's exports.
-enum Otlp: FormatAdapter {
+enum Otlp: SpanFormatAdapter {
+  static let format = ImportFormat.otlp
+
   /// Where lists of spans stand that are no requests.
   private static let keys = ["spans"]
 
@@ -12,7 +14,7 @@ enum Otlp: FormatAdapter {
     }
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(
         .wrongShape(expected: "requests of OTLP (`resourceSpans`)"), at: JSONPointer())
@@ -31,7 +33,21 @@ enum Otlp: FormatAdapter {
       }
       try OtlpReader.read(value, at: pointer, into: &set)
     }
-    return SpanFormats.runs(of: set, format: .otlp)
+    return set
+  }
+}
+
+/// Reads a format whose runs are made of spans.
+protocol SpanFormatAdapter: FormatAdapter {
+  static var format: ImportFormat { get }
+
+  /// All spans of a file, and the log records that belong to them.
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet
+}
+
+extension SpanFormatAdapter {
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    SpanFormats.runs(of: try spans(in: document), format: format)
   }
 }
 
