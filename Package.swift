@@ -242,7 +242,8 @@ let package = Package(
     .testTarget(
       name: "TraceReceivingTests",
       dependencies: [
-        "AgentTrace", "TraceStorage", "TraceImporting", "TraceReceiving", "TestSupport",
+        "AgentTrace", "TraceStorage", "TraceImporting", "TraceExporting", "TraceReceiving",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -260,7 +260,8 @@ private final class SpoolLock: Sendable {
   init(_ path: String) throws(ReceiverFault) {
     file = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0o666)
     guard file >= 0 else {
-      throw ReceiverFault(description: "\(path) cannot be made: \(String(cString: strerror(errno)))")
+      throw ReceiverFault(
+        description: "\(path) cannot be made: \(String(cString: strerror(errno)))")
     }
     guard flock(file, LOCK_EX | LOCK_NB) == 0 else {
       close(file)
@@ -275,7 +276,8 @@ private final class SpoolLock: Sendable {
 /// Lets pieces into the spool: all that came in while the disk was waited for go in together.
 private actor SpoolGate {
   private let spool: Spool
-  private var waiting: [(pieces: [(ReceivedPiece, digest: [UInt8])], done: CheckedContinuation<Void, any Error>)] = []
+  private var waiting:
+    [(pieces: [(ReceivedPiece, digest: [UInt8])], done: CheckedContinuation<Void, any Error>)] = []
   private var isWriting = false
 
   init(_ spool: Spool) { self.spool = spool }

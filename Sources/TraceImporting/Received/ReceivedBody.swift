@@ -172,7 +172,9 @@ public struct ReceivedBody: Sendable {
     guard let entries = list?.arrayValue else { return list?.objectValue ?? [:] }
     var found: JSONObject = [:]
     for entry in entries {
-      guard let key = entry["key"]?.stringValue, SpanRuns.sessionKeys.contains(key) else { continue }
+      guard let key = entry["key"]?.stringValue, SpanRuns.sessionKeys.contains(key) else {
+        continue
+      }
       found[key] = entry["value"].map(OtlpReader.plain)
     }
     return found
@@ -221,7 +223,8 @@ public struct ReceivedBody: Sendable {
       shares[key].join("langsmith run \(id)")
       shares[key].values.append([event: .object(run)])
       let metadata = run["extra"]?["metadata"]
-      let session = metadata?["session_id"] ?? metadata?["thread_id"] ?? metadata?["conversation_id"]
+      let session =
+        metadata?["session_id"] ?? metadata?["thread_id"] ?? metadata?["conversation_id"]
       if let session = session?.stringValue, !session.isEmpty {
         shares[key].join("langsmith session \(session)")
       }

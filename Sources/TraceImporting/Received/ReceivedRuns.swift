@@ -66,7 +66,8 @@ public struct ReceivedRuns {
   ///   - path: of the log, which is not there yet.
   ///   - name: what the run is called; no other run of the folder is called so.
   /// - Throws: ``ImportError`` where the run cannot be read, or the log not be written.
-  public func write(_ run: Run, to path: String, named name: String) throws(ImportError) -> RunCounts
+  public func write(_ run: Run, to path: String, named name: String) throws(ImportError)
+    -> RunCounts
   {
     var content = try source[run.index].content.get()
     if run.isOpen, var graph = content as? CallGraph {

@@ -120,7 +120,9 @@
     private func writeNext(isLast: Bool = false) async throws -> Bool {
       guard let written = try await receiver.writeNext(isLast: isLast) else { return false }
       for name in written.gone {
-        if isJSON { Output.json(["gone": .string(name)]) } else {
+        if isJSON {
+          Output.json(["gone": .string(name)])
+        } else {
           Output.line("gone   \(name), which is part of another run now")
         }
       }
@@ -145,7 +147,8 @@
         line["stop"] = log.counts.stopReason.map(JSONValue.string) ?? .null
         return Output.json(.object(line))
       }
-      let ending = log.isOpen ? "open" : log.counts.stopReason.map { "stop \($0)" } ?? "no stop told"
+      let ending =
+        log.isOpen ? "open" : log.counts.stopReason.map { "stop \($0)" } ?? "no stop told"
       let version = log.version > 1 ? ", version \(log.version)" : ""
       Output.line(
         Visible.line(
