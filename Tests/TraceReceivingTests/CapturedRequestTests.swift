@@ -24,7 +24,7 @@ struct CapturedRequestTests {
     let expected = try captures.flatMap { try Captures.imported($0) }
     let runs = try receiver.names.map { LogEvents.essence(try receiver.events($0)) }
     #expect(runs.count == expected.count)
-    #expect(Set(runs) == Set(expected))
+    LogEvents.expectSame(runs, expected)
   }
 
   @Test("without the requests that hold roots no run is lost, and those that lack theirs are open")

@@ -12,6 +12,8 @@ struct TestReceiver {
 
   let receiver: Receiver
   let folder: String
+  /// Held, so that it is there for as long as the receiver is.
+  private let root: TemporaryFolder
 
   init(
     _ folder: TemporaryFolder, settle: Double = 0, idle: Double = 0, keep: Double = 3_600,
@@ -22,6 +24,7 @@ struct TestReceiver {
     options.idleSeconds = idle
     options.keepSeconds = keep
     change(&options)
+    root = folder
     self.folder = folder.path + "/out"
     receiver = try Receiver(folder: self.folder, options: options)
   }
@@ -77,9 +80,25 @@ enum LogEvents {
       }
       return [
         .string(event.type.rawValue), JSONValue(event.seq), JSONValue(event.step),
-        JSONValue(event.t), .string(event.time ?? ""), .object(data.mapValues(withoutPlaces)),
+        JSONValue(event.t), .string(event.time ?? ""), withoutPlaces(.object(data)),
       ]
     }
+  }
+
+  /// Expects two sets of runs to be the same, and shows where the first of them that are alike differ.
+  static func expectSame(
+    _ runs: [[JSONValue]], _ expected: [[JSONValue]],
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let (missing, extra) = (Set(expected).subtracting(runs), Set(runs).subtracting(expected))
+    guard let one = missing.first ?? extra.first else { return }
+    let others = missing.isEmpty ? expected : Array(extra)
+    func trace(_ run: [JSONValue]) -> JSONValue? { run.first?[5]?["source"]?["labels"]?["trace"] }
+    let other = others.first { trace($0) == trace(one) } ?? []
+    let place = zip(one, other).first { $0 != $1 }
+    Issue.record(
+      "\(missing.count) missing, \(extra.count) too many; \(one.count) events, \(other.count): \(String(describing: place))",
+      sourceLocation: sourceLocation)
   }
 
   private static func withoutPlaces(_ value: JSONValue) -> JSONValue {

@@ -51,14 +51,12 @@ enum SpanRuns {
       ? left.trace.precedesByUTF8(right.trace) : left.id.precedesByUTF8(right.id)
   }
 
-  /// Joins traces that go on from one another. An id that several traces asked for tells nothing: some servers count
-  /// their calls from 0 in each reply.
+  /// Joins traces that go on from one another.
   private static func join(_ set: SpanSet, _ groups: inout UnionFind) {
     guard Set(set.spans.map(\.trace)).count > 1 else { return }
     let links = CallLinks(of: set)
     for (id, trace) in links.shown {
-      guard let asked = links.asked[id], asked.count == 1, let other = asked.first else { continue }
-      if other != trace { groups.join(other, trace) }
+      if let other = links.asked[id], other != trace { groups.join(other, trace) }
     }
   }
 
@@ -90,8 +88,8 @@ enum SpanRuns {
 
 /// The ids of calls by which traces go on from one another.
 struct CallLinks {
-  /// The traces whose models asked for a call, by its id.
-  private(set) var asked: [String: Set<String>] = [:]
+  /// The first trace whose model asked for a call, by its id.
+  private(set) var asked: [String: String] = [:]
   /// Calls that a model was shown, or a tool ran, each with its trace.
   private(set) var shown: [(id: String, trace: String)] = []
 
@@ -100,7 +98,7 @@ struct CallLinks {
     for span in set.spans where span.kind == .model {
       let content = SpanContent(of: span, records: set.records[span.id] ?? [])
       for call in (content.outputs ?? []).flatMap(\.calls) {
-        if let id = call.id, !id.isEmpty { asked[id, default: []].insert(span.trace) }
+        if let id = call.id, !id.isEmpty { asked[id] = asked[id] ?? span.trace }
       }
       for message in content.inputs ?? [] {
         for id in message.calls.compactMap(\.id) + message.results.compactMap(\.id) {
