@@ -207,19 +207,20 @@ public final class Receiver: Sendable {
 
   // MARK: Runs
 
-  /// Writes a run that is due.
+  /// Writes runs that are due, a few at a time.
   ///
   /// - Parameter isLast: writes also those of which news may still come: nobody will be there to see them.
-  /// - Returns: what became of it; `nil` where none is due.
-  /// - Throws: ``ReceiverFault`` where the spool or the folder cannot be used.
-  public func writeNext(isLast: Bool = false) async throws -> WrittenRuns? {
+  /// - Returns: what became of each; none where none is due.
+  /// - Throws: ``ReceiverFault`` where the spool or the folder cannot be used; they stay due.
+  public func writeNext(isLast: Bool = false) async throws -> [WrittenRuns] {
     let writer = RunWriter(folder: folder, spool: spool)
     let written = try await WorkThread.run { try writer.next(at: Self.now, isLast: isLast) }
-    guard let written else { return nil }
     state.withLock { state in
-      state.counts.written += written.logs.count
-      state.counts.open += written.logs.count { $0.isOpen }
-      state.counts.leftOver += written.leftOver
+      for run in written {
+        state.counts.written += run.logs.count
+        state.counts.open += run.logs.count { $0.isOpen }
+        state.counts.leftOver += run.leftOver
+      }
     }
     return written
   }
@@ -233,8 +234,11 @@ public final class Receiver: Sendable {
     }
   }
 
-  /// Notes that a log was judged, so that nobody does it again.
-  public func judged(_ log: WrittenRuns.Log) throws { try spool.judged(log.name) }
+  /// Notes that logs were judged, so that nobody does it again.
+  public func judged(_ logs: [WrittenRuns.Log]) throws {
+    guard !logs.isEmpty else { return }
+    try spool.judged(logs.map(\.name))
+  }
 
   /// Forgets what is not needed any more, and sees whether there is room.
   public func tidy() async throws {

@@ -38,26 +38,71 @@ struct RunWriter: Sendable {
     "\(folder)/\(name)\(LogFormat.suffix)"
   }
 
-  /// Writes the run that is due first; `nil` where none is.
-  func next(at moment: Int, isLast: Bool) throws -> WrittenRuns? {
-    guard let due = try spool.due(at: moment, isLast: isLast) else { return nil }
+  /// A run that is being made.
+  private struct Work {
+    var made: Spool.Made
     var written = WrittenRuns()
+    var runs: ReceivedRuns?
+  }
+
+  /// Writes the runs that have been due for longest; none where none is due.
+  ///
+  /// - Throws: where the spool or the folder cannot be written: they stay due.
+  func next(at moment: Int, isLast: Bool) throws -> [WrittenRuns] {
+    var works = try spool.due(at: moment, isLast: isLast).map(read)
+    guard !works.isEmpty else { return [] }
+    let kept = try spool.join(
+      works.map { ($0.made.due, $0.runs?.asked ?? [], $0.runs?.wanted ?? []) })
+    // Together with what goes on from it a run is another one, which is due again.
+    let joined = works.count - kept.count
+    works.removeAll { !kept.contains($0.made.due.run) }
+    let names = try spool.claim(works.flatMap(wishes)) { [folder] in
+      access(Self.path(of: $0, in: folder), F_OK) == 0
+    }
+    var rest = names[...]
+    for index in works.indices {
+      let count = works[index].runs?.runs.count ?? 0
+      try write(&works[index], named: Array(rest.prefix(count)))
+      rest = rest.dropFirst(count)
+    }
+    guard works.allSatisfy(\.made.changed.isEmpty) || Self.sync(folder, O_RDONLY | O_DIRECTORY)
+    else { throw Self.fault(folder) }
+    let closed = try spool.close(works.map(\.made), at: moment)
+    for (index, made) in closed.enumerated() {
+      for name in made.gone { unlink(Self.path(of: name, in: folder)) }
+      works[index].written.gone = made.gone
+      works[index].written.logs.removeAll { !made.unjudged.contains($0.name) }
+    }
+    return works.map(\.written) + (joined > 0 ? [WrittenRuns()] : [])
+  }
+
+  private static func fault(_ path: String) -> ReceiverFault {
+    ReceiverFault(description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
+  }
+
+  private func read(_ due: Spool.Due) -> Work {
+    var work = Work(made: Spool.Made(due: due))
     do throws(ImportError) {
       guard let format = ImportFormat(rawValue: due.format) else {
         throw ImportError(.unknownFormat)
       }
       let runs = try ReceivedRuns(due.payloads, format: format)
-      // Together with what it goes on from it is another run, which is due again.
-      if try isJoined(due, runs) { return written }
-      written.leftOver = runs.leftOver
-      try write(runs, of: due, at: moment, &written)
+      work.written.leftOver = runs.leftOver
+      work.runs = runs
     } catch {
-      // What may be mended, by whoever makes room, is tried again.
-      if case .unwritable = error.code { throw ReceiverFault(description: "\(error)") }
-      written.faults.append((keepUnread(due), error))
-      _ = try spool.close(due, changed: [], names: [], at: moment)
+      work.written.faults.append((keepUnread(due), error))
     }
-    return written
+    return work
+  }
+
+  /// The names that the runs of one are to have.
+  private func wishes(_ work: Work) -> [Spool.Wish] {
+    (work.runs?.runs ?? []).map { run in
+      let base = Self.fileName(run.trace)
+      return (
+        work.made.due.run, work.made.due.version + 1, { $0 == 0 ? base : "\(base).late-\($0)" }
+      )
+    }
   }
 
   /// Keeps what no log can be made of, as a file that `import` reads.
@@ -70,56 +115,29 @@ struct RunWriter: Sendable {
     return path
   }
 
-  private func isJoined(_ due: Spool.Due, _ runs: ReceivedRuns) throws(ImportError) -> Bool {
-    do { return try spool.join(due, asked: runs.asked, wanted: runs.wanted) } catch {
-      throw ImportError(.unwritable(log: folder, "\(error)"))
-    }
-  }
-
-  private func write(
-    _ runs: ReceivedRuns, of due: Spool.Due, at moment: Int, _ written: inout WrittenRuns
-  ) throws(ImportError) {
-    var logs: [WrittenRuns.Log] = []
-    var changed: [String] = []
-    for (part, run) in runs.runs.enumerated() {
+  private func write(_ work: inout Work, named names: [String?]) throws {
+    guard let runs = work.runs else { return }
+    for (run, name) in zip(runs.runs, names) {
+      guard let name else {
+        let words = "too many logs of the name \(Self.fileName(run.trace)) are there"
+        work.written.faults.append((keepUnread(work.made.due), ImportError(.unsupported(words))))
+        continue
+      }
+      let path = Self.path(of: name, in: folder)
+      work.made.names.append(name)
       do throws(ImportError) {
-        let name = try claim(run, due, part)
-        let path = Self.path(of: name, in: folder)
         let (counts, isChanged) = try replace(path, named: name, with: run, of: runs)
-        if isChanged { changed.append(name) }
-        logs.append(
+        if isChanged { work.made.changed.append(name) }
+        work.written.logs.append(
           WrittenRuns.Log(
-            name: name, path: path, version: due.version + 1, isOpen: run.isOpen, counts: counts))
+            name: name, path: path, version: work.made.due.version + 1, isOpen: run.isOpen,
+            counts: counts))
       } catch {
-        if case .unwritable = error.code { throw error }
-        written.faults.append((keepUnread(due), error))
+        // What may be mended, by whoever makes room, is tried again.
+        if case .unwritable = error.code { throw ReceiverFault(description: "\(error)") }
+        work.written.faults.append((keepUnread(work.made.due), error))
       }
     }
-    do {
-      let (gone, unjudged) = try spool.close(
-        due, changed: changed, names: logs.map(\.name), at: moment)
-      for name in gone { unlink(Self.path(of: name, in: folder)) }
-      written.gone = gone
-      written.logs = logs.filter { unjudged.contains($0.name) }
-    } catch {
-      throw ImportError(.unwritable(log: folder, "\(error)"))
-    }
-  }
-
-  private func claim(
-    _ run: ReceivedRuns.Run, _ due: Spool.Due, _ part: Int
-  ) throws(ImportError) -> String {
-    let base = Self.fileName(run.trace)
-    do {
-      let name = try spool.claim(
-        due.run, part: part, version: due.version + 1,
-        { $0 == 0 ? base : "\(base).late-\($0)" },
-        isTaken: { access(Self.path(of: $0, in: folder), F_OK) == 0 })
-      if let name { return name }
-    } catch {
-      throw ImportError(.unwritable(log: folder, "\(error)"))
-    }
-    throw ImportError(.unwritable(log: base, "too many logs of this name are there"))
   }
 
   /// A trace's id as the name of a file: whatever else it holds than letters, digits, `-` and `_` is replaced, and then
@@ -156,9 +174,7 @@ struct RunWriter: Sendable {
       unlink(draft)
       return (counts, false)
     }
-    guard Self.sync(draft, O_RDONLY), rename(draft, path) == 0,
-      Self.sync(folder, O_RDONLY | O_DIRECTORY)
-    else {
+    guard Self.sync(draft, O_RDONLY), rename(draft, path) == 0 else {
       let reason = String(cString: strerror(errno))
       unlink(draft)
       throw ImportError(.unwritable(log: path, reason))

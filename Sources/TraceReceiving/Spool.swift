@@ -88,7 +88,7 @@ final class Spool: Sendable {
         PRIMARY KEY (name, asked, run)) WITHOUT ROWID, STRICT;
       CREATE INDEX call_run ON call (run);
       CREATE TABLE log (
-        name TEXT PRIMARY KEY, run INTEGER NOT NULL, part INTEGER NOT NULL,
+        name TEXT PRIMARY KEY, run INTEGER NOT NULL,
         version INTEGER NOT NULL DEFAULT 0, judged INTEGER NOT NULL DEFAULT 0) WITHOUT ROWID, STRICT;
       CREATE INDEX log_run ON log (run);
       PRAGMA application_id = \(application);

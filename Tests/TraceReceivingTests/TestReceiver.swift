@@ -44,11 +44,12 @@ struct TestReceiver {
   @discardableResult
   func write(isLast: Bool = false) async throws -> [WrittenRuns] {
     var all: [WrittenRuns] = []
-    while let written = try await receiver.writeNext(isLast: isLast) {
-      all.append(written)
-      for log in written.logs { try receiver.judged(log) }
+    while true {
+      let written = try await receiver.writeNext(isLast: isLast)
+      guard !written.isEmpty else { return all }
+      all += written
+      try receiver.judged(written.flatMap(\.logs))
     }
-    return all
   }
 
   /// The names of the logs that are there.

@@ -57,8 +57,18 @@ enum SpanFormats {
   static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
     let asRead = set
     let set = set.puttingRecordsInOrder().markingCutValues()
-    let runs = SpanRuns.runs(of: set)
-    return runs.enumerated().map { index, spans in
+    return runs(SpanRuns.runs(of: set), of: set, asRead: asRead, format: format)
+  }
+
+  /// The runs of spans that are sorted into runs already.
+  ///
+  /// - Parameters:
+  ///   - set: in order, with what was cut marked.
+  ///   - asRead: the same as it came.
+  static func runs(
+    _ runs: [[TraceSpan]], of set: SpanSet, asRead: SpanSet, format: ImportFormat
+  ) -> [SourceRun] {
+    runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
         if spans.contains(where: { $0.attributes["agent_eval.log.parts"] != nil }) {
           let traces = Set(spans.map(\.trace))

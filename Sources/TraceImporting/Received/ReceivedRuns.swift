@@ -24,7 +24,6 @@ public struct ReceivedRuns {
   public private(set) var wanted: Set<String> = []
 
   private let source: [SourceRun]
-  private let spans: [[TraceSpan]]
 
   /// Reads pieces, in the order in which they came in.
   ///
@@ -43,10 +42,12 @@ public struct ReceivedRuns {
     }
     var set = try adapter.spans(in: .parts(parts))
     set.namePlacesByIDs()
+    let asRead = set
+    set = set.puttingRecordsInOrder().markingCutValues()
     let links = CallLinks(of: set)
     (asked, wanted) = (Set(links.asked.keys), links.wanted)
-    spans = SpanRuns.runs(of: set.puttingRecordsInOrder().markingCutValues())
-    source = SpanFormats.runs(of: set, format: format)
+    let spans = SpanRuns.runs(of: set)
+    source = SpanFormats.runs(spans, of: set, asRead: asRead, format: format)
     let ids = Set(set.spans.map(\.id))
     runs = spans.enumerated().map { index, spans in
       Run(

@@ -116,25 +116,32 @@
       }
     }
 
-    /// Writes one run that is due, and whether there was any.
+    /// Writes runs that are due, and says whether there were any.
     private func writeNext(isLast: Bool = false) async throws -> Bool {
-      guard let written = try await receiver.writeNext(isLast: isLast) else { return false }
-      for name in written.gone {
-        if isJSON {
-          Output.json(["gone": .string(name)])
-        } else {
-          Output.line("gone   \(name), which is part of another run now")
+      let written = try await receiver.writeNext(isLast: isLast)
+      for run in written {
+        for name in run.gone {
+          if isJSON {
+            Output.json(["gone": .string(name)])
+          } else {
+            Output.line("gone   \(name), which is part of another run now")
+          }
         }
+        for (path, error) in run.faults {
+          tell("no run can be made of what is kept in \(path): \(error)")
+        }
+        run.logs.forEach(tell)
       }
-      for (path, error) in written.faults {
-        tell("no run can be made of what is kept in \(path): \(error)")
+      let logs = written.flatMap(\.logs)
+      if let judge {
+        for log in logs {
+          await judge.judge(log)
+          try receiver.judged([log])
+        }
+      } else {
+        try receiver.judged(logs)
       }
-      for log in written.logs {
-        tell(log)
-        await judge?.judge(log)
-        try receiver.judged(log)
-      }
-      return true
+      return !written.isEmpty
     }
 
     private func tell(_ log: WrittenRuns.Log) {
@@ -161,7 +168,7 @@
       do {
         for log in try receiver.unjudged() {
           await judge?.judge(log)
-          try receiver.judged(log)
+          try receiver.judged([log])
         }
       } catch { tell("\(error)") }
     }
