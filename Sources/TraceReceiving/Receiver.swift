@@ -154,6 +154,7 @@ public final class Receiver: Sendable {
     guard let route = ReceivedRoute(method: method, target: target) else {
       return .refused(404, "nothing is received here", contentType: contentType)
     }
+    if route == .langSmithInfo { return .taken(route, contentType) }
     let answer = await take(route, target, contentType, contentEncoding, body)
     if answer.status >= 300 { state.withLock { $0.counts.refused += 1 } }
     return answer
