@@ -8,7 +8,7 @@ import Testing
   struct HTTPServerTests {
     /// Runs some blocking work with a server that answers with what it was sent.
     private func serving<Result: Sendable>(
-      _ change: (inout HTTPServing) -> Void = { _ in },
+      _ limits: HTTPServing.Limits = HTTPServing.Limits(),
       _ work: @escaping @Sendable (_ port: Int) throws -> Result
     ) async throws -> Result {
       var serving = HTTPServing(
@@ -21,10 +21,18 @@ import Testing
           case .tooManyConnections: .init(status: 503, headers: [], body: [])
           }
         })
-      change(&serving)
+      serving.limits = limits
       return try await HTTPServer(serving).serve(host: "127.0.0.1", port: 0) { port in
         try await apart { try work(port) }
       }
+    }
+
+    private static func limits(
+      _ change: (inout HTTPServing.Limits) -> Void
+    ) -> HTTPServing.Limits {
+      var limits = HTTPServing.Limits()
+      change(&limits)
+      return limits
     }
 
     private static func post(_ body: String, to target: String = "/", length: Int? = nil) -> String
@@ -51,10 +59,7 @@ import Testing
       "a head, and a body, that never come to their end cost a connection no longer than their limit"
     )
     func slow() async throws {
-      try await serving({
-        $0.limits.headSeconds = 0.2
-        $0.limits.bodySeconds = 0.2
-      }) { port in
+      try await serving(Self.limits { ($0.headSeconds, $0.bodySeconds) = (0.2, 0.2) }) { port in
         for text in ["", "POST / HT", Self.post("ab", length: 100)] {
           let client = RawClient(port: port)
           client.send(text)
@@ -68,7 +73,7 @@ import Testing
 
     @Test("a body that says it is too large, and one that turns out to be, are refused")
     func large() async throws {
-      try await serving({ $0.limits.bodyBytes = 10 }) { port in
+      try await serving(Self.limits { $0.bodyBytes = 10 }) { port in
         let told = RawClient(port: port)
         told.send(Self.post("", length: 1 << 40))
         #expect(told.receive(until: "\r\n\r\n").hasPrefix("HTTP/1.1 413"))
@@ -82,7 +87,7 @@ import Testing
 
     @Test("bodies that are more than may be held together are put off, and held no longer")
     func held() async throws {
-      try await serving({ $0.limits.heldBytes = 100 }) { port in
+      try await serving(Self.limits { $0.heldBytes = 100 }) { port in
         let first = RawClient(port: port)
         first.send(Self.post(String(repeating: "a", count: 80), length: 90))
         var status = ""
@@ -102,7 +107,7 @@ import Testing
 
     @Test("connections beyond the limit are told so, and others go on")
     func connections() async throws {
-      try await serving({ $0.limits.connections = 3 }) { port in
+      try await serving(Self.limits { $0.connections = 3 }) { port in
         let open = (0..<3).map { _ in RawClient(port: port) }
         for client in open {
           client.send(Self.post("x"))

@@ -10,7 +10,8 @@ enum Exported {
     var exporter = Exporter(format: .otlp, output: nil, version: "0")
     exporter.isPlain = isPlain
     let kept = Kept()
-    try exporter.run(logs: [log], taking: { kept.bytes += $0 }) { #expect($0.error == nil) }
+    try exporter.run(
+      logs: [log], taking: { kept.bytes += $0 }, report: { #expect($0.error == nil) })
     bytes = kept.bytes
     return bytes
   }

@@ -109,9 +109,9 @@ struct HandedRuns {
     let taken = TakenBytes()
     var fault: String?
     do throws(ExportError) {
-      try exporter.run(logs: [log], taking: { taken.bytes += $0 }) { report in
-        fault = report.error.map { "\($0)" }
-      }
+      try exporter.run(
+        logs: [log], taking: { taken.bytes += $0 },
+        report: { report in fault = report.error.map { "\($0)" } })
     } catch { fault = "\(error)" }
     if let fault { throw HandingFault(description: fault) }
     return taken.bytes

@@ -111,9 +111,9 @@ struct Receive: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let token = try token()
     try LiveBuild.require(for: "receiving")
     #if Live
+      let token = try token()
       let address = try address()
       let judge = try rules.map {
         try ReceivedJudge(
