@@ -129,6 +129,10 @@ let package = Package(
     .target(
       name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
     .target(
+      name: "TraceReceiving",
+      dependencies: ["CSQLite", "SQLite", "AgentTrace", "TraceStorage", "TraceImporting"],
+      swiftSettings: library),
+    .target(
       name: "TraceExporting", dependencies: ["AgentTrace", "TraceStorage", "TraceJudging"],
       swiftSettings: library),
     .target(
@@ -146,8 +150,8 @@ let package = Package(
         "CGlibcShim", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
         "AgentRuntime", "AgentPipelines", "LiveBoundary", "TraceReplaying", "EvalLoading",
         "EvalRunning",
-        "TraceIndexing", "TraceImporting", "TraceExporting", "TraceReporting", "TraceDebugging",
-        argumentParser,
+        "TraceIndexing", "TraceImporting", "TraceReceiving", "TraceExporting", "TraceReporting",
+        "TraceDebugging", argumentParser,
       ],
       swiftSettings: strict,
       // At a fixed address, so that starting costs no relocation of 100 MB; nobody looks up the names
@@ -233,6 +237,13 @@ let package = Package(
       name: "TraceImportingTests",
       dependencies: [
         "AgentTrace", "TraceStorage", "TraceJudging", "TraceImporting", "TestSupport",
+      ],
+      swiftSettings: strict),
+    .testTarget(
+      name: "TraceReceivingTests",
+      dependencies: [
+        "AgentTrace", "TraceStorage", "TraceImporting", "TraceExporting", "TraceReceiving",
+        "TestSupport",
       ],
       swiftSettings: strict),
     .testTarget(

@@ -21,6 +21,13 @@ struct RunIdentity: Hashable {
     self.index = index
   }
 
+  /// Of a run that came in over the network, by its name in the folder that it goes to.
+  init(received name: String) {
+    let digest = Digest(of: Array("received\u{0}\(name)".utf8))
+    runId = Self.uuid(Array(digest.bytes.prefix(16)))
+    file = name
+  }
+
   private static func uuid(_ bytes: [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
     var text: [UInt8] = []

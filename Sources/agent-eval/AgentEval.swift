@@ -24,7 +24,8 @@ struct AgentEval: AsyncParsableCommand {
       AnswerVerb.self, Show.self, Replay.self,
       Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self, Doctor.self,
       Verify.self, Repair.self, Scrub.self,
-      Import.self, Export.self, Index.self, List.self, History.self, Query.self, Schema.self,
+      Import.self, Receive.self, Export.self, Index.self, List.self, History.self, Query.self,
+      Schema.self,
       ConformanceVerb.self,
     ])
 

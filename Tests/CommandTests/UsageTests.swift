@@ -26,6 +26,7 @@ struct UsageTests {
       Mistake("replya", "x", "--step", "1", says: "Did you mean “replay”?"),
       Mistake("verfy", says: "Did you mean “verify”?"),
       Mistake("improt", says: "Did you mean “import”?"),
+      Mistake("recieve", "x", says: "Did you mean “receive”?"),
       Mistake("schemas", says: "Did you mean “schema”?"),
       Mistake("zzzzzzzzzz", says: "there is no verb “zzzzzzzzzz”"),
       Mistake("", says: "there is no verb “”"),

@@ -43,10 +43,11 @@ public enum RuleSuite {
   ///
   /// A run that cannot be read is a case that cannot be judged, one for all rules. So is a rule that no run is for.
   ///
+  /// - Parameter tellsUnused: whether a rule that no run is for is told; not where runs come one by one.
   /// - Complexity: reads the runs once where a rule has a `where`, else none.
   /// - Throws: ``Refusal`` where a case names a run or an agent of its own.
   public static func cases(
-    of rules: [EvalCase], on runs: [FoundRun]
+    of rules: [EvalCase], on runs: [FoundRun], tellsUnused: Bool = true
   ) throws(Refusal) -> [EvalCase] {
     if let odd = rules.first(where: { $0.recording != nil || $0.hasAgent }) {
       throw Refusal(
@@ -71,7 +72,7 @@ public enum RuleSuite {
         isUsed = true
         suite.add(rule.on(run: run.name, recording: log), from: run)
       }
-      guard !isUsed else { continue }
+      guard !isUsed, tellsUnused else { continue }
       var none = rule
       none.rule = rule.caseId
       none.fault =

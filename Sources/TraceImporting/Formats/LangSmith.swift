@@ -2,7 +2,9 @@ import AgentTrace
 
 /// LangSmith's runs: lists or lines of `{"id","run_type","trace_id","dotted_order","inputs","outputs"}`, and the bodies that its
 /// clients send, `{"post":[…],"patch":[…]}` or the same in parts.
-enum LangSmith: FormatAdapter {
+enum LangSmith: SpanFormatAdapter {
+  static let format = ImportFormat.langSmith
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["runs"], with: isBody)
   }
@@ -23,7 +25,7 @@ enum LangSmith: FormatAdapter {
       && (value["dotted_order"] != nil || value["trace_id"] != nil)
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "runs with `run_type`"), at: JSONPointer())
     }
@@ -68,7 +70,7 @@ enum LangSmith: FormatAdapter {
     }
     var set = SpanSet()
     for (id, place, run) in runs { try set.add(span(run, id: id, at: place)) }
-    return SpanFormats.runs(of: set, format: .langSmith)
+    return set
   }
 
   private static func span(_ run: JSONObject, id: String, at pointer: JSONPointer) -> TraceSpan {
@@ -95,7 +97,9 @@ enum LangSmith: FormatAdapter {
 
 /// What the OpenAI Agents SDK exports of itself: `{"data":[{"object":"trace"},{"object":"trace.span","span_data":{…}}]}`, lines or lists
 /// of the same.
-enum OpenAIAgents: FormatAdapter {
+enum OpenAIAgents: SpanFormatAdapter {
+  static let format = ImportFormat.openAIAgents
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["data"], with: isItem)
       || SourceLines.begin(document) { $0["data"]?.arrayValue?.first.map(isItem) ?? false }
@@ -106,7 +110,7 @@ enum OpenAIAgents: FormatAdapter {
       || value["object"] == "trace" && value["workflow_name"] != nil
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "items with `object` trace.span"), at: JSONPointer())
     }
@@ -133,7 +137,7 @@ enum OpenAIAgents: FormatAdapter {
       span.attributes["session.id"] = groups[span.trace]
       try set.add(span)
     }
-    return SpanFormats.runs(of: set, format: .openAIAgents)
+    return set
   }
 
   private static func span(_ item: JSONValue, at pointer: JSONPointer) -> TraceSpan? {

@@ -2,7 +2,9 @@ import AgentTrace
 
 /// Traces in OTLP: bodies of requests in protocol buffers, requests in JSON, one or one a line, as collectors write them,
 /// and Tempo's exports.
-enum Otlp: FormatAdapter {
+enum Otlp: SpanFormatAdapter {
+  static let format = ImportFormat.otlp
+
   /// Where lists of spans stand that are no requests.
   private static let keys = ["spans"]
 
@@ -12,7 +14,7 @@ enum Otlp: FormatAdapter {
     }
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(
         .wrongShape(expected: "requests of OTLP (`resourceSpans`)"), at: JSONPointer())
@@ -31,7 +33,21 @@ enum Otlp: FormatAdapter {
       }
       try OtlpReader.read(value, at: pointer, into: &set)
     }
-    return SpanFormats.runs(of: set, format: .otlp)
+    return set
+  }
+}
+
+/// Reads a format whose runs are made of spans.
+protocol SpanFormatAdapter: FormatAdapter {
+  static var format: ImportFormat { get }
+
+  /// All spans of a file, and the log records that belong to them.
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet
+}
+
+extension SpanFormatAdapter {
+  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    SpanFormats.runs(of: try spans(in: document), format: format)
   }
 }
 
@@ -41,8 +57,18 @@ enum SpanFormats {
   static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
     let asRead = set
     let set = set.puttingRecordsInOrder().markingCutValues()
-    let runs = SpanRuns.runs(of: set)
-    return runs.enumerated().map { index, spans in
+    return runs(SpanRuns.runs(of: set), of: set, asRead: asRead, format: format)
+  }
+
+  /// The runs of spans that are sorted into runs already.
+  ///
+  /// - Parameters:
+  ///   - set: in order, with what was cut marked.
+  ///   - asRead: the same as it came.
+  static func runs(
+    _ runs: [[TraceSpan]], of set: SpanSet, asRead: SpanSet, format: ImportFormat
+  ) -> [SourceRun] {
+    runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
         if spans.contains(where: { $0.attributes["agent_eval.log.parts"] != nil }) {
           let traces = Set(spans.map(\.trace))

@@ -1,7 +1,9 @@
 import AgentTrace
 
 /// Traces as Jaeger's interface and files have them: `{"data":[{"traceID","spans":[…],"processes"}]}`.
-enum Jaeger: FormatAdapter {
+enum Jaeger: SpanFormatAdapter {
+  static let format = ImportFormat.jaeger
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["data"], with: isTrace)
   }
@@ -10,7 +12,7 @@ enum Jaeger: FormatAdapter {
     value["spans"]?.arrayValue?.first.map { $0["spanID"] != nil && $0["traceID"] != nil } ?? false
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "traces with `spans` of `spanID`"), at: JSONPointer())
     }
@@ -27,7 +29,7 @@ enum Jaeger: FormatAdapter {
         try set.add(span)
       }
     }
-    return SpanFormats.runs(of: set, format: .jaeger)
+    return set
   }
 
   private static func span(_ value: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
@@ -73,7 +75,9 @@ enum Jaeger: FormatAdapter {
 
 /// Spans as Phoenix stores and exports them: `[{"name","context":{"trace_id","span_id"},"span_kind","parent_id",
 /// "attributes":{…}}]`, attributes flat or nested.
-enum Phoenix: FormatAdapter {
+enum Phoenix: SpanFormatAdapter {
+  static let format = ImportFormat.phoenix
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: keys) { isSpan($0) || isTrace($0) || isCollection($0) }
   }
@@ -99,7 +103,7 @@ enum Phoenix: FormatAdapter {
       ?? false
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "spans with `context`"), at: JSONPointer())
     }
@@ -113,7 +117,7 @@ enum Phoenix: FormatAdapter {
         try set.add(span)
       }
     }
-    return SpanFormats.runs(of: set, format: .phoenix)
+    return set
   }
 
   private static func spans(_ value: JSONValue, at pointer: JSONPointer) -> [(
@@ -159,7 +163,9 @@ enum Phoenix: FormatAdapter {
 }
 
 /// Traces as MLflow writes them: `{"info","data":{"spans":[…]}}`, whose attributes are texts of JSON.
-enum MLflow: FormatAdapter {
+enum MLflow: SpanFormatAdapter {
+  static let format = ImportFormat.mlflow
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["traces"], with: isTrace)
   }
@@ -169,7 +175,7 @@ enum MLflow: FormatAdapter {
       ? value["data"]?["spans"]?.arrayValue != nil : false
   }
 
-  static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+  static func spans(in document: SourceDocument) throws(ImportError) -> SpanSet {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "traces with `info` and `data`"), at: JSONPointer())
     }
@@ -189,7 +195,7 @@ enum MLflow: FormatAdapter {
         try set.add(span)
       }
     }
-    return SpanFormats.runs(of: set, format: .mlflow)
+    return set
   }
 }
 

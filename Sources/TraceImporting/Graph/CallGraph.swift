@@ -22,6 +22,8 @@ struct CallGraph {
   var mayHideInnerCalls = false
   /// Whether the run may go on elsewhere, so that calls without a result are no gap: it ended with them.
   var endsInCalls = false
+  /// Whether more may have happened than was told so far, so that nothing can be said against what is not there.
+  var mayGoOn = false
 
   /// An empty graph.
   init(format: ImportFormat) { self.format = format }

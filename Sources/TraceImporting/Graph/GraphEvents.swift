@@ -144,7 +144,7 @@ extension GraphEvents {
     var recorded: RecordedChannels = ["context": "partial", "model": "partial", "policy": "none"]
     recorded["time"] = graph.items.contains { $0.time != nil } ? "partial" : "none"
     if lacksToolContent { recorded["tools"] = "partial" }
-    if !unread.isEmpty { recorded["calls"] = "partial" }
+    if !unread.isEmpty || graph.mayGoOn { recorded["calls"] = "partial" }
     if graph.ending == nil { recorded["stop"] = "none" }
     return recorded
   }

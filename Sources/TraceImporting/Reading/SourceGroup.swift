@@ -186,14 +186,24 @@ extension String {
 
 /// The body of a request, and what its headers say of it.
 struct RequestBody {
-  private let file: SourceFiles.File
+  /// What it is called: the place of its file.
+  private let name: String
   /// The headers in small letters.
   private var headers: [String: String] = [:]
   private var path = ""
 
+  /// A body that came in just now.
+  ///
+  /// - Parameter path: without a query.
+  init(path: String, contentType: String) {
+    name = "body"
+    self.path = path
+    headers["content-type"] = contentType
+  }
+
   /// Reads the headers that stand beside a body; there may be none.
   init(of file: SourceFiles.File) {
-    self.file = file
+    name = file.relativePath
     let place = SourceFiles.stem(of: file.path) + SourceFiles.headersEnding
     guard place != file.path, let bytes = try? SourceFiles.read(place),
       let value = try? JSONValue(parsing: bytes, options: SourceDocument.options)
@@ -213,7 +223,7 @@ struct RequestBody {
       do throws(ForeignCompression.Problem) {
         bytes = try ForeignCompression.gunzip(bytes, limitBytes: SourceFiles.limitBytes)
       } catch {
-        throw ImportError(error, in: file.relativePath)
+        throw ImportError(error, in: name)
       }
     } else if bytes.starts(with: [0x28, 0xb5, 0x2f, 0xfd]) {
       throw ImportError(.unsupported("bodies packed with Zstandard; unpack them first"))
@@ -222,8 +232,8 @@ struct RequestBody {
     if type.hasPrefix("multipart/"), let boundary = Multipart.boundary(in: type) {
       return .value(try Multipart.read(bytes, boundary: boundary))
     }
-    if type.contains("protobuf") || file.relativePath.hasSuffix(".pb")
-      || file.relativePath.hasSuffix(".pb.gz")
+    if type.contains("protobuf") || name.hasSuffix(".pb")
+      || name.hasSuffix(".pb.gz")
     {
       guard let signal = signal ?? OtlpWire.signal(of: bytes) else {
         throw ImportError(.notProtobuf(byte: 0))
@@ -235,7 +245,7 @@ struct RequestBody {
 
   /// The signal, by the path that the body was sent to, or by the file's name.
   private var signal: OtlpWire.Signal? {
-    let name = SourceFiles.lastComponent(of: file.relativePath)
+    let name = SourceFiles.lastComponent(of: self.name)
     for (word, signal) in [
       ("traces", OtlpWire.Signal.traces), ("logs", .logs), ("metrics", .metrics),
     ] where path.hasSuffix("/v1/\(word)") || path.isEmpty && name.contains("v1-\(word)") {

@@ -3,11 +3,19 @@ import AgentTrace
 /// Sorts spans into runs: by the conversation that they name, else by their trace. Traces become one where a model's call in
 /// one was shown calls that were asked for in another.
 enum SpanRuns {
-  private static let sessionKeys = [
+  static let sessionKeys = [
     "gen_ai.conversation.id", "session.id", "langfuse.session.id", "langsmith.trace.session_id",
     "traceloop.association.properties.session_id", "traceloop.association.properties.thread_id",
     "gcp.vertex.agent.session_id", "langgraph.thread_id", "ai.telemetry.metadata.sessionId",
   ]
+
+  /// The conversation that a span names, by what is known of it under a key.
+  static func session(naming value: (String) -> JSONValue?) -> String? {
+    for key in sessionKeys {
+      if let session = value(key)?.stringValue, !session.isEmpty { return session }
+    }
+    return nil
+  }
 
   /// The runs, in the order in which they began. What no convention speaks of is left out, unless it stands above what one
   /// does.
@@ -16,15 +24,11 @@ enum SpanRuns {
     var bySession: [String: String] = [:]
     for span in set.spans {
       groups.add(span.trace)
-      for key in sessionKeys {
-        let found = span[key] ?? span.resource[key]
-        guard let session = found?.stringValue, !session.isEmpty else { continue }
-        if let trace = bySession[session] {
-          groups.join(trace, span.trace)
-        } else {
-          bySession[session] = span.trace
-        }
-        break
+      guard let session = session(naming: { span[$0] ?? span.resource[$0] }) else { continue }
+      if let trace = bySession[session] {
+        groups.join(trace, span.trace)
+      } else {
+        bySession[session] = span.trace
       }
     }
     join(set, &groups)
@@ -50,24 +54,9 @@ enum SpanRuns {
   /// Joins traces that go on from one another.
   private static func join(_ set: SpanSet, _ groups: inout UnionFind) {
     guard Set(set.spans.map(\.trace)).count > 1 else { return }
-    var asked: [String: String] = [:]
-    var shown: [(id: String, trace: String)] = []
-    for span in set.spans where span.kind == .model {
-      let content = SpanContent(of: span, records: set.records[span.id] ?? [])
-      for call in (content.outputs ?? []).flatMap(\.calls) {
-        if let id = call.id, !id.isEmpty { asked[id] = asked[id] ?? span.trace }
-      }
-      for message in content.inputs ?? [] {
-        for id in message.calls.compactMap(\.id) + message.results.compactMap(\.id) {
-          shown.append((id, span.trace))
-        }
-      }
-    }
-    for span in set.spans where span.kind == .tool {
-      if let id = SpanTool(of: span, records: []).id { shown.append((id, span.trace)) }
-    }
-    for (id, trace) in shown {
-      if let other = asked[id], other != trace { groups.join(other, trace) }
+    let links = CallLinks(of: set)
+    for (id, trace) in links.shown {
+      if let other = links.asked[id], other != trace { groups.join(other, trace) }
     }
   }
 
@@ -95,4 +84,33 @@ enum SpanRuns {
       if first != second { parents[second] = first }
     }
   }
+}
+
+/// The ids of calls by which traces go on from one another.
+struct CallLinks {
+  /// The first trace whose model asked for a call, by its id.
+  private(set) var asked: [String: String] = [:]
+  /// Calls that a model was shown, or a tool ran, each with its trace.
+  private(set) var shown: [(id: String, trace: String)] = []
+
+  /// - Complexity: reads what each model's span says.
+  init(of set: SpanSet) {
+    for span in set.spans where span.kind == .model {
+      let content = SpanContent(of: span, records: set.records[span.id] ?? [])
+      for call in (content.outputs ?? []).flatMap(\.calls) {
+        if let id = call.id, !id.isEmpty { asked[id] = asked[id] ?? span.trace }
+      }
+      for message in content.inputs ?? [] {
+        for id in message.calls.compactMap(\.id) + message.results.compactMap(\.id) {
+          shown.append((id, span.trace))
+        }
+      }
+    }
+    for span in set.spans where span.kind == .tool {
+      if let id = SpanTool(of: span, records: []).id { shown.append((id, span.trace)) }
+    }
+  }
+
+  /// Calls that were shown and that nothing here asked for.
+  var wanted: Set<String> { Set(shown.map(\.id)).subtracting(asked.keys).subtracting([""]) }
 }

@@ -91,6 +91,13 @@ struct SpanSet {
     indexByID[key] = spans.count
     spans.append(span)
   }
+
+  /// Names the place of each span by its ids, so that it does not matter in which request it came.
+  mutating func namePlacesByIDs() {
+    for index in spans.indices {
+      spans[index].pointer = JSONPointer(tokens: ["spans", spans[index].trace, spans[index].id])
+    }
+  }
 }
 
 extension SpanSet {
@@ -170,7 +177,7 @@ extension SpanSet {
 enum OtlpReader {
   static let spanKeys = ["resourceSpans", "batches", "resource_spans"]
   static let logKeys = ["resourceLogs", "resource_logs"]
-  private static let scopeKeys = [
+  static let scopeKeys = [
     "scopeSpans", "scopeLogs", "instrumentationLibrarySpans", "scope_spans", "scope_logs",
     "ilSpans", "instrumentationLibraryLogs",
   ]
@@ -294,7 +301,7 @@ enum OtlpReader {
   // MARK: Values
 
   /// An id as small hexadecimal digits, whether it stands so or as base64; `nil` where there is none.
-  private static func identifier(_ value: JSONValue?, bytes: Int) -> String? {
+  static func identifier(_ value: JSONValue?, bytes: Int) -> String? {
     guard let text = value?.stringValue, !text.isEmpty else { return nil }
     let isHex = text.utf8.allSatisfy {
       (0x30...0x39).contains($0) || (0x61...0x66).contains($0 | 0x20)

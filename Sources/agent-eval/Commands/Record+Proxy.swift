@@ -30,6 +30,8 @@
     var answerFrom: String?
     /// Whether the command can reach nothing but the proxy.
     var isIsolated: Bool
+    /// The server that the run is handed to.
+    var otlp: String?
 
     func run() async throws -> Int32 {
       let routes: ProxyRoutes
@@ -104,6 +106,7 @@
         Output.error(Visible.line("agent-eval: the run stopped: \(reason.rawValue) (\(detail))"))
       }
       Output.error("agent-eval: recorded \(Visible.line(log))")
+      await HandedRuns(to: otlp)?.hand([log])
       return await tell(recorder.lack) && requiresComplete && end.exitCode == 0 ? 1 : end.exitCode
     }
 

@@ -64,6 +64,8 @@ struct Record: AsyncParsableCommand {
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
 
+  @OptionGroup var handing: HandingOptions
+
   @Flag(help: "Record a command that talks to models, by way of a proxy on this machine.")
   var proxy = false
 
@@ -161,8 +163,8 @@ struct Record: AsyncParsableCommand {
     guard replay == nil || policy == nil else {
       throw ValidationError("--replay answers from a recording, which no policy changes.")
     }
-    guard replay == nil || out == nil else {
-      throw ValidationError("--replay records nothing, so it takes no --out.")
+    guard replay == nil || out == nil && handing.otlp == nil else {
+      throw ValidationError("--replay records nothing, so it takes neither --out nor --otlp.")
     }
   }
 
@@ -186,13 +188,15 @@ struct Record: AsyncParsableCommand {
       let code = try await ProxiedRecording(
         command: command, upstreams: upstream, name: name, out: out, durability: durability,
         replay: replay, guarding: try proxyGuard(), requiresComplete: requireComplete,
-        callers: caller, main: main, answerFrom: answerFrom, isIsolated: isolate
+        callers: caller, main: main, answerFrom: answerFrom, isIsolated: isolate,
+        otlp: handing.otlp
       ).run()
       if code != 0 { throw ExitCode(code) }
     #endif
   }
 
   func run() async throws {
+    try HandingOptions.require(handing.otlp)
     if proxy { return try await runProxy() }
     if let agent, PipelineLoader.isPipeline(agent) { return try await recordPipeline(agent) }
     guard input == nil else {
@@ -234,6 +238,7 @@ struct Record: AsyncParsableCommand {
         if event.type == .stop { answer = event.data["answer"]?.stringValue }
       })
     report(recording, answer: answer, isJSON: definition.answers.schema != nil)
+    await HandedRuns(to: handing.otlp)?.hand([recording.log])
     if !recording.isSuccess { throw ExitCode(1) }
   }
 
@@ -268,11 +273,16 @@ struct Record: AsyncParsableCommand {
       Output.error(Visible.lines(recording.errors).joined(separator: "\n"))
     }
     Output.line("log    \(Visible.line(recording.log))")
+    await HandedRuns(to: handing.otlp)?.hand([recording.log])
     if !recording.isSuccess { throw ExitCode(1) }
   }
 
   /// Runs a pipeline.
   private func recordPipeline(_ file: String) async throws {
+    guard handing.otlp == nil else {
+      throw ValidationError(
+        "This is a pipeline, whose runs --otlp does not hand on; `export otlp` writes them.")
+    }
     guard goal == nil, policy == nil, people.approve == nil,
       conditions.actor == nil, conditions.route == nil, conditions.limits.limits == Limits()
     else {

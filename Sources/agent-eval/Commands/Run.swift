@@ -58,6 +58,8 @@ struct Run: AsyncParsableCommand {
 
   @OptionGroup var output: ResultsOutput
 
+  @OptionGroup var handing: HandingOptions
+
   @OptionGroup var baselines: AgainstOptions
 
   @OptionGroup var history: HistoryOptions
@@ -72,6 +74,7 @@ struct Run: AsyncParsableCommand {
     request.watch = watch
     request.debug = debug
     request.output = output.destination
+    request.otlp = handing.otlp
     request.baselines = baselines.request
     request.history = history.request
     return request

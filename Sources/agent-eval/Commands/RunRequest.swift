@@ -34,6 +34,8 @@ struct RunRequest: Hashable {
   var byCaseId = false
   var watch = false
   var debug = false
+  /// The server that runs are handed to, with their outcomes.
+  var otlp: String?
   var output = ResultsDestination()
   var baselines = AgainstRequest()
   var history = HistoryRequest()
@@ -52,6 +54,10 @@ struct RunRequest: Hashable {
     }
     try checkHistory()
     try checkOn()
+    try HandingOptions.check(otlp)
+    if otlp != nil, watch || filesFrom != nil {
+      throw ValidationError("--otlp does not go with --watch and --files-from.")
+    }
     if filesFrom != nil {
       guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
       try checkLineOptions()
@@ -77,6 +83,7 @@ struct RunRequest: Hashable {
   func perform() async throws {
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
+    try HandingOptions.require(otlp)
     let start = SuiteStart()
     let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
     try requireNetwork(for: loaded)
@@ -98,6 +105,8 @@ struct RunRequest: Hashable {
     }
     let results = try await results(of: loaded, cancellation)
     let code = try output.finish(results) { try keep(results, of: loaded, since: start) }
+    await HandedRuns(to: otlp)?.hand(
+      results.cases.flatMap { $0.trials.map(\.log) }, results: results)
     if debug, let debugging = Debugging(firstFailureOf: results) { try debugging.explain() }
     // Not taken apart first: of thousands of cases that takes a while.
     withExtendedLifetime((loaded, results)) { AgentEval.end(code) }
@@ -105,7 +114,7 @@ struct RunRequest: Hashable {
 
   /// Whether results are printed as JSON, and nothing else becomes of them.
   private var asksForTextAlone: Bool {
-    output.json && output.report.isEmpty && shard == nil && baselines.against == nil
+    output.json && output.report.isEmpty && shard == nil && otlp == nil && baselines.against == nil
       && history.folder == nil
   }
 
