@@ -122,6 +122,8 @@ public struct Trajectory: Sendable {
 
   /// Empty where no `run_started` was seen.
   public private(set) var runId = ""
+  /// Whether it is a pipeline's, with the runs of its tasks.
+  public private(set) var isPipeline = false
   /// Every call that a decision proposed, in decision order. Where a start or a result belongs to none, the
   /// call that it tells of stands where it is told, with an input that is lost.
   public private(set) var calls: [Call] = []
@@ -204,6 +206,7 @@ public struct Trajectory: Sendable {
 
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
+    isPipeline = event.beginsPipeline
     // Key by key: what is wrong with one of them says nothing about the others.
     recorded.formUnion(RunStarted.recorded(in: event.data))
     let tools = event.data["tools"]?.arrayValue ?? []

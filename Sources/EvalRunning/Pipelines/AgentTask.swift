@@ -137,7 +137,7 @@ struct AgentTask: PipelineTask {
   private func fault(in log: String) throws -> String? {
     guard let expectations else { return nil }
     let run = try RecordedRun(path: log, for: expectations)
-    let judgement = Judge.judge(run.trajectory, run.chronicle, against: expectations)
+    let judgement = run.judgement(expectations)
     guard judgement.outcome != .pass else { return nil }
     let wrong = judgement.outcomes.filter { $0.outcome != .pass }
     return wrong.prefix(3).map { "\($0.expectation): \($0.message)" }.joined(separator: "; ")

@@ -29,8 +29,14 @@ public struct PipelineRecording: Sendable {
     public var seed: Int?
     /// What names the work over all of its runs; the run's identifier where it is left out.
     public var pipelineId: String?
+    /// The case that the run is for; `nil` outside of one.
+    public var caseId: String?
+    /// Which trial of the case, from 1; `nil` where it is run once.
+    public var trial: Int?
+    /// Words to find the run by later.
+    public var tags: [String] = []
 
-    /// Seed and id can be set afterwards.
+    /// The others can be set afterwards.
     public init(input: JSONValue?, files: RunFiles) {
       self.input = input
       self.files = files
@@ -51,7 +57,7 @@ public struct PipelineRecording: Sendable {
     let input = request.input ?? definition.defaultInput
     try PipelineInputError.check(input, of: definition.spec)
     let runId = means.identifiers.next()
-    let path = request.files.path(of: definition.spec.name, runId: runId)
+    let path = request.files.path(of: request.caseId ?? definition.spec.name, runId: runId)
     let pipeline = try means.pipeline(of: definition, logsIn: Self.folder(of: path))
     let writer = try LogWriter(creating: path, options: means.logOptions)
     willRecord(path)
@@ -61,6 +67,7 @@ public struct PipelineRecording: Sendable {
     start.runId = runId
     start.pipelineId = request.pipelineId
     start.seed = request.seed ?? 0
+    (start.caseId, start.trial, start.tags) = (request.caseId, request.trial, request.tags)
     state = try await Self.runtime(pipeline, means, 0).run(start, into: writer, observe: observe)
     let closed = try writer.close()
     (log, sealDigest, newEvents) = (closed.path, closed.sealDigest, closed.events)
@@ -196,7 +203,7 @@ public struct PipelineRecording: Sendable {
 }
 
 /// Is called by nobody.
-private struct NoTool: Tool {
+struct NoTool: Tool {
   func run(_ request: ToolRequest) async -> ToolAnswer {
     ToolAnswer(result: .refused(reason: "nothing is run here"))
   }

@@ -25,7 +25,7 @@ public struct Expectations: Sendable, Hashable {
     BudgetExpectation.self, NoRepeatedSideEffect.self, NoLoops.self, MaxInvalidDecisions.self,
     MaxRetries.self, AnswerJSON.self, EvidenceExpectation.self, StateExpectation.self,
     PolicyExpectation.self, NoApprovalBypass.self, ContextExpectation.self,
-    MemoryExpectation.self, ProgramExpectation.self, JudgeExpectation.self,
+    MemoryExpectation.self, TasksExpectation.self, ProgramExpectation.self, JudgeExpectation.self,
   ]
 
   /// The key that says what it means if the others beside it are not met; it expects nothing itself.
@@ -192,6 +192,12 @@ extension Expectations {
   public var includesSubRuns: Bool {
     self[BudgetExpectation.self]?.budget.includesSubRuns ?? false
       || parts.contains(where: \.expectations.includesSubRuns)
+  }
+
+  /// The tasks whose outputs are asked for.
+  var addressesOfOutputs: [TaskAddress] {
+    (self[TasksExpectation.self]?.addressesOfOutputs ?? [])
+      + parts.flatMap(\.expectations.addressesOfOutputs)
   }
 
   /// The rules on contexts, in the order in which a chronicle watches for them.

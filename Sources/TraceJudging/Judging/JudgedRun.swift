@@ -42,10 +42,23 @@ struct JudgedRun {
             message: "What this needs of the run was not gathered."))
         continue
       }
+      if view.trajectory.isPipeline, let why = Self.pipelinesLack[one.key] {
+        outcomes.append(
+          ExpectationOutcome(expectation: one.key, outcome: .unverifiable, message: why))
+        continue
+      }
       outcomes += one.base.outcomes(in: &self)
     }
     return outcomes
   }
+
+  /// What speaks of something that a pipeline does not have by itself, by the keys of expectations.
+  private static let pipelinesLack = [
+    MaxSteps.key: "A pipeline has no steps; its tasks have, and validate speaks of them.",
+    ContextExpectation.key:
+      "A pipeline shows nothing to a model; its tasks do, and validate speaks of them.",
+    EvidenceExpectation.key: "A pipeline cites nothing; its tasks do, and validate speaks of them.",
+  ]
 
   /// What was watched for the next rule on contexts; `nil` where the chronicle was made for others.
   mutating func takeContextWatch() -> ContextWatch? {
