@@ -24,6 +24,10 @@ public struct PipelineCalls: Sendable {
     var hasResult = false
   }
 
+  /// The key of a `run_started` under which `true` says that the log holds the row of a pipeline: its own events, those
+  /// of its tasks' runs, and its calls.
+  public static let rowKey = "row"
+
   /// The caller of what undoes a task stands behind that of the task.
   public static let compensation = "compensate"
 
@@ -239,5 +243,10 @@ extension Event {
   /// Whether it begins the log of a pipeline.
   public var beginsPipeline: Bool {
     type == .runStarted && data["inputs"]?["pipeline"]?.objectValue != nil
+  }
+
+  /// Whether it begins the log of a pipeline beside which those of its tasks' runs lie.
+  public var beginsPipelineAlone: Bool {
+    beginsPipeline && data[PipelineCalls.rowKey] != true
   }
 }

@@ -30,7 +30,7 @@ public struct RunSummary: Sendable, Hashable {
     case .runStarted:
       recorded.formUnion(RunStarted.recorded(in: event.data))
       // What the tasks of a pipeline call stands in their own logs.
-      if event.beginsPipeline { mayHideCalls = true }
+      if event.beginsPipelineAlone { mayHideCalls = true }
     case .unseen: recorded.formUnion(Unseen.channels(in: event.data))
     case .decision:
       guard let payload = try? DecisionPayload(decoding: event.data) else {

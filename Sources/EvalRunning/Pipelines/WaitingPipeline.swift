@@ -18,7 +18,7 @@ public struct WaitingPipeline: Sendable {
   public static func isPipeline(_ log: String) throws -> Bool {
     var reader = try LogReader(path: log)
     guard let first = try reader.next(), first.type == .runStarted else { return false }
-    return first.data["inputs"]?["pipeline"]?.objectValue != nil
+    return first.beginsPipelineAlone
   }
 
   /// Reads a log.

@@ -27,9 +27,8 @@ struct TaskChronicle: Sendable {
     var attempts = 0
     /// Whether an attempt of it, or of one of its elements, ever began, or a person did it.
     var ran = false
-    /// Where it began and ended, since the pipeline last went back behind it.
-    var start: Int?
-    var end: Int?
+    /// Each time that it began, once and once more for each time that the pipeline went back behind it.
+    var rounds: [Round] = []
     var elements: Int?
     /// Of a task that has one and is asked for it.
     var output: JSONValue?
@@ -37,8 +36,18 @@ struct TaskChronicle: Sendable {
     var by: String?
     /// How many of its effects were undone.
     var compensations = 0
+    /// Where it began last, and where that ended.
+    var start: Int? { rounds.last?.start }
+    var end: Int? { rounds.last?.end }
     fileprivate var isHuman = false
     fileprivate var acting: String?
+  }
+
+  struct Round: Sendable {
+    var start: Int
+    var end: Int?
+    /// Where the pipeline went back behind it.
+    var undone: Int?
   }
 
   /// The tasks that the pipeline has, as its log says them last; `nil` where the run is no pipeline.
@@ -77,7 +86,7 @@ struct TaskChronicle: Sendable {
 
   private mutating func change(_ node: TaskNode, seq: Int, _ body: (inout Node) -> Void) {
     var fact = nodes[node] ?? Node()
-    fact.start = fact.start ?? seq
+    if fact.rounds.last.map({ $0.undone != nil }) ?? true { fact.rounds.append(Round(start: seq)) }
     body(&fact)
     nodes[node] = fact
   }
@@ -89,7 +98,6 @@ struct TaskChronicle: Sendable {
         $0.status = .open
         $0.attempts += 1
         $0.ran = true
-        $0.end = nil
         $0.acting = started.acting
       }
       if started.node.element != nil {
@@ -112,11 +120,11 @@ struct TaskChronicle: Sendable {
     case .skipped(let skipped):
       self.change(skipped.node, seq: seq) {
         $0.status = .skipped
-        $0.end = seq
+        $0.close(seq)
       }
     case .compensationFinished(let end) where end.error == nil:
-      self.change(end.node, seq: seq) { $0.compensations += 1 }
-    case .rolledBack(let end): apply(end)
+      nodes[end.node]?.compensations += 1
+    case .rolledBack(let end): apply(end, seq: seq)
     case .output, .pauseRequested, .rollbackStarted, .compensationStarted, .compensationFinished:
       break
     }
@@ -127,7 +135,7 @@ struct TaskChronicle: Sendable {
       switch failed.recovery.action {
       case .fail, .compensate:
         node.status = .failed
-        node.end = seq
+        node.close(seq)
         node.by = node.acting
       case .fallback: node.acting = failed.recovery.task
       default: break
@@ -139,14 +147,14 @@ struct TaskChronicle: Sendable {
     let keeps = wanted.contains { $0.matches(finished.node) }
     change(finished.node, seq: seq) { node in
       node.status = .finished
-      node.end = seq
+      node.close(seq)
       node.elements = finished.elements ?? node.elements
       node.output = keeps ? finished.output : nil
       node.by = finished.via ?? node.acting
     }
   }
 
-  private mutating func apply(_ end: RolledBack) {
+  private mutating func apply(_ end: RolledBack, seq: Int) {
     for kept in end.tasks {
       for node in nodes.keys where node.task.hasSameUTF8(as: kept.task) {
         if let element = node.element,
@@ -156,13 +164,32 @@ struct TaskChronicle: Sendable {
           continue
         }
         nodes[node]?.status = .undone
-        nodes[node]?.start = nil
-        nodes[node]?.end = nil
+        nodes[node]?.undo(seq)
         nodes[node]?.output = nil
         nodes[node]?.by = nil
         nodes[node]?.acting = nil
       }
     }
+  }
+}
+
+extension TaskChronicle.Node {
+  fileprivate mutating func close(_ seq: Int) {
+    if !rounds.isEmpty { rounds[rounds.count - 1].end = seq }
+  }
+
+  fileprivate mutating func undo(_ seq: Int) {
+    if !rounds.isEmpty, rounds[rounds.count - 1].undone == nil {
+      rounds[rounds.count - 1].undone = seq
+    }
+  }
+
+  /// Whether it had ended at an event, and was not undone since.
+  func hadEnded(at seq: Int) -> Bool {
+    guard let round = rounds.last(where: { $0.start < seq }), let end = round.end else {
+      return false
+    }
+    return end < seq && round.undone.map { $0 > seq } ?? true
   }
 }
 

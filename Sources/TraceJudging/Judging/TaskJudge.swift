@@ -173,16 +173,23 @@ private struct TaskJudge {
     var before: [(node: TaskNode, fact: TaskChronicle.Node)] = []
     var events: [Int] = []
     for step in steps {
-      let here = step.flatMap { tasks.nodes(at: $0) }.filter { $0.fact.start != nil }
-      for address in step where !tasks.nodes(at: address).contains(where: { $0.fact.start != nil })
-      {
-        return outcome(
-          isTorn ? .unverifiable : .fail, end, "\(address.text) never began.", expected)
+      var here: [(node: TaskNode, fact: TaskChronicle.Node)] = []
+      for address in step {
+        let nodes = tasks.nodes(at: address).filter { !$0.fact.rounds.isEmpty }
+        guard !nodes.isEmpty else {
+          return outcome(
+            isTorn ? .unverifiable : .fail, end, "\(address.text) never began.", expected)
+        }
+        here += nodes
       }
-      if let (left, right) = Self.wrong(before, here) {
-        return outcome(
-          .fail, [right.fact.start, left.fact.end].compactMap { $0 },
-          "\(right.node) began before \(left.node) had ended.", expected)
+      for left in before {
+        for right in here {
+          guard let start = right.fact.rounds.first(where: { !left.fact.hadEnded(at: $0.start) })
+          else { continue }
+          return outcome(
+            .fail, [start.start] + (left.fact.end.map { [$0] } ?? []),
+            "\(right.node) began before \(left.node) had ended.", expected)
+        }
       }
       events += here.first?.fact.start.map { [$0] } ?? []
       before = here
@@ -191,19 +198,5 @@ private struct TaskJudge {
       return outcome(.unverifiable, [], "It cannot be seen: \(run.view.whyHidden).", expected)
     }
     return outcome(.pass, events, "They came in this order.", expected)
-  }
-
-  /// The first pair of which the right one began before the left one had ended.
-  private static func wrong(
-    _ left: [(node: TaskNode, fact: TaskChronicle.Node)],
-    _ right: [(node: TaskNode, fact: TaskChronicle.Node)]
-  ) -> (
-    (node: TaskNode, fact: TaskChronicle.Node), (node: TaskNode, fact: TaskChronicle.Node)
-  )? {
-    // One that has not ended ends behind everything.
-    guard let last = left.max(by: { ($0.fact.end ?? .max) < ($1.fact.end ?? .max) }),
-      let first = right.min(by: { ($0.fact.start ?? .max) < ($1.fact.start ?? .max) })
-    else { return nil }
-    return (last.fact.end ?? .max) < (first.fact.start ?? .max) ? nil : (last, first)
   }
 }

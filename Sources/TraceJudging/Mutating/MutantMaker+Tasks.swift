@@ -148,6 +148,14 @@ extension MutantMaker {
         })
       mutant.replaced[end] = events[end]
       mutant.replaced[end]?.data["output"] = other
+      // What the call is told to have returned is the same.
+      let result = events[..<end].lastIndex {
+        $0.type == .toolResult && $0.data["data"] == output && belongs($0, to: name)
+      }
+      if let result {
+        mutant.replaced[result] = events[result]
+        mutant.replaced[result]?.data["data"] = other
+      }
       return mutant
     }
     return nil

@@ -108,7 +108,7 @@ public struct RunTreeReader {
     self.path = reader.path
     folder = Self.folder(ofLog: path)
     levels = [Level(reader: reader, member: member, shift: 0, start: 0)]
-    if let first = try Self.firstEvent(ofLog: path), first.beginsPipeline {
+    if let first = try Self.firstEvent(ofLog: path), first.beginsPipelineAlone {
       pipeline = try PipelineRowReader(path: path, order: order, as: member, depth: depth)
     }
   }
