@@ -194,12 +194,6 @@ extension Expectations {
       || parts.contains(where: \.expectations.includesSubRuns)
   }
 
-  /// The tasks whose outputs are asked for.
-  var addressesOfOutputs: [TaskAddress] {
-    (self[TasksExpectation.self]?.addressesOfOutputs ?? [])
-      + parts.flatMap(\.expectations.addressesOfOutputs)
-  }
-
   /// The rules on contexts, in the order in which a chronicle watches for them.
   var contextRules: [ContextRule] {
     (self[ContextExpectation.self]?.rules ?? []) + parts.flatMap(\.expectations.contextRules)

@@ -20,6 +20,8 @@ public struct Facts: OptionSet, Sendable, Hashable {
   public static let state = Facts(rawValue: 16)
   /// What became of the tasks of a pipeline.
   public static let tasks = Facts(rawValue: 32)
+  /// What each of them returned.
+  public static let taskOutputs = Facts(rawValue: 64)
 
   /// The types of events that must be read whole; `nil` for all of them, and empty where what a
   /// trajectory needs is enough.

@@ -110,7 +110,7 @@ public struct Chronicle: Sendable {
   public init(for expectations: Expectations) {
     facts = expectations.facts
     contexts = expectations.contextRules.map(ContextWatch.init)
-    tasks = TaskChronicle(keepingOutputsOf: expectations.addressesOfOutputs)
+    tasks = TaskChronicle(keepsOutputs: facts.contains(.taskOutputs))
   }
 
   /// Takes in the next event. An event whose data are not what its type promises is passed over.

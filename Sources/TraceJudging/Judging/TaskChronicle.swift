@@ -53,11 +53,11 @@ struct TaskChronicle: Sendable {
   /// The tasks that the pipeline has, as its log says them last; `nil` where the run is no pipeline.
   private(set) var definition: [(id: String, isFanOut: Bool)]?
   private(set) var nodes: [TaskNode: Node] = [:]
-  private let wanted: [TaskAddress]
+  private let keepsOutputs: Bool
 
-  init(keepingOutputsOf wanted: [TaskAddress]) { self.wanted = wanted }
+  init(keepsOutputs: Bool) { self.keepsOutputs = keepsOutputs }
 
-  /// Whose output is kept is in the order of the pipeline's tasks and elements.
+  /// The nodes that have begun and that an address names, by their ids and elements.
   func nodes(at address: TaskAddress) -> [(node: TaskNode, fact: Node)] {
     if let exact = address.only {
       return nodes[exact].map { [(exact, $0)] } ?? []
@@ -144,7 +144,7 @@ struct TaskChronicle: Sendable {
   }
 
   private mutating func apply(_ finished: TaskFinished, seq: Int) {
-    let keeps = wanted.contains { $0.matches(finished.node) }
+    let keeps = keepsOutputs
     change(finished.node, seq: seq) { node in
       node.status = .finished
       node.close(seq)

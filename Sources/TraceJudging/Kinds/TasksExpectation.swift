@@ -67,7 +67,7 @@ struct TasksExpectation: Expectation {
           [
             "type": "object", "additionalProperties": false, "required": ["task"],
             "properties": [
-              "task": ExpectationSchema.ref("taskAddress"),
+              "task": ExpectationSchema.described("The task, or elements of it.", "taskAddress"),
               "times": ExpectationSchema.described(
                 "How many of them: a number, or min and max.", "times"),
             ],
@@ -87,16 +87,12 @@ struct TasksExpectation: Expectation {
 
   var needs: TrajectoryNeeds { .all }
   var isOfEachRun: Bool { false }
-  var facts: Facts { .tasks }
+  var facts: Facts {
+    let asksOutputs = rules.contains { if case .output = $0.claim { true } else { false } }
+    return asksOutputs ? [.tasks, .taskOutputs] : .tasks
+  }
   var undecided: [UndecidedPart] { [UndecidedPart(place: [Self.key], why: UndecidedPart.end)] }
   var namedTools: [NamedTool] { [] }
-
-  /// The outputs that have to be kept.
-  var addressesOfOutputs: [TaskAddress] {
-    rules.compactMap { rule in
-      if case .output(let address, _) = rule.claim { address } else { nil }
-    }
-  }
 
   static func asked(_ value: JSONValue) -> [AskedPart] {
     guard let object = value.objectValue else { return AskedPart.whole(key, value) }
@@ -155,6 +151,11 @@ struct TasksExpectation: Expectation {
 
 /// One thing that is asked of tasks.
 struct TaskRule: Sendable, Hashable {
+  /// The keys below `tasks`, in the order in which outcomes are told.
+  static let keys = [
+    "ran", "notRan", "order", "status", "attempts", "output", "elements", "by", "undone",
+  ]
+
   /// What is asked.
   enum Claim: Sendable, Hashable {
     case ran(TaskAddress, CallEntry.Times)
@@ -186,9 +187,7 @@ struct TaskRule: Sendable, Hashable {
 
 extension ExpectationReader {
   fileprivate mutating func tasks(_ value: JSONValue, at pointer: JSONPointer) -> [TaskRule]? {
-    let keys = [
-      "ran", "notRan", "order", "status", "attempts", "output", "elements", "by", "undone",
-    ]
+    let keys = TaskRule.keys
     guard let object = mapping(value, at: pointer, keys: keys, "a mapping of lists and mappings")
     else { return nil }
     if object.isEmpty { report(pointer, "nothing is expected of tasks") }

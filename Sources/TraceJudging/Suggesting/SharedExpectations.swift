@@ -256,7 +256,7 @@ private struct ShownRun {
   }
 
   private static func tasks(of events: [Event]) -> JSONObject {
-    var chronicle = TaskChronicle(keepingOutputsOf: [])
+    var chronicle = TaskChronicle(keepsOutputs: false)
     for event in events { chronicle.apply(event) }
     let whole = chronicle.nodes.filter { $0.key.element == nil }.sorted { $0.key < $1.key }
     return JSONObject(
