@@ -135,7 +135,7 @@ public struct PipelineRuntime: Sendable {
       self, past: past, runId: past.state.runId, into: sink, observe: observe)
     engine.stateAtRollback = try stateAt(seq)
     try await engine.append(.runResumed(resumed))
-    try await engine.tellInterrupted()
+    try await engine.tellInterrupted(goesOn: false)
     let effects = engine.ledger.effects(behind: seq)
     let left = effects.filter { $0.compensate == nil }
     try await engine.beginRollback(

@@ -21,6 +21,8 @@ public struct PipelineMeans: Sendable {
   public var pausing: Cancellation
   /// How logs are written.
   public var logOptions: LogWriter.Options
+  /// Whether runs of tasks may go on with another agent file or policy than before.
+  public var acceptsChanges = false
   /// Told of each event of a task's own run, as it happens, from any task.
   public var observeTask: @Sendable (TaskNode, Event) -> Void = { _, _ in }
 

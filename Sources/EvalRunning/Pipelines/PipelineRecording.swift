@@ -83,6 +83,8 @@ public struct PipelineRecording: Sendable {
     acceptsChanges: Bool = false, observePast: (Event) -> Void = { _ in },
     observe: @escaping (Event) async -> Void = { _ in }
   ) async throws {
+    var means = means
+    means.acceptsChanges = acceptsChanges
     self = try await Self.going(on: path, with: definition, means, observePast) {
       runtime, past, resumed, writer in
       try await runtime.resume(

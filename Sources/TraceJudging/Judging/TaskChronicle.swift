@@ -115,6 +115,7 @@ struct TaskChronicle: Sendable {
         $0.status = .open
         if $0.isHuman { $0.ran = true }
       }
+    case .resumed(let resumed): self.change(resumed.node, seq: seq) { $0.status = .open }
     case .failed(let failed): apply(failed, seq: seq)
     case .finished(let finished): apply(finished, seq: seq)
     case .skipped(let skipped):

@@ -98,14 +98,11 @@ enum PipelineRuns {
     let log = Visible.line(recording.log)
     guard recording.state.stop?.isFinal == false else { return [] }
     let waiting = try WaitingPipeline(log: recording.log)
-    if let first = waiting.questions.first {
-      let node = Visible.line("\(first.node)")
-      let word =
-        switch first.why {
-        case .doubt: "agent-eval approve \(log) \(node) --by NAME --happened"
-        case .human, .again, .failed: "agent-eval approve \(log) \(node) --by NAME"
-        }
-      return [word]
+    if let first = try waiting.open().first {
+      let name = Visible.line(first.name)
+      if first.isQuestion { return ["agent-eval answer \(log) TEXT --task \(name)"] }
+      let word = first.why == .doubt ? " --happened" : ""
+      return ["agent-eval approve \(log) \(name) --by NAME\(word)"]
     }
     if recording.state.rollback != nil { return ["agent-eval resume \(log)"] }
     switch recording.state.stop?.reason {
