@@ -58,7 +58,7 @@ public struct PipelineRecording: Sendable {
     try PipelineInputError.check(input, of: definition.spec)
     let runId = means.identifiers.next()
     let path = request.files.path(of: request.caseId ?? definition.spec.name, runId: runId)
-    let pipeline = try means.pipeline(of: definition, logsIn: Self.folder(of: path))
+    let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
     let writer = try LogWriter(creating: path, options: means.logOptions)
     willRecord(path)
     let watch = PauseRequest(log: path).watch(means.pausing)
@@ -123,7 +123,7 @@ public struct PipelineRecording: Sendable {
     _ go: (PipelineRuntime, PipelinePast, RunResumed, LogWriter) async throws -> PipelineState
   ) async throws -> PipelineRecording {
     let plain = LogFormat.plainName(path)
-    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: plain))
+    let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: plain))
     // Nobody writes to it while it is read.
     let (writer, reopened) = try LogWriter.reopening(path, options: means.logOptions)
     var past = PipelinePast(of: pipeline)
@@ -183,7 +183,7 @@ public struct PipelineRecording: Sendable {
           cancellation: conditions.cancellation, raise: { _ in })
       }, clock: { FixedClock(elapsedMicroseconds: $0) }, identifiers: SeededRunIDs(seed: 0),
       pausing: Cancellation())
-    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: path))
+    let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
     var reader = try LogReader(path: path)
     var events: [Event] = []
     while let event = try reader.next() { events.append(event) }
@@ -196,11 +196,6 @@ public struct PipelineRecording: Sendable {
     var reader = try LogReader(path: path)
     while let event = try reader.next(), event.seq <= seq { state.apply(event) }
     return state
-  }
-
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return String(path[..<slash])
   }
 }
 
