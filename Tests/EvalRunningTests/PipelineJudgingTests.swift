@@ -255,6 +255,28 @@ struct PipelineJudgingTests {
     #expect(try await PipelineWorld.outcome(log, ["stopReason": "success"]) == .pass)
   }
 
+  @Test("whoever is no task of the pipeline calls nothing, and no case passes by that")
+  func strangers() async throws {
+    let world = try PipelineWorld(
+      "pipeline: p\ntasks: [{id: desk, agent: one.yaml}]\n", agents: Self.agents)
+    let log = try await world.record()
+    for (caller, outcome) in [
+      ("desk", Outcome.pass), ("d*", .pass), ("desk/lookup", .pass), ("*", .pass),
+      ("dsk", .unverifiable), ("desk[*]", .unverifiable), ("desk[0]", .unverifiable),
+      ("dsk/lookup", .unverifiable), ("agent", .unverifiable),
+    ] {
+      for key in ["toolsNotCalled", "toolsNotProposed"] {
+        let expected: JSONValue = [key: [["tool": "rm", "caller": .string(caller)]]]
+        let judged = try await PipelineWorld.outcome(log, expected)
+        #expect(judged == outcome, "\(caller)")
+      }
+    }
+    // What is found is found, whatever else is wrong.
+    let found = try await PipelineWorld.outcome(
+      log, ["toolsNotCalled": [["tool": "left", "caller": "desk"]]])
+    #expect(found == .fail)
+  }
+
   // MARK: Promoted
 
   @Test("a promoted pipeline is one log that is judged as its tree was")
@@ -265,6 +287,7 @@ struct PipelineJudgingTests {
       let promotion = try Promotion.good([log])
       let files = PromotedFiles(for: promotion, caseId: "kept", folder: world.folder.path("cases"))
       try files.write(promotion, agent: nil)
+      #expect(LogVerifier.verify(path: files.log).status == .whole, "seed \(seed)")
       let loaded = CaseLoader.load([files.caseFile])
       let evalCase = try #require(loaded.cases.first, "\(loaded.diagnostics)")
       let outcomes = try await PipelineWorld.judge(

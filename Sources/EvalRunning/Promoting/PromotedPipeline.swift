@@ -27,9 +27,13 @@ enum PromotedPipeline {
       throw PromotionError(
         log, "the log was never closed: let the run end (resume), or repair the log")
     }
-    // What its agents called is in the row: nobody looks for other logs.
-    for index in events.indices where events[index].data["child"] != nil {
+    var t = 0
+    for index in events.indices {
+      // What its agents called is in the row: nobody looks for other logs.
       events[index].data["child"] = nil
+      // What went side by side stands one behind the other, and time goes on in a log.
+      t = max(t, events[index].t)
+      events[index].t = t
     }
     events[0].data[PipelineCalls.rowKey] = true
     return events

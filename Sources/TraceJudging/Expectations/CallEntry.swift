@@ -94,6 +94,17 @@ public struct CallEntry: Sendable, Hashable {
     return namesElements ? try? Glob(String(decoding: text, as: UTF8.self)) : nil
   }
 
+  /// Whether a caller may be one of some tasks, or somebody below one.
+  static func names(_ caller: Glob, amongst tasks: [Trajectory.Task]) -> Bool {
+    let text = caller.text
+    // A choice may hold slashes of its own: what each of its parts names is not looked at.
+    guard !text.utf8.contains(UInt8(ascii: "{")) else { return true }
+    let first = text.split(separator: "/", omittingEmptySubsequences: false).first.map(String.init)
+    guard let first, let glob = try? Glob(withoutElements(first)) else { return true }
+    let namesElements = !withoutElements(first).hasSameUTF8(as: first)
+    return tasks.contains { glob.matches($0.id) && ($0.isFanOut || !namesElements) }
+  }
+
   /// A caller without the elements of tasks in it.
   private static func withoutElements(_ caller: String) -> String {
     let bytes = Array(caller.utf8)

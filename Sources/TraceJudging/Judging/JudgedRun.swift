@@ -47,7 +47,31 @@ struct JudgedRun {
           ExpectationOutcome(expectation: one.key, outcome: .unverifiable, message: why))
         continue
       }
-      outcomes += one.base.outcomes(in: &self)
+      let own = one.base.outcomes(in: &self)
+      outcomes += view.trajectory.isPipeline ? withoutStrangers(own, of: one.base) : own
+    }
+    return outcomes
+  }
+
+  /// Outcomes of which none passes that speaks of a caller who is no task of the pipeline: whatever is forbidden to such
+  /// a one never happens.
+  private func withoutStrangers(
+    _ outcomes: [ExpectationOutcome], of expectation: any Expectation
+  ) -> [ExpectationOutcome] {
+    let tasks = view.trajectory.tasks ?? []
+    var outcomes = outcomes
+    for named in expectation.namedTools {
+      guard let caller = named.call?.caller, !CallEntry.names(caller, amongst: tasks) else {
+        continue
+      }
+      for index in outcomes.indices
+      where outcomes[index].outcome == .pass
+        && outcomes[index].expectation.hasSameUTF8(as: named.place)
+      {
+        outcomes[index].outcome = .unverifiable
+        outcomes[index].message =
+          "The caller “\(CallWording.short(caller.text))” is no task of the pipeline, or no element of one."
+      }
     }
     return outcomes
   }

@@ -51,7 +51,7 @@ struct TaskChronicle: Sendable {
   }
 
   /// The tasks that the pipeline has, as its log says them last; `nil` where the run is no pipeline.
-  private(set) var definition: [(id: String, isFanOut: Bool)]?
+  private(set) var definition: [Trajectory.Task]?
   private(set) var nodes: [TaskNode: Node] = [:]
   private let keepsOutputs: Bool
 
@@ -68,19 +68,13 @@ struct TaskChronicle: Sendable {
 
   mutating func apply(_ event: Event) {
     switch event.type {
-    case .runStarted, .runResumed: define(event.data["inputs"]?["pipeline"]?["tasks"]?.arrayValue)
+    case .runStarted: if event.beginsPipeline { definition = Trajectory.Task.all(in: event.data) }
+    case .runResumed: definition = definition.map { Trajectory.Task.all(in: event.data) ?? $0 }
     default:
       guard definition != nil,
         let change = try? PipelineEvent(type: event.type, data: event.data)
       else { return }
       apply(change, seq: event.seq)
-    }
-  }
-
-  private mutating func define(_ tasks: [JSONValue]?) {
-    guard let tasks else { return }
-    definition = tasks.compactMap { task in
-      task["id"]?.stringValue.map { ($0, task["forEach"] != nil) }
     }
   }
 
