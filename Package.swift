@@ -222,7 +222,8 @@ let package = Package(
     .testTarget(
       name: "EvalRunningTests",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
+        "AgentPipelines", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
+        "AgentRuntime",
         "EvalLoading", "EvalRunning", "TestSupport",
       ],
       swiftSettings: strict),

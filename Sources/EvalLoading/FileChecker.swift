@@ -23,6 +23,7 @@ public enum FileChecker {
     batch.follow = { reference in
       switch reference.kind {
       case .agent: agents.fault(of: reference.file)
+      case .pipeline: agents.fault(ofPipeline: reference.file)
       case .recording: recordingFault(reference.file)
       }
     }
@@ -31,7 +32,7 @@ public enum FileChecker {
       switch document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first {
       case .agent: agents.add(AgentLoader.load(document), path: file.path)
       case .shared: batch.check(shared: file.path)
-      case .pipeline: batch.diagnostics += PipelineLoader.load(document).diagnostics
+      case .pipeline: agents.add(PipelineLoader.load(document), path: file.path)
       case .policy: batch.diagnostics += PolicyLoader.read(document).diagnostics
       default:
         batch.diagnostics.append(
@@ -82,6 +83,12 @@ public enum FileChecker {
     func fault(of path: String) -> String? {
       if hasErrors[path] == nil { add(AgentLoader.load(path), path: path) }
       return hasErrors[path] == true ? "the agent file \(path.quoted) has errors" : nil
+    }
+
+    /// What a case that names this pipeline is told.
+    func fault(ofPipeline path: String) -> String? {
+      if hasErrors[path] == nil { add(PipelineLoader.load(path), path: path) }
+      return hasErrors[path] == true ? "the pipeline file \(path.quoted) has errors" : nil
     }
   }
 }

@@ -139,6 +139,7 @@ extension Judgement {
   }
 
   private mutating func leaveOpen(_ index: Int) {
+    guard outcomes[index].outcome != .unverifiable else { return }
     let word = outcomes[index].outcome.rawValue.replacing("_", with: " ")
     outcomes[index].message =
       "It hangs on the order of runs that went side by side, which nobody knows; by the order of their starts: \(word). "

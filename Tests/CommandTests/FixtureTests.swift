@@ -14,7 +14,8 @@ struct FixtureTests {
     ).run()
     var made: [String] = []
     for kind in [
-      "runs", "policy-runs", "context-runs", "forks", "judgements", "torn", "damaged", "changed",
+      "runs", "policy-runs", "context-runs", "pipeline-runs", "forks", "judgements", "torn",
+      "damaged", "changed",
       "diverged",
       "goldens",
     ] {

@@ -300,21 +300,55 @@ struct PipelineVerbTests {
     #expect(made.output.hasPrefix("faithful"))
   }
 
-  @Test("what the log of a pipeline does not show is not taken for what did not happen")
+  @Test("what the logs of a pipeline do not show is not taken for what did not happen")
   func judged() async throws {
     let folder = try TemporaryFolder()
+    for name in ["review", "f893a2ee-fb32-855e-b1c1-8690ee42c90b"] {
+      try FileManager.default.copyItem(
+        atPath: Project.path("Fixtures/pipeline-runs/\(name).jsonl.gz"),
+        toPath: folder.path("\(name).jsonl.gz"))
+    }
+    let expectations = [
+      "toolsNotCalled: [pay]", "maxToolCalls: 9", "toolsNotProposed: [pay]",
+      "policy: {notGiven: [{verdict: deny}]}",
+    ]
+    for isThere in [true, false] {
+      for expected in expectations {
+        try folder.write(
+          "case.yaml", "caseId: c\nrecording: review.jsonl.gz\nexpected: {\(expected)}\n")
+        let judged = try await Binary.run(["run", "case.yaml"], in: folder.path, status: nil)
+        #expect(judged.output.contains("unverifiable") == !isThere, "\(expected): \(judged)")
+        #expect((judged.status == 0) == isThere, "\(expected): \(judged)")
+      }
+      if isThere {
+        try FileManager.default.removeItem(
+          atPath: folder.path("f893a2ee-fb32-855e-b1c1-8690ee42c90b.jsonl.gz"))
+      }
+    }
+  }
+
+  @Test("a case that names a pipeline with commands runs it with --live alone")
+  func cases() async throws {
+    let folder = try TemporaryFolder()
     try folder.write(
-      "p.yaml", "pipeline: p\ntasks: [{id: a, command: [printf, '1'], sideEffect: read}]\n")
-    try await Binary.run(["record", "p.yaml", "--out", "run.jsonl.gz"], in: folder.path)
-    for expected in [
-      "toolsNotCalled: [pay]", "maxToolCalls: 3", "noApprovalBypass: true",
-      "toolsNotProposed: [pay]",
+      "p.yaml", "pipeline: p\ntasks: [{id: a, command: [printf, '[1]'], sideEffect: read}]\n")
+    try folder.write(
+      "case.yaml",
+      "caseId: c\npipeline: p.yaml\nexpected: {toolsCalled: [{tool: printf, caller: a, times: 1}]}\n"
+    )
+    let refused = try await Binary.run(["run", "case.yaml"], in: folder.path, status: 2)
+    #expect("\(refused)".contains("--live"))
+    let ran = try await Binary.run(["run", "case.yaml", "--live"], in: folder.path)
+    #expect(ran.output.contains("1 passed"))
+    for (text, says) in [
+      ("pipeline: p.yaml\nhuman: {turns: []}", "has no effect on a pipeline"),
+      ("pipeline: p.yaml\nagent: a.yaml", "not both"),
+      ("input: {a: 1}", "what a pipeline is given"),
+      ("pipeline: q.yaml", "q.yaml"),
     ] {
-      try folder.write(
-        "case.yaml", "caseId: c\nrecording: run.jsonl.gz\nexpected: {\(expected)}\n")
-      let judged = try await Binary.run(["run", "case.yaml"], in: folder.path, status: nil)
-      #expect(judged.output.contains("unverifiable"), "\(expected): \(judged)")
-      #expect(judged.status != 0, "\(expected): \(judged)")
+      try folder.write("bad.yaml", "caseId: c\n\(text)\nexpected: {stopReason: success}\n")
+      let checked = try await Binary.run(["check", "bad.yaml"], in: folder.path, status: nil)
+      #expect(checked.status != 0 && "\(checked)".contains(says), "\(text): \(checked)")
     }
   }
 

@@ -341,13 +341,15 @@ private let pipelinePayloads: [PipelineEvent] = {
   finished.isCheckpoint = true
   finished.elapsedMicroseconds = 7
   finished.run = run
+  var asked = TaskAsked(node: node, why: .run, question: "well?", show: [1])
+  asked.attempt = 2
   var ranges = IndexRanges()
   ranges.insert(0)
   return [
     .started(started), .output(TaskOutput(node: node, attempt: 1, part: 0, value: 1)),
     .failed(failed), .finished(finished), .skipped(TaskSkipped(node: node, reason: "no")),
     .expanded(TaskExpanded(task: "a", elements: 4)),
-    .asked(TaskAsked(node: node, why: .doubt, question: "well?", show: [1])),
+    .asked(asked), .resumed(TaskResumed(node: node, attempt: 2, runId: "r")),
     .answered(TaskAnswered(node: node, word: .happened, data: [1], by: "ann", reason: "r")),
     .pauseRequested(PauseRequested(by: "SIGINT")),
     .rollbackStarted(

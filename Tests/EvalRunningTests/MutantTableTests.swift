@@ -186,13 +186,42 @@ struct MutantTableTests {
       ?? Project.files(below: "Fixtures/runs", ending: ".jsonl.gz").filter {
         TestRun.isLong || !$0.contains("hundred-steps")
       }
-    return try [Run(name: "rich", events: RichRun.events)]
+    return try [Run(name: "rich", events: RichRun.events)] + pipelines()
       + files.map { path in
         var reader = try LogReader(path: Project.path(path))
         var events: [Event] = []
         while let event = try reader.next() { events.append(event) }
         return Run(name: path, events: events)
       }
+  }
+
+  /// Pipelines with the runs of their tasks.
+  private static func pipelines() throws -> [Run] {
+    try ["letter", "review"].map { name in
+      var reader = try RunTreeReader(path: Project.path("Fixtures/pipeline-runs/\(name).jsonl.gz"))
+      var events: [Event] = []
+      while let event = try reader.next()?.event { events.append(event) }
+      return Run(name: name, events: events)
+    }
+  }
+
+  /// Expectations on the tasks of a pipeline; none of another run.
+  private static func tasks(_ run: Run) -> [JSONValue] {
+    var chronicle = TaskChronicle(keepsOutputs: true)
+    for event in run.events { chronicle.apply(event) }
+    return chronicle.nodes.sorted { $0.key < $1.key }.flatMap { node, fact -> [JSONValue] in
+      let name = node.description
+      var all: [JSONObject] = [
+        ["status": [name: .string(fact.status.rawValue)]],
+        ["attempts": [name: JSONValue(fact.attempts)]],
+        ["by": [name: .string(fact.by ?? node.task)]],
+        ["undone": [name: JSONValue(fact.compensations)]],
+        [fact.ran ? "ran" : "notRan": [.string(name)]],
+      ]
+      if let elements = fact.elements { all.append(["elements": [name: JSONValue(elements)]]) }
+      if let output = fact.output { all.append(["output": [name: ["$exact": output]]]) }
+      return all.map { ["tasks": .object($0)] }
+    }
   }
 
   // MARK: Expectations of a run
@@ -218,7 +247,7 @@ struct MutantTableTests {
       guard part == "tools" else { return "budget.\(part)" }
       let limits = value["tools"]?.objectValue?.first?.value.objectValue
       return "budget.tools.\(limits?.keys.first ?? "")"
-    case "policy", "context", "memory", "evidence":
+    case "policy", "context", "memory", "evidence", "tasks":
       return value.objectValue?.keys.first.map { "\(key).\($0)" }
     default: return key
     }
@@ -241,7 +270,7 @@ struct MutantTableTests {
       for member in more { entry[member.key] = member.value }
       return .object(entry)
     }
-    var all = MutantMaker(run.events).mutants().flatMap { $0.remedies() }
+    var all = MutantMaker(run.events).mutants().flatMap { $0.remedies() } + tasks(run)
     if let stop = trajectory.stop { all.append(["stopReason": .string(stop.reason.rawValue)]) }
     for name in executed {
       let count = calls.count { $0.tool == name }
@@ -358,6 +387,7 @@ struct MutantTableTests {
   private static var rows: [String] {
     let withParts = [
       "toolsCalled", "order", "time", "budget", "evidence", "policy", "context", "memory",
+      "tasks",
     ]
     let outside = ["exec", "judge", "severity"]
     func parts(_ word: String) -> [String] {
@@ -373,6 +403,8 @@ struct MutantTableTests {
       case "evidence": ["observed", "min", "cites"].map { "evidence.\($0)" }
       case "policy": ["given", "notGiven", "approvals", "noApprovals"].map { "policy.\($0)" }
       case "context": ContextRule.keyNames.filter { $0 != "steps" }.map { "context.\($0)" }
+      // That a task did not run no change undoes: none makes one run.
+      case "tasks": TaskRule.keys.filter { $0 != "notRan" }.map { "tasks.\($0)" }
       default: ["read", "notRead", "written", "notWritten"].map { "memory.\($0)" }
       }
     }
@@ -395,6 +427,35 @@ struct MutantTableTests {
     #expect(unused == [])
     try Project.checkTable(
       lines, below: "| expectation | notices |\n|---|---|\n", in: "Docs/mutation.md")
+  }
+
+  /// The kinds that only a pipeline can be changed in.
+  private static let ofPipelines: [RunMutation.Kind] = [
+    .skippedTask, .edge, .taskOutput, .missingCompensation,
+  ]
+
+  @Test(
+    "of a pipeline tasks are skipped, edges cut, outputs changed and effects left, and each has a remedy"
+  )
+  func pipelineChanges() throws {
+    for run in try Self.pipelines() {
+      let weak = RunMutants(
+        log: "l", of: run.events,
+        judgedBy: [
+          RunMutants.JudgingCase(
+            caseId: "c", expected: try Expectations(parsing: ["toolsNotCalled": ["nothing"]]))
+        ], limit: 1_000
+      ).score
+      for kind in Self.ofPipelines where kind != .missingCompensation || run.name == "letter" {
+        #expect((weak.kinds[kind]?.changes ?? 0) > 0, "\(run.name): \(kind)")
+      }
+      let survivors = weak.survivors.filter { Self.ofPipelines.contains($0.mutation.kind) }
+      for survivor in survivors {
+        // What was undone has no output that a task could be asked for; its call has.
+        let isUndone = run.name == "letter" && survivor.mutation.kind == .taskOutput
+        #expect(survivor.remedy != nil || isUndone, "\(run.name): \(survivor.mutation.words)")
+      }
+    }
   }
 
   // MARK: Possible runs
@@ -500,7 +561,7 @@ struct MutantTableTests {
     }
     let weak = try score([["stopReason": "success"]])
     let missing = RunMutation.Kind.allCases.filter { weak.kinds[$0] == nil }
-    #expect(missing == [])
+    #expect(missing == Self.ofPipelines)
     for survivor in weak.survivors { #expect(survivor.remedy != nil, "\(survivor.mutation)") }
     var remedies: [JSONValue] = []
     for remedy in weak.survivors.compactMap(\.remedy) where !remedies.contains(remedy) {

@@ -347,7 +347,7 @@ struct RunTreeTests {
       let row = TreeEvents.row(of: try Fixture.events(log)) { runs[$0] }
       defer { withExtendedLifetime(team) {} }
       for reverses in [false, true] {
-        var reader = try RunTreeReader(path: log, reversesSiblings: reverses)
+        var reader = try RunTreeReader(path: log, order: reverses ? .last : .first)
         var read: [Event] = []
         while let entry = try reader.next() {
           #expect(entry.event.seq == read.count)

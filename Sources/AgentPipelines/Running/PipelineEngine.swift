@@ -267,6 +267,13 @@ final class PipelineEngine {
     let parts = partCounts.removeValue(forKey: attempt)
     guard isCurrent(attempt), let acting = scheduler.acting(for: attempt.node) else { return }
     let elapsed = clock.isFixed && recorded == nil ? nil : elapsed
+    if let waiting = outcome.waiting {
+      var asked = TaskAsked(
+        node: attempt.node, why: .run, question: waiting.question, show: waiting.show)
+      asked.attempt = attempt.number
+      try await append(.pipeline(.asked(asked)))
+      return
+    }
     if let output = outcome.output {
       var finished = TaskFinished(
         node: attempt.node, attempt: attempt.number,
@@ -315,15 +322,51 @@ final class PipelineEngine {
     }
   }
 
-  /// Attempts that were under way when the process before this one ended: each is in doubt.
-  func tellInterrupted() async throws {
+  /// Attempts that were under way when the process before this one ended: one that is a run goes on with it, any other
+  /// is in doubt. Runs that waited for a person go on too, where all is said.
+  ///
+  /// - Parameter goesOn: whether runs go on; where the pipeline is rolled back they do not.
+  func tellInterrupted(goesOn: Bool = true) async throws {
     for task in state.tasks {
-      for node in task.active where node.phase == .running {
+      for node in task.active {
+        let name = TaskNode(task.id, element: node.element)
+        if goesOn, try await resume(name, node) { continue }
+        guard node.phase == .running else { continue }
         try await fail(
           TaskNode(task.id, element: node.element),
           TaskError(.interrupted, "the process ended while the attempt was under way"))
       }
     }
+  }
+
+  /// Goes on with the run that an attempt is; whether there is one that can.
+  private func resume(_ name: TaskNode, _ node: NodeProgress) async throws -> Bool {
+    guard let run = node.run, let acting = scheduler.acting(for: name),
+      let task = pipeline.task(acting.id), task.goesOn
+    else { return false }
+    switch node.phase {
+    case .running: break
+    case .asked(.run):
+      if let recorded {
+        guard recorded.resumes(name, at: state.nextSeq) else { return false }
+      } else {
+        guard await task.mayGoOn(run) else { return false }
+      }
+    default: return false
+    }
+    let ready: (started: TaskStarted, context: TaskContext)
+    do throws(TaskError) { ready = try prepared(name, acting) } catch {
+      try await fail(name, error)
+      return true
+    }
+    try await append(
+      .pipeline(.resumed(TaskResumed(node: name, attempt: node.attempt, runId: run.runId))),
+      isEffectAhead: acting.sideEffect != .read)
+    var context = ready.context
+    (context.attempt, context.seq, context.runId) = (node.attempt, node.startedSeq, run.runId)
+    context.isResumed = true
+    begin(Attempt(node: name, number: node.attempt), task, context)
+    return true
   }
 
   // MARK: Beginning
@@ -391,40 +434,49 @@ final class PipelineEngine {
     guard let acting = scheduler.acting(for: node), let task = pipeline.task(acting.id) else {
       return
     }
+    var ready: (started: TaskStarted, context: TaskContext)
+    do throws(TaskError) { ready = try prepared(node, acting) } catch {
+      return try await fail(node, error)
+    }
+    if acting.kind == .agent {
+      let run = recorded.map { $0.run(at: state.nextSeq) } ?? TaskRun(runId: identifiers.next())
+      ready.started.run = run
+      ready.context.runId = run.runId
+    }
+    ready.context.seq = try await append(
+      .pipeline(.started(ready.started)), isEffectAhead: acting.sideEffect != .read)
+    begin(Attempt(node: node, number: ready.started.attempt), task, ready.context)
+  }
+
+  /// The next attempt at a node, as far as it is known before it begins: what is recorded, and what the task is given.
+  private func prepared(
+    _ node: TaskNode, _ acting: TaskSpec
+  ) throws(TaskError) -> (started: TaskStarted, context: TaskContext) {
     let begun = state[node.task]?.node(node.element)
     var started = TaskStarted(
       node: node, attempt: (begun?.attempt ?? 0) + 1, acting: begun?.acting,
       kind: acting.kind.rawValue, sideEffect: acting.sideEffect.rawValue)
-    var arguments: JSONValue?
-    do throws(TaskError) {
-      started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
-      arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
-      started.compensate = try compensation(of: acting, for: node)
-    } catch { return try await fail(node, error) }
-    started.arguments = arguments
+    started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
+    started.arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
+    started.compensate = try compensation(of: acting, for: node)
     started.origins = outputs.origins(
       of: (acting.input?.references ?? []) + (acting.arguments?.references ?? []), for: node)
     if acting.isIdempotent { started.isIdempotent = true }
-    let key = idempotencyKey(of: acting, node, started.input, arguments)
+    let key = idempotencyKey(of: acting, node, started.input, started.arguments)
     if acting.sideEffect != .read { started.idempotencyKey = key }
-    if acting.kind == .agent {
-      started.run = recorded.map { $0.run(at: state.nextSeq) } ?? TaskRun(runId: identifiers.next())
-    }
     let feedback = begun?.tellsFeedback ?? false ? begun?.error?.message : nil
-    let seq = try await append(
-      .pipeline(.started(started)), isEffectAhead: acting.sideEffect != .read)
     let attempt = Attempt(node: node, number: started.attempt)
     let context = TaskContext(
-      pipelineId: state.pipelineId, pipelineRunId: runId, seq: seq, node: node,
+      pipelineId: state.pipelineId, pipelineRunId: runId, seq: state.nextSeq, node: node,
       attempt: started.attempt, input: started.input, origins: started.origins,
-      arguments: arguments, idempotencyKey: key, feedback: feedback, runId: started.run?.runId,
+      arguments: started.arguments, idempotencyKey: key, feedback: feedback,
       timeoutMicroseconds: acting.timeoutMicroseconds, remaining: remaining,
       emit: { [mailbox] value in
         await withCheckedContinuation { waiting in
           if !mailbox.post(.part(attempt, value, waiting)) { waiting.resume(returning: false) }
         }
       })
-    begin(attempt, task, context)
+    return (started, context)
   }
 
   private func begin(_ attempt: Attempt, _ task: any PipelineTask, _ context: TaskContext) {

@@ -101,7 +101,9 @@ public struct PipelineReexecution: Sendable {
     if let rollback = past.state.rollback {
       engine.stateAtRollback = state(of: events, through: rollback.start.toSeq)
     }
-    try await engine.tellInterrupted()
+    // What is rolled back does not go on first.
+    let next = events[engine.state.nextSeq...].first { $0.type != .taskFailed }
+    try await engine.tellInterrupted(goesOn: next?.type != .rollbackStarted)
   }
 
   private static func rollBack(

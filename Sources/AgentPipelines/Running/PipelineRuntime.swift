@@ -19,6 +19,8 @@ public struct PipelineRuntime: Sendable {
     public var tags: [String] = []
     /// The case that the run is for; `nil` outside of one.
     public var caseId: String?
+    /// Which trial of the case, from 1; `nil` where it is run once.
+    public var trial: Int?
 
     /// What is not given can be set afterwards.
     public init(input: JSONValue? = nil) { self.input = input }
@@ -70,6 +72,7 @@ public struct PipelineRuntime: Sendable {
     started.seed = start.seed
     started.tags = start.tags
     started.caseId = start.caseId
+    started.trial = start.trial
     started.inputs = ["pipeline": .object(pipeline.spec.encoded)]
     // What its tasks called stands in their own logs, or nowhere: who judges this one alone cannot say that nothing was.
     started.recorded = ["calls": "partial", "policy": "partial"]
@@ -132,7 +135,7 @@ public struct PipelineRuntime: Sendable {
       self, past: past, runId: past.state.runId, into: sink, observe: observe)
     engine.stateAtRollback = try stateAt(seq)
     try await engine.append(.runResumed(resumed))
-    try await engine.tellInterrupted()
+    try await engine.tellInterrupted(goesOn: false)
     let effects = engine.ledger.effects(behind: seq)
     let left = effects.filter { $0.compensate == nil }
     try await engine.beginRollback(

@@ -4,6 +4,11 @@ public import AgentTrace
 public protocol PipelineTask: Sendable {
   /// What it is.
   var spec: TaskSpec { get }
+  /// Whether an attempt that is a run of its own goes on where it stopped, in the same run: after the end of a process,
+  /// and once a person has answered it. ``TaskContext/isResumed`` says so then.
+  var goesOn: Bool { get }
+  /// Whether a run that waits for a person may go on: everything that it waited for is said.
+  func mayGoOn(_ run: TaskRun) async -> Bool
   /// Does the work once.
   ///
   /// - Returns: the output. A failure is a value; an error that is thrown counts as one of kind
@@ -20,6 +25,12 @@ public protocol PipelineTask: Sendable {
 }
 
 extension PipelineTask {
+  /// Each attempt begins anew.
+  public var goesOn: Bool { false }
+
+  /// It never waits.
+  public func mayGoOn(_ run: TaskRun) async -> Bool { false }
+
   /// Nothing is wrong.
   public func validate(_ output: JSONValue, _ context: TaskContext) async throws -> String? { nil }
 
@@ -58,6 +69,8 @@ public struct TaskContext: Sendable {
   public var feedback: String?
   /// The identifier of the run that the attempt is, where it is one.
   public var runId: String?
+  /// Whether that run has begun, and is to go on.
+  public var isResumed = false
   /// When to have ended, as far as the pipeline is concerned; `nil` for never. The runtime ends it then in
   /// any case.
   public var timeoutMicroseconds: Int?
@@ -107,12 +120,35 @@ public struct TaskOutcome: Sendable, Hashable {
   public var isEffectUnknown = false
   /// The run that the attempt was.
   public var run: TaskRun?
+  /// What that run waits for a person for; then there is neither output nor error, and the attempt is not over.
+  public var waiting: Waiting?
+
+  /// What a run waits for.
+  public struct Waiting: Sendable, Hashable {
+    /// In words.
+    public var question: String
+    /// What the person is shown beside it.
+    public var show: JSONValue?
+
+    /// Both.
+    public init(question: String, show: JSONValue? = nil) {
+      self.question = question
+      self.show = show
+    }
+  }
   /// What the task's own code says is to be done about a failure; `nil` leaves it to its spec.
   public var recovery: TaskRecovery?
 
   /// An attempt that succeeded.
   public static func finished(_ output: JSONValue) -> TaskOutcome {
     TaskOutcome(output: output, error: nil)
+  }
+
+  /// One whose run waits for a person.
+  public static func waiting(_ waiting: Waiting) -> TaskOutcome {
+    var outcome = TaskOutcome(output: nil, error: nil)
+    outcome.waiting = waiting
+    return outcome
   }
 
   /// One that failed.

@@ -22,6 +22,12 @@ struct RecordedPipeline: Sendable {
     return run
   }
 
+  /// Whether the event of a number says that the run of a node goes on.
+  func resumes(_ node: TaskNode, at seq: Int) -> Bool {
+    guard events.indices.contains(seq), events[seq].type == .taskResumed else { return false }
+    return (try? TaskResumed(decoding: events[seq].data))?.node == node
+  }
+
   /// Who wished for a pause as the event of a number; `nil` where it is none.
   func pauseRequest(at seq: Int) -> String? {
     guard events.indices.contains(seq), events[seq].type == .pauseRequested else { return nil }
@@ -49,6 +55,12 @@ struct RecordedPipeline: Sendable {
       if isRunning(attempt) {
         return .ended(
           attempt, outcome, parts: end.parts, elapsedMicroseconds: end.elapsedMicroseconds)
+      }
+    case .asked(let asked) where asked.why == .run:
+      let attempt = PipelineEngine.Attempt(node: asked.node, number: asked.attempt ?? 0)
+      let outcome = TaskOutcome.waiting(.init(question: asked.question, show: asked.show))
+      if isRunning(attempt) {
+        return .ended(attempt, outcome, parts: nil, elapsedMicroseconds: nil)
       }
     case .failed(let failed) where failed.attempt > 0:
       let attempt = PipelineEngine.Attempt(node: failed.node, number: failed.attempt)

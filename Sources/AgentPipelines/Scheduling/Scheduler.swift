@@ -199,7 +199,13 @@ struct Scheduler {
       refresh(task)
       toExamine.insert(task)
     case .answered: due.insert(Key(task: task, element: element))
-    case .asked: refresh(task)
+    case .asked:
+      if wasRunning { end(task) }
+      refresh(task)
+    case .resumed:
+      if wasRunning { end(task) }
+      if let node = progress(task)?.node(element) { begin(node, of: task) }
+      refresh(task)
     case .pauseRequested, .rollbackStarted, .compensationStarted, .compensationFinished,
       .rolledBack:
       break
@@ -548,6 +554,8 @@ struct Scheduler {
       return .append(.finished(finished(node, output: output, via: "person")))
     case (.doubt, .happened), (.failed, .answered), (.failed, .happened), (.again, .happened):
       return .append(.finished(finished(node, output: answer.data ?? .null, via: "person")))
+    // What a run waits for is said in its own log.
+    case (.run, _): break
     case (.doubt, .didNotHappen), (.doubt, .granted), (.failed, .granted), (.again, .granted):
       if isWhole { break }
       ready.insert(key)

@@ -54,6 +54,8 @@ public struct EventType: RawRepresentable, Hashable, Sendable {
   public static let taskAsked = EventType(rawValue: "task_asked")
   /// What a person said of a task that waits.
   public static let taskAnswered = EventType(rawValue: "task_answered")
+  /// The run that an attempt is goes on, behind the end of a process or a person's word.
+  public static let taskResumed = EventType(rawValue: "task_resumed")
   /// Of a pipeline it is wished that it pauses: nothing new begins.
   public static let pauseRequested = EventType(rawValue: "pause_requested")
   /// A pipeline goes back to a checkpoint.

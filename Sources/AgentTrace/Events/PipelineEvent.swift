@@ -8,6 +8,7 @@ public enum PipelineEvent: Sendable, Hashable {
   case expanded(TaskExpanded)
   case asked(TaskAsked)
   case answered(TaskAnswered)
+  case resumed(TaskResumed)
   case pauseRequested(PauseRequested)
   case rollbackStarted(RollbackStarted)
   case compensationStarted(CompensationStarted)
@@ -27,6 +28,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .taskExpanded: self = .expanded(try TaskExpanded(decoding: data))
     case .taskAsked: self = .asked(try TaskAsked(decoding: data))
     case .taskAnswered: self = .answered(try TaskAnswered(decoding: data))
+    case .taskResumed: self = .resumed(try TaskResumed(decoding: data))
     case .pauseRequested: self = .pauseRequested(try PauseRequested(decoding: data))
     case .rollbackStarted: self = .rollbackStarted(try RollbackStarted(decoding: data))
     case .compensationStarted: self = .compensationStarted(try CompensationStarted(decoding: data))
@@ -48,6 +50,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .expanded: .taskExpanded
     case .asked: .taskAsked
     case .answered: .taskAnswered
+    case .resumed: .taskResumed
     case .pauseRequested: .pauseRequested
     case .rollbackStarted: .rollbackStarted
     case .compensationStarted: .compensationStarted
@@ -67,6 +70,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .expanded(let payload): payload.encoded
     case .asked(let payload): payload.encoded
     case .answered(let payload): payload.encoded
+    case .resumed(let payload): payload.encoded
     case .pauseRequested(let payload): payload.encoded
     case .rollbackStarted(let payload): payload.encoded
     case .compensationStarted(let payload): payload.encoded
@@ -86,6 +90,7 @@ public enum PipelineEvent: Sendable, Hashable {
     case .expanded(let payload): TaskNode(payload.task)
     case .asked(let payload): payload.node
     case .answered(let payload): payload.node
+    case .resumed(let payload): payload.node
     case .compensationStarted(let payload): payload.node
     case .compensationFinished(let payload): payload.node
     case .pauseRequested, .rollbackStarted, .rolledBack: nil
@@ -97,7 +102,7 @@ extension EventType {
   /// The types that only logs of pipelines have.
   public static let ofPipelines: [EventType] = [
     .taskStarted, .taskOutput, .taskFailed, .taskFinished, .taskSkipped, .taskExpanded, .taskAsked,
-    .taskAnswered, .pauseRequested, .rollbackStarted, .compensationStarted,
+    .taskAnswered, .taskResumed, .pauseRequested, .rollbackStarted, .compensationStarted,
     .compensationFinished, .rolledBack,
   ]
 }

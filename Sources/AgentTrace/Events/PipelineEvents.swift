@@ -518,6 +518,8 @@ public struct TaskAsked: Sendable, Hashable {
     case doubt
     /// What the task writes was done once and undone: may it be done again?
     case again
+    /// The run that the attempt is waits for a person: what is said stands in that run's log.
+    case run
   }
 
   /// Which task, and which element of it.
@@ -528,6 +530,8 @@ public struct TaskAsked: Sendable, Hashable {
   public var question: String
   /// What the person is shown beside it.
   public var show: JSONValue?
+  /// The attempt whose run waits; `nil` where none does.
+  public var attempt: Int?
 
   /// What is shown can be left out.
   public init(node: TaskNode, why: Why, question: String, show: JSONValue? = nil) {
@@ -546,6 +550,7 @@ public struct TaskAsked: Sendable, Hashable {
     why = try reader.enumeration("why", Why.self, "why a person is asked")
     question = try reader.text("question")
     show = object["show"]
+    attempt = try reader.optionalInt("attempt")
   }
 
   /// The wire form.
@@ -553,6 +558,7 @@ public struct TaskAsked: Sendable, Hashable {
     JSONObject(
       present: node.members + [
         ("why", .string(why.rawValue)), ("question", .string(question)), ("show", show),
+        ("attempt", attempt.map { JSONValue($0) }),
       ])
   }
 }

@@ -165,6 +165,13 @@ extension PipelineState {
         task.change(asked.node.element) { $0.phase = .asked(asked.why) }
       }
     case .answered(let answered): take(answered)
+    case .resumed(let resumed):
+      self.change(resumed.node.task) { task in
+        task.change(resumed.node.element) { node in
+          node.phase = .running
+          node.startedAt = event.t
+        }
+      }
     case .pauseRequested: isPausing = true
     case .rollbackStarted(let start): rollback = Rollback(start: start, seq: event.seq)
     case .compensationStarted(let start):

@@ -27,7 +27,10 @@ public struct RunSummary: Sendable, Hashable {
     if event.seq != nextSeq { mayHideCalls = true }
     nextSeq = event.seq + 1
     switch event.type {
-    case .runStarted: recorded.formUnion(RunStarted.recorded(in: event.data))
+    case .runStarted:
+      recorded.formUnion(RunStarted.recorded(in: event.data))
+      // What the tasks of a pipeline call stands in their own logs.
+      if event.beginsPipelineAlone { mayHideCalls = true }
     case .unseen: recorded.formUnion(Unseen.channels(in: event.data))
     case .decision:
       guard let payload = try? DecisionPayload(decoding: event.data) else {

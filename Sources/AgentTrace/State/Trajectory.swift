@@ -122,6 +122,25 @@ public struct Trajectory: Sendable {
 
   /// Empty where no `run_started` was seen.
   public private(set) var runId = ""
+  /// A task that a pipeline has.
+  public struct Task: Sendable, Hashable {
+    /// Its name.
+    public var id: String
+    /// Whether it runs once for each of many.
+    public var isFanOut: Bool
+
+    /// The tasks of a definition as a `run_started` or a `run_resumed` holds it; `nil` where it holds none.
+    public static func all(in data: JSONObject) -> [Task]? {
+      data["inputs"]?["pipeline"]?["tasks"]?.arrayValue?.compactMap { task in
+        task["id"]?.stringValue.map { Task(id: $0, isFanOut: task["forEach"] != nil) }
+      }
+    }
+  }
+
+  /// The tasks that it has, where it is a pipeline's run with those of its tasks; `nil` for any other.
+  public private(set) var tasks: [Task]?
+  /// Whether it is a pipeline's, with the runs of its tasks.
+  public var isPipeline: Bool { tasks != nil }
   /// Every call that a decision proposed, in decision order. Where a start or a result belongs to none, the
   /// call that it tells of stands where it is told, with an input that is lost.
   public private(set) var calls: [Call] = []
@@ -178,7 +197,9 @@ public struct Trajectory: Sendable {
       let channels = Unseen.channels(in: event.data)
       recorded.formUnion(channels)
       if channels["calls"] != nil { lastUnseen = event.seq }
-    case .runResumed: stop = nil
+    case .runResumed:
+      stop = nil
+      if tasks != nil, let others = Task.all(in: event.data) { tasks = others }
     case .stop:
       guard let stop = try? Stop(decoding: event.data) else { return }
       self.stop = Ending(
@@ -204,6 +225,7 @@ public struct Trajectory: Sendable {
 
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
+    if event.beginsPipeline { tasks = Task.all(in: event.data) ?? [] }
     // Key by key: what is wrong with one of them says nothing about the others.
     recorded.formUnion(RunStarted.recorded(in: event.data))
     let tools = event.data["tools"]?.arrayValue ?? []

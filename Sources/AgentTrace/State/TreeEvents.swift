@@ -45,7 +45,8 @@ public struct TreeEvents: Sendable {
   /// The type of an event that is a child's alone.
   public static let ownType = EventType(rawValue: "child_event")
 
-  private var effects: [String: SideEffect] = [:]
+  /// The strongest effect of the tools of each name so far; whoever reads several runs of one tree hands it on.
+  package var effects: [String: SideEffect] = [:]
   /// The tools that hand over, each behind the names that led to it.
   private var handoffs: Set<[String]> = []
 
@@ -66,6 +67,17 @@ public struct TreeEvents: Sendable {
       step: member.step ?? event.step, start: sum.overflow ? .max : sum.partialValue,
       call: member.prefix + started.callId,
       isHandoff: member.isHandoff && handoffs.contains(path))
+  }
+
+  /// The run that an attempt at a task of a pipeline is.
+  ///
+  /// - Parameter event: the `task_started`, of that member's own log.
+  public func task(of member: Member, _ event: Event, _ started: TaskStarted) -> Member {
+    let sum = member.start.addingReportingOverflow(max(0, event.t))
+    return Member(
+      path: member.path + [PipelineCalls.caller(of: started)],
+      prefix: "\(member.prefix)\(started.node)#\(event.seq)/", step: member.step ?? event.step,
+      start: sum.overflow ? .max : sum.partialValue, call: nil, isHandoff: false)
   }
 
   /// An event of a member as the whole tree has it.

@@ -7,9 +7,11 @@ enum CaseFile {
   struct Draft: Sendable {
     var caseId = ""
     var input = ""
+    var pipelineInput: JSONValue?
     var recording: String?
     var filter: RunFilter?
     var agent: CaseAgent?
+    var pipeline: String?
     var human: WrittenPerson?
     var conditions = CaseConditions()
     var isStrict: Bool?
@@ -60,8 +62,16 @@ enum CaseFile {
       $0.caseId = $1
     },
     Field(
-      "input", .text, "What the agent is asked to do; may be empty where there is a recording."
-    ) { $0.input = $1 },
+      "input", input,
+      "What the agent is asked to do, or what the pipeline is given; may be empty where there is a recording."
+    ) { draft, value in
+      if let text = value.stringValue {
+        draft.input = text
+      } else {
+        draft.pipelineInput = value
+        draft.input = CanonicalJSON.string(value)
+      }
+    },
     Field(
       "recording", .path(to: .recording),
       "The recorded run that is judged; a path from this file's folder, or one with globs for many runs."
@@ -73,6 +83,10 @@ enum CaseFile {
     Field(
       "agent", CaseAgent.shape, \.agent,
       "What is run for this case: the path of an agent file, from this file's folder, or a command."
+    ),
+    Field(
+      "pipeline", .path(to: .pipeline), \.pipeline,
+      "The pipeline that is run for this case in place of an agent: a path from this file's folder."
     ),
     Field(
       "human", HumanFile.writtenShape, \.human,
@@ -116,6 +130,16 @@ enum CaseFile {
   static let schemaField = Field<Draft>(
     "$schema", .text, required: false, "The JSON Schema of this file, for editors."
   ) { _, _ in }
+
+  private static let input = Shape<JSONValue>(["type": ["string", "object", "array"]]) {
+    value, reader in
+    switch value {
+    case .string, .object, .array: return value
+    default:
+      reader.reportKind(of: value, expected: "a text, or what a pipeline is given")
+      return nil
+    }
+  }
 
   private static let caseId = Shape<String>([
     "type": "string", "minLength": 1, "maxLength": 200, "pattern": "^[^\\u0000-\\u001f\\u007f]*$",

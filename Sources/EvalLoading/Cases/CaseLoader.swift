@@ -312,7 +312,8 @@ struct CaseBatch {
       object, into: &draft,
       CaseFile.fields(isRoot: reader.path.isEmpty, mayLackExpected: includes))
     if object["input"] == nil, let input = parts.defaults.input { draft.input = input }
-    draft.agent = draft.agent ?? parts.defaults.agent
+    // What a case says is run itself stands in place of what all are run with.
+    if draft.pipeline == nil { draft.agent = draft.agent ?? parts.defaults.agent }
     draft.human = draft.human ?? parts.defaults.human
     draft.conditions.source = JSONObject(
       object.filter { CaseConditionsFile.keys.contains($0.key) }.map { ($0.key, $0.value) })
@@ -337,6 +338,8 @@ struct CaseBatch {
     case .written(let agent)?: evalCase.writtenAgent = agent
     case nil: break
     }
+    evalCase.pipeline = draft.pipeline
+    evalCase.pipelineInput = draft.pipelineInput
     evalCase.humanSource = draft.human?.source
     evalCase.conditions = draft.conditions
     evalCase.filter = draft.filter
@@ -390,18 +393,45 @@ struct CaseBatch {
           deeper: [.key("caseId")])
       }
     }
-    if draft.filter != nil, draft.recording != nil || draft.agent != nil {
+    checkPipeline(draft, reader)
+    let hasAgent = draft.agent != nil || draft.pipeline != nil
+    if draft.filter != nil, draft.recording != nil || hasAgent {
       reader.report(
         "“where” chooses among the runs of `agent-eval run --on`; a case with a recording or an agent has its own",
         deeper: [.key("where")])
     }
-    if draft.filter != nil, !areRunsElsewhere, draft.recording == nil, draft.agent == nil {
+    if draft.filter != nil, !areRunsElsewhere, draft.recording == nil, !hasAgent {
       return reader.report(
         "“where” chooses among runs that are given with `agent-eval run --on`",
         deeper: [.key("where")])
     }
-    if draft.input.isEmpty, draft.recording == nil, draft.agent != nil || !areRunsElsewhere {
+    if draft.input.isEmpty, draft.recording == nil, draft.pipeline == nil,
+      draft.agent != nil || !areRunsElsewhere
+    {
       reader.report("“input” is empty; it may be only where there is a “recording”")
+    }
+  }
+
+  /// What a case of a pipeline may say, and one of an agent may not, and the other way round.
+  private func checkPipeline(_ draft: CaseFile.Draft, _ reader: FieldReader) {
+    guard draft.pipeline != nil else {
+      if draft.pipelineInput != nil, draft.recording == nil {
+        reader.report(
+          "an input that is no text is what a pipeline is given, and the case names none",
+          hint: "pipeline: FILE", deeper: [.key("input")])
+      }
+      return
+    }
+    if draft.agent != nil {
+      reader.report(
+        "a case runs an agent or a pipeline, not both", deeper: [.key("pipeline")])
+    }
+    var others = draft.conditions.source.keys.filter { $0 != "seed" }
+    if draft.human != nil { others.append("human") }
+    for key in others {
+      reader.report(
+        "\(key.quoted) has no effect on a pipeline, whose agents say it in their own files",
+        deeper: [.key(key)])
     }
   }
 }

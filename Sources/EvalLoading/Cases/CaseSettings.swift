@@ -21,7 +21,7 @@ public struct CaseSettings {
     if !evalCase.input.isEmpty { setting.say(.input, .string(evalCase.input)) }
     var human = evalCase.humanSource
     if let written = evalCase.writtenAgent { setting.say(.agent, written.source) }
-    if let path = evalCase.agent {
+    if let path = evalCase.runFile {
       setting.say(.agent, .string(Self.relative(path, to: folder)))
       if let source = source(ofAgent: path) {
         setting.say(.agentFile, .string(source.digest))

@@ -1,5 +1,5 @@
 public import AgentRuntime
-import AgentTrace
+public import AgentTrace
 public import TraceJudging
 
 /// A run that is wanted: what goes in, and what must be seen to have happened.
@@ -22,8 +22,14 @@ public struct EvalCase: Sendable {
   public var agent: String?
   /// The agent that stands in the case itself, in place of a file: a command.
   public var writtenAgent: WrittenAgent?
-  /// Whether there is an agent to run.
-  public var hasAgent: Bool { agent != nil || writtenAgent != nil }
+  /// The path of the pipeline file that is run in place of an agent, seen from where this process works.
+  public var pipeline: String?
+  /// What a pipeline is given, where that is no text.
+  public var pipelineInput: JSONValue?
+  /// The file of what is run: an agent's or a pipeline's; `nil` where none stands in a file.
+  public var runFile: String? { agent ?? pipeline }
+  /// Whether there is an agent, or a pipeline, to run.
+  public var hasAgent: Bool { runFile != nil || writtenAgent != nil }
   /// A person written down, in place of the agent file's own.
   public var human: ScriptedPerson?
   /// What the file says of that person; `nil` where it says nothing.

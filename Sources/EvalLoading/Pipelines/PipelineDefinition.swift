@@ -23,6 +23,22 @@ public struct PipelineDefinition: Sendable {
   public var digest: String
   /// The folder that paths in it start from, and that commands run in.
   public var folder: String
+  /// The agents of its tasks.
+  public var agents: [AgentDefinition] {
+    works.compactMap { if case .agent(let agent, _) = $0 { agent } else { nil } }
+  }
+
+  /// Whether neither a process nor the network is needed to run it.
+  public var isScripted: Bool {
+    works.allSatisfy { work in
+      switch work {
+      case .command: false
+      case .agent(let agent, _): agent.isScripted
+      case .human: true
+      }
+    }
+  }
+
   /// What is given to a pipeline that is given nothing else.
   public var defaultInput: JSONValue?
 }

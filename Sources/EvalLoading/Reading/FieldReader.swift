@@ -20,6 +20,7 @@ final class FieldReader {
   struct Reference {
     enum Kind: Sendable {
       case agent
+      case pipeline
       case recording
     }
 

@@ -71,6 +71,26 @@ enum CaseSchema {
         // because `--runs` may find the recording by the case's id.
         "if": ["required": ["agent"], "not": ["required": ["recording"]]],
         "then": ["required": ["input"], "properties": ["input": ["minLength": 1]]],
+        "allOf": [
+          [
+            // What is no text is given to a pipeline.
+            "if": ["not": ["anyOf": [["required": ["pipeline"]], ["required": ["recording"]]]]],
+            "then": ["properties": ["input": ["type": "string"]]],
+          ],
+          [
+            // The agents of a pipeline say the rest in their own files.
+            "if": ["required": ["pipeline"]],
+            "then": [
+              "not": [
+                "anyOf": .array(
+                  (["agent", "human"]
+                    + CaseConditionsFile.keys.filter { $0 != "seed" }.sorted {
+                      $0.precedesByUTF8($1)
+                    }).map { ["required": [.string($0)]] })
+              ]
+            ],
+          ],
+        ],
       ])
     // A case may expect nothing but what the sets that it includes expect.
     schema["required"] = ["caseId"]

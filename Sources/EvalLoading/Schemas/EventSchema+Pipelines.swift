@@ -8,6 +8,7 @@ extension EventSchema {
     (EventType.taskSkipped.rawValue, taskSkipped),
     (EventType.taskExpanded.rawValue, taskExpanded), (EventType.taskAsked.rawValue, taskAsked),
     (EventType.taskAnswered.rawValue, taskAnswered),
+    (EventType.taskResumed.rawValue, taskResumed),
     (EventType.pauseRequested.rawValue, pauseRequested),
     (EventType.rollbackStarted.rawValue, rollbackStarted),
     (EventType.compensationStarted.rawValue, compensationStarted),
@@ -106,6 +107,13 @@ extension EventSchema {
     node + [
       Key("why!", words(TaskAsked.Why.allCases.map(\.rawValue)), "Why."),
       Key("question!", ref("text"), "The question."), Key("show", any, "What is shown beside it."),
+      Key("attempt", ref("count"), "The attempt whose own run waits."),
+    ])
+
+  private static let taskResumed: JSONValue = object(
+    "The run that an attempt is goes on in its own log.",
+    node + [
+      Key("attempt!", ref("count"), "The attempt."), Key("runId!", string, "The run."),
     ])
 
   private static let taskAnswered: JSONValue = object(

@@ -3,6 +3,7 @@ import AgentRuntime
 import AgentTrace
 import TraceJudging
 import TraceMatching
+import TraceReplaying
 import TraceStorage
 
 /// A task that is an agent: each attempt is a run of its own, with its log beside the pipeline's.
@@ -17,34 +18,111 @@ struct AgentTask: PipelineTask {
   /// What undoes it, where that is a command.
   var compensation: ToolTask
 
+  var goesOn: Bool { true }
+
+  func mayGoOn(_ run: TaskRun) async -> Bool {
+    // What cannot be read goes on, and says then what is wrong.
+    guard let tree = try? WaitingTree(path: path(of: run.runId)) else { return true }
+    return !tree.waits
+  }
+
   func execute(_ context: TaskContext) async throws -> TaskOutcome {
     guard let runId = context.runId else {
       return .failed(TaskError(.toolFailure, "the attempt has no run"))
     }
-    let name = RunFiles.fileName(for: runId) + LogFormat.suffix
     let cancellation = Cancellation()
-    var agent = agent
-    agent.limits = agent.limits.tightened(by: context.remaining)
-    let boundary = means.makeBoundary(
-      agent,
-      RunConditions(
-        clock: means.clock(0), identifiers: GivenRunID(runId: runId), cancellation: cancellation,
-        children: RecordedChildren(
-          folder: folder, cancellation: cancellation, clock: means.clock,
-          boundary: means.makeBoundary)))
-    let (observe, node) = (means.observeTask, context.node)
-    let ready = agent
-    let request = request(context, path: "\(folder)/\(name)")
-    let recording = try await withTaskCancellationHandler {
-      try await AgentRecording(of: ready, request, on: boundary, observe: { observe(node, $0) })
+    return try await withTaskCancellationHandler {
+      let path = path(of: runId)
+      let isThere = try context.isResumed && LogFiles.holdsEvents(path)
+      let recording =
+        try await isThere
+        ? goneOn(context, runId, path, cancellation) : begun(context, runId, path, cancellation)
+      if let waiting = try waiting(recording) { return .waiting(waiting) }
+      var run = TaskRun(runId: runId, log: RunFiles.fileName(for: runId) + LogFormat.suffix)
+      run.stopReason = recording.state.stop?.reason
+      run.sealDigest = recording.sealDigest.hex
+      run.totals = recording.state.totals.encoded
+      return try outcome(of: recording, run)
     } onCancel: {
       cancellation.cancel(signal: "SIGTERM")
     }
-    var run = TaskRun(runId: runId, log: name)
-    run.stopReason = recording.state.stop?.reason
-    run.sealDigest = recording.sealDigest.hex
-    run.totals = recording.state.totals.encoded
-    return try outcome(of: recording, run)
+  }
+
+  private func path(of runId: String) -> String {
+    "\(folder)/\(RunFiles.fileName(for: runId))\(LogFormat.suffix)"
+  }
+
+  private func boundary(
+    _ agent: AgentDefinition, _ runId: String, _ clock: any RunClock, _ cancellation: Cancellation
+  ) -> any Boundary {
+    means.makeBoundary(
+      agent,
+      RunConditions(
+        clock: clock, identifiers: GivenRunID(runId: runId), cancellation: cancellation,
+        children: children(cancellation)))
+  }
+
+  private func children(_ cancellation: Cancellation) -> RecordedChildren {
+    var children = RecordedChildren(
+      folder: folder, cancellation: cancellation, clock: means.clock, boundary: means.makeBoundary)
+    children.acceptsChanges = means.acceptsChanges
+    return children
+  }
+
+  private func begun(
+    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation
+  ) async throws -> AgentRecording {
+    var agent = agent
+    agent.limits = agent.limits.tightened(by: context.remaining)
+    let (observe, node) = (means.observeTask, context.node)
+    return try await AgentRecording(
+      of: agent, request(context, path: path),
+      on: boundary(agent, runId, means.clock(0), cancellation), observe: { observe(node, $0) })
+  }
+
+  /// Goes on with the run in its own log; one that has ended is read alone.
+  private func goneOn(
+    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation
+  ) async throws -> AgentRecording {
+    let run = try WaitingRun(path: path)
+    guard let parent = run.started.parent, parent.relation.hasSameUTF8(as: ParentRun.task),
+      parent.runId.hasSameUTF8(as: context.pipelineRunId), parent.seq == context.seq
+    else {
+      return try { throw CaseError(reason: "\(path) is the log of another run; move it away") }()
+    }
+    if run.isOver, run.isClosed {
+      return AgentRecording(
+        log: path, state: run.past.state, sealDigest: try LogTail(path: path).sealDigest)
+    }
+    let (observe, node) = (means.observeTask, context.node)
+    let done = try await RunResumption(
+      RunResumption.Request(
+        log: path, agent: agent, acceptsChanges: means.acceptsChanges, logOptions: means.logOptions,
+        clock: means.clock,
+        boundary: { boundary($0, runId, $1, cancellation) }),
+      observe: { observe(node, $0) })
+    return AgentRecording(log: done.log, state: done.state, sealDigest: done.sealDigest)
+  }
+
+  /// What the run waits for a person for; `nil` where it does not.
+  private func waiting(_ recording: AgentRecording) throws -> TaskOutcome.Waiting? {
+    guard let stop = recording.state.stop, !stop.isFinal else { return nil }
+    let tree = try WaitingTree(path: recording.log)
+    guard tree.waits else { return nil }
+    let calls = tree.calls
+    guard !calls.isEmpty else {
+      return TaskOutcome.Waiting(question: tree.asking.question ?? "its run waits for a person")
+    }
+    let names = calls.prefix(10).map(\.call.name).joined(separator: ", ")
+    return TaskOutcome.Waiting(
+      question: "its run waits for a person’s word on \(names)",
+      show: .array(
+        calls.prefix(10).map { waiting in
+          [
+            "call": .string(waiting.call.callId), "tool": .string(waiting.call.name),
+            "input": waiting.call.input.cut(toBytes: 4_096),
+          ]
+        }))
   }
 
   func compensate(_ context: CompensationContext) async throws -> TaskOutcome {
@@ -137,7 +215,7 @@ struct AgentTask: PipelineTask {
   private func fault(in log: String) throws -> String? {
     guard let expectations else { return nil }
     let run = try RecordedRun(path: log, for: expectations)
-    let judgement = Judge.judge(run.trajectory, run.chronicle, against: expectations)
+    let judgement = run.judgement(expectations)
     guard judgement.outcome != .pass else { return nil }
     let wrong = judgement.outcomes.filter { $0.outcome != .pass }
     return wrong.prefix(3).map { "\($0.expectation): \($0.message)" }.joined(separator: "; ")

@@ -4,10 +4,13 @@ public import AgentTrace
 import EvalLoading
 public import TraceStorage
 
+/// Makes the tool that a command is, in a folder; the cancellation cuts a call off.
+public typealias ToolMaker = @Sendable (CommandDefinition, String, Cancellation) -> any Tool
+
 /// What a pipeline of a file is run with: what reaches the outside world is handed in.
 public struct PipelineMeans: Sendable {
   /// Makes the tool that a command is, in a folder; the cancellation cuts a call off.
-  public var makeTool: @Sendable (CommandDefinition, String, Cancellation) -> any Tool
+  public var makeTool: ToolMaker
   /// Makes what the agents of tasks run on.
   public var makeBoundary: BoundaryMaker
   /// Makes the clock, from the microseconds of active run time that have passed.
@@ -18,12 +21,14 @@ public struct PipelineMeans: Sendable {
   public var pausing: Cancellation
   /// How logs are written.
   public var logOptions: LogWriter.Options
+  /// Whether runs of tasks may go on with another agent file or policy than before.
+  public var acceptsChanges = false
   /// Told of each event of a task's own run, as it happens, from any task.
   public var observeTask: @Sendable (TaskNode, Event) -> Void = { _, _ in }
 
   /// Nothing is started.
   public init(
-    makeTool: @escaping @Sendable (CommandDefinition, String, Cancellation) -> any Tool,
+    makeTool: @escaping ToolMaker,
     makeBoundary: @escaping BoundaryMaker, clock: @escaping @Sendable (Int) -> any RunClock,
     identifiers: any RunIDs, pausing: Cancellation, logOptions: LogWriter.Options = .init()
   ) {

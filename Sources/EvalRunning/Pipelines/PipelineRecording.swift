@@ -29,8 +29,14 @@ public struct PipelineRecording: Sendable {
     public var seed: Int?
     /// What names the work over all of its runs; the run's identifier where it is left out.
     public var pipelineId: String?
+    /// The case that the run is for; `nil` outside of one.
+    public var caseId: String?
+    /// Which trial of the case, from 1; `nil` where it is run once.
+    public var trial: Int?
+    /// Words to find the run by later.
+    public var tags: [String] = []
 
-    /// Seed and id can be set afterwards.
+    /// The others can be set afterwards.
     public init(input: JSONValue?, files: RunFiles) {
       self.input = input
       self.files = files
@@ -51,8 +57,8 @@ public struct PipelineRecording: Sendable {
     let input = request.input ?? definition.defaultInput
     try PipelineInputError.check(input, of: definition.spec)
     let runId = means.identifiers.next()
-    let path = request.files.path(of: definition.spec.name, runId: runId)
-    let pipeline = try means.pipeline(of: definition, logsIn: Self.folder(of: path))
+    let path = request.files.path(of: request.caseId ?? definition.spec.name, runId: runId)
+    let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
     let writer = try LogWriter(creating: path, options: means.logOptions)
     willRecord(path)
     let watch = PauseRequest(log: path).watch(means.pausing)
@@ -61,6 +67,7 @@ public struct PipelineRecording: Sendable {
     start.runId = runId
     start.pipelineId = request.pipelineId
     start.seed = request.seed ?? 0
+    (start.caseId, start.trial, start.tags) = (request.caseId, request.trial, request.tags)
     state = try await Self.runtime(pipeline, means, 0).run(start, into: writer, observe: observe)
     let closed = try writer.close()
     (log, sealDigest, newEvents) = (closed.path, closed.sealDigest, closed.events)
@@ -76,6 +83,8 @@ public struct PipelineRecording: Sendable {
     acceptsChanges: Bool = false, observePast: (Event) -> Void = { _ in },
     observe: @escaping (Event) async -> Void = { _ in }
   ) async throws {
+    var means = means
+    means.acceptsChanges = acceptsChanges
     self = try await Self.going(on: path, with: definition, means, observePast) {
       runtime, past, resumed, writer in
       try await runtime.resume(
@@ -114,7 +123,7 @@ public struct PipelineRecording: Sendable {
     _ go: (PipelineRuntime, PipelinePast, RunResumed, LogWriter) async throws -> PipelineState
   ) async throws -> PipelineRecording {
     let plain = LogFormat.plainName(path)
-    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: plain))
+    let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: plain))
     // Nobody writes to it while it is read.
     let (writer, reopened) = try LogWriter.reopening(path, options: means.logOptions)
     var past = PipelinePast(of: pipeline)
@@ -174,7 +183,7 @@ public struct PipelineRecording: Sendable {
           cancellation: conditions.cancellation, raise: { _ in })
       }, clock: { FixedClock(elapsedMicroseconds: $0) }, identifiers: SeededRunIDs(seed: 0),
       pausing: Cancellation())
-    let pipeline = try means.pipeline(of: definition, logsIn: folder(of: path))
+    let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
     var reader = try LogReader(path: path)
     var events: [Event] = []
     while let event = try reader.next() { events.append(event) }
@@ -188,15 +197,10 @@ public struct PipelineRecording: Sendable {
     while let event = try reader.next(), event.seq <= seq { state.apply(event) }
     return state
   }
-
-  static func folder(of path: String) -> String {
-    guard let slash = path.lastIndex(of: "/") else { return "." }
-    return String(path[..<slash])
-  }
 }
 
 /// Is called by nobody.
-private struct NoTool: Tool {
+struct NoTool: Tool {
   func run(_ request: ToolRequest) async -> ToolAnswer {
     ToolAnswer(result: .refused(reason: "nothing is run here"))
   }

@@ -22,7 +22,7 @@ extension VerifyReport {
         continue
       }
       let child = LogVerifier.verify(
-        path: PipelineRecording.folder(of: path) + "/" + name, expectedDigest: digest)
+        path: RunFiles.folder(ofLog: path) + "/" + name, expectedDigest: digest)
       switch child.status {
       case .unreadable: missing += 1
       case .whole: break

@@ -18,7 +18,7 @@ public struct WaitingPipeline: Sendable {
   public static func isPipeline(_ log: String) throws -> Bool {
     var reader = try LogReader(path: log)
     guard let first = try reader.next(), first.type == .runStarted else { return false }
-    return first.data["inputs"]?["pipeline"]?.objectValue != nil
+    return first.beginsPipelineAlone
   }
 
   /// Reads a log.
@@ -138,6 +138,8 @@ public struct WaitingPipeline: Sendable {
 
   private static func isAnswer(_ word: TaskAnswered.Word, to why: TaskAsked.Why) -> Bool {
     switch (why, word) {
+    // What was said to the run of a task stands in that run's log.
+    case (.run, _): false
     case (_, .denied), (_, .skipped): true
     case (.human, .granted), (.human, .answered): true
     case (.failed, .granted), (.failed, .answered), (.failed, .happened): true
@@ -154,6 +156,7 @@ public struct WaitingPipeline: Sendable {
       "approve (try again), approve --deny, approve --happened --data JSON, or answer TEXT"
     case .doubt: "approve --happened, --did-not-happen or --deny"
     case .again: "approve, or approve --deny"
+    case .run: "its own run waits; approve or answer that"
     }
   }
 }

@@ -13,7 +13,7 @@ struct PromotedCase {
     var lines = comments.map { "# \($0)" }
     lines.append("caseId: \(Self.scalar(.string(caseId)))")
     if let input = Self.input(of: promotion.events) {
-      lines.append("input: \(Self.scalar(.string(input)))")
+      lines.append("input: \(Self.flow(input))")
     }
     lines.append("recording: \(Self.scalar(.string(recording)))")
     if let agent { lines.append("agent: \(Self.scalar(.string(agent)))") }
@@ -44,9 +44,14 @@ struct PromotedCase {
     return lines
   }
 
-  private static func input(of events: [Event]) -> String? {
+  private static func input(of events: [Event]) -> JSONValue? {
     let data = events.first?.data
-    return data?["input"]?.stringValue ?? data?["goal"]?.stringValue
+    if events.first?.beginsPipeline ?? false, let input = data?["input"] {
+      // What is given to a pipeline may be anything.
+      return input.objectValue != nil || input.arrayValue != nil || input.stringValue != nil
+        ? input : .string(CanonicalJSON.string(input))
+    }
+    return (data?["input"]?.stringValue ?? data?["goal"]?.stringValue).map(JSONValue.string)
   }
 
   // MARK: YAML

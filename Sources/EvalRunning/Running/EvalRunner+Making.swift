@@ -66,7 +66,7 @@ extension EvalRunner {
       }
       let number = result.plan == nil ? nil : result.trials.count + 1
       let log = try await record(evalCase, trial: number)
-      if try !agent(of: evalCase).isScripted { try spending?.take(log, of: evalCase.caseId) }
+      if try !isScripted(evalCase) { try spending?.take(log, of: evalCase.caseId) }
       result.trials.append(try await judge(log, evalCase, isLive: true))
       // What no other try mends is not tried.
     } while result.plan != nil && cancellation.signal == nil
@@ -91,6 +91,9 @@ extension EvalRunner {
   }
 
   private func record(_ evalCase: EvalCase, trial: Int? = nil) async throws -> String {
+    if let path = evalCase.pipeline {
+      return try await record(pipeline: path, evalCase, trial: trial)
+    }
     var agent = try agent(of: evalCase)
     if agent.command != nil { return try await record(command: agent, evalCase, trial: trial) }
     guard options.isLive || agent.isScripted else { throw needsLive(evalCase) }
@@ -165,6 +168,11 @@ extension EvalRunner {
     agent.model.implementation = .command(command)
   }
 
+  private func isScripted(_ evalCase: EvalCase) throws -> Bool {
+    if let path = evalCase.pipeline { return try pipeline(path).isScripted }
+    return try agent(of: evalCase).isScripted
+  }
+
   private func agent(of evalCase: EvalCase) throws -> AgentDefinition {
     if let written = evalCase.writtenAgent { return written.agent }
     let loaded = AgentLoader.load(evalCase.agent ?? "")
@@ -174,14 +182,14 @@ extension EvalRunner {
     return agent
   }
 
-  private func needsLive(_ evalCase: EvalCase) -> CaseError {
-    let agent = evalCase.agent ?? "the agent of the case"
+  func needsLive(_ evalCase: EvalCase) -> CaseError {
+    let agent = evalCase.runFile ?? "the agent of the case"
     return CaseError(
       reason: "\(agent) starts processes or asks a model; give --live to let it run")
   }
 
   /// A seed of a run's own: neither the order of cases nor which of them are run changes it.
-  private static func seed(_ seed: Int, _ caseId: String, _ trial: Int) -> Int {
+  static func seed(_ seed: Int, _ caseId: String, _ trial: Int) -> Int {
     let digest = Digest(of: [JSONValue(seed), .string(caseId), JSONValue(trial)])
     let bits = digest.bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
     // As JSON holds it whole everywhere.

@@ -78,13 +78,7 @@ extension EvalRunner {
   func trial(
     of run: RecordedRun, _ evalCase: EvalCase, _ aids: Judge.Aids, isLive: Bool = false
   ) -> TrialResult {
-    var judgement = Judge.judge(
-      run.trajectory, run.chronicle, against: evalCase.expected, aids: aids)
-    if let other = run.otherOrder {
-      judgement.leaveOpen(
-        whereOtherwise: Judge.judge(
-          other.trajectory, other.chronicle, against: evalCase.expected, aids: aids))
-    }
+    let judgement = run.judgement(evalCase.expected, aids: aids)
     var trial = TrialResult(
       runId: run.trajectory.runId, log: run.path, judgedFrom: run.source, judgement: judgement)
     if options.outlinesRuns {

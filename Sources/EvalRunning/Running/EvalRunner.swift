@@ -64,6 +64,7 @@ public struct EvalRunner: Sendable {
   let options: Options
   let catalogue: RunCatalogue?
   let makeBoundary: BoundaryMaker
+  let makeTool: ToolMaker?
   let cancellation: Cancellation
   let makeClock: @Sendable () -> any RunClock
   let judges: JudgingModels
@@ -73,13 +74,15 @@ public struct EvalRunner: Sendable {
   /// - Parameters:
   ///   - makeClock: the clock of a live run.
   ///   - makeBoundary: what a run that is made now reaches the outside world through.
+  ///   - makeTool: makes the commands of pipelines; `nil` where none may be started.
   /// - Throws: where the folder of runs cannot be read.
   public init(
     options: Options, cancellation: Cancellation = Cancellation(),
     makeClock: @escaping @Sendable () -> any RunClock,
-    makeBoundary: @escaping BoundaryMaker
+    makeBoundary: @escaping BoundaryMaker, makeTool: ToolMaker? = nil
   ) throws {
     self.options = options
+    self.makeTool = makeTool
     self.cancellation = cancellation
     self.makeClock = makeClock
     self.makeBoundary = makeBoundary

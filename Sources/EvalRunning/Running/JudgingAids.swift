@@ -166,8 +166,8 @@ private struct SubRuns {
         guard let first = try reader.next(), let parent = first.data["parent"],
           parent["relation"] != "fork",
           parent["relation"] != "judge",
-          // Those of agents that it called are in the row of events that is judged: they name the event.
-          !ParentRun.isCall(parent),
+          // Those of agents that it called, and of its tasks, are in the row of events that is judged.
+          !ParentRun.isCall(parent), parent["relation"]?.stringValue != ParentRun.task,
           let runId = parent["runId"]?.stringValue
         else { continue }
         children[runId, default: []].append(path)

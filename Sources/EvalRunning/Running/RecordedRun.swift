@@ -9,8 +9,8 @@ struct RecordedRun {
   var chronicle: Chronicle?
   /// The path of the file that was read.
   var path: String
-  /// The same with the children that ran side by side in the other order; `nil` where none did.
-  var otherOrder: (trajectory: Trajectory, chronicle: Chronicle?)?
+  /// The same with what ran side by side in other orders; empty where nothing did.
+  var otherOrders: [(trajectory: Trajectory, chronicle: Chronicle?)] = []
   /// What a baseline holds beyond that; nothing unless it was asked for.
   var notes = RunNotes()
   /// `body` or `summary`: what of the log was read; `tree` where the logs of children were read with it.
@@ -123,8 +123,8 @@ struct RecordedRun {
     }
   }
 
-  /// Whether calls of the run may be runs of other agents: by the tools that it began with, or because it went on
-  /// with another agent file.
+  /// Whether other runs may be part of it: because it is a pipeline, by the tools that it began with, or because it
+  /// went on with another agent file.
   ///
   /// - Parameter type: of the event that the reader has stepped to.
   private static func mayHaveChildren(
@@ -132,7 +132,10 @@ struct RecordedRun {
   ) throws(LogError) -> Bool {
     switch type {
     case .runStarted:
-      let event = try reader.event(withOnly: [], list: "tools", elementKeys: ["agent"])
+      let event = try reader.event(
+        withOnly: ["pipelineId", "taskId"], list: "tools", elementKeys: ["agent"])
+      // The run of a task names its task.
+      if event?.data["pipelineId"] != nil, event?.data["taskId"] == nil { return true }
       return event?.data["tools"]?.arrayValue?.contains { $0["agent"] != nil } ?? false
     case .runResumed:
       return try reader.event(withOnly: ["agentDigest"])?.data["agentDigest"] != nil
@@ -158,16 +161,29 @@ struct RecordedRun {
       trajectory.stop?.isFinal != true
       && (tree.ending != .closed || trajectory.stop == nil && trajectory.recorded["stop"] == nil)
     if isTorn { trajectory.markTorn() }
-    guard tree.hasParallelChildren, let expectations else { return }
-    var other = try RunTreeReader(path: path, reversesSiblings: true)
-    var otherTrajectory = Trajectory()
-    var otherChronicle = expectations.facts.isEmpty ? nil : Chronicle(for: expectations)
-    while let event = try other.next()?.event {
-      otherTrajectory.apply(event)
-      otherChronicle?.apply(event)
+    guard let expectations else { return }
+    for order in tree.otherOrders {
+      var other = try RunTreeReader(path: path, order: order)
+      var otherTrajectory = Trajectory()
+      var otherChronicle = expectations.facts.isEmpty ? nil : Chronicle(for: expectations)
+      while let event = try other.next()?.event {
+        otherTrajectory.apply(event)
+        otherChronicle?.apply(event)
+      }
+      if isTorn { otherTrajectory.markTorn() }
+      otherOrders.append((otherTrajectory, otherChronicle))
     }
-    if isTorn { otherTrajectory.markTorn() }
-    otherOrder = (otherTrajectory, otherChronicle)
+  }
+
+  /// Judges the run: what hangs on the order of what went side by side is left open.
+  func judgement(_ expectations: Expectations, aids: Judge.Aids = Judge.Aids()) -> Judgement {
+    var judgement = Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
+    for other in otherOrders {
+      judgement.leaveOpen(
+        whereOtherwise: Judge.judge(
+          other.trajectory, other.chronicle, against: expectations, aids: aids))
+    }
+    return judgement
   }
 
   /// Reads each event that the expectations need as it stands.

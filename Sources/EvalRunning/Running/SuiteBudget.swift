@@ -85,7 +85,12 @@ final class SuiteSpending: Sendable {
     var reader = try LogReader(path: log)
     while let event = try reader.next() {
       if event.type == .modelResult { asked = true }
-      if event.type == .stop { cost = event.data["totals"]?["cost"]?.doubleValue }
+      if event.type == .stop { cost = event.data["totals"]?["cost"]?.doubleValue ?? cost }
+      // What a task of a pipeline used, its log says.
+      if event.type == .taskFinished || event.type == .taskFailed, let run = event.data["run"] {
+        if let used = run["totals"]?["cost"]?.doubleValue { cost = (cost ?? 0) + max(0, used) }
+        asked = asked || run["totals"]?["modelCalls"]?.intValue ?? 0 > 0
+      }
     }
     spent.withLock { spent in
       if let cost {

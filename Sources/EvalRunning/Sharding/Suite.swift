@@ -38,7 +38,7 @@ public struct Suite: Sendable {
     self.program = program
     var agents: Set<[UInt8]> = []
     for evalCase in cases where runsAgents || evalCase.recording == nil {
-      if let agent = evalCase.agent { agents.insert(Array(agent.utf8)) }
+      if let agent = evalCase.runFile { agents.insert(Array(agent.utf8)) }
     }
     let agentFiles = agents.sorted { $0.lexicographicallyPrecedes($1) }.map {
       String(decoding: $0, as: UTF8.self)

@@ -48,6 +48,9 @@ public struct WatchList: Sendable {
       for path in evalCase.expected.judges.compactMap(JudgeLoader.path(of:))
       where agents.insert(Array(path.utf8)).inserted { add(agent: path) }
       if let agent = evalCase.agent, agents.insert(Array(agent.utf8)).inserted { add(agent: agent) }
+      if let pipeline = evalCase.pipeline, agents.insert(Array(pipeline.utf8)).inserted {
+        add(pipeline: pipeline)
+      }
       if let command = evalCase.writtenAgent?.agent.command { add(agent: command) }
     }
   }
@@ -62,6 +65,15 @@ public struct WatchList: Sendable {
       return
     }
     for evalCase in cases { add(BaselineFiles.path(of: evalCase)) }
+  }
+
+  private mutating func add(pipeline path: String) {
+    add(path)
+    let loaded = PipelineLoader.load(path)
+    for file in loaded.files { add(file) }
+    for case .command(let command) in loaded.value?.works ?? [] {
+      add(command: command.arguments, in: loaded.value?.folder ?? ".")
+    }
   }
 
   private mutating func add(agent path: String) {

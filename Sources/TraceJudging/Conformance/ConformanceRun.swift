@@ -95,6 +95,8 @@ package struct ConformanceRun: Sendable {
       Event(seq: events.count, step: step, type: type, runId: "conformance", t: clock, data: data))
   }
 
+  mutating func change(_ place: Int, _ body: (inout Event) -> Void) { body(&events[place]) }
+
   /// One decision with its calls, then what became of them.
   mutating func decide(_ calls: Call..., by caller: String? = nil, isInvalid: Bool = false) {
     step += 1

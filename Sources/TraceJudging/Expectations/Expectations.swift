@@ -25,7 +25,7 @@ public struct Expectations: Sendable, Hashable {
     BudgetExpectation.self, NoRepeatedSideEffect.self, NoLoops.self, MaxInvalidDecisions.self,
     MaxRetries.self, AnswerJSON.self, EvidenceExpectation.self, StateExpectation.self,
     PolicyExpectation.self, NoApprovalBypass.self, ContextExpectation.self,
-    MemoryExpectation.self, ProgramExpectation.self, JudgeExpectation.self,
+    MemoryExpectation.self, TasksExpectation.self, ProgramExpectation.self, JudgeExpectation.self,
   ]
 
   /// The key that says what it means if the others beside it are not met; it expects nothing itself.

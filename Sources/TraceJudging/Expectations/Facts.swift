@@ -18,6 +18,10 @@ public struct Facts: OptionSet, Sendable, Hashable {
   public static let memory = Facts(rawValue: 8)
   /// The state of the run, folded from every event.
   public static let state = Facts(rawValue: 16)
+  /// What became of the tasks of a pipeline.
+  public static let tasks = Facts(rawValue: 32)
+  /// What each of them returned.
+  public static let taskOutputs = Facts(rawValue: 64)
 
   /// The types of events that must be read whole; `nil` for all of them, and empty where what a
   /// trajectory needs is enough.
@@ -28,6 +32,7 @@ public struct Facts: OptionSet, Sendable, Hashable {
     if contains(.usage) { types.insert(.modelResult) }
     if contains(.contexts) { types.insert(.contextBuilt) }
     if contains(.memory) { types.formUnion([.memoryRead, .memoryWritten]) }
+    if contains(.tasks) { types.formUnion(EventType.ofPipelines) }
     return types
   }
 }

@@ -79,6 +79,10 @@ public struct Chronicle: Sendable {
   private(set) var usage = Usage()
   private(set) var contexts: [ContextWatch] = []
   private(set) var state = AgentState()
+  /// What became of tasks, where the run is a pipeline's.
+  private(set) var tasks: TaskChronicle
+  /// Where the run is a pipeline's, its own state; kept only where the state is.
+  private(set) var pipeline: PipelineState?
   /// Of the references of the last answer, those that no earlier observation bears.
   private(set) var unobserved: [String] = []
   /// Of its references, those that the packet of that decision does not name.
@@ -106,6 +110,7 @@ public struct Chronicle: Sendable {
   public init(for expectations: Expectations) {
     facts = expectations.facts
     contexts = expectations.contextRules.map(ContextWatch.init)
+    tasks = TaskChronicle(keepsOutputs: facts.contains(.taskOutputs))
   }
 
   /// Takes in the next event. An event whose data are not what its type promises is passed over.
@@ -149,6 +154,15 @@ public struct Chronicle: Sendable {
       guard let stop = try? Stop(decoding: event.data) else { break }
       stops.append(StopFact(seq: event.seq, step: event.step, reason: stop.reason))
     default: break
+    }
+    if facts.contains(.tasks) { tasks.apply(event) }
+    if facts.contains(.state), event.beginsPipeline { pipeline = PipelineState() }
+    if pipeline != nil {
+      // What is made of its events bears its identifier, but has types that say nothing there.
+      if pipeline?.runId.isEmpty ?? true || pipeline?.runId.hasSameUTF8(as: event.runId) ?? false {
+        pipeline?.apply(event)
+      }
+      return
     }
     // The state is the run's own, also of a tree.
     if facts.contains(.state), state.runId.isEmpty || state.runId.hasSameUTF8(as: event.runId) {

@@ -42,10 +42,47 @@ struct JudgedRun {
             message: "What this needs of the run was not gathered."))
         continue
       }
-      outcomes += one.base.outcomes(in: &self)
+      if view.trajectory.isPipeline, let why = Self.pipelinesLack[one.key] {
+        outcomes.append(
+          ExpectationOutcome(expectation: one.key, outcome: .unverifiable, message: why))
+        continue
+      }
+      let own = one.base.outcomes(in: &self)
+      outcomes += view.trajectory.isPipeline ? withoutStrangers(own, of: one.base) : own
     }
     return outcomes
   }
+
+  /// Outcomes of which none passes that speaks of a caller who is no task of the pipeline: whatever is forbidden to such
+  /// a one never happens.
+  private func withoutStrangers(
+    _ outcomes: [ExpectationOutcome], of expectation: any Expectation
+  ) -> [ExpectationOutcome] {
+    let tasks = view.trajectory.tasks ?? []
+    var outcomes = outcomes
+    for named in expectation.namedTools {
+      guard let caller = named.call?.caller, !CallEntry.names(caller, amongst: tasks) else {
+        continue
+      }
+      for index in outcomes.indices
+      where outcomes[index].outcome == .pass
+        && outcomes[index].expectation.hasSameUTF8(as: named.place)
+      {
+        outcomes[index].outcome = .unverifiable
+        outcomes[index].message =
+          "The caller “\(CallWording.short(caller.text))” is no task of the pipeline, or no element of one."
+      }
+    }
+    return outcomes
+  }
+
+  /// What speaks of something that a pipeline does not have by itself, by the keys of expectations.
+  private static let pipelinesLack = [
+    MaxSteps.key: "A pipeline has no steps; its tasks have, and validate speaks of them.",
+    ContextExpectation.key:
+      "A pipeline shows nothing to a model; its tasks do, and validate speaks of them.",
+    EvidenceExpectation.key: "A pipeline cites nothing; its tasks do, and validate speaks of them.",
+  ]
 
   /// What was watched for the next rule on contexts; `nil` where the chronicle was made for others.
   mutating func takeContextWatch() -> ContextWatch? {

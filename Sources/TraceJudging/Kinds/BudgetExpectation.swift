@@ -291,6 +291,8 @@ extension RunTotals {
     let calls = view.agentsCalls
     var more: Set<Budget.Measure> = []
     if view.mayHideCalls { more.formUnion(Budget.Measure.allCases) }
+    // A pipeline has no steps of its own.
+    if trajectory.isPipeline { more.insert(.steps) }
     if calls.contains(where: { view.executed($0) == .unknown }) { more.insert(.calls) }
     if !chronicle.facts.contains(.usage) || trajectory.recorded["model"] != nil {
       more.formUnion([.modelCalls, .tokens, .inputTokens, .outputTokens, .cost])

@@ -81,7 +81,7 @@ struct MutantMaker {
     var mutants = calls.flatMap(changes(of:)) + swaps() + insertions() + endings() + costs()
     mutants += calls.compactMap(letThrough) + invalidCallsThatRun() + retries() + loops()
     mutants += otherCallers() + invalidDecisions() + otherEvidence() + otherApprovers()
-    return mutants + otherContexts() + otherNotes() + slower()
+    return mutants + otherContexts() + otherNotes() + slower() + otherTasks()
   }
 
   // MARK: One call
@@ -494,7 +494,7 @@ struct MutantMaker {
   // MARK: Values
 
   /// The scalars of an input, with the way to each; arrays are passed through by their elements.
-  private static func leaves(of value: JSONValue) -> [(JSONPointer, JSONValue)] {
+  static func leaves(of value: JSONValue) -> [(JSONPointer, JSONValue)] {
     var found: [(JSONPointer, JSONValue)] = []
     // Inputs nest 64 levels deep at most.
     func visit(_ value: JSONValue, _ pointer: JSONPointer) {
@@ -513,7 +513,7 @@ struct MutantMaker {
     return found
   }
 
-  private static func other(_ value: JSONValue) -> JSONValue? {
+  static func other(_ value: JSONValue) -> JSONValue? {
     switch value {
     case .string(let text): .string(text + " (changed)")
     case .number: value.doubleValue.map { JSONValue($0 + 1) }
@@ -523,7 +523,7 @@ struct MutantMaker {
     }
   }
 
-  private static func replacing(
+  static func replacing(
     _ value: JSONValue, at path: ArraySlice<String>, by new: JSONValue
   ) -> JSONValue? {
     guard let key = path.first else { return new }
@@ -543,13 +543,13 @@ struct MutantMaker {
   }
 
   /// A matcher that asks for a value at a place, and nothing else.
-  private static func nested(_ path: ArraySlice<String>, _ matcher: JSONValue) -> JSONValue {
+  static func nested(_ path: ArraySlice<String>, _ matcher: JSONValue) -> JSONValue {
     guard let key = path.first else { return matcher }
     let rest = nested(path.dropFirst(), matcher)
     return Int(key) == nil ? .object(JSONObject([(key, rest)])) : ["$contains": rest]
   }
 
-  private static func short(_ value: JSONValue) -> String {
+  static func short(_ value: JSONValue) -> String {
     CanonicalJSON.prefix(of: value, limitBytes: 60)
   }
 }

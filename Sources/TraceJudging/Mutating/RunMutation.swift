@@ -48,6 +48,14 @@ public struct RunMutation: Sendable, Hashable {
     case memory
     /// Everything takes longer.
     case slow
+    /// A task of a pipeline is skipped.
+    case skippedTask = "skipped_task"
+    /// A task of a pipeline does not wait for another.
+    case edge
+    /// A task of a pipeline returns something else.
+    case taskOutput = "task_output"
+    /// What a task of a pipeline did is not undone, though the pipeline goes back.
+    case missingCompensation = "missing_compensation"
   }
 
   /// What is changed.

@@ -47,8 +47,17 @@ public struct SharedExpectations: Sendable {
     if let asked = asked(runs) { candidates.append(["policy": ["given": asked]]) }
     candidates.append(["maxSteps": JSONValue(runs.map(\.steps).max() ?? 0)])
     candidates.append(["maxToolCalls": JSONValue(runs.map(\.executed.count).max() ?? 0)])
+    if let tasks = tasks(runs) { candidates.append(["tasks": tasks]) }
     if let answer = answer(runs) { candidates.append(["answer": answer]) }
     return candidates.filter { !$0.isEmpty }
+  }
+
+  /// What became of the tasks of pipelines that are all the same.
+  private static func tasks(_ runs: [ShownRun]) -> JSONValue? {
+    guard let first = runs.first, first.isPipeline, !first.tasks.isEmpty,
+      runs.allSatisfy({ $0.tasks == first.tasks })
+    else { return nil }
+    return ["status": .object(first.tasks)]
   }
 
   // MARK: Calls
@@ -68,7 +77,9 @@ public struct SharedExpectations: Sendable {
       }
       var calls: JSONObject = ["toolsCalled": .array(entries)]
       // Calls of one decision have no order among themselves.
-      if entries.count > 1, runs.allSatisfy({ !$0.callsTogether }) { calls["order"] = "in_order" }
+      if entries.count > 1, runs.allSatisfy({ !$0.callsTogether && !$0.isPipeline }) {
+        calls["order"] = "in_order"
+      }
       return calls
     }
     var entries: [JSONValue] = []
@@ -213,6 +224,10 @@ private struct ShownRun {
   var answer: String?
   /// Whether a decision has several calls.
   var callsTogether = false
+  /// Whether it is a pipeline's: what its tasks did may have gone side by side.
+  var isPipeline = false
+  /// What became of each of its tasks.
+  var tasks = JSONObject()
 
   init(_ events: [Event]) {
     var trajectory = Trajectory()
@@ -233,9 +248,19 @@ private struct ShownRun {
       if call.outline.verdict == .approvalRequired { asked.append(call.tool) }
     }
     callsTogether = groups.values.contains { $0 > 1 }
+    isPipeline = trajectory.isPipeline
+    if isPipeline { tasks = Self.tasks(of: events) }
     steps = trajectory.steps
     stop = trajectory.stop?.reason.rawValue
     answer = trajectory.answer?.text
+  }
+
+  private static func tasks(of events: [Event]) -> JSONObject {
+    var chronicle = TaskChronicle(keepsOutputs: false)
+    for event in events { chronicle.apply(event) }
+    let whole = chronicle.nodes.filter { $0.key.element == nil }.sorted { $0.key < $1.key }
+    return JSONObject(
+      whole.map { ($0.key.description, JSONValue.string($0.value.status.rawValue)) })
   }
 
   private mutating func take(_ tools: JSONValue?) {

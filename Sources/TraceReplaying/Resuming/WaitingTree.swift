@@ -66,6 +66,11 @@ public struct WaitingTree: Sendable {
   /// The run that has asked a question; the first of them, in the order of calls.
   public var asking: WaitingRun { (members.first { $0.run.question != nil } ?? members[0]).run }
 
+  /// Whether any of them waits for a person's word, on a call or to a question.
+  public var waits: Bool {
+    members.contains { $0.run.question != nil || !$0.run.calls.isEmpty }
+  }
+
   /// All calls that wait for a person, with their ids as the tree has them.
   public var calls: [WaitingCall] {
     members.flatMap { member in

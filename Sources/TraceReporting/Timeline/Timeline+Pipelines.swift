@@ -34,6 +34,8 @@ extension Timeline {
           "answer", role,
           "\(answered.node): \(answered.word.rawValue) by \(answered.by)\(data)\(reason)")
       ]
+    case .resumed(let resumed):
+      return [Entry("goes on", .faint, "\(resumed.node), run \(resumed.runId)")]
     case .pauseRequested(let request): return [Entry("pausing", .warning, "by \(request.by)")]
     case .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack:
       return rollbackEntries(for: change)

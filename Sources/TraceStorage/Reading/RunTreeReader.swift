@@ -6,8 +6,22 @@ public import AgentTrace
 /// result; of children that ran side by side the one that was started first comes first. Numbers count the row. A child's log lies beside its parent's; where it is
 /// not there, or is not the one that its parent saw, an `unseen` says so in its place.
 ///
-/// Memory as for reading each log on the way from the root to the event.
+/// The root may be a pipeline: then each attempt at a task that is a run of its own is a child, and what commands and
+/// closures did is told as calls; see ``AgentTrace/PipelineCalls``.
+///
+/// Memory as for reading each log on the way from the root to the event; of a pipeline, each log of what ran side by
+/// side.
 public struct RunTreeReader {
+  /// In which order what went side by side is told: what does not hold in each of them, nobody knows.
+  public enum Order: Sendable, Hashable {
+    /// What began first, as soon as it began.
+    case first
+    /// What began last; of a pipeline, as late as can be.
+    case last
+    /// Of a pipeline, event by event as chance has it; of anything else as ``last``.
+    case woven(Int)
+  }
+
   /// An event of the row, and where it stands.
   public struct Entry {
     /// As the tree has it.
@@ -52,38 +66,64 @@ public struct RunTreeReader {
   /// The path of the root's file that is read.
   public let path: String
   /// Whether any event named a child.
-  public private(set) var hasChildren = false
+  public var hasChildren: Bool { pipeline?.hasChildren ?? foundChildren }
+  private var foundChildren = false
   /// Whether children ran side by side, so that their order among themselves is nobody's to say.
-  public private(set) var hasParallelChildren = false
+  public var hasParallelChildren: Bool { pipeline?.hasParallelChildren ?? foundParallelChildren }
+  private var foundParallelChildren = false
+  /// The orders beside ``Order/first`` in which the row is to be read, where children ran side by side.
+  public var otherOrders: [Order] {
+    guard hasParallelChildren else { return [] }
+    return pipeline == nil ? [.last] : [.last, .woven(1), .woven(2), .woven(3)]
+  }
   /// How the root's log ends, once all is read.
-  public var ending: LogReader.Ending? { levels.first?.reader.ending }
+  public var ending: LogReader.Ending? { pipeline?.ending ?? levels.first?.reader.ending }
   /// The number of the row's next event.
   public private(set) var nextSeq = 0
 
-  private let reversesSiblings: Bool
+  private let order: Order
   private let folder: String
   private var levels: [Level]
-  private var tree = TreeEvents()
+  /// Reads the root where it is a pipeline; then nothing else is read here.
+  private var pipeline: PipelineRowReader?
+  var tree = TreeEvents()
   /// What no log holds, to be given out before the next event that one does.
   private var told: [Entry] = []
 
   /// Opens the root's log.
   ///
-  /// - Parameter reversesSiblings: whether of children that ran side by side the one that was started last comes
-  ///   first: what does not hold in both orders, nobody knows.
   /// - Throws: ``LogError`` where it is not there or cannot be read.
-  public init(path: String, reversesSiblings: Bool = false) throws(LogError) {
-    self.reversesSiblings = reversesSiblings
+  public init(path: String, order: Order = .first) throws(LogError) {
+    try self.init(path: path, order: order, as: .root, depth: 0)
+  }
+
+  /// - Parameters:
+  ///   - member: what the run is in a greater tree.
+  ///   - depth: how many pipelines it is below.
+  init(
+    path: String, order: Order, as member: TreeEvents.Member, depth: Int
+  ) throws(LogError) {
+    self.order = order
     let reader = try LogReader(path: path)
     self.path = reader.path
     folder = Self.folder(ofLog: path)
-    levels = [Level(reader: reader, member: .root, shift: 0, start: 0)]
+    levels = [Level(reader: reader, member: member, shift: 0, start: 0)]
+    if let first = try Self.firstEvent(ofLog: path), first.beginsPipelineAlone {
+      pipeline = try PipelineRowReader(path: path, order: order, as: member, depth: depth)
+    }
   }
 
   /// The next event of the row; `nil` behind the last.
   ///
   /// - Throws: ``LogError`` where a log of the tree is damaged.
   public mutating func next() throws(LogError) -> Entry? {
+    if pipeline != nil {
+      pipeline?.tree.effects = tree.effects
+      let entry = try pipeline?.next()
+      tree.effects = pipeline?.tree.effects ?? tree.effects
+      nextSeq = pipeline?.nextSeq ?? nextSeq
+      return entry
+    }
     while true {
       if !told.isEmpty { return told.removeFirst() }
       let last = levels.count - 1
@@ -118,7 +158,7 @@ public struct RunTreeReader {
       return false
     }
     let start =
-      reversesSiblings ? levels[last].begun.removeLast() : levels[last].begun.removeFirst()
+      order == .first ? levels[last].begun.removeFirst() : levels[last].begun.removeLast()
     if try !enter(start.payload.child?.runId ?? "", start, at: last) {
       levels[last].missing[start.payload.callId] = start
     }
@@ -151,9 +191,9 @@ public struct RunTreeReader {
     guard let payload = try? ToolStartedPayload(decoding: event.data), payload.child != nil else {
       return
     }
-    hasChildren = true
+    foundChildren = true
     if levels[last].open.contains(where: { !$0.hasSameUTF8(as: payload.callId) }) {
-      hasParallelChildren = true
+      foundParallelChildren = true
     }
     levels[last].open.insert(payload.callId)
     levels[last].begun.append(Start(event: event, payload: payload))
@@ -258,7 +298,7 @@ public struct RunTreeReader {
     return Entry(event: event, original: nil, member: level.member)
   }
 
-  private static func firstEvent(ofLog path: String) throws(LogError) -> Event? {
+  static func firstEvent(ofLog path: String) throws(LogError) -> Event? {
     var reader = try LogReader(path: path)
     return try reader.next()
   }

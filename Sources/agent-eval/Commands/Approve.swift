@@ -87,7 +87,16 @@ struct Approve: ParsableCommand {
   }
 
   func run() throws {
-    if (try? WaitingPipeline.isPipeline(log)) == true { return try approveTask() }
+    if (try? WaitingPipeline.isPipeline(log)) == true {
+      let pipeline = try WaitingPipeline(log: log)
+      guard let place = try pipeline.run(of: call) else { return try approveTask(pipeline) }
+      return try Spoken.reportTask(try say(to: place.tree, of: place.call), in: log, json: json)
+    }
+    try Spoken.report(try say(to: WaitingTree(path: log), of: call), in: log, json: json)
+  }
+
+  /// Says a word about a call of a tree of runs.
+  private func say(to tree: WaitingTree, of call: String) throws -> Event {
     let word: SpokenWord
     switch (deny, happened, didNotHappen) {
     case (true, _, _): word = .denied
@@ -95,17 +104,16 @@ struct Approve: ParsableCommand {
     case (_, _, true): word = .didNotHappen
     default: word = .granted
     }
-    let waiting = try WaitingTree(path: log).run(of: call)
-    let event = try waiting.run.record(
+    let waiting = try tree.run(of: call)
+    return try waiting.run.record(
       word, about: waiting.call, by: by, reason: reason,
       scope: sameInput ? .input : .calls(count ?? 1),
       until: until.flatMap(UTC.microsecondsSince1970).map(UTC.text(microsecondsSince1970:)),
       secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
-    try Spoken.report(event, in: log, json: json)
   }
 
   /// Says a word about a task of a pipeline.
-  private func approveTask() throws {
+  private func approveTask(_ pipeline: WaitingPipeline) throws {
     guard count == nil, !sameInput, until == nil else {
       throw ValidationError("--for, --same-input and --until are for calls, not for tasks.")
     }
@@ -113,7 +121,7 @@ struct Approve: ParsableCommand {
       deny ? .denied : happened ? .happened : didNotHappen ? .didNotHappen : .granted
     var said: JSONValue?
     if happened { said = try dataOfCall() }
-    let event = try WaitingPipeline(log: log).record(
+    let event = try pipeline.record(
       word, about: call, data: said, by: by, reason: reason,
       at: Spoken.moment(isFixed: fixedClock))
     try Spoken.reportTask(event, in: log, json: json)
@@ -157,7 +165,13 @@ struct AnswerVerb: ParsableCommand {
 
   func run() throws {
     if (try? WaitingPipeline.isPipeline(log)) == true {
-      let event = try WaitingPipeline(log: log).record(
+      let pipeline = try WaitingPipeline(log: log)
+      if let run = try pipeline.asking(task: task) {
+        let event = try run.record(
+          answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
+        return try Spoken.reportTask(event, in: log, json: json)
+      }
+      let event = try pipeline.record(
         .answered, about: task, data: .string(text), by: by,
         at: Spoken.moment(isFixed: fixedClock))
       return try Spoken.reportTask(event, in: log, json: json)
@@ -182,22 +196,25 @@ private enum Spoken {
 
   /// What was said of a task, and what still waits.
   static func reportTask(_ event: Event, in log: String, json: Bool) throws {
-    let waiting = try WaitingPipeline(log: log)
+    let open = try WaitingPipeline(log: log).open()
     guard !json else {
       return Output.json([
         "log": .string(log), "seq": JSONValue(event.seq), "type": .string(event.type.rawValue),
-        "data": .object(event.data),
-        "waiting": JSONValue(waiting.questions.map { "\($0.node)" }),
+        "data": .object(event.data), "waiting": JSONValue(open.map(\.name)),
       ])
     }
     var timeline = Timeline(painter: Screen.painter, width: Screen.width, headsSteps: false)
     Output.lines(timeline.lines(for: event))
-    for question in waiting.questions {
-      Output.line("waits  \(Visible.line("\(question.node): \(question.question)"))")
+    for one in open {
+      Output.line("waits  \(Visible.line("\(one.name): \(one.words)"))")
     }
     let log = Visible.line(log)
-    if let other = waiting.questions.first {
-      Output.line("next   agent-eval approve \(log) \(Visible.line("\(other.node)")) --by NAME")
+    if let other = open.first {
+      let name = Visible.line(other.name)
+      Output.line(
+        other.isQuestion
+          ? "next   agent-eval answer \(log) TEXT --task \(name)"
+          : "next   agent-eval approve \(log) \(name) --by NAME")
     } else {
       Output.line("next   agent-eval resume \(log)")
     }

@@ -15,12 +15,7 @@ enum PipelineRuns {
     pausing: Cancellation, seed: Int?, isFixed: Bool, durability: LogWriter.Durability
   ) -> PipelineMeans {
     PipelineMeans(
-      makeTool: { command, folder, cancellation in
-        CommandTool(
-          command, folder: folder,
-          clock: isFixed ? FixedClock() : SystemClock(cancellation: cancellation),
-          cancellation: cancellation)
-      },
+      makeTool: { makeTool($0, in: $1, cancellation: $2, isFixed: isFixed) },
       makeBoundary: { agent, conditions in
         LiveBoundary.make(
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
@@ -34,13 +29,20 @@ enum PipelineRuns {
       logOptions: .init(durability: durability))
   }
 
+  /// The tool that a command of a task is.
+  static func makeTool(
+    _ command: CommandDefinition, in folder: String, cancellation: Cancellation, isFixed: Bool
+  ) -> any Tool {
+    CommandTool(
+      command, folder: folder,
+      clock: isFixed ? FixedClock() : SystemClock(cancellation: cancellation),
+      cancellation: cancellation)
+  }
+
   /// The pipeline of a file, checked; exits with 2 and everything that is wrong.
   static func load(_ path: String) throws -> PipelineDefinition {
     let definition = try Diagnostics.unwrap(PipelineLoader.load(path))
-    let agents = definition.works.compactMap { work -> AgentDefinition? in
-      if case .agent(let agent, _) = work { agent } else { nil }
-    }
-    try LiveBuild.require(for: agents)
+    try LiveBuild.require(for: definition.agents)
     return definition
   }
 
@@ -96,14 +98,11 @@ enum PipelineRuns {
     let log = Visible.line(recording.log)
     guard recording.state.stop?.isFinal == false else { return [] }
     let waiting = try WaitingPipeline(log: recording.log)
-    if let first = waiting.questions.first {
-      let node = Visible.line("\(first.node)")
-      let word =
-        switch first.why {
-        case .doubt: "agent-eval approve \(log) \(node) --by NAME --happened"
-        case .human, .again, .failed: "agent-eval approve \(log) \(node) --by NAME"
-        }
-      return [word]
+    if let first = try waiting.open().first {
+      let name = Visible.line(first.name)
+      if first.isQuestion { return ["agent-eval answer \(log) TEXT --task \(name)"] }
+      let word = first.why == .doubt ? " --happened" : ""
+      return ["agent-eval approve \(log) \(name) --by NAME\(word)"]
     }
     if recording.state.rollback != nil { return ["agent-eval resume \(log)"] }
     switch recording.state.stop?.reason {

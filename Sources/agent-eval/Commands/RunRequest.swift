@@ -173,6 +173,10 @@ struct RunRequest: Hashable {
     var agents: [AgentDefinition] = []
     for evalCase in loaded.cases {
       if let written = evalCase.writtenAgent { agents.append(written.agent) }
+      if let path = evalCase.pipeline, known[path] == nil {
+        known[path] = .some(nil)
+        agents += PipelineLoader.load(path).value?.agents ?? []
+      }
       guard let path = evalCase.agent else { continue }
       if known[path] == nil {
         known[path] = AgentLoader.load(path).value
@@ -300,6 +304,9 @@ struct RunRequest: Hashable {
         LiveBoundary.make(
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
           cancellation: conditions.cancellation, children: conditions.children)
+      },
+      makeTool: { command, folder, cancellation in
+        PipelineRuns.makeTool(command, in: folder, cancellation: cancellation, isFixed: false)
       })
   }
 

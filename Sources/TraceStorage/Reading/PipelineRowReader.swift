@@ -1,0 +1,251 @@
+import AgentTrace
+
+/// Reads a pipeline and the runs that its tasks are as one row of events, for ``RunTreeReader``.
+///
+/// The events of a task's run stand somewhere between the event that began the attempt and the one that ended it:
+/// nobody knows where among what else went on meanwhile. The order of the row says which of the possible places is
+/// taken.
+struct PipelineRowReader {
+  typealias Entry = RunTreeReader.Entry
+  typealias Order = RunTreeReader.Order
+
+  /// How many pipelines may stand in one another.
+  private static let depthLimit = 16
+
+  private struct Child {
+    /// The event that began it: what names it here.
+    var seq: Int
+    var node: TaskNode
+    var run: TaskRun
+    /// `nil` where its log is not there.
+    var reader: RunTreeReader?
+    /// Whether all that its log holds is told.
+    var isTold: Bool
+  }
+
+  private(set) var hasChildren = false
+  private(set) var hasParallelChildren = false
+  private(set) var nextSeq = 0
+  var ending: LogReader.Ending? { reader.ending }
+  var tree = TreeEvents()
+
+  private let order: Order
+  private let member: TreeEvents.Member
+  private let depth: Int
+  private let folder: String
+  private var reader: LogReader
+  private var runId = ""
+  private var calls = PipelineCalls()
+  /// Attempts that are under way, in the order in which they began.
+  private var children: [Child] = []
+  /// What has to be told whole before the event that is held: by the events that began them.
+  private var due: [Int] = []
+  /// How many events of any child are told before that, as chance has it.
+  private var mixed = 0
+  private var held: Event?
+  private var told: [Entry] = []
+  private var toldPlace = 0
+  private var chance: UInt64
+
+  init(path: String, order: Order, as member: TreeEvents.Member, depth: Int) throws(LogError) {
+    self.order = order
+    self.member = member
+    self.depth = depth
+    folder = RunTreeReader.folder(ofLog: path)
+    reader = try LogReader(path: path)
+    chance = if case .woven(let seed) = order { UInt64(bitPattern: Int64(seed)) } else { 0 }
+  }
+
+  mutating func next() throws(LogError) -> Entry? {
+    while true {
+      if toldPlace < told.count {
+        defer { toldPlace += 1 }
+        return told[toldPlace]
+      }
+      (told, toldPlace) = ([], 0)
+      if let place = placeOfNext() {
+        if let entry = try nextEvent(ofChildAt: place) { return entry }
+      } else if let event = held {
+        held = nil
+        try take(event)
+      } else if let event = try reader.next() {
+        held = event
+        prepare(for: event)
+      } else {
+        guard children.contains(where: { !$0.isTold }) else { return nil }
+        due = children.filter { !$0.isTold }.map(\.seq)
+        if order != .first { due.reverse() }
+      }
+    }
+  }
+
+  // MARK: The order
+
+  /// Says which children are told before an event.
+  private mutating func prepare(for event: Event) {
+    let open = children.filter { !$0.isTold }
+    due = []
+    if case .woven = order, !open.isEmpty { mixed = random(below: 3 * open.count + 1) }
+    guard let place = place(endedBy: event) else { return }
+    let own = children[place].seq
+    // What began later may have been over before.
+    if order == .last { due = open.filter { $0.seq > own }.map(\.seq).reversed() }
+    due.append(own)
+  }
+
+  /// The child that an event comes from next; `nil` where the event that is held is next.
+  private mutating func placeOfNext() -> Int? {
+    let open = children.indices.filter { !children[$0].isTold }
+    guard !open.isEmpty else {
+      (due, mixed) = ([], 0)
+      return nil
+    }
+    if mixed > 0 {
+      mixed -= 1
+      return open[random(below: open.count)]
+    }
+    while let first = due.first {
+      guard let place = open.first(where: { children[$0].seq == first }) else {
+        due.removeFirst()
+        continue
+      }
+      if case .woven = order, random(below: 2) == 0 { return open[random(below: open.count)] }
+      return place
+    }
+    return nil
+  }
+
+  /// A number from chance that is the same each time.
+  private mutating func random(below limit: Int) -> Int {
+    // SplitMix64.
+    chance &+= 0x9e37_79b9_7f4a_7c15
+    var mixed = chance
+    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
+    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
+    return Int((mixed ^ (mixed >> 31)) % UInt64(max(1, limit)))
+  }
+
+  // MARK: Children
+
+  private mutating func nextEvent(ofChildAt place: Int) throws(LogError) -> Entry? {
+    children[place].reader?.tree.effects = tree.effects
+    let next = try children[place].reader?.next()
+    guard var entry = next else {
+      children[place].isTold = true
+      if children[place].reader?.hasParallelChildren ?? false { hasParallelChildren = true }
+      if children[place].reader.map({ $0.ending != .closed }) ?? false {
+        let name = children[place].node
+        tell("“\(name)” is a run whose log is not closed: what it did since is not known")
+      }
+      // Its log is not read again.
+      children[place].reader = nil
+      return nil
+    }
+    tree.effects = children[place].reader?.tree.effects ?? tree.effects
+    entry.event.seq = nextSeq
+    nextSeq += 1
+    return entry
+  }
+
+  /// The child that an event says has ended; `nil` for none.
+  private func place(endedBy event: Event) -> Int? {
+    guard event.type == .taskFinished || event.type == .taskFailed,
+      let task = event.data["task"]?.stringValue
+    else { return nil }
+    let node = TaskNode(task, element: event.data["element"]?.intValue)
+    return children.firstIndex { $0.node == node }
+  }
+
+  private mutating func begin(_ started: TaskStarted, _ event: Event) throws(LogError) {
+    guard let run = started.run else { return }
+    hasChildren = true
+    if !children.isEmpty { hasParallelChildren = true }
+    let opened = try open(run, started, event)
+    children.append(
+      Child(
+        seq: event.seq, node: started.node, run: run, reader: opened, isTold: opened == nil))
+    if opened == nil {
+      tell("the log of the run \(run.runId) that “\(started.node)” is, is not there")
+    } else if order == .first {
+      due = [event.seq]
+    }
+  }
+
+  /// Opens the log of an attempt, where it is there and is that attempt's.
+  private func open(
+    _ run: TaskRun, _ started: TaskStarted, _ event: Event
+  ) throws(LogError) -> RunTreeReader? {
+    guard depth < Self.depthLimit, let path = RunTreeReader.log(of: run.runId, in: folder) else {
+      return nil
+    }
+    do {
+      guard let first = try RunTreeReader.firstEvent(ofLog: path), first.type == .runStarted,
+        let parent = first.data["parent"], parent["relation"]?.stringValue == ParentRun.task,
+        first.runId.hasSameUTF8(as: run.runId),
+        parent["runId"]?.stringValue?.hasSameUTF8(as: runId) ?? false,
+        parent["seq"]?.intValue == event.seq
+      else { return nil }
+      return try RunTreeReader(
+        path: path, order: order, as: tree.task(of: member, event, started), depth: depth + 1)
+    } catch {
+      guard error.code == .notFound else { throw error }
+      return nil
+    }
+  }
+
+  private mutating func end(_ event: Event) {
+    guard let place = place(endedBy: event) else { return }
+    let child = children.remove(at: place)
+    guard let seal = event.data["run"]?["sealDigest"]?.stringValue,
+      let path = RunTreeReader.log(of: child.run.runId, in: folder),
+      let tail = try? LogTail(path: path), !tail.sealDigest.hex.hasSameUTF8(as: seal)
+    else { return }
+    tell("the log of the run \(child.run.runId) is not the one that its pipeline saw end")
+  }
+
+  // MARK: Events
+
+  private mutating func take(_ event: Event) throws(LogError) {
+    if event.type == .runStarted { runId = event.runId }
+    let calls = self.calls.told(by: event)
+    let isOfCalls = (calls.before + calls.behind).contains { $0.type != .toolsListed }
+    if isOfCalls, !children.isEmpty { hasParallelChildren = true }
+    for one in calls.before { append(one, original: nil) }
+    append(Self.whole(event), original: event)
+    for one in calls.behind { append(one, original: nil) }
+    switch event.type {
+    case .taskStarted:
+      if let started = try? TaskStarted(decoding: event.data) { try begin(started, event) }
+    case .taskFinished, .taskFailed: end(event)
+    default: break
+    }
+  }
+
+  private mutating func append(_ event: Event, original: Event?) {
+    told.append(
+      Entry(
+        event: tree.event(event, of: member, seq: nextSeq), original: original, member: member))
+    nextSeq += 1
+  }
+
+  /// The start of a pipeline whose tasks' logs are read with it: what they called is in the row.
+  private static func whole(_ event: Event) -> Event {
+    guard event.beginsPipeline, var recorded = event.data["recorded"]?.objectValue else {
+      return event
+    }
+    var event = event
+    recorded["calls"] = nil
+    recorded["policy"] = nil
+    event.data["recorded"] = recorded.isEmpty ? nil : .object(recorded)
+    return event
+  }
+
+  private mutating func tell(_ reason: String) {
+    let payload = Unseen(.child, ["calls": "partial", "policy": "partial"], reason: reason)
+    let event = Event(
+      seq: nextSeq, step: member.step ?? 1, type: .unseen, runId: runId, time: nil, t: 0,
+      data: payload.encoded)
+    nextSeq += 1
+    told.append(Entry(event: event, original: nil, member: member))
+  }
+}
