@@ -64,6 +64,24 @@ public struct WatchList: Sendable {
     for evalCase in cases { add(BaselineFiles.path(of: evalCase)) }
   }
 
+  /// The files that an agent file leads to, itself among them, and those that the words of its commands name; sorted.
+  static func files(ofAgent path: String) -> [String] {
+    var list = WatchList(paths: [], runsFolder: nil)
+    list.add(agent: path)
+    return list.sorted
+  }
+
+  /// The files that the words of an agent's command name which stands in a case; sorted.
+  static func files(ofWrittenAgent evalCase: EvalCase) -> [String] {
+    var list = WatchList(paths: [], runsFolder: nil)
+    if let command = evalCase.writtenAgent?.agent.command { list.add(agent: command) }
+    return list.sorted
+  }
+
+  private var sorted: [String] {
+    files.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
+  }
+
   private mutating func add(agent path: String) {
     add(path)
     let loaded = AgentLoader.load(path)

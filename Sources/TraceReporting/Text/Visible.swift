@@ -5,6 +5,9 @@ import AgentTrace
 /// What came from a model or a tool may hold escape sequences, line breaks or marks that turn the
 /// reading direction around. None of it may act on the reader's terminal.
 public enum Visible {
+  /// The width of a line that is cut nowhere.
+  public static let unlimited = 1 << 40
+
   /// The text on one line: control characters, line breaks, direction and invisible marks stand as
   /// `\n`, `\t` or `\u{1b}`.
   public static func line(_ text: String) -> String {

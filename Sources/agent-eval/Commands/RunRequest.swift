@@ -21,7 +21,7 @@ struct RunRequest: Hashable {
   var passThreshold: Int?
   var allTrials = false
   var budget: String?
-  var jobs = 0
+  var jobs: Int?
   var filter: String?
   var out: String?
   var seed: Int?
@@ -34,6 +34,10 @@ struct RunRequest: Hashable {
   var byCaseId = false
   var watch = false
   var debug = false
+  var lastFailed = false
+  var continues = false
+  /// What the settings of the project decide here, and where they stand.
+  var decided: [String] = []
   var output = ResultsDestination()
   var baselines = AgainstRequest()
   var history = HistoryRequest()
@@ -42,7 +46,7 @@ struct RunRequest: Hashable {
     try output.validate()
     try baselines.validate()
     try history.validate()
-    guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
+    guard (0...1024).contains(jobs ?? 0) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
     try checkTrials()
     if debug {
@@ -51,6 +55,7 @@ struct RunRequest: Hashable {
       }
     }
     try checkHistory()
+    try checkContinuing()
     try checkOn()
     if filesFrom != nil {
       guard !watch else { throw ValidationError("--watch does not go with --files-from.") }
@@ -75,28 +80,37 @@ struct RunRequest: Hashable {
   /// Judges, tells of it, and ends the process where results say with what code; else it returns, or
   /// throws what stopped it.
   func perform() async throws {
+    tellDecided()
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
     let start = SuiteStart()
-    let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
+    let all = try loadCases(areRunsElsewhere: runs != nil)
+    let loaded = try chosen(all)
+    let lastRun = LastRun.Collector(isPart: loaded.cases.count < all.cases.count)
     try requireNetwork(for: loaded)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     if asksForTextAlone {
       let summaries = Mutex(ResultsDestination.Summaries())
-      let show = progress(of: loaded.cases.count)
-      let results = try await makeRunner(runnerOptions(cancellation), cancellation)
+      let teller = ProgressTeller(total: loaded.cases.count, tellsEach: live)
+      let journal = journal(of: loaded)
+      let results = try await makeRunner(runnerOptions(cancellation, teller, journal), cancellation)
         .encodedResults(loaded.cases) { result in
           summaries.withLock { $0 = $0.adding(result) }
-          show(result)
+          lastRun.take(result)
+          teller.take(result)
         }
-      Output.progress("")
+      teller.end()
+      end(journal, cancellation)
+      lastRun.keep(among: all.cases)
       ResultsDestination.note(summaries.withLock { $0 })
       Output.jsonLine(results)
       withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
     }
     let results = try await results(of: loaded, cancellation)
+    results.cases.forEach(lastRun.take)
+    lastRun.keep(among: all.cases)
     let code = try output.finish(results) { try keep(results, of: loaded, since: start) }
     if debug, let debugging = Debugging(firstFailureOf: results) { try debugging.explain() }
     // Not taken apart first: of thousands of cases that takes a while.
@@ -122,17 +136,6 @@ struct RunRequest: Hashable {
       asked: { cases[Array($0.utf8)].map(CaseRecord.asked(of:)) })
   }
 
-  /// Shows how far it is.
-  private func progress(of count: Int) -> @Sendable (CaseResult) -> Void {
-    let done = Mutex(0)
-    return { result in
-      done.withLock { done in
-        done += 1
-        Output.progress("\(done) of \(count)  \(Visible.line(result.caseId, width: 60))")
-      }
-    }
-  }
-
   /// Judges the cases, or those of the shard, and shows how far it is.
   func results(
     of loaded: CaseLoader.Result, _ cancellation: Cancellation
@@ -145,9 +148,12 @@ struct RunRequest: Hashable {
         program: AgentEval.configuration.version, runsAgents: live)
     }
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
-    let runner = try makeRunner(runnerOptions(cancellation), cancellation)
-    var results = await runner.run(cases, progress: progress(of: cases.count))
-    Output.progress("")
+    let teller = ProgressTeller(total: cases.count, tellsEach: live)
+    let journal = journal(of: loaded)
+    let runner = try makeRunner(runnerOptions(cancellation, teller, journal), cancellation)
+    var results = await runner.run(cases, progress: teller.take)
+    teller.end()
+    end(journal, cancellation)
     try baselines.compare(
       &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths,
       isPart: shard != nil)
@@ -238,16 +244,19 @@ struct RunRequest: Hashable {
   }
 
   /// How cases are run, as the options say.
-  func runnerOptions(_ cancellation: Cancellation) -> EvalRunner.Options {
+  func runnerOptions(
+    _ cancellation: Cancellation, _ teller: ProgressTeller? = nil, _ journal: RunJournal? = nil
+  ) -> EvalRunner.Options {
     var options = EvalRunner.Options(
-      runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
-      usesSummaries: usesSummaries, files: RunFiles(output: out))
+      runsFolder: runs, isLive: live, jobs: jobCount,
+      usesSummaries: usesSummaries, files: RunFiles(output: out ?? Settings.here.out))
     options.today = Screen.today
     options.makesAllTrials = allTrials
     options.budget = budget.flatMap { try? SuiteBudget($0) }
     options.seed = seed
     options.plan = trials.map { TrialPlan(trials: $0, passThreshold: passThreshold) }
-    if live { options.observeLive = { LiveView.show($1, of: $0) } }
+    if live, let teller { options.observeLive = { teller.note(LiveView.line($1, of: $0)) } }
+    options.journal = journal
     options.outlinesRuns = baselines.against != nil
     options.asksJudges = judge
     options.judgementsFolder = judgements
@@ -309,11 +318,22 @@ struct RunRequest: Hashable {
     return conditions
   }
 
+  private var jobCount: Int {
+    guard let jobs, jobs > 0 else { return Screen.processorCount }
+    return jobs
+  }
+
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }
 
   /// The cases of the arguments; what is wrong with them is printed.
   func loadCases(areRunsElsewhere: Bool) throws -> CaseLoader.Result {
     var loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere || !on.isEmpty)
+    if loaded.diagnostics.hasErrors || loaded.cases.isEmpty {
+      // A file of another sort is told in one line, with what takes it.
+      for path in paths {
+        try NamedFiles.refuse(path, verb: "run", unless: [.cases, .shared, .folder])
+      }
+    }
     Diagnostics.print(loaded.diagnostics)
     guard !on.isEmpty, !loaded.diagnostics.hasErrors, !loaded.cases.isEmpty else { return loaded }
     loaded.cases = try RuleSuite.cases(
@@ -331,6 +351,7 @@ struct RunRequest: Hashable {
         "the case “\(odd.caseId)” (\(odd.path):\(odd.position.line)) has a “where”, which chooses among the "
           + "runs that --on names")
     }
+    if lastFailed { try keepLastFailed(of: &loaded) }
     guard let filter else { return loaded }
     let glob = try Glob(filter)
     let count = loaded.cases.count
@@ -344,6 +365,21 @@ struct RunRequest: Hashable {
       throw none("none of \(count) cases has an id or a tag like \(filter)")
     }
     return loaded
+  }
+
+  /// Leaves the cases that failed in the last run here; all where none did, which is told.
+  private func keepLastFailed(of loaded: inout CaseLoader.Result) throws {
+    guard let last = try LastRun.read(), !last.failed.isEmpty else {
+      return Output.error("note: nothing failed in the last run here: every case is judged.")
+    }
+    let failed = Set(last.failed.map { Array($0.caseId.utf8) })
+    let kept = loaded.cases.filter { failed.contains(Array($0.caseId.utf8)) }
+    guard !kept.isEmpty else {
+      throw none(
+        "none of the \(Figures.count(last.failed.count, "case")) that failed in the last run here is in "
+          + paths.joined(separator: ", "))
+    }
+    loaded.cases = kept
   }
 
   private func none(_ message: String) -> ExitCode {
