@@ -1,4 +1,5 @@
 import ArgumentParser
+import FilePaths
 import Glibc
 import LiveBoundary
 import TraceReporting
@@ -65,7 +66,7 @@ struct AgentEval: AsyncParsableCommand {
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
     _ = mallopt(MallocOption.topPad, 1 << 20)
     _ = mallopt(MallocOption.trimThreshold, 64 << 20)
-    let arguments = RunLogs.spellingOut(Array(CommandLine.arguments.dropFirst()))
+    let arguments = RunLogs.spellingOut(Array(CommandLine.pathArguments.dropFirst()))
     Settings.require(for: arguments.first)
     if let request = RunRequest(plain: arguments) {
       do {
@@ -156,3 +157,10 @@ private enum MallocOption {
 }
 
 @_silgen_name("mallopt") private func mallopt(_ name: Int32, _ value: Int32) -> Int32
+
+extension CommandLine {
+  /// The arguments, in which paths that are no UTF-8 keep their bytes.
+  static var pathArguments: [String] {
+    (0..<Int(argc)).compactMap { index in unsafeArgv[index].map { String(path: $0) } }
+  }
+}

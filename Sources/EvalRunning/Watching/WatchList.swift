@@ -1,6 +1,7 @@
 import AgentRuntime
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 import TraceJudging
 import TraceStorage
@@ -133,9 +134,7 @@ public struct WatchList: Sendable {
     guard depth < depthLimit, let stream = opendir(folder) else { return }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { raw in
-        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      let name = entryName(entry)
       guard name.utf8.first != UInt8(ascii: ".") else { continue }
       let path = folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
       var status = stat()

@@ -1,6 +1,7 @@
 public import AgentRuntime
 public import AgentTrace
 import CSQLite
+import FilePaths
 import Glibc
 import SQLite
 import Synchronization

@@ -18,6 +18,8 @@ public enum Visible {
       case "\n": visible += "\\n"
       case "\t": visible += "\\t"
       case "\r": visible += "\\r"
+      // A byte of a path that is no UTF-8; see FilePaths.
+      case "\u{10fe00}"..."\u{10feff}": visible += "\\x" + String(scalar.value & 0xff, radix: 16)
       case _ where scalar.isHidden: visible += "\\u{\(String(scalar.value, radix: 16))}"
       default: visible.unicodeScalars.append(scalar)
       }

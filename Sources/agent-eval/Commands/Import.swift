@@ -1,5 +1,6 @@
 import AgentTrace
 import ArgumentParser
+import FilePaths
 import Glibc
 import TraceImporting
 import TraceMatching

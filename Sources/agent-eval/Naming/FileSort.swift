@@ -1,5 +1,6 @@
 import AgentTrace
 import EvalLoading
+import FilePaths
 import Glibc
 import TraceImporting
 import TraceStorage

@@ -1,4 +1,5 @@
 import ArgumentParser
+import FilePaths
 import Glibc
 import Synchronization
 import TraceIndexing
