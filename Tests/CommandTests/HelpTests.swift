@@ -135,6 +135,7 @@ struct HelpTests {
       #expect(refused.errors.contains(says), "\(refused)")
       #expect(refused.output == "" && controlBytes(in: refused.errorBytes).isEmpty)
     }
+    try await Binary.run(["help", "help"])
     let topics = try await Binary.run(["help", "topics"])
     #expect(HelpTopic.all.allSatisfy { topics.lines.contains($0.name) })
   }

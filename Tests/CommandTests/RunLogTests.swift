@@ -74,6 +74,10 @@ struct RunLogTests {
     try await Binary.run(["show", "abcd-1"], in: folder.path)
     let none = try await Binary.run(["show", "ffffffff"], in: folder.path, status: 2)
     #expect(none.errors.contains("ffffffff"))
+    for (word, meant) in [("lastest", "latest"), ("last-fail", "last-failed")] {
+      let slip = try await Binary.run(["show", word], in: folder.path, status: 2)
+      #expect(slip.errors.contains("did you mean “\(meant)”?"), "\(slip)")
+    }
     // Too short to mean one.
     try await Binary.run(["show", "abc"], in: folder.path, status: 2)
   }

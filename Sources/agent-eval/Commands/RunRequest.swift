@@ -63,7 +63,9 @@ struct RunRequest: Hashable {
     } else if byCaseId {
       throw ValidationError("--by-case-id goes with --files-from.")
     } else if paths.isEmpty {
-      throw ValidationError("Missing expected argument '<paths> ...'")
+      throw ValidationError(
+        "Missing expected argument '<paths> ...': case files or folders; “paths” in .agent-eval.yaml may name them."
+      )
     }
     if let shard, Shard(shard) == nil {
       throw ValidationError(

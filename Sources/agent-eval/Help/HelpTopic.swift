@@ -20,7 +20,9 @@ struct HelpTopic: Sendable {
   /// Prints what `help TOPIC` asks for, or the list of topics; returns whether that was asked for.
   static func show(_ arguments: [String]) -> Bool {
     guard arguments.first == "help", arguments.count <= 2 else { return false }
-    guard let word = arguments.dropFirst().first else { return false }
+    guard let word = arguments.dropFirst().first, word != "help", !word.hasPrefix("-") else {
+      return false
+    }
     guard !AgentEval.verbs.contains(where: { $0._verb.hasSameUTF8(as: word) }) else { return false }
     if ["topics", "topic"].contains(word) {
       Output.lines(all.map { "\($0.name)\n    \($0.title)" })

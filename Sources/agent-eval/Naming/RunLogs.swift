@@ -4,6 +4,7 @@ import EvalRunning
 import FilePaths
 import Glibc
 import TraceIndexing
+import TraceMatching
 import TraceReporting
 import TraceStorage
 
@@ -36,7 +37,12 @@ enum RunLogs {
     case latest: found = try newest()
     case lastFailed: found = try firstFailed()
     default:
-      guard mayBeIdentifier(text), let run = try run(beginning: text) else { return text }
+      guard mayBeIdentifier(text), let run = try run(beginning: text) else {
+        guard let word = Spelling.nearest(to: text, among: [latest, lastFailed]) else {
+          return text
+        }
+        throw Unknown(description: "there is no log “\(text)”; did you mean “\(word)”?")
+      }
       found = run
     }
     Output.error(Visible.line("log    \(found)"))

@@ -46,7 +46,7 @@ struct Settings: Sendable {
 
   /// What holds here. Read once, at the first use; cost: a few system calls, and reading the file where there is one.
   static let here = Settings(
-    file: SettingsFolder.file(), variable: { Screen.variable($0) })
+    file: SettingsFolder.file(), hasVariables: hasVariables, variable: { Screen.variable($0) })
 
   /// Ends the process with 2 where the settings have mistakes, but for verbs that do not rest on them.
   static func require(for verb: String?) {
@@ -59,7 +59,18 @@ struct Settings: Sendable {
     exit(2)
   }
 
-  init(file: String?, variable: (String) -> String?) {
+  /// Whether a variable is there whose name begins as those of settings do: most often there is none.
+  private static var hasVariables: Bool {
+    var entry = environ
+    while let text = entry.pointee {
+      if strncmp(text, "AGENT_EVAL_", 11) == 0 { return true }
+      entry += 1
+    }
+    return false
+  }
+
+  /// - Parameter hasVariables: whether the variables are looked at.
+  init(file: String?, hasVariables: Bool = true, variable: (String) -> String?) {
     self.file = file
     values = ProjectSettings()
     if let file {
@@ -72,6 +83,7 @@ struct Settings: Sendable {
         }
       }
     }
+    guard hasVariables else { return }
     for (key, _) in ProjectSettings.keys {
       let name = Self.variableName(of: key)
       guard let text = variable(name) else { continue }

@@ -78,6 +78,13 @@ struct LastRun: Sendable {
       for one in failed { logs[Array(one.caseId.utf8)] = one }
       let ordered = loaded.compactMap { logs.removeValue(forKey: Array($0.caseId.utf8)) }
       do {
+        let bytes = LastRun(failed: ordered).encoded
+        // Most often nothing is new: a file that is written costs more than judging some cases.
+        if try InputFiles.all(of: LastRun.path, limitBytes: bytes.count) == bytes { return }
+      } catch {
+        // It is not there, longer, or cannot be read: it is written.
+      }
+      do {
         try ReportFiles.write(LastRun(failed: ordered).encoded, to: LastRun.path)
       } catch {
         unlink(LastRun.path)

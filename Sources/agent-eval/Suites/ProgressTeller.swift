@@ -9,6 +9,8 @@ final class ProgressTeller: Sendable {
     /// What the run that said something last is at.
     var detail = ""
     var lastShown: ContinuousClock.Instant?
+    /// When the last line of those was due that stand where there is no terminal.
+    var lastLine: ContinuousClock.Instant
   }
 
   private let state: Mutex<State>
@@ -18,15 +20,15 @@ final class ProgressTeller: Sendable {
   private let timer: Task<Void, Never>?
 
   /// Seconds between two lines where there is no terminal.
-  private static var interval: Double {
+  private static let interval: Double =
     Screen.variable("AGENT_EVAL_PROGRESS_SECONDS").flatMap { Double($0) }
-      .map { min(max($0, 0.01), 1e6) } ?? 30
-  }
+    .map { min(max($0, 0.01), 1e6) } ?? 30
 
   init(total: Int, tellsEach: Bool) {
-    state = Mutex(State(progress: SuiteProgress(total: total)))
+    state = Mutex(State(progress: SuiteProgress(total: total), lastLine: start))
     self.tellsEach = tellsEach
-    guard !Screen.canReplaceLines else {
+    // Where nothing is run a result comes often enough, and a task of its own would cost more than judging some cases.
+    guard !Screen.canReplaceLines, tellsEach else {
       timer = nil
       return
     }
@@ -36,7 +38,7 @@ final class ProgressTeller: Sendable {
       while (try? await Task.sleep(for: pause)) != nil {
         guard let teller = shared.value.withLock({ $0.teller }) else { return }
         let seconds = Self.seconds(since: start)
-        Output.error("run    " + teller.state.withLock { $0.progress.line(after: seconds) })
+        teller.tell(teller.state.withLock { $0.progress.line(after: seconds) })
       }
     }
     shared.value.withLock { $0.teller = self }
@@ -55,12 +57,26 @@ final class ProgressTeller: Sendable {
       state.progress.take(outcome)
       return isDue(&state, always: tellsEach) ? text(state) : nil
     }
-    guard Screen.canReplaceLines else { return }
+    guard Screen.canReplaceLines else { return tellIfDue() }
     if tellsEach || (outcome != .pass && ContinuousClock.now - start > .seconds(1)) {
       Output.progress("")
       Output.error("\(outcome.word)  \(Visible.line(result.caseId, width: 120))")
     }
     if let line { Output.progress(line) }
+  }
+
+  private func tell(_ line: String) { Output.error("run    " + line) }
+
+  /// Tells how far it is where that is due and no timer does.
+  private func tellIfDue() {
+    guard timer == nil else { return }
+    let now = ContinuousClock.now
+    let line: String? = state.withLock { state in
+      guard now - state.lastLine >= .seconds(Self.interval) else { return nil }
+      state.lastLine = now
+      return state.progress.line(after: Self.seconds(since: start))
+    }
+    if let line { tell(line) }
   }
 
   /// Takes in what a run is at.
