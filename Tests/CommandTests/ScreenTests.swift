@@ -13,7 +13,8 @@ struct ScreenTests {
 
   /// What stands on a terminal.
   private static func onTerminal(
-    _ arguments: [String], _ variables: [String: String] = [:], in folder: String = Project.root
+    _ arguments: [String], _ variables: [String: String] = [:], in folder: String = Project.root,
+    status: Int32? = 0
   ) async throws -> Command.Outcome {
     try await Command(
       program: "/usr/bin/env",
@@ -23,7 +24,7 @@ struct ScreenTests {
       ] + arguments,
       folder: folder,
       environment: ["NO_COLOR": "", "TERM": "xterm", "PAGER": ""].merging(variables) { $1 }
-    ).run()
+    ).run(status: status)
   }
 
   private static let show = ["show", "Fixtures/runs/tool-failure.jsonl.gz"]
@@ -86,6 +87,35 @@ struct ScreenTests {
     let wide = try await Self.onTerminal(["show", "one.jsonl.gz", "--full"], in: folder.path)
     #expect(wide.output.contains("word end"))
     #expect(controlBytes(in: full.errorBytes).isEmpty && controlBytes(in: full.outputBytes).isEmpty)
+  }
+
+  @Test(
+    "a suite of runs that are made says on the terminal how far it is, and each case as it ends")
+  func progress() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", agentFile())
+    let cases = (0..<3).map {
+      "  - {caseId: c\($0), input: x, agent: agent.yaml, expected: {answer: \($0 == 1 ? "Other." : "Done.")}}"
+    }
+    try folder.write("cases.yaml", "cases:\n" + cases.joined(separator: "\n"))
+    let shown = try await Command(
+      program: "/usr/bin/env",
+      arguments: [
+        "python3", "-c", Self.spawn, Binary.path, "run", "cases.yaml", "--live", "--jobs", "1",
+      ], folder: folder.path, environment: ["TERM": "xterm"]
+    ).run(status: 1)
+    #expect(shown.output.contains(#/\r\u{1b}\[K1 of 3, .* left/#), "\(shown)")
+    #expect(shown.output.contains(#/\r\u{1b}\[K3 of 3, 1 failed/#))
+    let told = shown.output.replacing("\r\n", with: "\n")
+    let places = ["pass   c0\n", "FAIL   c1\n", "pass   c2\n"].compactMap {
+      told.firstRange(of: $0)?.lowerBound
+    }
+    #expect(places.count == 3 && places == places.sorted())
+    // A terminal that knows no more than lines is told as a pipe is.
+    let dumb = try await Self.onTerminal(
+      ["run", "cases.yaml", "--live", "--json"], ["TERM": "dumb", "NO_COLOR": "1"],
+      in: folder.path, status: 1)
+    #expect(!dumb.output.contains("\u{1b}"))
   }
 
   @Test("print -r prints a text as it is, print as JSON")
