@@ -85,10 +85,13 @@ let package = Package(
     // In place of what only newer C libraries have; linked in by being there.
     .target(name: "CGlibcShim", cSettings: systemCalls),
     .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
-    .target(name: "SQLite", dependencies: ["CSQLite"], swiftSettings: library),
+    .target(name: "FilePaths", swiftSettings: library),
+    .target(name: "SQLite", dependencies: ["CSQLite", "FilePaths"], swiftSettings: library),
     .target(name: "AgentTrace", dependencies: [crypto], swiftSettings: library),
     .target(name: "TraceMatching", dependencies: ["AgentTrace"], swiftSettings: library),
-    .target(name: "TraceStorage", dependencies: ["AgentTrace", "CZlib"], swiftSettings: library),
+    .target(
+      name: "TraceStorage", dependencies: ["AgentTrace", "CZlib", "FilePaths"],
+      swiftSettings: library),
     .target(
       name: "TraceJudging", dependencies: ["AgentTrace", "TraceMatching"], swiftSettings: library),
     .target(
@@ -101,7 +104,8 @@ let package = Package(
     .target(
       name: "LiveBoundary",
       dependencies: [
-        "CPrograms", "CZlib", "CSQLite", "SQLite", "AgentTrace", "AgentRuntime", asyncHTTPClient,
+        "CPrograms", "CZlib", "CSQLite", "FilePaths", "SQLite", "AgentTrace", "AgentRuntime",
+        asyncHTTPClient,
         nio("NIOCore"), nio("NIOPosix"), nio("NIOHTTP1"), nioSSL, httpCompression,
       ],
       swiftSettings: library),
@@ -112,42 +116,50 @@ let package = Package(
     .target(
       name: "EvalLoading",
       dependencies: [
-        "CYaml", "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime", "AgentPipelines",
+        "CYaml", "FilePaths", "AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime",
+        "AgentPipelines",
       ],
       swiftSettings: library),
     .target(
       name: "EvalRunning",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
+        "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "AgentRuntime",
         "AgentPipelines", "TraceReplaying", "EvalLoading",
       ],
       swiftSettings: library),
     .target(
       name: "TraceIndexing",
-      dependencies: ["CSQLite", "SQLite", "AgentTrace", "TraceStorage", "TraceJudging"],
+      dependencies: [
+        "CSQLite", "FilePaths", "SQLite", "AgentTrace", "TraceStorage", "TraceJudging",
+      ],
       swiftSettings: library),
     .target(
-      name: "TraceImporting", dependencies: ["AgentTrace", "TraceStorage"], swiftSettings: library),
+      name: "TraceImporting", dependencies: ["FilePaths", "AgentTrace", "TraceStorage"],
+      swiftSettings: library),
     .target(
       name: "TraceReceiving",
-      dependencies: ["CSQLite", "SQLite", "AgentTrace", "TraceStorage", "TraceImporting"],
+      dependencies: [
+        "CSQLite", "FilePaths", "SQLite", "AgentTrace", "TraceStorage", "TraceImporting",
+      ],
       swiftSettings: library),
     .target(
-      name: "TraceExporting", dependencies: ["AgentTrace", "TraceStorage", "TraceJudging"],
+      name: "TraceExporting",
+      dependencies: ["FilePaths", "AgentTrace", "TraceStorage", "TraceJudging"],
       swiftSettings: library),
     .target(
       name: "TraceReporting", dependencies: ["AgentTrace", "TraceJudging"], swiftSettings: library),
     .target(
       name: "TraceDebugging",
       dependencies: [
-        "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging", "TraceReplaying",
+        "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
+        "TraceReplaying",
         "TraceReporting",
       ],
       swiftSettings: library),
     .executableTarget(
       name: "agent-eval",
       dependencies: [
-        "CGlibcShim", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
+        "CGlibcShim", "FilePaths", "AgentTrace", "TraceMatching", "TraceStorage", "TraceJudging",
         "AgentRuntime", "AgentPipelines", "LiveBoundary", "TraceReplaying", "EvalLoading",
         "EvalRunning",
         "TraceIndexing", "TraceImporting", "TraceReceiving", "TraceExporting", "TraceReporting",
@@ -270,6 +282,7 @@ let package = Package(
     .testTarget(
       name: "CommandTests",
       dependencies: [
+        "FilePaths",
         "AgentTrace", "TraceMatching", "TraceStorage", "AgentRuntime", "LiveBoundary",
         "TraceReplaying", "EvalLoading", "EvalRunning", "TestSupport", subprocess, argumentParser,
         "agent-eval",

@@ -27,6 +27,21 @@ def paragraphs(words):
     return [text(part) for part in re.split(r"\n\s*\n", words.strip()) if part.strip()]
 
 
+def examples(discussion):
+    """What stands before the examples of a discussion, and those as (command line, what it does)."""
+    before, _, after = (discussion or "").partition("EXAMPLES:\n")
+    lines = after.splitlines()
+    pairs = [(a.strip(), b.strip()) for a, b in zip(lines, lines[1:]) if a.startswith("  agent-eval ")]
+    return before, pairs
+
+
+def example_lines(pairs):
+    lines = [".SH EXAMPLES"] if pairs else []
+    for command, does in pairs:
+        lines += [".TP", rf"\fB{text(command)}\fR", text(does)]
+    return lines
+
+
 def option_names(argument, value):
     """How an option is written, the short one first."""
     names = sorted(argument.get("names", []), key=lambda name: (name["kind"] != "short", name["name"]))
@@ -91,12 +106,15 @@ def page(command, path, see, options):
             parts = [synopsis_part(a) for a in shown(item.get("arguments")) if not is_everywhere(a)]
         lines += ([".br"] if index else []) + [" ".join([rf"\fB{text(' '.join(words))}\fR", *parts])]
     lines.append(".SH DESCRIPTION")
-    body = paragraphs(command.get("discussion") or "") or paragraphs(command.get("abstract") or "")
+    discussion, pairs = examples(command.get("discussion"))
+    body = paragraphs(discussion) or paragraphs(command.get("abstract") or "")
     for index, paragraph in enumerate(body):
         lines += ([".PP"] if index else []) + [paragraph]
     for words, item in sections[1:]:
         lines += [f'.SH "{text(" ".join(words[1:]).upper())}"']
-        body = paragraphs(item.get("abstract") or "") + paragraphs(item.get("discussion") or "")
+        inner_discussion, inner_pairs = examples(item.get("discussion"))
+        pairs = pairs + inner_pairs
+        body = paragraphs(item.get("abstract") or "") + paragraphs(inner_discussion)
         for index, paragraph in enumerate(body):
             lines += ([".PP"] if index else []) + [paragraph]
         for argument in shown(item.get("arguments")):
@@ -115,6 +133,7 @@ def page(command, path, see, options):
         for inner in shown(command.get("subcommands")):
             if inner["commandName"] != "help":
                 lines += [".TP", rf"\fB{text(inner['commandName'])}\fR", text(inner.get("abstract", "")) or r"\&"]
+    lines += example_lines(pairs)
     lines += [
         ".SH EXIT STATUS",
         "0 fine; 1 a case failed, a run did not succeed or a log is damaged; 2 it could not be done;",

@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// Says everything that is wrong with case, agent and policy files, and with those that they name.

@@ -1,11 +1,15 @@
-import AgentTrace
+public import AgentTrace
 import TraceMatching
 
 /// What a file is for, by the keys of its roots.
-enum FileKind: Sendable, Hashable {
+public enum FileKind: Sendable, Hashable {
+  /// Eval cases.
   case `case`
+  /// An agent.
   case agent
+  /// A policy.
   case policy
+  /// A pipeline.
   case pipeline
   /// Defaults and named sets of expectations, without cases.
   case shared
@@ -14,7 +18,7 @@ enum FileKind: Sendable, Hashable {
   ///
   /// `caseId`, `expected` or `cases`, or what looks like a slip in one of the first two, make a case;
   /// `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list is of the kind of its first element.
-  init?(of value: JSONValue) {
+  public init?(of value: JSONValue) {
     switch value {
     case .array(let elements):
       guard let first = elements.first, first.objectValue != nil, FileKind(of: first) == .case
@@ -42,5 +46,15 @@ enum FileKind: Sendable, Hashable {
       }
     default: return nil
     }
+  }
+}
+
+extension FileKind {
+  /// The kind of a file, by what stands in it; `nil` where it cannot be read or nothing tells. Mistakes in it are
+  /// nobody's business here.
+  public init?(path: String) {
+    let found = SourceDocument(path: path).roots.lazy.compactMap { FileKind(of: $0.value) }.first
+    guard let found else { return nil }
+    self = found
   }
 }

@@ -1,4 +1,5 @@
 import CSQLite
+import FilePaths
 
 /// One connection to one database. It is closed when nobody holds it or a statement of it any more; there is
 /// no other way to close it, so that no use comes after.
@@ -37,7 +38,7 @@ package final class Connection {
       case .writing: SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE
       }
     var opened: OpaquePointer?
-    let code = sqlite3_open_v2(path, &opened, way | SQLITE_OPEN_NOMUTEX, nil)
+    let code = path.withPath { sqlite3_open_v2($0, &opened, way | SQLITE_OPEN_NOMUTEX, nil) }
     guard code == SQLITE_OK, let opened else {
       let error = SQLiteError(code, of: opened, purpose: purpose)
       // Also what could not be opened takes room.

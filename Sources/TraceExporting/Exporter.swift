@@ -1,4 +1,5 @@
 public import AgentTrace
+import FilePaths
 import Glibc
 import TraceStorage
 

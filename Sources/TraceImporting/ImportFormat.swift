@@ -82,6 +82,17 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     .messages, .openAIMessages,
   ]
 
+  /// The format of a file, told by what stands in it as ``Importer`` tells it; `nil` where it is none that is known,
+  /// or cannot be read. Cost: reads the file.
+  public static func guess(path: String) -> ImportFormat? {
+    var digest = DigestBuilder()
+    guard let files = try? SourceFiles.find(path),
+      let group = SourceGroup.groups(of: files, below: path).first,
+      let document = try? group.document(takingIn: &digest)
+    else { return nil }
+    return guess(document)
+  }
+
   /// The first format whose shape a file has; `nil` where it is none that is known.
   static func guess(_ document: SourceDocument) -> ImportFormat? {
     guessingOrder.first { $0.adapter.recognizes(document) }

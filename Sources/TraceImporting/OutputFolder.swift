@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// The folder that logs are written below, and the names they get there.

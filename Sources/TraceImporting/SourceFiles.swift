@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 import TraceStorage
 
@@ -105,10 +106,7 @@ struct SourceFiles {
     defer { closedir(folder) }
     var names: [String] = []
     while let entry = readdir(folder) {
-      // A name that is no UTF-8 comes out repaired, and is then reported as not there.
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: UInt8.self, capacity: 256) { String(cString: $0) }
-      }
+      let name = entryName(entry)
       names.append(name)
     }
     return names

@@ -1,5 +1,6 @@
 import AgentTrace
 import CSQLite
+import FilePaths
 import Glibc
 import SQLite
 
@@ -185,7 +186,7 @@ enum IndexFile {
   /// Under a lock on that very file: of several processes that find it bad, one moves it, and none
   /// moves the index that another has made in its place.
   static func setAside(_ path: String, _ identity: FileIdentity?) throws(IndexError) {
-    let descriptor = Glibc.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
+    let descriptor = FilePaths.open(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
     defer { if descriptor >= 0 { close(descriptor) } }
     if descriptor >= 0 { while flock(descriptor, LOCK_EX) != 0, errno == EINTR {} }
     guard let identity, FileIdentity(path) == identity else { return }

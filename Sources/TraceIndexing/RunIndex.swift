@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 import SQLite
 import TraceJudging

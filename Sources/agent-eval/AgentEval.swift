@@ -1,7 +1,7 @@
 import ArgumentParser
+import FilePaths
 import Glibc
 import LiveBoundary
-import TraceMatching
 import TraceReporting
 
 /// Replay and evaluate LLM agents from their traces.
@@ -13,21 +13,50 @@ struct AgentEval: AsyncParsableCommand {
     discussion: """
       Exit codes: 0 fine, 1 a case failed (or a run did not succeed, a log is damaged), \
       2 it could not be done, 3 inconclusive, 64 wrong usage.
-      """,
+
+      `agent-eval help VERB` says more of a verb, `agent-eval help TOPIC` of \
+      \(HelpTopic.all.map(\.name).joined(separator: ", ")).
+      """
+        + Example.list([
+          "run EvalCases/": "judge: every case of a folder",
+          "record agents/support.yaml \"Refund order 1234\"":
+            "record: run an agent and keep its log",
+          "show latest": "look: at the newest run",
+          "diff good.jsonl.gz latest": "compare: it with a good one",
+          "verify .agent-eval/runs": "manage: are the logs whole?",
+        ]),
     version: "0.1.0",
-    subcommands: [
-      Init.self, Inspect.self, Run.self, Accept.self, Compare.self, Mutate.self, Promote.self,
-      Merge.self, Check.self,
-      Record.self,
-      Resume.self, Pause.self, Rollback.self,
-      Approve.self,
-      AnswerVerb.self, Show.self, Replay.self,
-      Fork.self, Bisect.self, Diff.self, PolicyVerb.self, Tools.self, Doctor.self,
-      Verify.self, Repair.self, Scrub.self,
-      Import.self, Receive.self, Export.self, Index.self, List.self, History.self, Query.self,
-      Schema.self,
-      ConformanceVerb.self,
+    groupedSubcommands: [
+      CommandGroup(
+        name: "Judge",
+        subcommands: [
+          Init.self, Run.self, Check.self, Accept.self, Promote.self, Mutate.self, Merge.self,
+        ]),
+      CommandGroup(
+        name: "Record",
+        subcommands: [
+          Record.self, Import.self, Receive.self, Approve.self, AnswerVerb.self, Resume.self,
+          Pause.self,
+          Rollback.self, Tools.self, Doctor.self,
+        ]),
+      CommandGroup(
+        name: "Look",
+        subcommands: [Show.self, Replay.self, Inspect.self, List.self, Query.self, History.self]),
+      CommandGroup(
+        name: "Compare",
+        subcommands: [Diff.self, Compare.self, Fork.self, Bisect.self, PolicyVerb.self]),
+      CommandGroup(
+        name: "Manage",
+        subcommands: [
+          Verify.self, Repair.self, Scrub.self, Export.self, Index.self, ConfigVerb.self,
+          Schema.self, ConformanceVerb.self,
+        ]),
     ])
+
+  /// Every verb, in the order of help.
+  static var verbs: [any ParsableCommand.Type] {
+    configuration.groupedSubcommands.flatMap(\.subcommands)
+  }
 
   static func main() async {
     // A reader that goes away is no failure; writes then fail with EPIPE, see `Output`.
@@ -38,7 +67,9 @@ struct AgentEval: AsyncParsableCommand {
     // Memory is asked of the system in larger pieces; by default each thread asks page by page.
     _ = mallopt(MallocOption.topPad, 1 << 20)
     _ = mallopt(MallocOption.trimThreshold, 64 << 20)
-    if let request = RunRequest(plain: CommandLine.arguments.dropFirst()) {
+    let arguments = RunLogs.spellingOut(Array(CommandLine.pathArguments.dropFirst()))
+    Settings.require(for: arguments.first)
+    if let request = RunRequest(plain: arguments) {
       do {
         try await request.perform()
         end(0)
@@ -46,22 +77,24 @@ struct AgentEval: AsyncParsableCommand {
         end(Run.self, with: error)
       }
     }
-    let command: any ParsableCommand
+    if HelpTopic.show(arguments) { end(0) }
+    var command: any ParsableCommand
     do {
-      command = try parseAsRoot()
+      command = try parseAsRoot(arguments)
     } catch  where exitCode(for: error) == .success {
       exit(withError: error)  // Help.
     } catch {
-      refuseUnknownVerb(CommandLine.arguments.dropFirst().first)
+      refuseUnknownVerb(arguments.first)
       // What is quoted there may come from anywhere: names of files from a glob, for example.
-      Output.error(Visible.lines(fullMessage(for: error)).joined(separator: "\n"))
+      Output.error(words(for: error, arguments).joined(separator: "\n"))
       Glibc.exit(64)
     }
     do {
+      if let verb = command as? any Verb { Screen.choose(verb.screen) }
+      command = try NamedFiles.found(for: command)
       if var command = command as? any AsyncParsableCommand {
         try await command.run()
       } else {
-        var command = command
         try command.run()
       }
       end(0)
@@ -72,6 +105,7 @@ struct AgentEval: AsyncParsableCommand {
 
   /// Tells what stopped a verb, and ends the process.
   private static func end(_ verb: any ParsableCommand.Type, with error: any Error) -> Never {
+    Paging.end()
     if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
     if exitCode(for: error) == .success { exit(withError: error) }  // Help.
     if let mistake = error as? ValidationError {
@@ -88,6 +122,7 @@ struct AgentEval: AsyncParsableCommand {
   ///
   /// Nothing that was made is taken apart first, which for thousands of results takes a while.
   static func end(_ code: Int32) -> Never {
+    Paging.end()
     if code == 0, let lost = Output.lostResults {
       Output.error(Visible.lines("agent-eval: \(lost)").joined(separator: "\n"))
       Glibc.exit(2)
@@ -95,24 +130,22 @@ struct AgentEval: AsyncParsableCommand {
     Glibc.exit(code)
   }
 
-  /// ArgumentParser calls a misspelt verb an unexpected argument; we name the nearest one.
+  /// ArgumentParser calls a misspelt verb an unexpected argument; we say which verb does it.
   private static func refuseUnknownVerb(_ word: String?) {
     guard let word, !word.hasPrefix("-"), word != "help" else { return }
-    let verbs = configuration.subcommands.map { $0._verb }
-    guard !verbs.contains(word) else { return }
-    let nearest = Spelling.nearest(to: word, among: verbs)
-    let hint = nearest.map { " Did you mean “\($0)”?" } ?? ""
-    Output.error(
-      "agent-eval: there is no verb “\(Visible.line(word, width: 80))”.\(hint) "
-        + "The verbs are \(verbs.joined(separator: ", ")).")
+    guard !verbs.contains(where: { $0._verb == word }) else { return }
+    Output.error(VerbHints.message(unknownVerb: word))
     Glibc.exit(64)
   }
-}
 
-extension ParsableCommand {
-  /// What the command is called by: the name that it gives itself, or that of its type.
-  fileprivate static var _verb: String {
-    configuration.commandName ?? String(describing: Self.self).lowercased()
+  /// What ArgumentParser says of wrong arguments, with what we know of an option that is none of the verb's.
+  private static func words(for error: any Error, _ arguments: [String]) -> [String] {
+    var lines = Visible.lines(fullMessage(for: error))
+    guard let verb = arguments.first, let option = VerbHints.unknownOption(in: arguments),
+      let hint = VerbHints.hint(unknownOption: option, of: verb)
+    else { return lines }
+    lines.insert("  " + Visible.line(hint), at: 1)
+    return lines
   }
 }
 
@@ -125,3 +158,10 @@ private enum MallocOption {
 }
 
 @_silgen_name("mallopt") private func mallopt(_ name: Int32, _ value: Int32) -> Int32
+
+extension CommandLine {
+  /// The arguments, in which paths that are no UTF-8 keep their bytes.
+  static var pathArguments: [String] {
+    (0..<Int(argc)).compactMap { index in unsafeArgv[index].map { String(path: $0) } }
+  }
+}

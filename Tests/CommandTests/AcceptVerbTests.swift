@@ -340,7 +340,7 @@ struct AcceptVerbTests {
       #expect(worse.output.contains("✗ toolsCalled[0]: pass → fail"), "\(worse)")
     }
     for (path, text) in [
-      ("none", "no such file or folder"), ("clerk.yaml", "no results of"),
+      ("nowhere", "no such file or folder"), ("clerk.yaml", "no results of"),
       ("base/empty", "no such"),
     ] {
       let outcome = try await Binary.run(

@@ -178,9 +178,10 @@ struct EvalRunnerTests {
       if $0.caseId == "case-1" { cancellation.cancel(signal: "SIGTERM") }
     }
     #expect(results.cases.map(\.caseId) == cases.map(\.caseId))
-    #expect(results.cases.map(\.outcome) == [.pass, .pass, .error, .error, .error])
-    #expect(results.cases[2].error == "not judged: the run was cancelled")
-    #expect(results.exitCode == 2)
+    #expect(
+      results.cases.map(\.outcome) == [.pass, .pass, .inconclusive, .inconclusive, .inconclusive])
+    #expect(results.cases[2].notRun == "called off before it began (SIGTERM)")
+    #expect(results.exitCode == 3)
   }
 
   @Test("a run that is made while the wish to end comes is closed as cancelled and judged as such")

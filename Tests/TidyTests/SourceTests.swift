@@ -80,6 +80,35 @@ struct SourceTests {
     }
   }
 
+  /// Calls of the system that take a path.
+  private static let pathCall =
+    #"(?:^|[^.\w])(open|stat|lstat|opendir|access|rename|unlink|mkdir|rmdir|realpath)\((?!\))|\bGlibc\.(open|stat|lstat|opendir|access|rename|unlink|mkdir|rmdir|realpath)\("#
+
+  @Test(
+    "a source that gives paths to the system does so by way of FilePaths: names need not be UTF-8")
+  func pathCalls() throws {
+    // What is opened there has a name of the system's or of the program's own making.
+    let exempt = [
+      "FilePaths", "LiveBoundary/", "EvalRunning/Conformance/", "TraceStorage/Reading/",
+      "TraceStorage/Files/LogFile.swift",
+    ]
+    var seen = 0
+    for (file, source) in try SwiftText.sources() {
+      guard source.lines.contains("import Glibc"),
+        !exempt.contains(where: { file.hasPrefix("Sources/\($0)") })
+      else { continue }
+      let regex = try Regex(Self.pathCall)
+      let calls = source.lines.filter {
+        $0.contains("(") && !$0.contains("func ") && !$0.matches(of: regex).isEmpty
+      }
+      seen += calls.count
+      guard !calls.isEmpty else { continue }
+      #expect(source.lines.contains("import FilePaths"), "\(file): \(calls)")
+      #expect(calls.filter { $0.contains("Glibc.") } == [], "\(file)")
+    }
+    #expect(seen > 30)
+  }
+
   // MARK: Documentation
 
   /// What the standard library asks for and documents, where it is met by code of ours.

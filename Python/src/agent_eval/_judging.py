@@ -158,7 +158,10 @@ def judge(
             arguments.append("--exec")
         if ask_models:
             arguments.append("--judge")
-        answered = call(arguments, input=json.dumps(case) + "\n")
+        # The code follows the outcome, which the line says too.
+        answered = call(arguments, input=json.dumps(case) + "\n", expect=(0, 1, 2, 3))
+        if not answered.stdout.strip():
+            raise ProgramFailed(answered.stderr.strip(), answered.returncode)
         line = json.loads(answered.stdout)
     finally:
         if kept.folder is not None:

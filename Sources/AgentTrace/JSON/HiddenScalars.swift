@@ -2,9 +2,10 @@ extension Unicode.Scalar {
   /// Whether it changes the look of other text or has none of its own: controls (C0, DEL, C1), line and
   /// paragraph separators, bidirectional and zero-width marks, variation tags.
   public var isHidden: Bool {
+    // The last range: bytes of paths that are no UTF-8, see FilePaths.
     switch value {
     case 0..<0x20, 0x7f..<0xa0, 0xad, 0x061c, 0x180e, 0x200b...0x200f, 0x2028...0x202e,
-      0x2060...0x206f, 0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f:
+      0x2060...0x206f, 0xfeff, 0xfff9...0xfffb, 0xe0000...0xe007f, 0x10fe00...0x10feff:
       true
     default: false
     }

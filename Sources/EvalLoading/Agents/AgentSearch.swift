@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// The agent files below a folder, to find the one that a run was recorded with.

@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// Tools of an agent file that are agents themselves.

@@ -79,6 +79,16 @@ public struct EvalCase: Sendable {
 }
 
 extension EvalCase {
+  /// What of the case goes into the making of its run: its input, its person, and what it says of the agent.
+  public var runSource: JSONValue {
+    [
+      "input": .string(input), "pipelineInput": pipelineInput ?? .null,
+      "human": humanSource ?? .null,
+      "conditions": .object(conditions.source),
+      "policy": conditions.policy.map { .object($0.source) } ?? .null,
+    ]
+  }
+
   /// Whether a text may name a case: 1 to 200 characters, none of them a control character.
   public static func isUsable(caseId: String) -> Bool {
     !caseId.isEmpty && (caseId.utf8.count <= 200 || caseId.unicodeScalars.count <= 200)

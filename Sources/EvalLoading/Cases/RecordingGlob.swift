@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 import TraceMatching
 
@@ -102,9 +103,7 @@ struct RecordingGlob {
     defer { closedir(stream) }
     var entries: [(name: String, isFolder: Bool)] = []
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { raw in
-        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      let name = entryName(entry)
       guard !name.hasPrefix(".") else { continue }
       var status = stat()
       guard lstat("\(folder)/\(name)", &status) == 0 else { continue }

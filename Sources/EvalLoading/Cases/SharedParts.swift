@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import FilePaths
 import Glibc
 import TraceJudging
 

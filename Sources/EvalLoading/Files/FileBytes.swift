@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// Reads the bytes of files that anybody may have made: never blocks on a pipe, never takes in more
@@ -51,7 +52,7 @@ enum FileBytes {
       throw Diagnostic(.error, path: path, message: "a path cannot hold a zero byte")
     }
     // Without O_NONBLOCK a named pipe would wait here for a writer.
-    let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
+    let descriptor = FilePaths.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else {
       throw Diagnostic(.error, path: path, message: "cannot be opened: \(reason(errno))")
     }

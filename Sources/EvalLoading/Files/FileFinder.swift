@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// Finds the files that arguments lead to.
@@ -94,9 +95,7 @@ struct FileFinder {
     defer { closedir(stream) }
     var names: [String] = []
     while let entry = readdir(stream) {
-      let name = withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-        pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-      }
+      let name = entryName(entry)
       names.append(name)
     }
     return names

@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// The folder of a file, from which the relative paths in that file start.

@@ -15,6 +15,8 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
   case policy
   /// A pipeline file.
   case pipeline
+  /// A file with a project's defaults, `.agent-eval.yaml`.
+  case settings
   /// A line of a run log, references resolved, as `agent-eval show --json` prints it.
   case event
   /// What `agent-eval run --json` prints.
@@ -47,6 +49,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
         ]
       case .policy: Self.object(PolicyFile.fields)
       case .pipeline: Self.object(PipelineFile.fields)
+      case .settings: Self.object(SettingsFile.fields)
       case .event: EventSchema.line
       case .results: ResultsSchema.results
       case .outcome: ResultsSchema.line
@@ -84,6 +87,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     case .agent: "agent-eval agent file"
     case .policy: "agent-eval policy file"
     case .pipeline: "agent-eval pipeline file"
+    case .settings: "agent-eval settings file"
     case .event: "agent-eval run log line"
     case .results: "agent-eval results"
     case .outcome: "agent-eval outcome line"
@@ -103,6 +107,7 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
       "An agent: its model, tools, policy and limits, or a command. See Docs/agent-files.md and Docs/command-agents.md."
     case .policy: "Ordered rules about which calls may run. See Docs/policies.md."
     case .pipeline: "A graph of tasks and what is done about their failures. See Docs/pipelines.md."
+    case .settings: "The defaults of a project. See Docs/configuration.md."
     case .event: "One event or mark, references resolved. See Docs/log-format.md."
     case .results: "The outcomes of cases, their trials and their expectations."
     case .outcome: "What became of one line of input. See Docs/continuous-integration.md."

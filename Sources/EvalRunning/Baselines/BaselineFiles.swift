@@ -1,5 +1,6 @@
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 public import TraceJudging
 import TraceStorage
@@ -132,9 +133,7 @@ public enum BaselineFiles {
     var names: [String] = []
     while let entry = readdir(stream) {
       names.append(
-        withUnsafePointer(to: &entry.pointee.d_name) { pointer in
-          pointer.withMemoryRebound(to: CChar.self, capacity: 256) { String(cString: $0) }
-        })
+        entryName(entry))
     }
     return names
   }

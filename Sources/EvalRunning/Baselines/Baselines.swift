@@ -1,5 +1,6 @@
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 public import TraceJudging
 
@@ -312,9 +313,7 @@ extension Baselines {
 
   /// A path without what changes nothing, so that two that lead to one place are the same.
   private static func plain(_ path: String) -> String {
-    guard let real = realpath(path, nil) else { return path }
-    defer { free(real) }
-    return String(cString: real)
+    realpath(path) ?? path
   }
 }
 

@@ -1,5 +1,6 @@
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 public import TraceJudging
 
@@ -42,9 +43,8 @@ public struct LineJudge: Sendable {
   private func request(of line: InputLine) throws -> (log: String, cases: [EvalCase]) {
     guard !line.isCut else { throw CaseError(reason: "the line is too long to be read") }
     guard !line.bytes.isEmpty else { throw CaseError(reason: "the line is empty") }
-    guard let text = String(validating: line.bytes, as: UTF8.self) else {
-      throw CaseError(reason: "the line is no UTF-8")
-    }
+    // A path need not be UTF-8; JSON is.
+    let text = String(pathBytes: line.bytes)
     guard text.utf8.first == UInt8(ascii: "{") else {
       return (text, try cases(for: text, caseId: nil))
     }

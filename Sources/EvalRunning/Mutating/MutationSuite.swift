@@ -1,5 +1,6 @@
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 public import TraceJudging
 import TraceStorage

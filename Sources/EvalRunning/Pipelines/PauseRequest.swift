@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import FilePaths
 import Glibc
 import TraceStorage
 
@@ -22,7 +23,7 @@ public struct PauseRequest: Sendable {
   /// - Throws: ``PauseError`` where the log is closed or not there.
   public func isRunning() throws(PauseError) -> Bool {
     let open = log + ".open"
-    let file = Glibc.open(open, O_RDONLY | O_CLOEXEC)
+    let file = FilePaths.open(open, O_RDONLY | O_CLOEXEC)
     guard file >= 0 else {
       throw PauseError(
         description: access(log, F_OK) == 0
@@ -37,7 +38,7 @@ public struct PauseRequest: Sendable {
   ///
   /// - Throws: ``PauseError`` where it cannot be written.
   public func make() throws(PauseError) {
-    let file = Glibc.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
+    let file = FilePaths.open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
     guard file >= 0 else {
       throw PauseError(
         description: "\(path) cannot be written: \(String(cString: strerror(errno)))")

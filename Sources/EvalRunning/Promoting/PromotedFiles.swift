@@ -1,5 +1,6 @@
 import AgentTrace
 import EvalLoading
+import FilePaths
 import Glibc
 import TraceJudging
 import TraceStorage

@@ -1,5 +1,6 @@
 public import AgentRuntime
 public import AgentTrace
+import FilePaths
 import Glibc
 public import TraceStorage
 

@@ -1,6 +1,7 @@
 public import AgentRuntime
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 public import TraceJudging
 import TraceMatching

@@ -65,9 +65,13 @@ extension EvalRunner {
         return
       }
       let number = result.plan == nil ? nil : result.trials.count + 1
-      let log = try await record(evalCase, trial: number)
+      let finished = options.journal?.finishedRun(of: evalCase, trial: number ?? 1)
+      let log = if let finished { finished } else { try await record(evalCase, trial: number) }
       if try !isScripted(evalCase) { try spending?.take(log, of: evalCase.caseId) }
-      result.trials.append(try await judge(log, evalCase, isLive: true))
+      let trial = try await judge(log, evalCase, isLive: true)
+      result.trials.append(trial)
+      // A run that says nothing of the agent is made again where the suite is taken up.
+      if trial.error == nil { options.journal?.note(log, of: evalCase, trial: number ?? 1) }
       // What no other try mends is not tried.
     } while result.plan != nil && cancellation.signal == nil
       && result.trials.last?.isLasting != true

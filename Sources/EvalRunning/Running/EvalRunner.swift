@@ -38,6 +38,8 @@ public struct EvalRunner: Sendable {
     public var makesAllTrials = false
     /// What all live runs may use together; `nil` for no limit.
     public var budget: SuiteBudget?
+    /// Where runs that are made are written down, and taken from where a suite is taken up; `nil` for nowhere.
+    public var journal: RunJournal?
     /// Where judgements of models are kept, in place of what cases say.
     public var judgementsFolder: String?
     /// What the identifiers of runs that are made now are made from, with the case and the trial, so that
@@ -143,7 +145,7 @@ public struct EvalRunner: Sendable {
     for other in others { await other.value }
     let judged = board.results
     return (
-      judged.indices.map { judged[$0] ?? keep(Self.cancelled(open[$0])) },
+      judged.indices.map { judged[$0] ?? keep(notBegun(open[$0])) },
       skipped.map {
         SkippedCase(caseId: cases[$0].caseId, reason: cases[$0].skip?.reason ?? "")
       }
@@ -187,9 +189,10 @@ public struct EvalRunner: Sendable {
     return !until.precedesByUTF8(today)
   }
 
-  private static func cancelled(_ evalCase: EvalCase) -> CaseResult {
+  /// What never started is no pass, and no fault of the case's.
+  private func notBegun(_ evalCase: EvalCase) -> CaseResult {
     var result = CaseResult(evalCase)
-    result.error = "not judged: the run was cancelled"
+    result.notRun = "called off before it began (\(cancellation.signal ?? "cancelled"))"
     return result
   }
 }

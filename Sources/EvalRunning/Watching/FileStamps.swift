@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// How files stood at some moment: when they were changed and how large they were, not what they held.

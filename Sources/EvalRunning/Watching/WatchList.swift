@@ -1,6 +1,7 @@
 import AgentRuntime
 import AgentTrace
 public import EvalLoading
+import FilePaths
 import Glibc
 import TraceJudging
 import TraceStorage
@@ -71,24 +72,64 @@ public struct WatchList: Sendable {
     add(path)
     let loaded = PipelineLoader.load(path)
     for file in loaded.files { add(file) }
-    for case .command(let command) in loaded.value?.works ?? [] {
-      add(command: command.arguments, in: loaded.value?.folder ?? ".")
+    for work in loaded.value?.works ?? [] {
+      switch work {
+      case .command(let command):
+        add(command: command.arguments, in: loaded.value?.folder ?? ".")
+      case .agent(let agent, _): add(programsOf: agent)
+      case .human: break
+      }
     }
+  }
+
+  /// The files that an agent file leads to, itself among them, and those that the words of its commands name; sorted.
+  static func files(ofAgent path: String) -> [String] {
+    var list = WatchList(paths: [], runsFolder: nil)
+    list.add(agent: path)
+    return list.sorted
+  }
+
+  /// The files that a pipeline file leads to, itself among them, and those that the words of its commands name; sorted.
+  static func files(ofPipeline path: String) -> [String] {
+    var list = WatchList(paths: [], runsFolder: nil)
+    list.add(pipeline: path)
+    return list.sorted
+  }
+
+  /// The files that the words of an agent's command name which stands in a case; sorted.
+  static func files(ofWrittenAgent evalCase: EvalCase) -> [String] {
+    var list = WatchList(paths: [], runsFolder: nil)
+    if let command = evalCase.writtenAgent?.agent.command { list.add(agent: command) }
+    return list.sorted
+  }
+
+  private var sorted: [String] {
+    files.sorted { $0.lexicographicallyPrecedes($1) }.map { String(decoding: $0, as: UTF8.self) }
   }
 
   private mutating func add(agent path: String) {
     add(path)
     let loaded = AgentLoader.load(path)
     for file in loaded.files { add(file) }
-    if let command = loaded.value?.command { add(agent: command) }
-    for tool in loaded.value?.tools ?? [] {
+    if let agent = loaded.value { add(programsOf: agent) }
+  }
+
+  /// Adds what the commands of an agent name, and those of the agents that it calls.
+  private mutating func add(programsOf agent: AgentDefinition) {
+    if let command = agent.command { add(agent: command) }
+    for tool in agent.tools {
       guard case .command(let command) = tool.implementation else { continue }
-      add(command: command.arguments, in: loaded.value?.folder ?? ".")
+      add(command: command.arguments, in: agent.folder)
     }
-    for source in loaded.value?.sources ?? [] {
+    for source in agent.sources {
       guard case .command(let command) = source.implementation else { continue }
-      add(command: command.arguments, in: loaded.value?.folder ?? ".")
+      add(command: command.arguments, in: agent.folder)
     }
+    for authorizer in agent.policy.authorizers {
+      guard case .command(let command) = authorizer.implementation else { continue }
+      add(command: command.arguments, in: authorizer.folder ?? agent.folder)
+    }
+    for child in agent.children { add(programsOf: child) }
   }
 
   /// Adds what the words of a command may name of its folder: its program, its script, its settings.
@@ -98,9 +139,9 @@ public struct WatchList: Sendable {
     }
   }
 
-  /// Adds the program of a command and its script, where they are named by a path.
+  /// Adds whatever the words of a command may name: its program, its script, its settings.
   private mutating func add(command: [String], in folder: String) {
-    for word in command.prefix(2) where word.utf8.contains(UInt8(ascii: "/")) {
+    for word in command where !word.isEmpty {
       add(word.utf8.first == UInt8(ascii: "/") ? word : "\(folder)/\(word)")
     }
   }
@@ -127,9 +168,7 @@ public struct WatchList: Sendable {
     guard depth < depthLimit, let stream = opendir(folder) else { return }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { raw in
-        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      let name = entryName(entry)
       guard name.utf8.first != UInt8(ascii: ".") else { continue }
       let path = folder.utf8.last == UInt8(ascii: "/") ? folder + name : "\(folder)/\(name)"
       var status = stat()

@@ -1,6 +1,7 @@
 public import AgentRuntime
 import AgentTrace
 import CSQLite
+import FilePaths
 import Glibc
 import SQLite
 import Synchronization

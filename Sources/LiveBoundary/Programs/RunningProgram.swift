@@ -1,5 +1,6 @@
 import AgentRuntime
 import CPrograms
+import FilePaths
 import Glibc
 
 /// A program under way, and this process's ends of what leads to it. Only the thread of ``ProgramHub``
@@ -179,7 +180,7 @@ final class CTexts {
     count = texts.count
     start = .allocate(capacity: texts.count + 1)
     for (index, text) in texts.enumerated() {
-      (start + index).initialize(to: UnsafePointer(strdup(text)))
+      (start + index).initialize(to: UnsafePointer(text.withPath { strdup($0) }))
     }
     (start + count).initialize(to: nil)
   }

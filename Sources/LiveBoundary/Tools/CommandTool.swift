@@ -1,5 +1,6 @@
 public import AgentRuntime
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// A tool that is a program: the input as one line of JSON on its standard input, the result as JSON
@@ -154,8 +155,7 @@ public struct CommandTool: Tool {
   }
 
   static func absolute(_ folder: String) -> String {
-    guard !folder.utf8.starts(with: "/".utf8), let current = getcwd(nil, 0) else { return folder }
-    defer { free(current) }
-    return "\(String(cString: current))/\(folder)"
+    guard !folder.utf8.starts(with: "/".utf8), let current = workingFolder() else { return folder }
+    return "\(current)/\(folder)"
   }
 }

@@ -50,7 +50,8 @@ enum Command: String, CaseIterable {
     case .diff: ("diff [context]", "the state, or the context, against the step before")
     case .state: ("state", "the state after this event, and what is used of the limits")
     case .why: ("why [CALL]", "why this call was made and allowed, or why the run stopped")
-    case .print: ("print POINTER", "a part of /state, /data, /event or /context")
+    case .print:
+      ("print [-r] POINTER", "a part of /state, /data, /event or /context; -r: a text as it is")
     case .search:
       ("search [TEXT | back]", "the next event that says TEXT; again; or the one before")
     case .break:

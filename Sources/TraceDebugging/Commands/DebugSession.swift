@@ -1,4 +1,5 @@
 public import AgentTrace
+import FilePaths
 import Glibc
 import TraceReplaying
 import TraceReporting
@@ -110,6 +111,9 @@ public final class DebugSession {
       }
     case .why: return try why(rest)
     case .print:
+      if rest.hasPrefix(Self.rawOption), case .string(let text) = try value(at: rest) {
+        return Visible.lines(text).map { TextLine($0) }
+      }
       var pretty = PrettyJSON(textLimit: 1 << 23)
       pretty.append(try value(at: rest))
       return pretty.lines.map { TextLine($0) }
@@ -363,7 +367,19 @@ public final class DebugSession {
     }
   }
 
+  /// The option of `print` that shows a text as it is.
+  private static let rawOption = "-r "
+
+  /// Whether a command prints a text as it is, rather than as JSON.
+  public static func printsRaw(_ text: String) -> Bool {
+    let (name, rest) = BreakpointParser.word(BreakpointParser.trimmed(text))
+    return (try? Command(named: name)) == .print && rest.hasPrefix(rawOption)
+  }
+
   private func value(at rest: String) throws -> JSONValue {
+    let rest =
+      rest.hasPrefix(Self.rawOption)
+      ? BreakpointParser.trimmed(String(rest.dropFirst(Self.rawOption.count))) : rest
     guard let pointer = JSONPointer(rest), let root = pointer.tokens.first else {
       throw CommandError(
         "print takes a JSON Pointer: print /state/totals, print /data/calls/0/input")

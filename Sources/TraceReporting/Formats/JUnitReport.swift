@@ -5,7 +5,8 @@ import TraceJudging
 ///
 /// A suite is a case file, a test case a case with all its trials. A case that failed has a `failure`;
 /// one that could not be judged and one that is inconclusive have an `error`, because neither may
-/// look like a pass. There is no clock in a judgement, so there are no times.
+/// look like a pass. Times are those of the runs, as their logs have them, not of judging: a case's is the sum of its
+/// trials'. One whose log cannot be read has none.
 /// The format: https://github.com/testmoio/junitxml
 struct JUnitReport {
   let context: ReportContext
@@ -15,8 +16,8 @@ struct JUnitReport {
     let skipped = Suite(name: "skipped", cases: [], skipped: results.skipped)
     let all = suites + (results.skipped.isEmpty ? [] : [skipped])
     var lines = [#"<?xml version="1.0" encoding="UTF-8"?>"#]
-    let counts = Self.counts(
-      results.cases, skipped: results.skipped.count)
+    let counts =
+      Self.counts(results.cases, skipped: results.skipped.count) + time(of: results.cases)
     lines.append("<testsuites name=\"agent-eval\"\(counts)>")
     for suite in all { lines += self.lines(for: suite) }
     lines.append("</testsuites>")
@@ -47,7 +48,9 @@ struct JUnitReport {
   }
 
   private func lines(for suite: Suite) -> [String] {
-    let counts = Self.counts(suite.cases.map(\.result), skipped: suite.skipped.count)
+    let counts =
+      Self.counts(suite.cases.map(\.result), skipped: suite.skipped.count)
+      + time(of: suite.cases.map(\.result))
     var lines = [" <testsuite name=\"\(XML.attribute(suite.name))\"\(counts)>"]
     for account in suite.cases { lines += self.lines(for: account, in: suite) }
     for skipped in suite.skipped {
@@ -64,6 +67,7 @@ struct JUnitReport {
       "  <testcase classname=\"\(XML.attribute(suite.name))\""
       + " name=\"\(XML.attribute(account.result.caseId))\""
       + " file=\"\(XML.attribute(account.place.path))\" line=\"\(account.place.line)\""
+      + time(of: [account.result])
     var body: [String] = []
     switch account.result.standing {
     case .pass: break
@@ -91,6 +95,20 @@ struct JUnitReport {
     let text = XML.text(account.lines().joined(separator: "\n"))
     return "   <\(name) type=\"\(type)\" message=\"\(XML.attribute(account.headline))\">"
       + "\(text)</\(name)>"
+  }
+
+  /// The attribute with the time of the runs of cases, in seconds; nothing where none of them is known.
+  private func time(of results: [CaseResult]) -> String {
+    guard let elapsed = context.elapsed else { return "" }
+    let times = results.lazy.flatMap(\.trials).compactMap { elapsed($0.log) }
+    guard !times.isEmpty else { return "" }
+    let microseconds = times.reduce(0) { sum, time in
+      let (sum, overflow) = sum.addingReportingOverflow(max(0, time))
+      return overflow ? .max : sum
+    }
+    let fraction = String(microseconds % 1_000_000)
+    let zeros = String(repeating: "0", count: 6 - fraction.count)
+    return " time=\"\(microseconds / 1_000_000).\(zeros)\(fraction)\""
   }
 
   private static func counts(_ results: [CaseResult], skipped: Int) -> String {

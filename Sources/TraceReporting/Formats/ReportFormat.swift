@@ -29,6 +29,8 @@ public struct ReportContext: Sendable {
   public var version: String
   /// Tells each event of a log, by its path; without it a page has no timelines.
   public var readEvents: (@Sendable (_ log: String, _ tell: (Event) -> Void) throws -> Void)?
+  /// How long a recorded run took, in microseconds, by the path of its log; `nil` where that cannot be told.
+  public var elapsed: (@Sendable (_ log: String) -> Int?)?
 
   /// What became of the cases before, for a page that charts it; `nil` where nobody asked for that.
   public var history: SuiteHistory?

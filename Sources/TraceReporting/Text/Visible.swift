@@ -5,6 +5,9 @@ import AgentTrace
 /// What came from a model or a tool may hold escape sequences, line breaks or marks that turn the
 /// reading direction around. None of it may act on the reader's terminal.
 public enum Visible {
+  /// The width of a line that is cut nowhere.
+  public static let unlimited = 1 << 40
+
   /// The text on one line: control characters, line breaks, direction and invisible marks stand as
   /// `\n`, `\t` or `\u{1b}`.
   public static func line(_ text: String) -> String {
@@ -15,6 +18,8 @@ public enum Visible {
       case "\n": visible += "\\n"
       case "\t": visible += "\\t"
       case "\r": visible += "\\r"
+      // A byte of a path that is no UTF-8; see FilePaths.
+      case "\u{10fe00}"..."\u{10feff}": visible += "\\x" + String(scalar.value & 0xff, radix: 16)
       case _ where scalar.isHidden: visible += "\\u{\(String(scalar.value, radix: 16))}"
       default: visible.unicodeScalars.append(scalar)
       }

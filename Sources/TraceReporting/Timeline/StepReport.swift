@@ -5,11 +5,14 @@ public import AgentTrace
 public struct StepReport {
   private let painter: Painter
   private let width: Int
+  private let isFull: Bool
 
   /// - Parameter width: characters of a line at most, no less than 40; longer values go on in the
   ///   next.
-  public init(painter: Painter, width: Int = 120) {
+  /// - Parameter isFull: as ``Timeline`` has it.
+  public init(painter: Painter, width: Int = 120, isFull: Bool = false) {
     self.painter = painter
+    self.isFull = isFull
     self.width = max(40, width)
   }
 
@@ -30,7 +33,8 @@ public struct StepReport {
       lines += choices("taken in", packet.included) + choices("left out", packet.omittedRefs)
     }
     lines += ["", painter.paint("what happened", .heading)]
-    var timeline = Timeline(painter: painter, width: width, headsSteps: false)
+    var timeline = Timeline(
+      painter: painter, width: width, isFull: isFull, headsSteps: false)
     for event in events where event.type != .contextBuilt {
       lines += timeline.lines(for: event)
     }

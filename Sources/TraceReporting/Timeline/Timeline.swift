@@ -8,15 +8,20 @@ public struct Timeline {
   private let painter: Painter
   private let width: Int
   private let headsSteps: Bool
+  private let isFull: Bool
   private var step = -1
   private let labelWidth = 9
 
   /// - Parameters:
-  ///   - width: characters of a line at most; no less than 40.
+  ///   - width: characters of a line at most, no less than 40; ``Visible/unlimited`` to cut nothing.
+  ///   - isFull: whether texts break lines where they do, and large values stand on lines of their own.
   ///   - headsSteps: whether a line of its own stands above each step.
-  public init(painter: Painter, width: Int = 120, headsSteps: Bool = true) {
+  public init(
+    painter: Painter, width: Int = 120, isFull: Bool = false, headsSteps: Bool = true
+  ) {
     self.painter = painter
     self.width = max(40, width)
+    self.isFull = isFull
     self.headsSteps = headsSteps
   }
 
@@ -40,8 +45,12 @@ public struct Timeline {
     }
     self.step = step
     for (index, entry) in told.enumerated() {
-      guard entry.isTold else {
+      guard entry.isTold || isFull else {
         lines.append(line(index == 0 ? seq : nil, entry))
+        continue
+      }
+      if isFull {
+        lines += fullLines(index == 0 ? seq : nil, entry)
         continue
       }
       for (number, piece) in wrapped(entry.text).enumerated() {
@@ -75,12 +84,22 @@ public struct Timeline {
     }
   }
 
+  /// An entry on the lines that its text has, what stands at its end on the first.
+  private func fullLines(_ seq: Int?, _ entry: Entry) -> [String] {
+    let texts = entry.text.unicodeScalars.split(separator: "\n", omittingEmptySubsequences: false)
+    return texts.enumerated().map { number, text in
+      var one = Entry(number == 0 ? entry.label : "", entry.role, String(text))
+      if number == 0 { one.tail = entry.tail }
+      return line(number == 0 ? seq : nil, one)
+    }
+  }
+
   private func line(_ seq: Int?, _ entry: Entry) -> String {
     let number = Self.padded(seq.map(String.init) ?? "", 5)
     let label = entry.label + String(repeating: " ", count: max(0, labelWidth - entry.label.count))
     var room = width - number.count - 2 - labelWidth - 2
     // Call ids come from the trace like everything else: made safe, and never all of the line.
-    let tailRoom = min(40, room - 12)
+    let tailRoom = width == Visible.unlimited ? room : min(40, room - 12)
     var tail = ""
     if !entry.tail.isEmpty, tailRoom > 1 {
       tail = "  " + Visible.line(entry.tail, width: tailRoom)
@@ -162,9 +181,9 @@ public struct Timeline {
         Entry(word, approval.granted ? .good : .bad, "by \(approval.by)\(extent)\(reason)")
       ]
     case .humanReplied(let reply):
-      return [Entry("human", .heading, (reply.by.map { "\($0): " } ?? "") + Self.text(reply.text))]
-    case .memoryRead(let note): return [Entry("memory", .faint, "read " + Self.text(note))]
-    case .memoryWritten(let note): return [Entry("memory", .faint, "wrote " + Self.text(note))]
+      return [Entry("human", .heading, (reply.by.map { "\($0): " } ?? "") + text(reply.text))]
+    case .memoryRead(let note): return [Entry("memory", .faint, "read " + text(note))]
+    case .memoryWritten(let note): return [Entry("memory", .faint, "wrote " + text(note))]
     case .breakerChanged(let breaker):
       return [Entry("breaker", .warning, "\(breaker.tool) is \(breaker.state.rawValue)")]
     case .requestForwarded(let request):
@@ -205,7 +224,7 @@ public struct Timeline {
     let agent = started.agentName.isEmpty ? started.source?.format ?? "" : started.agentName
     let version = started.agentVersion.map { " \($0)" } ?? ""
     var entries = [Entry("run", .heading, "\(runId)  agent \(agent)\(version)")]
-    if !started.goal.isNull { entries.append(Entry("goal", .heading, Self.text(started.goal))) }
+    if !started.goal.isNull { entries.append(Entry("goal", .heading, text(started.goal))) }
     if !started.recorded.isEmpty {
       let missing = started.recorded.all.map { "\($0.name) \($0.extent)" }.joined(separator: ", ")
       entries.append(Entry("recorded", .warning, missing))
@@ -232,7 +251,7 @@ public struct Timeline {
     case .invalid(let reason, _): return [Entry("invalid", .bad, by + reason)]
     case .tool(let calls):
       return calls.map { call in
-        Entry("call", .heading, "\(by)\(call.name) \(Self.text(call.input))", tail: call.callId)
+        Entry("call", .heading, "\(by)\(call.name) \(text(call.input))", tail: call.callId)
       }
     }
   }
@@ -255,14 +274,14 @@ public struct Timeline {
     let tail = [payload.callId, time].filter { !$0.isEmpty }.joined(separator: " ")
     switch payload.result {
     case .ok(let data):
-      return Entry("ok", .good, "\(payload.tool) → \(Self.text(data))", tail: tail)
+      return Entry("ok", .good, "\(payload.tool) → \(text(data))", tail: tail)
     case .returned(let data):
-      return Entry("returned", .faint, "\(payload.tool) → \(Self.text(data))", tail: tail)
+      return Entry("returned", .faint, "\(payload.tool) → \(text(data))", tail: tail)
     case .refused(let reason):
       return Entry("refused", .warning, "\(payload.tool): \(reason)", tail: tail)
     case .error(let reason, let isEffectUnknown):
       let effect = isEffectUnknown ? "effect unknown: " : ""
-      return Entry("error", .bad, "\(payload.tool): \(effect)\(Self.text(reason))", tail: tail)
+      return Entry("error", .bad, "\(payload.tool): \(effect)\(text(reason))", tail: tail)
     }
   }
 
@@ -295,14 +314,19 @@ public struct Timeline {
     } ?? ""
   }
 
-  private static func text(_ note: MemoryNote) -> String {
+  private func text(_ note: MemoryNote) -> String {
     "\(note.scope)/\(note.key): \(note.value.map(text) ?? "nothing")"
   }
 
-  private static func text(_ value: JSONValue) -> String {
+  /// Bytes of a value of which all is shown.
+  private static let limitBytes = 64 << 20
+
+  private func text(_ value: JSONValue) -> String {
     let value = FileText.told(value)
     if case .string(let text) = value { return text }
-    return CanonicalJSON.prefix(of: value, limitBytes: 400)
+    if isFull { return FullText.lines(of: value).joined(separator: "\n") }
+    return CanonicalJSON.prefix(
+      of: value, limitBytes: width == Visible.unlimited ? Self.limitBytes : 400)
   }
 }
 

@@ -1,4 +1,5 @@
 import AgentTrace
+import FilePaths
 import Glibc
 
 /// Logs in a folder.
@@ -90,9 +91,7 @@ public enum LogFiles {
     guard let stream = opendir(folder) else { throw FolderError(path: folder, errno: errno) }
     defer { closedir(stream) }
     while let entry = readdir(stream) {
-      let name = withUnsafeBytes(of: entry.pointee.d_name) { raw in
-        String(decoding: raw.prefix { $0 != 0 }, as: UTF8.self)
-      }
+      let name = entryName(entry)
       guard !name.hasPrefix(".") else { continue }
       let path = "\(folder)/\(name)"
       if isFolder(path, Int(entry.pointee.d_type)) {

@@ -1,3 +1,4 @@
+import FilePaths
 import Glibc
 
 /// Files that are written and read whole: everything but logs.

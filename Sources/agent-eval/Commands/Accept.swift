@@ -8,7 +8,7 @@ import TraceJudging
 import TraceReporting
 
 /// Writes down what cases do now as what they should do.
-struct Accept: AsyncParsableCommand {
+struct Accept: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Accept what cases do now as their baselines.",
     discussion: """
@@ -18,10 +18,14 @@ struct Accept: AsyncParsableCommand {
       changes are only shown, as with --dry-run. Under CI nothing is written, unless --ci is given. \
       Exits with 0 where every case was dealt with, with 1 where something would change and nothing \
       was written, with 2 where one could not be judged or written.
-      """)
+      """
+        + Example.list([
+          "accept EvalCases/": "see each change and say whether it is meant",
+          "accept EvalCases/ --all": "take them all",
+        ]))
 
-  @Argument(help: "Case files, or folders of them. Default: EvalCases.")
-  var paths: [String] = ["EvalCases"]
+  @Argument(help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.")
+  var paths: [String] = []
 
   @Flag(help: "Accept every change without asking.")
   var all = false
@@ -37,11 +41,15 @@ struct Accept: AsyncParsableCommand {
 
   @OptionGroup var judging: JudgingOptions
 
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
+
   func validate() throws { try request.validate() }
 
   /// What the verb that judges is asked to do.
   private var request: RunRequest {
     var request = judging.request(of: paths)
+    request.takeInputs(.here)
+    if request.paths.isEmpty { request.paths = ["EvalCases"] }
     request.baselines.against = BaselineFiles.folderName
     return request
   }

@@ -8,7 +8,7 @@ import TraceReplaying
 import TraceReporting
 
 /// Writes to the log of a paused run what a person says about one of its calls.
-struct Approve: ParsableCommand {
+struct Approve: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Say whether a call that waits for a person may run.",
     discussion: """
@@ -19,15 +19,19 @@ struct Approve: ParsableCommand {
       --until TIME it runs out. For a call that was started and left without a result, say what \
       happened: --happened, with the data that came of it, or --did-not-happen, so that it may run \
       again, or --deny to leave it as it is.
-      """)
+      """
+        + Example.list([
+          "approve latest issue_refund --by ana": "let the one call of this tool run",
+          "approve latest issue_refund --by ana --deny": "or not",
+        ]))
 
-  @Argument(help: "The log of a run.")
+  @Argument(help: .log("The log of a run"))
   var log: String
 
   @Argument(help: "The call's id, or the name of a tool of which one call waits.")
   var call: String
 
-  @Option(help: "Who says it.")
+  @Option(name: .shortAndLong, help: "Who says it.")
   var by: String
 
   @Flag(help: "The call may not run.")
@@ -66,6 +70,8 @@ struct Approve: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     guard [deny, happened, didNotHappen].count(where: { $0 }) <= 1 else {
@@ -139,13 +145,16 @@ struct Approve: ParsableCommand {
 }
 
 /// Writes to the log of a paused run what a person answers.
-struct AnswerVerb: ParsableCommand {
+struct AnswerVerb: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "answer",
     abstract: "Answer the question that a paused run waits for.",
-    discussion: "Writes the answer to the log; \"resume\" goes on with it.")
+    discussion: "Writes the answer to the log; \"resume\" goes on with it."
+      + Example.list([
+        "answer latest \"Tomorrow, at nine\"": "answer what the newest run asks"
+      ]))
 
-  @Argument(help: "The log of a run.")
+  @Argument(help: .log("The log of a run"))
   var log: String
 
   @Argument(help: "The answer.")
@@ -154,7 +163,7 @@ struct AnswerVerb: ParsableCommand {
   @Option(help: "Of a pipeline, the task that asks, where several do.")
   var task: String?
 
-  @Option(help: "Who answers.")
+  @Option(name: .shortAndLong, help: "Who answers.")
   var by = "person"
 
   @Flag(help: "Write no time of today, so that the log is the same each time.")
@@ -162,6 +171,8 @@ struct AnswerVerb: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() throws {
     if (try? WaitingPipeline.isPipeline(log)) == true {
@@ -203,7 +214,8 @@ private enum Spoken {
         "data": .object(event.data), "waiting": JSONValue(open.map(\.name)),
       ])
     }
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width, headsSteps: false)
+    var timeline = Timeline(
+      painter: Screen.painter, width: Screen.width, isFull: Screen.isFull, headsSteps: false)
     Output.lines(timeline.lines(for: event))
     for one in open {
       Output.line("waits  \(Visible.line("\(one.name): \(one.words)"))")
@@ -236,7 +248,7 @@ private enum Spoken {
           }),
       ])
     }
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     Output.lines(timeline.lines(for: event))
     for call in waiting { Output.line("waits  \(Visible.line("\(call)"))") }
     // Without the others the run would only ask for them.

@@ -6,7 +6,7 @@ import TraceReplaying
 import TraceReporting
 
 /// Finds the step that turned a run.
-struct Bisect: AsyncParsableCommand {
+struct Bisect: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "bisect",
     abstract: "Find the step of a bad run that turned its outcome, beside a good one.",
@@ -15,12 +15,15 @@ struct Bisect: AsyncParsableCommand {
       the good one: no model is asked and no tool runs. Prints the step from which on they come out \
       bad, and its exchange in both. Exits with 0 where the step was found, with 2 where there is none \
       to find.
-      """)
+      """
+        + Example.list([
+          "bisect good.jsonl.gz latest": "the step from which on the newest run went wrong"
+        ]))
 
-  @Argument(help: "The log of the run that went well.")
+  @Argument(help: .log("The log of the run that went well"))
   var good: String
 
-  @Argument(help: "The log of the run that did not.")
+  @Argument(help: .log("The log of the run that did not"))
   var bad: String
 
   @Option(
@@ -39,6 +42,8 @@ struct Bisect: AsyncParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() async throws {
     let definition = try RecordedAgent.load(of: bad, agent: agent, policy: policy).agent
@@ -76,7 +81,7 @@ extension Bisection {
   func lines(good: String, bad: String, _ steps: BothSteps) -> [String] {
     let tried = probes.map { "\($0.step) \($0.outcome ?? "left the good run")" }
     let paths = [good, bad].map { Visible.line($0) }
-    let half = SideBySide.half(ofWidth: Screen.width)
+    let half = SideBySide.half(ofWidth: Screen.columns)
     let columns = SideBySide(
       ["good: \(paths[0])"] + Self.exchange(steps.good, width: half),
       ["bad: \(paths[1])"] + Self.exchange(steps.bad, width: half))
@@ -86,7 +91,7 @@ extension Bisection {
       "tried  \(Figures.count(probes.count, "run")), by their steps of the bad one: "
         + Visible.line(tried.joined(separator: ", ")),
       "",
-    ] + columns.lines(width: Screen.width) + ["", "see more:"]
+    ] + columns.lines(width: Screen.columns) + ["", "see more:"]
       + Self.commands(good: good, bad: bad, step: step).map { "  " + Visible.line($0) }
   }
 

@@ -7,7 +7,7 @@ import TraceJudging
 import TraceReporting
 
 /// Validates files.
-struct Check: ParsableCommand {
+struct Check: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "check",
     abstract:
@@ -17,7 +17,12 @@ struct Check: ParsableCommand {
       missing: state, tools, policy, context, memory, trace, evals and people. Cases of the agent are looked \
       for in the files named, and in --cases. Nothing is run. Exits with 0; with 1 where an agent does not \
       reach the level that --require names; with 2 where a file has mistakes.
-      """)
+      """
+        + Example.list([
+          "check EvalCases/ agents/": "every mistake in these files at once",
+          "check agents/support.yaml --ready": "what is missing before the agent meets people",
+          "check release.yaml --graph text": "the graph of a pipeline",
+        ]))
 
   @Argument(help: "Files, or folders of them.")
   var paths: [String]
@@ -37,6 +42,8 @@ struct Check: ParsableCommand {
   @Option(
     help: ArgumentHelp("Draw the graph of a pipeline: text, mermaid or svg.", valueName: "form"))
   var graph: GraphForm?
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     if graph != nil, ready || paths.count != 1 {

@@ -5,7 +5,7 @@ import TraceJudging
 import TraceReporting
 
 /// Holds two sets of results against each other.
-struct Compare: ParsableCommand {
+struct Compare: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Compare two results of `run --json`: is it worse by more than chance?",
     discussion: """
@@ -14,7 +14,11 @@ struct Compare: ParsableCommand {
       passed and fails now counts. Exits with 0, with 1 where something has become worse or a case of \
       the results before is missing, with 3 where \
       more than 2 % of the cases are undecided, with 2 where a file cannot be read.
-      """)
+      """
+        + Example.list([
+          "compare before.json now.json":
+            "whether results of `run --live --json` became worse by more than chance"
+        ]))
 
   @Argument(help: "The results before: a file that `run --json` or `--report json:FILE` wrote.")
   var before: String
@@ -30,6 +34,8 @@ struct Compare: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     guard level > 0, level < 0.5 else {

@@ -5,14 +5,17 @@ import TraceReporting
 import TraceStorage
 
 /// Shows what the language means on its edge cases.
-struct ConformanceVerb: AsyncParsableCommand {
+struct ConformanceVerb: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "conformance",
     abstract: "Judge the edge cases of every expectation, and say what the outcome is.",
     discussion: """
       Among them is every input on which a published evaluator was seen to answer wrongly. Exits \
       with 0 where every outcome is the right one, else with 1.
-      """)
+      """
+        + Example.list([
+          "conformance": "whether every expectation does on its edge cases what it should"
+        ]))
 
   @Option(help: "Only rules whose name contains this text.")
   var rule: String?
@@ -25,6 +28,8 @@ struct ConformanceVerb: AsyncParsableCommand {
       "Write them as data that other evaluators can run to this folder, which has to be there: a file for each rule.",
       valueName: "folder"))
   var write: String?
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() async throws {
     if let write { return try await writeFiles(to: write) }

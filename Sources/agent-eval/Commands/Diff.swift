@@ -5,7 +5,7 @@ import TraceReplaying
 import TraceReporting
 
 /// Compares two runs.
-struct Diff: ParsableCommand {
+struct Diff: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "diff",
     abstract: "Show in what two recorded runs differ, the first difference first.",
@@ -14,15 +14,19 @@ struct Diff: ParsableCommand {
       and replies; then the stop, tokens and cost. Ids and times never count, nor does the order of the \
       calls of one decision. Exits with 0 where the runs are the same, with 1 where they differ, with 2 \
       where that cannot be told.
-      """)
+      """
+        + Example.list([
+          "diff good.jsonl.gz latest": "in what the newest run differs from a good one"
+        ]))
 
-  @Argument(help: "A run log: A, on the left.")
+  @Argument(help: .log("A run log, on the left"))
   var left: String
 
-  @Argument(help: "A run log: B, on the right.")
+  @Argument(help: .log("A run log, on the right"))
   var right: String
 
   @Option(
+    name: .shortAndLong,
     help: """
       A field that does not count: its name, wherever it stands (updatedAt, cost), or a JSON Pointer \
       from the act on (/input/traceId, /result/data/*/at). May be given again.
@@ -34,6 +38,8 @@ struct Diff: ParsableCommand {
 
   @Flag(help: "Print the differences as one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws { _ = try ignored() }
 
@@ -53,7 +59,8 @@ struct Diff: ParsableCommand {
     if json {
       Output.json(diff.json())
     } else {
-      let report = DiffReport(painter: Screen.painter, width: Screen.width, showsAll: all)
+      Paging.begin()
+      let report = DiffReport(painter: Screen.painter, width: Screen.columns, showsAll: all)
       Output.lines(report.lines(for: diff))
     }
     if !diff.isSame { throw ExitCode(1) }

@@ -6,7 +6,7 @@ import Synchronization
 import TraceReporting
 
 /// Looks whether what a run needs is there.
-struct Doctor: AsyncParsableCommand {
+struct Doctor: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "doctor",
     abstract: "Look whether what runs need is there, and say what to do where it is not.",
@@ -14,10 +14,16 @@ struct Doctor: AsyncParsableCommand {
       Looks at the build, the clock, the sandbox, proxies and authorities; of an agent file, at the variables \
       that it names (never at their values), and asks each of its models and servers once, which may cost a \
       few tokens. Exits with 1 where a run would not go well.
-      """)
+      """
+        + Example.list([
+          "doctor": "whether what runs need is there",
+          "doctor agents/support.yaml": "and what this agent needs",
+        ]))
 
   @Argument(help: "An agent file.")
   var agent: String?
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() async throws {
     let definition = try agent.map { try Diagnostics.unwrap(AgentLoader.load($0)) }

@@ -7,7 +7,7 @@ import TraceReporting
 import TraceStorage
 
 /// Writes run logs in the forms of other tools.
-struct Export: ParsableCommand {
+struct Export: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "export",
     abstract: "Write runs in the forms of other tools.",
@@ -16,12 +16,17 @@ struct Export: ParsableCommand {
       what each is. Where a form cannot say all of a run, the run's own log goes along under a key of our own, \
       and `import` has it back. What cannot be exported is reported and the others go on; the exit code is 2 \
       then.
-      """)
+      """
+        + Example.list([
+          "export otlp latest -o trace.json": "the newest run for OpenTelemetry",
+          "export --formats": "what can be written",
+        ]))
 
   @Argument(help: "The format, then run logs or folders of them.")
   var arguments: [String] = []
 
   @Option(
+    name: .shortAndLong,
     help: """
       A file for all of them, or a folder (one that is there, or a path that ends in /) for a file each. \
       Without it they go to standard output.
@@ -46,6 +51,8 @@ struct Export: ParsableCommand {
 
   @Flag(help: "Print a line of JSON for each log, of what became of it. Needs --output.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     if formats { return }

@@ -9,7 +9,7 @@ import TraceReporting
 import TraceStorage
 
 /// Goes on from inside a recorded run.
-struct Fork: AsyncParsableCommand {
+struct Fork: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "fork",
     abstract: "Make a new run that shares its beginning with a recorded one.",
@@ -19,9 +19,14 @@ struct Fork: AsyncParsableCommand {
       first new one it ends with exit code 2 and says which it was, or with --live goes on with the \
       agent's own model, tools and people. Prints the timeline of what is new and the path of the log. \
       Exits with 0 where the run stopped with success, with 1 for any other stop.
-      """)
+      """
+        + Example.list([
+          "fork latest --at step:3 --live": "go on from step 3 with the agent's own model",
+          "fork latest --at event:7 --set result=other.json":
+            "and what if the result had been another?",
+        ]))
 
-  @Argument(help: "A run log.")
+  @Argument(help: .log("A run log"))
   var log: String
 
   @Option(
@@ -48,6 +53,7 @@ struct Fork: AsyncParsableCommand {
   var answers = Answers.recorded
 
   @Option(
+    name: .shortAndLong,
     help:
       "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
   var out: String?
@@ -62,6 +68,8 @@ struct Fork: AsyncParsableCommand {
 
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   /// What answers questions that the recording does not.
   enum Answers: String, EnumerableFlag {
@@ -92,7 +100,7 @@ struct Fork: AsyncParsableCommand {
     let isFixed = fixedClock
     var request = RunFork.Request(
       parent: log, at: at, edits: edits, agent: definition, runId: runId, seed: seed,
-      log: RunFiles(output: out).path(of: definition.name, runId: runId),
+      log: RunFiles(output: out ?? Settings.here.out).path(of: definition.name, runId: runId),
       cancellation: cancellation,
       clock: { elapsed -> any RunClock in
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
@@ -112,7 +120,7 @@ struct Fork: AsyncParsableCommand {
             clock: clock, identifiers: identifiers, cancellation: cancellation, children: children))
       }
     }
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     let fork = try await RunFork(
       request, observeShared: { _ = timeline.lines(for: $0) },
       observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })

@@ -8,25 +8,33 @@ import TraceMatching
 import TraceReporting
 
 /// What became of cases over time.
-struct History: ParsableCommand {
+struct History: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Show what became of cases over the runs of their suite.",
     discussion: """
       Reads what `run --history` and `merge --history` kept, a line for each case on each branch; with a \
       case, a line for each run of the suite that has it. Refreshes the index of the folder first. Exits with 0, or \
       with 2 where there is no such case, or where a file of the folder could not be read.
-      """)
+      """
+        + Example.list([
+          "history": "which cases fail, and since when",
+          "history 'refund-*' --last 20": "the last twenty outcomes of some",
+        ]))
 
   @Argument(help: "A case, or a glob for several.")
   var caseId: String?
 
-  @Option(help: "The folder that --history named.")
-  var dir = HistoryFolder.defaultPath
+  @Option(
+    help:
+      "The folder that --history named. Default: the setting “history”, else .agent-eval/history.")
+  var dir = Settings.here.history ?? HistoryFolder.defaultPath
 
   @Option(help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")
   var since: String?
 
-  @Option(help: "Only so many runs of the suite, the newest; 0 for all.")
+  @Option(
+    name: [.customShort("n"), .long], help: "Only so many runs of the suite, the newest; 0 for all."
+  )
   var last = 100
 
   @Option(help: "Only runs of this branch.")
@@ -37,6 +45,8 @@ struct History: ParsableCommand {
 
   @Flag(help: "Print a line of JSON for each case on each branch; with a case, for each run.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   /// Runs that a page is made of.
   static let mostRunsOnPage = 200
@@ -58,7 +68,7 @@ struct History: ParsableCommand {
     filter.last = last == 0 ? nil : last
     let history = try index.history(filter)
     let report = TrendReport(
-      painter: Screen.painter, width: Screen.width, isASCII: ascii || !Screen.knowsUnicode)
+      painter: Screen.painter, width: Screen.columns, isASCII: ascii || !Screen.knowsUnicode)
     let ofCase = caseId.map(history.trends(of:)) ?? []
     if !ofCase.isEmpty {
       if json {

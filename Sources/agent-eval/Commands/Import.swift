@@ -1,12 +1,13 @@
 import AgentTrace
 import ArgumentParser
+import FilePaths
 import Glibc
 import TraceImporting
 import TraceMatching
 import TraceReporting
 
 /// Turns other tools' traces into run logs.
-struct Import: ParsableCommand {
+struct Import: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "import",
     abstract: "Turn other tools' traces into run logs, and their eval sets into case files.",
@@ -17,12 +18,16 @@ struct Import: ParsableCommand {
       headers, a session and its sub-agents. Eval sets, named always: \
       \(CaseImporter.Format.allCases.map(\.rawValue).joined(separator: ", ")). What cannot be imported is reported and the others go on; \
       the exit code is 2 then.
-      """)
+      """
+        + Example.list([
+          "import . --out imported": "logs of whatever is in this folder",
+          "import --formats": "what can be read",
+        ]))
 
   @Argument(help: "The format, if it is not to be guessed, then files or folders.")
   var arguments: [String] = []
 
-  @Option(help: "The folder for the logs, or the case files.")
+  @Option(name: .shortAndLong, help: "The folder for the logs, or the case files.")
   var out: String?
 
   @Flag(help: "List the formats, and what each can tell, and import nothing.")
@@ -31,11 +36,16 @@ struct Import: ParsableCommand {
   @Flag(help: "Print a line of JSON for each run.")
   var json = false
 
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
+
   private var format: ImportFormat? { arguments.first.flatMap(ImportFormat.init(rawValue:)) }
 
   private var caseFormat: CaseImporter.Format? {
     arguments.first.flatMap(CaseImporter.Format.init(rawValue:))
   }
+
+  /// Whether eval sets are imported.
+  var namesCaseFormat: Bool { caseFormat != nil }
 
   private var paths: [String] {
     format == nil && caseFormat == nil ? arguments : Array(arguments.dropFirst())

@@ -3,14 +3,17 @@ import TraceIndexing
 import TraceReporting
 
 /// Keeps the catalogue of a folder of runs.
-struct Index: ParsableCommand {
+struct Index: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "index",
     abstract: "Keep a catalogue of the runs in a folder, in DIR/.index.sqlite.",
     discussion: """
       Reads what is new or has changed, and forgets what is gone. Exits with 0, or with 2 where a log \
       could not be read whole; the others are in the index.
-      """)
+      """
+        + Example.list([
+          "index runs/": "make the catalogue that list and query read"
+        ]))
 
   @Argument(help: "A folder of run logs.")
   var folder: String
@@ -20,6 +23,8 @@ struct Index: ParsableCommand {
 
   @Flag(help: "Print what was done as one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() throws {
     var index = try RunIndex(folder: folder)

@@ -12,7 +12,10 @@ struct Init: AsyncParsableCommand {
     discussion: """
       What is made passes. Nothing that is there is overwritten: where one of the files exists, none \
       is made, and the exit code is 2.
-      """)
+      """
+        + Example.list([
+          "init weather": "a folder that passes at once: agent-eval run weather/EvalCases"
+        ]))
 
   @Argument(help: "The project's folder; made where it is not there.")
   var folder = "."

@@ -5,7 +5,7 @@ import TraceReporting
 import TraceStorage
 
 /// Tells of many runs at a glance, whoever wrote them down.
-struct Inspect: ParsableCommand {
+struct Inspect: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "inspect",
     abstract: "Look at many runs at a glance, and get rules to begin with.",
@@ -13,12 +13,18 @@ struct Inspect: ParsableCommand {
       Reads run logs, and other tools' traces by way of a cache, and tells of agents, tools, errors, stops, \
       loops, repeated writes, cost and unusual paths. With --write it also writes a file of rules that hold on \
       every one of these runs, for `run --on`. Exits with 2 where a run could not be read, or there is none.
-      """)
+      """
+        + Example.list([
+          "inspect runs/": "what a folder of logs holds, at a glance",
+          "inspect traces/ --write rules.yaml":
+            "the same of other tools' traces, and rules that hold on all of them",
+        ]))
 
   @Argument(help: "Files and folders of runs: logs, and whatever `import` reads.")
   var paths: [String]
 
   @Option(
+    name: .shortAndLong,
     help: ArgumentHelp(
       "Write what all runs have in common as a case file, which must not be there yet.",
       valueName: "rules.yaml"))
@@ -31,6 +37,8 @@ struct Inspect: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     if paths.contains("") { throw ValidationError("A path is empty.") }

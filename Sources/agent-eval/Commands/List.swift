@@ -6,22 +6,28 @@ import TraceMatching
 import TraceReporting
 
 /// Lists runs.
-struct List: ParsableCommand {
+struct List: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "list",
     abstract: "List the recorded runs of a folder, newest first.",
     discussion: """
       Refreshes the index of the folder first. Exits with 0, or with 2 where a log of the folder could \
       not be read whole: then a run may be missing.
-      """)
+      """
+        + Example.list([
+          "list": "the runs below .agent-eval/runs, newest first",
+          "list runs/ --stop tool_failure --since 7d": "those that a tool stopped this week",
+        ]))
 
-  @Argument(help: "A folder of run logs.")
-  var folder = RunFiles.defaultFolder
+  @Argument(help: "A folder of run logs. Default: the setting “out”, else .agent-eval/runs.")
+  var folder = RunLogs.folder
 
   @Option(help: "Only runs that stopped so; “none”: have not stopped. May be given again.")
   var stop: [String] = []
 
-  @Option(help: "Only runs that executed a call of this tool, or of one like this glob.")
+  @Option(
+    name: .shortAndLong,
+    help: "Only runs that executed a call of this tool, or of one like this glob.")
   var tool: [String] = []
 
   @Option(help: "Only runs that executed no call of this tool, nor of one like this glob.")
@@ -42,7 +48,9 @@ struct List: ParsableCommand {
       valueName: "purpose.key=value"))
   var setting: [String] = []
 
-  @Option(help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")
+  @Option(
+    name: .shortAndLong,
+    help: "Only runs that began since: 2026-01-31, a time of that day, or 90m, 12h, 7d, 4w.")
   var since: String?
 
   @Option(help: "Only runs that acted for this tenant, or for one like this glob.")
@@ -56,6 +64,8 @@ struct List: ParsableCommand {
 
   @Flag(help: "Print a line of JSON for each run.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     let reasons = StopReason.allCases.map(\.rawValue) + ["none"]
@@ -86,6 +96,7 @@ struct List: ParsableCommand {
       if json { Output.json(run.json) } else { table.append(Self.cells(of: run)) }
       return true
     }
+    Paging.begin()
     Output.lines(table.lines(painter: Screen.painter, width: Screen.width))
     if !json {
       Output.error(Visible.line("\(shown) of \(Figures.count(report.logs, "run")) in \(folder)"))

@@ -5,7 +5,7 @@ import TraceJudging
 import TraceReporting
 
 /// Puts the results of shards together.
-struct Merge: ParsableCommand {
+struct Merge: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "merge",
     abstract: "Put the results of shards together, as if one run had judged all cases.",
@@ -13,7 +13,11 @@ struct Merge: ParsableCommand {
       Takes the JSON that `run --shard` printed, or wrote with `--report json:FILE`, of each shard, \
       in any order. Exits as `run` does; with 2 where a shard is missing, is there twice with \
       different results, or belongs to something else.
-      """)
+      """
+        + Example.list([
+          "merge shard-1.json shard-2.json -r html:report.html":
+            "one report of what two machines judged"
+        ]))
 
   @Argument(help: "The results of each shard, as JSON.")
   var files: [String]
@@ -21,6 +25,8 @@ struct Merge: ParsableCommand {
   @OptionGroup var output: ResultsOutput
 
   @OptionGroup var history: HistoryOptions
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() throws {
     let start = SuiteStart()

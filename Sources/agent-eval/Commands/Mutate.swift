@@ -7,7 +7,7 @@ import TraceJudging
 import TraceReporting
 
 /// Says how much a suite of cases would notice.
-struct Mutate: AsyncParsableCommand {
+struct Mutate: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Change recorded runs in every way there is, and say which changes the cases miss.",
     discussion: """
@@ -17,18 +17,23 @@ struct Mutate: AsyncParsableCommand {
       case gives under “tolerates”. No model is asked and no tool is started. Exits with 0; with 1 where \
       less than --min-score is noticed or more than --max-survivors pass; with 2 where a case could not \
       be judged or no run was changed.
-      """)
+      """
+        + Example.list([
+          "mutate EvalCases/ --min-score 0.9":
+            "fail where the cases would miss more than a tenth of the changes"
+        ]))
 
-  @Argument(help: "Case files, or folders of them. Default: EvalCases.")
-  var paths: [String] = ["EvalCases"]
+  @Argument(help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.")
+  var paths: [String] = []
 
   @Option(help: "A folder of recorded runs, for cases that name no recording.")
   var runs: String?
 
-  @Option(help: "Only cases whose id matches this glob, or that have this tag.")
+  @Option(
+    name: .shortAndLong, help: "Only cases whose id matches this glob, or that have this tag.")
   var filter: String?
 
-  @Option(help: "Pieces of work done side by side; 0 for one a core.")
+  @Option(name: .shortAndLong, help: "Pieces of work done side by side; 0 for one a core.")
   var jobs = 0
 
   @Option(help: "Changed runs of one run at most.")
@@ -44,6 +49,8 @@ struct Mutate: AsyncParsableCommand {
   @Flag(help: "Print one JSON object.")
   var json = false
 
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
+
   func validate() throws {
     guard jobs >= 0 else { throw ValidationError("--jobs takes 0 or more.") }
     guard (1...1_000_000).contains(limit) else {
@@ -58,8 +65,10 @@ struct Mutate: AsyncParsableCommand {
   }
 
   func run() async throws {
-    let request = RunRequest(paths: paths, runs: runs, jobs: jobs, filter: filter)
-    let loaded = try request.chosen(request.loadCases(areRunsElsewhere: runs != nil))
+    var request = RunRequest(paths: paths, runs: runs, jobs: jobs, filter: filter)
+    request.takeInputs(.here)
+    if request.paths.isEmpty { request.paths = ["EvalCases"] }
+    let loaded = try request.chosen(request.loadCases(areRunsElsewhere: request.runs != nil))
     let results = try await request.results(of: loaded, Cancellation())
     let open = loaded.cases.filter { evalCase in
       !results.skipped.contains { $0.caseId.hasSameUTF8(as: evalCase.caseId) }

@@ -144,7 +144,7 @@ extension PipelineRuns {
 }
 
 /// Goes back in a pipeline.
-struct Rollback: AsyncParsableCommand {
+struct Rollback: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Roll a pipeline that stands still back to a checkpoint, and undo what it did since.",
     discussion: """
@@ -153,9 +153,12 @@ struct Rollback: AsyncParsableCommand {
       anew; those that write ask a person first. Where undoing fails, "resume" tries again, and "approve \
       LOG TASK --happened" says that a person has done it. Exits with 0 once it is rolled back, with 1 where \
       something is still to be undone.
-      """)
+      """
+        + Example.list([
+          "rollback latest --to draft": "undo what was done behind the task “draft”"
+        ]))
 
-  @Argument(help: "The log of a pipeline.")
+  @Argument(help: .log("The log of a pipeline"))
   var log: String
 
   @Option(help: "The task whose end is the checkpoint, or start.")
@@ -182,6 +185,8 @@ struct Rollback: AsyncParsableCommand {
 
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() async throws {
     guard try WaitingPipeline.isPipeline(log) else {
@@ -213,9 +218,12 @@ struct Pause: AsyncParsableCommand {
       What is under way ends by itself, nothing new begins, and the process ends with the log closed; \
       "resume" goes on. Waits for that, as long as --timeout says. Exits with 0 once the pipeline stands \
       still, with 1 where it does not yet, with 2 where nobody runs it.
-      """)
+      """
+        + Example.list([
+          "pause latest": "let what is under way end, then stand still"
+        ]))
 
-  @Argument(help: "The log of a pipeline that runs.")
+  @Argument(help: .log("The log of a pipeline that runs"))
   var log: String
 
   @Option(help: "Seconds to wait for what is under way.")

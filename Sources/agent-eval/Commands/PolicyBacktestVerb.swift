@@ -8,7 +8,7 @@ import TraceReporting
 import TraceStorage
 
 /// Asks a policy about recorded calls.
-struct PolicyBacktestVerb: AsyncParsableCommand {
+struct PolicyBacktestVerb: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "backtest",
     abstract: "Ask a policy about the calls of recorded runs, and say which verdicts change.",
@@ -17,7 +17,11 @@ struct PolicyBacktestVerb: AsyncParsableCommand {
       the approvals so far. Exits with 1 where something is allowed now that was denied or asked about, \
       unless --allow-widening; with 2 where a log or a file could not be read; with 0 otherwise. \
       1 outranks 2.
-      """)
+      """
+        + Example.list([
+          "policy backtest runs/ --policy policies/refunds.yaml":
+            "which recorded verdicts would change"
+        ]))
 
   @Argument(help: "Run logs, or folders of them.")
   var runs: [String]
@@ -39,6 +43,8 @@ struct PolicyBacktestVerb: AsyncParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     if let jobs, jobs < 1 { throw ValidationError("--jobs takes 1 or more.") }
@@ -69,7 +75,7 @@ struct PolicyBacktestVerb: AsyncParsableCommand {
         failures.map { ["log": .string($0.log), "message": .string($0.message)] })
       Output.json(.object(object))
     } else {
-      let report = BacktestReport(painter: Screen.painter, width: Screen.width)
+      let report = BacktestReport(painter: Screen.painter, width: Screen.columns)
       Output.lines(report.lines(for: found))
     }
     for failure in failures { Output.error("agent-eval: \(Visible.line(failure.message))") }

@@ -6,7 +6,7 @@ import TraceReporting
 import TraceStorage
 
 /// Says what a policy does, without a run.
-struct PolicyCheckVerb: ParsableCommand {
+struct PolicyCheckVerb: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "check",
     abstract:
@@ -14,7 +14,10 @@ struct PolicyCheckVerb: ParsableCommand {
     discussion: """
       FILE is a policy file or an agent file. What is found is a warning: exits with 0, with 2 where a \
       file has errors.
-      """)
+      """
+        + Example.list([
+          "policy check agents/support.yaml": "what each tool of an agent gets"
+        ]))
 
   @Argument(help: "A policy file, or an agent file whose policy is meant.")
   var file: String
@@ -30,6 +33,8 @@ struct PolicyCheckVerb: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() throws {
     var loaded = PolicySubject.load(file, agent: agent)

@@ -5,5 +5,9 @@ struct PolicyVerb: AsyncParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "policy",
     abstract: "Look at a policy, and ask what it would have said.",
+    discussion: Example.alone([
+      "policy check policies/refunds.yaml": "rules that never decide",
+      "policy backtest runs/ --policy policies/refunds.yaml": "what another policy would have said",
+    ]),
     subcommands: [PolicyCheckVerb.self, PolicyBacktestVerb.self])
 }

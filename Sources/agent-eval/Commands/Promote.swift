@@ -6,7 +6,7 @@ import TraceJudging
 import TraceReporting
 
 /// Makes a case of a recorded run.
-struct Promote: ParsableCommand {
+struct Promote: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract: "Write a case and a scrubbed log from a recorded run, or from several good ones.",
     discussion: """
@@ -15,7 +15,12 @@ struct Promote: ParsableCommand {
       --good shows it; without them it is what no run should do. Of runs that went well the case \
       expects what they share. Secrets are withheld. Nothing that is there is overwritten. Exits with \
       0 where a case was written, with 2 where none was.
-      """)
+      """
+        + Example.list([
+          "promote last-failed": "a case of the run that failed",
+          "promote latest --expect '{\"toolsNotCalled\": [\"delete_*\"]}'":
+            "or of what it should not have done",
+        ]))
 
   @Argument(help: "The log of a run that failed, or of one or several that went well.")
   var logs: [String]
@@ -51,6 +56,8 @@ struct Promote: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     guard logs.count == 1 || (cases.isEmpty && expect == nil && good.isEmpty && !whole) else {

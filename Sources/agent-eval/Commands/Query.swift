@@ -4,7 +4,7 @@ import TraceIndexing
 import TraceReporting
 
 /// Puts SQL to the catalogue of a folder.
-struct Query: ParsableCommand {
+struct Query: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "query",
     abstract: "Put a SELECT to the index of a folder of runs.",
@@ -12,7 +12,11 @@ struct Query: ParsableCommand {
       Tables: runs, calls, tags, suiteRuns, outcomes; Docs/finding-runs.md has their columns. Refreshes the index first; \
       the statement itself can only read. Exits with 0, or with 2 where the statement is wrong, or \
       took too long, or has more rows than --limit, or where a log could not be read whole.
-      """)
+      """
+        + Example.list([
+          "query runs/ 'SELECT agent, count(*) FROM runs GROUP BY agent'":
+            "how many runs each agent has"
+        ]))
 
   @Argument(help: "A folder of run logs.")
   var folder: String
@@ -28,6 +32,8 @@ struct Query: ParsableCommand {
 
   @Flag(help: "Print a line of JSON for each row.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     guard limit >= 0 else { throw ValidationError("--limit takes 0 or more.") }
@@ -53,6 +59,7 @@ struct Query: ParsableCommand {
           table.append(values.map(Self.cell))
         }
       })
+    Paging.begin()
     Output.lines(table.lines(painter: Screen.painter, width: Screen.width))
     if ending == .cut {
       Output.error("agent-eval: there are more rows; give a larger --limit than \(limit).")

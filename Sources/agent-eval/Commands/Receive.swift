@@ -15,7 +15,12 @@ struct Receive: AsyncParsableCommand {
       Takes OTLP over HTTP at /v1/traces and /v1/logs, in protocol buffers and JSON, and what Langfuse's, LangSmith's \
       and the OpenAI Agents SDK's own exporters post. What was answered with success is on the disk. Ends with 0 \
       behind SIGINT or SIGTERM, once everything that was taken in is written.
-      """)
+      """
+        + Example.list([
+          "receive traces/": "take in what exporters on this machine post to port 4318",
+          "receive traces/ --rules rules.yaml --on-failure ./tell.sh":
+            "judge each run as it ends, and tell of those that fail",
+        ]))
 
   @Argument(help: "The folder for the logs.")
   var folder: String

@@ -78,7 +78,7 @@
 
     private func record(_ routes: ProxyRoutes, _ cancellation: Cancellation) async throws -> Int32 {
       let runId = RandomRunIDs().next()
-      let path = RunFiles(output: out).path(of: agentName, runId: runId)
+      let path = RunFiles(output: out ?? Settings.here.out).path(of: agentName, runId: runId)
       // The command hears of signals and of the policy.
       let ending = Cancellation()
       var start = try recorderStart(runId)

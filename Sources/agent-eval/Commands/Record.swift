@@ -10,7 +10,7 @@ import TraceReporting
 import TraceStorage
 
 /// Runs one agent.
-struct Record: AsyncParsableCommand {
+struct Record: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "record",
     abstract: "Run an agent or a pipeline and record what it does.",
@@ -26,7 +26,13 @@ struct Record: AsyncParsableCommand {
       variables lead its clients to a proxy on this machine, which passes everything on. Exits as the \
       command does. With --replay the command is answered from such a recording, without a key and a \
       network; exits with 1 where it asks what was not recorded, or does not ask what was.
-      """)
+      """
+        + Example.list([
+          "record agents/support.yaml \"Refund order 1234\"": "run an agent and keep its log",
+          "record agents/support.yaml \"Refund order 1234\" --approve ask":
+            "and be asked where policy wants a person",
+          "record --proxy -- python agent.py": "record whatever a command asks of models",
+        ]))
 
   @Argument(help: "An agent file, or a pipeline file.")
   var agent: String?
@@ -43,6 +49,7 @@ struct Record: AsyncParsableCommand {
   var policy: String?
 
   @Option(
+    name: .shortAndLong,
     help:
       "Where the log goes: a folder, or a file that ends in .jsonl.gz. Default: .agent-eval/runs.")
   var out: String?
@@ -122,6 +129,8 @@ struct Record: AsyncParsableCommand {
   @Argument(
     parsing: .postTerminator, help: "With --proxy: the command and its arguments, behind --.")
   var command: [String] = []
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     try out.map(OutputOption.check)
@@ -216,7 +225,7 @@ struct Record: AsyncParsableCommand {
     let identifiers: any RunIDs = seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs()
     let person = try people.person(for: &definition, cancellation)
     let isFixed = fixedClock
-    let files = RunFiles(output: out)
+    let files = RunFiles(output: out ?? Settings.here.out)
     let makeBoundary = RunTreeBoundaries.maker(
       person: person, memory: try memory.store(for: definition))
     let boundary = makeBoundary(
@@ -229,7 +238,7 @@ struct Record: AsyncParsableCommand {
     let request = AgentRecording.Request(
       goal: .string(goal), files: files, seed: seed,
       logOptions: .init(durability: durability))
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     var answer: String?
     let recording = try await AgentRecording(
       of: definition, request, on: boundary, report: LiveView.show,
@@ -262,9 +271,10 @@ struct Record: AsyncParsableCommand {
     }
     let person = try people.person(for: &definition, cancellation)
     var request = CommandRequest(
-      input: goal, files: RunFiles(output: out), cancellation: cancellation)
+      input: goal, files: RunFiles(output: out ?? Settings.here.out), cancellation: cancellation)
     request.person = person
-    let timeline = Mutex(Timeline(painter: Screen.painter, width: Screen.width))
+    let timeline = Mutex(
+      Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull))
     request.observe = { event in
       LiveView.print(timeline.withLock { $0.lines(for: event) })
     }
@@ -295,7 +305,7 @@ struct Record: AsyncParsableCommand {
     let listener = SignalListener(pausing)
     defer { listener.stop() }
     var request = PipelineRecording.Request(
-      input: try PipelineRuns.input(input), files: RunFiles(output: out))
+      input: try PipelineRuns.input(input), files: RunFiles(output: out ?? Settings.here.out))
     request.seed = seed
     let print = PipelineRuns.printer(json: json, spec: definition.spec)
     let recording = try await PipelineRecording(

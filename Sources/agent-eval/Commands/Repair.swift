@@ -4,7 +4,7 @@ import TraceReporting
 import TraceStorage
 
 /// Makes a new log of what is whole in a damaged one.
-struct Repair: ParsableCommand {
+struct Repair: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "repair",
     abstract: "Write what is whole in a log to a new one.",
@@ -12,7 +12,10 @@ struct Repair: ParsableCommand {
       The old log stays as it is. Events keep their numbers; the new log says which are missing and \
       why, and `verify` accepts exactly those gaps. Exits with 0 where a new log was written that \
       verifies, with 1 where what was written does not, with 2 where nothing could be read or written.
-      """)
+      """
+        + Example.list([
+          "repair runs/x.jsonl.gz.open": "save what is whole in a log whose writer died"
+        ]))
 
   @Argument(help: "A run log (….jsonl.gz, or ….open where a writer left it behind).")
   var log: String
@@ -25,6 +28,8 @@ struct Repair: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws { try out.map(OutputOption.check) }
 

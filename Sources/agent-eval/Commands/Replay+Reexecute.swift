@@ -10,6 +10,7 @@ import TraceStorage
 /// The options of `replay --reexecute`.
 struct ReexecutionOptions: ParsableArguments {
   @Flag(
+    name: [.customShort("x"), .long],
     help: """
       Make recorded runs again with the agent and the policy of today, on recorded answers alone, and \
       report the first difference of each. Takes many logs, and folders of them.

@@ -6,7 +6,7 @@ import TraceReporting
 import TraceStorage
 
 /// Steps through a run, prints one of its steps and the state it left, or makes whole runs again.
-struct Replay: AsyncParsableCommand {
+struct Replay: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "replay",
     abstract: "Replay a recorded run, step by step or to one of its steps.",
@@ -20,17 +20,26 @@ struct Replay: AsyncParsableCommand {
       With --reexecute it makes runs again with the agent and the policy of today, on recorded answers \
       alone: no model is asked and no tool is started. It exits with 0 where every run is faithful, \
       with 1 where one diverged, with 2 where one could not be made again.
-      """)
+      """
+        + Example.list([
+          "replay latest": "step through the newest run",
+          "replay latest -s 3": "what the model saw at step 3, and what came of it",
+          "replay latest -c 'goto 12; why'": "why event 12 came about",
+          "replay runs/ -x": "make every run again with the agent of today",
+        ]))
 
   @Argument(help: "A run log; with --reexecute any number of logs, and folders of them.")
   var logs: [String]
 
   private var log: String { logs.first ?? "" }
 
-  @Option(help: "The step to replay to, from 1; 0 is what came before the first.")
+  @Option(
+    name: .shortAndLong, help: "The step to replay to, from 1; 0 is what came before the first.")
   var step: Int?
 
-  @Option(help: "Replay to the step that holds this event; with --json, to this event.")
+  @Option(
+    name: .shortAndLong,
+    help: "Replay to the step that holds this event; with --json, to this event.")
   var event: Int?
 
   @Flag(
@@ -42,6 +51,8 @@ struct Replay: AsyncParsableCommand {
   @OptionGroup var debugging: DebugOptions
 
   @OptionGroup var reexecution: ReexecutionOptions
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     if reexecution.reexecute {
@@ -91,7 +102,9 @@ struct Replay: AsyncParsableCommand {
         try StepReplay(of: step ?? 0, in: log)
       }
     if json { return Output.json(replay.json) }
-    let report = StepReport(painter: Screen.painter, width: Screen.width)
+    Paging.begin()
+    let report = StepReport(
+      painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     Output.lines(report.lines(step: replay.step, events: replay.events, state: replay.state))
   }
 }

@@ -9,7 +9,7 @@ import TraceReporting
 import TraceStorage
 
 /// Goes on with a run that paused or whose process died.
-struct Resume: AsyncParsableCommand {
+struct Resume: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "resume",
     abstract: "Go on with a run that paused, or whose process died, in the same log.",
@@ -19,9 +19,12 @@ struct Resume: AsyncParsableCommand {
       reads or is idempotent; any other blocks the run until a person says what happened (see \
       "approve"). Prints the timeline of what is new and the path of the log. Exits with 0 where the \
       run stopped with success, with 1 for any other stop.
-      """)
+      """
+        + Example.list([
+          "resume latest": "go on with the newest run"
+        ]))
 
-  @Argument(help: "The log of a run.")
+  @Argument(help: .log("The log of a run"))
   var log: String
 
   @Option(
@@ -46,6 +49,8 @@ struct Resume: AsyncParsableCommand {
 
   @Flag(help: "Print one JSON object at the end instead of the timeline.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   /// Goes on with a pipeline.
   private func resumePipeline() async throws {
@@ -94,7 +99,7 @@ struct Resume: AsyncParsableCommand {
         )
       })
     request.report = LiveView.show
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     let resumption = try await RunResumption(
       request, observePast: { _ = timeline.lines(for: $0) },
       observe: { event in if !json { LiveView.print(timeline.lines(for: event)) } })

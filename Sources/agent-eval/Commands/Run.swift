@@ -1,7 +1,7 @@
 import ArgumentParser
 
 /// Judges cases.
-struct Run: AsyncParsableCommand {
+struct Run: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "run",
     abstract: "Judge recorded runs by eval cases, or run the agents first.",
@@ -9,7 +9,14 @@ struct Run: AsyncParsableCommand {
       Exits with 0 where every case passed, 1 where one failed, 2 where one could not be judged or \
       there was nothing to judge, 3 where one is inconclusive (1 outranks 2 outranks 3). With \
       --against, 1 means that something regressed, and a case that fails as it was accepted is fine.
-      """)
+      """
+        + Example.list([
+          "run EvalCases/": "judge every case of a folder",
+          "run EvalCases/ -f 'refund-*' -d": "only some, and step through the first that failed",
+          "run EvalCases/ -l -n 5": "run the agents, five times each, and judge that",
+          "run EvalCases/ -a accepted -r junit:results.xml":
+            "fail on regressions only, with a report for a build",
+        ]))
 
   @Argument(help: "Case files, or folders of them.")
   var paths: [String] = []
@@ -33,9 +40,20 @@ struct Run: AsyncParsableCommand {
     help: ArgumentHelp(
       """
       Judge the logs whose paths stand in this file, one a line, or come on standard input (-); \
-      print one outcome a line, in their order, each at once. Ends with 0 whatever the outcomes.
+      print one outcome a line, in their order, each at once.
       """, valueName: "file"))
   var filesFrom: String?
+
+  @Flag(help: "Only the cases that failed in the last run of this folder; all where none did.")
+  var lastFailed = false
+
+  @Flag(
+    name: .customLong("continue"),
+    help: """
+      With --live: go on with a suite that was interrupted. Runs that were finished are judged anew, and not made \
+      again while agent, input and conditions are the same.
+      """)
+  var continues = false
 
   @Flag(
     help: """
@@ -44,12 +62,14 @@ struct Run: AsyncParsableCommand {
   var byCaseId = false
 
   @Flag(
+    name: .shortAndLong,
     help: """
       Judge again whenever a case file, an agent file or a log changes, until a signal comes.
       """)
   var watch = false
 
   @Flag(
+    name: .shortAndLong,
     help: """
       Step through the run of the first case that failed, from the first event that shows why; where \
       there is no terminal, print why that event came about.
@@ -64,6 +84,8 @@ struct Run: AsyncParsableCommand {
 
   @OptionGroup var history: HistoryOptions
 
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
+
   /// What is asked for.
   var request: RunRequest {
     var request = judging.request(of: paths)
@@ -77,6 +99,9 @@ struct Run: AsyncParsableCommand {
     request.otlp = handing.otlp
     request.baselines = baselines.request
     request.history = history.request
+    request.lastFailed = lastFailed
+    request.continues = continues
+    request.take(.here)
     return request
   }
 
@@ -104,10 +129,12 @@ struct JudgingOptions: ParsableArguments {
       "With --on: where imported runs are kept. Default: .agent-eval/imports.", valueName: "dir"))
   var importCache: String?
 
-  @Flag(help: "Run the agents that the cases name, and judge those runs.")
+  @Flag(name: .shortAndLong, help: "Run the agents that the cases name, and judge those runs.")
   var live = false
 
-  @Option(help: "How often to run, with --live, cases that do not say it themselves.")
+  @Option(
+    name: [.customShort("n"), .long],
+    help: "How often to run, with --live, cases that do not say it themselves.")
   var trials: Int?
 
   @Option(help: "How many of those trials have to pass; all where left out.")
@@ -128,13 +155,16 @@ struct JudgingOptions: ParsableArguments {
       """, valueName: "budget"))
   var budget: String?
 
-  @Option(help: "Cases to work on side by side; 0 for one a core.")
-  var jobs = 0
+  @Option(name: .shortAndLong, help: "Cases to work on side by side; 0 for one a core.")
+  var jobs: Int?
 
-  @Option(help: "Only cases whose id matches this glob, or that have this tag.")
+  @Option(
+    name: .shortAndLong, help: "Only cases whose id matches this glob, or that have this tag.")
   var filter: String?
 
-  @Option(help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
+  @Option(
+    name: .shortAndLong,
+    help: "Where runs that are made now are recorded. Default: .agent-eval/runs.")
   var out: String?
 
   @Option(

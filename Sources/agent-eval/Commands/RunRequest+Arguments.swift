@@ -23,18 +23,20 @@ extension RunRequest {
       }
       names.append(argument)
     }
+    take(.here)
     guard (try? validate()) != nil else { return nil }
   }
 
   private mutating func take(flag name: String) -> Bool {
     switch name {
-    case "--live": live = true
+    case "--live", "-l": live = true
     case "--no-summary": noSummary = true
     case "--exec": exec = true
     case "--judge": judge = true
     case "--json": output.json = true
     case "--by-case-id": byCaseId = true
-    case "--watch": watch = true
+    case "--watch", "-w": watch = true
+    case "--last-failed": lastFailed = true
     default: return false
     }
     return true
@@ -44,16 +46,16 @@ extension RunRequest {
     guard let value, let first = value.utf8.first, first != UInt8(ascii: "-") else { return false }
     switch name {
     case "--runs": runs = value
-    case "--jobs":
+    case "--jobs", "-j":
       guard let number = Int(value) else { return false }
       jobs = number
-    case "--filter": filter = value
+    case "--filter", "-f": filter = value
     case "--judgements": judgements = value
-    case "--out": out = value
-    case "--report": output.report = [value]
+    case "--out", "-o": out = value
+    case "--report", "-r": output.report = [value]
     case "--shard": shard = value
     case "--files-from": filesFrom = value
-    case "--against": baselines.against = value
+    case "--against", "-a": baselines.against = value
     case "--tolerance": baselines.tolerance = [value]
     default: return false
     }

@@ -21,7 +21,7 @@ struct RunRequest: Hashable {
   var passThreshold: Int?
   var allTrials = false
   var budget: String?
-  var jobs = 0
+  var jobs: Int?
   var filter: String?
   var out: String?
   var seed: Int?
@@ -36,6 +36,10 @@ struct RunRequest: Hashable {
   var debug = false
   /// The server that runs are handed to, with their outcomes.
   var otlp: String?
+  var lastFailed = false
+  var continues = false
+  /// What the settings of the project decide here, and where they stand.
+  var decided: [String] = []
   var output = ResultsDestination()
   var baselines = AgainstRequest()
   var history = HistoryRequest()
@@ -44,7 +48,7 @@ struct RunRequest: Hashable {
     try output.validate()
     try baselines.validate()
     try history.validate()
-    guard (0...1024).contains(jobs) else { throw ValidationError("--jobs takes 0 to 1024.") }
+    guard (0...1024).contains(jobs ?? 0) else { throw ValidationError("--jobs takes 0 to 1024.") }
     try out.map(OutputOption.check)
     try checkTrials()
     if debug {
@@ -53,6 +57,7 @@ struct RunRequest: Hashable {
       }
     }
     try checkHistory()
+    try checkContinuing()
     try checkOn()
     try HandingOptions.check(otlp)
     if otlp != nil, watch || filesFrom != nil {
@@ -64,7 +69,9 @@ struct RunRequest: Hashable {
     } else if byCaseId {
       throw ValidationError("--by-case-id goes with --files-from.")
     } else if paths.isEmpty {
-      throw ValidationError("Missing expected argument '<paths> ...'")
+      throw ValidationError(
+        "Missing expected argument '<paths> ...': case files or folders; “paths” in .agent-eval.yaml may name them."
+      )
     }
     if let shard, Shard(shard) == nil {
       throw ValidationError(
@@ -81,29 +88,38 @@ struct RunRequest: Hashable {
   /// Judges, tells of it, and ends the process where results say with what code; else it returns, or
   /// throws what stopped it.
   func perform() async throws {
+    tellDecided()
     if let filesFrom { return try await judgeLines(of: filesFrom) }
     if watch { return try await keepWatching() }
     try HandingOptions.require(otlp)
     let start = SuiteStart()
-    let loaded = try chosen(loadCases(areRunsElsewhere: runs != nil))
+    let all = try loadCases(areRunsElsewhere: runs != nil)
+    let loaded = try chosen(all)
+    let lastRun = LastRun.Collector(isPart: loaded.cases.count < all.cases.count)
     try requireNetwork(for: loaded)
     let cancellation = Cancellation()
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     if asksForTextAlone {
       let summaries = Mutex(ResultsDestination.Summaries())
-      let show = progress(of: loaded.cases.count)
-      let results = try await makeRunner(runnerOptions(cancellation), cancellation)
+      let teller = ProgressTeller(total: loaded.cases.count, tellsEach: live)
+      let journal = journal(of: loaded)
+      let results = try await makeRunner(runnerOptions(cancellation, teller, journal), cancellation)
         .encodedResults(loaded.cases) { result in
           summaries.withLock { $0 = $0.adding(result) }
-          show(result)
+          lastRun.take(result)
+          teller.take(result)
         }
-      Output.progress("")
+      teller.end()
+      end(journal, cancellation)
+      lastRun.keep(among: all.cases)
       ResultsDestination.note(summaries.withLock { $0 })
       Output.jsonLine(results)
       withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
     }
     let results = try await results(of: loaded, cancellation)
+    results.cases.forEach(lastRun.take)
+    lastRun.keep(among: all.cases)
     let code = try output.finish(results) { try keep(results, of: loaded, since: start) }
     await HandedRuns(to: otlp)?.hand(
       results.cases.flatMap { $0.trials.map(\.log) }, results: results)
@@ -131,17 +147,6 @@ struct RunRequest: Hashable {
       asked: { cases[Array($0.utf8)].map(CaseRecord.asked(of:)) })
   }
 
-  /// Shows how far it is.
-  private func progress(of count: Int) -> @Sendable (CaseResult) -> Void {
-    let done = Mutex(0)
-    return { result in
-      done.withLock { done in
-        done += 1
-        Output.progress("\(done) of \(count)  \(Visible.line(result.caseId, width: 60))")
-      }
-    }
-  }
-
   /// Judges the cases, or those of the shard, and shows how far it is.
   func results(
     of loaded: CaseLoader.Result, _ cancellation: Cancellation
@@ -154,9 +159,12 @@ struct RunRequest: Hashable {
         program: AgentEval.configuration.version, runsAgents: live)
     }
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
-    let runner = try makeRunner(runnerOptions(cancellation), cancellation)
-    var results = await runner.run(cases, progress: progress(of: cases.count))
-    Output.progress("")
+    let teller = ProgressTeller(total: cases.count, tellsEach: live)
+    let journal = journal(of: loaded)
+    let runner = try makeRunner(runnerOptions(cancellation, teller, journal), cancellation)
+    var results = await runner.run(cases, progress: teller.take)
+    teller.end()
+    end(journal, cancellation)
     try baselines.compare(
       &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths,
       isPart: shard != nil)
@@ -204,63 +212,20 @@ struct RunRequest: Hashable {
     if live || judge { try LiveBuild.require(for: networkNeed(ofJudgesIn: loaded)) }
   }
 
-  /// Outcomes are kept of whole runs that end.
-  private func checkHistory() throws {
-    guard history.folder != nil else { return }
-    guard !watch, filesFrom == nil else {
-      throw ValidationError("--history does not go with --watch and --files-from.")
-    }
-    guard shard == nil else {
-      throw ValidationError("--history goes with `merge`, which has the results of all shards.")
-    }
-  }
-
-  private func checkOn() throws {
-    guard !on.isEmpty else {
-      guard importCache == nil else { throw ValidationError("--import-cache goes with --on.") }
-      return
-    }
-    try importCache.map(OutputOption.check)
-    guard !live, runs == nil, filesFrom == nil, !watch else {
-      throw ValidationError("--on does not go with --live, --runs, --files-from and --watch.")
-    }
-  }
-
-  private func checkTrials() throws {
-    if let budget {
-      guard live else { throw ValidationError("--budget goes with --live.") }
-      do { _ = try SuiteBudget(budget) } catch {
-        throw ValidationError(Visible.line("--budget takes cost=5,minutes=20: \(error)."))
-      }
-    }
-    if allTrials, !live { throw ValidationError("--all-trials goes with --live.") }
-    guard let trials else {
-      guard passThreshold == nil else {
-        throw ValidationError("--pass-threshold goes with --trials.")
-      }
-      return
-    }
-    guard live else {
-      throw ValidationError(
-        "--trials goes with --live: a recorded run comes out the same each time.")
-    }
-    guard (1...1_000).contains(trials) else { throw ValidationError("--trials takes 1 to 1000.") }
-    guard (1...trials).contains(passThreshold ?? trials) else {
-      throw ValidationError("--pass-threshold takes 1 to the number of --trials.")
-    }
-  }
-
   /// How cases are run, as the options say.
-  func runnerOptions(_ cancellation: Cancellation) -> EvalRunner.Options {
+  func runnerOptions(
+    _ cancellation: Cancellation, _ teller: ProgressTeller? = nil, _ journal: RunJournal? = nil
+  ) -> EvalRunner.Options {
     var options = EvalRunner.Options(
-      runsFolder: runs, isLive: live, jobs: jobs == 0 ? Screen.processorCount : jobs,
-      usesSummaries: usesSummaries, files: RunFiles(output: out))
+      runsFolder: runs, isLive: live, jobs: jobCount,
+      usesSummaries: usesSummaries, files: RunFiles(output: out ?? Settings.here.out))
     options.today = Screen.today
     options.makesAllTrials = allTrials
     options.budget = budget.flatMap { try? SuiteBudget($0) }
     options.seed = seed
     options.plan = trials.map { TrialPlan(trials: $0, passThreshold: passThreshold) }
-    if live { options.observeLive = { LiveView.show($1, of: $0) } }
+    if live, let teller { options.observeLive = { teller.note(LiveView.line($1, of: $0)) } }
+    options.journal = journal
     options.outlinesRuns = baselines.against != nil
     options.asksJudges = judge
     options.judgementsFolder = judgements
@@ -325,45 +290,10 @@ struct RunRequest: Hashable {
     return conditions
   }
 
+  private var jobCount: Int {
+    guard let jobs, jobs > 0 else { return Screen.processorCount }
+    return jobs
+  }
+
   private var usesSummaries: Bool { !noSummary && !Screen.isCI }
-
-  /// The cases of the arguments; what is wrong with them is printed.
-  func loadCases(areRunsElsewhere: Bool) throws -> CaseLoader.Result {
-    var loaded = CaseLoader.load(paths, areRunsElsewhere: areRunsElsewhere || !on.isEmpty)
-    Diagnostics.print(loaded.diagnostics)
-    guard !on.isEmpty, !loaded.diagnostics.hasErrors, !loaded.cases.isEmpty else { return loaded }
-    loaded.cases = try RuleSuite.cases(
-      of: loaded.cases, on: FoundRuns.all(of: on, cache: importCache))
-    return loaded
-  }
-
-  /// The cases to judge; exits with 2 where a file has a mistake or none is left.
-  func chosen(_ loaded: CaseLoader.Result) throws -> CaseLoader.Result {
-    var loaded = loaded
-    if loaded.diagnostics.hasErrors { throw ExitCode(2) }
-    guard !loaded.cases.isEmpty else { throw none("no cases in \(paths.joined(separator: ", "))") }
-    if on.isEmpty, let odd = loaded.cases.first(where: { $0.filter != nil }) {
-      throw none(
-        "the case “\(odd.caseId)” (\(odd.path):\(odd.position.line)) has a “where”, which chooses among the "
-          + "runs that --on names")
-    }
-    guard let filter else { return loaded }
-    let glob = try Glob(filter)
-    let count = loaded.cases.count
-    loaded.cases.removeAll { evalCase in
-      // A run that nobody can read may be one of those.
-      if evalCase.fault != nil, evalCase.rule == nil { return false }
-      return !glob.matches(evalCase.caseId) && !(evalCase.rule.map(glob.matches) ?? false)
-        && !evalCase.tags.contains { $0.hasSameUTF8(as: filter) }
-    }
-    guard !loaded.cases.isEmpty else {
-      throw none("none of \(count) cases has an id or a tag like \(filter)")
-    }
-    return loaded
-  }
-
-  private func none(_ message: String) -> ExitCode {
-    Output.error(Visible.line("agent-eval: \(message)."))
-    return ExitCode(2)
-  }
 }

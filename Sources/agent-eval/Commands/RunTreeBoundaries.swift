@@ -36,7 +36,8 @@ enum RunTreeBoundaries {
       let name = path.joined(separator: "/")
       let lines = timelines.withLock { timelines in
         var timeline =
-          timelines[event.runId] ?? Timeline(painter: Screen.painter, width: Screen.width)
+          timelines[event.runId]
+          ?? Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
         defer { timelines[event.runId] = event.type == .stop ? nil : timeline }
         return timeline.lines(for: event)
       }

@@ -6,7 +6,10 @@ import TraceReporting
 struct Schema: ParsableCommand {
   static let configuration = CommandConfiguration(
     commandName: "schema",
-    abstract: "Print the JSON Schema of a kind of file or output.")
+    abstract: "Print the JSON Schema of a kind of file or output.",
+    discussion: Example.alone([
+      "schema case": "the JSON Schema of case files, for an editor"
+    ]))
 
   @Argument(
     help: "What to describe: \(FileSchema.allCases.map(\.rawValue).joined(separator: ", ")).")

@@ -4,7 +4,7 @@ import EvalRunning
 import TraceReporting
 
 /// Makes a new log of one, withheld by the rules of today.
-struct Scrub: ParsableCommand {
+struct Scrub: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "scrub",
     abstract: "Write a log anew with its secrets withheld by today's rules.",
@@ -12,9 +12,12 @@ struct Scrub: ParsableCommand {
       For logs that were imported, or recorded before a rule was there. The old log stays as it is: delete \
       it where it may not stay. The new one is sealed, has the same events, and its first names the old \
       one's digest. Exits with 0 where a new log was written, with 2 where none was.
-      """)
+      """
+        + Example.list([
+          "scrub latest": "write the newest run without its secrets, beside it"
+        ]))
 
-  @Argument(help: "A closed run log (….jsonl.gz).")
+  @Argument(help: .log("A closed run log (….jsonl.gz)"))
   var log: String
 
   @Option(
@@ -30,6 +33,8 @@ struct Scrub: ParsableCommand {
 
   @Flag(help: "Print one JSON object.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     try out.map(OutputOption.check)

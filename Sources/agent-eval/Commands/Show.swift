@@ -4,13 +4,18 @@ import TraceReporting
 import TraceStorage
 
 /// Prints a run.
-struct Show: ParsableCommand {
+struct Show: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "show",
     abstract: "Print a recorded run as a timeline.",
-    discussion: "Exits with 2 after showing what is whole where the log is damaged.")
+    discussion: "Exits with 2 after showing what is whole where the log is damaged."
+      + Example.list([
+        "show latest": "the newest run",
+        "show latest --follow": "while it is lived",
+        "show last-failed --html failed.html": "a page of the run that failed",
+      ]))
 
-  @Argument(help: "A run log (….jsonl.gz, or ….open while it is written).")
+  @Argument(help: .log("A run log (….jsonl.gz, or ….open while it is written)"))
   var log: String
 
   @Flag(help: "Print every line of the log as JSON, marks too, references resolved.")
@@ -19,10 +24,11 @@ struct Show: ParsableCommand {
   @Flag(help: "Go on behind damage with what can still be read.")
   var skipDamaged = false
 
-  @Flag(help: "Go on as the log is written, until it is closed.")
+  @Flag(name: .shortAndLong, help: "Go on as the log is written, until it is closed.")
   var follow = false
 
   @Flag(
+    name: .shortAndLong,
     help: """
       With the runs of the agents that it called, as one row: the numbers are those that outcomes name of a run \
       with children.
@@ -35,6 +41,8 @@ struct Show: ParsableCommand {
       replaced.
       """)
   var html: String?
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     if html != nil, json || follow || skipDamaged || tree {
@@ -54,9 +62,10 @@ struct Show: ParsableCommand {
   func run() throws {
     if let html { return try writePage(to: html) }
     if follow { return try runFollowing() }
+    Paging.begin()
     if tree { return try showTree() }
     var reader = try LogReader(path: log, options: .init(skipsDamaged: skipDamaged))
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     do {
       try print(&reader, &timeline)
     } catch {
@@ -86,7 +95,8 @@ struct Show: ParsableCommand {
           continue
         }
         var timeline =
-          timelines[event.runId] ?? Timeline(painter: Screen.painter, width: Screen.width)
+          timelines[event.runId]
+          ?? Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
         let lines = timeline.lines(for: event)
         timelines[event.runId] = event.type == .stop ? nil : timeline
         Output.lines(lines.map { line in (caller.map { Visible.line($0) + " │ " } ?? "") + line })
@@ -100,7 +110,7 @@ struct Show: ParsableCommand {
 
   private func runFollowing() throws {
     var follower = try LogFollower(path: log)
-    var timeline = Timeline(painter: Screen.painter, width: Screen.width)
+    var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     var isFirstWait = true
     while !Output.hasEnded {
       switch try follower.next() {

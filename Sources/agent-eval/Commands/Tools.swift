@@ -6,7 +6,7 @@ import LiveBoundary
 import TraceReporting
 
 /// Asks the servers of an agent file which tools they have.
-struct Tools: AsyncParsableCommand {
+struct Tools: AsyncParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     abstract:
       "Ask an agent's servers which tools they have, and show what a run would take of them.",
@@ -14,13 +14,18 @@ struct Tools: AsyncParsableCommand {
       Starts the servers of the agent file's mcpServers, asks each for its list, and ends them. What a run \
       would be told of each tool is shown, with the digest that the agent file may ask for. Exits with 2 \
       where a server gives no list that is of use.
-      """)
+      """
+        + Example.list([
+          "tools agents/support.yaml": "what the servers of an agent offer"
+        ]))
 
   @Argument(help: "The agent file.")
   var agent: String
 
   @Flag(help: "Print one line of JSON for each server: what a run would record.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func run() async throws {
     let definition = try Diagnostics.unwrap(AgentLoader.load(agent))

@@ -5,14 +5,17 @@ import TraceReporting
 import TraceStorage
 
 /// Checks logs for damage and alteration.
-struct Verify: ParsableCommand {
+struct Verify: ParsableCommand, Verb {
   static let configuration = CommandConfiguration(
     commandName: "verify",
     abstract: "Check that logs are whole and unaltered.",
     discussion: """
       The runs of agents that a run called are checked with it. Exits with 0 where every log is whole (the torn end of an unfinished one is a note), with 1 \
       where one is damaged or altered, with 2 where one cannot be read.
-      """)
+      """
+        + Example.list([
+          "verify runs/": "whether every log is whole and unaltered"
+        ]))
 
   @Argument(help: "Run logs, or folders of them.")
   var logs: [String]
@@ -22,6 +25,8 @@ struct Verify: ParsableCommand {
 
   @Flag(help: "Print a line of JSON for each log.")
   var json = false
+
+  @OptionGroup(title: "Output options") var screen: ScreenOptions
 
   func validate() throws {
     guard let expectDigest else { return }

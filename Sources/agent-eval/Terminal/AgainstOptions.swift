@@ -8,6 +8,7 @@ import TraceReporting
 /// The options that say what results are compared with.
 struct AgainstOptions: ParsableArguments {
   @Option(
+    name: .shortAndLong,
     help: ArgumentHelp(
       """
       Compare with what was accepted, and fail on regressions only: “accepted” for the folders beside \
@@ -24,12 +25,13 @@ struct AgainstOptions: ParsableArguments {
   var tolerance: [String] = []
 
   @Flag(
+    inversion: .prefixedNo,
     help: "Fail on what has changed as well, also where nothing is worse; goes with --against.")
-  var strict = false
+  var strict: Bool?
 
   /// What they say.
   var request: AgainstRequest {
-    AgainstRequest(against: against, tolerance: tolerance, isStrict: strict)
+    AgainstRequest(against: against, tolerance: tolerance, strict: strict)
   }
 
   func validate() throws { try request.validate() }
@@ -41,11 +43,13 @@ struct AgainstRequest: Hashable {
   var against: String?
   /// The words of `--tolerance`.
   var tolerance: [String] = []
+  /// What is said of whether that which has changed fails.
+  var strict: Bool?
   /// Whether what has changed fails, whatever the cases say.
-  var isStrict = false
+  var isStrict: Bool { strict ?? false }
 
   func validate() throws {
-    guard !isStrict || against != nil else {
+    guard strict == nil || against != nil else {
       throw ValidationError("--strict needs --against.")
     }
     guard tolerance.isEmpty || against != nil else {

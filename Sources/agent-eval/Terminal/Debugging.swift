@@ -110,6 +110,10 @@ struct Debugging {
     for command in commands where !session.hasQuit && !Output.hasEnded {
       if !onlyValues { Output.line("> " + Visible.line(command)) }
       if !Screen.isTerminal, let value = try session.printedValue(of: command) {
+        if DebugSession.printsRaw(command), case .string(let text) = value {
+          Output.bytes(Array(text.utf8) + [UInt8(ascii: "\n")])
+          continue
+        }
         // A person may read it after all: what acts on a terminal is escaped, as JSON can.
         let text = CanonicalJSON.encode(value, form: .plain)
         Output.line(Visible.json(String(decoding: text, as: UTF8.self)))

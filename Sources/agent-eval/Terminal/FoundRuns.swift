@@ -1,6 +1,7 @@
 import AgentTrace
 import ArgumentParser
 import EvalRunning
+import FilePaths
 import Glibc
 import TraceImporting
 import TraceReporting

@@ -1,3 +1,4 @@
+import FilePaths
 import Glibc
 import TraceJudging
 import TraceReporting

@@ -1,4 +1,5 @@
 import EvalRunning
+import FilePaths
 import Glibc
 
 /// Lines of a file or of standard input, as they come.

@@ -1,5 +1,6 @@
 import AgentRuntime
 import ArgumentParser
+import FilePaths
 import Glibc
 import LiveBoundary
 import TraceReporting
@@ -32,7 +33,7 @@ enum LiveBuild {
       getenv("AGENT_EVAL_BUILD") == nil
     {
       setenv("AGENT_EVAL_BUILD", "live", 1)
-      var arguments = [script] + CommandLine.arguments.dropFirst()
+      var arguments = [script] + CommandLine.pathArguments.dropFirst()
       arguments.withUTF8Pointers { _ = execv(script, $0) }
       let reason = String(cString: strerror(errno))
       Output.error(Visible.line("agent-eval: \(script) cannot be started: \(reason)."))
@@ -52,7 +53,7 @@ extension [String] {
   fileprivate mutating func withUTF8Pointers(
     _ body: (UnsafePointer<UnsafeMutablePointer<CChar>?>) -> Void
   ) {
-    let pointers = map { strdup($0) }
+    let pointers = map { $0.withPath { strdup($0) } }
     defer { for pointer in pointers { free(pointer) } }
     (pointers + [nil]).withUnsafeBufferPointer { buffer in
       if let base = buffer.baseAddress { body(base) }

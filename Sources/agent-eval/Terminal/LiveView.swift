@@ -9,15 +9,14 @@ enum LiveView {
     Output.progress(line(progress))
   }
 
-  /// What a run of a case is at.
-  static func show(_ update: RunUpdate, of caseId: String) {
+  /// What a run of a case is at, in a line.
+  static func line(_ update: RunUpdate, of caseId: String) -> String {
+    let name = Visible.line(caseId, width: 40)
     switch update {
-    case .progress(let progress):
-      Output.progress("\(Visible.line(caseId, width: 40))  \(line(progress))")
+    case .progress(let progress): return "\(name)  \(line(progress))"
     case .event(let event):
       var timeline = Timeline(painter: Painter(isColoured: false), width: 60, headsSteps: false)
-      guard let last = timeline.lines(for: event).last else { return }
-      Output.progress("\(Visible.line(caseId, width: 40))  step \(event.step)  \(last)")
+      return "\(name)  step \(event.step)  \(timeline.lines(for: event).last ?? "")"
     }
   }
 
@@ -34,6 +33,6 @@ enum LiveView {
       case .model: "model"
       case .tool(let callId): "call \(callId)"
       }
-    return Visible.line("\(source): \(progress.text)", width: max(20, Screen.width - 44))
+    return Visible.line("\(source): \(progress.text)", width: max(20, Screen.columns - 44))
   }
 }

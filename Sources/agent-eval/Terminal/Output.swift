@@ -95,9 +95,9 @@ enum Output {
     writeAll(bytes, to: isDiagnostic ? STDERR_FILENO : STDOUT_FILENO)
   }
 
-  /// Replaces the last line of a terminal on standard error; nothing where there is no terminal.
+  /// Replaces the last line of a terminal on standard error; nothing where there is none that can do that.
   static func progress(_ text: @autoclosure () -> String) {
-    guard hasTerminal else { return }
+    guard Screen.canReplaceLines else { return }
     write(Array("\r\u{1b}[K\(text())".utf8), to: STDERR_FILENO)
   }
 
@@ -106,8 +106,6 @@ enum Output {
     var output = pollfd(fd: STDOUT_FILENO, events: 0, revents: 0)
     if poll(&output, 1, milliseconds) > 0 { failure.store(EPIPE, ordering: .relaxed) }
   }
-
-  private static let hasTerminal = isatty(STDERR_FILENO) == 1
 
   /// What was printed to standard output and to standard error, as far as it may become a command.
   private static let filters = Mutex((output: CommandFilter(), errors: CommandFilter()))
@@ -126,6 +124,15 @@ enum Output {
   private static func writeAll(_ bytes: [UInt8], to descriptor: Int32) {
     let isResult = descriptor == STDOUT_FILENO
     guard !isResult || !hasEnded else { return }
+    if isResult, let paged = Paging.take(bytes) { return send(paged.bytes, to: paged.descriptor) }
+    send(bytes, to: descriptor)
+  }
+
+  /// Writes what a pager did not get after all.
+  static func withoutPager(_ bytes: [UInt8]) { send(bytes, to: STDOUT_FILENO) }
+
+  private static func send(_ bytes: [UInt8], to descriptor: Int32) {
+    let isResult = descriptor != STDERR_FILENO
     var rest = bytes[...]
     while !rest.isEmpty {
       let count = rest.withUnsafeBytes { Glibc.write(descriptor, $0.baseAddress, $0.count) }
@@ -138,71 +145,4 @@ enum Output {
       }
     }
   }
-}
-
-/// How standard output looks.
-enum Screen {
-  /// Whether somebody sits before it.
-  static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
-
-  /// Colours only on a terminal, never with `NO_COLOR` (https://no-color.org).
-  static var painter: Painter {
-    let isPlain = getenv("NO_COLOR").map { $0.pointee != 0 } ?? false
-    return Painter(isColoured: isatty(STDOUT_FILENO) == 1 && !isPlain)
-  }
-
-  /// Characters of a line: those of the terminal, else 120.
-  static var width: Int {
-    var size = winsize()
-    guard isatty(STDOUT_FILENO) == 1, ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0,
-      size.ws_col > 0
-    else { return 120 }
-    return Int(size.ws_col)
-  }
-}
-
-extension Screen {
-  /// Variables that services of continuous integration set, as their documents say. `bin/setup.bash` and
-  /// Docs/continuous-integration.md have the same.
-  private static let variablesOfCI = [
-    "CI", "GITHUB_ACTIONS", "GITLAB_CI", "BUILDKITE", "TF_BUILD", "JENKINS_URL", "CIRCLECI",
-    "TRAVIS",
-    "TEAMCITY_VERSION", "APPVEYOR", "DRONE", "CODEBUILD_BUILD_ID", "BITBUCKET_BUILD_NUMBER",
-  ]
-
-  /// Whether this is a run of continuous integration: one of the variables is there, and neither empty nor
-  /// `0` nor `false`.
-  static var isCI: Bool {
-    variablesOfCI.contains { name in
-      guard let value = getenv(name) else { return false }
-      return !["", "0", "false"].contains(String(cString: value).lowercased())
-    }
-  }
-
-  /// The day in Coordinated Universal Time, `2026-12-31`.
-  static var today: String {
-    var (now, parts) = (time(nil), tm())
-    gmtime_r(&now, &parts)
-    func padded(_ number: Int32, _ width: Int) -> String {
-      let digits = String(number)
-      return String(repeating: "0", count: max(0, width - digits.count)) + digits
-    }
-    return
-      "\(padded(parts.tm_year + 1900, 4))-\(padded(parts.tm_mon + 1, 2))-\(padded(parts.tm_mday, 2))"
-  }
-
-  /// Whether characters beyond ASCII can be shown: not on a terminal whose locale has another encoding
-  /// (POSIX, XBD 8.2: the first that is set of three variables). Files and pipes hold UTF-8 always.
-  static var knowsUnicode: Bool {
-    guard isatty(STDOUT_FILENO) == 1 else { return true }
-    for name in ["LC_ALL", "LC_CTYPE", "LANG"] {
-      guard let value = getenv(name), value.pointee != 0 else { continue }
-      let locale = String(cString: value).lowercased()
-      return locale.contains("utf-8") || locale.contains("utf8")
-    }
-    return true
-  }
-
-  /// Processors that are on line.
-  static var processorCount: Int { max(1, Int(sysconf(Int32(_SC_NPROCESSORS_ONLN)))) }
 }

@@ -1,5 +1,9 @@
 import ArgumentParser
+import FilePaths
 import Glibc
+import Synchronization
+import TraceIndexing
+import TraceJudging
 import TraceReporting
 import TraceStorage
 
@@ -49,6 +53,13 @@ extension ReportContext {
     context.readEvents = { log, tell in
       var reader = try LogReader(path: log)
       while let event = try reader.next() { tell(event) }
+    }
+    let known = Mutex<[String: Int?]>([:])
+    context.elapsed = { log in
+      if let time = known.withLock({ $0[log] }) { return time }
+      let time = RunFacts(log: log)?.elapsedMicroseconds
+      known.withLock { $0[log] = .some(time) }
+      return time
     }
     return context
   }

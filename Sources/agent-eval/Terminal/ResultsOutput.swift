@@ -8,6 +8,7 @@ struct ResultsOutput: ParsableArguments {
   var json = false
 
   @Option(
+    name: .shortAndLong,
     help: ArgumentHelp(
       """
       Write a report, to standard output where no file is named; may be given several times. \
@@ -99,7 +100,7 @@ struct ResultsDestination: Hashable {
     } else if let requested {
       Output.bytes(requested.format.bytes(of: results, in: context), as: requested.format.form)
     } else {
-      let report = ResultsReport(painter: Screen.painter, width: Screen.width)
+      let report = ResultsReport(painter: Screen.painter, width: Screen.columns)
       let lines = report.lines(for: results)
       Output.lines(lines)
     }

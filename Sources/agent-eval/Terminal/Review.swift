@@ -11,7 +11,7 @@ struct Review {
   /// Whether anything is written.
   let writes: Bool
   private let painter = Screen.painter
-  private let width = Screen.width
+  private let width = Screen.columns
   private var takesAll = false
   private var hasQuit = false
   private var counts: [Word: Int] = [:]

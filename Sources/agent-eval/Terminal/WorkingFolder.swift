@@ -1,13 +1,10 @@
+import FilePaths
 import Glibc
 
 /// The folder that this process works in, and paths as they are seen from it and from others.
 enum WorkingFolder {
   /// From the root; `/` where it is gone.
-  static var path: String {
-    guard let path = getcwd(nil, 0) else { return "/" }
-    defer { free(path) }
-    return String(cString: path)
-  }
+  static var path: String { workingFolder() ?? "/" }
 
   /// A path of this folder as it is seen from another; an absolute path stays what it is. Symbolic links
   /// are not followed.

@@ -1,0 +1,51 @@
+import ArgumentParser
+import TraceReporting
+
+/// A verb that is given files.
+protocol NamesFiles: ParsableCommand {
+  /// Shows each path among the arguments, and what the verb takes there; what `body` puts in its place is used.
+  mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows
+}
+
+/// The files that a command line names: found, and of the sort that their verb takes.
+enum NamedFiles {
+  /// A file of another sort.
+  struct WrongSort: Error, CustomStringConvertible {
+    var path: String
+    var sort: FileSort
+    var verb: String
+    var takes: Set<FileSort>
+
+    var description: String {
+      let wanted = FileSort.allCases.filter(takes.contains).map(\.noun).joined(separator: " or ")
+      let commands = sort.commands(path).prefix(2).map { "agent-eval \($0)" }
+      return "\(path) is \(sort.noun), and \(verb) takes \(wanted). For \(sort.noun): "
+        + commands.joined(separator: ", or ")
+    }
+  }
+
+  /// The command with the paths that its arguments stand for: `latest`, `last-failed` and the beginnings of
+  /// identifiers in the place of logs.
+  ///
+  /// - Throws: ``WrongSort``, ``RunLogs/Unknown``.
+  static func found(for command: any ParsableCommand) throws -> any ParsableCommand {
+    guard var verb = command as? any NamesFiles else { return command }
+    let name = verbWords(of: type(of: verb))
+    try verb.eachFile { path, takes in
+      if takes.contains(.log) { path = try RunLogs.path(of: path) }
+      try refuse(path, verb: name, unless: takes)
+    }
+    return verb
+  }
+
+  /// Refuses a file of which is known that the verb takes no such.
+  static func refuse(_ path: String, verb: String, unless takes: Set<FileSort>) throws {
+    guard let sort = FileSort(of: path), !takes.contains(sort) else { return }
+    throw WrongSort(path: path, sort: sort, verb: verb, takes: takes)
+  }
+
+  private static func verbWords(of verb: any ParsableCommand.Type) -> String {
+    let isBelowPolicy = PolicyVerb.configuration.subcommands.contains { $0 == verb }
+    return (isBelowPolicy ? "policy " : "") + verb._verb
+  }
+}

@@ -1,0 +1,174 @@
+import AgentTrace
+import EvalLoading
+import FilePaths
+import Glibc
+import TraceReporting
+
+/// What holds where the command line says nothing: variables of the environment, then the project's
+/// `.agent-eval.yaml`.
+struct Settings: Sendable {
+  /// Where a value comes from.
+  enum Source: Sendable, Hashable {
+    case variable(String)
+    case file(String, line: Int)
+
+    /// As messages name it.
+    var place: String {
+      switch self {
+      case .variable(let name): name
+      case .file(let path, let line): "\(path):\(line)"
+      }
+    }
+  }
+
+  /// The values, those of the environment over those of the file.
+  private var values: ProjectSettings
+  /// Where each value that is there comes from, by its key.
+  private(set) var sources: [String: Source] = [:]
+  /// The file that was found.
+  private(set) var file: String?
+  /// What is wrong with it, or with a variable.
+  private(set) var faults: [Diagnostic] = []
+  /// What the environment says of colours: it stands before the conventions of other programs, the file behind.
+  private(set) var colorOfEnvironment: ColorChoice?
+
+  var paths: [String]? { values.paths }
+  var runs: String? { values.runs }
+  var out: String? { values.out }
+  var report: [String]? { values.report }
+  var against: String? { values.against }
+  var tolerance: [String]? { values.tolerance }
+  var strict: Bool? { values.strict }
+  var jobs: Int? { values.jobs }
+  var history: String? { values.history }
+  var color: ColorChoice? { values.color.flatMap(ColorChoice.init(rawValue:)) }
+  var pager: String? { values.pager }
+
+  /// What holds here. Read once, at the first use; cost: a few system calls, and reading the file where there is one.
+  static let here = Settings(
+    file: SettingsFolder.file(), hasVariables: hasVariables, variable: { Screen.variable($0) })
+
+  /// Ends the process with 2 where the settings have mistakes, but for verbs that do not rest on them.
+  static func require(for verb: String?) {
+    guard let verb, !verb.hasPrefix("-"), !["help", "config", "init", "schema"].contains(verb),
+      here.faults.hasErrors
+    else { return }
+    Diagnostics.print(here.faults)
+    Output.error(
+      "agent-eval: the settings above hold for every verb; agent-eval config shows them.")
+    exit(2)
+  }
+
+  /// Whether a variable is there whose name begins as those of settings do: most often there is none.
+  private static var hasVariables: Bool {
+    var entry = environ
+    while let text = entry.pointee {
+      if strncmp(text, "AGENT_EVAL_", 11) == 0 { return true }
+      entry += 1
+    }
+    return false
+  }
+
+  /// - Parameter hasVariables: whether the variables are looked at.
+  init(file: String?, hasVariables: Bool = true, variable: (String) -> String?) {
+    self.file = file
+    values = ProjectSettings()
+    if let file {
+      let loaded = SettingsLoader.load(file)
+      faults = loaded.diagnostics
+      if let found = loaded.value {
+        values = found
+        for (key, line) in found.lines where key != "$schema" {
+          sources[key] = .file(file, line: line)
+        }
+      }
+    }
+    guard hasVariables else { return }
+    for (key, _) in ProjectSettings.keys {
+      let name = Self.variableName(of: key)
+      guard let text = variable(name) else { continue }
+      guard take(text, for: key) else {
+        faults.append(
+          Diagnostic(.error, path: name, message: "“\(text)” is no value of \(key)"))
+        continue
+      }
+      sources[key] = .variable(name)
+    }
+  }
+
+  /// `AGENT_EVAL_OUT` for `out`.
+  static func variableName(of key: String) -> String { "AGENT_EVAL_" + key.uppercased() }
+
+  /// Takes a value of the environment in; returns whether it is one. Lists stand a line each.
+  private mutating func take(_ text: String, for key: String) -> Bool {
+    let list = text.split(separator: "\n").map(String.init).filter { !$0.isEmpty }
+    switch key {
+    case "paths": values.paths = list
+    case "runs": values.runs = text
+    case "out": values.out = text
+    case "report": values.report = list
+    case "against": values.against = text
+    case "tolerance": values.tolerance = list
+    case "strict":
+      guard let flag = ["true": true, "1": true, "false": false, "0": false][text] else {
+        return false
+      }
+      values.strict = flag
+    case "jobs":
+      guard let number = Int(text), (0...1024).contains(number) else { return false }
+      values.jobs = number
+    case "history": values.history = text
+    case "color":
+      guard let choice = ColorChoice(rawValue: text) else { return false }
+      colorOfEnvironment = choice
+      values.color = text
+    case "pager": values.pager = text
+    default: return false
+    }
+    return true
+  }
+
+  /// The value of a key as it is told; `nil` where nothing is said of it.
+  func value(of key: String) -> JSONValue? {
+    switch key {
+    case "paths": values.paths.map { JSONValue($0) }
+    case "runs": values.runs.map(JSONValue.string)
+    case "out": values.out.map(JSONValue.string)
+    case "report": values.report.map { JSONValue($0) }
+    case "against": values.against.map(JSONValue.string)
+    case "tolerance": values.tolerance.map { JSONValue($0) }
+    case "strict": values.strict.map(JSONValue.bool)
+    case "jobs": values.jobs.map { JSONValue($0) }
+    case "history": values.history.map(JSONValue.string)
+    case "color": values.color.map(JSONValue.string)
+    case "pager": values.pager.map(JSONValue.string)
+    default: nil
+    }
+  }
+}
+
+/// Where the settings of a project stand.
+enum SettingsFolder {
+  /// How many folders upwards are looked at.
+  private static let limit = 64
+
+  /// The file in this folder or in one above it, up to the one that holds the repository (`.git`); `nil` where there
+  /// is none. Outside of a repository only this folder counts: what stands above it may be anybody's.
+  static func file() -> String? {
+    var (folder, nearest): (String, String?) = ("", nil)
+    for depth in 0..<limit {
+      let file = folder + SettingsLoader.fileName
+      if nearest == nil, access(file, F_OK) == 0 { nearest = file }
+      if access(folder + ".git", F_OK) == 0 { return nearest }
+      if depth > 0, isRoot(folder) { break }
+      folder += "../"
+    }
+    return nearest == SettingsLoader.fileName ? nearest : nil
+  }
+
+  private static func isRoot(_ folder: String) -> Bool {
+    var (here, above) = (stat(), stat())
+    return stat(folder, &here) == 0 && stat(folder + "..", &above) == 0
+      && here.st_ino == above.st_ino && here.st_dev == above.st_dev
+  }
+}
