@@ -202,5 +202,52 @@ struct AuthorizerVerbTests {
       try await Binary.run(
         ["replay", "--reexecute", "run.jsonl.gz", "--agent", "agent.yaml"], in: folder.path)
     }
+
+    @Test(
+      "of an agent of any kind a program decides which calls reach it",
+      .enabled("needs python3") { await hasPython() })
+    func proxied() async throws {
+      let server = try FakeServer { request, reply in
+        let body = (try? JSONValue(parsing: request.body)) ?? .null
+        let amount = body["messages"]?[0]?["content"]?.stringValue ?? "0"
+        reply.finish(
+          body:
+            #"{"id":"r","model":"m","choices":[{"index":0,"message":{"role":"assistant","content":null,"tool_calls":[{"id":"c1","type":"function","function":{"name":"pay","arguments":"{\"amount\":\#(amount)}"}}]},"finish_reason":"tool_calls"}]}"#
+        )
+      }
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "agent.py",
+        """
+        import json, os, urllib.request
+        for amount in ("20", "500", "7"):
+            body = json.dumps({"model": "m", "messages": [{"role": "user", "content": amount}]}).encode()
+            request = urllib.request.Request(os.environ["OPENAI_BASE_URL"] + "/chat/completions", body, {"Content-Type": "application/json"})
+            message = json.load(urllib.request.urlopen(request))["choices"][0]["message"]
+            print(amount, len(message.get("tool_calls") or []))
+        """)
+      try folder.write(
+        "policy/pdp.py",
+        """
+        import json, sys
+        amount = json.load(sys.stdin)["resource"]["properties"]["input"]["amount"]
+        print("no answer" if amount == 7 else json.dumps({"decision": amount <= 50}))
+        """)
+      try folder.write(
+        "policy/policy.yaml",
+        """
+        authorizers: {pdp: {command: [python3, pdp.py]}}
+        rules: [{id: ask, tool: pay, authorizer: pdp}]
+        """)
+      let outcome = try await Binary.run(
+        [
+          "record", "--proxy", "--upstream", "openai=\(server.url)/v1", "--policy",
+          "policy/policy.yaml", "--out", "run.jsonl.gz", "--", "python3", "agent.py",
+        ], in: folder.path)
+      #expect(outcome.output == "20 1\n500 0\n7 0\n")
+      let verdicts = try Self.verdicts(folder.path("run.jsonl.gz"))
+      #expect(verdicts.map { $0.split(separator: " ")[0] } == ["allow", "deny", "deny"])
+      try await Binary.run(["verify", "run.jsonl.gz"], in: folder.path)
+    }
   #endif
 }

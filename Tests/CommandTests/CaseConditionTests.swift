@@ -190,7 +190,7 @@ struct CaseConditionTests {
     try folder.write("agent.yaml", Self.agent)
     for (text, words) in [
       ("policyContext: {tenant: acme}", "tenantId"), ("limits: {maxStep: 3}", "maxSteps"),
-      ("memory: [{scope: all, key: a, value: 1}]", "run, agent or actor"),
+      ("memory: [{scope: all, key: a, value: 1}]", "run, agent, actor or tenant"),
       ("policy: {rules: [{id: a}]}", "verdict"), ("policy: none.yaml", "none.yaml"),
       ("seed: x", "whole number"),
     ] {

@@ -83,7 +83,10 @@ struct ReadingTests {
   func fixtures() throws {
     var (count, fromSummary) = (0, 0)
     for path in Project.files(below: "Fixtures", ending: ".jsonl.gz") {
-      guard (try? Self.plainly(Project.path(path))) != nil else { continue }
+      // A pipeline is judged with what its tasks did, which stands in other logs.
+      guard (try? Self.plainly(Project.path(path))) != nil,
+        (try? WaitingPipeline.isPipeline(Project.path(path))) == false
+      else { continue }
       count += 1
       fromSummary += try Self.compare(Project.path(path), seed: UInt64(count))
     }

@@ -68,10 +68,8 @@ public struct AssembledBoundary: Boundary {
   public func close() async { await sources.close() }
 
   public func recall(_ address: MemoryAddress) async -> KeptNote? {
-    guard let note = try? memory.note(at: address), note.isKept(at: clock.moment().time) else {
-      return nil
-    }
-    return note
+    guard let note = try? memory.note(at: address) else { return nil }
+    return note.expires == nil || note.isKept(at: clock.moment().time) ? note : nil
   }
 
   public func remember(_ request: MemoryRequest) async -> String? {

@@ -235,7 +235,7 @@ extension AgentLoop {
     if case .memory(let access) = registry[call.name]?.implementation {
       var view = memoryView
       view.access = access
-      view.now = recorder.moment().time
+      view.now = recorder.lastTime
       view.notes = recorder.notes.notes(seenBy: call.callId)
       request.memory = view
     }

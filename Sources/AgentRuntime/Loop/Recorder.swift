@@ -54,6 +54,9 @@ struct Recorder {
   /// The number of the last event.
   var lastSeq: Int { nextSeq - 1 }
 
+  /// When the last event happened, in UTC: to ask the clock would be to let time go on that stands still.
+  var lastTime: String? { record.lastTime }
+
   /// Sees what is recorded; `nil` where nobody watches.
   var runGuard: (any RunGuard)? { record.runGuard }
 

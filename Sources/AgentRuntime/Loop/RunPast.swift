@@ -49,6 +49,8 @@ struct RunRecord: Sendable {
   private(set) var policyHistory: PolicyHistory
   /// What the making of contexts needs beside the state.
   private(set) var contextHistory = ContextHistory()
+  /// When the last event happened, in UTC; `nil` before the first, and where a log does not say.
+  private(set) var lastTime: String?
   /// Events whose data a later context may show; dropped once the state no longer names them.
   private var events: [Int: Event] = [:]
   private var keptSeqs: [Int] = []
@@ -101,6 +103,7 @@ struct RunRecord: Sendable {
   /// Takes in an event that was applied to the state.
   mutating func take(_ event: Event, leaving state: AgentState) {
     runGuard?.observe(event)
+    lastTime = event.time
     if event.type == .modelResult,
       let purpose = event.data["purpose"]?.stringValue.flatMap(ModelPurpose.init)
     {

@@ -1,3 +1,4 @@
+public import AgentPipelines
 public import AgentRuntime
 public import AgentTrace
 public import EvalLoading
@@ -23,6 +24,8 @@ public struct ReexecutionSuite: Sendable {
     public var agentPath: String?
     /// The run made again; `nil` where it could not be.
     public var reexecution: Reexecution?
+    /// The pipeline made again, of a log that is a pipeline's own; `nil` of any other.
+    public var pipeline: PipelineReexecution?
     /// Why it could not be; `nil` where it could.
     public var failure: String?
     /// The case that the run was made for, where cases were given and this one is none of them: what it said
@@ -106,6 +109,10 @@ public struct ReexecutionSuite: Sendable {
     let log = place.log
     var item = Item(log: log)
     do {
+      if place.root == nil, try WaitingPipeline.isPipeline(log) {
+        try await makePipeline(&item)
+        return item
+      }
       let steps = try RecordedSteps(path: log)
       if let root = place.root {
         item.reexecution = try await Reexecution(
@@ -124,6 +131,25 @@ public struct ReexecutionSuite: Sendable {
       item.failure = "\(error)"
     }
     return item
+  }
+
+  /// A pipeline is found by its recorded name, also where agents are given: none of those is one.
+  private func makePipeline(_ item: inout Item) async throws {
+    let recorded = try WaitingPipeline.file(of: item.log)
+    let path: String
+    do {
+      path = try AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+    } catch {
+      throw Failure(description: "\(item.log): \(error)")
+    }
+    let loaded = PipelineLoader.load(path)
+    guard let definition = loaded.value else {
+      throw Failure(
+        description: loaded.diagnostics.filter { $0.severity == .error }.map(\.description)
+          .joined(separator: "\n"))
+    }
+    item.agentPath = path
+    item.pipeline = try await PipelineRecording.reexecution(of: item.log, by: definition)
   }
 
   private func agents(
@@ -223,9 +249,17 @@ private final class LoadedAgents: Sendable {
 extension ReexecutionSuite.Item {
   /// `faithful`, `diverged` or `failed`.
   public var result: String {
-    guard let reexecution else { return "failed" }
-    return reexecution.isFaithful ? "faithful" : "diverged"
+    guard let isFaithful else { return "failed" }
+    return isFaithful ? "faithful" : "diverged"
   }
+
+  /// Whether what was made is what is recorded; `nil` where nothing could be made.
+  public var isFaithful: Bool? {
+    pipeline.map { $0.divergence == nil } ?? reexecution?.isFaithful
+  }
+
+  /// How many events were made.
+  public var made: Int { pipeline?.events ?? reexecution?.made ?? 0 }
 
   /// What is to be said of a run that was not made again to its end, in one sentence.
   public var note: String? {
@@ -261,6 +295,15 @@ extension ReexecutionSuite.Item {
       object["agent"] = .string(reexecution.agentName)
       object["eventsMade"] = JSONValue(reexecution.made)
       object["divergence"] = reexecution.divergence?.json
+    }
+    if let pipeline {
+      object["eventsMade"] = JSONValue(pipeline.events)
+      object["divergence"] = pipeline.divergence.map { divergence in
+        [
+          "seq": JSONValue(divergence.seq), "cause": .string(divergence.cause),
+          "message": .string("\(divergence)"),
+        ]
+      }
     }
     return .object(object)
   }

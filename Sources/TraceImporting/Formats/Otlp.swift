@@ -51,6 +51,13 @@ extension SpanFormatAdapter {
   }
 }
 
+extension [TraceSpan] {
+  /// Whether a part of what they tell of is missing: none of them is a root, or one's parent is not there.
+  func isOpen(amongIDs ids: Set<String>) -> Bool {
+    !contains { $0.parent == nil } || contains { $0.parent.map { !ids.contains($0) } ?? false }
+  }
+}
+
 /// What all formats of spans share.
 enum SpanFormats {
   /// The runs of some spans.
@@ -68,7 +75,8 @@ enum SpanFormats {
   static func runs(
     _ runs: [[TraceSpan]], of set: SpanSet, asRead: SpanSet, format: ImportFormat
   ) -> [SourceRun] {
-    runs.enumerated().map { index, spans in
+    let ids = Set(set.spans.map(\.id))
+    return runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
         if spans.contains(where: { $0.attributes["agent_eval.log.parts"] != nil }) {
           let traces = Set(spans.map(\.trace))
@@ -77,6 +85,8 @@ enum SpanFormats {
         }
         var graph = SpanGraph.graph(of: spans, records: set.records, format: format)
         graph.unread += set.unread
+        // What the file does not hold of a trace may be calls.
+        if spans.isOpen(amongIDs: ids) { graph.mayGoOn = true }
         graph.unread += spans.filter { $0["agent_eval.partial"]?.boolValue == true }.map(\.pointer)
         return graph
       }

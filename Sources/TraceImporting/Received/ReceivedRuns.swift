@@ -52,8 +52,7 @@ public struct ReceivedRuns {
     runs = spans.enumerated().map { index, spans in
       Run(
         trace: spans.first?.trace ?? "",
-        isOpen: !spans.contains { $0.parent == nil }
-          || spans.contains { span in span.parent.map { !ids.contains($0) } ?? false },
+        isOpen: spans.isOpen(amongIDs: ids),
         startedMicroseconds: Int(clamping: (spans.first?.start ?? 0) / 1_000), index: index)
     }
     let inRuns = spans.reduce(0) { $0 + $1.count }

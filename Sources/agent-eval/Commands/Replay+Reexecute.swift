@@ -1,3 +1,4 @@
+import AgentPipelines
 import AgentRuntime
 import AgentTrace
 import ArgumentParser
@@ -113,7 +114,7 @@ struct ReexecutionCommand {
     } else {
       tell(items)
     }
-    if items.contains(where: { $0.reexecution?.isFaithful == false }) { return 1 }
+    if items.contains(where: { $0.isFaithful == false }) { return 1 }
     return items.contains { $0.failure != nil } ? 2 : 0
   }
 
@@ -160,7 +161,7 @@ struct ReexecutionCommand {
       if let note = item.note { Output.line("  " + Visible.line(note)) }
       return
     }
-    let made = item.reexecution?.made ?? 0
+    let made = item.made
     Output.line(
       Screen.painter.paint("faithful", .good)
         + "  \(Visible.line(item.log)): \(made) events made again")
@@ -180,7 +181,10 @@ struct ReexecutionCommand {
       }
     }
     if !findings.isEmpty { Output.line("") }
-    Output.lines(report.table(findings, causes: Divergence.Cause.allCases.map(\.rawValue)))
+    let causes = Divergence.Cause.allCases.map(\.rawValue)
+    Output.lines(
+      report.table(
+        findings, causes: causes + (findings.contains { $0.cause == "task" } ? ["task"] : [])))
     if !findings.isEmpty { Output.line("") }
     let failed = items.count { $0.failure != nil }
     Output.line(
@@ -189,6 +193,11 @@ struct ReexecutionCommand {
   }
 
   private static func finding(of item: ReexecutionSuite.Item) -> DivergenceReport.Finding? {
+    if let divergence = item.pipeline?.divergence {
+      return DivergenceReport.Finding(
+        log: item.log, cause: divergence.cause, step: 0, seq: divergence.seq, recorded: nil,
+        now: nil, input: nil, explanation: "\(divergence)", fields: [], fieldCount: 0, changes: [])
+    }
     guard let divergence = item.reexecution?.divergence else { return nil }
     return DivergenceReport.Finding(
       log: item.log, cause: divergence.cause.rawValue, step: divergence.step, seq: divergence.seq,
@@ -200,14 +209,18 @@ struct ReexecutionCommand {
   }
 
   private static func summary(of items: [ReexecutionSuite.Item]) -> JSONValue {
-    let causes = items.compactMap { $0.reexecution?.divergence?.cause }
-    let counts = Divergence.Cause.allCases.map { cause in
-      (cause.rawValue, JSONValue(causes.count { $0 == cause }))
+    let causes = items.compactMap {
+      $0.pipeline?.divergence?.cause ?? $0.reexecution?.divergence?.cause.rawValue
+    }
+    // A pipeline has a cause of its own, told where there is one.
+    let known = Divergence.Cause.allCases.map(\.rawValue)
+    let counts = (known + (causes.contains("task") ? ["task"] : [])).map { cause in
+      (cause, JSONValue(causes.count { $0 == cause }))
     }
     return [
       "summary": [
         "runs": JSONValue(items.count),
-        "faithful": JSONValue(items.count { $0.reexecution?.isFaithful == true }),
+        "faithful": JSONValue(items.count { $0.isFaithful == true }),
         "diverged": .object(JSONObject(counts)),
         "failed": JSONValue(items.count { $0.failure != nil }),
       ]
