@@ -150,7 +150,9 @@ struct TimelineTests {
 
   @Test("the timeline of every fixture is its golden", arguments: Golden.timelines)
   func goldens(path: String) throws {
-    let lines = timeline(of: try Golden.events(of: Golden.name(of: path)))
+    // What is written to a file is not cut.
+    let lines = timeline(
+      of: try Golden.events(of: Golden.name(of: path)), width: Visible.unlimited)
     #expect(lines.joined(separator: "\n") + "\n" == (try Project.text(path)))
   }
 
@@ -193,7 +195,8 @@ struct StepReportTests {
   func goldens(path: String) throws {
     let parts = Golden.name(of: path).components(separatedBy: ".step-")
     let step = try #require(Int(parts[1]))
-    let lines = Self.lines(step: step, of: try Golden.events(of: parts[0]))
+    let lines = Self.lines(
+      step: step, of: try Golden.events(of: parts[0]), width: Visible.unlimited)
     #expect(lines.joined(separator: "\n") + "\n" == (try Project.text(path)))
   }
 
