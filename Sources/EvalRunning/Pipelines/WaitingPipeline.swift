@@ -1,5 +1,6 @@
 public import AgentRuntime
 public import AgentTrace
+public import EvalLoading
 public import TraceStorage
 
 /// A pipeline that stands still, and what it waits for.
@@ -48,6 +49,16 @@ public struct WaitingPipeline: Sendable {
     guard let first = try reader.next() else { return ("", nil) }
     let agent = first.data["agent"]
     return (agent?["name"]?.stringValue ?? "", agent?["digest"]?.stringValue)
+  }
+
+  /// The pipeline file that a log was recorded with, among those that were found.
+  ///
+  /// - Throws: `LogError` where the log cannot be read; `AgentSearchError`.
+  public static func definitionFile(
+    of log: String, among search: AgentSearch
+  ) throws -> String {
+    let recorded = try file(of: log)
+    return try search.path(ofAgent: recorded.name, digest: recorded.digest)
   }
 
   /// Writes what a person says about a task to the log, behind its stop.

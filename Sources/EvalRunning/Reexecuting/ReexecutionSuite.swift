@@ -39,6 +39,7 @@ public struct ReexecutionSuite: Sendable {
   private let change: @Sendable (inout AgentDefinition) -> Void
   private let jobs: Int
   private let loaded = LoadedAgents()
+  private let pipelines = FoundPipelines()
 
   /// - Parameters:
   ///   - cases: of a run that was made for one of them, by its `caseId`, the case as it is today: what it asks
@@ -135,10 +136,9 @@ public struct ReexecutionSuite: Sendable {
 
   /// A pipeline is found by its recorded name, also where agents are given: none of those is one.
   private func makePipeline(_ item: inout Item) async throws {
-    let recorded = try WaitingPipeline.file(of: item.log)
     let path: String
     do {
-      path = try AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+      path = try WaitingPipeline.definitionFile(of: item.log, among: pipelines.search)
     } catch {
       throw Failure(description: "\(item.log): \(error)")
     }
@@ -227,6 +227,26 @@ public struct ReexecutionSuite: Sendable {
   }
 }
 
+/// The pipeline files below this folder, looked for once and only where a log needs one.
+private final class FoundPipelines: Sendable {
+  private let found = Mutex<AgentSearch?>(nil)
+
+  var search: AgentSearch {
+    found.withLock { found in
+      let search = found ?? AgentSearch(pipelines: true)
+      found = search
+      return search
+    }
+  }
+}
+
+extension PipelineDivergence {
+  /// The first difference as one JSON object: what a program may read.
+  public var json: JSONValue {
+    ["seq": JSONValue(seq), "cause": .string(cause), "message": .string("\(self)")]
+  }
+}
+
 /// Agent files that were read, each once.
 private final class LoadedAgents: Sendable {
   private let agents = Mutex<[String: Loaded<AgentDefinition>]>([:])
@@ -298,12 +318,7 @@ extension ReexecutionSuite.Item {
     }
     if let pipeline {
       object["eventsMade"] = JSONValue(pipeline.events)
-      object["divergence"] = pipeline.divergence.map { divergence in
-        [
-          "seq": JSONValue(divergence.seq), "cause": .string(divergence.cause),
-          "message": .string("\(divergence)"),
-        ]
-      }
+      object["divergence"] = pipeline.divergence?.json
     }
     return .object(object)
   }

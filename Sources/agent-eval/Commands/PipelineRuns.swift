@@ -49,10 +49,9 @@ enum PipelineRuns {
   /// The pipeline that a log was recorded with: of the file that is given, or the one below this folder
   /// that the log names.
   static func load(of log: String, file: String?) throws -> (PipelineDefinition, String) {
-    let recorded = try WaitingPipeline.file(of: log)
     let path =
       try file
-      ?? AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+      ?? WaitingPipeline.definitionFile(of: log, among: AgentSearch(pipelines: true))
     if file == nil { Output.error("pipeline  \(Visible.line(path))") }
     return (try load(path), path)
   }
@@ -116,22 +115,16 @@ enum PipelineRuns {
 extension PipelineRuns {
   /// Makes the run of a pipeline again: exits with 1 where it goes another way.
   static func reexecute(_ log: String, file: String?, json: Bool) async throws {
-    let recorded = try WaitingPipeline.file(of: log)
     let path =
       try file
-      ?? AgentSearch(pipelines: true).path(ofAgent: recorded.name, digest: recorded.digest)
+      ?? WaitingPipeline.definitionFile(of: log, among: AgentSearch(pipelines: true))
     let definition = try Diagnostics.unwrap(PipelineLoader.load(path))
     let made = try await PipelineRecording.reexecution(of: log, by: definition)
     if json {
       Output.json([
         "log": .string(log), "events": JSONValue(made.events),
         "status": made.divergence == nil ? "faithful" : "diverged",
-        "divergence": made.divergence.map { divergence in
-          [
-            "seq": JSONValue(divergence.seq), "cause": .string(divergence.cause),
-            "message": .string("\(divergence)"),
-          ]
-        } ?? .null,
+        "divergence": made.divergence?.json ?? .null,
       ])
     } else if let divergence = made.divergence {
       Output.line("diverged  \(Visible.line(log))")
