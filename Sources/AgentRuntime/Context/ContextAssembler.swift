@@ -14,8 +14,6 @@ public struct ContextAssembler: Sendable {
   private let settings: ContextSettings
   private let estimate: TokenEstimate
   private let agent: AgentDefinition
-  private let agentTools: [ToolRegistration]
-  private let sources: [SourceRegistration]
 
   /// Takes of an agent its instructions and examples, its tools and their sources, its context settings and the family of its model,
   /// and nothing else.
@@ -27,13 +25,11 @@ public struct ContextAssembler: Sendable {
       agent.context.tokenEstimate
       ?? TokenEstimate(provider: agent.model.provider, model: agent.model.name)
     self.agent = agent
-    agentTools = agent.tools
-    sources = agent.sources
   }
 
   /// The tools of the agent file, then those that its sources have offered.
   private func tools(_ history: ContextHistory) -> [ToolRegistration] {
-    agentTools + history.listed.registrations(of: sources)
+    agent.tools + history.listed.registrations(of: agent.sources)
   }
 
   /// The tools that the model may be told of on a route; those with rules of their own among them,

@@ -131,9 +131,11 @@ struct AgentTask: PipelineTask {
 
   // MARK: What goes in
 
-  private func request(_ context: TaskContext, path: String) -> AgentRecording.Request {
+  private func request(
+    _ context: TaskContext, path: String
+  ) throws -> AgentRecording.Request {
     var request = AgentRecording.Request(
-      goal: .string(goal(context)), files: RunFiles(output: path), logOptions: means.logOptions)
+      goal: .string(try goal(context)), files: RunFiles(output: path), logOptions: means.logOptions)
     request.input = context.input
     request.parent = ParentRun(
       runId: context.pipelineRunId, seq: context.seq, relation: ParentRun.task)
@@ -148,9 +150,11 @@ struct AgentTask: PipelineTask {
 
   /// What the agent is to do: `goal` of its input, or that of its file; what else the input holds stands
   /// behind it, as JSON.
-  private func goal(_ context: TaskContext) -> String {
+  ///
+  /// - Throws: `PromptFault` where the file's goal names what the run does not have.
+  private func goal(_ context: TaskContext) throws -> String {
     var rest = context.input?.objectValue
-    var text = rest?["goal"]?.stringValue ?? (try? agent.ownGoal()) ?? ""
+    var text = try rest?["goal"]?.stringValue ?? agent.ownGoal() ?? ""
     if rest == nil, let input = context.input {
       text += (text.isEmpty ? "" : "\n\n") + (input.stringValue ?? CanonicalJSON.string(input))
     }

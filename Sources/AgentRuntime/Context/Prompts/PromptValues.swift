@@ -27,6 +27,22 @@ struct PromptValues {
     }
   }
 
+  /// Sees that everything that a template names is there; what names no variable stays as it is written.
+  ///
+  /// - Parameter known: variables that are there for certain.
+  /// - Throws: ``PromptFault`` for the first that is not.
+  func require(
+    _ template: PromptTemplate, in place: String,
+    unless known: (PromptVariable) -> Bool = { _ in false }
+  ) throws(PromptFault) {
+    for name in template.text.names {
+      guard let variable = PromptVariable(name), !known(variable), value(of: variable) == nil else {
+        continue
+      }
+      throw .missing(name, in: place)
+    }
+  }
+
   private static func value(at path: [String], in value: JSONValue) -> JSONValue? {
     var value = value
     for key in path {
@@ -64,21 +80,22 @@ extension AgentDefinition {
     PromptValues(agentName: name, policyContext: state.policyContext, start: history.start)
   }
 
+  /// What is known of a run before it begins.
+  private var valuesBeforeStart: PromptValues {
+    PromptValues(
+      agentName: name, policyContext: policyContext.encoded, start: ContextHistory.Start())
+  }
+
   /// The agent with its tools' descriptions filled in: whom it acts for is known before its runs begin.
   ///
   /// - Throws: ``PromptFault`` where something that they name is not there.
   func describingTools() throws(PromptFault) -> AgentDefinition {
     var agent = self
-    let values = PromptValues(
-      agentName: name, policyContext: policyContext.encoded, start: ContextHistory.Start())
+    let values = valuesBeforeStart
     for index in tools.indices {
       guard let template = tools[index].descriptionTemplate else { continue }
-      for name in template.text.names {
-        guard let variable = PromptVariable(name) else { continue }
-        if values.value(of: variable) == nil {
-          throw .missing(name, in: "the description of the tool “\(tools[index].definition.name)”")
-        }
-      }
+      try values.require(
+        template, in: "the description of the tool “\(tools[index].definition.name)”")
       agent.tools[index].definition.description = values.filled(template).text
     }
     return agent
@@ -89,30 +106,24 @@ extension AgentDefinition {
   /// - Throws: ``PromptFault`` where something that it names is not there.
   public func ownGoal() throws(PromptFault) -> String? {
     guard let goal, command == nil else { return goal }
-    let values = PromptValues(
-      agentName: name, policyContext: policyContext.encoded, start: ContextHistory.Start())
     let template = PromptTemplate(goal)
-    for name in template.text.names {
-      if let variable = PromptVariable(name), values.value(of: variable) == nil {
-        throw .missing(name, in: "the goal")
-      }
-    }
-    return values.filled(template).text
+    try valuesBeforeStart.require(template, in: "the goal")
+    return valuesBeforeStart.filled(template).text
   }
 
   /// What its instructions name that a run that is started like this does not have.
   ///
   /// - Throws: ``PromptFault`` for the first such name.
   func checkPrompts(startedWith start: Runtime.Start) throws(PromptFault) {
-    let values = PromptValues(
-      agentName: name, policyContext: policyContext.encoded,
-      start: ContextHistory.Start(input: start.input ?? start.goal, time: "0000-00-00"))
+    var values = valuesBeforeStart
+    values.start.input = start.input ?? start.goal
     for part in instructions {
-      for name in part.template.text.names {
-        guard let variable = PromptVariable(name) else { continue }
-        // Notes have a value of their own in the agent file.
-        if case .memory = variable { continue }
-        if values.value(of: variable) == nil { throw .missing(name, in: "its instructions") }
+      try values.require(part.template, in: "its instructions") { variable in
+        switch variable {
+        // The run's clock says the one, and the agent file what the other is where none was kept.
+        case .date, .memory: true
+        default: false
+        }
       }
     }
   }
