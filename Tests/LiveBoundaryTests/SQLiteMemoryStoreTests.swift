@@ -175,6 +175,30 @@ struct SQLiteMemoryStoreTests {
     #expect(throws: MemoryFault.full) { try store.write(more) }
     more.address.owner = "other"
     try store.write(more)
+    // What has run out takes nobody's place, once somebody needs it and knows the time.
+    for store in [store as any MemoryStore, InMemoryStore()] {
+      for number in 0..<MemoryLimits.notes {
+        var writing = one
+        writing.address.owner = "short"
+        writing.address.key = "k\(number)"
+        writing.runId = "short"
+        writing.seq = number
+        if number % 2 == 0 { writing.expires = "2026-01-01T00:00:00Z" }
+        try store.write(writing)
+      }
+      var next = one
+      next.address = Self.address("next", "short")
+      next.runId = "next"
+      for (seq, time) in [nil, "2025-12-31T23:59:59Z"].enumerated() {
+        (next.seq, next.time) = (seq, time)
+        #expect(throws: MemoryFault.full) { try store.write(next) }
+      }
+      (next.seq, next.time) = (9, "2026-01-01T00:00:00Z")
+      try store.write(next)
+      #expect(try store.value(at: next.address) == 1)
+      #expect(try store.note(at: Self.address("k1", "short")) != nil)
+      #expect(try store.note(at: Self.address("k2", "short")) == nil)
+    }
     var again = one
     again.seq = 5_001
     again.value = 2

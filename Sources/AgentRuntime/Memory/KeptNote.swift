@@ -40,6 +40,14 @@ public struct KeptNote: Sendable, Hashable {
     return now < end
   }
 
+  /// Whether its time is over for certain, so that it takes nobody's place: both times can be read.
+  public func hasRunOut(at now: String?) -> Bool {
+    guard let end = expires.flatMap(UTC.microsecondsSince1970),
+      let now = now.flatMap(UTC.microsecondsSince1970)
+    else { return false }
+    return end <= now
+  }
+
   /// The note as an event or a tool's result tells of it.
   var told: MemoryNote {
     var note = MemoryNote(scope: address.scope.rawValue, key: address.key, value: value)

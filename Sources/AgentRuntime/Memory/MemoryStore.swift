@@ -154,8 +154,15 @@ public final class InMemoryStore: MemoryStore {
       guard state.written[writing.runId, default: -1] < writing.seq else { return }
       let address = writing.address
       if writing.value != nil, state.notes[address] == nil {
-        let count = state.notes.keys.count {
-          $0.scope == address.scope && $0.owner.hasSameUTF8(as: address.owner)
+        func isOfOwner(_ place: MemoryAddress) -> Bool {
+          place.scope == address.scope && place.owner.hasSameUTF8(as: address.owner)
+        }
+        var count = state.notes.keys.count(where: isOfOwner)
+        if count >= MemoryLimits.notes {
+          state.notes = state.notes.filter { place, note in
+            !isOfOwner(place) || !note.hasRunOut(at: writing.time)
+          }
+          count = state.notes.keys.count(where: isOfOwner)
         }
         guard count < MemoryLimits.notes else { throw MemoryFault.full }
       }

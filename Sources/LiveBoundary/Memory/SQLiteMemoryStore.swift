@@ -109,50 +109,95 @@ public final class SQLiteMemoryStore: MemoryStore {
       "SELECT seq FROM written WHERE run = ?", [.text(writing.runId)], to: "see what is written")
     if let last = last?.integer, last >= writing.seq { return }
     let place = place(of: writing.address)
-    func run(_ sql: String, _ values: [Value], to purpose: String) throws {
-      try Statement(connection, sql, to: purpose).run(values)
-    }
-    let hasIndex = try hasIndex(connection)
-    if hasIndex {
-      try run(
-        "DELETE FROM word WHERE rowid = (SELECT id FROM note WHERE scope = ? AND owner = ? AND key = ?)",
-        place, to: "forget the words of a note")
-    }
     if let value = writing.value {
-      let others = try connection.value(
-        "SELECT count(*) FROM note WHERE scope = ? AND owner = ? AND key <> ?", place,
-        to: "count notes")
-      guard others?.integer ?? 0 < MemoryLimits.notes else { throw MemoryFault.full }
-      try run(
-        """
-        INSERT INTO note (scope, owner, key, value, tags, expires, kept_at, run, seq)
-        VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-        ON CONFLICT (scope, owner, key) DO UPDATE SET
-          value = excluded.value, tags = excluded.tags, expires = excluded.expires,
-          kept_at = excluded.kept_at, run = excluded.run, seq = excluded.seq
-        """,
-        place + [
-          .text(CanonicalJSON.string(value)), .text(CanonicalJSON.string(JSONValue(writing.tags))),
-          writing.expires.map(Value.text) ?? .null, writing.time.map(Value.text) ?? .null,
-          .text(writing.runId), .integer(writing.seq),
-        ], to: "write a note")
-      if hasIndex {
-        try run(
-          """
-          INSERT INTO word (rowid, text)
-          SELECT id, ? FROM note WHERE scope = ? AND owner = ? AND key = ?
-          """, [.text(MemorySearch.text(key: writing.address.key, value: value))] + place,
-          to: "keep the words of a note")
+      if try isFull(place, in: connection) {
+        try forgetRunOut(writing, in: connection)
+        guard try !isFull(place, in: connection) else { throw MemoryFault.full }
       }
+      try keep(value, of: writing, at: place, in: connection)
     } else {
-      try run(
-        "DELETE FROM note WHERE scope = ? AND owner = ? AND key = ?", place, to: "remove a note")
+      try remove(place, from: connection)
     }
-    try run(
+    try Statement(
+      connection,
       """
       INSERT INTO written (run, seq) VALUES (?, ?)
       ON CONFLICT (run) DO UPDATE SET seq = excluded.seq
-      """, [.text(writing.runId), .integer(writing.seq)], to: "keep what is written")
+      """, to: "keep what is written"
+    ).run([.text(writing.runId), .integer(writing.seq)])
+  }
+
+  private static func keep(
+    _ value: JSONValue, of writing: MemoryWriting, at place: [Value], in connection: Connection
+  ) throws {
+    try forgetWords(of: place, in: connection)
+    try Statement(
+      connection,
+      """
+      INSERT INTO note (scope, owner, key, value, tags, expires, kept_at, run, seq)
+      VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
+      ON CONFLICT (scope, owner, key) DO UPDATE SET
+        value = excluded.value, tags = excluded.tags, expires = excluded.expires,
+        kept_at = excluded.kept_at, run = excluded.run, seq = excluded.seq
+      """, to: "write a note"
+    ).run(
+      place + [
+        .text(CanonicalJSON.string(value)), .text(CanonicalJSON.string(JSONValue(writing.tags))),
+        writing.expires.map(Value.text) ?? .null, writing.time.map(Value.text) ?? .null,
+        .text(writing.runId), .integer(writing.seq),
+      ])
+    guard try hasIndex(connection) else { return }
+    try Statement(
+      connection,
+      """
+      INSERT INTO word (rowid, text)
+      SELECT id, ? FROM note WHERE scope = ? AND owner = ? AND key = ?
+      """, to: "keep the words of a note"
+    ).run([.text(MemorySearch.text(key: writing.address.key, value: value))] + place)
+  }
+
+  private static func remove(_ place: [Value], from connection: Connection) throws {
+    try forgetWords(of: place, in: connection)
+    try Statement(
+      connection, "DELETE FROM note WHERE scope = ? AND owner = ? AND key = ?",
+      to: "remove a note"
+    ).run(place)
+  }
+
+  private static func forgetWords(of place: [Value], in connection: Connection) throws {
+    guard try hasIndex(connection) else { return }
+    try Statement(
+      connection,
+      "DELETE FROM word WHERE rowid = (SELECT id FROM note WHERE scope = ? AND owner = ? AND key = ?)",
+      to: "forget the words of a note"
+    ).run(place)
+  }
+
+  /// Whether an owner has as many notes as are kept, besides the one of a key.
+  private static func isFull(_ place: [Value], in connection: Connection) throws -> Bool {
+    let others = try connection.value(
+      "SELECT count(*) FROM note WHERE scope = ? AND owner = ? AND key <> ?", place,
+      to: "count notes")
+    return others?.integer ?? 0 >= MemoryLimits.notes
+  }
+
+  /// Takes an owner's notes away whose time is over: they take nobody's place.
+  private static func forgetRunOut(_ writing: MemoryWriting, in connection: Connection) throws {
+    let (scope, owner) = (writing.address.scope, writing.address.owner)
+    var over: [String] = []
+    try Statement(
+      connection,
+      "SELECT \(columns) FROM note WHERE scope = ? AND owner = ? AND expires IS NOT NULL",
+      to: "see which notes have run out"
+    ).rows([.text(scope.rawValue), .text(owner)]) { row in
+      let note = try note(row, scope, owner)
+      if note.hasRunOut(at: writing.time) { over.append(note.address.key) }
+      return true
+    }
+    for key in over {
+      try remove(
+        place(of: MemoryAddress(scope: scope, owner: owner, key: key)), from: connection)
+    }
   }
 
   // MARK: The file
