@@ -17,7 +17,8 @@ public protocol Boundary: Sendable {
   func reply(to request: ModelRequest) async -> ModelAnswer
   /// Runs a tool. A failure is a value.
   func run(_ request: ToolRequest) async -> ToolAnswer
-  /// Asks an authorizer of the policy about a call. That there is no answer is a value, and denies.
+  /// Asks an authorizer of the policy about a call. That there is no answer is a value, and denies. Whoever asks fills
+  /// in the digest of the question.
   func authorize(_ request: AuthorizationRequest) async -> Authorization
   /// Whether a call that policy allows can be made here; asked before its start is recorded.
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness

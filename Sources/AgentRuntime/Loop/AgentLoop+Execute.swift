@@ -155,6 +155,7 @@ extension AgentLoop {
     if let request = gate.authorizationRequest(on: call, tool: tool, at: moment) {
       guard boundary.cancellation.signal == nil else { return nil }
       authorization = await boundary.authorize(request)
+      authorization?.requestDigest = request.digest
       guard boundary.cancellation.signal == nil else { return nil }
     }
     var ruling = gate.ruling(on: call, tool: tool, at: moment, authorization: authorization)

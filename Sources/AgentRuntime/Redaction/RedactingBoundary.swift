@@ -133,8 +133,7 @@ struct RedactingBoundary: Boundary {
 }
 
 extension Redactor {
-  /// Asks an authorizer, which sees the plain values; the record names the question by its digest with tokens in
-  /// their place.
+  /// Asks an authorizer, which sees the plain values; what it says is redacted.
   ///
   /// - Parameter needsValues: whether somebody is asked who cannot decide about tokens.
   package func authorization(
@@ -148,7 +147,6 @@ extension Redactor {
     }
     plain.call.input = input
     var answer = await ask(plain)
-    answer.requestDigest = request.digest
     answer.reason = answer.reason.map { redacted($0) }
     answer.answer = answer.answer.map { redacted($0) }
     answer.error = answer.error.map { redacted($0) }

@@ -208,6 +208,7 @@ extension ExchangeRecorder {
       authorization = await redactor.authorization(for: request) {
         await authorizers.authorize($0)
       }
+      authorization?.requestDigest = request.digest
     }
     let ruling = gate.ruling(on: call, tool: tool, at: moment, authorization: authorization)
     recording { try append(.policyDecision, ruling.verdict.encoded, step: step) }

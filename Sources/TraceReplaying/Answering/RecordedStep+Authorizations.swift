@@ -30,12 +30,3 @@ extension RecordedStep {
     return verdict
   }
 }
-
-extension Authorization {
-  /// The same answer to another question: what is recorded of it names that question.
-  func answering(_ request: AuthorizationRequest) -> Authorization {
-    var answer = self
-    answer.requestDigest = request.digest
-    return answer
-  }
-}

@@ -165,7 +165,7 @@ public final class ReplayingBoundary: Boundary {
     else {
       return Authorization(to: request, error: "the log holds no answer to this question")
     }
-    return recorded.answering(request)
+    return recorded
   }
 
   /// As the source said it then. No source is reached.

@@ -70,7 +70,7 @@ final class GraftBoundary: Boundary {
       return step?.authorization(of: request, behind: -1)
         ?? step?.authorization(ofCall: request.call.callId, from: 0)
     }
-    if let recorded { return recorded.answering(request) }
+    if let recorded { return recorded }
     leave()
     return Authorization(to: request, error: "no recorded answer")
   }

@@ -48,6 +48,8 @@ public struct AuthorizationRequest: Sendable, Hashable {
   }
 
   /// SHA-256 of the evaluation in canonical form.
+  ///
+  /// - Complexity: linear in the evaluation, each time.
   public var digest: String { Digest(of: .object(evaluation)).hex }
 
   /// The question that is being asked, of authorizers that are Swift values.
@@ -57,7 +59,7 @@ public struct AuthorizationRequest: Sendable, Hashable {
   func toolRequest(_ definition: ToolDefinition) -> ToolRequest {
     var request = ToolRequest(
       callId: call.callId, tool: definition, input: .object(evaluation),
-      idempotencyKey: "\(runId)/\(call.callId)/\(digest)",
+      idempotencyKey: "\(runId)/\(call.callId)",
       timeoutMicroseconds: timeoutMicroseconds)
     request.runId = runId
     request.policyContext = policyContext

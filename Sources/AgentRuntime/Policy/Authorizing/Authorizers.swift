@@ -35,7 +35,8 @@ public struct Authorizers: Sendable {
     self.tools = tools
   }
 
-  /// Asks one of them. Whatever is no answer in time denies, and says so.
+  /// Asks one of them. Whatever is no answer in time denies, and says so. ``Authorization/requestDigest`` is for whoever
+  /// asks to fill in, who knows what of the question is recorded.
   public func authorize(_ request: AuthorizationRequest) async -> Authorization {
     guard let (tool, definition) = tools[request.authorizer] else {
       return Authorization(to: request, error: "it cannot be reached here")
@@ -97,10 +98,12 @@ extension AuthorizationAnswer {
 extension Authorization {
   /// No answer, which denies.
   ///
-  /// - Parameter error: why there is none.
+  /// - Parameters:
+  ///   - request: what was asked; its digest is left to whoever asks.
+  ///   - error: why there is none.
   public init(to request: AuthorizationRequest, error: String, elapsedMicroseconds: Int = 0) {
     self.init(
-      authorizer: request.authorizer, requestDigest: request.digest, status: .deny, error: error,
+      authorizer: request.authorizer, requestDigest: "", status: .deny, error: error,
       elapsedMicroseconds: elapsedMicroseconds)
   }
 
@@ -116,7 +119,7 @@ extension Authorization {
         return
       }
       self.init(
-        authorizer: request.authorizer, requestDigest: request.digest, status: .deny,
+        authorizer: request.authorizer, requestDigest: "", status: .deny,
         answer: data, elapsedMicroseconds: elapsed)
       do throws(AuthorizationAnswer.Fault) {
         let said = try AuthorizationAnswer(reading: data)
