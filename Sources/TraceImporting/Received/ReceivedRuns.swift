@@ -71,7 +71,6 @@ public struct ReceivedRuns {
   {
     var content = try source[run.index].content.get()
     if run.isOpen, var graph = content as? CallGraph {
-      graph.mayGoOn = true
       graph.labels["state"] = "open"
       content = graph
     }
