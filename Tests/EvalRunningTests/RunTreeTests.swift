@@ -363,6 +363,85 @@ struct RunTreeTests {
     }
   }
 
+  @Test("a run taken out of the row of its tree is the row of its own logs")
+  func isTakenOut() async throws {
+    var taken = 0
+    for seed in Self.seeds {
+      let team = try Team(seed: seed, asks: seed % 2 == 0)
+      let log = try await team.record(seed: seed)
+      var runs: [String: [Event]] = [:]
+      for path in try LogFiles.tree(ofLog: log).map(\.path) {
+        let events = try Fixture.events(path)
+        runs[events[0].runId] = events
+      }
+      let row = TreeEvents.row(of: try Fixture.events(log)) { runs[$0] }
+      for begun in row {
+        guard var below = RunBelow(beginningWith: begun) else { continue }
+        taken += 1
+        let made = row.compactMap { below.event($0) }
+        let own = TreeEvents.row(of: runs[below.runId] ?? []) { runs[$0] }
+        #expect(made == own, "seed \(seed), \(below.caller)")
+      }
+    }
+    #expect(taken > 40)
+  }
+
+  /// The logs of a tree, each with who its run is.
+  private static func callers(
+    _ log: String, _ caller: String = "agent"
+  ) throws -> [(caller: String, log: String)] {
+    let folder = RunFiles.folder(ofLog: log)
+    var found = [(caller, log)]
+    for event in try Fixture.events(log) where event.type == .toolStarted {
+      let started = try ToolStartedPayload(decoding: event.data)
+      guard let child = started.child else { continue }
+      found += try callers(
+        "\(folder)/\(child.runId).jsonl.gz",
+        caller == "agent" ? started.tool : "\(caller)/\(started.tool)")
+    }
+    return found
+  }
+
+  @Test("what is expected of a caller is what is expected of the log of each of his runs")
+  func callersAreHeldAlone() async throws {
+    var seen: [Outcome: Int] = [:]
+    for seed in Self.seeds {
+      let team = try Team(seed: seed, asks: seed % 3 == 0)
+      let log = try await team.record(seed: seed)
+      let runs = try Self.callers(log)
+      var random = SeededGenerator(seed: UInt64(seed) &* 104_729)
+      for _ in 0..<6 {
+        let caller =
+          ["agent", "ask0", "ask1", "ask0/ask0", "ask1/*", "*"].randomElement(using: &random) ?? "*"
+        let count = JSONValue(Int.random(in: 0...3, using: &random))
+        let choices: [JSONValue] = [
+          ["stopReason": "success"], ["maxSteps": count], ["maxToolCalls": count],
+          ["answer": ["$contains": .string("\(Int.random(in: 0...4, using: &random))")]],
+          ["toolsNotCalled": [["tool": "act", "caller": "ask0"]]],
+          ["toolsCalled": ["look", "act"], "order": "in_order"],
+          ["state": ["/totals/toolCalls": ["$lte": count]]],
+          ["budget": ["tokens": JSONValue(Int.random(in: 0...90, using: &random))]],
+          ["noRepeatedSideEffect": true],
+        ]
+        let expected = choices.randomElement(using: &random) ?? [:]
+        var alone: [Outcome] = []
+        for run in runs
+        where Self.matches(caller, run.caller)
+          || caller == "ask1/*" && run.caller.hasPrefix("ask1/")
+        {
+          alone.append(try await Self.outcome(expected, run.log))
+        }
+        let order: [Outcome] = [.notExercised, .pass, .unverifiable, .fail]
+        let worst = alone.max { order.firstIndex(of: $0) ?? 0 < order.firstIndex(of: $1) ?? 0 }
+        let outcome = try await Self.outcome(["callers": [caller: expected]], log)
+        seen[outcome, default: 0] += 1
+        #expect(
+          outcome == worst ?? .fail, "seed \(seed): \(caller) \(expected), alone \(alone)")
+      }
+    }
+    #expect(seen[.pass, default: 0] > 20 && seen[.fail, default: 0] > 20)
+  }
+
   @Test("what the guard of the root forbids, no agent below it does")
   func isGuarded() async throws {
     var stopped = 0
@@ -409,6 +488,8 @@ struct RunTreeTests {
       #expect(reports.contains { $0.status == .damaged }, "seed \(seed)")
       #expect(try await Self.outcome(["toolsNotCalled": ["nothing"]], log) == .unverifiable)
       #expect(try await Self.outcome(["maxToolCalls": 1_000], log) == .unverifiable)
+      let ofCallers: JSONValue = ["callers": ["ask*": ["maxSteps": 1_000]]]
+      #expect(try await Self.outcome(ofCallers, log) == .unverifiable)
       #expect(
         try await Self.outcome(["maxToolCalls": JSONValue(0)], log) != .pass,
         "seed \(seed): \(flat.executed.count)")

@@ -38,6 +38,7 @@ struct RandomRun {
     // Without chance, so that the random choices of other runs stay what they were.
     if seed % 4 == 0 { ask(&agent.policy, seed) }
     if seed % 5 == 0 { instruct(&agent) }
+    if seed % 6 == 1 { think(&agent, seed) }
     agent.parallelCalls = Int.random(in: 1...4, using: &generator)
     agent.limits = Limits(
       maxSteps: Int.random(in: 2...8, using: &generator),
@@ -93,6 +94,36 @@ struct RandomRun {
     if Bool.random(using: &generator) {
       agent.limits.timeoutSeconds = Double(Int.random(in: 0...20, using: &generator)) / 4
     }
+  }
+
+  /// Plans and looks back, some in vain.
+  private static func think(_ agent: inout AgentDefinition, _ seed: Int) {
+    guard case .scripted(var script) = agent.model.implementation else { return }
+    let said: [ModelScript.Answer] = [
+      .reply(["text": "first this, then that"]), .unreachable("away"), .reply(["text": " "]),
+      .reply(["calls": [["tool": "t0", "input": [:]]]]), .reply(["text": "it failed; ${goal}"]),
+    ]
+    func turns(_ first: Int) -> [ModelScript.Turn] {
+      (0..<7).map { number in
+        ModelScript.Turn(
+          choices: [
+            .init(
+              answer: said[(seed / 6 + first + number) % said.count],
+              usage: .init(inputTokens: 20, outputTokens: 5))
+          ])
+      }
+    }
+    (script.plans, script.reflections) = (turns(0), turns(3))
+    agent.model.implementation = .scripted(script)
+    if seed % 4 != 3 {
+      agent.plan = ThoughtSettings(
+        prompt: PromptTemplate("Plan ${input} for ${agent.name}."), everySteps: seed / 6 % 4)
+    }
+    agent.reflect = ThoughtSettings(
+      prompt: PromptTemplate("And now?"), everySteps: 1 + seed / 6 % 2)
+    if seed % 5 < 2 { agent.reflect?.cause = .failures }
+    if seed % 7 < 3 { agent.reflect?.maxCalls = 2 }
+    if seed % 7 == 3 { agent.reflect?.maxTokens = 30 }
   }
 
   private static func simulated(_ seed: Int) -> SimulatedPerson {

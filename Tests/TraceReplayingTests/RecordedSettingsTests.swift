@@ -38,7 +38,7 @@ struct RecordedSettingsTests {
     func reply(to request: ModelRequest) async -> ModelAnswer {
       switch request.purpose {
       case .human: ModelAnswer(reply: ["text": request.number < 3 ? "yes, do" : ""])
-      case .summarize: ModelAnswer(reply: ["text": "Much was said."])
+      case .summarize, .plan, .reflect: ModelAnswer(reply: ["text": "Much was said."])
       case .decide, .judge:
         ModelAnswer(
           reply: request.number > 2

@@ -15,6 +15,10 @@ public struct AgentDefinition: Sendable {
   public var instructions: [PromptPart] = []
   /// Turns that show how it is done; they stand before the goal.
   public var examples: [ExampleTurn] = []
+  /// How it plans before it decides; `nil` where it does not.
+  public var plan: ThoughtSettings?
+  /// How it looks back at what came of a decision before the next; `nil` where it does not.
+  public var reflect: ThoughtSettings?
   /// What the agent is to do where a run does not say.
   public var goal: String?
   /// Which model decides.

@@ -38,6 +38,10 @@ extension ModelDefinition {
     var asked = settings
     for key in ["baseUrl", "headers", "headersFrom", "prices"] { asked[key] = nil }
     if purpose != .decide { asked["replySchema"] = nil }
+    if purpose.takesNoCalls {
+      asked["toolChoice"] = .object(GenerationSettings.ToolChoice.none.encoded(steps: nil))
+      return asked
+    }
     let steps = asked["toolChoice"]?["steps"]?.intValue
     if !Self.choosesTools(for: purpose, step: step, steps: steps) {
       asked["toolChoice"] = nil
@@ -54,10 +58,19 @@ extension ModelDefinition {
   }
 }
 
+extension ModelPurpose {
+  /// Whether the model is told of tools that it is not to call now.
+  fileprivate var takesNoCalls: Bool { self == .plan || self == .reflect }
+}
+
 extension ProviderModel {
   /// What a request asks for beside the conversation.
   public func settings(for purpose: ModelPurpose, step: Int) -> GenerationSettings {
     var settings = settings
+    if purpose.takesNoCalls {
+      settings.toolChoice = GenerationSettings.ToolChoice.none
+      return settings
+    }
     if !ModelDefinition.choosesTools(for: purpose, step: step, steps: toolChoiceSteps) {
       settings.toolChoice = nil
     }
@@ -133,6 +146,9 @@ extension AgentDefinition {
     var models: JSONObject = [purpose.rawValue: .object(model.settings)]
     if context.strategy == .summarize {
       models[ModelPurpose.summarize.rawValue] = .object(model.settings)
+    }
+    for purpose in [ModelPurpose.plan, .reflect] where thought(for: purpose) != nil {
+      models[purpose.rawValue] = .object(model.settings)
     }
     if let person = human?.model {
       var settings = person.model.settings

@@ -8,14 +8,14 @@ public typealias EventLookup = (Int) -> Event?
 /// Pure: the agent file, the state, the fold of ``ContextHistory`` and the earlier events that the state
 /// names are all it looks at, so every recorded packet can be made again from the log, byte for byte.
 /// Everything that could have been put before the model stands in `included` or `omittedRefs` with its
-/// reason. The order of a prompt is: instructions, goal, summary, then what was seen, oldest first (notes
-/// that were read stand where they were read).
+/// reason. The order of a prompt is: instructions, goal, plan, summary, then what was seen, oldest first (notes
+/// that were read stand where they were read), and at the end what the model said when it looked back.
 public struct ContextAssembler: Sendable {
   private let settings: ContextSettings
   private let estimate: TokenEstimate
   private let agent: AgentDefinition
 
-  /// Takes of an agent its instructions and examples, its tools and their sources, its context settings and the family of its model,
+  /// Takes of an agent its instructions, examples, plans and looks back, its tools and their sources, its context settings and the family of its model,
   /// and nothing else.
   public init(agent: AgentDefinition) {
     var settings = agent.context
@@ -93,6 +93,7 @@ public struct ContextAssembler: Sendable {
     draft.addTurns(
       Self.turns(of: observed), budget: budget, dropsOutput: settings.strategy == .dropToolOutput,
       &cache, lookup: lookup)
+    draft.addReflection()
     let listed = draft.list(
       state.observations.recent, limit: settings.observationLimit, &cache)
     return ContextPacket(
@@ -118,11 +119,22 @@ public struct ContextAssembler: Sendable {
     draft.addInstructions(of: agent, agent.promptValues(state, history), view)
     draft.addExamples(agent.examples)
     draft.addGoal(state.goal)
+    if agent.plan != nil, let plan = history.thoughts(for: .plan).latest { draft.addPlan(plan) }
+    if agent.reflect != nil, let words = history.thoughts(for: .reflect).latest {
+      draft.reserve(reflection: words)
+    }
     for (tool, disclosure) in disclosures {
       draft.addTool(tool.ref, isShown: disclosure.isShown, disclosure.reason)
     }
     // What is left of the budget once the tools are described.
     return (draft, disclosed, max(0, settings.tokenBudget - tokens(of: disclosed)))
+  }
+
+  /// A template as the run fills it.
+  func filled(
+    _ template: PromptTemplate, _ state: AgentState, _ history: ContextHistory
+  ) -> String {
+    agent.promptValues(state, history).filled(template).text
   }
 
   private func tokens(of tools: [ToolDefinition]) -> Int {

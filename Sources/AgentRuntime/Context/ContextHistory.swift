@@ -52,6 +52,17 @@ public struct ContextHistory: Sendable, Hashable {
   /// What the last of them says about another one for the same packet.
   private(set) var summaryRetry = ModelAnswer.Retry.atOnce
   private var names: Set<[UInt8]> = []
+  private var plans = ThoughtHistory()
+  private var reflections = ThoughtHistory()
+  /// How many calls of the last decision have a result.
+  private(set) var resultsOfDecision = 0
+  /// How many of these are not `ok`.
+  private(set) var failuresOfDecision = 0
+
+  /// What the run's plans, or its looks back, came to.
+  func thoughts(for purpose: ModelPurpose) -> ThoughtHistory {
+    purpose == .plan ? plans : reflections
+  }
 
   /// Nothing has happened yet.
   public init() {}
@@ -73,8 +84,21 @@ public struct ContextHistory: Sendable, Hashable {
       summaryAttempts = 0
       summaryRetry = .atOnce
       isSummarized = false
-    case .modelResult: if event.data["purpose"] == "summarize" { takeSummary(event) }
+      plans.takePacket()
+      reflections.takePacket()
+    case .modelResult:
+      switch event.data["purpose"]?.stringValue.flatMap(ModelPurpose.init) {
+      case .summarize?: takeSummary(event)
+      case .plan?: plans.take(event)
+      case .reflect?: reflections.take(event)
+      case .decide?, .human?, .judge?, nil: break
+      }
+    case .decision: (resultsOfDecision, failuresOfDecision) = (0, 0)
     case .toolResult:
+      if event.data["executedBy"] == nil {
+        resultsOfDecision += 1
+        if event.data["status"] != "ok" { failuresOfDecision += 1 }
+      }
       guard event.data["status"] == "ok", let tool = event.data["tool"]?.stringValue,
         names.count < Self.toolLimit, names.insert(Array(tool.utf8)).inserted
       else { return }
@@ -85,7 +109,7 @@ public struct ContextHistory: Sendable, Hashable {
 
   private mutating func takeSummary(_ event: Event) {
     summaryAttempts += 1
-    guard let text = event.data["reply"]?["text"]?.stringValue, Self.isSaid(text),
+    guard let text = event.data["reply"]?["text"]?.stringValue, text.isSaid,
       let through = event.data["through"]?.stringValue
     else {
       failedSummaries += 1
@@ -96,9 +120,5 @@ public struct ContextHistory: Sendable, Hashable {
     summary = Summary(seq: event.seq, text: text, through: through)
     isSummarized = true
     failedSummaries = 0
-  }
-
-  private static func isSaid(_ text: String) -> Bool {
-    !text.unicodeScalars.allSatisfy(\.properties.isWhitespace)
   }
 }

@@ -13,6 +13,8 @@ struct Draft {
   private let estimate: TokenEstimate
   /// What is left out because the settings say so.
   private var dropped: [String] = []
+  /// What stands at the end, and has its room already.
+  private var reflection: (words: ThoughtHistory.Words, message: JSONValue)?
 
   init(leavingOut settings: ContextSettings, estimate: TokenEstimate) {
     self.settings = settings
@@ -56,6 +58,37 @@ struct Draft {
 
   mutating func addTool(_ ref: String, isShown: Bool, _ reason: String) {
     if isShown { _ = take(ref, reason) } else { omit(ref, reason) }
+  }
+
+  // MARK: Thoughts
+
+  /// What the model meant to do.
+  mutating func addPlan(_ plan: ThoughtHistory.Words) {
+    guard take("plan:\(plan.seq)", "the plan made in step \(plan.step)") else { return }
+    append([Turn.Part.text("system", "Your plan: \(cut(plan.text))")])
+  }
+
+  /// Keeps room for what the model said when it looked back; ``addReflection()`` puts it in.
+  mutating func reserve(reflection words: ThoughtHistory.Words) {
+    let message = Turn.Part.text("system", "What you made of it so far: \(cut(words.text))")
+    reflection = (words, message)
+    if settings.reasonToLeaveOut("reflection:\(words.seq)") == nil {
+      tokens += estimate.tokens(in: message)
+    }
+  }
+
+  /// Puts in what room was kept for.
+  mutating func addReflection() {
+    guard let (words, message) = reflection,
+      take(
+        "reflection:\(words.seq)", "what the model made of the results before step \(words.step)")
+    else { return }
+    messages.append(message)
+  }
+
+  /// A text of the model, no longer than a quarter of the prompt.
+  private func cut(_ text: String) -> String {
+    text.utf8.count <= limitBytes ? text : text.prefix(utf8Bytes: max(0, limitBytes)) + "…"
   }
 
   // MARK: Summary

@@ -42,6 +42,10 @@ extension AgentLoop {
     } else {
       if let halt = try await takeNewLists(step: step, tryNumber: tryNumber) { return .halt(halt) }
       try await summarizeIfDue(step: step, tryNumber: tryNumber)
+      if agent.plan != nil || agent.reflect != nil {
+        try await thinkIfDue(step: step, tryNumber: tryNumber)
+        if let halt = haltBetweenTries() { return .halt(halt) }
+      }
       packet = assembler.assemble(
         state: state, history: recorder.contextHistory, at: recorder.lastSeq + 1, &turns,
         lookup: recorder.event(at:))

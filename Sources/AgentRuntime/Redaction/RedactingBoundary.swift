@@ -170,6 +170,11 @@ extension AgentDefinition {
         redactor.redacted($0)
       }
     }
+    for key in [\AgentDefinition.plan, \.reflect] {
+      guard var thought = self[keyPath: key] else { continue }
+      thought.prompt = thought.prompt.mapPlain { redactor.redacted($0) }
+      agent[keyPath: key] = thought
+    }
     agent.examples = examples.map {
       ExampleTurn(user: redactor.redacted($0.user), assistant: redactor.redacted($0.assistant))
     }

@@ -69,11 +69,25 @@ public struct ModelScript: Sendable {
   public var turns: [Turn]
   /// What is written where the prompt has no room for everything; counted by themselves.
   public var summaries: [Turn]
+  /// What is planned; counted by itself.
+  public var plans: [Turn] = []
+  /// What is made of results; counted by itself.
+  public var reflections: [Turn] = []
 
   /// A try behind the last turn fails.
   public init(turns: [Turn], summaries: [Turn] = []) {
     self.turns = turns
     self.summaries = summaries
+  }
+
+  /// The turns for a purpose, and what one is called.
+  func turns(for purpose: ModelPurpose) -> (turns: [Turn], noun: String) {
+    switch purpose {
+    case .summarize: (summaries, "summary")
+    case .plan: (plans, "plan")
+    case .reflect: (reflections, "reflection")
+    case .decide, .human, .judge: (turns, "turn")
+    }
   }
 
   /// The script without its first tries.
@@ -89,7 +103,9 @@ public struct ModelScript: Sendable {
       left = [turn] + left
       rest = 0
     }
-    return ModelScript(turns: Array(left), summaries: summaries)
+    var script = self
+    script.turns = Array(left)
+    return script
   }
 
   /// The turn that serves a try, from 1; `nil` behind the end.
@@ -112,9 +128,7 @@ public struct ScriptedModel: Model {
 
   /// A script that ends too early, or whose turn fits nothing, counts as a model out of reach.
   public func reply(to request: ModelRequest) async -> ModelAnswer {
-    let isSummary = request.purpose == .summarize
-    let noun = isSummary ? "summary" : "turn"
-    let turns = isSummary ? script.summaries : script.turns
+    let (turns, noun) = script.turns(for: request.purpose)
     guard let turn = ModelScript.turn(of: turns, forTry: request.number) else {
       return ModelAnswer(error: "the script has no \(noun) \(request.number)")
     }

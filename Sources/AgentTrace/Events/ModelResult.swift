@@ -4,6 +4,10 @@ public enum ModelPurpose: String, Sendable, Hashable, CaseIterable {
   case decide
   /// For a shorter form of what a prompt has no room for.
   case summarize
+  /// For what it means to do, before it decides.
+  case plan
+  /// For what it makes of what came of its last decision.
+  case reflect
   /// In the place of a person.
   case human
   /// For the judge's word on an expectation.

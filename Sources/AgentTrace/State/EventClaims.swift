@@ -79,7 +79,7 @@ public struct EventClaims: Sendable {
     case .modelResult where event.data["reply"] != nil:
       switch event.data["purpose"]?.stringValue {
       case "human": replies.ofPerson = (event.seq, event.step)
-      case "summarize": break
+      case "summarize", "plan", "reflect": break
       default: replies.ofModel = (event.seq, event.step)
       }
     case .decision:

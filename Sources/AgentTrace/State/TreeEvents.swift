@@ -3,42 +3,8 @@
 /// They are what the events of a trace are in which several agents speak: a decision of a child bears its `caller`,
 /// the names of the tools that led to it (`ask_billing/lookup`); its call ids begin with that of the call that it is.
 /// They stand in the step of that call. What is of a child alone (its start, its contexts, its stop) keeps its place
-/// under a type that nobody looks at.
+/// under a type that nobody looks at. Nothing of it is lost: ``RunBelow`` makes the events of the child of the row again.
 public struct TreeEvents: Sendable {
-  /// A run whose events are told.
-  public struct Member: Sendable, Hashable {
-    /// The names of the tools that led to it, outermost first; empty for the root.
-    public var path: [String]
-    /// What its call ids begin with; empty for the root.
-    fileprivate var prefix: String
-    /// The step of the root that its events stand in; `nil` for the root.
-    public fileprivate(set) var step: Int?
-    /// Microseconds of the root's active run time when it began.
-    fileprivate var start: Int
-    /// The call that it is, as the tree names it, whichever attempt; `nil` for the root.
-    fileprivate var call: String?
-    /// Whether its answer is the root's, because the root handed over to it.
-    fileprivate var isHandoff = true
-
-    /// The root.
-    public static let root = Member(path: [], prefix: "", step: nil, start: 0)
-
-    /// A run that a call of a tool is, whichever call: for whoever looks at that run alone, whose steps and times are
-    /// its own then.
-    public func called(by tool: String) -> Member {
-      Member(path: path + [tool], prefix: "\(prefix)\(tool)/", step: nil, start: 0)
-    }
-
-    /// A call of its own, as the tree names it.
-    public func told(callId: String) -> String { prefix + callId }
-
-    /// The call that it is, as the tree names it; `nil` for the root.
-    public var callId: String? { prefix.isEmpty ? nil : String(prefix.dropLast()) }
-
-    /// Who makes its calls; `nil` for the root, whose agent that is.
-    public var caller: String? { path.isEmpty ? nil : path.joined(separator: "/") }
-  }
-
   /// The key of the tools of a child that names the call that it is: that call has begun for certain.
   public static let callKey = "ofCall"
 
@@ -66,7 +32,7 @@ public struct TreeEvents: Sendable {
       path: path, prefix: "\(member.prefix)\(started.callId)\(attempt)/",
       step: member.step ?? event.step, start: sum.overflow ? .max : sum.partialValue,
       call: member.prefix + started.callId,
-      isHandoff: member.isHandoff && handoffs.contains(path))
+      isHandoff: member.isHandoff && handoffs.contains(path), parentRunId: event.runId)
   }
 
   /// The run that an attempt at a task of a pipeline is.
@@ -77,7 +43,25 @@ public struct TreeEvents: Sendable {
     return Member(
       path: member.path + [PipelineCalls.caller(of: started)],
       prefix: "\(member.prefix)\(started.node)#\(event.seq)/", step: member.step ?? event.step,
-      start: sum.overflow ? .max : sum.partialValue, call: nil, isHandoff: false)
+      start: sum.overflow ? .max : sum.partialValue, call: nil, isHandoff: false,
+      parentRunId: event.runId)
+  }
+
+  /// A run that another row tells of, as this row has it, whose root that one tells of as well.
+  ///
+  /// - Parameters:
+  ///   - told: what the other row says of it.
+  ///   - base: what the other row says of this one's root.
+  ///   - parent: the run that started it, as this row has it.
+  ///   - step: of that run, in which it was started.
+  func member(_ told: Member, below base: Member, of parent: Member, step: Int) -> Member {
+    let path = Array(told.path.dropFirst(base.path.count))
+    return Member(
+      path: path, prefix: base.own(told.prefix), step: parent.step ?? step,
+      start: max(0, told.start.subtractingReportingOverflow(base.start).partialValue),
+      call: told.call.map(base.own),
+      isHandoff: parent.isHandoff && told.call != nil && handoffs.contains(path),
+      parentRunId: told.parentRunId)
   }
 
   /// An event of a member as the whole tree has it.
@@ -102,19 +86,15 @@ public struct TreeEvents: Sendable {
       told.data = tools(event.data["tools"]?.arrayValue ?? [], of: caller)
       if event.type == .runStarted { told.data[Self.callKey] = member.call.map(JSONValue.string) }
     case .decision:
-      name(&told, caller)
       if member.isHandoff { told.data["ofAgent"] = true }
-      told.data["calls"] = event.data["calls"]?.arrayValue.map { calls in
-        .array(calls.map { call in prefixed(call, member.prefix) })
-      }
-    case .toolStarted, .toolResult:
-      name(&told, caller)
-      prefix(&told, member)
-    case .policyDecision, .approval, .memoryRead, .memoryWritten: prefix(&told, member)
-    case .unseen: name(&told, caller)
+      member.name(&told)
+    case .toolStarted, .toolResult, .policyDecision, .approval, .memoryRead, .memoryWritten,
+      .unseen:
+      member.name(&told)
     case .modelResult, .humanReplied, .breakerChanged: break
     default: told.type = Self.ownType
     }
+    told.data[Own.key] = Own(event, of: member, toldAs: told.type).encoded
     return told
   }
 
@@ -122,33 +102,6 @@ public struct TreeEvents: Sendable {
     for tool in tools?.arrayValue ?? [] where tool["agent"]?["handoff"] == true {
       if let name = tool["name"]?.stringValue { handoffs.insert(member.path + [name]) }
     }
-  }
-
-  private func name(_ event: inout Event, _ caller: String) {
-    let own = event.data["caller"]?.stringValue
-    event.data["caller"] = .string(own.map { "\(caller)/\($0)" } ?? caller)
-  }
-
-  private func prefix(_ event: inout Event, _ member: Member) {
-    if let callId = event.data["callId"]?.stringValue {
-      event.data["callId"] = .string(member.prefix + callId)
-    }
-    if let grantedTo = event.data["context"]?["approval"]?["callId"]?.stringValue,
-      var context = event.data["context"]?.objectValue,
-      var approval = context["approval"]?.objectValue
-    {
-      approval["callId"] = .string(member.prefix + grantedTo)
-      context["approval"] = .object(approval)
-      event.data["context"] = .object(context)
-    }
-  }
-
-  private func prefixed(_ call: JSONValue, _ prefix: String) -> JSONValue {
-    guard var object = call.objectValue, let callId = object["callId"]?.stringValue else {
-      return call
-    }
-    object["callId"] = .string(prefix + callId)
-    return .object(object)
   }
 
   /// The tools of a child beside those of the others: of tools of one name the strongest effect counts, because

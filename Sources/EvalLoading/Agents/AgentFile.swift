@@ -16,6 +16,12 @@ enum AgentFile {
     Field(
       "examples", PromptFile.examples, \.examples, "Turns that show the model how it is done."),
     Field(
+      "plan", ThoughtFile.plan, \.plan,
+      "What the model is asked before its first decision; its words stand in the prompts."),
+    Field(
+      "reflect", ThoughtFile.reflect, \.reflect,
+      "What the model is asked once results are there, before its next decision."),
+    Field(
       "goal", PromptFile.early, required: false,
       "What the agent is to do where a run does not say."
     ) { $0.goal = $1.written },

@@ -14,6 +14,8 @@ enum ModelFile {
     var name = "script"
     var turns: [ModelScript.Turn] = []
     var summaries: [ModelScript.Turn] = []
+    var plans: [ModelScript.Turn] = []
+    var reflections: [ModelScript.Turn] = []
   }
 
   /// Which of the two it is, `provider` says.
@@ -41,11 +43,17 @@ enum ModelFile {
       Field(
         "summaries", .list(of: summary), \.summaries,
         "The summaries, in the order they are made; for context.strategy: summarize."),
+      Field(
+        "plans", .list(of: summary), \.plans, "What it plans, in the order it is asked; for plan."),
+      Field(
+        "reflections", .list(of: summary), \.reflections,
+        "What it makes of results, in the order it is asked; for reflect."),
     ]
   ).map { draft, _ in
-    ModelDefinition(
-      provider: draft.provider, name: draft.name,
-      implementation: .scripted(ModelScript(turns: draft.turns, summaries: draft.summaries)))
+    var script = ModelScript(turns: draft.turns, summaries: draft.summaries)
+    (script.plans, script.reflections) = (draft.plans, draft.reflections)
+    return ModelDefinition(
+      provider: draft.provider, name: draft.name, implementation: .scripted(script))
   }
 
   private static let provider = Shape<String>(["const": "scripted", "type": "string"]) {

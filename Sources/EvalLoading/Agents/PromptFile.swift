@@ -74,20 +74,31 @@ enum PromptFile {
       return PromptPart(id: "", template: template(text, reader))
     }
     guard let draft = detailed.read(value, reader) else { return nil }
-    var part = PromptPart(id: draft.id ?? "", template: PromptTemplate(""))
-    part.rule = draft.rule
-    switch (draft.text, draft.file) {
-    case (let text?, nil):
-      part.template = reader.within(.key("text")) { template(text, reader) }
-    case (nil, let path?):
-      guard let text = reader.within(.key("file"), { text(of: path, &part, reader) }) else {
-        return nil
-      }
-      part.template = reader.within(.key("file")) { template(text, reader) }
-    case (_?, _?): reader.report("has “text” and “file”; one of them is allowed")
-    case (nil, nil): if !reader.hasErrorHere { reader.report("needs either “text” or “file”") }
+    guard let said = template(of: draft.text, or: draft.file, under: "text", reader) else {
+      return nil
     }
+    var part = PromptPart(id: draft.id ?? "", template: said.template)
+    part.rule = draft.rule
+    part.file = said.file
     return part
+  }
+
+  /// A template that stands in the agent file or in one of its own, with that one's name and digest.
+  ///
+  /// - Parameter key: what it stands under in the agent file.
+  static func template(
+    of text: String?, or path: String?, under key: String, _ reader: FieldReader
+  ) -> (template: PromptTemplate, file: (path: String, digest: String)?)? {
+    switch (text, path) {
+    case (let text?, nil): return (reader.within(.key(key)) { template(text, reader) }, nil)
+    case (nil, let path?):
+      return reader.within(.key("file")) {
+        self.text(of: path, reader).map { (template($0.text, reader), ($0.name, $0.digest)) }
+      }
+    case (_?, _?): reader.report("has “\(key)” and “file”; one of them is allowed")
+    case (nil, nil): if !reader.hasErrorHere { reader.report("needs either “\(key)” or “file”") }
+    }
+    return nil
   }
 
   private static let detailed = Shape<Draft>.record(
@@ -118,8 +129,8 @@ enum PromptFile {
   }
 
   private static func text(
-    of path: String, _ part: inout PromptPart, _ reader: FieldReader
-  ) -> String? {
+    of path: String, _ reader: FieldReader
+  ) -> (text: String, name: String, digest: String)? {
     reader.files.append(path)
     do throws(Diagnostic) {
       let bytes = try FileBytes.all(of: path, limit: fileLimitBytes)
@@ -131,11 +142,12 @@ enum PromptFile {
         reader.report("the file \(path.quoted) is not UTF-8")
         return nil
       }
-      part.file = (
-        "\(path.split(separator: "/").last ?? "")", Digest(of: bytes).hex
-      )
       // Editors end the last line, which is no part of what is said.
-      return String(decoding: bytes.last == 0x0a ? bytes.dropLast() : bytes[...], as: UTF8.self)
+      let said = bytes.last == 0x0a ? bytes.dropLast() : bytes[...]
+      return (
+        String(decoding: said, as: UTF8.self), "\(path.split(separator: "/").last ?? "")",
+        Digest(of: bytes).hex
+      )
     } catch {
       reader.report("the file \(path.quoted): \(error.message)")
       return nil
@@ -165,15 +177,19 @@ enum PromptFile {
 extension FieldReader {
   /// Reports notes that instructions name and the agent file does not.
   func checkPrompts(of agent: AgentDefinition) {
-    for part in agent.instructions {
-      for case .memory(let scope, let key) in part.template.variables {
+    let templates =
+      agent.instructions.map { (key: "system", template: $0.template) }
+      + (agent.plan.map { [("plan", $0.prompt)] } ?? [])
+      + (agent.reflect.map { [("reflect", $0.prompt)] } ?? [])
+    for (place, template) in templates {
+      for case .memory(let scope, let key) in template.variables {
         let isThere = agent.memory.contains {
           $0.scope.hasSameUTF8(as: scope) && $0.key.hasSameUTF8(as: key)
         }
         guard !isThere else { continue }
         report(
           "names ${memory.\(scope).\(key)}, which does not stand under “memory”",
-          hint: "name the note there, with what it is where none was kept", deeper: [.key("system")]
+          hint: "name the note there, with what it is where none was kept", deeper: [.key(place)]
         )
       }
     }

@@ -252,7 +252,7 @@ enum EventSchema {
   private static let modelResult: JSONValue = object(
     "A try of a call to a model.",
     [
-      Key("purpose!", string, "decide, summarize, human or judge."),
+      Key("purpose!", string, "decide, summarize, plan, reflect, human or judge."),
       Key("attempt!", integer, "Which try, from 1."),
       Key(
         "requestDigest", string,

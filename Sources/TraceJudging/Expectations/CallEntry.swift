@@ -31,9 +31,9 @@ public struct CallEntry: Sendable, Hashable {
   /// Without it, an entry needs a call of its own.
   public var times: Times?
   /// Who made it, or a glob; without it every caller but `user`.
-  public var caller: Glob? { didSet { addressed = caller.flatMap(Self.addressed) } }
-  /// The same where it names elements of tasks, `refactor[*]` or `refactor[3]`, in which brackets are no class.
-  private var addressed: Glob?
+  public var caller: Glob? { didSet { pattern = caller.map(CallerPattern.init) } }
+  /// The same as it is matched.
+  private(set) var pattern: CallerPattern?
   /// Which arguments may differ without meaning anything; `nil` where each counts.
   public var arguments: ArgumentRule?
 
@@ -48,7 +48,7 @@ public struct CallEntry: Sendable, Hashable {
     self.result = result
     self.times = times
     self.caller = caller
-    addressed = caller.flatMap(Self.addressed)
+    pattern = caller.map(CallerPattern.init)
   }
 
   /// Every key that an entry may have.
@@ -60,75 +60,8 @@ public struct CallEntry: Sendable, Hashable {
   static let simulatedUser = "user"
 
   /// Whether the entry speaks of calls by someone.
-  ///
-  /// A task that runs for each of many is spoken of as a whole where no element is named: `refactor` is each
-  /// `refactor[3]`.
   func speaks(of caller: String) -> Bool {
-    guard let own = self.caller else { return !caller.hasSameUTF8(as: Self.simulatedUser) }
-    if own.matches(caller) { return true }
-    guard caller.utf8.contains(UInt8(ascii: "[")) else { return false }
-    return addressed?.matches(caller) ?? false || own.matches(Self.withoutElements(caller))
-  }
-
-  /// A glob whose brackets name elements, with these taken as they stand; `nil` where it names none.
-  private static func addressed(_ glob: Glob) -> Glob? {
-    let bytes = Array(glob.text.utf8)
-    var text: [UInt8] = []
-    var place = 0
-    var namesElements = false
-    while place < bytes.count {
-      guard let end = elementEnd(bytes, from: place) else {
-        text.append(bytes[place])
-        place += 1
-        continue
-      }
-      namesElements = true
-      let inner = bytes[(place + 1)..<end]
-      // Any element: what begins with a digit.
-      let element = inner.elementsEqual("*".utf8) ? Array("[0-9]*".utf8) : Array(inner)
-      text += Array("\\[".utf8)
-      text += element
-      text += Array("\\]".utf8)
-      place = end + 1
-    }
-    return namesElements ? try? Glob(String(decoding: text, as: UTF8.self)) : nil
-  }
-
-  /// Whether a caller may be one of some tasks, or somebody below one.
-  static func names(_ caller: Glob, amongst tasks: [Trajectory.Task]) -> Bool {
-    let text = caller.text
-    // A choice may hold slashes of its own: what each of its parts names is not looked at.
-    guard !text.utf8.contains(UInt8(ascii: "{")) else { return true }
-    let first = text.split(separator: "/", omittingEmptySubsequences: false).first.map(String.init)
-    guard let first, let glob = try? Glob(withoutElements(first)) else { return true }
-    let namesElements = !withoutElements(first).hasSameUTF8(as: first)
-    return tasks.contains { glob.matches($0.id) && ($0.isFanOut || !namesElements) }
-  }
-
-  /// A caller without the elements of tasks in it.
-  private static func withoutElements(_ caller: String) -> String {
-    let bytes = Array(caller.utf8)
-    var text: [UInt8] = []
-    var place = 0
-    while place < bytes.count {
-      if let end = elementEnd(bytes, from: place) {
-        place = end + 1
-      } else {
-        text.append(bytes[place])
-        place += 1
-      }
-    }
-    return String(decoding: text, as: UTF8.self)
-  }
-
-  /// Where an element's closing bracket stands: `[3]` or `[*]` at a place; `nil` where none begins there.
-  private static func elementEnd(_ bytes: [UInt8], from place: Int) -> Int? {
-    guard bytes[place] == UInt8(ascii: "["),
-      let end = bytes[place...].firstIndex(of: UInt8(ascii: "]"))
-    else { return nil }
-    let inner = bytes[(place + 1)..<end]
-    let isNumber = !inner.isEmpty && inner.allSatisfy { (0x30...0x39).contains($0) }
-    return isNumber || inner.elementsEqual("*".utf8) ? end : nil
+    pattern?.matches(caller) ?? !caller.hasSameUTF8(as: Self.simulatedUser)
   }
 }
 

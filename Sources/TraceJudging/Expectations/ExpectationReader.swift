@@ -108,6 +108,16 @@ struct ExpectationReader {
     return expectations
   }
 
+  /// How much is wrong so far.
+  var problemCount: Int { problems.count }
+
+  /// Reads a mapping of expectations that stands within another.
+  mutating func reading(_ value: JSONValue, at pointer: JSONPointer) -> Expectations {
+    let outer = siblings
+    defer { siblings = outer }
+    return read(value, at: pointer)
+  }
+
   // MARK: Simple values
 
   /// One word of an enumeration, or a list of them.

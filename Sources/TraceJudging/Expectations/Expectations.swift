@@ -25,7 +25,8 @@ public struct Expectations: Sendable, Hashable {
     BudgetExpectation.self, NoRepeatedSideEffect.self, NoLoops.self, MaxInvalidDecisions.self,
     MaxRetries.self, AnswerJSON.self, EvidenceExpectation.self, StateExpectation.self,
     PolicyExpectation.self, NoApprovalBypass.self, ContextExpectation.self,
-    MemoryExpectation.self, TasksExpectation.self, ProgramExpectation.self, JudgeExpectation.self,
+    MemoryExpectation.self, TasksExpectation.self, CallersExpectation.self, ProgramExpectation.self,
+    JudgeExpectation.self,
   ]
 
   /// The key that says what it means if the others beside it are not met; it expects nothing itself.
@@ -194,6 +195,13 @@ extension Expectations {
       || parts.contains(where: \.expectations.includesSubRuns)
   }
 
+  /// What runs of callers meet, each rule once.
+  var callerRules: [CallerRule] {
+    parts.reduce(into: self[CallersExpectation.self]?.rules ?? []) { rules, part in
+      for rule in part.expectations.callerRules where !rules.contains(rule) { rules.append(rule) }
+    }
+  }
+
   /// The rules on contexts, in the order in which a chronicle watches for them.
   var contextRules: [ContextRule] {
     (self[ContextExpectation.self]?.rules ?? []) + parts.flatMap(\.expectations.contextRules)
@@ -284,7 +292,8 @@ extension Expectations {
     return all.contains { keys.contains($0.key) }
       || all.flatMap(\.base.namedTools).contains { named in
         ["notGiven", "noApprovals", "never", "only"].contains { named.list.contains($0) }
-      } || parts.contains(where: \.expectations.forbids)
+      } || callerRules.contains(where: \.expectations.forbids)
+      || parts.contains(where: \.expectations.forbids)
   }
 
   /// Whether a tool is spoken of, by its name or a glob that does not fit every tool.

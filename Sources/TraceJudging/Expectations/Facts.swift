@@ -22,11 +22,13 @@ public struct Facts: OptionSet, Sendable, Hashable {
   public static let tasks = Facts(rawValue: 32)
   /// What each of them returned.
   public static let taskOutputs = Facts(rawValue: 64)
+  /// What runs below the root did, each by itself.
+  public static let runsBelow = Facts(rawValue: 128)
 
   /// The types of events that must be read whole; `nil` for all of them, and empty where what a
   /// trajectory needs is enough.
   public var eventTypes: Set<EventType>? {
-    if contains(.state) { return nil }
+    if contains(.state) || contains(.runsBelow) { return nil }
     if isEmpty { return [] }
     var types = Trajectory.types.union([.approval, .humanReplied])
     if contains(.usage) { types.insert(.modelResult) }

@@ -81,6 +81,8 @@ public struct Chronicle: Sendable {
   private(set) var state = AgentState()
   /// What became of tasks, where the run is a pipeline's.
   private(set) var tasks: TaskChronicle
+  /// The runs of the tree that have expectations of their own.
+  private(set) var runsBelow: RunsBelow
   /// Where the run is a pipeline's, its own state; kept only where the state is.
   private(set) var pipeline: PipelineState?
   /// Of the references of the last answer, those that no earlier observation bears.
@@ -110,6 +112,7 @@ public struct Chronicle: Sendable {
   public init(for expectations: Expectations) {
     facts = expectations.facts
     contexts = expectations.contextRules.map(ContextWatch.init)
+    runsBelow = RunsBelow(expectations.callerRules)
     tasks = TaskChronicle(keepsOutputs: facts.contains(.taskOutputs))
   }
 
@@ -156,6 +159,7 @@ public struct Chronicle: Sendable {
     default: break
     }
     if facts.contains(.tasks) { tasks.apply(event) }
+    if facts.contains(.runsBelow) { runsBelow.apply(event) }
     if facts.contains(.state), event.beginsPipeline { pipeline = PipelineState() }
     if pipeline != nil {
       // What is made of its events bears its identifier, but has types that say nothing there.

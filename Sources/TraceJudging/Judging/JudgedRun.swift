@@ -61,7 +61,7 @@ struct JudgedRun {
     let tasks = view.trajectory.tasks ?? []
     var outcomes = outcomes
     for named in expectation.namedTools {
-      guard let caller = named.call?.caller, !CallEntry.names(caller, amongst: tasks) else {
+      guard let caller = named.call?.pattern, !caller.mayName(tasks) else {
         continue
       }
       for index in outcomes.indices

@@ -169,11 +169,11 @@ public enum RecordingEnd: Sendable, Hashable {
 }
 
 extension RecordedStep {
-  /// Which try a reply belongs to: a summary is made for the packet behind it, and a person is asked
+  /// Which try a reply belongs to: a summary, a plan and a look back are made for the packet behind it, and a person is asked
   /// any number of times.
   private static func number(of purpose: String, inTry number: Int, _ ofPerson: Int) -> Int {
     switch ModelPurpose(rawValue: purpose) {
-    case .summarize: number + 1
+    case .summarize, .plan, .reflect: number + 1
     case .human: ofPerson
     default: number
     }

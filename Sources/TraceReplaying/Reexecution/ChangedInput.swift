@@ -53,7 +53,7 @@ public struct ChangedInput: Sendable, Hashable {
       case ("mcpServers", _): (.tool, path.count > 1 ? path[1] : last)
       case ("limits", 2): (.limit, last)
       case ("memory", 2): (.memory, last)
-      case ("system", _), ("human", 2): (.prompt, key)
+      case ("system", _), ("human", 2), ("plan", _), ("reflect", _): (.prompt, key)
       case ("model", 2) where last.hasSameUTF8(as: "name"),
         ("human", 3) where last.hasSameUTF8(as: "name"):
         (.model, now?.stringValue ?? last)
@@ -186,7 +186,8 @@ private struct InputList {
   }
 
   mutating func compareModels(_ recorded: JSONObject, _ now: JSONObject) {
-    for purpose in ModelPurpose.allCases where purpose != .summarize {
+    // Those follow from keys of their own.
+    for purpose in ModelPurpose.allCases where ![.summarize, .plan, .reflect].contains(purpose) {
       guard var left = recorded[purpose.rawValue]?.objectValue,
         var right = now[purpose.rawValue]?.objectValue
       else {

@@ -174,6 +174,11 @@ struct Explanation {
       let isPerson = purpose == ModelPurpose.human.rawValue
       let path = isPerson ? "human.model" : "model"
       guard let before = before?.objectValue, let after = after?.objectValue else {
+        if purpose == ModelPurpose.plan.rawValue || purpose == ModelPurpose.reflect.rawValue {
+          return (
+            .context, .setting, purpose, "Whether a model is asked to \(purpose) is not as it was."
+          )
+        }
         if purpose == ModelPurpose.summarize.rawValue {
           return (
             .context, .setting, "context.strategy",
@@ -324,6 +329,13 @@ struct Explanation {
 
   private mutating func explainModelResult() {
     let purposes = both.filter { $0.type == .modelResult }.map { $0.data["purpose"] }
+    for purpose in [ModelPurpose.plan, .reflect].map(\.rawValue)
+    where purposes.contains(.string(purpose)) && (purposes.count < 2 || purposes[0] != purposes[1])
+    {
+      return explain(
+        .context, .setting, purpose, "Whether a model is asked to \(purpose) here is not as it was."
+      )
+    }
     if purposes.contains("summarize"), purposes.count < 2 || purposes[0] != purposes[1] {
       return explain(
         .context, .setting, "context.strategy",
@@ -352,6 +364,11 @@ struct Explanation {
     case .summarize?:
       explain(
         .context, .prompt, "context.strategy", "What is to be summed up is not as it was.")
+    case .plan?:
+      explain(.context, .prompt, "plan", "What the model is asked to plan on is not as it was.")
+    case .reflect?:
+      explain(
+        .context, .prompt, "reflect", "What the model is asked to look back at is not as it was.")
     case .decide?, .judge?, nil:
       explain(.context, .prompt, "tools", "What the model is told of its tools is not as it was.")
     }

@@ -149,16 +149,24 @@ public struct Timeline {
     case .contextBuilt(let packet):
       return [tell(ContextOutline(of: packet, seq: event.seq, step: event.step))]
     case .modelResult(let result):
-      let isSummary = result.purpose.hasSameUTF8(as: ModelPurpose.summarize.rawValue)
+      let noun: String? =
+        switch ModelPurpose(rawValue: result.purpose) {
+        case .summarize?: "summary"
+        case .plan?: "plan"
+        case .reflect?: "reflection"
+        case .decide?, .human?, .judge?, nil: nil
+        }
       guard let error = result.error else {
-        guard isSummary else { return [] }
-        let bytes = result.reply?["text"]?.stringValue?.utf8.count ?? 0
-        return [
-          Entry("summary", .faint, "\(bytes) bytes for what came up to \(result.through ?? "now")")
-        ]
+        guard let noun else { return [] }
+        let text = result.reply?["text"]?.stringValue ?? ""
+        let said =
+          noun == "summary"
+          ? "\(text.utf8.count) bytes for what came up to \(result.through ?? "now")"
+          : text.isEmpty ? "no words" : text
+        return [Entry(noun, .faint, said)]
       }
       var entry = Entry(
-        isSummary ? "summary" : "model", .bad,
+        noun ?? "model", .bad,
         "try \(result.attempt)\(Self.next(after: result)): \(error)")
       entry.isTold = true
       return [entry]

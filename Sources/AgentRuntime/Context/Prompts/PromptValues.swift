@@ -117,8 +117,12 @@ extension AgentDefinition {
   func checkPrompts(startedWith start: Runtime.Start) throws(PromptFault) {
     var values = valuesBeforeStart
     values.start.input = start.input ?? start.goal
-    for part in instructions {
-      try values.require(part.template, in: "its instructions") { variable in
+    let templates =
+      instructions.map { (template: $0.template, place: "its instructions") }
+      + (plan.map { [($0.prompt, "what it is asked to plan")] } ?? [])
+      + (reflect.map { [($0.prompt, "what it is asked to reflect on")] } ?? [])
+    for (template, place) in templates {
+      try values.require(template, in: place) { variable in
         switch variable {
         // The run's clock says the one, and the agent file what the other is where none was kept.
         case .date, .memory: true

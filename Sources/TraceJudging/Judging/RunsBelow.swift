@@ -1,0 +1,179 @@
+import AgentTrace
+
+/// The runs of a tree that are held against expectations of their own, gathered event by event.
+struct RunsBelow: Sendable {
+  /// One of them.
+  struct Held: Sendable {
+    /// Which of the rules it is held against.
+    var rule: Int
+    /// Who it is.
+    var caller: String
+    /// `nil` for the root, which is judged as it is.
+    var below: RunBelow?
+    /// The numbers that its events have in the row of the whole tree.
+    var rowSeqs: [Int] = []
+    var trajectory = Trajectory()
+    /// `nil` where its rule asks nothing beyond a trajectory.
+    var chronicle: Chronicle?
+  }
+
+  let rules: [CallerRule]
+  private(set) var held: [Held] = []
+  /// Of those, the root; it hears of everything.
+  private var roots: [Int] = []
+  /// The others that hear of the events of a run: itself, and whoever it is below.
+  private var hearers: [String: [Int]] = [:]
+
+  init(_ rules: [CallerRule]) { self.rules = rules }
+
+  /// Takes in the next event of the row.
+  mutating func apply(_ event: Event) {
+    if let below = RunBelow(beginningWith: event) {
+      if hearers[event.runId] == nil {
+        hearers[event.runId] =
+          (hearers[below.parentRunId] ?? []) + begin(below.caller, below)
+      }
+    } else if event.type == .runStarted, hearers[event.runId] == nil {
+      hearers[event.runId] = []
+      if !event.beginsPipeline { roots += begin("agent", nil) }
+    }
+    for index in roots { held[index].apply(event) }
+    // What nobody knows of the tree nobody knows of any of its runs.
+    for index in RunBelow.isToldToAll(event) ? Array(held.indices) : hearers[event.runId] ?? []
+    where held[index].below != nil {
+      held[index].apply(event)
+    }
+  }
+
+  private mutating func begin(_ caller: String, _ below: RunBelow?) -> [Int] {
+    let first = held.count
+    for (index, rule) in rules.enumerated() where rule.caller.matches(caller) {
+      let facts = rule.expectations.facts
+      held.append(
+        Held(
+          rule: index, caller: caller, below: below,
+          chronicle: facts.isEmpty ? nil : Chronicle(for: rule.expectations)))
+    }
+    return Array(first..<held.count)
+  }
+}
+
+extension RunsBelow.Held {
+  fileprivate mutating func apply(_ event: Event) {
+    var own = event
+    if below != nil {
+      guard let told = below?.event(event) else { return }
+      own = told
+      rowSeqs.append(event.seq)
+      trajectory.apply(own)
+    }
+    chronicle?.apply(own)
+  }
+
+  /// Judges it, with the numbers of the row.
+  func judgement(against expectations: Expectations, root: Trajectory) -> [ExpectationOutcome] {
+    guard below != nil else {
+      return Judge.judge(root, chronicle, against: expectations, warns: false).outcomes
+    }
+    var trajectory = trajectory
+    // What waits has stopped too; what has no stop was cut off.
+    if trajectory.stop == nil, trajectory.recorded["stop"] == nil { trajectory.markTorn() }
+    return Judge.judge(trajectory, chronicle, against: expectations, warns: false).outcomes
+      .map { outcome in
+        var outcome = outcome
+        outcome.events = outcome.events.compactMap {
+          rowSeqs.indices.contains($0) ? rowSeqs[$0] : nil
+        }
+        return outcome
+      }
+  }
+}
+
+/// Judges the runs of one caller.
+struct CallerJudge {
+  let run: JudgedRun
+  let rule: CallerRule
+
+  func outcomes() -> [ExpectationOutcome] {
+    let below = run.chronicle.runsBelow
+    let runs = below.held.filter { below.rules[$0.rule] == rule }
+    if let why = whyNobodyKnows(runs.map(\.caller)) {
+      return [said(.unverifiable, why)]
+    }
+    guard !runs.isEmpty else {
+      let end = run.view.trajectory.stop.map { [$0.seq] } ?? []
+      return [said(.fail, "No run of “\(CallWording.short(rule.caller.text))” began.", end)]
+    }
+    var found: [ExpectationOutcome] = []
+    for (index, one) in runs.enumerated() {
+      for outcome in one.judgement(against: rule.expectations, root: run.view.trajectory) {
+        add(outcome, of: index, among: runs.count, to: &found)
+      }
+    }
+    if let why = whyThereMayBeMore {
+      for index in found.indices where found[index].outcome != .fail {
+        found[index].outcome = .unverifiable
+        found[index].message = "There may have been other such runs: \(why)."
+      }
+    }
+    return found
+  }
+
+  /// Keeps of what is said of several runs the worst.
+  private func add(
+    _ outcome: ExpectationOutcome, of index: Int, among count: Int,
+    to found: inout [ExpectationOutcome]
+  ) {
+    var outcome = outcome
+    outcome.expectation = "\(rule.name).\(outcome.expectation)"
+    if count > 1 {
+      outcome.message = "In run \(index + 1) of \(count): \(outcome.message)"
+    }
+    guard
+      let place = found.firstIndex(where: { $0.expectation.hasSameUTF8(as: outcome.expectation) })
+    else {
+      found.append(outcome)
+      return
+    }
+    if outcome.outcome.gravity > found[place].outcome.gravity { found[place] = outcome }
+  }
+
+  /// Why it cannot be said what became of those that are named; `nil` where it can.
+  private func whyNobodyKnows(_ known: [String]) -> String? {
+    let view = run.view
+    let strangers = view.calls.lazy.map(\.caller).filter { caller in
+      rule.caller.matches(caller) && !known.contains { $0.hasSameUTF8(as: caller) }
+    }
+    if let stranger = strangers.first {
+      return
+        "“\(CallWording.short(stranger))” speaks in this log, but has no run of its own in it: its stop and answer are not told apart."
+    }
+    guard known.isEmpty, let why = whyThereMayBeMore else { return nil }
+    return "Whether a run of “\(CallWording.short(rule.caller.text))” began cannot be seen: \(why)."
+  }
+
+  private var whyThereMayBeMore: String? {
+    let view = run.view
+    return view.mayHideCalls ? view.whyHidden : nil
+  }
+
+  private func said(
+    _ outcome: Outcome, _ message: String, _ events: [Int] = []
+  ) -> ExpectationOutcome {
+    ExpectationOutcome(
+      expectation: rule.name, outcome: outcome, events: events, message: message,
+      expected: CallWording.short("a run of \(rule.caller.text)"))
+  }
+}
+
+extension Outcome {
+  /// How much worse it is that one of several is so.
+  fileprivate var gravity: Int {
+    switch self {
+    case .notExercised: 0
+    case .pass: 1
+    case .unverifiable: 2
+    case .fail: 3
+    }
+  }
+}
