@@ -16,15 +16,16 @@ struct RunUpdateTests {
     }
   }
 
-  private static func run(_ model: some Model) async throws -> (events: [Event], told: [RunUpdate])
-  {
+  private static func run(
+    _ model: some Model, inWords: Bool = false
+  ) async throws -> (events: [Event], told: [RunUpdate]) {
     let agent = AgentDefinition.replying(answer("unused"), tools: [])
     let boundary = AssembledBoundary(
       clock: FixedClock(), identifiers: SeededRunIDs(seed: 1), model: model, tools: [:], person: nil
     )
     let runtime = try Runtime(agent: agent, boundary: boundary)
     let sink = InMemoryEventSink()
-    let updates = runtime.events
+    let updates = runtime.events(inWords: inWords)
     let listener = Task {
       var told: [RunUpdate] = []
       for await update in updates { told.append(update) }
@@ -79,6 +80,66 @@ struct RunUpdateTests {
     let rest = try #require(late.withLock { $0 })
     let seqs = await events(rest)
     #expect(seqs == sink.events.map(\.seq).suffix(seqs.count) && !seqs.isEmpty)
+  }
+
+  @Test("by the word, the texts are what was said, and each word comes once white space follows it")
+  func words() async throws {
+    var generator = Seeded(seed: 5)
+    let pieces = [
+      "one ", "two", " three\n", "it's ", "\"a b c\" ", "'quoted words' ", "x", "\n\n", "é ",
+      "`code of it` ",
+      "don't ", "end.", String(repeating: "long line of words ", count: 40), "\"never closed ",
+    ]
+    for seed in 0..<TestRun.count(60, long: 2_000) {
+      let said = (0..<(seed % 40)).map { _ in pieces.randomElement(using: &generator) ?? "" }
+      let text = Array(said.joined())
+      var parts: [String] = []
+      var start = 0
+      while start < text.count {
+        let end = min(text.count, start + Int.random(in: 1...9, using: &generator))
+        parts.append(String(text[start..<end]))
+        start = end
+      }
+      let (_, told) = try await Self.run(Writer(parts: parts), inWords: true)
+      let texts = told.compactMap { update -> String? in
+        if case .progress(let progress) = update { progress.text } else { nil }
+      }
+      #expect(texts.joined() == String(text), "seed \(seed)")
+      for (text, next) in zip(texts, texts.dropFirst()) {
+        let opens = next.first.map { "\"'`".contains($0) } ?? false
+        #expect(text.last?.isWhitespace == true || opens, "\(text.debugDescription)")
+      }
+    }
+    let (_, told) = try await Self.run(
+      Writer(parts: ["one ", "two ", "three", " four "]), inWords: true)
+    #expect(
+      told.compactMap { if case .progress(let progress) = $0 { progress.text } else { nil } }
+        == ["one ", "two ", "three four "])
+  }
+
+  @Test("by the word as by the line, a secret is in no progress, wherever its parts are cut")
+  func secretsInWords() async throws {
+    var generator = Seeded(seed: 3)
+    for form in 0..<TestRun.count(70, long: 3_000) {
+      let (secret, said) = SeededSecret.make(form, &generator)
+      let text = Array("First line\nthen \(said) and\nmore\n")
+      var parts: [String] = []
+      var start = 0
+      while start < text.count {
+        let end = min(text.count, start + Int.random(in: 1...9, using: &generator))
+        parts.append(String(text[start..<end]))
+        start = end
+      }
+      let (_, told) = try await Self.run(Writer(parts: parts), inWords: true)
+      var shown = ""
+      for case .progress(let progress) in told { shown += progress.text }
+      #expect(shown.hasPrefix("First line\n") && shown.hasSuffix("more\n"))
+      #expect(!shown.contains(secret), "\(said)")
+      // Nor is the beginning of it: what is told of it word by word.
+      for word in secret.split(whereSeparator: \.isWhitespace) where word.utf8.count >= 8 {
+        #expect(!shown.contains(word), "\(said)")
+      }
+    }
   }
 
   @Test("a secret is in no progress, wherever its parts are cut")

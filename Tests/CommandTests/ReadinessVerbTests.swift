@@ -63,6 +63,42 @@ struct ReadinessVerbTests {
     #expect(told.level == "ready" && told.missing == [] && told.status == 0, "\(told)")
   }
 
+  @Test("what the cases would miss of changes to their recorded runs is measured")
+  func isMeasured() async throws {
+    for (expected, level, message) in [
+      (
+        "{stopReason: success, toolsCalled: [look], toolsNotCalled: [refund]}", "guarded",
+        "changes to recorded runs would pass unseen"
+      ),
+      (
+        "{stopReason: blocked, toolsNotCalled: [refund, look]}", "guarded",
+        "1 of its recordings do not pass"
+      ),
+    ] {
+      let folder = try TemporaryFolder()
+      try folder.write("agent.yaml", Self.agent)
+      try await Binary.run(
+        ["record", "agent.yaml", "Where is 7?", "--out", "runs/one.jsonl.gz"], in: folder.path)
+      try folder.write(
+        "cases.yaml",
+        """
+        - caseId: looks
+          input: Where is 7?
+          agent: agent.yaml
+          recording: runs/one.jsonl.gz
+          expected: \(expected)
+        """)
+      let outcome = try await Binary.run(
+        ["check", "agent.yaml", "cases.yaml", "--ready", "--format", "json"], in: folder.path)
+      let record = try JSONValue(parsing: Array(outcome.output.utf8))[0]
+      #expect(
+        record?["level"]?.stringValue == level && outcome.output.contains(message),
+        "\(outcome.output)")
+      let isMeasured = outcome.output.contains("changes to 1 recorded run the cases notice")
+      #expect(isMeasured == !message.contains("do not pass"))
+    }
+  }
+
   @Test("each thing that is missing is found by itself, and what weighs most decides")
   func missing() async throws {
     let rows: [(String, String, String, String)] = [

@@ -35,10 +35,13 @@ public struct Runtime: Sendable {
     let listeners = listeners
     self.boundary = RedactingBoundary(
       base: boundary, redactor: redactor,
-      tell: { progress in
-        report(progress)
-        listeners.tell(.progress(progress))
-      })
+      listeners: ProgressListeners(
+        tellLine: { progress in
+          report(progress)
+          listeners.tell(progress, inWords: false)
+        },
+        hearsWords: { listeners.hearWords },
+        tellWords: { listeners.tell($0, inWords: true) }))
   }
 
   /// What runs of this runtime tell while they go on: from the moment this is asked for until the run
@@ -46,7 +49,15 @@ public struct Runtime: Sendable {
   /// of a run, while no other goes on, it is empty.
   ///
   /// A row waits in memory for whoever reads it, and holds no run up.
-  public var events: AsyncStream<RunUpdate> { listeners.listen() }
+  public var events: AsyncStream<RunUpdate> { events(inWords: false) }
+
+  /// The same, with what is still coming in by the word rather than by the line: for whoever shows a model's answer
+  /// as it is written.
+  ///
+  /// The texts of one source, one behind the other, are what it says, secrets aside. A word is told once white space
+  /// follows it; what a quotation mark opens waits until it is closed or its line ends, and where the agent file has
+  /// patterns of its own (`redaction`) each line waits until it is whole.
+  public func events(inWords: Bool) -> AsyncStream<RunUpdate> { listeners.listen(inWords: inWords) }
 
   /// What a run is started with.
   public struct Start: Sendable {
@@ -174,7 +185,7 @@ extension Runtime {
   private func observing(_ observe: @escaping (Event) -> Void) -> (Event) -> Void {
     { event in
       observe(event)
-      listeners.tell(.event(event))
+      listeners.tell(event)
     }
   }
 }

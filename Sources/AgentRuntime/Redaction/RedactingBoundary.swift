@@ -8,7 +8,7 @@ struct RedactingBoundary: Boundary {
   let base: any Boundary
   let redactor: Redactor
   /// Told what is said before an answer is there.
-  let tell: @Sendable (RunProgress) -> Void
+  let listeners: ProgressListeners
 
   var clock: any RunClock { base.clock }
   var cancellation: Cancellation { base.cancellation }
@@ -18,7 +18,7 @@ struct RedactingBoundary: Boundary {
   func makeRunID() -> String { base.makeRunID() }
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
-    let channel = ProgressChannel(.model(step: request.step), redactor, tell: tell)
+    let channel = ProgressChannel(.model(step: request.step), redactor, to: listeners)
     var answer = await RunProgress.$channel.withValue(channel) { await base.reply(to: request) }
     channel.finish()
     answer.reply = answer.reply.map(redactor.redacted(reply:))
@@ -39,7 +39,7 @@ struct RedactingBoundary: Boundary {
       return .cutOff(request, reason: Redactor.goneReason(missing), afterMicroseconds: 0)
     }
     plain.input = input
-    let channel = ProgressChannel(.tool(callId: request.callId), redactor, tell: tell)
+    let channel = ProgressChannel(.tool(callId: request.callId), redactor, to: listeners)
     let asked = plain
     var answer = await RunProgress.$channel.withValue(channel) { await base.run(asked) }
     channel.finish()

@@ -66,12 +66,17 @@ public final class Redactor: Sendable {
     self.settings = settings
     key = secrets.key ?? (0..<32).map { _ in UInt8.random(in: 0...255) }
     self.values = values
+    let words = secrets.known.map { $0.text.split(whereSeparator: \.isWhitespace).count }
+    mostWordsOfSecrets = settings.patterns.isEmpty ? max(1, words.max() ?? 1) : nil
     // The longest first: one may hold another.
     for secret in secrets.known.sorted(by: { $0.text.utf8.count > $1.text.utf8.count })
     where secret.text.utf8.count >= Secret.leastBytes {
       _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
     }
   }
+
+  /// Of how many words a secret may be that is known from the start; `nil` where patterns withhold texts of any form.
+  let mostWordsOfSecrets: Int?
 
   /// Whether something was withheld so far.
   public var hasWithheld: Bool { state.withLock { !$0.values.isEmpty } }

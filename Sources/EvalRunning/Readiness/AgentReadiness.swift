@@ -8,7 +8,8 @@ import TraceMatching
 
 /// Looks over an agent and the cases that speak of it: which primitives of a runtime are in place, and what is missing.
 ///
-/// By files alone: nothing is run, no model is asked.
+/// By files alone: nothing is run, no model is asked. Recorded runs of its cases are changed in memory, to see what the
+/// cases would notice.
 public struct AgentReadiness {
   private let agent: AgentDefinition
   private let path: String
@@ -314,13 +315,47 @@ public struct AgentReadiness {
       entry.missing.append(
         Finding(.gap, "no case speaks of \(told)\(more)", advice: "a case for each tool"))
     }
-    if cases.contains(where: { $0.recording != nil }) {
+    measure(&entry)
+    return entry
+  }
+
+  /// How many runs, and changes to each, are tried at most.
+  private static let (runLimit, changeLimit) = (50, 200)
+  /// The share of changes that has to be noticed, or let pass for a reason.
+  private static let neededShare = 0.9
+
+  /// Says how much the cases would notice of changes to the runs that they were recorded with.
+  private func measure(_ entry: inout Entry) {
+    let recorded = cases.filter { $0.recording != nil && $0.fault == nil }
+    guard !recorded.isEmpty else { return }
+    let passing = recorded.prefix(Self.runLimit).compactMap { evalCase -> (EvalCase, String)? in
+      guard let log = evalCase.recording,
+        let run = try? RecordedRun(path: log, for: evalCase.expected),
+        run.judgement(evalCase.expected).outcome == .pass
+      else { return nil }
+      return (evalCase, log)
+    }
+    if passing.count < min(recorded.count, Self.runLimit) {
       entry.missing.append(
         Finding(
-          .note, "how much the cases would notice is not measured here",
-          advice: "agent-eval mutate on the folder of the cases"))
+          .gap,
+          "\(min(recorded.count, Self.runLimit) - passing.count) of its recordings do not pass",
+          advice: "agent-eval run on the folder of the cases says why"))
     }
-    return entry
+    let counts = MutationSuite.score(passing, limit: Self.changeLimit, jobs: 1).counts
+    guard counts.changes > 0 else { return }
+    let told = counts.noticed + counts.tolerated
+    entry.inPlace.append(
+      "of \(counts.changes) changes to \(passing.count) recorded run\(passing.count == 1 ? "" : "s") "
+        + "the cases notice \(counts.noticed)"
+        + (counts.tolerated > 0 ? " and let \(counts.tolerated) pass for a reason" : ""))
+    guard counts.survivors > 0 else { return }
+    let isFew = Double(told) >= Self.neededShare * Double(counts.changes)
+    entry.missing.append(
+      Finding(
+        isFew ? .note : .gap,
+        "\(counts.survivors) of \(counts.changes) changes to recorded runs would pass unseen",
+        advice: "agent-eval mutate names each, with an expectation that would notice it"))
   }
 
   // MARK: People
