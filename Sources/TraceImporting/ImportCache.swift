@@ -31,7 +31,7 @@ public struct ImportCache: Sendable {
   private let folder: String
   private let version: String
 
-  /// Touches no file before ``runs(below:found:)``.
+  /// Touches no file before `runs(below:found:)`.
   ///
   /// - Parameter version: that of the program: another may read a source otherwise.
   public init(folder: String, version: String) {

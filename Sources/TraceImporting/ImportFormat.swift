@@ -2,7 +2,7 @@ import AgentTrace
 
 /// A kind of foreign trace that can be turned into run logs. Raw values are what a user types.
 ///
-/// A new importer is a new case here, its entry in ``adapter``, and one file in `Formats/`.
+/// A new importer is a new case here, its entry in `adapter`, and one file in `Formats/`.
 public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   /// Message lists as chat-completion interfaces exchange them, and arrays of τ-bench results, whose
   /// trajectories are such lists.

@@ -59,7 +59,7 @@ public struct TaskContext: Sendable {
   public var attempt: Int
   /// Its input; `nil` for none.
   public var input: JSONValue?
-  /// Where each part of it came from; see ``TaskStarted/origins``.
+  /// Where each part of it came from; see `TaskStarted.origins`.
   public var origins: JSONObject
   /// Of a command, the words.
   public var arguments: JSONValue?

@@ -15,7 +15,7 @@ extension AgentDefinition {
   private static let inputsLimitBytes = 256 << 10
 
   /// What else of the agent file decides what its runs do, by its keys there, the policy's rules among it;
-  /// empty for an agent made in code. See ``RunStarted/inputs``.
+  /// empty for an agent made in code. See `RunStarted.inputs`.
   public var inputs: JSONObject {
     guard !source.isEmpty else { return [:] }
     var inputs = source

@@ -8,8 +8,8 @@ public import AgentTrace
 public enum DecisionTool: Sendable, Hashable {
   /// `ask_human`: a question to a person.
   case askHuman
-  /// `stop`: the end of the run without an answer, for one of these reasons (``StopReason/success`` or
-  /// ``StopReason/blocked``).
+  /// `stop`: the end of the run without an answer, for one of these reasons (`StopReason.success` or
+  /// `StopReason.blocked`).
   case stop([StopReason])
   /// `answer`: the final answer with the results that it rests on. Of an agent whose answers are values, the
   /// schema of these; `nil` for a text.

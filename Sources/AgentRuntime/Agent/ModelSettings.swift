@@ -140,7 +140,7 @@ extension ProviderModel.Prices {
 }
 
 extension AgentDefinition {
-  /// The settings of each model that a run may ask, by what it is asked for (``ModelPurpose``). Of a
+  /// The settings of each model that a run may ask, by what it is asked for (`ModelPurpose`). Of a
   /// person that a model plays, `system` and `by` besides: whom it plays.
   public var models: JSONObject {
     var models: JSONObject = [purpose.rawValue: .object(model.settings)]

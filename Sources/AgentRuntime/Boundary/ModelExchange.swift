@@ -14,7 +14,7 @@ public struct ModelRequest: Sendable, Hashable {
   public var number: Int
   /// The run's goal.
   public var goal: JSONValue
-  /// What the model is given; see ``ContextPacket/messages``.
+  /// What the model is given; see `ContextPacket.messages`.
   public var messages: [JSONValue]
   /// The tools that it is told of.
   public var tools: [ToolDefinition]
@@ -46,7 +46,7 @@ public struct ModelRequest: Sendable, Hashable {
   var toolsDigest: Digest?
 
   /// The SHA-256 of the whole request, as far as it tells what the model is asked: of canonical
-  /// `{"messages":…,"settings":{…},"tools":…}`, the messages by their ``ListDigest``, the tools by the
+  /// `{"messages":…,"settings":{…},"tools":…}`, the messages by their `ListDigest`, the tools by the
   /// SHA-256 of their list, the settings as they stand. Neither keys nor ids of the provider are in it,
   /// nor whether the reply is streamed. Docs/log-format.md, "The request's digest".
   public var digest: String { digest(ofMessages: messagesDigest ?? ListDigest(of: messages)) }
@@ -126,19 +126,19 @@ public struct ModelAnswer: Sendable, Hashable {
   public var finishReason: String?
   /// From the request to the reply or the error; 0 where that is not known.
   public var elapsedMicroseconds = 0
-  /// See ``ModelResult/cachedInputTokens``.
+  /// See `ModelResult.cachedInputTokens`.
   public var cachedInputTokens: Int?
-  /// See ``ModelResult/cacheWriteTokens``.
+  /// See `ModelResult.cacheWriteTokens`.
   public var cacheWriteTokens: Int?
-  /// See ``ModelResult/reasoningTokens``.
+  /// See `ModelResult.reasoningTokens`.
   public var reasoningTokens: Int?
-  /// See ``ModelResult/modelVersion``.
+  /// See `ModelResult.modelVersion`.
   public var modelVersion: String?
-  /// See ``ModelResult/requestId``.
+  /// See `ModelResult.requestId`.
   public var requestId: String?
-  /// See ``ModelResult/status``.
+  /// See `ModelResult.status`.
   public var status: Int?
-  /// See ``ModelResult/responseDigest``.
+  /// See `ModelResult.responseDigest`.
   public var responseDigest: String?
   /// Of an error, when the model is asked again, if there are tries left.
   public var retry = Retry.atOnce

@@ -2,7 +2,7 @@ public import AgentTrace
 
 /// A tool is to run.
 public struct ToolRequest: Sendable, Hashable {
-  /// Ours; see ``ProposedCall/callId``.
+  /// Ours; see `ProposedCall.callId`.
   public var callId: String
   /// The tool as it is registered.
   public var tool: ToolDefinition

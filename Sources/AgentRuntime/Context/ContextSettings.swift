@@ -29,7 +29,7 @@ public struct ContextSettings: Sendable, Hashable {
 
   /// An item that is kept from the model.
   public struct LeftOut: Sendable, Hashable {
-    /// See ``ContextItem/ref``.
+    /// See `ContextItem.ref`.
     public var ref: String
     /// Recorded with each packet that leaves it out.
     public var reason: String

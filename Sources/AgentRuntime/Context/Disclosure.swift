@@ -13,9 +13,9 @@ public struct DisclosureRule: Sendable {
   public var after: [Glob]
   /// The first step, from 1, and the last one; `nil` for every step.
   public var steps: ClosedRange<Int>?
-  /// Looks at ``PolicyContext/attributes``.
+  /// Looks at `PolicyContext.attributes`.
   public var attributes: Matcher?
-  /// Looks at the ``DisclosureView``.
+  /// Looks at the `DisclosureView`.
   public var condition: Matcher?
 
   /// Without a condition, the rule holds always.

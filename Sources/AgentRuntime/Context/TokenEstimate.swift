@@ -8,13 +8,13 @@ public import AgentTrace
 ///
 /// | family | bytes | source |
 /// |---|---|---|
-/// | ``openai`` | 4 | "1 token ~= 4 chars in English", OpenAI Help Center, "What are tokens and how to count them?" |
-/// | ``anthropic`` | 3.5 | "approximately 3.5 English characters", Claude documentation, glossary, "Tokens" |
-/// | ``gemini`` | 4 | "a token is equivalent to about 4 characters", Gemini API documentation, "Understand and count tokens" |
-/// | ``llama`` | 3.9 | 3.94 characters a token, "The Llama 3 Herd of Models" (2024), section 3.2 |
-/// | ``qwen`` | 3 | 3 to 4 characters of English a token, Qwen documentation, "Key Concepts" |
-/// | ``deepseek`` | 3.3 | "1 English character ≈ 0.3 token", DeepSeek API documentation, "Token & Token Usage" |
-/// | ``plain`` | 4 | no family is known |
+/// | `openai` | 4 | "1 token ~= 4 chars in English", OpenAI Help Center, "What are tokens and how to count them?" |
+/// | `anthropic` | 3.5 | "approximately 3.5 English characters", Claude documentation, glossary, "Tokens" |
+/// | `gemini` | 4 | "a token is equivalent to about 4 characters", Gemini API documentation, "Understand and count tokens" |
+/// | `llama` | 3.9 | 3.94 characters a token, "The Llama 3 Herd of Models" (2024), section 3.2 |
+/// | `qwen` | 3 | 3 to 4 characters of English a token, Qwen documentation, "Key Concepts" |
+/// | `deepseek` | 3.3 | "1 English character ≈ 0.3 token", DeepSeek API documentation, "Token & Token Usage" |
+/// | `plain` | 4 | no family is known |
 public struct TokenEstimate: Sendable, Hashable {
   /// Models whose tokens are about as long.
   public enum Family: String, Sendable, Hashable, CaseIterable {

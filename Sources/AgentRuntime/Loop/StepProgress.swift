@@ -180,7 +180,7 @@ public enum WaitingReason: String, Sendable, Hashable, CaseIterable {
 
 /// What is recorded of one call.
 public struct CallProgress: Sendable, Hashable {
-  /// See ``ProposedCall/callId``.
+  /// See `ProposedCall.callId`.
   public var callId: String
   /// The verdict that every call gets before any of its decision runs.
   public internal(set) var verdict: Verdict?

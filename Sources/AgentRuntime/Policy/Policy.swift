@@ -21,7 +21,7 @@ public struct Policy: Sendable {
     public var tools: [Glob]?
     /// What a tool may do to the world; `nil` for anything.
     public var sideEffects: [SideEffect]?
-    /// Globs of the tool's ``ToolDefinition/sensitivity``; `nil` for every tool, also one without.
+    /// Globs of the tool's `ToolDefinition.sensitivity`; `nil` for every tool, also one without.
     public var sensitivities: [Glob]?
     /// Globs of the actor's id; `nil` for every actor, also none.
     public var actors: [Glob]?
@@ -29,7 +29,7 @@ public struct Policy: Sendable {
     public var tenants: [Glob]?
     /// Globs of the route; `nil` for every route, also none.
     public var routes: [Glob]?
-    /// Looks at ``PolicyContext/attributes``.
+    /// Looks at `PolicyContext.attributes`.
     public var attributes: Matcher?
     /// Looks at the call's input. `$from` speaks of results that stood before the decision.
     public var input: Matcher?
@@ -111,7 +111,7 @@ public struct Policy: Sendable {
   public struct PastCalls: Sendable, Hashable {
     /// The name or a glob of the tool.
     public var tool: Glob
-    /// Looks at what went into the earlier call. Compiled with ``Matcher/OriginScope/ownInput``, its
+    /// Looks at what went into the earlier call. Compiled with `Matcher.OriginScope.ownInput`, its
     /// `$from` speaks of the input of the call that the rule is asked about.
     public var input: Matcher?
     /// What became of the earlier call; `nil` for anything.

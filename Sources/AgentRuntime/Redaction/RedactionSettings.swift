@@ -22,7 +22,7 @@ public struct RedactionSettings: Sendable, Hashable {
 
   /// A pattern, and what it finds.
   public struct PatternRule: Sendable, Hashable {
-    /// See ``RedactionToken/kind``.
+    /// See `RedactionToken.kind`.
     public var kind: String
     /// What is withheld: the longest of the leftmost matches.
     public var pattern: Pattern
@@ -46,7 +46,7 @@ public struct RedactionSettings: Sendable, Hashable {
       case goal
     }
 
-    /// See ``RedactionToken/kind``.
+    /// See `RedactionToken.kind`.
     public var kind: String
     /// Which value the pointer leads into.
     public var side: Side

@@ -5,13 +5,13 @@ import TraceMatching
 /// Withholds values as they enter a run, and puts them back into what goes out to tools.
 ///
 /// State, context, log, policy and judge all see the same token in a value's place
-/// (``RedactionToken``); the plain value lives in here, in memory, and nowhere else. Its digits are an
+/// (`RedactionToken`); the plain value lives in here, in memory, and nowhere else. Its digits are an
 /// HMAC of the value, so that they tell nothing without the key and the same value has the same token.
 /// May be used from any task.
 public final class Redactor: Sendable {
   /// A value that is withheld wherever it is said, for example one of the environment.
   public struct Secret: Sendable, Hashable {
-    /// See ``RedactionToken/kind``.
+    /// See `RedactionToken.kind`.
     public var kind: String
     /// The value. Less than ``leastBytes`` of it are taken for no secret.
     public var text: String

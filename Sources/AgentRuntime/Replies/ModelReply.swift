@@ -25,7 +25,7 @@ public struct ModelReply: Sendable {
 
   let reply: JSONValue
 
-  /// Nothing is read yet; see ``decision(step:tryNumber:fault:)``.
+  /// Nothing is read yet; see `decision(step:tryNumber:fault:)`.
   public init(_ reply: JSONValue) { self.reply = reply }
 
   /// Reads the reply as a decision whose calls are numbered `<step>.<try>.<index>`.

@@ -25,7 +25,7 @@ public struct ModelScript: Sendable {
 
   /// A decision and when it is made.
   public struct Choice: Sendable {
-    /// Looks at the ``ScriptView`` of the request; `nil` holds always.
+    /// Looks at the `ScriptView` of the request; `nil` holds always.
     public var condition: Matcher?
     /// What is sent back, or that the model is out of reach.
     public var answer: Answer

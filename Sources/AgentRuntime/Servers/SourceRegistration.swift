@@ -44,7 +44,7 @@ public struct SourceRegistration: Sendable {
   public var annotations: Annotations
   /// What becomes of a tool that changes during a run.
   public var onChange: OnChange
-  /// ``ToolsListed/digest`` that its list must have when a run starts or goes on; `nil` for any.
+  /// `ToolsListed.digest` that its list must have when a run starts or goes on; `nil` for any.
   public var digest: String?
   /// Seconds until it has answered what it offers; its start is in them.
   public var startTimeoutSeconds: Double

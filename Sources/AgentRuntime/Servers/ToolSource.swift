@@ -27,7 +27,7 @@ extension ToolSource {
 public struct ToolOffer: Sendable, Hashable {
   /// Its tools, in its own order.
   public var tools: [OfferedTool]
-  /// Who answered; see ``ToolsListed/server``.
+  /// Who answered; see `ToolsListed.server`.
   public var server: JSONObject
   /// Why there is no list, in words; `nil` where there is one.
   public var error: String?

@@ -45,7 +45,7 @@ public struct EvalCase: Sendable {
   public var plan: TrialPlan?
   /// Changes to its run that it lets pass on purpose; see `RunMutants`.
   public var tolerances: [ToleratedChange] = []
-  /// What it shares with other cases: a scenario, a document; see ``CaseResult/cluster``.
+  /// What it shares with other cases: a scenario, a document; see `CaseResult.cluster`.
   public var cluster: String?
   /// Words to choose cases by.
   public var tags: [String]

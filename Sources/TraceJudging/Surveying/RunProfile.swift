@@ -76,7 +76,7 @@ public struct RunProfile: Sendable {
     if let price = data["cost"]?.doubleValue, price.isFinite { cost = (cost ?? 0) + price }
   }
 
-  /// Takes in the run as a judge looks at it, and what one says of ``common``.
+  /// Takes in the run as a judge looks at it, and what one says of `common`.
   public mutating func apply(_ trajectory: Trajectory, _ chronicle: Chronicle?) {
     for call in trajectory.calls where call.caller != CallEntry.simulatedUser {
       calls.append(Call(tool: call.tool, status: call.status, isExecuted: call.isExecuted))

@@ -87,7 +87,7 @@ public struct Survey: Sendable {
   public private(set) var tools: [String: ToolFigures] = [:]
   /// How many runs stopped for what reason; those without a stop under an empty name.
   public private(set) var stops: [String: Int] = [:]
-  /// By the keys of ``RunProfile/common``.
+  /// By the keys of `RunProfile.common`.
   public private(set) var sightings: [String: Sightings] = [:]
   /// Tokens and cost of the runs that say so, and how many do.
   public private(set) var usage = (inputTokens: 0, outputTokens: 0, cost: 0.0, told: 0, priced: 0)

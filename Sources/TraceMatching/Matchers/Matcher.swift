@@ -65,7 +65,7 @@ public struct Matcher: Sendable {
     }
   }
 
-  /// Whether a value matches; `nil` where that cannot be verified. As ``match(_:)``, but without
+  /// Whether a value matches; `nil` where that cannot be verified. As `match(_:)`, but without
   /// putting an explanation into words.
   public func matches(_ value: JSONValue?, from origins: Origins? = nil) -> Bool? {
     var evaluation = MatcherEvaluation(explains: false, origins: origins)

@@ -11,7 +11,7 @@ public struct RecordedAnswers: Sendable {
 
   /// Opens a log.
   ///
-  /// - Throws: as ``RecordedSteps/init(path:)``.
+  /// - Throws: as `RecordedSteps.init(path:)`.
   public init(path: String) throws { steps = try RecordedSteps(path: path) }
 
   /// Shares the place of reading with others.
@@ -21,7 +21,7 @@ public struct RecordedAnswers: Sendable {
   public var started: RunStarted { steps.started }
 
   /// The recorded reply to the same question: the same messages, tools and settings of the model, at the
-  /// same step, try and attempt (``ModelRequest/digest``).
+  /// same step, try and attempt (`ModelRequest.digest`).
   ///
   /// - Throws: `LogError` where the log is damaged, ``RecordingError`` where a step is too large.
   public func answer(to request: ModelRequest) throws -> ModelAnswer? {

@@ -6,7 +6,7 @@ import TraceStorage
 ///
 /// A run is read session by session: up to its stop, or up to where it was opened again, or up to where a
 /// fork goes on from a call of its parent's that has no result. What follows comes after
-/// ``openNextSession()``; what follows a hole is not given out.
+/// `openNextSession()`; what follows a hole is not given out.
 ///
 /// Memory: one step, ``stepLimitBytes`` at most. May be asked from any task.
 public final class RecordedSteps: Sendable {
@@ -31,7 +31,7 @@ public final class RecordedSteps: Sendable {
   /// - Parameter acrossSessions: Whether a run that was resumed is given out as if it had never stood
   ///   still: its steps hold the events of all sessions.
   /// - Parameter provesStates: Whether what the log says of its run is held against its events; see
-  ///   ``contradiction``.
+  ///   `contradiction`.
   /// - Throws: `LogError` where the log cannot be read, ``RecordingError`` where it does not begin with
   ///   the start of a run of ours.
   public init(path: String, acrossSessions: Bool = false, provesStates: Bool = false) throws {

@@ -51,7 +51,7 @@ public final class ReplayingBoundary: Boundary {
 
   /// Answers from a log.
   ///
-  /// - Throws: as ``RecordedSteps/init(path:)``.
+  /// - Throws: as `RecordedSteps.init(path:)`.
   public convenience init(path: String) throws { self.init(try RecordedSteps(path: path)) }
 
   /// Answers from a recording at its beginning, or at that of a session.

@@ -7,7 +7,7 @@ public struct ForkEdits: Sendable {
   public var reply: JSONValue?
   /// Replaces the result of the call at the event.
   public var result: ToolResult?
-  /// What is left out of every packet from there on, by its ref; see ``ContextItem/ref``.
+  /// What is left out of every packet from there on, by its ref; see `ContextItem.ref`.
   public var droppedRefs: [String]
 
   /// Without arguments, nothing is changed.
@@ -19,7 +19,7 @@ public struct ForkEdits: Sendable {
     self.droppedRefs = droppedRefs
   }
 
-  /// Reads a decision to be put in place of another: a reply as a model would send it (``ModelReply``),
+  /// Reads a decision to be put in place of another: a reply as a model would send it (`ModelReply`),
   /// or a decision as it stands in a log.
   ///
   /// - Throws: ``ForkEditError`` where it is neither. What its calls are worth only the agent's tools

@@ -45,7 +45,7 @@ extension Reexecution {
     @Sendable (_ agent: Int, _ changes: [ChangedInput]) ->
     AgentDefinition?
 
-  /// Makes a run again with one agent; see ``init(of:with:goal:restoring:)-([AgentDefinition],_,_,_)``.
+  /// Makes a run again with one agent; see `init(of:with:goal:restoring:)-([AgentDefinition],_,_,_)`.
   public init(
     of path: String, with agent: AgentDefinition, goal: JSONValue? = nil,
     restoring: Restoring? = nil
@@ -59,7 +59,7 @@ extension Reexecution {
   /// those given whose files are, byte for byte, those that made it. One that none of them made is made
   /// with the last of them, or taken as the log has it (``takenOver``) where other files went on behind it.
   /// What the log says came from elsewhere than the agent file, whom the run acts for and what it may use,
-  /// is taken from the log, unless the agent says that it was said anew (``AgentDefinition/origins``).
+  /// is taken from the log, unless the agent says that it was said anew (`AgentDefinition.origins`).
   ///
   /// What the log says of its run, in digests of states and in what events say of earlier ones, is held
   /// against its events besides; see `LogReader.contradiction`.
@@ -75,7 +75,7 @@ extension Reexecution {
   ///   ``RecordingError`` where no run can be made from it, `ToolRegistry.RegistryError` where the
   ///   agent's tools cannot be used.
   /// - Complexity: linear in the log, which is read twice; for an explanation as often again as inputs
-  ///   have changed, up to ``InputProbe/limit`` times. Memory as ``RecordedSteps``.
+  ///   have changed, up to `InputProbe.limit` times. Memory as ``RecordedSteps``.
   public init(
     of path: String, with agents: [AgentDefinition], goal: JSONValue? = nil,
     restoring: Restoring? = nil

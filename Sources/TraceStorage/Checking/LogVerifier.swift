@@ -7,7 +7,7 @@ public enum LogVerifier {
   /// Checked: headers, links and checksums of all members; the chain of seals; event numbers; the
   /// canonical form of every line; that each reference leads where it may; the data of every event of a
   /// known type; each checkpoint, each summary and each
-  /// `stop`'s digest against the fold of the events; what events say of earlier ones (``EventClaims``);
+  /// `stop`'s digest against the fold of the events; what events say of earlier ones (`EventClaims`);
   /// the closing block and the trailer.
   ///
   /// - Parameters:

@@ -1,13 +1,13 @@
 public import AgentTrace
 
-/// Reads a run and the runs that calls of it are, as one row of events; see ``AgentTrace/TreeEvents``.
+/// Reads a run and the runs that calls of it are, as one row of events; see `AgentTrace.TreeEvents`.
 ///
 /// The events of a child stand behind the `tool_started` that begins it and those of its siblings, before the first
 /// result; of children that ran side by side the one that was started first comes first. Numbers count the row. A child's log lies beside its parent's; where it is
 /// not there, or is not the one that its parent saw, an `unseen` says so in its place.
 ///
 /// The root may be a pipeline: then each attempt at a task that is a run of its own is a child, and what commands and
-/// closures did is told as calls; see ``AgentTrace/PipelineCalls``.
+/// closures did is told as calls; see `AgentTrace.PipelineCalls`.
 ///
 /// Memory as for reading each log on the way from the root to the event; of a pipeline, each log of what ran side by
 /// side.

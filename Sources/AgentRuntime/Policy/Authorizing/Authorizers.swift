@@ -35,7 +35,7 @@ public struct Authorizers: Sendable {
     self.tools = tools
   }
 
-  /// Asks one of them. Whatever is no answer in time denies, and says so. ``Authorization/requestDigest`` is for whoever
+  /// Asks one of them. Whatever is no answer in time denies, and says so. `Authorization.requestDigest` is for whoever
   /// asks to fill in, who knows what of the question is recorded.
   public func authorize(_ request: AuthorizationRequest) async -> Authorization {
     guard let (tool, definition) = tools[request.authorizer] else {
