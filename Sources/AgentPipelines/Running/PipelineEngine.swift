@@ -32,6 +32,7 @@ final class PipelineEngine {
   private var outputs: OutputStore
   private(set) var ledger: EffectLedger
   private let sink: any EventSink
+  let withholding: Withholding
   private let observe: (Event) async -> Void
   private let mailbox = Mailbox<Message>()
   private var handles: [Attempt: Task<Void, Never>] = [:]
@@ -56,6 +57,7 @@ final class PipelineEngine {
     outputs = past.outputs
     outputs.endReading(in: past.state)
     ledger = past.ledger
+    withholding = runtime.withholding
     self.runId = runId
     self.sink = sink
     self.observe = observe
@@ -81,6 +83,7 @@ final class PipelineEngine {
   /// - Throws: what the sink throws: the pipeline must stop then.
   @discardableResult
   func append(_ payload: EventPayload, isEffectAhead: Bool = false) async throws -> Int {
+    let payload = withholding.redacted(payload)
     let moment = moment ?? clock.moment()
     self.moment = nil
     let seq = state.nextSeq
@@ -240,7 +243,7 @@ final class PipelineEngine {
     }
     let part = partCounts[attempt] ?? 0
     partCounts[attempt] = part + 1
-    let value = value.cut(toBytes: Self.outputLimitBytes)
+    let value = withholding.redacted(value.cut(toBytes: Self.outputLimitBytes))
     guard part >= state[attempt.node.task]?.parts ?? 0 else {
       // An earlier attempt gave it, and others may have gone on with it.
       guard outputs.part(part, of: task) ?? value == value else {
@@ -264,6 +267,7 @@ final class PipelineEngine {
     _ outcome: TaskOutcome, of attempt: Attempt, _ elapsed: Int?
   ) async throws {
     handles[attempt] = nil
+    withholding.redactor.know(outcome.secrets)
     let parts = partCounts.removeValue(forKey: attempt)
     guard isCurrent(attempt), let acting = scheduler.acting(for: attempt.node) else { return }
     let elapsed = clock.isFixed && recorded == nil ? nil : elapsed
@@ -438,7 +442,7 @@ final class PipelineEngine {
     do throws(TaskError) { ready = try prepared(node, acting) } catch {
       return try await fail(node, error)
     }
-    if acting.kind == .agent {
+    if acting.kind.isRun {
       let run = recorded.map { $0.run(at: state.nextSeq) } ?? TaskRun(runId: identifiers.next())
       ready.started.run = run
       ready.context.runId = run.runId
@@ -459,6 +463,11 @@ final class PipelineEngine {
     started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
     started.arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
     started.compensate = try compensation(of: acting, for: node)
+    started = withholding.redacted(started)
+    let wrong = LocalExecutor.fault(
+      in: started.input ?? .null, by: acting.inputSchema,
+      "what it is given is not what inputSchema says")
+    if let wrong { throw TaskError(.input, wrong) }
     started.origins = outputs.origins(
       of: (acting.input?.references ?? []) + (acting.arguments?.references ?? []), for: node)
     if acting.isIdempotent { started.isIdempotent = true }
@@ -466,7 +475,7 @@ final class PipelineEngine {
     if acting.sideEffect != .read { started.idempotencyKey = key }
     let feedback = begun?.tellsFeedback ?? false ? begun?.error?.message : nil
     let attempt = Attempt(node: node, number: started.attempt)
-    let context = TaskContext(
+    var context = TaskContext(
       pipelineId: state.pipelineId, pipelineRunId: runId, seq: state.nextSeq, node: node,
       attempt: started.attempt, input: started.input, origins: started.origins,
       arguments: started.arguments, idempotencyKey: key, feedback: feedback,
@@ -476,6 +485,7 @@ final class PipelineEngine {
           if !mailbox.post(.part(attempt, value, waiting)) { waiting.resume(returning: false) }
         }
       })
+    if recorded == nil { context = try withholding.restored(context, for: acting.kind) }
     return (started, context)
   }
 

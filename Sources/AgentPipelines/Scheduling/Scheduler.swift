@@ -433,7 +433,7 @@ struct Scheduler {
     if let limit = limits.timeoutSeconds, t >= Int(min(limit, 1e12) * 1_000_000) {
       return TaskError(.budgetExhausted, "the pipeline’s time is over (timeoutSeconds)")
     }
-    guard task.kind == .agent else { return nil }
+    guard task.kind.isRun else { return nil }
     if let limit = limits.maxTokens, used.inputTokens + used.outputTokens >= limit {
       return TaskError(.budgetExhausted, "the pipeline’s tokens are used up (maxTokens)")
     }
@@ -585,7 +585,7 @@ struct Scheduler {
     if !questions.isEmpty { return .stop(.blocked, detail: StopDetail.human, isFinal: false) }
     for (place, task) in spec.tasks.enumerated() where !graph.isStandIn[place] {
       if state[task.id]?.settled != .finished, state[task.id]?.settled != .skipped {
-        return .stop(.toolFailure, detail: "task:\(task.id)", isFinal: false)
+        return .stop(.toolFailure, detail: StopDetail.task(task.id), isFinal: false)
       }
     }
     return .stop(.success, detail: nil, isFinal: true)

@@ -73,6 +73,27 @@ public final class Redactor: Sendable {
     }
   }
 
+  /// What another run has to know so that it withholds the same values behind the same tokens: the key, and every text
+  /// that was withheld so far.
+  public var secrets: RunSecrets {
+    let values = state.withLock { $0.values }
+    let known = values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+      .compactMap { token, value -> Secret? in
+        guard let text = value.stringValue, text.utf8.count >= Secret.leastBytes else { return nil }
+        var kind: String?
+        RedactionToken.forEach(in: .string(token)) { kind = $0.kind }
+        return kind.map { Secret(kind: $0, text: text) }
+      }
+    return RunSecrets(key: key, known: known)
+  }
+
+  /// Learns texts that another run withheld with the same key.
+  public func know(_ secrets: RunSecrets) {
+    for secret in secrets.known where secret.text.utf8.count >= Secret.leastBytes {
+      _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
+    }
+  }
+
   /// Whether something was withheld so far.
   public var hasWithheld: Bool { state.withLock { !$0.values.isEmpty } }
 
@@ -308,7 +329,7 @@ public final class Redactor: Sendable {
   /// What a tool is given: each token replaced by what it stands for.
   ///
   /// - Returns: the value, and the first token that stands for nothing known.
-  func restored(_ value: JSONValue) -> (value: JSONValue, missing: String?) {
+  public func restored(_ value: JSONValue) -> (value: JSONValue, missing: String?) {
     guard RedactionToken.isIn(value) else { return (value, nil) }
     var missing: String?
     let restored = state.withLock { Self.restored(value, $0.values, &missing) }
@@ -362,7 +383,7 @@ public final class Redactor: Sendable {
   }
 
   /// What is said of a call whose value is gone.
-  static func goneReason(_ token: String) -> String { "the value of \(token)\(gone)" }
+  public static func goneReason(_ token: String) -> String { "the value of \(token)\(gone)" }
 
   private static let gone =
     " is no longer there: it was never written, and the process that held it has ended"
