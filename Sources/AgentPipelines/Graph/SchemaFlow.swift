@@ -100,17 +100,8 @@ struct SchemaFlow {
       $0.action != .substitute && $0.action != .fallback && $0.action != .ask
     }
     guard isSure else { return nil }
-    if task.kind == .human { return humanOutput }
     return task.knownOutput
   }
-
-  private static let humanOutput: JSONValue = [
-    "type": "object", "additionalProperties": false,
-    "properties": [
-      "granted": ["type": "boolean"], "by": ["type": "string"], "text": true,
-      "reason": ["type": "string"],
-    ],
-  ]
 
   private mutating func follow(_ path: ArraySlice<TaskReference.Segment>, in schema: JSONValue)
     -> Given

@@ -31,13 +31,15 @@ struct NestedPipelineTask: PipelineTask {
     let (path, outer) = (path(of: runId), means.pausing)
     let pausing = Cancellation()
     // Where the outer pipeline pauses this one does, at once; it goes on with it.
-    let ending = await outer.whileListening({ pausing.cancel(signal: outer.signal ?? "pause") }) {
+    let work: () async -> Result<PipelineRecording, any Error> = {
       await withTaskCancellationHandler {
         await Self.result { try await run(context, runId, path, pausing) }
       } onCancel: {
         pausing.cancel(signal: Cancellation.cancelledTask)
       }
     }
+    let ending = await outer.whileListening(
+      { pausing.cancel(signal: outer.signal ?? "pause") }, work)
     return try outcome(of: try ending.get())
   }
 

@@ -27,8 +27,8 @@ struct TaskReasons {
   func add(_ node: TaskNode, to page: inout Page) throws {
     var events: [Event] = []
     var isCut = false
-    try cursor.scanForward(from: 0, isWanted: { Self.types.contains($2) }) { event in
-      guard Self.node(of: event) == node else { return .goOn }
+    try cursor.scanForward(from: 0) { event in
+      guard Self.types.contains(event.type), Self.node(of: event) == node else { return .goOn }
       guard events.count < Self.eventLimit else {
         isCut = true
         return .enough
