@@ -24,24 +24,35 @@ extension RunSecrets {
   /// The same, and whatever the variables hold that an agent names for its model, its servers and its
   /// requests: whoever names one there does not want its value in a log.
   public static func inEnvironment(for agent: AgentDefinition) -> RunSecrets {
+    let named = Set(
+      agent.sources.flatMap(\.variables) + agent.tools.flatMap(\.variables)
+        + agent.policy.authorizers.flatMap(\.variables)
+        + (agent.command?.environment.pass ?? []))
     var secrets = inEnvironment
     for (_, variable) in agent.modelVariables {
       guard let value = ProcessVariables[variable], !value.isEmpty else { continue }
       secrets.known.append(Redactor.Secret(kind: "environment", text: value))
     }
-    let named = Set(
-      agent.sources.flatMap(\.variables) + agent.tools.flatMap(\.variables)
-        + agent.policy.authorizers.flatMap(\.variables)
-        + (agent.command?.environment.pass ?? []))
+    secrets.add(valuesOf: named)
+    return secrets
+  }
+
+  /// What the environment holds, and the values of the variables that these programs are passed by name.
+  public static func inEnvironment(forPrograms programs: [CommandDefinition]) -> RunSecrets {
+    var secrets = inEnvironment
+    secrets.add(valuesOf: Set(programs.flatMap(\.environment.pass)))
+    return secrets
+  }
+
+  private mutating func add(valuesOf named: Set<String>) {
     for name in named.sorted(by: { $0.precedesByUTF8($1) }) {
       // Paths and short words stand everywhere by chance.
       guard let value = ProcessVariables[name], value.utf8.count >= 8,
         !value.utf8.starts(with: "/".utf8),
-        !secrets.known.contains(where: { $0.text.hasSameUTF8(as: value) })
+        !known.contains(where: { $0.text.hasSameUTF8(as: value) })
       else { continue }
-      secrets.known.append(Redactor.Secret(kind: "environment", text: value))
+      known.append(Redactor.Secret(kind: "environment", text: value))
     }
-    return secrets
   }
 
   private static let words = [

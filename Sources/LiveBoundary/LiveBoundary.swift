@@ -43,18 +43,20 @@ public enum LiveBoundary {
   ///   - person: Who is asked in place of the agent's own person: one at a terminal, for example.
   ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
   ///   - children: Runs the agents that it calls; where nobody does, a call of one fails.
+  ///   - secrets: What is withheld beside what the agent and the environment say.
   ///   - memory: Where notes of agents and actors are kept; they end with the boundary where it is left
   ///     out.
   public static func make(
     for agent: AgentDefinition, clock: (any RunClock)? = nil,
     identifiers: any RunIDs = RandomRunIDs(), cancellation: Cancellation = Cancellation(),
     person: (any Person)? = nil, memory: any MemoryStore = InMemoryStore(),
-    children: (any ChildRunner)? = nil
+    children: (any ChildRunner)? = nil, secrets: RunSecrets = RunSecrets()
   ) -> any Boundary {
     let clock = clock ?? SystemClock(cancellation: cancellation)
     return AssembledBoundary(
       for: agent, clock: clock, identifiers: identifiers, cancellation: cancellation,
-      secrets: .inEnvironment(for: agent), person: person, memory: memory, children: children,
+      secrets: .inEnvironment(for: agent).adding(secrets), person: person, memory: memory,
+      children: children,
       raise: { await SignalListener.raise($0, awaiting: cancellation) },
       makeModel: { model in
         #if Live

@@ -163,7 +163,14 @@ extension RunStory {
   ) throws(LogError) {
     var reader = try LogReader(path: path)
     var fold = StoryFold(showsContexts: showsContexts)
-    while let event = try reader.next() { fold.apply(event) }
+    // What the tasks of a pipeline did is told as calls.
+    var calls = PipelineCalls(tellsRuns: true)
+    while let event = try reader.next() {
+      let told = calls.told(by: event)
+      for one in told.before { fold.apply(one) }
+      fold.apply(event)
+      for one in told.behind { fold.apply(one) }
+    }
     ending = reader.ending
     place = reader.path
     self = fold.finished()

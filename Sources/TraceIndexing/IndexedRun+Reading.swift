@@ -31,10 +31,11 @@ extension IndexedRun {
       let stop = tail.stop, stop.seq == tail.events - 1,
       let entries = tail.summary["calls"]?.arrayValue, let calls = CallList(summary: entries),
       let object = tail.summary["totals"]?.objectValue,
-      let totals = try? Totals(decoding: object)
+      let totals = try? Totals(decoding: object),
+      case let start = ends.head.started, !isPipeline(start, at: fullPath)
     else { return nil }
     var run = IndexedRun(path: path, stamp: stamp, status: .closed, readFrom: .summary)
-    run.start = Start(ends.head.started)
+    run.start = Start(start)
     run.ending = Ending(stop)
     run.totals = totals
     run.calls = calls
@@ -44,6 +45,17 @@ extension IndexedRun {
     return run
   }
 
+  /// Whether a log is a pipeline's: what its tasks did is in no summary.
+  ///
+  /// - Parameter start: its first event, with what is looked at alone.
+  private static func isPipeline(_ start: Event, at path: String) -> Bool {
+    guard start.data["recorded"]?["calls"] == "partial", start.data["source"] == nil else {
+      return false
+    }
+    let head = try? LogHead(path: path, withOnly: ["inputs"])
+    return head?.started.beginsPipeline ?? true
+  }
+
   // MARK: The body
 
   private static func body(
@@ -51,6 +63,7 @@ extension IndexedRun {
   ) -> IndexedRun {
     var run = IndexedRun(path: path, stamp: stamp, status: .unreadable, readFrom: .nothing)
     var fold = TotalsFold()
+    var tasks: PipelineCalls?
     do {
       var reader = try LogReader(path: fullPath, options: .init(keepsLines: false))
       run.readFrom = .body
@@ -60,8 +73,13 @@ extension IndexedRun {
       }
       while let head = try reader.advance() {
         switch head {
-        case .event(_, _, let type) where types.contains(type):
-          if case .event(let event) = try reader.line() { run.apply(event, &fold) }
+        case .event(_, _, let type) where types.contains(type) || tasks != nil:
+          guard case .event(let event) = try reader.line() else { continue }
+          if event.beginsPipeline { tasks = PipelineCalls(tellsRuns: true) }
+          let told = tasks?.told(by: event)
+          for one in told?.before ?? [] { run.apply(one, &fold) }
+          run.apply(event, &fold)
+          for one in told?.behind ?? [] { run.apply(one, &fold) }
         case .event(_, _, let type):
           if let keys = keys[type], let event = try reader.event(withOnly: keys) {
             run.apply(event, &fold)
@@ -113,6 +131,12 @@ extension IndexedRun {
       fold.apply(toCall: event)
       calls.apply(event)
     case .policyDecision: calls.apply(event)
+    case .taskFinished, .taskFailed:
+      if let used = event.data["run"]?["totals"]?.objectValue,
+        let used = try? Totals(decoding: used)
+      {
+        fold.apply(totalsOfRun: used)
+      }
     case .runResumed: ending = nil
     case .stop: ending = Ending(event)
     default: break

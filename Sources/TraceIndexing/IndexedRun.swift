@@ -82,7 +82,8 @@ extension IndexedRun {
 
     /// The data that are looked at.
     static let keys: [StaticString] = [
-      "agent", "case", "goal", "model", "models", "parent", "policyContext", "source", "tags",
+      "agent", "case", "goal", "model", "models", "parent", "policyContext", "recorded",
+      "source", "tags",
     ]
 
     /// Reads each value by itself: one that is not what it should be is missing, the others count.

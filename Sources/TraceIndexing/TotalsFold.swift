@@ -3,7 +3,9 @@ import AgentTrace
 /// What a run used, folded from the few events that count: as ``AgentState`` does it, without the
 /// digests that a state keeps, and in constant time for each event.
 struct TotalsFold {
-  private(set) var totals = Totals()
+  private var own = Totals()
+  /// What the runs of a pipeline's tasks used; `nil` where there is none.
+  private var ofTasks: Totals?
   /// The calls of the last decision of each conversation; see ``DecisionPayload/conversation``.
   private var batches: [Int?: Batch] = [:]
   /// The conversations in which a call with this id may be pending, in the order in which it was decided.
@@ -52,7 +54,7 @@ struct TotalsFold {
       for id in batch.places.keys { conversations[id, default: []].append(conversation) }
       batches[conversation] = batch
     case .invalid, nil: break
-    default: totals.steps = max(totals.steps, step)
+    default: own.steps = max(own.steps, step)
     }
   }
 
@@ -65,7 +67,23 @@ struct TotalsFold {
   mutating func apply(modelResult data: JSONObject) {
     // What carries the id of a pending call is an event of that call, as for a state.
     if let callId = data["callId"]?.stringValue, conversations[ExactText(callId)] != nil { return }
-    totals.count(modelResult: data)
+    own.count(modelResult: data)
+  }
+
+  /// Takes in what the run of a pipeline's task used.
+  mutating func apply(totalsOfRun used: Totals) {
+    var sum = ofTasks ?? Totals()
+    sum.add(used)
+    ofTasks = sum
+  }
+
+  /// What the run used so far. A pipeline has the steps of its tasks' runs.
+  var totals: Totals {
+    guard let ofTasks else { return own }
+    var sum = own
+    sum.steps = 0
+    sum.add(ofTasks)
+    return sum
   }
 
   /// Takes in that a call was started or has its result.
@@ -73,7 +91,7 @@ struct TotalsFold {
     if event.type == .toolResult, let child = event.data["child"]?.objectValue,
       let end = try? ChildEnd(decoding: child)
     {
-      totals.count(child: end.totals)
+      own.count(child: end.totals)
     }
     guard let callId = event.data["callId"]?.stringValue,
       let conversation = conversations[ExactText(callId)]?.first,
@@ -82,13 +100,13 @@ struct TotalsFold {
     defer { batches[conversation] = batch.settled < batch.pending.count ? batch : nil }
     guard let place = batch.places[ExactText(callId)] else { return }
     if event.type == .toolStarted {
-      if !batch.pending[place].isStarted { totals.toolCalls += 1 }
+      if !batch.pending[place].isStarted { own.toolCalls += 1 }
       batch.pending[place].isStarted = true
       return
     }
     let status = event.data["status"]?.stringValue
     if !batch.pending[place].isStarted, ["ok", "error", "returned"].contains(status) {
-      totals.toolCalls += 1
+      own.toolCalls += 1
     }
     batch.pending[place].hasResult = true
     // Lets results in whose turn has come; the last of them completes the step.
@@ -97,7 +115,7 @@ struct TotalsFold {
       batch.places[settled.callId] = settled.next
       if settled.next == nil { leave(settled.callId, conversation) }
       batch.settled += 1
-      if batch.settled == batch.pending.count { totals.steps = max(totals.steps, event.step) }
+      if batch.settled == batch.pending.count { own.steps = max(own.steps, event.step) }
     }
   }
 }

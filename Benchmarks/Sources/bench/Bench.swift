@@ -12,11 +12,11 @@ enum Bench {
       --only     rows whose name has this word
     """
 
-  static func main() throws {
+  static func main() async throws {
     var arguments = Array(CommandLine.arguments.dropFirst())
     if arguments.first == "work" {
       arguments.removeFirst()
-      return try Work.run(arguments)
+      return try await Work.run(arguments)
     }
     var table = Table()
     while let option = arguments.first {

@@ -37,6 +37,7 @@ struct Table {
     middle()
     proxying()
     growing()
+    pipelining()
   }
 
   /// The state at the step that holds the middle event of the long run, by a process of its own.

@@ -5,7 +5,7 @@ import TraceStorage
 
 /// What is measured in a process of its own: `bench work NAME …`.
 enum Work {
-  static func run(_ arguments: [String]) throws {
+  static func run(_ arguments: [String]) async throws {
     guard arguments.count >= 2 else { return }
     let path = arguments[1]
     /// An argument of the work, which stands behind its name and path.
@@ -31,6 +31,11 @@ enum Work {
     case "proxy-client": Proxying.ask(Int(path) ?? 0, rounds: 1_000)
     case "proxy-crowd": Proxying.crowd(Int(path) ?? 0, rounds: 10)
     case "rule": try Ruling.rule()
+    case "pipeline":
+      guard let shape = Pipelining.Shape(rawValue: try argument(0)) else {
+        throw WrongArguments(arguments)
+      }
+      try await Pipelining.run(shape, tasks: number(1), in: path)
     case "actions": Ruling.digestActions()
     default: return
     }

@@ -36,6 +36,7 @@ struct GraphBuilder {
     checkOrder()
     checkEdgesBringInputs()
     checkCompensations()
+    checkSchemas()
   }
 
   // MARK: Ids and numbers
@@ -364,6 +365,26 @@ struct GraphBuilder {
       next += 1
     }
     return order
+  }
+
+  // MARK: Types of what flows
+
+  private mutating func checkSchemas() {
+    for task in spec.tasks {
+      for (key, schema) in [
+        ("inputSchema", task.inputSchema), ("outputSchema", task.outputSchema),
+      ] {
+        guard let schema else { continue }
+        do throws(SchemaError) { _ = try JSONSchema(compiling: schema) } catch {
+          faults.append(PipelineFault(task: task.id, key: key, "\(error)"))
+        }
+      }
+    }
+    // What is wrong with the graph itself is said first.
+    guard faults.allSatisfy(\.isWarning) else { return }
+    var flow = SchemaFlow(spec, places)
+    flow.check()
+    faults += flow.faults
   }
 
   // MARK: Undoing

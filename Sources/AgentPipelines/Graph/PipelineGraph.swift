@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 
 /// A pipeline's tasks and which needs which, checked: there is no cycle, and whatever a task names is
 /// there when it starts.
@@ -67,6 +67,24 @@ public struct PipelineGraph: Sendable {
 
   /// The tasks that stand in for others alone, by their places.
   public var standIns: [Int] { isStandIn.indices.filter { isStandIn[$0] } }
+
+  /// The ids of the tasks that no other waits for or takes elements of, in the order of the spec; those that only stand
+  /// in are none. Empty where something is wrong with the pipeline.
+  public static func lastTasks(of spec: PipelineSpec) -> [String] {
+    guard let graph = try? PipelineGraph(checking: spec) else { return [] }
+    return spec.tasks.indices.filter { graph.dependents[$0].isEmpty && !graph.isStandIn[$0] }
+      .map { spec.tasks[$0].id }
+  }
+
+  /// The same tasks with the schemas of what they return, as far as they are known.
+  public static func lastOutputs(of spec: PipelineSpec) -> [(task: String, schema: JSONValue?)] {
+    lastTasks(of: spec).map { id in
+      guard let task = spec.tasks.first(where: { $0.id.hasSameUTF8(as: id) }),
+        let output = SchemaFlow.output(of: task)
+      else { return (id, nil) }
+      return (id, task.isFanOut ? ["type": "array", "items": output] : output)
+    }
+  }
 
   /// Everything that is wrong with a pipeline, and what is doubtful about it.
   public static func faults(in spec: PipelineSpec) -> [PipelineFault] {

@@ -21,7 +21,10 @@ public struct LocalExecutor: Executor {
     do {
       var outcome = try await task.execute(context)
       guard let output = outcome.output else { return outcome }
-      let wrong = Self.fault(in: output, by: task.spec.validate)
+      let wrong =
+        Self.fault(
+          in: output, by: task.spec.outputSchema, "the output is not what outputSchema says")
+        ?? Self.fault(in: output, by: task.spec.validate)
       if let wrong = try await Self.first(wrong, { try await task.validate(output, context) }) {
         outcome.output = nil
         outcome.error = TaskError(.invalid, wrong)
@@ -47,6 +50,14 @@ public struct LocalExecutor: Executor {
   ) async throws -> String? {
     if let known { return known }
     return try await more()
+  }
+
+  /// What of a value is not as a schema says; `nil` where nothing is.
+  static func fault(in value: JSONValue, by schema: JSONValue?, _ words: String) -> String? {
+    guard let schema else { return nil }
+    do throws(SchemaError) {
+      return try JSONSchema(compiling: schema).validate(value).first.map { "\(words): \($0)" }
+    } catch { return "a schema cannot be read: \(error)" }
   }
 
   /// What of an output is not as a matcher says; `nil` where nothing is.

@@ -1,3 +1,4 @@
+public import AgentRuntime
 import AgentTrace
 
 /// A graph of tasks, checked, with what does the work of each.
@@ -8,6 +9,9 @@ public struct Pipeline: Sendable {
   let tasks: [any PipelineTask]
   /// The SHA-256 of the file that it stands in; `nil` for none.
   public var fileDigest: String?
+
+  /// What is withheld from its log.
+  public var redaction = RedactionSettings()
 
   /// Its spec.
   public var spec: PipelineSpec { graph.spec }

@@ -35,7 +35,7 @@ extension PipelineEngine {
     guard let start = state.rollback?.start else { return true }
     for effect in ledger.effects(behind: start.toSeq) where effect.compensate != nil {
       guard try await undo(effect) else {
-        let detail = "rollback:\(effect.node)"
+        let detail = StopDetail.rollback("\(effect.node)")
         try await append(.stop(Stop(reason: .blocked, detail: detail, isFinal: false)))
         return false
       }
@@ -66,10 +66,7 @@ extension PipelineEngine {
             CompensationStarted(
               node: effect.node, of: effect.startSeq, attempt: attempt, idempotencyKey: key,
               command: command))), isEffectAhead: true)
-      let context = CompensationContext(
-        node: effect.node, of: effect.startSeq, attempt: attempt, command: command,
-        idempotencyKey: key, pipelineRunId: runId)
-      let outcome = await executor.compensate(task, context)
+      let outcome = await undone(effect, by: task, attempt: attempt, command, key)
       let error = outcome.error.map { "\($0.kind): \($0.message)" }
       try await append(
         .pipeline(
@@ -80,6 +77,21 @@ extension PipelineEngine {
       if pausing.signal != nil { return false }
     }
     return false
+  }
+
+  private func undone(
+    _ effect: EffectLedger.Effect, by task: any PipelineTask, attempt: Int, _ command: JSONValue?,
+    _ key: String
+  ) async -> TaskOutcome {
+    let plain: JSONValue?
+    do throws(TaskError) {
+      plain = recorded == nil ? try withholding.restored(command) : command
+    } catch { return .failed(error) }
+    return await executor.compensate(
+      task,
+      CompensationContext(
+        node: effect.node, of: effect.startSeq, attempt: attempt, command: plain,
+        idempotencyKey: key, pipelineRunId: runId))
   }
 
   /// The task that made the attempt: itself, unless its own kind of undoing says otherwise.

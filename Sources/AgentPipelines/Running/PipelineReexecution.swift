@@ -19,7 +19,9 @@ public struct PipelineReexecution: Sendable {
       try await Self.make(events, pipeline, sink)
       divergence = nil
     } catch var found as PipelineDivergence {
-      if PipelineChange(from: Self.state(of: events, through: found.seq), to: pipeline.spec) != nil
+      if PipelineChange(
+        from: Self.state(of: events, through: found.seq), to: pipeline.spec,
+        Withholding(redactor: Redactor(pipeline.redaction, values: .recorded))) != nil
       {
         found.cause = "task"
       }
@@ -58,7 +60,10 @@ public struct PipelineReexecution: Sendable {
       }
       let executor = RecordedExecutor(events: events, place: { sink.count })
       let runtime = PipelineRuntime(
-        pipeline, executor: executor, clock: clock, identifiers: SeededRunIDs(seed: 0))
+        pipeline, executor: executor, clock: clock, identifiers: SeededRunIDs(seed: 0),
+        redactor: Redactor(pipeline.redaction, values: .recorded))
+      runtime.withholding.learn(
+        from: first.data["inputs"]?["pipeline"]?.objectValue ?? [:], today: pipeline.spec.encoded)
       let engine = PipelineEngine(
         runtime, past: past, runId: first.runId, into: sink, observe: { _ in })
       engine.recorded = recorded

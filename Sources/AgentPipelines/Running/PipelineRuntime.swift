@@ -22,6 +22,11 @@ public struct PipelineRuntime: Sendable {
     /// Which trial of the case, from 1; `nil` where it is run once.
     public var trial: Int?
 
+    /// The attempt at a task that the run is, where it is one of another pipeline; `nil` for none.
+    public var parent: ParentRun?
+    /// That task.
+    public var taskId: String?
+
     /// What is not given can be set afterwards.
     public init(input: JSONValue? = nil) { self.input = input }
   }
@@ -36,12 +41,20 @@ public struct PipelineRuntime: Sendable {
   public let identifiers: any RunIDs
   /// The wish that the pipeline pauses: what runs ends, and nothing new begins.
   public let pausing: Cancellation
+  /// What withholds secrets from its log.
+  public var redactor: Redactor { withholding.redactor }
+  let withholding: Withholding
 
   /// Nothing runs yet.
+  ///
+  /// - Parameter redactor: what withholds secrets from the log; one of its own that knows none before the run begins
+  ///   where it is left out.
   public init(
     _ pipeline: Pipeline, executor: any Executor = LocalExecutor(), clock: any RunClock,
-    identifiers: any RunIDs = RandomRunIDs(), pausing: Cancellation = Cancellation()
+    identifiers: any RunIDs = RandomRunIDs(), pausing: Cancellation = Cancellation(),
+    redactor: Redactor? = nil
   ) {
+    withholding = Withholding(redactor: redactor ?? Redactor(pipeline.redaction))
     self.pipeline = pipeline
     self.executor = executor
     self.clock = clock
@@ -70,6 +83,7 @@ public struct PipelineRuntime: Sendable {
     started.agentDigest = pipeline.fileDigest
     started.pipelineId = start.pipelineId ?? runId
     started.seed = start.seed
+    (started.parent, started.taskId) = (start.parent, start.taskId)
     started.tags = start.tags
     started.caseId = start.caseId
     started.trial = start.trial
@@ -98,7 +112,8 @@ public struct PipelineRuntime: Sendable {
     observe: @escaping (Event) async -> Void = { _ in }
   ) async throws -> PipelineState {
     var resumed = resumed
-    if let change = PipelineChange(from: past.state, to: pipeline.spec) {
+    withholding.learn(from: past.state.definition, today: pipeline.spec.encoded)
+    if let change = PipelineChange(from: past.state, to: pipeline.spec, withholding) {
       guard acceptsChanges else { throw change }
       resumed.inputs = ["pipeline": .object(pipeline.spec.encoded)]
       resumed.agentDigest = pipeline.fileDigest
@@ -130,7 +145,10 @@ public struct PipelineRuntime: Sendable {
     observe: @escaping (Event) async -> Void = { _ in }
   ) async throws -> PipelineState {
     let seq = try Self.seq(of: checkpoint, in: past.state, leavesUndeclared, past.ledger)
-    if let change = PipelineChange(from: past.state, to: pipeline.spec) { throw change }
+    withholding.learn(from: past.state.definition, today: pipeline.spec.encoded)
+    if let change = PipelineChange(from: past.state, to: pipeline.spec, withholding) {
+      throw change
+    }
     let engine = PipelineEngine(
       self, past: past, runId: past.state.runId, into: sink, observe: observe)
     engine.stateAtRollback = try stateAt(seq)
@@ -170,10 +188,12 @@ public struct PipelineRuntime: Sendable {
     let left = ledger.effects(behind: seq).filter { $0.compensate == nil }
     guard leavesUndeclared || left.isEmpty else {
       let names = left.prefix(10).map { "\($0.node)" }.joined(separator: ", ")
-      throw RollbackRefusal(
+      var refusal = RollbackRefusal(
         "nothing is declared that undoes \(names)"
           + (left.count > 10 ? " and \(left.count - 10) more" : "")
           + "; undo it by hand, and say --leave-undeclared")
+      refusal.nodes = left.map(\.node)
+      throw refusal
     }
     return seq
   }
@@ -183,6 +203,8 @@ public struct PipelineRuntime: Sendable {
 public struct RollbackRefusal: Error, Sendable, Hashable, CustomStringConvertible {
   /// In words.
   public var description: String
+  /// The tasks of which nothing is declared that undoes them; empty where that is not why.
+  public var nodes: [TaskNode] = []
 
   /// Says why.
   public init(_ description: String) { self.description = description }
@@ -202,9 +224,9 @@ public struct PipelineChange: Error, Sendable, Hashable, CustomStringConvertible
   public var hadEnded: Bool
 
   /// Compares; `nil` where nothing differs.
-  public init?(from state: PipelineState, to spec: PipelineSpec) {
-    let old = state.definition
-    let new = spec.encoded
+  init?(from state: PipelineState, to spec: PipelineSpec, _ withholding: Withholding) {
+    let old = Withholding.comparable(state.definition)
+    let new = Withholding.comparable(withholding.redacted(spec.encoded))
     guard old != new else { return nil }
     let oldTasks = Self.tasks(of: old)
     let newTasks = Self.tasks(of: new)

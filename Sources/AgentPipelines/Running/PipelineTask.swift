@@ -1,3 +1,4 @@
+public import AgentRuntime
 public import AgentTrace
 
 /// A task of a pipeline: what it is, and what does it. (`Task` is Swift's own word.)
@@ -76,6 +77,9 @@ public struct TaskContext: Sendable {
   public var timeoutMicroseconds: Int?
   /// What the tasks of the pipeline may still use together.
   public var remaining: Limits
+  /// What was withheld from the pipeline's log so far: an attempt that is a run of its own withholds it from that run's,
+  /// too.
+  public var secrets = RunSecrets()
   /// Gives a part of the output before the end. Returns once it is recorded; `false` where nobody waits
   /// for it any more.
   public var emit: @Sendable (JSONValue) async -> Bool
@@ -136,6 +140,8 @@ public struct TaskOutcome: Sendable, Hashable {
       self.show = show
     }
   }
+  /// What was withheld from that run's log: the pipeline then puts it back into what later tasks are given.
+  public var secrets = RunSecrets()
   /// What the task's own code says is to be done about a failure; `nil` leaves it to its spec.
   public var recovery: TaskRecovery?
 

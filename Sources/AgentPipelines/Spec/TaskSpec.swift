@@ -10,6 +10,11 @@ public enum TaskKind: String, Sendable, Hashable, CaseIterable {
   case closure
   /// A person.
   case human
+  /// Another pipeline: each attempt is a run with a log of its own.
+  case pipeline
+
+  /// Whether each attempt is a run with a log of its own.
+  public var isRun: Bool { self == .agent || self == .pipeline }
 }
 
 /// Which failures something holds for.
@@ -138,6 +143,12 @@ public struct TaskSpec: Sendable, Hashable {
   public var arguments: TaskTemplate?
   /// Of a person's task, what is asked.
   public var human: HumanSpec?
+  /// The JSON Schema of what the task needs to be given; an attempt that is given anything else is not begun.
+  public var inputSchema: JSONValue?
+  /// The JSON Schema of what it returns; an attempt that returns anything else has failed as `invalid`.
+  public var outputSchema: JSONValue?
+  /// The JSON Schema of what it returns where that follows from what it is, and is held to elsewhere.
+  public var knownOutput: JSONValue?
   /// What the output has to be, as a matcher.
   public var validate: JSONValue?
   /// How long one attempt may take.
@@ -212,6 +223,7 @@ extension TaskSpec {
       ("id", .string(id)), ("kind", .string(kind.rawValue)), ("implementation", implementation),
       ("input", input?.source), ("forEach", fanOut), ("arguments", arguments?.source),
       ("ask", human?.ask.source), ("show", human?.show?.source), ("validate", validate),
+      ("inputSchema", inputSchema), ("outputSchema", outputSchema),
       ("timeoutMicroseconds", timeoutMicroseconds.map { JSONValue($0) }),
       ("totalTimeoutMicroseconds", totalTimeoutMicroseconds.map { JSONValue($0) }),
       ("retry", retry.max == 0 ? JSONValue?.none : retry.encoded), ("breaker", breaker?.encoded),

@@ -44,6 +44,8 @@ public final class Redactor: Sendable {
     /// Tokens that another key made, by the one that this key makes.
     var learned: [String: String] = [:]
     var texts = KnownTexts()
+    /// Of how many words those are at most that were known before they were met.
+    var mostWords = 1
     /// What was said of texts so far, by their bytes, while a whole run is looked through: its packets
     /// say most of them again and again. `nil` else.
     var said: [[UInt8]: String]?
@@ -66,17 +68,40 @@ public final class Redactor: Sendable {
     self.settings = settings
     key = secrets.key ?? (0..<32).map { _ in UInt8.random(in: 0...255) }
     self.values = values
-    let words = secrets.known.map { $0.text.split(whereSeparator: \.isWhitespace).count }
-    mostWordsOfSecrets = settings.patterns.isEmpty ? max(1, words.max() ?? 1) : nil
     // The longest first: one may hold another.
     for secret in secrets.known.sorted(by: { $0.text.utf8.count > $1.text.utf8.count })
-    where secret.text.utf8.count >= Secret.leastBytes {
-      _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
-    }
+    where secret.text.utf8.count >= Secret.leastBytes { know(secret) }
   }
 
-  /// Of how many words a secret may be that is known from the start; `nil` where patterns withhold texts of any form.
-  let mostWordsOfSecrets: Int?
+  /// Of how many words a secret may be that is known; `nil` where patterns withhold texts of any form.
+  var mostWordsOfSecrets: Int? {
+    settings.patterns.isEmpty ? state.withLock { $0.mostWords } : nil
+  }
+
+  /// What another run has to know so that it withholds the same values behind the same tokens: the key, and every text
+  /// that was withheld so far.
+  public var secrets: RunSecrets {
+    let values = state.withLock { $0.values }
+    let known = values.sorted { $0.key.utf8.lexicographicallyPrecedes($1.key.utf8) }
+      .compactMap { token, value -> Secret? in
+        guard let text = value.stringValue, text.utf8.count >= Secret.leastBytes else { return nil }
+        var kind: String?
+        RedactionToken.forEach(in: .string(token)) { kind = $0.kind }
+        return kind.map { Secret(kind: $0, text: text) }
+      }
+    return RunSecrets(key: key, known: known)
+  }
+
+  /// Learns texts that another run withheld with the same key.
+  public func know(_ secrets: RunSecrets) {
+    for secret in secrets.known where secret.text.utf8.count >= Secret.leastBytes { know(secret) }
+  }
+
+  private func know(_ secret: Secret) {
+    _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
+    let words = secret.text.split(whereSeparator: \.isWhitespace).count
+    state.withLock { $0.mostWords = max($0.mostWords, words) }
+  }
 
   /// Whether something was withheld so far.
   public var hasWithheld: Bool { state.withLock { !$0.values.isEmpty } }
@@ -313,7 +338,7 @@ public final class Redactor: Sendable {
   /// What a tool is given: each token replaced by what it stands for.
   ///
   /// - Returns: the value, and the first token that stands for nothing known.
-  func restored(_ value: JSONValue) -> (value: JSONValue, missing: String?) {
+  public func restored(_ value: JSONValue) -> (value: JSONValue, missing: String?) {
     guard RedactionToken.isIn(value) else { return (value, nil) }
     var missing: String?
     let restored = state.withLock { Self.restored(value, $0.values, &missing) }
@@ -367,7 +392,7 @@ public final class Redactor: Sendable {
   }
 
   /// What is said of a call whose value is gone.
-  static func goneReason(_ token: String) -> String { "the value of \(token)\(gone)" }
+  public static func goneReason(_ token: String) -> String { "the value of \(token)\(gone)" }
 
   private static let gone =
     " is no longer there: it was never written, and the process that held it has ended"

@@ -61,6 +61,20 @@ public enum StopDetail {
   public static func agent(_ tool: String) -> String { "agent:\(tool)" }
   /// With ``StopReason/success``: the agent of a tool, by the tool's name, answered in this one's place.
   public static func handoff(_ tool: String) -> String { "handoff:\(tool)" }
+  /// With ``StopReason/toolFailure`` of a pipeline: a task that did not end well.
+  public static func task(_ name: String) -> String { taskPrefix + name }
+  /// With ``StopReason/blocked`` of a pipeline: what a task did could not be undone.
+  public static func rollback(_ name: String) -> String { rollbackPrefix + name }
+  private static let taskPrefix = "task:"
+  private static let rollbackPrefix = "rollback:"
+  /// The task that a detail of a pipeline's stop is about; `nil` where it is about none.
+  public static func task(in detail: String) -> String? {
+    for prefix in [taskPrefix, rollbackPrefix, unknownEffect(of: "")] where detail.hasPrefix(prefix)
+    {
+      return String(detail.dropFirst(prefix.count))
+    }
+    return nil
+  }
   /// A program that was watched, by the code it exited with.
   public static func exit(_ code: Int32) -> String { "exit:\(code)" }
   /// A signal, by its name.

@@ -35,8 +35,13 @@ public struct PipelineCalls: Sendable {
   private var undoing: Call?
   private var effects: [String: SideEffect] = [:]
 
+  private let tellsRuns: Bool
+
   /// Before the first event.
-  public init() {}
+  ///
+  /// - Parameter tellsRuns: whether a task that is a run of its own is told as a call of a tool of its name, for whoever
+  ///   looks at the pipeline's log alone.
+  public init(tellsRuns: Bool = false) { self.tellsRuns = tellsRuns }
 
   /// What an event of a pipeline's log tells of calls.
   public mutating func told(by event: Event) -> Told {
@@ -73,7 +78,8 @@ public struct PipelineCalls: Sendable {
     var found: [ToolDefinition] = []
     for task in event.data["inputs"]?["pipeline"]?["tasks"]?.arrayValue ?? [] {
       let kind = task["kind"]?.stringValue
-      guard let id = task["id"]?.stringValue, kind != "human", kind != "agent", kind != "pipeline"
+      guard let id = task["id"]?.stringValue, kind != "human",
+        tellsRuns || kind != "agent" && kind != "pipeline"
       else { continue }
       let name = Self.tool(of: task["arguments"], else: id)
       let effect = task["sideEffect"]?.stringValue.flatMap(SideEffect.init) ?? .write
@@ -106,7 +112,7 @@ public struct PipelineCalls: Sendable {
 
   private mutating func began(_ started: TaskStarted, _ event: Event) -> Told {
     // What an agent or a pipeline does stands in its own log.
-    guard started.run == nil else { return Told() }
+    guard started.run == nil || tellsRuns else { return Told() }
     let tool = Self.tool(of: started.arguments, else: started.acting ?? started.node.task)
     let input: JSONValue = .object(
       JSONObject(present: [("command", started.arguments), ("input", started.input)]))

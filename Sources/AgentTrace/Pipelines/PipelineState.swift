@@ -97,6 +97,33 @@ public struct PipelineState: Sendable, Hashable {
     }
     return result
   }
+
+  /// What a case may ask of the state, and `replay --event` prints: without what is under way.
+  public var encoded: JSONValue {
+    let stop = stop.map { stop in
+      JSONValue.object(
+        JSONObject(present: [
+          ("reason", .string(stop.reason)), ("detail", stop.detail.map(JSONValue.string)),
+        ]))
+    }
+    return .object(
+      JSONObject(present: [
+        ("runId", .string(runId)), ("pipelineId", .string(pipelineId)), ("input", input),
+        ("stop", stop), ("totals", .object(totals.encoded)), ("tasks", .object(result)),
+        ("elapsedMicroseconds", JSONValue(elapsedMicroseconds)),
+      ]))
+  }
+
+  /// The ids of its tasks as they were defined when the run began or went on, without those that only stand in.
+  public var definedTasks: [String] {
+    let tasks = definition["tasks"]?.arrayValue ?? []
+    let standIns = tasks.flatMap { task in
+      (task["recover"]?.arrayValue ?? []).compactMap { $0["task"]?.stringValue }
+    }
+    return tasks.compactMap { $0["id"]?.stringValue }.filter { id in
+      self[id] != nil || !standIns.contains { $0.hasSameUTF8(as: id) }
+    }
+  }
 }
 
 extension PipelineState {

@@ -6,17 +6,23 @@ import TraceMatching
 enum RedactionFile {
   static let shape = Shape<RedactionSettings>.record(
     RedactionSettings(),
-    [
-      Field(
-        "credentials", .flag, \.findsCredentials,
-        "Whether credentials are looked for by their forms; true where it is left out."),
-      Field(
-        "patterns", .list(of: pattern), \.patterns,
-        "Patterns whose matches are withheld, wherever text enters the run."),
+    texts + [
       Field(
         "places", .list(of: place), \.places,
-        "Places in what tools are given and return, or in the goal, whose value is withheld."),
+        "Places in what tools are given and return, or in the goal, whose value is withheld.")
     ])
+
+  /// That of a pipeline's file, which has no tools.
+  static let ofPipeline = Shape<RedactionSettings>.record(RedactionSettings(), texts)
+
+  private static let texts: [Field<RedactionSettings>] = [
+    Field(
+      "credentials", .flag, \.findsCredentials,
+      "Whether credentials are looked for by their forms; true where it is left out."),
+    Field(
+      "patterns", .list(of: pattern), \.patterns,
+      "Patterns whose matches are withheld, wherever text enters the run."),
+  ]
 
   private struct PatternDraft: Sendable {
     var kind = ""

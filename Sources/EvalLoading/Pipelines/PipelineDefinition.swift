@@ -5,6 +5,9 @@ public import TraceJudging
 
 /// A pipeline as a file says it: its graph, and what does the work of each task.
 public struct PipelineDefinition: Sendable {
+  /// How many pipelines may stand in one another.
+  public static let depthLimit = 8
+
   /// What does a task.
   public enum Work: Sendable {
     /// A program.
@@ -13,6 +16,8 @@ public struct PipelineDefinition: Sendable {
     case agent(AgentDefinition, Expectations?)
     /// A person.
     case human
+    /// Another pipeline.
+    case pipeline(PipelineDefinition)
   }
 
   /// The graph.
@@ -23,9 +28,27 @@ public struct PipelineDefinition: Sendable {
   public var digest: String
   /// The folder that paths in it start from, and that commands run in.
   public var folder: String
-  /// The agents of its tasks.
+  /// What is withheld from its log.
+  public var redaction = RedactionSettings()
+  /// The agents of its tasks, and of those of the pipelines in it.
   public var agents: [AgentDefinition] {
-    works.compactMap { if case .agent(let agent, _) = $0 { agent } else { nil } }
+    works.flatMap { work -> [AgentDefinition] in
+      switch work {
+      case .agent(let agent, _): [agent]
+      case .pipeline(let inner): inner.agents
+      case .command, .human: []
+      }
+    }
+  }
+  /// The programs of its tasks, and of those of the pipelines in it.
+  public var programs: [CommandDefinition] {
+    works.flatMap { work -> [CommandDefinition] in
+      switch work {
+      case .command(let command): [command]
+      case .pipeline(let inner): inner.programs
+      case .agent, .human: []
+      }
+    }
   }
 
   /// Whether neither a process nor the network is needed to run it.
@@ -35,6 +58,7 @@ public struct PipelineDefinition: Sendable {
       case .command: false
       case .agent(let agent, _): agent.isScripted
       case .human: true
+      case .pipeline(let inner): inner.isScripted
       }
     }
   }

@@ -1,6 +1,7 @@
 import AgentPipelines
 import AgentRuntime
 import AgentTrace
+import Synchronization
 import TraceJudging
 import TraceMatching
 
@@ -20,6 +21,7 @@ enum PipelineFile {
     var concurrency = PipelineSpec.defaultConcurrency
     var labels: [String: Int] = [:]
     var limits = Limits()
+    var redaction = RedactionSettings()
   }
 
   static let fields: [Field<Draft>] = [
@@ -45,6 +47,9 @@ enum PipelineFile {
       "labels", labels, \.labels,
       "How many attempts may need a label at the same time, by its name."),
     Field("limits", limits, \.limits, "What all runs of its tasks together may use."),
+    Field(
+      "redaction", RedactionFile.ofPipeline, \.redaction,
+      "What is withheld from the pipeline's log; agents say it of theirs in their files."),
   ]
 
   private static let input = Shape<InputDraft>.record(
@@ -102,6 +107,21 @@ enum PipelineFile {
     ])
 }
 
+/// Counts the pipeline files that are read for one.
+final class FileCount: Sendable {
+  /// The most files of pipelines that may stand in one, each counted as often as it stands there.
+  static let limit = 200
+  private let value = Mutex(0)
+
+  /// Whether one more may be read.
+  func mayGoOn() -> Bool {
+    value.withLock { value in
+      value += 1
+      return value <= Self.limit
+    }
+  }
+}
+
 /// Reads pipeline files; Docs/pipelines.md specifies them.
 public enum PipelineLoader {
   /// Reads a pipeline file, and the agent files that it names.
@@ -118,7 +138,21 @@ public enum PipelineLoader {
     SourceDocument(path: path).roots.lazy.compactMap { FileKind(of: $0.value) }.first == .pipeline
   }
 
+  /// The files that are being read, each a task of the one before it.
+  @TaskLocal static var outer: [String] = []
+  /// How many files were read for the outermost one.
+  @TaskLocal static var count: FileCount?
+
   static func load(_ document: SourceDocument) -> Loaded<PipelineDefinition> {
+    guard count == nil else {
+      return $outer.withValue(outer + [document.path]) { loadInner(document) }
+    }
+    return $count.withValue(FileCount()) {
+      $outer.withValue([document.path]) { loadInner(document) }
+    }
+  }
+
+  private static func loadInner(_ document: SourceDocument) -> Loaded<PipelineDefinition> {
     guard let root = document.onlyRoot(of: "a pipeline") else {
       return Loaded(nil, document.diagnostics + document.rootCountDiagnostics(of: "a pipeline"))
     }
@@ -172,7 +206,7 @@ public enum PipelineLoader {
     }
     return PipelineDefinition(
       spec: spec, works: works, digest: "", folder: reader.folder.path,
-      defaultInput: draft.input.value)
+      redaction: draft.redaction, defaultInput: draft.input.value)
   }
 
   private static func make(
@@ -194,12 +228,28 @@ public enum PipelineLoader {
       where isSet {
         reader.reportAt(place + [.key(key)], .error, "a person’s task has no “\(key)”")
       }
+    } else if draft.pipelinePath != nil {
+      let inner = draft.pipeline
+      let effects = inner?.spec.tasks.map(\.sideEffect) ?? [.write]
+      spec = TaskSpec(
+        draft.id, .pipeline, input: draft.input, sideEffect: draft.sideEffect ?? worst(of: effects))
+      spec.validate = outputMatcher(draft.validate, reader, place)
+      spec.implementation = inner.map { inner in
+        [
+          "pipeline": .string(inner.spec.name),
+          "definition": .string(Digest(of: .object(inner.spec.encoded)).hex),
+        ]
+      }
+      if draft.isIdempotent {
+        reader.reportAt(
+          place + [.key("idempotent")], .error, "a pipeline is not idempotent; its tasks can be")
+      }
+      work = inner.map { .pipeline($0) } ?? .human
     } else {
       let agent = draft.agent
       let effects = agent?.tools.map(\.definition.sideEffect) ?? [.write]
-      let ordered: [SideEffect] = [.write, .draft]
-      let worst = ordered.first { effects.contains($0) } ?? .read
-      spec = TaskSpec(draft.id, .agent, input: draft.input, sideEffect: draft.sideEffect ?? worst)
+      spec = TaskSpec(
+        draft.id, .agent, input: draft.input, sideEffect: draft.sideEffect ?? worst(of: effects))
       let expectations = agentExpectations(draft.validate, reader, place)
       spec.implementation = .object(
         JSONObject(present: [
@@ -207,6 +257,11 @@ public enum PipelineLoader {
         ]))
       work = agent.map { .agent($0, expectations) } ?? .human
     }
+    let takesDefault = draft.input == nil && draft.pipeline?.defaultInput != nil
+    spec.inputSchema =
+      draft.inputSchema ?? (takesDefault ? nil : draft.pipeline?.spec.inputSchema)
+    spec.outputSchema = draft.outputSchema
+    spec.knownOutput = knownOutput(of: work)
     spec.forEach = draft.forEach
     spec.timeoutMicroseconds = draft.timeout.map(TaskFile.microseconds)
     spec.totalTimeoutMicroseconds = draft.totalTimeout.map(TaskFile.microseconds)
@@ -218,6 +273,29 @@ public enum PipelineLoader {
     spec.concurrency = draft.concurrency
     spec.labels = draft.labels
     return (spec, work)
+  }
+
+  /// What a task returns where that follows from what it is; see ``AgentPipelines/TaskSpec/knownOutput``.
+  private static func knownOutput(of work: PipelineDefinition.Work) -> JSONValue? {
+    switch work {
+    case .command, .human: return nil
+    case .agent(let agent, _):
+      return [
+        "type": "object", "additionalProperties": false,
+        "properties": ["answer": agent.answers.schema ?? true, "text": ["type": "string"]],
+      ]
+    case .pipeline(let inner):
+      let last = PipelineGraph.lastOutputs(of: inner.spec)
+      return [
+        "type": "object", "additionalProperties": false,
+        "properties": .object(JSONObject(last.map { ($0.task, $0.schema ?? true) })),
+      ]
+    }
+  }
+
+  private static func worst(of effects: [SideEffect]) -> SideEffect {
+    let ordered: [SideEffect] = [.write, .draft]
+    return ordered.first { effects.contains($0) } ?? .read
   }
 
   /// What of a command decides what it does, but for its words.

@@ -12,9 +12,13 @@ enum TaskFile {
     var command: CommandDefinition?
     var agentPath: String?
     var agent: AgentDefinition?
+    var pipelinePath: String?
+    var pipeline: PipelineDefinition?
     var human: HumanSpec?
     var input: JSONValue?
     var forEach: FanOutSource?
+    var inputSchema: JSONValue?
+    var outputSchema: JSONValue?
     var validate: JSONValue?
     var timeout: Double?
     var totalTimeout: Double?
@@ -36,6 +40,9 @@ enum TaskFile {
       "A program and its arguments; ${…} in them stands for what the task is given."),
     Field("human", human, \.human, "A person: what is asked, and what is shown."),
     Field(
+      "pipeline", .path, \.pipelinePath,
+      "Another pipeline’s file: each attempt is a run of its own."),
+    Field(
       "input", .any, \.input,
       "What the task is given, and nothing else; ${input.…}, ${task.…}, ${item} and ${index} stand for values."
     ),
@@ -43,6 +50,11 @@ enum TaskFile {
       "forEach", forEach, \.forEach,
       "Runs the task once for each element of a list (${task.path}), of another fan-out as they come (${task.*}), or of the parts of an output (partsOf)."
     ),
+    Field(
+      "inputSchema", .jsonSchema, \.inputSchema,
+      "The JSON Schema of what the task needs to be given; of a pipeline, its own where it is left out."
+    ),
+    Field("outputSchema", .jsonSchema, \.outputSchema, "The JSON Schema of what it returns."),
     Field(
       "validate", .any, \.validate,
       "What has to hold of an attempt: output, a matcher; of an agent, any expectations on its run."
@@ -71,16 +83,23 @@ enum TaskFile {
   ]
 
   static let task = Shape<Draft>.record(
-    Draft(), fields, expected: "a task, a mapping with “id” and “agent”, “command” or “human”",
+    Draft(), fields,
+    expected: "a task, a mapping with “id” and “agent”, “command”, “human” or “pipeline”",
     constraints: [
-      "oneOf": [["required": ["agent"]], ["required": ["command"]], ["required": ["human"]]]
+      "oneOf": [
+        ["required": ["agent"]], ["required": ["command"]], ["required": ["human"]],
+        ["required": ["pipeline"]],
+      ]
     ]
   ).map { draft, reader -> Draft? in
     var draft = draft
-    let kinds = [draft.agentPath != nil, draft.command != nil, draft.human != nil]
+    let kinds = [
+      draft.agentPath != nil, draft.command != nil, draft.human != nil, draft.pipelinePath != nil,
+    ]
     if kinds.count(where: { $0 }) != 1, !reader.hasErrorHere {
-      reader.report("needs one of “agent”, “command” and “human”")
+      reader.report("needs one of “agent”, “command”, “human” and “pipeline”")
     }
+    if let path = draft.pipelinePath { draft.pipeline = pipeline(path, reader) }
     if let path = draft.agentPath {
       let loaded = AgentLoader.load(path)
       reader.files += [path] + loaded.files
@@ -95,6 +114,34 @@ enum TaskFile {
       }
     }
     return draft
+  }
+
+  /// Reads the file of a pipeline that is a task of another.
+  private static func pipeline(_ path: String, _ reader: FieldReader) -> PipelineDefinition? {
+    let outer = PipelineLoader.outer
+    guard !outer.contains(where: { $0.hasSameUTF8(as: path) }) else {
+      let way = (outer.drop { !$0.hasSameUTF8(as: path) } + [path]).joined(separator: " → ")
+      reader.report("the pipeline stands in itself: \(way)", deeper: [.key("pipeline")])
+      return nil
+    }
+    guard outer.count < PipelineDefinition.depthLimit else {
+      reader.report(
+        "more than \(PipelineDefinition.depthLimit) pipelines stand in one another",
+        deeper: [.key("pipeline")])
+      return nil
+    }
+    guard PipelineLoader.count?.mayGoOn() ?? true else {
+      reader.report(
+        "more than \(FileCount.limit) pipeline files stand in one", deeper: [.key("pipeline")])
+      return nil
+    }
+    let loaded = PipelineLoader.load(path)
+    reader.files += [path] + loaded.files
+    reader.attached += loaded.diagnostics
+    if loaded.value == nil || loaded.diagnostics.hasErrors {
+      reader.report("the pipeline file \(path.quoted) has errors", deeper: [.key("pipeline")])
+    }
+    return loaded.value
   }
 
   // MARK: Parts

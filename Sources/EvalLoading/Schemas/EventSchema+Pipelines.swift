@@ -37,7 +37,7 @@ extension EventSchema {
     node + [
       Key("attempt!", ref("count"), "From 1, over the whole life of the node."),
       Key("acting", string, "The task that stands in for it."),
-      Key("kind!", string, "What does it: agent, command or closure."),
+      Key("kind!", string, "What does it: agent, command, closure or pipeline."),
       Key("input", any, "All that it is given."),
       Key("arguments", list(any), "Of a command, its words."),
       Key("origins", mapping, "The events that it came from, by what the input names."),

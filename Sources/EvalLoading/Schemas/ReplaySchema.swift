@@ -75,8 +75,8 @@ enum ReplaySchema {
     "properties": [
       "kind": [
         "enum": [
-          "start", "call", "answer", "question", "reply", "invalid", "end", "memory", "stop",
-          "usage",
+          "start", "call", "answer", "question", "reply", "invalid", "end", "memory", "task",
+          "stop", "usage",
         ],
         "description": "What it is about.",
       ],
@@ -108,6 +108,7 @@ enum ReplaySchema {
         "description": "The events that show it.",
       ],
       "tool": text("The tool of a call."), "caller": text("Who made the call."),
+      "task": text("The task of a pipeline, with its element."),
     ],
   ]
 

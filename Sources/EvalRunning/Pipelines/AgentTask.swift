@@ -53,13 +53,14 @@ struct AgentTask: PipelineTask {
   }
 
   private func boundary(
-    _ agent: AgentDefinition, _ runId: String, _ clock: any RunClock, _ cancellation: Cancellation
+    _ agent: AgentDefinition, _ context: TaskContext, _ runId: String, _ clock: any RunClock,
+    _ cancellation: Cancellation
   ) -> any Boundary {
-    means.makeBoundary(
-      agent,
-      RunConditions(
-        clock: clock, identifiers: GivenRunID(runId: runId), cancellation: cancellation,
-        children: children(cancellation)))
+    var conditions = RunConditions(
+      clock: clock, identifiers: GivenRunID(runId: runId), cancellation: cancellation,
+      children: children(cancellation))
+    conditions.secrets = context.secrets
+    return means.makeBoundary(agent, conditions)
   }
 
   private func children(_ cancellation: Cancellation) -> RecordedChildren {
@@ -77,7 +78,8 @@ struct AgentTask: PipelineTask {
     let (observe, node) = (means.observeTask, context.node)
     return try await AgentRecording(
       of: agent, request(context, path: path),
-      on: boundary(agent, runId, means.clock(0), cancellation), observe: { observe(node, $0) })
+      on: boundary(agent, context, runId, means.clock(0), cancellation),
+      observe: { observe(node, $0) })
   }
 
   /// Goes on with the run in its own log; one that has ended is read alone.
@@ -99,7 +101,7 @@ struct AgentTask: PipelineTask {
       RunResumption.Request(
         log: path, agent: agent, acceptsChanges: means.acceptsChanges, logOptions: means.logOptions,
         clock: means.clock,
-        boundary: { boundary($0, runId, $1, cancellation) }),
+        boundary: { boundary($0, context, runId, $1, cancellation) }),
       observe: { observe(node, $0) })
     return AgentRecording(log: done.log, state: done.state, sealDigest: done.sealDigest)
   }

@@ -23,6 +23,10 @@ public struct PipelineMeans: Sendable {
   public var logOptions: LogWriter.Options
   /// Whether runs of tasks may go on with another agent file or policy than before.
   public var acceptsChanges = false
+  /// What is withheld from the pipeline's log beside what its file says: what the environment of these programs holds.
+  public var secrets: @Sendable ([CommandDefinition]) -> RunSecrets
+  /// What the pipeline that this one stands in has withheld so far.
+  var outerSecrets = RunSecrets()
   /// Told of each event of a task's own run, as it happens, from any task.
   public var observeTask: @Sendable (TaskNode, Event) -> Void = { _, _ in }
 
@@ -30,8 +34,10 @@ public struct PipelineMeans: Sendable {
   public init(
     makeTool: @escaping ToolMaker,
     makeBoundary: @escaping BoundaryMaker, clock: @escaping @Sendable (Int) -> any RunClock,
-    identifiers: any RunIDs, pausing: Cancellation, logOptions: LogWriter.Options = .init()
+    identifiers: any RunIDs, pausing: Cancellation, logOptions: LogWriter.Options = .init(),
+    secrets: @escaping @Sendable ([CommandDefinition]) -> RunSecrets = { _ in RunSecrets() }
   ) {
+    self.secrets = secrets
     self.makeTool = makeTool
     self.makeBoundary = makeBoundary
     self.clock = clock
@@ -55,11 +61,21 @@ public struct PipelineMeans: Sendable {
         return AgentTask(
           spec: spec, agent: agent, expectations: expectations, means: self, folder: folder,
           compensation: commandTask(spec, CommandDefinition(arguments: []), definition.folder))
+      case .pipeline(let inner):
+        return NestedPipelineTask(
+          spec: spec, definition: inner, means: self, folder: folder,
+          compensation: commandTask(spec, CommandDefinition(arguments: []), definition.folder))
       }
     }
     var pipeline = try Pipeline(definition.spec, tasks: tasks)
     pipeline.fileDigest = definition.digest
+    pipeline.redaction = definition.redaction
     return pipeline
+  }
+
+  /// What withholds secrets from a pipeline's log.
+  func redactor(for definition: PipelineDefinition) -> Redactor {
+    Redactor(definition.redaction, secrets(definition.programs).adding(outerSecrets))
   }
 
   private func commandTask(

@@ -15,6 +15,8 @@ public struct PipelineRecording: Sendable {
   public var sealDigest: Digest
   /// How many events are new.
   public var newEvents: Int
+  /// What was withheld from the log.
+  var secrets = RunSecrets()
 
   /// Whether the pipeline ended well.
   public var isSuccess: Bool { state.stop?.reason == StopReason.success.rawValue }
@@ -35,6 +37,10 @@ public struct PipelineRecording: Sendable {
     public var trial: Int?
     /// Words to find the run by later.
     public var tags: [String] = []
+    /// The run's identifier; the next of the means' where it is left out.
+    var runId: String?
+    /// The attempt at a task of another pipeline that the run is, and that task.
+    var parent: (run: ParentRun, task: String)?
 
     /// The others can be set afterwards.
     public init(input: JSONValue?, files: RunFiles) {
@@ -56,7 +62,7 @@ public struct PipelineRecording: Sendable {
   ) async throws {
     let input = request.input ?? definition.defaultInput
     try PipelineInputError.check(input, of: definition.spec)
-    let runId = means.identifiers.next()
+    let runId = request.runId ?? means.identifiers.next()
     let path = request.files.path(of: request.caseId ?? definition.spec.name, runId: runId)
     let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
     let writer = try LogWriter(creating: path, options: means.logOptions)
@@ -68,7 +74,10 @@ public struct PipelineRecording: Sendable {
     start.pipelineId = request.pipelineId
     start.seed = request.seed ?? 0
     (start.caseId, start.trial, start.tags) = (request.caseId, request.trial, request.tags)
-    state = try await Self.runtime(pipeline, means, 0).run(start, into: writer, observe: observe)
+    (start.parent, start.taskId) = (request.parent?.run, request.parent?.task)
+    let runtime = Self.runtime(pipeline, means, means.redactor(for: definition), 0)
+    state = try await runtime.run(start, into: writer, observe: observe)
+    secrets = runtime.redactor.secrets
     let closed = try writer.close()
     (log, sealDigest, newEvents) = (closed.path, closed.sealDigest, closed.events)
   }
@@ -102,11 +111,20 @@ public struct PipelineRecording: Sendable {
     observePast: (Event) -> Void = { _ in },
     observe: @escaping (Event) async -> Void = { _ in }
   ) async throws {
-    self = try await Self.going(on: path, with: definition, means, observePast) {
-      runtime, past, resumed, writer in
-      try await runtime.rollback(
-        past, resumed, to: checkpoint, by: by, reason: reason, leavesUndeclared: leavesUndeclared,
-        into: writer, stateAt: { try Self.state(of: path, at: $0) }, observe: observe)
+    do {
+      self = try await Self.going(on: path, with: definition, means, observePast) {
+        runtime, past, resumed, writer in
+        try await runtime.rollback(
+          past, resumed, to: checkpoint, by: by, reason: reason, leavesUndeclared: leavesUndeclared,
+          into: writer, stateAt: { try Self.state(of: path, at: $0) }, observe: observe)
+      }
+    } catch var refusal as RollbackRefusal {
+      // A pipeline in this one is one task; whoever undoes it by hand has to know what it did.
+      let inner = (try? PipelineEffects.within(refusal.nodes, of: path)) ?? []
+      if !inner.isEmpty {
+        refusal.description += ". What the pipelines in it did: " + inner.joined(separator: ", ")
+      }
+      throw refusal
     }
   }
 
@@ -142,12 +160,15 @@ public struct PipelineRecording: Sendable {
       }
       let watch = PauseRequest(log: plain).watch(means.pausing)
       defer { watch.cancel() }
-      let state = try await go(
-        runtime(pipeline, means, past.state.elapsedMicroseconds), past, resumed, writer)
+      let runtime = runtime(
+        pipeline, means, means.redactor(for: definition), past.state.elapsedMicroseconds)
+      let state = try await go(runtime, past, resumed, writer)
       let closed = try writer.close()
-      return PipelineRecording(
+      var recording = PipelineRecording(
         log: closed.path, state: state, sealDigest: closed.sealDigest,
         newEvents: state.nextSeq - reopened.nextSeq)
+      recording.secrets = runtime.redactor.secrets
+      return recording
     } catch {
       // What was closed is closed again; what a process had left stays for the next try.
       if reopened.wasClosed { _ = try? writer.close() }
@@ -161,10 +182,11 @@ public struct PipelineRecording: Sendable {
   }
 
   private static func runtime(
-    _ pipeline: Pipeline, _ means: PipelineMeans, _ elapsed: Int
+    _ pipeline: Pipeline, _ means: PipelineMeans, _ redactor: Redactor, _ elapsed: Int
   ) -> PipelineRuntime {
     PipelineRuntime(
-      pipeline, clock: means.clock(elapsed), identifiers: means.identifiers, pausing: means.pausing)
+      pipeline, clock: means.clock(elapsed), identifiers: means.identifiers, pausing: means.pausing,
+      redactor: redactor)
   }
 
   /// Makes a recorded run again: scheduler and recovery decide anew, tasks and people are answered from the log.
@@ -190,6 +212,23 @@ public struct PipelineRecording: Sendable {
     return await PipelineReexecution(of: events, by: pipeline)
   }
 
+  /// An event of a pipeline's log, and the state behind it.
+  ///
+  /// - Throws: `LogError` where the log cannot be read, `PipelineMomentError` where there is no such event.
+  public static func moment(
+    _ seq: Int, of path: String
+  ) throws -> (event: Event, state: PipelineState) {
+    var state = PipelineState()
+    var reader = try LogReader(path: path)
+    var last = -1
+    while let event = try reader.next() {
+      state.apply(event)
+      last = event.seq
+      if event.seq == seq { return (event, state) }
+    }
+    throw PipelineMomentError(description: "\(path) has no event \(seq); its last is \(last)")
+  }
+
   /// The state behind an event of a log.
   static func state(of path: String, at seq: Int) throws -> PipelineState {
     var state = PipelineState()
@@ -197,6 +236,12 @@ public struct PipelineRecording: Sendable {
     while let event = try reader.next(), event.seq <= seq { state.apply(event) }
     return state
   }
+}
+
+/// A log does not have the event that was asked for.
+public struct PipelineMomentError: Error, Sendable, CustomStringConvertible {
+  /// In words.
+  public var description: String
 }
 
 /// Is called by nobody.

@@ -1,4 +1,5 @@
 import AgentTrace
+import EvalLoading
 public import TraceStorage
 
 extension VerifyReport {
@@ -7,8 +8,11 @@ extension VerifyReport {
   ///
   /// Of a log that is no pipeline's nothing is looked at. One of a task that is not there is a note: logs
   /// may be kept elsewhere.
-  public mutating func checkTaskRuns() {
-    guard status != .unreadable, (try? WaitingPipeline.isPipeline(path)) == true,
+  public mutating func checkTaskRuns() { checkTaskRuns(depth: 0) }
+
+  private mutating func checkTaskRuns(depth: Int) {
+    guard depth <= PipelineDefinition.depthLimit, status != .unreadable,
+      (try? WaitingPipeline.isPipeline(path)) == true,
       var reader = try? LogReader(path: path)
     else { return }
     var missing = 0
@@ -21,8 +25,9 @@ extension VerifyReport {
         add(event.seq, "the log of the task’s run is said to stand outside of the folder")
         continue
       }
-      let child = LogVerifier.verify(
+      var child = LogVerifier.verify(
         path: RunFiles.folder(ofLog: path) + "/" + name, expectedDigest: digest)
+      child.checkTaskRuns(depth: depth + 1)
       switch child.status {
       case .unreadable: missing += 1
       case .whole: break

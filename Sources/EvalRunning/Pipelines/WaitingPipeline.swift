@@ -12,6 +12,8 @@ public struct WaitingPipeline: Sendable {
   /// What each question was.
   public let questions: [TaskAsked]
   private let isClosed: Bool
+  /// How many pipelines it stands in, as far as it was read from them.
+  var depth = 0
 
   /// Whether a log is a pipeline's.
   ///
@@ -65,14 +67,18 @@ public struct WaitingPipeline: Sendable {
   ///
   /// - Parameters:
   ///   - name: the task, or one element of it as in `refactor[3]`.
+  ///   - secrets: what is withheld of what is said, beside what has the form of a credential.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
   /// - Throws: ``PipelineAnswerError`` where nothing of the kind waits; `LogError`.
   public func record(
     _ word: TaskAnswered.Word, about name: String?, data: JSONValue? = nil, by: String,
-    reason: String? = nil, options: LogWriter.Options = .init(), at moment: (Int) -> Moment
+    reason: String? = nil, options: LogWriter.Options = .init(),
+    secrets: RunSecrets = RunSecrets(), at moment: (Int) -> Moment
   ) throws -> Event {
-    let payload = try payload(word, name, data, by, reason)
+    let redactor = Redactor(RedactionSettings(), secrets)
+    let payload = try payload(
+      word, name, data.map { redactor.redacted($0) }, by, reason.map { redactor.redacted($0) })
     guard state.stop != nil, isClosed else {
       throw PipelineAnswerError("\(log) does not stand still; pause it first")
     }

@@ -1,5 +1,6 @@
 import AgentRuntime
 public import AgentTrace
+import EvalLoading
 public import TraceReplaying
 import TraceStorage
 
@@ -17,16 +18,61 @@ extension WaitingPipeline {
     public var why: TaskAsked.Why
   }
 
-  /// The tasks whose own runs wait, and these.
-  private func runs() throws -> [(node: TaskNode, tree: WaitingTree)] {
-    try questions.filter { $0.why == .run }.compactMap { asked in
+  /// The tasks whose own runs wait, and the logs of these.
+  private var waitingRuns: [(node: TaskNode, log: String)] {
+    questions.filter { $0.why == .run }.compactMap { asked in
       let progress = state[asked.node.task]?.node(asked.node.element)
       guard let runId = progress?.run?.runId else { return nil }
       let name = RunFiles.fileName(for: runId) + LogFormat.suffix
-      return (
-        asked.node, try WaitingTree(path: "\(RunFiles.folder(ofLog: log))/\(name)")
-      )
+      return (asked.node, "\(RunFiles.folder(ofLog: log))/\(name)")
     }
+  }
+
+  /// The tasks whose own runs, those of agents, wait, and these.
+  private func runs() throws -> [(node: TaskNode, tree: WaitingTree)] {
+    try waitingRuns.filter { try !Self.isPipeline($0.log) }
+      .map { ($0.node, try WaitingTree(path: $0.log)) }
+  }
+
+  /// The tasks that are pipelines and wait, and these.
+  private func inner() throws -> [(node: TaskNode, pipeline: WaitingPipeline)] {
+    guard depth < PipelineDefinition.depthLimit else { return [] }
+    return try waitingRuns.filter { try Self.isPipeline($0.log) }.map {
+      var pipeline = try WaitingPipeline(log: $0.log)
+      pipeline.depth = depth + 1
+      return ($0.node, pipeline)
+    }
+  }
+
+  /// The pipeline that a person's word is for, and what it is about there: one that stands in this one where the name
+  /// begins with its task (`publish/send`), or where nothing else waits.
+  ///
+  /// - Throws: where a log of a task's run cannot be read.
+  public func addressed(by name: String?) throws -> (pipeline: WaitingPipeline, name: String?) {
+    let inner = try inner()
+    if let name {
+      for (node, pipeline) in inner {
+        let isWhole = "\(node)".hasSameUTF8(as: name)
+        guard isWhole || name.hasPrefix("\(node)/") else { continue }
+        return try pipeline.addressed(
+          by: isWhole ? nil : String(name.dropFirst("\(node)/".count)))
+      }
+      // A name of a task inside, where one pipeline alone has something by it that waits.
+      let isOwn = questions.contains {
+        "\($0.node)".hasSameUTF8(as: name) || $0.node.task.hasSameUTF8(as: name)
+      }
+      let fitting =
+        try isOwn
+        ? [] : inner.filter { try $0.pipeline.open().contains { $0.name.hasSameUTF8(as: name) } }
+      if fitting.count == 1, let only = fitting.first {
+        return try only.pipeline.addressed(by: name)
+      }
+      return (self, name)
+    }
+    let waiting = try inner.filter { try !$0.pipeline.open().isEmpty }
+    let isAlone = waiting.count == 1 && questions.count == inner.count
+    if isAlone, let only = waiting.first { return try only.pipeline.addressed(by: nil) }
+    return (self, nil)
   }
 
   /// Everything that still waits for a person.
@@ -35,6 +81,12 @@ extension WaitingPipeline {
   public func open() throws -> [Open] {
     var found = questions.filter { $0.why != .run }.map {
       Open(name: "\($0.node)", words: $0.question, why: $0.why)
+    }
+    for (node, pipeline) in try inner() {
+      for var waiting in try pipeline.open() {
+        waiting.name = "\(node)/\(waiting.name)"
+        found.append(waiting)
+      }
     }
     for (node, tree) in try runs() {
       for waiting in tree.calls {

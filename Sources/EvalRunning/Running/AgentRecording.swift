@@ -15,6 +15,8 @@ public struct RunConditions: Sendable {
   public var cancellation: Cancellation
   /// What runs the agents that it calls; where there is none, a call of one fails.
   public var children: (any ChildRunner)?
+  /// What is withheld from its log beside what the agent and the environment say.
+  public var secrets = RunSecrets()
 
   /// The conditions as given; nothing is started.
   public init(

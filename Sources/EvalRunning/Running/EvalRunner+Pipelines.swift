@@ -43,6 +43,7 @@ extension EvalRunner {
       clock: { elapsed in
         isFixed ? FixedClock(elapsedMicroseconds: elapsed) : makeLiveClock()
       },
-      identifiers: seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs(), pausing: cancellation)
+      identifiers: seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs(), pausing: cancellation,
+      secrets: makeSecrets)
   }
 }

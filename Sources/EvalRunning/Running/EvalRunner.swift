@@ -67,6 +67,7 @@ public struct EvalRunner: Sendable {
   let catalogue: RunCatalogue?
   let makeBoundary: BoundaryMaker
   let makeTool: ToolMaker?
+  let makeSecrets: @Sendable ([CommandDefinition]) -> RunSecrets
   let cancellation: Cancellation
   let makeClock: @Sendable () -> any RunClock
   let judges: JudgingModels
@@ -77,14 +78,17 @@ public struct EvalRunner: Sendable {
   ///   - makeClock: the clock of a live run.
   ///   - makeBoundary: what a run that is made now reaches the outside world through.
   ///   - makeTool: makes the commands of pipelines; `nil` where none may be started.
+  ///   - makeSecrets: what is withheld from the logs of pipelines with these programs.
   /// - Throws: where the folder of runs cannot be read.
   public init(
     options: Options, cancellation: Cancellation = Cancellation(),
     makeClock: @escaping @Sendable () -> any RunClock,
-    makeBoundary: @escaping BoundaryMaker, makeTool: ToolMaker? = nil
+    makeBoundary: @escaping BoundaryMaker, makeTool: ToolMaker? = nil,
+    makeSecrets: @escaping @Sendable ([CommandDefinition]) -> RunSecrets = { _ in RunSecrets() }
   ) throws {
     self.options = options
     self.makeTool = makeTool
+    self.makeSecrets = makeSecrets
     self.cancellation = cancellation
     self.makeClock = makeClock
     self.makeBoundary = makeBoundary

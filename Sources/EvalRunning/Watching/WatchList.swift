@@ -72,11 +72,15 @@ public struct WatchList: Sendable {
     add(path)
     let loaded = PipelineLoader.load(path)
     for file in loaded.files { add(file) }
-    for work in loaded.value?.works ?? [] {
+    if let definition = loaded.value { add(programsOf: definition) }
+  }
+
+  private mutating func add(programsOf pipeline: PipelineDefinition) {
+    for work in pipeline.works {
       switch work {
-      case .command(let command):
-        add(command: command.arguments, in: loaded.value?.folder ?? ".")
+      case .command(let command): add(command: command.arguments, in: pipeline.folder)
       case .agent(let agent, _): add(programsOf: agent)
+      case .pipeline(let inner): add(programsOf: inner)
       case .human: break
       }
     }

@@ -105,6 +105,10 @@ public final class DebugSession {
     case .diff: return try diff(rest)
     case .state:
       return try page(rest) { page in
+        if let pipeline = try cursor.pipeline() {
+          page.heading("state after event \(cursor.seq)", "pipeline \(pipeline.name)")
+          return page.add(pipeline)
+        }
         page.heading("state after event \(cursor.seq)", "step \(cursor.step)")
         page.add(cursor.state, limits: cursor.limits)
         page.labelled("digest", cursor.state.digest.hex, .faint)
@@ -287,7 +291,9 @@ public final class DebugSession {
   private func why(_ rest: String) throws -> [TextLine] {
     var page = Page()
     let event = cursor.event
-    if !rest.isEmpty {
+    if cursor.isPipeline, let node = try taskAsked(rest, event) {
+      try TaskReasons(in: cursor).add(node, to: &page)
+    } else if !rest.isEmpty {
       guard let decision = try CallReasons(in: cursor).decision(holding: rest) else {
         throw CommandError("no decision of the run holds a call “\(rest.prefix(utf8Bytes: 80))”")
       }
@@ -300,6 +306,13 @@ public final class DebugSession {
       try addCause(of: event, to: &page)
     }
     return page.lines
+  }
+
+  /// The task of a pipeline that is asked about: the one that is named, or the one that the event is of.
+  private func taskAsked(_ name: String, _ event: Event) throws -> TaskNode? {
+    guard name.isEmpty else { return TaskNode(name) }
+    if event.type == .stop { return try TaskReasons(in: cursor).stopping(event) }
+    return TaskReasons.node(of: event)
   }
 
   /// For what is neither a call nor a stop: the event that it follows from.
@@ -386,7 +399,7 @@ public final class DebugSession {
     }
     let value: JSONValue?
     switch root {
-    case "state": value = cursor.state.encoded
+    case "state": value = try cursor.pipeline()?.encoded ?? cursor.state.encoded
     case "data": value = .object(cursor.event.data)
     case "event": value = try JSONValue(parsing: cursor.event.encodedLine())
     case "context": value = try cursor.contexts().map { .object($0.0.data) }

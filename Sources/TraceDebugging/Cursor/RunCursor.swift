@@ -50,6 +50,10 @@ public final class RunCursor {
   public private(set) var ending: LogReader.Ending?
   private var stamp: FileStamp?
   private var end: (seq: Int, step: Int)?
+  /// Where a pipeline stood behind some of its events, in their order.
+  var pipelineStates: [(seq: Int, state: PipelineState)] = []
+  /// Whether the log is a pipeline's.
+  private(set) lazy var isPipeline = (try? event(at: 0))?.beginsPipeline ?? false
   /// First events of steps that had to be looked for.
   private var stepStarts: [Int: Int] = [:]
   /// The path of the file that is read: the one asked for, or with `.open`.

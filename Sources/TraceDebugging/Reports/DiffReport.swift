@@ -60,9 +60,13 @@ public struct DiffReport {
   }
 
   private func facts(_ run: ComparedRun) -> [String] {
-    [
+    let done =
+      run.isPipeline
+      ? Figures.count(run.acts.count, "task")
+      : "\(Figures.count(run.steps, "step")), \(Figures.count(run.calls, "call"))"
+    return [
       run.path, "run \(run.runId)",
-      "\(Figures.count(run.steps, "step")), \(Figures.count(run.calls, "call")), "
+      "\(done), "
         + Figures.duration(microseconds: run.elapsedMicroseconds),
     ]
   }
@@ -200,8 +204,10 @@ public struct DiffReport {
   private func summary(_ act: ComparedRun.Act) -> String {
     func plain(_ part: String) -> JSONValue? { act.parts.first { $0.name == part }?.value.value }
     let step = "\(act.step)"
-    let number = String(repeating: " ", count: max(0, 4 - step.count)) + step
-    guard act.kind == .call else {
+    let number =
+      act.kind == .task
+      ? "    " : String(repeating: " ", count: max(0, 4 - step.count)) + step
+    guard act.kind == .call || act.kind == .task else {
       let value = act.parts.first?.value.value
       let said = value?["text"] ?? value
       return "\(number) \(act.name): " + (said?.stringValue ?? text(said))
@@ -220,7 +226,13 @@ public struct DiffReport {
   /// What differs in a row, in one sentence.
   private func words(for row: RunDiff.Row) -> String {
     let act = row.left ?? row.right
-    let noun = act.map { $0.kind == .call ? "call of \($0.name)" : $0.kind.rawValue }
+    let noun = act.map { act in
+      switch act.kind {
+      case .call: "call of \(act.name)"
+      case .task: "task \(act.name)"
+      default: act.kind.rawValue
+      }
+    }
     let words: String
     switch (row.kind, row.standing) {
     case (.start, _): words = "what the runs began with"
@@ -235,7 +247,11 @@ public struct DiffReport {
       let parts = row.fields.compactMap { $0.path.tokens.first }
       let named = parts.indices.filter { $0 == 0 || parts[$0] != parts[$0 - 1] }.map { parts[$0] }
       let what = named.isEmpty ? "what it was made together with" : named.joined(separator: ", ")
-      words = act?.kind == .call ? "\(what) of \(Self.article(noun))" : "the \(noun ?? "act")"
+      switch act?.kind {
+      case .call?: words = "\(what) of \(Self.article(noun))"
+      case .task?: words = "\(what) of \(noun ?? "a task")"
+      default: words = "the \(noun ?? "act")"
+      }
     }
     return Visible.line(words) + place(row)
   }
@@ -247,7 +263,7 @@ public struct DiffReport {
 
   private func place(_ row: RunDiff.Row) -> String {
     func place(_ act: ComparedRun.Act?) -> String? {
-      act.map { "step \($0.step), event \($0.events.first ?? 0)" }
+      act.map { ($0.kind == .task ? "" : "step \($0.step), ") + "event \($0.events.first ?? 0)" }
     }
     let places = [("A", place(row.left)), ("B", place(row.right))].compactMap { name, place in
       place.map { "\(name) \($0)" }

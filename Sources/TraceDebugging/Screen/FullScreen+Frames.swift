@@ -144,6 +144,10 @@ extension FullScreen {
         ]).cut(columns: frame.columns)))
     var page = Page()
     page.textLimit = 400
+    if let pipeline = try? cursor.pipeline() {
+      page.add(pipeline)
+      return addStateLines(page.lines, to: &frame)
+    }
     let state = cursor.state
     page.add(state, limits: limits)
     var lines = page.lines
@@ -156,6 +160,10 @@ extension FullScreen {
     if !lines.isEmpty { lines[0] = TextLine(spans) }
     // The stop says most, and where the room ends it must not be what is left out.
     if state.stop != nil, let stop = lines.popLast() { lines.insert(stop, at: 1) }
+    addStateLines(lines, to: &frame)
+  }
+
+  private func addStateLines(_ lines: [TextLine], to frame: inout Frame) {
     for index in 0..<(stateRows - 1) {
       let line = lines.indices.contains(index) ? lines[index] : TextLine()
       frame.rows.append(Frame.Row(left: line.cut(columns: frame.columns)))

@@ -37,6 +37,22 @@ extension Page {
     }
   }
 
+  /// How far the tasks of a pipeline are, and what their runs used.
+  mutating func add(_ pipeline: PipelineState) {
+    labelled("used", Timeline.used(by: pipeline).text)
+    if let stop = pipeline.stop {
+      labelled(
+        "stop", stop.reason + (stop.detail.map { " (\($0))" } ?? ""),
+        stop.reason == StopReason.success.rawValue ? .good : .bad)
+    }
+    if let rollback = pipeline.rollback {
+      labelled("rollback", "to \(rollback.start.checkpoint ?? "start")", .warning)
+    }
+    let rows = PipelineTasks.rows(of: pipeline)
+    for row in rows.prefix(100) { labelled(row.task, row.words, row.role) }
+    if rows.count > 100 { labelled("", "and \(rows.count - 100) more tasks") }
+  }
+
   /// What is used of each limit, and whether it is nearly all.
   static func budget(_ state: AgentState, _ limits: Limits?) -> [(text: String, isShort: Bool)] {
     let totals = state.totals

@@ -78,10 +78,10 @@ struct JudgedRun {
 
   /// What speaks of something that a pipeline does not have by itself, by the keys of expectations.
   private static let pipelinesLack = [
-    MaxSteps.key: "A pipeline has no steps; its tasks have, and validate speaks of them.",
+    MaxSteps.key: "A pipeline has no steps; its tasks have, and callers speaks of them.",
     ContextExpectation.key:
-      "A pipeline shows nothing to a model; its tasks do, and validate speaks of them.",
-    EvidenceExpectation.key: "A pipeline cites nothing; its tasks do, and validate speaks of them.",
+      "A pipeline shows nothing to a model; its tasks do, and callers speaks of them.",
+    EvidenceExpectation.key: "A pipeline cites nothing; its tasks do, and callers speaks of them.",
   ]
 
   /// What was watched for the next rule on contexts; `nil` where the chronicle was made for others.

@@ -95,24 +95,6 @@ extension ExpectationReader {
   }
 }
 
-extension PipelineState {
-  /// What a case may ask of the state of a pipeline.
-  fileprivate var judged: JSONValue {
-    let stop = stop.map { stop in
-      JSONValue.object(
-        JSONObject(present: [
-          ("reason", .string(stop.reason)), ("detail", stop.detail.map(JSONValue.string)),
-        ]))
-    }
-    return .object(
-      JSONObject(present: [
-        ("runId", .string(runId)), ("pipelineId", .string(pipelineId)), ("input", input),
-        ("stop", stop), ("totals", .object(totals.encoded)), ("tasks", .object(result)),
-        ("elapsedMicroseconds", JSONValue(elapsedMicroseconds)),
-      ]))
-  }
-}
-
 extension JudgedRun {
   /// What must have been recorded whole for a place of the state to be known.
   private func channels(of place: [String]) -> [String] {
@@ -149,7 +131,7 @@ extension JudgedRun {
     if let channel = channels.first(where: { view.trajectory.recorded[$0] != nil }) {
       return outcome(.unverifiable, "What this rests on was not recorded: \(channel).")
     }
-    let value = (chronicle.pipeline?.judged ?? chronicle.state.encoded)[rule.pointer]
+    let value = (chronicle.pipeline?.encoded ?? chronicle.state.encoded)[rule.pointer]
     switch rule.matcher.match(value) {
     case .match: return outcome(.pass, "The final state matches.", nil, value?.excerpt ?? "nothing")
     case .mismatch(let mismatch):

@@ -50,6 +50,7 @@ public final class RecordedSteps: Sendable {
     if let source = started.source {
       throw RecordingError(code: .imported(format: source.format), path: path)
     }
+    if started.inputs["pipeline"] != nil { throw RecordingError(code: .pipeline, path: path) }
     if !started.recorded.isEmpty { throw RecordingError(code: .imported(format: nil), path: path) }
     self.started = started
     runId = event.runId
@@ -319,6 +320,8 @@ public struct RecordingError: Error, Hashable, Sendable {
     case unreadableStart(PayloadError)
     /// It was imported, from this format where it says so: the runtime that made it is not ours.
     case imported(format: String?)
+    /// It is a pipeline's, which has no steps.
+    case pipeline
     /// A step that holds more than is kept in memory.
     case stepTooLarge(Int)
     /// What a person said in this step is cut or lost, so that nobody can say it again.
@@ -345,6 +348,9 @@ extension RecordingError: CustomStringConvertible {
         + (format == "proxy"
           ? "Have its command answered from it with `record --proxy --replay`."
           : "Look at it with replay --step or show.")
+    case .pipeline:
+      "\(path): the log is a pipeline's, which has no steps of its own: resume goes on with it, rollback goes back in "
+        + "it, replay --reexecute makes it again; the log of a task's run beside it has steps (show names it)."
     case .unreadable(let seq, let type, let fault): "\(path): event \(seq) (\(type)): \(fault)."
     case .wordsLost(let step):
       "\(path): step \(step): what a person said there is not whole in the log, so the run cannot be "

@@ -22,11 +22,13 @@ public struct ComparedRun: Sendable {
       case end
       /// A note that was read or written.
       case memory
+      /// A task of a pipeline, or one element of it, with what became of it.
+      case task
     }
 
     /// What it is.
     public var kind: Kind
-    /// The tool of a call; else the word for the kind.
+    /// The tool of a call, or the task; else the word for the kind.
     public var name: String
     /// Who made the call; `agent` for everything else.
     public var caller: String
@@ -52,11 +54,13 @@ public struct ComparedRun: Sendable {
   /// What names files and versions: told beside the comparison, never part of it.
   public private(set) var labels: [(name: String, value: String)] = []
   /// In order; those of one group as they were recorded.
-  public private(set) var acts: [Act] = []
+  public internal(set) var acts: [Act] = []
   /// Steps that hold a decision.
   public private(set) var steps = 0
   /// Proposed calls.
   public private(set) var calls = 0
+  /// Whether it is a pipeline's: then its acts are its tasks, in the order of their definition.
+  public internal(set) var isPipeline = false
   /// The last stop: reason, detail and whether it is final; `nil` where there is none.
   public private(set) var stop: ComparedValue?
   /// What the model's calls used: `tokens` and `cost`, each where it is known.
@@ -162,11 +166,13 @@ public struct ComparedValue: Sendable {
 
 extension ComparedRun {
   /// Takes in one event after the other.
-  private struct Reading {
+  struct Reading {
     let ignored: IgnoredFields
     private var room = 64 << 20
-    private var run: ComparedRun
-    private var totals = Totals()
+    var run: ComparedRun
+    var totals = Totals()
+    /// Tasks of a pipeline that have begun and have not ended.
+    var tasks = ComparedTasks()
     private var lacksTokens = false
     private var groups = 0
     private var lastDecidedStep = -1
@@ -206,7 +212,7 @@ extension ComparedRun {
         for (name, extent) in channels.all { run.recorded[name] = extent }
       case .runResumed: run.stop = nil
       case .stop: stop(event)
-      default: break
+      default: take(task: event)
       }
       if run.acts.count > ComparedRun.actLimit { throw ComparingError(path: path) }
     }
@@ -223,6 +229,7 @@ extension ComparedRun {
         usage["cost"] = JSONValue((cost * 1_000_000).rounded() / 1_000_000)
       }
       run.usage = kept("usage", .object(usage)) ?? run.usage
+      endTasks()
       run.path = path
       return run
     }
@@ -240,6 +247,7 @@ extension ComparedRun {
           ($0.key, $0.value)
         })
       start["agent"] = event.data["agent"]?["name"]
+      if event.beginsPipeline { begin(pipeline: event, &start) }
       // By name, so that a tool more is no difference of all behind it.
       let tools = (event.data["tools"]?.arrayValue ?? []).compactMap {
         tool -> (String, JSONValue)? in
@@ -254,7 +262,7 @@ extension ComparedRun {
       run.holdsModels = start["models"] != nil
       let labels: [(String, JSONValue?)] = [
         ("agent version", event.data["agent"]?["version"]),
-        ("agent file", event.data["agent"]?["digest"]),
+        (event.beginsPipeline ? "pipeline file" : "agent file", event.data["agent"]?["digest"]),
         ("policy file", event.data["policyDigest"]), ("case", event.data["case"]?["caseId"]),
         ("imported from", event.data["source"]?["format"]),
       ]
@@ -353,7 +361,7 @@ extension ComparedRun {
       event.data["callId"]?.stringValue.flatMap { open[$0] }
     }
 
-    private func picked(_ keys: [String], of data: JSONObject) -> JSONObject {
+    func picked(_ keys: [String], of data: JSONObject) -> JSONObject {
       JSONObject(keys.compactMap { key in data[key].map { (key, $0) } })
     }
 
@@ -368,7 +376,7 @@ extension ComparedRun {
       add(kind, name, event, parts.map { ($0.0, .object($0.1)) }, group: group)
     }
 
-    private mutating func add(
+    mutating func add(
       _ kind: Act.Kind, _ name: String, _ event: Event, _ parts: [(String, JSONValue)],
       caller: String = "agent", group: Int? = nil
     ) {
@@ -382,7 +390,7 @@ extension ComparedRun {
       run.acts.append(act)
     }
 
-    private mutating func put(_ part: String, _ value: JSONValue, at index: Int) {
+    mutating func put(_ part: String, _ value: JSONValue, at index: Int) {
       guard let value = kept(part, value) else { return }
       run.acts[index].parts.removeAll { $0.name == part }
       let place = run.acts[index].parts.firstIndex { Self.rank($0.name) > Self.rank(part) }

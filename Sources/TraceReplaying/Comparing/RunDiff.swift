@@ -205,6 +205,7 @@ extension RunDiff.Row {
       object["tool"] = .string(act.name)
       object["caller"] = .string(act.caller)
     }
+    if act.kind == .task { object["task"] = .string(act.name) }
     return .object(object)
   }
 }

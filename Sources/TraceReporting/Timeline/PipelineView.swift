@@ -49,7 +49,7 @@ public struct PipelineView {
       let attempt = node.attempt > 1 ? " try \(node.attempt)" : ""
       let elapsed = max(0, state.elapsedMicroseconds - (node.firstStartedAt ?? 0))
       return
-        "\(task.id): \(Self.word(node.phase))\(attempt) \(Figures.duration(microseconds: elapsed))"
+        "\(task.id): \(PipelineTasks.words(for: node.phase))\(attempt) \(Figures.duration(microseconds: elapsed))"
     }
     let all = task.elements.map { "/\($0)" } ?? ""
     let failed = task.failed.isEmpty ? "" : ", \(task.failed.count) failed"
@@ -65,15 +65,5 @@ public struct PipelineView {
     let one = Double(max(0, state.elapsedMicroseconds - start)) / Double(task.settledElements)
     let rest = Double(all - task.settledElements) * one
     return ", about \(Figures.duration(microseconds: Int(min(rest, 1e15)))) left"
-  }
-
-  private static func word(_ phase: NodeProgress.Phase) -> String {
-    switch phase {
-    case .running: "running"
-    case .waiting: "waits to try again"
-    case .recovering: "recovering"
-    case .asked: "waits for a person"
-    case .answered: "answered"
-    }
   }
 }

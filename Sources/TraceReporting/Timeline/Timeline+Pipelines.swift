@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 
 extension Timeline {
   /// What an event of a pipeline says, line by line.
@@ -40,6 +40,21 @@ extension Timeline {
     case .rollbackStarted, .compensationStarted, .compensationFinished, .rolledBack:
       return rollbackEntries(for: change)
     }
+  }
+
+  /// What a pipeline and the runs of its tasks came to.
+  public static func used(by pipeline: PipelineState) -> Entry {
+    let totals = pipeline.totals
+    let ended = pipeline.tasks.count { $0.settled != nil }
+    let parts =
+      ["\(Figures.count(ended, "task")) ended"]
+      + (totals.modelCalls + totals.steps + totals.toolCalls > 0
+        ? [
+          Figures.count(totals.steps, "step"), Figures.count(totals.toolCalls, "call"),
+          Figures.count(totals.modelCalls, "model call"),
+        ] : []) + spent(totals)
+      + [Figures.duration(microseconds: pipeline.elapsedMicroseconds)]
+    return Entry("used", .faint, parts.joined(separator: ", "))
   }
 
   private static func entry(for finished: TaskFinished) -> Entry {

@@ -10,6 +10,8 @@ public struct Timeline {
   private let headsSteps: Bool
   private let isFull: Bool
   private var step = -1
+  /// Where a pipeline stands; `nil` for any other run. A pipeline has no steps.
+  private var pipeline: PipelineState?
   private let labelWidth = 9
 
   /// - Parameters:
@@ -27,7 +29,11 @@ public struct Timeline {
 
   /// The lines that tell of the next event; often one, sometimes none.
   public mutating func lines(for event: Event) -> [String] {
-    lines(tell(event), seq: event.seq, step: event.step, isStop: event.type == .stop)
+    if event.beginsPipeline { pipeline = PipelineState() }
+    pipeline?.apply(event)
+    var told = tell(event)
+    if event.type == .stop, let pipeline { told.append(Self.used(by: pipeline)) }
+    return lines(told, seq: event.seq, step: event.step, isStop: event.type == .stop)
   }
 
   /// The lines that tell of the next event, where that is a context.
@@ -40,7 +46,7 @@ public struct Timeline {
   ) -> [String] {
     guard !told.isEmpty else { return [] }
     var lines: [String] = []
-    if headsSteps, step != self.step, step > 0, !isStop {
+    if headsSteps, pipeline == nil, step != self.step, step > 0, !isStop {
       lines.append(painter.paint("step \(step)", .heading))
     }
     self.step = step
@@ -229,6 +235,11 @@ public struct Timeline {
   }
 
   private func tell(_ started: RunStarted, runId: String) -> [Entry] {
+    // What its tasks called stands in their logs; that is no gap of this one.
+    if started.inputs["pipeline"]?.objectValue != nil {
+      let run = Entry("run", .heading, "\(runId)  pipeline \(started.agentName)")
+      return [run] + (started.input.map { [Entry("input", .heading, text($0))] } ?? [])
+    }
     let agent = started.agentName.isEmpty ? started.source?.format ?? "" : started.agentName
     let version = started.agentVersion.map { " \($0)" } ?? ""
     var entries = [Entry("run", .heading, "\(runId)  agent \(agent)\(version)")]
@@ -304,14 +315,17 @@ public struct Timeline {
         Figures.count(totals.steps, "step"), Figures.count(totals.toolCalls, "call"),
         Figures.count(totals.modelCalls, "model call"),
       ]
-      if totals.inputTokens + totals.outputTokens > 0 {
-        parts.append("\(totals.inputTokens) + \(totals.outputTokens) tokens")
-      }
-      if let cost = totals.cost { parts.append("cost \(Figures.cost(cost))") }
-      parts.append(Figures.duration(microseconds: t))
+      parts += Self.spent(totals) + [Figures.duration(microseconds: t)]
       entries.append(Entry("used", .faint, parts.joined(separator: ", ")))
     }
     return entries
+  }
+
+  /// Tokens and cost, where there are any.
+  static func spent(_ totals: Totals) -> [String] {
+    let tokens = totals.inputTokens + totals.outputTokens
+    return (tokens > 0 ? ["\(totals.inputTokens) + \(totals.outputTokens) tokens"] : [])
+      + (totals.cost.map { ["cost \(Figures.cost($0))"] } ?? [])
   }
 
   /// When a model is asked again, where its failed try says so.

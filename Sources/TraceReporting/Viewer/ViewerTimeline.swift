@@ -53,6 +53,10 @@ enum ViewerTimeline {
       approval_required: ["ask first", "warning"] };
     const tellers = {
       run_started: (d, e) => {
+        if (isPipeline(d)) {
+          const run = ["run", "heading", e.runId + "  pipeline " + plain(d.agent?.name)];
+          return d.input === undefined ? [run] : [run, ["input", "heading", plain(d.input)]];
+        }
         const lines = [["run", "heading", e.runId + "  agent " + plain(d.agent?.name ?? d.source?.format)
           + (d.agent?.version === undefined ? "" : " " + plain(d.agent.version))]];
         if (d.goal !== undefined && d.goal !== null) lines.push(["goal", "heading", plain(d.goal)]);
@@ -143,8 +147,11 @@ enum ViewerTimeline {
         return lines;
       },
     };
+    // Events of pipelines.
+    \#(ViewerPipelines.script)
     // Types that are told by values of the trace, whose numbers stand as they were written.
-    const QUOTING = new Set(["decision", "tool_result", "human_replied", "memory_read", "memory_written"]);
+    const QUOTING = new Set(["decision", "tool_result", "human_replied", "memory_read", "memory_written",
+      "task_output", "task_finished", "task_asked", "task_answered"]);
     const UNUSUAL = /\.\d*0\D|\d{16}|\d[eE]/;
     Log.prototype.asTold = function (index, type, data) {
       return QUOTING.has(type) && UNUSUAL.test(this.text(index)) ? this.data(index, true) : data;

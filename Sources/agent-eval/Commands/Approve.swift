@@ -94,8 +94,10 @@ struct Approve: ParsableCommand, Verb {
 
   func run() throws {
     if (try? WaitingPipeline.isPipeline(log)) == true {
-      let pipeline = try WaitingPipeline(log: log)
-      guard let place = try pipeline.run(of: call) else { return try approveTask(pipeline) }
+      let (pipeline, name) = try WaitingPipeline(log: log).addressed(by: call)
+      guard let place = try pipeline.run(of: name ?? call) else {
+        return try approveTask(pipeline, name)
+      }
       return try Spoken.reportTask(try say(to: place.tree, of: place.call), in: log, json: json)
     }
     try Spoken.report(try say(to: WaitingTree(path: log), of: call), in: log, json: json)
@@ -119,7 +121,7 @@ struct Approve: ParsableCommand, Verb {
   }
 
   /// Says a word about a task of a pipeline.
-  private func approveTask(_ pipeline: WaitingPipeline) throws {
+  private func approveTask(_ pipeline: WaitingPipeline, _ name: String?) throws {
     guard count == nil, !sameInput, until == nil else {
       throw ValidationError("--for, --same-input and --until are for calls, not for tasks.")
     }
@@ -128,7 +130,7 @@ struct Approve: ParsableCommand, Verb {
     var said: JSONValue?
     if happened { said = try dataOfCall() }
     let event = try pipeline.record(
-      word, about: call, data: said, by: by, reason: reason,
+      word, about: name, data: said, by: by, reason: reason, secrets: .inEnvironment,
       at: Spoken.moment(isFixed: fixedClock))
     try Spoken.reportTask(event, in: log, json: json)
   }
@@ -176,14 +178,14 @@ struct AnswerVerb: ParsableCommand, Verb {
 
   func run() throws {
     if (try? WaitingPipeline.isPipeline(log)) == true {
-      let pipeline = try WaitingPipeline(log: log)
+      let (pipeline, task) = try WaitingPipeline(log: log).addressed(by: task)
       if let run = try pipeline.asking(task: task) {
         let event = try run.record(
           answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
         return try Spoken.reportTask(event, in: log, json: json)
       }
       let event = try pipeline.record(
-        .answered, about: task, data: .string(text), by: by,
+        .answered, about: task, data: .string(text), by: by, secrets: .inEnvironment,
         at: Spoken.moment(isFixed: fixedClock))
       return try Spoken.reportTask(event, in: log, json: json)
     }

@@ -19,14 +19,16 @@ enum PipelineRuns {
       makeBoundary: { agent, conditions in
         LiveBoundary.make(
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
-          cancellation: conditions.cancellation, children: conditions.children)
+          cancellation: conditions.cancellation, children: conditions.children,
+          secrets: conditions.secrets)
       },
       clock: { elapsed -> any RunClock in
         if isFixed { return FixedClock(elapsedMicroseconds: elapsed) }
         return SystemClock(elapsedMicroseconds: elapsed)
       },
       identifiers: seed.map { SeededRunIDs(seed: $0) } ?? RandomRunIDs(), pausing: pausing,
-      logOptions: .init(durability: durability))
+      logOptions: .init(durability: durability),
+      secrets: { .inEnvironment(forPrograms: $0) })
   }
 
   /// The tool that a command of a task is.
@@ -63,15 +65,19 @@ enum PipelineRuns {
     return (try? JSONValue(parsing: text, options: .init(depthLimit: 64))) ?? .string(text)
   }
 
-  /// Prints events as they happen: a line each, and on a terminal what goes on beneath them.
-  static func printer(json: Bool, spec: PipelineSpec) -> (Event) -> Void {
-    guard !json else { return { _ in } }
+  /// Prints events as they happen: a line each, and on a terminal what goes on beneath them. What the log held before
+  /// is taken in and not printed.
+  static func printer(json: Bool) -> (past: (Event) -> Void, now: (Event) -> Void) {
+    guard !json else { return ({ _ in }, { _ in }) }
     var view = PipelineView(
       painter: Screen.painter, width: Screen.width, foldsElements: Screen.isTerminal)
-    return { event in
-      LiveView.print(view.lines(for: event))
-      if let progress = view.progress { Output.progress(progress) }
-    }
+    return (
+      { _ = view.lines(for: $0) },
+      { event in
+        LiveView.print(view.lines(for: event))
+        if let progress = view.progress { Output.progress(progress) }
+      }
+    )
   }
 
   /// Says how a run went, and what comes next; exits with 1 where it did not end well.
@@ -122,8 +128,8 @@ extension PipelineRuns {
     let made = try await PipelineRecording.reexecution(of: log, by: definition)
     if json {
       Output.json([
-        "log": .string(log), "events": JSONValue(made.events),
-        "status": made.divergence == nil ? "faithful" : "diverged",
+        "log": .string(log), "agentFile": .string(path), "eventsMade": JSONValue(made.events),
+        "result": made.divergence == nil ? "faithful" : "diverged",
         "divergence": made.divergence?.json ?? .null,
       ])
     } else if let divergence = made.divergence {
@@ -189,13 +195,13 @@ struct Rollback: AsyncParsableCommand, Verb {
     let pausing = Cancellation()
     let listener = SignalListener(pausing)
     defer { listener.stop() }
-    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let print = PipelineRuns.printer(json: json)
     let recording = try await PipelineRecording(
       rollingBack: log, with: definition, to: to == "start" ? nil : to, by: by, reason: reason,
       leavesUndeclared: leaveUndeclared,
       PipelineRuns.means(
         pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
-      observe: { print($0) })
+      observePast: print.past, observe: { print.now($0) })
     let isBack = recording.state.stop?.detail == "rolled_back"
     if json || !isBack { return try PipelineRuns.report(recording, json: json) }
     Output.line("log    \(Visible.line(recording.log))")

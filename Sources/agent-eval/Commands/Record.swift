@@ -307,12 +307,12 @@ struct Record: AsyncParsableCommand, Verb {
     var request = PipelineRecording.Request(
       input: try PipelineRuns.input(input), files: RunFiles(output: out ?? Settings.here.out))
     request.seed = seed
-    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let print = PipelineRuns.printer(json: json)
     let recording = try await PipelineRecording(
       of: definition, request,
       PipelineRuns.means(
         pausing: pausing, seed: seed, isFixed: fixedClock, durability: durability),
-      observe: { print($0) })
+      observe: { print.now($0) })
     try PipelineRuns.report(recording, json: json)
   }
 

@@ -92,6 +92,7 @@ struct Replay: AsyncParsableCommand, Verb {
       return try await ReexecutionCommand(options: reexecution, json: json).run(logs)
     }
     guard printsStep else { return try Debugging(log: log).start(debugging) }
+    if try WaitingPipeline.isPipeline(log) { return try printPipeline() }
     if json, let event {
       return Output.json(try StepReplay.state(afterEvent: event, in: log).encoded)
     }
@@ -106,5 +107,20 @@ struct Replay: AsyncParsableCommand, Verb {
     let report = StepReport(
       painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     Output.lines(report.lines(step: replay.step, events: replay.events, state: replay.state))
+  }
+
+  /// Prints a pipeline at one of its events.
+  private func printPipeline() throws {
+    guard let event else {
+      throw ValidationError(
+        "\(log) is a pipeline's log, which has no steps of its own: say --event SEQ, or --step of the log of a "
+          + "task's run beside it.")
+    }
+    let (found, state) = try PipelineRecording.moment(event, of: log)
+    if json { return Output.json(state.encoded) }
+    Paging.begin()
+    let report = PipelineReport(
+      painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
+    Output.lines(report.lines(event: found, state: state))
   }
 }

@@ -58,12 +58,12 @@ struct Resume: AsyncParsableCommand, Verb {
     let pausing = Cancellation()
     let listener = SignalListener(pausing)
     defer { listener.stop() }
-    let print = PipelineRuns.printer(json: json, spec: definition.spec)
+    let print = PipelineRuns.printer(json: json)
     let recording = try await PipelineRecording(
       resuming: log, with: definition,
       PipelineRuns.means(
         pausing: pausing, seed: nil, isFixed: fixedClock, durability: durability),
-      acceptsChanges: acceptChanges, observe: { print($0) })
+      acceptsChanges: acceptChanges, observePast: print.past, observe: { print.now($0) })
     try PipelineRuns.report(recording, json: json)
   }
 

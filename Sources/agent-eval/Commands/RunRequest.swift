@@ -268,11 +268,13 @@ struct RunRequest: Hashable {
       makeBoundary: { agent, conditions in
         LiveBoundary.make(
           for: agent, clock: conditions.clock, identifiers: conditions.identifiers,
-          cancellation: conditions.cancellation, children: conditions.children)
+          cancellation: conditions.cancellation, children: conditions.children,
+          secrets: conditions.secrets)
       },
       makeTool: { command, folder, cancellation in
         PipelineRuns.makeTool(command, in: folder, cancellation: cancellation, isFixed: false)
-      })
+      },
+      makeSecrets: { .inEnvironment(forPrograms: $0) })
   }
 
   /// What shards that belong together have in common beside their cases.

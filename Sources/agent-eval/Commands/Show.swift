@@ -98,7 +98,9 @@ struct Show: ParsableCommand, Verb {
           timelines[event.runId]
           ?? Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
         let lines = timeline.lines(for: event)
-        timelines[event.runId] = event.type == .stop ? nil : timeline
+        // A run that may go on is told on by the same.
+        let isOver = event.type == .stop && event.data["final"]?.boolValue ?? true
+        timelines[event.runId] = isOver ? nil : timeline
         Output.lines(lines.map { line in (caller.map { Visible.line($0) + " │ " } ?? "") + line })
       }
     } catch {

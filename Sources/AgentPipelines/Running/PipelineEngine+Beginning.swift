@@ -1,0 +1,197 @@
+import AgentRuntime
+import AgentTrace
+
+/// What begins: attempts, questions, and what a fan-out runs for.
+extension PipelineEngine {
+  func filled(
+    _ template: TaskTemplate?, for node: TaskNode, own: JSONValue? = nil
+  ) throws(TaskError) -> JSONValue? {
+    guard let template else { return nil }
+    return try template.filled { (reference) throws(TaskError) -> TaskTemplate.Found in
+      try outputs.find(reference, for: node, in: state, own: own)
+    }
+  }
+
+  func ask(_ node: TaskNode) async throws {
+    let asked: TaskAsked
+    do throws(TaskError) { asked = try question(of: node) } catch {
+      return try await fail(node, error)
+    }
+    try await append(.pipeline(.asked(asked)))
+  }
+
+  func question(of node: TaskNode) throws(TaskError) -> TaskAsked {
+    guard let human = scheduler.acting(for: node)?.human else {
+      throw TaskError(.input, "\(node) has no question")
+    }
+    let question = try filled(human.ask, for: node) ?? ""
+    let show = try filled(human.show, for: node)
+    return TaskAsked(
+      node: node, why: .human, question: question.stringValue ?? CanonicalJSON.string(question),
+      show: show?.cut(toBytes: Self.outputLimitBytes))
+  }
+
+  func expand(_ task: Int) async throws {
+    let node = TaskNode(spec.tasks[task].id)
+    let count: Int?
+    do throws(TaskError) { count = try elementCount(of: task) } catch {
+      return try await fail(node, error)
+    }
+    if let count {
+      try await append(.pipeline(.expanded(TaskExpanded(task: node.task, elements: count))))
+    } else {
+      let reason = "the list that it runs for is absent"
+      try await append(.pipeline(.skipped(TaskSkipped(node: node, reason: reason))))
+    }
+  }
+
+  /// How many elements a task has; `nil` where what it runs for is absent.
+  func elementCount(of task: Int) throws(TaskError) -> Int? {
+    let own = spec.tasks[task]
+    guard case .list(let reference)? = own.forEach else { return nil }
+    guard case .value(let whole) = try outputs.find(reference, for: TaskNode(own.id), in: state)
+    else { return nil }
+    guard let list = try reference.follow(whole).arrayValue else {
+      throw TaskError(.input, "${\(reference.text)} is no list")
+    }
+    let limit = PipelineGraph.elementLimit
+    guard list.count <= limit else {
+      throw TaskError(
+        .input, "${\(reference.text)} has \(list.count) elements; \(limit) are the most")
+    }
+    return list.count
+  }
+
+  func start(_ node: TaskNode) async throws {
+    guard let acting = scheduler.acting(for: node), let task = pipeline.task(acting.id) else {
+      return
+    }
+    var ready: (started: TaskStarted, context: TaskContext)
+    do throws(TaskError) { ready = try prepared(node, acting) } catch {
+      return try await fail(node, error)
+    }
+    if acting.kind.isRun {
+      let run = recorded.map { $0.run(at: state.nextSeq) } ?? TaskRun(runId: identifiers.next())
+      ready.started.run = run
+      ready.context.runId = run.runId
+    }
+    ready.context.seq = try await append(
+      .pipeline(.started(ready.started)), isEffectAhead: acting.sideEffect != .read)
+    begin(Attempt(node: node, number: ready.started.attempt), task, ready.context)
+  }
+
+  /// The next attempt at a node, as far as it is known before it begins: what is recorded, and what the task is given.
+  func prepared(
+    _ node: TaskNode, _ acting: TaskSpec
+  ) throws(TaskError) -> (started: TaskStarted, context: TaskContext) {
+    let begun = state[node.task]?.node(node.element)
+    var started = TaskStarted(
+      node: node, attempt: (begun?.attempt ?? 0) + 1, acting: begun?.acting,
+      kind: acting.kind.rawValue, sideEffect: acting.sideEffect.rawValue)
+    started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
+    started.arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
+    started.compensate = try compensation(of: acting, for: node)
+    started = withholding.redacted(started)
+    let wrong = LocalExecutor.fault(
+      in: started.input ?? .null, by: acting.inputSchema,
+      "what it is given is not what inputSchema says")
+    if let wrong { throw TaskError(.input, wrong) }
+    started.origins = outputs.origins(
+      of: (acting.input?.references ?? []) + (acting.arguments?.references ?? []), for: node)
+    if acting.isIdempotent { started.isIdempotent = true }
+    let key = idempotencyKey(of: acting, node, started.input, started.arguments)
+    if acting.sideEffect != .read { started.idempotencyKey = key }
+    let feedback = begun?.tellsFeedback ?? false ? begun?.error?.message : nil
+    let attempt = Attempt(node: node, number: started.attempt)
+    var context = TaskContext(
+      pipelineId: state.pipelineId, pipelineRunId: runId, seq: state.nextSeq, node: node,
+      attempt: started.attempt, input: started.input, origins: started.origins,
+      arguments: started.arguments, idempotencyKey: key, feedback: feedback,
+      timeoutMicroseconds: acting.timeoutMicroseconds, remaining: remaining,
+      emit: { [mailbox] value in
+        await withCheckedContinuation { waiting in
+          if !mailbox.post(.part(attempt, value, waiting)) { waiting.resume(returning: false) }
+        }
+      })
+    if recorded == nil { context = try withholding.restored(context, for: acting.kind) }
+    return (started, context)
+  }
+
+  func begin(_ attempt: Attempt, _ task: any PipelineTask, _ context: TaskContext) {
+    if recorded != nil { return }
+    handles[attempt] = Task { [executor, mailbox] in
+      let start = ContinuousClock.now
+      let outcome = await executor.run(task, context)
+      let (seconds, attoseconds) = (ContinuousClock.now - start).components
+      mailbox.post(
+        .ended(
+          attempt, outcome,
+          elapsedMicroseconds: Int(seconds) * 1_000_000 + Int(attoseconds / 1_000_000_000_000)))
+    }
+  }
+
+  /// The command that undoes an attempt, as far as it is known before the attempt: what it returns is put in
+  /// afterwards.
+  func compensation(
+    of acting: TaskSpec, for node: TaskNode
+  ) throws(TaskError) -> JSONValue? {
+    switch acting.compensate {
+    case .closure: return "closure"
+    case .command(let template):
+      guard template.references.contains(where: { $0.root == .output }) else {
+        return try filled(template, for: node)
+      }
+      // What it will return is not known yet: that stays written, and what is put in beside it says that it
+      // is no such place.
+      return try template.filled { (reference) throws(TaskError) -> TaskTemplate.Found in
+        guard reference.root == .output else {
+          guard case .value(let value) = try outputs.find(reference, for: node, in: state) else {
+            return .absent
+          }
+          return .value(Self.escaped(value))
+        }
+        var place = JSONValue.string("${\(reference.text)}")
+        for case .key(let key) in reference.path.reversed() { place = [key: place] }
+        return .value(place)
+      }
+    case nil: return nil
+    }
+  }
+
+  /// A value whose texts stand for themselves where references are looked for.
+  static func escaped(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text): .string(PlaceholderText.escaped(text))
+    case .array(let elements): .array(elements.map(escaped))
+    case .object(let object): .object(object.mapValues(escaped))
+    default: value
+    }
+  }
+
+  /// What names the action: what it is, not which attempt at it. One that was undone and is done again is
+  /// another.
+  func idempotencyKey(
+    of acting: TaskSpec, _ node: TaskNode, _ input: JSONValue?, _ arguments: JSONValue?
+  ) -> String {
+    var parts: [JSONValue] = [
+      .string(state.pipelineId), .string(node.task), node.element.map { JSONValue($0) } ?? .null,
+      .string(acting.id), input?.byValue ?? .null, arguments?.byValue ?? .null,
+    ]
+    if let round = state[node.task]?.round, round > 0 { parts.append(JSONValue(round)) }
+    return Digest(of: .array(parts)).hex
+  }
+
+  /// What the tasks may still use together.
+  var remaining: Limits {
+    let used = state.totals
+    var limits = spec.limits
+    limits.maxSteps = limits.maxSteps.map { max(0, $0 - used.steps) }
+    limits.maxToolCalls = limits.maxToolCalls.map { max(0, $0 - used.toolCalls) }
+    limits.maxTokens = limits.maxTokens.map { max(0, $0 - used.inputTokens - used.outputTokens) }
+    limits.maxCost = limits.maxCost.map { max(0, $0 - (used.cost ?? 0)) }
+    limits.timeoutSeconds = limits.timeoutSeconds.map {
+      max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000)
+    }
+    return limits
+  }
+}

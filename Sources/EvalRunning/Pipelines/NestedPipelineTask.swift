@@ -1,0 +1,155 @@
+import AgentPipelines
+import AgentRuntime
+import AgentTrace
+import EvalLoading
+import TraceStorage
+
+/// A task that is another pipeline: each attempt is a run of its own, with its log beside the outer one's.
+///
+/// To the outer pipeline it is one task: what it did is undone by what the task declares.
+struct NestedPipelineTask: PipelineTask {
+  var spec: TaskSpec
+  var definition: PipelineDefinition
+  var means: PipelineMeans
+  /// Where its logs go.
+  var folder: String
+  /// What undoes it, where that is a command.
+  var compensation: ToolTask
+
+  var goesOn: Bool { true }
+
+  func mayGoOn(_ run: TaskRun) async -> Bool {
+    // What cannot be read goes on, and says then what is wrong.
+    guard let waiting = try? WaitingPipeline(log: path(of: run.runId)) else { return true }
+    return (try? waiting.open().isEmpty) ?? true
+  }
+
+  func execute(_ context: TaskContext) async throws -> TaskOutcome {
+    guard let runId = context.runId else {
+      return .failed(TaskError(.toolFailure, "the attempt has no run"))
+    }
+    let (path, outer) = (path(of: runId), means.pausing)
+    let pausing = Cancellation()
+    // Where the outer pipeline pauses this one does, at once; it goes on with it.
+    let work: () async -> Result<PipelineRecording, any Error> = {
+      await withTaskCancellationHandler {
+        await Self.result { try await run(context, runId, path, pausing) }
+      } onCancel: {
+        pausing.cancel(signal: Cancellation.cancelledTask)
+      }
+    }
+    let ending = await outer.whileListening(
+      { pausing.cancel(signal: outer.signal ?? "pause") }, work)
+    return try outcome(of: try ending.get())
+  }
+
+  private static func result(
+    _ work: () async throws -> PipelineRecording
+  ) async -> Result<PipelineRecording, any Error> {
+    do { return .success(try await work()) } catch { return .failure(error) }
+  }
+
+  private func path(of runId: String) -> String {
+    "\(folder)/\(RunFiles.fileName(for: runId))\(LogFormat.suffix)"
+  }
+
+  private func run(
+    _ context: TaskContext, _ runId: String, _ path: String, _ pausing: Cancellation
+  ) async throws -> PipelineRecording {
+    var means = means
+    means.pausing = pausing
+    means.outerSecrets = context.secrets
+    let (observe, node) = (self.means.observeTask, context.node)
+    guard try context.isResumed && LogFiles.holdsEvents(path) else {
+      // The same runs have the same identifiers, in whatever order pipelines run side by side.
+      if means.identifiers is SeededRunIDs { means.identifiers = Self.identifiers(of: runId) }
+      return try await PipelineRecording(
+        of: definition, request(context, runId, path), means, observe: { observe(node, $0) })
+    }
+    try checkParent(of: path, context)
+    return try await PipelineRecording(
+      resuming: path, with: definition, means, acceptsChanges: means.acceptsChanges,
+      observe: { observe(node, $0) })
+  }
+
+  private static func identifiers(of runId: String) -> SeededRunIDs {
+    let bits = Digest(of: .string(runId)).bytes.prefix(8).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+    return SeededRunIDs(seed: Int(bits >> 11))
+  }
+
+  private func request(
+    _ context: TaskContext, _ runId: String, _ path: String
+  ) -> PipelineRecording.Request {
+    var request = PipelineRecording.Request(input: context.input, files: RunFiles(output: path))
+    request.runId = runId
+    request.seed = context.attempt
+    // Names the work: the same actions have the same keys in each attempt, and others elsewhere.
+    request.pipelineId =
+      "\(context.pipelineId)/\(context.node)/\(context.idempotencyKey.prefix(16))"
+    var parent = ParentRun(
+      runId: context.pipelineRunId, seq: context.seq, relation: ParentRun.task)
+    parent.inputs = JSONObject(present: [
+      ("attempt", JSONValue(context.attempt)),
+      ("element", context.node.element.map { JSONValue($0) }),
+      ("origins", context.origins.isEmpty ? nil : .object(context.origins)),
+    ])
+    request.parent = (parent, context.node.task)
+    return request
+  }
+
+  private func checkParent(of path: String, _ context: TaskContext) throws {
+    var reader = try LogReader(path: path)
+    let parent = try reader.next()?.data["parent"]
+    guard parent?["relation"]?.stringValue == ParentRun.task,
+      parent?["runId"]?.stringValue?.hasSameUTF8(as: context.pipelineRunId) ?? false,
+      parent?["seq"]?.intValue == context.seq
+    else { throw CaseError(reason: "\(path) is the log of another run; move it away") }
+  }
+
+  func compensate(_ context: CompensationContext) async throws -> TaskOutcome {
+    try await compensation.compensate(context)
+  }
+
+  // MARK: What comes out
+
+  private func outcome(of recording: PipelineRecording) throws -> TaskOutcome {
+    if let waiting = try waiting(recording) { return .waiting(waiting) }
+    let state = recording.state
+    var run = TaskRun(
+      runId: state.runId, log: RunFiles.fileName(for: state.runId) + LogFormat.suffix)
+    run.stopReason = state.stop?.reason
+    run.sealDigest = recording.sealDigest.hex
+    run.totals = state.totals.encoded
+    var outcome: TaskOutcome
+    if recording.isSuccess {
+      outcome = .finished(try PipelineOutput(of: definition.spec, log: recording.log).value)
+    } else {
+      let detail = state.stop?.detail.map { " (\($0))" } ?? ""
+      outcome = .failed(
+        TaskError(
+          .toolFailure, "its pipeline stopped as \(state.stop?.reason ?? "unknown")\(detail)"))
+      outcome.isEffectUnknown =
+        try spec.sideEffect != .read && !PipelineEffects(log: recording.log).nodes.isEmpty
+    }
+    outcome.run = run
+    outcome.secrets = recording.secrets
+    return outcome
+  }
+
+  /// What the run waits for; `nil` where it does not.
+  private func waiting(_ recording: PipelineRecording) throws -> TaskOutcome.Waiting? {
+    guard let stop = recording.state.stop, !stop.isFinal else { return nil }
+    let open = try WaitingPipeline(log: recording.log).open()
+    if !open.isEmpty {
+      let names = open.prefix(10).map(\.name).joined(separator: ", ")
+      return TaskOutcome.Waiting(
+        question: "its pipeline waits for a person’s word on \(names)",
+        show: .array(
+          open.prefix(10).map { ["task": .string($0.name), "question": .string($0.words)] }))
+    }
+    guard stop.reason == StopReason.cancelled.rawValue, recording.state.rollback == nil else {
+      return nil
+    }
+    return TaskOutcome.Waiting(question: "its pipeline was paused; it goes on with this one")
+  }
+}
