@@ -18,6 +18,7 @@ let package = Package(
         .product(name: "TraceStorage", package: "agent-eval"),
         .product(name: "TraceMatching", package: "agent-eval"),
         .product(name: "AgentRuntime", package: "agent-eval"),
+        .product(name: "TraceImporting", package: "agent-eval"),
       ],
       swiftSettings: [
         .swiftLanguageMode(.v6),

@@ -25,6 +25,7 @@ struct SpanGraph {
 
   private let spans: [TraceSpan]
   private let records: [String: [TraceSpan.Event]]
+  private let contents: SpanContents
   private let tree: SpanTree
   private var models: [ModelCall] = []
   private var executions: [Execution] = []
@@ -32,14 +33,18 @@ struct SpanGraph {
 
   /// - Parameter spans: those of one run, by their beginnings.
   static func graph(
-    of spans: [TraceSpan], records: [String: [TraceSpan.Event]], format: ImportFormat
+    of spans: [TraceSpan], records: [String: [TraceSpan.Event]], contents: SpanContents,
+    format: ImportFormat
   ) -> CallGraph {
-    var builder = SpanGraph(spans, records, format)
+    var builder = SpanGraph(spans, records, contents, format)
     return builder.build()
   }
 
-  private init(_ spans: [TraceSpan], _ records: [String: [TraceSpan.Event]], _ format: ImportFormat)
-  {
+  private init(
+    _ spans: [TraceSpan], _ records: [String: [TraceSpan.Event]], _ contents: SpanContents,
+    _ format: ImportFormat
+  ) {
+    self.contents = contents
     self.spans = spans
     self.records = records
     graph = CallGraph(format: format)
@@ -93,8 +98,11 @@ struct SpanGraph {
     var found: [ModelCall] = []
     for (place, span) in spans.enumerated() where tree.kinds[place] == .model {
       let agent = subAgent(of: span)
-      for (span, records) in span.split(by: records[span.id] ?? []) {
-        let content = SpanContent(of: span, records: records)
+      let calls = span.split(by: records[span.id] ?? [])
+      for (span, records) in calls {
+        let content =
+          calls.count == 1
+          ? contents.take(of: span, records: records) : SpanContent(of: span, records: records)
         found.append(ModelCall(span: span, content: content, agent: agent))
       }
     }
