@@ -19,6 +19,7 @@ let package = Package(
         .product(name: "TraceMatching", package: "agent-eval"),
         .product(name: "AgentRuntime", package: "agent-eval"),
         .product(name: "AgentPipelines", package: "agent-eval"),
+        .product(name: "TraceImporting", package: "agent-eval"),
       ],
       swiftSettings: [
         .swiftLanguageMode(.v6),

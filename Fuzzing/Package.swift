@@ -30,6 +30,7 @@ let package = Package(
     fuzzer("fuzz-json", of: ["AgentTrace"]),
     fuzzer("fuzz-log", of: ["AgentTrace", "TraceStorage"]),
     fuzzer("fuzz-importers", of: ["AgentTrace", "TraceStorage", "TraceImporting"]),
+    fuzzer("fuzz-received", of: ["AgentTrace", "TraceStorage", "TraceImporting"]),
     fuzzer(
       "fuzz-files",
       of: ["AgentTrace", "TraceMatching", "TraceJudging", "AgentRuntime", "EvalLoading"]),

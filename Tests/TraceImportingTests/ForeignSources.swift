@@ -10,12 +10,14 @@ enum ForeignSources {
         id: "c\(index)"
       )
     }
-    switch Int.random(in: 0..<6, using: &random) {
+    switch Int.random(in: 0..<8, using: &random) {
     case 0: return anthropic(turns)
     case 1: return responses(turns)
     case 2: return langChain(turns)
     case 3: return parts(turns)
     case 4: return gemini(turns)
+    case 5: return logged(turns)
+    case 6: return sweAgent(turns)
     default: return atif(turns)
     }
   }
@@ -124,6 +126,58 @@ enum ForeignSources {
     }
     messages.append(["role": "model", "parts": [["text": "done"]]])
     return ["contents": .array(messages)]
+  }
+
+  /// A request as a client logged it, and what was answered.
+  private static func logged(_ turns: Turns) -> JSONValue {
+    var messages: [JSONValue] = [
+      ["role": "system", "content": "Be kind."], ["role": "user", "content": "help"],
+    ]
+    func call(_ tool: String, _ id: String) -> JSONValue {
+      [
+        "role": "assistant", "content": .null,
+        "tool_calls": [
+          [
+            "id": .string(id), "type": "function",
+            "function": ["name": .string(tool), "arguments": "{\"id\":1}"],
+          ]
+        ],
+      ]
+    }
+    for (tool, id) in turns.dropLast() {
+      messages += [
+        call(tool, id), ["role": "tool", "tool_call_id": .string(id), "content": "r"],
+      ]
+    }
+    let last = turns.last.map { call($0.tool, $0.id) } ?? ["role": "assistant", "content": "done"]
+    return [
+      "messages": .array(messages), "cost": 0.1,
+      "response": [
+        "object": "chat.completion", "choices": [["index": 0, "message": last]],
+      ],
+    ]
+  }
+
+  private static func sweAgent(_ turns: Turns) -> JSONValue {
+    var history: [JSONValue] = [["role": "user", "content": "help"]]
+    var steps: [JSONValue] = []
+    for (number, (tool, id)) in turns.enumerated() {
+      let action = JSONValue.string("\(tool) \(number)")
+      history += [
+        [
+          "role": "assistant", "content": "hm", "action": action,
+          "tool_calls": [
+            ["id": .string(id), "function": ["name": .string(tool), "arguments": "{\"id\":1}"]]
+          ],
+        ], ["role": "tool", "content": "r"],
+      ]
+      steps.append(["action": action, "observation": "r", "response": "hm", "state": "{}"])
+    }
+    steps.append(["action": "", "observation": "", "response": "done"])
+    return [
+      "environment": "e", "trajectory": .array(steps), "history": .array(history),
+      "info": ["exit_status": "submitted"],
+    ]
   }
 
   private static func atif(_ turns: Turns) -> JSONValue {

@@ -29,6 +29,25 @@ struct SessionFormatTests {
     #expect(file.stop == nil)
   }
 
+  @Test("a file of several sessions is several runs; what goes on from a line stays with it")
+  func severalSessions() throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"q"}}
+      {"type":"user","uuid":"2","sessionId":"t","message":{"role":"user","content":"other"}}
+      {"type":"assistant","uuid":"3","parentUuid":"1","sessionId":"resumed","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Bash","input":{}}]}}
+      {"type":"assistant","uuid":"4","parentUuid":"2","sessionId":"t","message":{"id":"m2","role":"assistant","content":[{"type":"tool_use","id":"d","name":"Write","input":{}}]}}
+      {"type":"user","parentUuid":"3","sessionId":"s","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","content":"a"}]}}
+      {"type":"assistant","uuid":"5","sessionId":"s","message":{"id":"m3","role":"assistant","content":"done"}}
+      """#, name: "s.jsonl")
+    #expect(file.errors.isEmpty && file.logs.count == 2, "\(file.errors)")
+    let calls = file.logs.map { events in
+      events.filter { $0.type == .decision }.map { $0.data["calls"]?[0]?["name"] }
+    }
+    #expect(calls == [["Bash", nil], ["Write"]])
+    #expect(file.logs[0].filter { $0.type == .toolResult }.map { $0.data["tool"] } == ["Bash"])
+  }
+
   @Test("a folder with a session and its sub-agents is one run, whose callers they are")
   func subAgents() throws {
     let folder = try TemporaryFolder()

@@ -35,6 +35,7 @@ struct Table {
     memory()
     indexing()
     middle()
+    importing()
     proxying()
     growing()
     pipelining()

@@ -30,6 +30,10 @@ enum Work {
     case "proxy-server": Proxying.serve()
     case "proxy-client": Proxying.ask(Int(path) ?? 0, rounds: 1_000)
     case "proxy-crowd": Proxying.crowd(Int(path) ?? 0, rounds: 10)
+    case "graph":
+      let made = try Importing.graph(path)
+      print(figure(made.seconds, digits: 6), made.lines, made.runs)
+    case "deflate-logs": print(figure(try Importing.deflate(path), digits: 6))
     case "rule": try Ruling.rule()
     case "pipeline":
       guard let shape = Pipelining.Shape(rawValue: try argument(0)) else {

@@ -25,6 +25,9 @@ enum Atof: FormatAdapter {
         if event["kind"] != "mark" || event.mayHoldCall { set.unread.append(pointer) }
         continue
       }
+      // What is none of these may be a tool's, by another word.
+      let category = event["category"]?.stringValue ?? ""
+      if operations[category] == nil { set.unread.append(pointer) }
       if spans[id] == nil { order.append(id) }
       var span = spans[id] ?? span(event, id: id, at: pointer)
       take(event, into: &span)

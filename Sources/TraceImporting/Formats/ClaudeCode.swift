@@ -4,7 +4,7 @@ import AgentTrace
 /// sub-agents in `SESSION/subagents`, or the web's `{"loglines":[…]}`.
 ///
 /// One reply is split over lines that share `message.id`; its usage stands whole on the last of them. Lines can be
-/// there twice after a session was resumed.
+/// there twice after a session was resumed. A file of several sessions is several runs.
 enum ClaudeCode: FormatAdapter {
   /// Kinds of lines that say something about the session and hold no message.
   private static let silent: Set<String> = [
@@ -38,31 +38,32 @@ enum ClaudeCode: FormatAdapter {
     guard recognizes(document) else {
       throw ImportError(.wrongShape(expected: "lines of a session"), at: JSONPointer())
     }
-    return [
-      SourceRun(index: nil) { () throws(ImportError) in
-        try graph(of: document)
+    let files = files(of: document)
+    let sessions = ClaudeSessions(files.filter { $0.agent == nil }.map(\.lines))
+    let sorted = files.map { sessions.sorted($0.lines) }
+    return (0..<sessions.count).map { session in
+      SourceRun(index: sessions.count > 1 ? session : nil) { () throws(ImportError) in
+        var read = Session()
+        for (lines, file) in zip(sorted, files) { read.take(lines[session], agent: file.agent) }
+        return try read.finished()
       }
-    ]
+    }
   }
 
-  private static func graph(of document: SourceDocument) throws(ImportError) -> CallGraph {
-    var session = Session()
-    var files: [(name: String, SourceDocument)] = []
-    if case .parts(let parts) = document {
-      files = parts.map { ($0.name, $0.content) }
-    } else {
-      files = [("", document)]
-    }
-    // The session first, then those of its sub-agents.
+  /// The session first, then those of its sub-agents.
+  private static func files(of document: SourceDocument) -> [(lines: SourceLines, agent: String?)] {
+    var files: [(name: String, SourceDocument)] = [("", document)]
+    if case .parts(let parts) = document { files = parts.map { ($0.name, $0.content) } }
     let isChild = { (name: String) in name.contains("subagents/") }
     let ordered = files.filter { !isChild($0.name) } + files.filter { isChild($0.name) }
     let hasMain = ordered.contains { !isChild($0.name) }
-    for (name, content) in ordered {
+    return ordered.map { name, content in
       let below = files.count > 1 ? JSONPointer(tokens: [name]) : JSONPointer()
-      let lines = SourceLines(content, keys: ["loglines"], below: below)
-      session.take(lines, agent: hasMain && isChild(name) ? agentName(ofFile: name) : nil)
+      return (
+        SourceLines(content, keys: ["loglines"], below: below),
+        hasMain && isChild(name) ? agentName(ofFile: name) : nil
+      )
     }
-    return try session.finished()
   }
 
   /// `agent-…`, as its file is named.

@@ -29,11 +29,16 @@ enum LangfuseExport: FormatAdapter {
         continue
       }
       let session = value["trace"]?["sessionId"] ?? value["sessionId"]
-      for (index, observation) in (value["observations"]?.arrayValue ?? []).enumerated() {
-        try add(
-          observation, session: session,
-          at: pointer.appending("observations").appending(String(index)),
-          to: &set)
+      var known: Set<String> = []
+      // The trace itself may list them again, without their contents.
+      for (holder, place) in [
+        (value, pointer), (value["trace"] ?? [:], pointer.appending("trace")),
+      ] {
+        for (index, observation) in (holder["observations"]?.arrayValue ?? []).enumerated() {
+          if let id = observation["id"]?.stringValue, !known.insert(id).inserted { continue }
+          let place = place.appending("observations").appending(String(index))
+          try add(observation, session: session, at: place, to: &set)
+        }
       }
     }
     return SpanFormats.runs(of: set, format: .langfuse)

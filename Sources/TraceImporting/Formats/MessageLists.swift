@@ -141,11 +141,13 @@ enum MessageLists: FormatAdapter {
     var messages = found.messages
     // A logged request, and what was answered.
     if let response = value["response"], value["messages"] != nil,
+      !found.holders(below: pointer).contains("response"),
       let answer = MessageFinder.find(response, at: pointer.appending("response"))
     {
       messages += answer.messages
       unread += answer.unread
     }
+    unread += passedOver(value, at: pointer, messages)
     for member in value.objectValue ?? [:] where !known.contains(member.key) {
       beside[member.key] = member.value
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
@@ -155,6 +157,25 @@ enum MessageLists: FormatAdapter {
     var graph = try graph(messages, beside: beside, unread: unread)
     if let tools = value["tools"] { graph.extra["tools"] = tools }
     return graph
+  }
+
+  /// Members that may hold messages, of which others were read: they are told already, or nobody read their calls.
+  private static func passedOver(
+    _ value: JSONValue, at pointer: JSONPointer, _ messages: [ReadMessage]
+  ) -> [JSONPointer] {
+    let read = MessageFinder.Found(messages: messages).holders(below: pointer)
+    let told = Set(messages.flatMap(\.calls).compactMap(\.id))
+    return (value.objectValue ?? [:]).compactMap { member in
+      guard MessageFinder.holderKeys.contains(member.key), !read.contains(member.key),
+        member.value.mayHoldCall
+      else { return nil }
+      let place = pointer.appending(member.key)
+      guard let other = MessageFinder.find(member.value, at: place), other.unread.isEmpty,
+        other.odd == nil, other.messages.allSatisfy(\.unread.isEmpty)
+      else { return place }
+      let calls = other.messages.flatMap(\.calls)
+      return calls.allSatisfy { $0.id.map(told.contains) ?? false } ? nil : place
+    }
   }
 
   private static func graph(

@@ -64,16 +64,20 @@ enum SpanFormats {
   static func runs(of set: SpanSet, format: ImportFormat) -> [SourceRun] {
     let asRead = set
     let set = set.puttingRecordsInOrder().markingCutValues()
-    return runs(SpanRuns.runs(of: set), of: set, asRead: asRead, format: format)
+    let contents = SpanContents()
+    return runs(
+      SpanRuns.runs(of: set, contents), of: set, contents, asRead: asRead, format: format)
   }
 
   /// The runs of spans that are sorted into runs already.
   ///
   /// - Parameters:
   ///   - set: in order, with what was cut marked.
+  ///   - contents: what was read of its spans already.
   ///   - asRead: the same as it came.
   static func runs(
-    _ runs: [[TraceSpan]], of set: SpanSet, asRead: SpanSet, format: ImportFormat
+    _ runs: [[TraceSpan]], of set: SpanSet, _ contents: SpanContents, asRead: SpanSet,
+    format: ImportFormat
   ) -> [SourceRun] {
     let ids = Set(set.spans.map(\.id))
     return runs.enumerated().map { index, spans in
@@ -83,7 +87,8 @@ enum SpanFormats {
           let own = asRead.spans.filter { traces.contains($0.trace) }
           if let run = try CarriedRun.find(in: own) { return run }
         }
-        var graph = SpanGraph.graph(of: spans, records: set.records, format: format)
+        var graph = SpanGraph.graph(
+          of: spans, records: set.records, contents: contents, format: format)
         graph.unread += set.unread
         // What the file does not hold of a trace may be calls.
         if spans.isOpen(amongIDs: ids) { graph.mayGoOn = true }

@@ -9,6 +9,11 @@ enum SweAgent: FormatAdapter {
   private static let quiet: Set<String> = [
     "state", "messages", "query", "extra_info", "info", "execution_time", "extra", "tool_call_ids",
   ]
+  /// What a file may hold beside its steps.
+  private static let known: Set<String> = [
+    "trajectory", "history", "info", "environment", "replay_config", "messages",
+    "trajectory_format", "instance_id",
+  ]
 
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .value(let value) = document else { return false }
@@ -31,6 +36,7 @@ enum SweAgent: FormatAdapter {
           graph.labels[key] = value[key]
         }
         graph.labels["exit_status"] = value["info"]?["exit_status"]
+        graph.unread += try unread(of: value)
         graph.extra["info"] = value["info"]
         graph.agentName = "swe-agent"
         graph.ending = ending(value["info"]?["exit_status"]?.stringValue)
@@ -78,6 +84,37 @@ enum SweAgent: FormatAdapter {
       try read(try MessageFields(step, at: place), calls: calls, into: &graph)
     }
     return graph
+  }
+
+  /// Places beside the steps where calls may stand that were not read.
+  ///
+  /// - Throws: ``ImportError`` where the history is not as it is known: it alone tells what the calls are called.
+  private static func unread(of value: JSONValue) throws(ImportError) -> [JSONPointer] {
+    let places = (value.objectValue ?? [:]).compactMap { member in
+      known.contains(member.key) || UnknownMember.isHarmless(member.key, member.value, quiet: [])
+        ? nil : JSONPointer(tokens: [member.key])
+    }
+    let history = JSONPointer(tokens: ["history"])
+    guard let list = value["history"], !list.saysNothing else {
+      guard let first = places.first, value["trajectory"] != nil else { return places }
+      throw ImportError(.wrongShape(expected: "nothing, or the `history`"), at: first)
+    }
+    guard let elements = list.arrayValue else {
+      throw ImportError(.wrongShape(expected: "a list of messages"), at: history)
+    }
+    for (index, element) in elements.enumerated() where element["is_demo"]?.boolValue != true {
+      let calls = element["tool_calls"]
+      let hasCalls = calls?.saysNothing == false
+      // One action is one call.
+      guard element["role"]?.stringValue.flatMap(MessageReader.role) != nil,
+        !hasCalls || calls?.arrayValue?.count == 1 && element["action"]?.stringValue != nil
+      else {
+        throw ImportError(
+          .wrongShape(expected: "a message with a role, and its action beside its call"),
+          at: history.appending(String(index)))
+      }
+    }
+    return places
   }
 
   /// What the model was told before its first step; demonstrations are no part of the run.
@@ -134,7 +171,8 @@ enum SweAgent: FormatAdapter {
         message.unread.append(step.pointer.appending(member.key))
       }
     }
-    if let kind = step["action"], kind.stringValue == nil {
+    // A step that says nothing of its action may have had one, under a word that nobody knows.
+    if step["action"]?.stringValue == nil {
       message.unread.append(step.pointer.appending("action"))
     }
     graph.items += MessageItems.items(of: [message])

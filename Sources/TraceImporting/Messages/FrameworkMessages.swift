@@ -248,6 +248,7 @@ enum ResponsesItems {
             data: (isError ? object["error"] : object["output"]).map(Told.there) ?? .absent,
             status: isError ? .error : .ok, pointer: pointer))
       }
+      note(object, at: pointer, into: &item)
     case "function_call_output", "custom_tool_call_output", "computer_call_output",
       "local_shell_call_output", "shell_call_output", "apply_patch_call_output",
       "tool_search_output":
@@ -279,6 +280,7 @@ enum ResponsesItems {
             status: object["status"]?.stringValue == "failed" ? .error : .returned,
             pointer: pointer))
       }
+      note(object, at: pointer, into: &item)
     }
     return item
   }
@@ -286,7 +288,10 @@ enum ResponsesItems {
   private static func note(
     _ object: JSONObject, at pointer: JSONPointer, into item: inout ReadMessage
   ) {
-    let known: Set<String> = ["arguments", "input", "name", "call_id", "id", "type"]
+    let known: Set<String> = [
+      "arguments", "input", "name", "call_id", "id", "type", "action", "queries", "code", "results",
+      "outputs", "result", "output", "error", "operation", "tools",
+    ]
     for member in object where !known.contains(member.key) {
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
         item.unread.append(pointer.appending(member.key))

@@ -11,6 +11,13 @@ enum MessageFinder {
     /// The first element of a list of messages that is none.
     var odd: JSONPointer?
 
+    /// The members of an object below which its messages stand.
+    func holders(below pointer: JSONPointer) -> Set<String> {
+      let depth = pointer.tokens.count
+      return Set(
+        messages.compactMap { $0.pointer.tokens.count > depth ? $0.pointer.tokens[depth] : nil })
+    }
+
     /// Tells the last reply what the payload says of it.
     mutating func tell(_ edit: (inout ReadMessage) -> Void) {
       guard let last = messages.lastIndex(where: { $0.role == .assistant }) else { return }
@@ -189,6 +196,11 @@ enum MessageFinder {
   static func isResponseId(_ id: String) -> Bool {
     ["chatcmpl", "resp_", "msg_", "gen-"].contains(where: id.hasPrefix)
   }
+
+  /// The members of an object that may hold messages.
+  static let holderKeys: Set<String> = Set(listKeys + wrapKeys).union([
+    "choices", "candidates", "generations", "content", "parts",
+  ]).subtracting(["kwargs"])
 
   /// What a model's interface is sent, or a framework keeps.
   private static func request(

@@ -150,7 +150,15 @@ enum MessageReader {
         }
       default: message.unread.append(pointer.appending(key))
       }
-      if !message.isEmpty { return }
+      guard !message.isEmpty else { continue }
+      // The others say the same, or nobody read what they say.
+      for other in ["parts", "contents", "content"]
+      where other != key && message.calls.isEmpty && message.results.isEmpty
+        && object[other]?.mayHoldCall == true
+      {
+        message.unread.append(pointer.appending(other))
+      }
+      return
     }
   }
 
@@ -165,7 +173,16 @@ enum MessageReader {
         continue
       }
       // The same calls as parts and as a list: the list is how they were sent.
-      if inParts > 0, inParts == elements.count { continue }
+      if inParts > 0, inParts == elements.count {
+        let names = elements.compactMap {
+          ($0["name"] ?? $0["toolName"] ?? $0["function"]?["name"] ?? $0["custom"]?["name"])?
+            .stringValue
+        }
+        if Set(names) != Set(message.calls.prefix(inParts).map(\.name)) {
+          message.unread.append(pointer.appending(key))
+        }
+        continue
+      }
       for (index, element) in elements.enumerated() {
         read(call: element, at: pointer.appending(key).appending(String(index)), into: &message)
       }

@@ -44,10 +44,11 @@ public struct ReceivedRuns {
     set.namePlacesByIDs()
     let asRead = set
     set = set.puttingRecordsInOrder().markingCutValues()
-    let links = CallLinks(of: set)
+    let contents = SpanContents()
+    let links = CallLinks(of: set, contents)
     (asked, wanted) = (Set(links.asked.keys), links.wanted)
-    let spans = SpanRuns.runs(of: set)
-    source = SpanFormats.runs(spans, of: set, asRead: asRead, format: format)
+    let spans = SpanRuns.runs(of: set, contents)
+    source = SpanFormats.runs(spans, of: set, contents, asRead: asRead, format: format)
     let ids = Set(set.spans.map(\.id))
     runs = spans.enumerated().map { index, spans in
       Run(

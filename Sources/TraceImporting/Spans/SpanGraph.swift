@@ -25,27 +25,30 @@ struct SpanGraph {
 
   private let spans: [TraceSpan]
   private let records: [String: [TraceSpan.Event]]
-  private let indexByID: [String: Int]
+  private let contents: SpanContents
+  private let tree: SpanTree
   private var models: [ModelCall] = []
   private var executions: [Execution] = []
   private var graph: CallGraph
 
   /// - Parameter spans: those of one run, by their beginnings.
   static func graph(
-    of spans: [TraceSpan], records: [String: [TraceSpan.Event]], format: ImportFormat
+    of spans: [TraceSpan], records: [String: [TraceSpan.Event]], contents: SpanContents,
+    format: ImportFormat
   ) -> CallGraph {
-    var builder = SpanGraph(spans, records, format)
+    var builder = SpanGraph(spans, records, contents, format)
     return builder.build()
   }
 
-  private init(_ spans: [TraceSpan], _ records: [String: [TraceSpan.Event]], _ format: ImportFormat)
-  {
+  private init(
+    _ spans: [TraceSpan], _ records: [String: [TraceSpan.Event]], _ contents: SpanContents,
+    _ format: ImportFormat
+  ) {
+    self.contents = contents
     self.spans = spans
     self.records = records
     graph = CallGraph(format: format)
-    var index: [String: Int] = [:]
-    for (place, span) in spans.enumerated() where index[span.id] == nil { index[span.id] = place }
-    indexByID = index
+    tree = SpanTree(of: spans)
   }
 
   private mutating func build() -> CallGraph {
@@ -65,31 +68,21 @@ struct SpanGraph {
 
   // MARK: The tree
 
-  /// The spans above one, the nearest first; a damaged tree ends nowhere.
-  private func ancestors(of span: TraceSpan) -> [TraceSpan] {
-    var found: [TraceSpan] = []
-    var next = span.parent
-    while let id = next, let place = indexByID[id], found.count < 200 {
-      found.append(spans[place])
-      next = spans[place].parent
-    }
-    return found
-  }
-
   private var roots: [TraceSpan] { spans.filter { $0.parent == nil } }
 
   /// The sub-agent that a span belongs to: what runs below a tool, or below another agent that asks models itself.
   private func subAgent(of span: TraceSpan) -> String? {
     var owner: String?
-    for above in ancestors(of: span) {
-      switch above.kind {
+    for place in tree.above(span) {
+      let above = spans[place]
+      switch tree.kinds[place] {
       case .tool: return owner ?? SpanTool(of: above, records: records[above.id] ?? []).name
       case .agent:
         guard let known = owner else {
           owner = above.agentName ?? above.name
           continue
         }
-        if let other = above.agentName, other != known, hasOwnModelCall(above) { return known }
+        if let other = above.agentName, other != known, tree.asksModels(place) { return known }
       case .step:
         // LangGraph tells a tool that is an agent as an agent below the step that runs tools.
         if let owner, above.name == "tools" { return owner }
@@ -99,29 +92,30 @@ struct SpanGraph {
     return nil
   }
 
-  /// Whether an agent asks a model itself.
-  private func hasOwnModelCall(_ agent: TraceSpan) -> Bool {
-    spans.contains { span in
-      guard span.kind == .model else { return false }
-      return ancestors(of: span).first { $0.kind == .agent }?.id == agent.id
-    }
-  }
-
   // MARK: Models
 
   private mutating func readModels() {
     var found: [ModelCall] = []
-    for span in spans where span.kind == .model {
+    for (place, span) in spans.enumerated() where tree.kinds[place] == .model {
       let agent = subAgent(of: span)
-      for (span, records) in span.split(by: records[span.id] ?? []) {
-        let content = SpanContent(of: span, records: records)
+      let calls = span.split(by: records[span.id] ?? [])
+      for (span, records) in calls {
+        let content =
+          calls.count == 1
+          ? contents.take(of: span, records: records) : SpanContent(of: span, records: records)
         found.append(ModelCall(span: span, content: content, agent: agent))
       }
     }
+    var twins = SpanTwins(isNameEnough: true)
     for call in found {
-      if let place = models.firstIndex(where: { isSame($0, call) }) {
+      let above = tree.idsAbove(call.span)
+      let place = twins.candidates(for: call.span, named: call.content.responseId, below: above)
+        .first { isSame(models[$0], call, above) }
+      if let place {
         models[place] = Self.merged(models[place], call)
+        twins.add(call.span, named: models[place].content.responseId, at: place)
       } else {
+        twins.add(call.span, named: call.content.responseId, at: models.count)
         models.append(call)
       }
     }
@@ -129,10 +123,9 @@ struct SpanGraph {
 
   /// Whether two spans tell of one call: by the id of its response, else one within the other, and neither says
   /// anything else.
-  private func isSame(_ left: ModelCall, _ right: ModelCall) -> Bool {
+  private func isSame(_ left: ModelCall, _ right: ModelCall, _ above: Set<String>) -> Bool {
     if let id = left.content.responseId, let other = right.content.responseId { return id == other }
-    let isWithin =
-      ancestors(of: right.span).contains { $0.id == left.span.id && $0.trace == left.span.trace }
+    let isWithin = above.contains(left.span.id) && left.span.trace == right.span.trace
     let isBeside =
       left.span.scope != right.span.scope && left.span.parent == right.span.parent
       && left.span.start <= right.span.end && right.span.start <= left.span.end
@@ -170,23 +163,26 @@ struct SpanGraph {
   // MARK: Tools
 
   private mutating func readExecutions() {
-    for span in spans where span.kind == .tool {
+    var twins = SpanTwins(isNameEnough: false)
+    for (place, span) in spans.enumerated() where tree.kinds[place] == .tool {
       let execution = Execution(
         span: span, tool: SpanTool(of: span, records: records[span.id] ?? []),
         agent: subAgent(of: span))
-      if let place = executions.firstIndex(where: { isSame($0, execution) }) {
-        executions[place] = Self.merged(executions[place], execution)
-      } else {
-        executions.append(execution)
-      }
+      let above = tree.idsAbove(span)
+      let twin = twins.candidates(for: span, named: execution.tool.id, below: above)
+        .first { isSame(executions[$0], execution) }
+      if let twin { executions[twin] = Self.merged(executions[twin], execution) }
+      let index = twin ?? executions.count
+      if twin == nil { executions.append(execution) }
+      twins.add(span, named: executions[index].tool.id, below: above, at: index)
     }
   }
 
   /// Whether two spans tell of one execution: the same call, or name, one within the other.
   private func isSame(_ left: Execution, _ right: Execution) -> Bool {
     let isWithin =
-      ancestors(of: right.span).contains { $0.id == left.span.id }
-      || ancestors(of: left.span).contains { $0.id == right.span.id }
+      tree.idsAbove(right.span).contains(left.span.id)
+      || tree.idsAbove(left.span).contains(right.span.id)
     let overlaps = left.span.start <= right.span.end && right.span.start <= left.span.end
     if let id = left.tool.id, let other = right.tool.id {
       return id == other && (isWithin || overlaps && left.span.scope != right.span.scope)

@@ -19,7 +19,7 @@ enum SpanRuns {
 
   /// The runs, in the order in which they began. What no convention speaks of is left out, unless it stands above what one
   /// does.
-  static func runs(of set: SpanSet) -> [[TraceSpan]] {
+  static func runs(of set: SpanSet, _ contents: SpanContents) -> [[TraceSpan]] {
     var groups = UnionFind()
     var bySession: [String: String] = [:]
     for span in set.spans {
@@ -31,7 +31,7 @@ enum SpanRuns {
         bySession[session] = span.trace
       }
     }
-    join(set, &groups)
+    join(set, &groups, contents)
     var members: [String: [TraceSpan]] = [:]
     for span in set.spans { members[groups.find(span.trace), default: []].append(span) }
     let runs = members.values.filter { spans in
@@ -52,9 +52,11 @@ enum SpanRuns {
   }
 
   /// Joins traces that go on from one another.
-  private static func join(_ set: SpanSet, _ groups: inout UnionFind) {
+  private static func join(
+    _ set: SpanSet, _ groups: inout UnionFind, _ contents: SpanContents
+  ) {
     guard Set(set.spans.map(\.trace)).count > 1 else { return }
-    let links = CallLinks(of: set)
+    let links = CallLinks(of: set, contents)
     for (id, trace) in links.shown {
       if let other = links.asked[id], other != trace { groups.join(other, trace) }
     }
@@ -94,9 +96,9 @@ struct CallLinks {
   private(set) var shown: [(id: String, trace: String)] = []
 
   /// - Complexity: reads what each model's span says.
-  init(of set: SpanSet) {
+  init(of set: SpanSet, _ contents: SpanContents) {
     for span in set.spans where span.kind == .model {
-      let content = SpanContent(of: span, records: set.records[span.id] ?? [])
+      let content = contents.content(of: span, records: set.records[span.id] ?? [])
       for call in (content.outputs ?? []).flatMap(\.calls) {
         if let id = call.id, !id.isEmpty { asked[id] = asked[id] ?? span.trace }
       }

@@ -127,14 +127,14 @@ extension SpanSet {
     var longest = 0
     for span in spans {
       for member in span.attributes {
-        if let text = member.value.stringValue { longest = max(longest, text.unicodeScalars.count) }
+        if let text = member.value.stringValue { longest = max(longest, text.scalarCount) }
       }
     }
     guard longest >= 16, longest <= 1 << 20 else { return self }
     let isLimit = spans.contains { span in
       span.attributes.contains { member in
         guard let text = member.value.stringValue, SpanContent.isObject(text),
-          text.unicodeScalars.count == longest
+          text.scalarCount == longest
         else { return false }
         return JSONText.isCut(text)
       }
@@ -164,12 +164,24 @@ extension SpanSet {
 
   private static func marking(_ value: JSONValue, _ length: Int) -> JSONValue {
     switch value {
-    case .string(let text) where text.unicodeScalars.count == length:
+    case .string(let text) where text.scalarCount == length:
       .cut(bytes: text.utf8.count, head: text.prefix(utf8Bytes: 1024))
     case .array(let elements): .array(elements.map { marking($0, length) })
     case .object(let object): .object(marking(object, length))
     default: value
     }
+  }
+}
+
+extension String {
+  /// How many Unicode scalars it has; counts bytes that begin one, many at a time.
+  fileprivate var scalarCount: Int {
+    func count(_ bytes: some Sequence<UInt8>) -> Int {
+      var count = 0
+      for byte in bytes { count &+= byte & 0xc0 == 0x80 ? 0 : 1 }
+      return count
+    }
+    return utf8.withContiguousStorageIfAvailable(count) ?? count(utf8)
   }
 }
 
