@@ -4,11 +4,12 @@ import TraceMatching
 /// The commands of the debugger.
 enum Command: String, CaseIterable {
   case next, back, step, goto, events, show, context, diff, state, why, print, search
-  case `break`, breaks, delete, `continue`, reverse, export, help, quit
+  case `break`, breaks, delete, `continue`, reverse, into, out, export, help, quit
 
   /// What one letter stands for; longer beginnings stand for the one command that has them.
   private static let letters: [String: Command] = [
-    "n": .next, "b": .break, "s": .step, "g": .goto, "e": .events, "c": .continue, "r": .reverse,
+    "n": .next, "b": .break, "s": .step, "g": .goto, "e": .events, "i": .into, "o": .out,
+    "c": .continue, "r": .reverse,
     "d": .delete, "p": .print, "w": .why, "h": .help, "?": .help, "q": .quit, "x": .export,
     "/": .search, "l": .events, "list": .events, "exit": .quit, "ctx": .context,
   ]
@@ -63,6 +64,8 @@ enum Command: String, CaseIterable {
     case .delete: ("delete [N]", "a breakpoint, or all")
     case .continue: ("continue", "to the next breakpoint, or the end")
     case .reverse: ("reverse", "to the breakpoint before, or the start")
+    case .into: ("into [CALL]", "the run that this event, or a call or task, began")
+    case .out: ("out", "back to the run that this one was entered from")
     case .export: ("export [step] FILE", "writes this event, or this step, as JSON to a new file")
     case .help: ("help", "this")
     case .quit: ("quit", "the end")

@@ -9,7 +9,9 @@ import TraceReporting
 /// Prints nothing: each command answers with lines. Not for several threads at once.
 public final class DebugSession {
   /// Where in the run it stands.
-  public let cursor: RunCursor
+  public private(set) var cursor: RunCursor
+  /// The runs that were left for one below them, the outermost first.
+  var left: [LeftRun] = []
   var breakpoints = Breakpoints()
   var search: TextSearch?
   private let parser: BreakpointParser
@@ -128,11 +130,21 @@ public final class DebugSession {
     case .continue: return try run(rest, forward: true)
     case .reverse: return try run(rest, forward: false)
     case .export: return try export(rest)
+    case .into: return try enter(rest)
+    case .out:
+      guard rest.isEmpty else { throw CommandError("out takes nothing") }
+      return try leave()
     case .help: return help()
     case .quit:
       hasQuit = true
       return []
     }
+  }
+
+  /// Goes on in another run.
+  func turn(to run: LeftRun) {
+    (cursor, breakpoints, search) = (run.cursor, run.breakpoints, run.search)
+    shownStep = nil
   }
 
   /// A page of a command that takes no words.

@@ -3,10 +3,14 @@ import AgentTrace
 extension FullScreen {
   /// Shows on the right what a command answers.
   func answer(_ command: String) {
-    let before = cursor.seq
+    let before = (run: cursor.path, seq: cursor.seq)
     do {
       let lines = try session.execute(command)
-      if cursor.seq != before {
+      if cursor.path != before.run {
+        takeCursor()
+        show(.event)
+        message = lines.first.map { ($0.plain, false) }
+      } else if cursor.seq != before.seq {
         show(.event)
         let hit = lines.first { $0.plain.hasPrefix("breakpoint") || $0.plain.hasPrefix("no ") }
         message = hit.map { ($0.plain, false) }

@@ -14,6 +14,7 @@ extension FullScreen {
       ("z", "fold or unfold all steps"),
       ("f", "show all of the event, or fold what was seen before"),
       ("w", "why: of a call or the stop"),
+      ("i o", "into the run that the event began, out of it again"),
       ("t d s", "what the model saw, what changed in the state, the state"),
       ("page ↓ ↑ ^D ^U", "scroll the right side"),
       ("esc", "back to the event"),

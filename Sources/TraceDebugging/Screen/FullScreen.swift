@@ -50,10 +50,17 @@ public final class FullScreen {
   /// Begins where a session stands.
   public init(_ session: DebugSession) {
     self.session = session
+    takeCursor()
+    if let note = cursor.note { message = (note, cursor.isDamaged) }
+  }
+
+  /// Takes in which run it is.
+  func takeCursor() {
     limits = cursor.limits
     // The end of a closed log is found in two reads and a stretch; of another it is seen on the way.
     lastSeq = cursor.mayGrow ? nil : try? cursor.last().seq
-    if let note = cursor.note { message = (note, cursor.isDamaged) }
+    folded = []
+    top = nil
   }
 
   // MARK: Keys
@@ -117,6 +124,8 @@ public final class FullScreen {
     case .character("t"): answer(showsAll ? "context all" : "context")
     case .character("d"): answer("diff")
     case .character("s"): answer("state")
+    case .character("i"): answer("into")
+    case .character("o"): answer("out")
     default: message = ("no such key; ? lists them", false)
     }
   }

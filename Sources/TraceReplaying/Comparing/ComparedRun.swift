@@ -77,7 +77,7 @@ public struct ComparedRun: Sendable {
   /// The most acts of a run that are compared.
   public static let actLimit = 200_000
 
-  /// Reads a log.
+  /// Reads a log, and those of the agents that its run called, which lie beside it.
   ///
   /// - Parameter ignored: fields that do not count.
   /// - Throws: `LogError` where the log is damaged or cannot be read, ``ComparingError`` where the run
@@ -87,12 +87,23 @@ public struct ComparedRun: Sendable {
   public init(path: String, ignoring ignored: IgnoredFields = IgnoredFields()) throws {
     var reader = try LogReader(path: path)
     var reading = Reading(ignored: ignored)
+    var hasChildren = false
     while let event = try reader.next() {
+      if event.type == .toolStarted, event.data["child"] != nil { hasChildren = true }
       try reading.take(event, path: path)
     }
+    if hasChildren { reading = try Self.tree(path, ignored) }
     self.init(reading.finished(path: reader.path))
     ending = reader.ending
     holes = reader.holes
+  }
+
+  /// What a run tells with the runs of the agents that it called, each act by its caller.
+  private static func tree(_ path: String, _ ignored: IgnoredFields) throws -> Reading {
+    var reader = try RunTreeReader(path: path)
+    var reading = Reading(ignored: ignored)
+    while let entry = try reader.next() { try reading.take(entry.event, path: path) }
+    return reading
   }
 
   /// What some events tell, as they stand in a log.

@@ -16,15 +16,32 @@ public struct ViewerPage: Sendable {
   private let name: String
   private let version: String
   private let isOpen: Bool
+  private let links: [Link]
+
+  /// Another page beside this one: of the run that called this one, or of one that it called.
+  public struct Link: Sendable, Hashable {
+    /// What is said of it: the tool, and the call.
+    public var text: String
+    /// The name of its file.
+    public var file: String
+
+    /// A page in the same folder, whatever its name holds.
+    public init(_ text: String, file: String) {
+      self.text = text
+      self.file = file
+    }
+  }
 
   /// - Parameters:
   ///   - name: what the page is called: the log's file name.
   ///   - version: of this program.
   ///   - isOpen: whether a writer holds the log, or left it behind: it may end anywhere then.
-  public init(name: String, version: String, isOpen: Bool = false) {
+  ///   - links: pages of other runs of its tree, in the order in which they are shown.
+  public init(name: String, version: String, isOpen: Bool = false, links: [Link] = []) {
     self.name = name
     self.version = version
     self.isOpen = isOpen
+    self.links = links
   }
 
   /// The page of a log, whole or damaged: what cannot be read the page says itself.
@@ -71,7 +88,7 @@ public struct ViewerPage: Sendable {
       <button id="theme" type="button" title="Light or dark (m)" aria-label="Light or dark">◐</button>
       <button id="ask" type="button" title="Keys (?)" aria-label="Keys">?</button>
       </header>
-      <div id="band">
+      \(linked)<div id="band">
       <canvas id="chart" role="img" aria-label="What each step used"></canvas>
       <div id="measures">
       <button type="button" data-measure="tokens" aria-pressed="true">tokens</button>
@@ -102,6 +119,29 @@ public struct ViewerPage: Sendable {
       <script type="application/octet-stream" data-open="\(isOpen)" id="log">
       """
     return (head, "</script>\n<script>\(Self.script)</script>\n</body>\n</html>\n")
+  }
+
+  private var linked: String {
+    guard !links.isEmpty else { return "" }
+    let anchors = links.map { link in
+      // A dot and a slash before it: no name is an address.
+      "<a href=\"./\(Self.escaped(link.file))\">\(HTML.line(link.text, width: 120))</a>"
+    }
+    return
+      "<nav id=\"tree\" aria-label=\"Runs of the tree\">\(anchors.joined(separator: "\n"))</nav>\n"
+  }
+
+  /// A file's name as a part of an address (RFC 3986, 2.3: what is unreserved stands for itself).
+  private static func escaped(_ name: String) -> String {
+    name.utf8.map { byte in
+      switch byte {
+      case 0x30...0x39, 0x41...0x5a, 0x61...0x7a, 0x2d, 0x2e, 0x5f, 0x7e:
+        String(decoding: [byte], as: UTF8.self)
+      default:
+        "%" + String(byte >> 4, radix: 16, uppercase: true)
+          + String(byte & 15, radix: 16, uppercase: true)
+      }
+    }.joined()
   }
 
   private static let keys: [(String, String)] = [

@@ -19,6 +19,9 @@ enum ViewerStyle {
     header { display: flex; gap: .5rem .8rem; align-items: center; padding: .5rem .8rem;
       border-bottom: 1px solid var(--line); }
     #names { min-width: 0; flex: 1; }
+    #tree { display: flex; flex-wrap: wrap; gap: .2rem 1rem; padding: .3rem .8rem; max-height: 6rem;
+      overflow: auto; }
+    #tree a { color: inherit; }
     h1, #goal { margin: 0; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; }
     h1 { font-size: .95rem; }
     #goal, .faint, #said { color: var(--faint); }

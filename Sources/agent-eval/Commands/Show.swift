@@ -60,7 +60,10 @@ struct Show: ParsableCommand, Verb {
   }
 
   func run() throws {
-    if let html { return try writePage(to: html) }
+    if let html {
+      var pages = RunPages(log: log, page: html)
+      return try pages.write(note: note)
+    }
     if follow { return try runFollowing() }
     Paging.begin()
     if tree { return try showTree() }
@@ -150,46 +153,6 @@ struct Show: ParsableCommand, Verb {
       if mark.name == "gap" {
         Output.line("       gap    \(Visible.line(mark.data.description))")
       }
-    }
-  }
-
-  /// The page says itself what is damaged; the exit code does as well.
-  private func writePage(to path: String) throws {
-    var reader = try LogReader(path: log)
-    let bytes: [UInt8]
-    do {
-      bytes = try InputFiles.all(of: reader.path, limitBytes: ViewerPage.limitBytes)
-    } catch let failure as InputFiles.Failure where failure.reason.hasPrefix("it is larger") {
-      throw TooLarge(path: log, reason: "the log is larger than \(ViewerPage.limitBytes >> 20) MiB")
-    }
-    var damage: (any Error)?
-    var events = 0
-    do {
-      while let head = try reader.advance() { if case .event = head { events += 1 } }
-    } catch {
-      damage = error
-    }
-    guard events <= ViewerPage.limitEvents else {
-      throw TooLarge(
-        path: log, reason: "the run has more than \(ViewerPage.limitEvents) events")
-    }
-    let name = reader.path.split(separator: "/").last.map(String.init) ?? reader.path
-    let page = ViewerPage(
-      name: name, version: AgentEval.configuration.version,
-      isOpen: reader.path.hasSuffix(LogFormat.openSuffix))
-    try ReportFiles.write(page.bytes(ofLog: bytes), to: path)
-    Output.line(Visible.line(path))
-    guard let damage else { return note(reader.ending) }
-    Output.error("agent-eval: \(Visible.line("\(damage)"))")
-    throw ExitCode(2)
-  }
-
-  /// A run that no page can hold.
-  private struct TooLarge: Error, CustomStringConvertible {
-    var path: String
-    var reason: String
-    var description: String {
-      "\(path): \(reason), too much for a page; look at it with agent-eval replay."
     }
   }
 
