@@ -25,7 +25,10 @@ public struct TestedRun: Sendable {
   /// Runs an agent, and the agents that it calls.
   ///
   /// - Parameters:
+  ///   - agent: what runs, with the model and the tools that it brings along.
+  ///   - goal: what the agent is to do; `"test"` where it is left out.
   ///   - clock: one that moves with each event where it is left out. Each child has such a one of its own.
+  ///   - cancellation: what ends the run early, and its children with it.
   ///   - person: who answers and approves in place of the agent's own person.
   ///   - memory: where notes of agents and actors are kept.
   ///   - seed: what the run's identifier is made from.

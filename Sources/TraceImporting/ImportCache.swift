@@ -33,7 +33,9 @@ public struct ImportCache: Sendable {
 
   /// Touches no file before `runs(below:found:)`.
   ///
-  /// - Parameter version: that of the program: another may read a source otherwise.
+  /// - Parameters:
+  ///   - folder: where entries are kept; it need not be there yet.
+  ///   - version: that of the program: another may read a source otherwise.
   public init(folder: String, version: String) {
     self.folder = folder
     self.version = version
@@ -42,6 +44,7 @@ public struct ImportCache: Sendable {
   /// The runs of all sources below a path, in the order of their names' UTF-8; one source is held in memory at a time.
   ///
   /// - Parameters:
+  ///   - path: one source, or a folder that is searched for them.
   ///   - isTaken: whether a file is somebody else's business.
   ///   - found: told of each run.
   public func runs(

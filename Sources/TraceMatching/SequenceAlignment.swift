@@ -51,6 +51,8 @@ public struct SequenceAlignment: Sendable {
   private var budget: Int
 
   /// - Parameters:
+  ///   - left: The sequence that ``Pair`` calls the left one.
+  ///   - right: The sequence that is put beside it.
   ///   - limitCells: Pairs of items that are compared at most, beyond those at both ends that are the
   ///     same. Where there are more, items that stand once in each sequence hold the others in place,
   ///     and what stands between two of them is aligned; what is too much even then is paired one after

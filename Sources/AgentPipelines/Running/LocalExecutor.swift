@@ -78,6 +78,7 @@ public struct ClosureTask: PipelineTask {
   private let undo: (@Sendable (CompensationContext) async throws -> Void)?
 
   /// - Parameters:
+  ///   - spec: what the pipeline knows of the task; the version, and that it can be undone, are noted in it.
   ///   - version: what of the code is compared when a pipeline goes on.
   ///   - undo: undoes it; the spec then says that it can be.
   ///   - body: does the work, and returns the output.

@@ -18,7 +18,12 @@ public struct Pipeline: Sendable {
 
   /// Makes a pipeline of tasks.
   ///
-  /// - Parameter edges: which task needs which; where it is left out, what they are given says it.
+  /// - Parameters:
+  ///   - name: what its runs are recorded under.
+  ///   - tasks: what does the work, each with its spec.
+  ///   - edges: which task needs which; where it is left out, what they are given says it.
+  ///   - checkpoints: after which tasks it can be rolled back to; after each where it is left out.
+  ///   - concurrency: how many attempts are under way at the same time.
   /// - Throws: ``PipelineFaults`` with everything that is wrong.
   public init(
     _ name: String, tasks: [any PipelineTask], edges: [PipelineEdge]? = nil,
@@ -33,7 +38,9 @@ public struct Pipeline: Sendable {
 
   /// Makes a pipeline of a spec and what does the work.
   ///
-  /// - Parameter tasks: in the order of the spec's; theirs count for nothing.
+  /// - Parameters:
+  ///   - spec: the tasks and which needs which.
+  ///   - tasks: what does the work, in the order of the spec's tasks; specs of their own count for nothing.
   /// - Throws: ``PipelineFaults`` with everything that is wrong.
   public init(_ spec: PipelineSpec, tasks: [any PipelineTask]) throws(PipelineFaults) {
     graph = try PipelineGraph(checking: spec)

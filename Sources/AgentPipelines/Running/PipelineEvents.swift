@@ -5,7 +5,9 @@ extension PipelineRuntime {
   /// Runs the pipeline and gives its events as they are recorded. It runs no further ahead of whoever takes them than
   /// ``PipelineEvents/capacity``; who stops taking them before the end lets it pause.
   ///
-  /// - Parameter makeSink: makes what keeps the events, where they are recorded.
+  /// - Parameters:
+  ///   - start: what the pipeline is given, and what its run is known by.
+  ///   - makeSink: makes what keeps the events, where they are recorded.
   public func execute(
     _ start: Start, into makeSink: @escaping @Sendable () throws -> any EventSink
   ) -> PipelineEvents {

@@ -12,7 +12,9 @@ public struct PipelineReexecution: Sendable {
 
   /// Makes a run again.
   ///
-  /// - Parameter events: every event of the log, in order; in memory as a whole.
+  /// - Parameters:
+  ///   - events: every event of the log, in order; in memory as a whole.
+  ///   - pipeline: decides anew what comes next; its tasks are not run.
   public init(of events: [Event], by pipeline: Pipeline) async {
     let sink = ComparingPipelineSink(events)
     do {

@@ -67,7 +67,10 @@ public struct PipelineRuntime: Sendable {
 
   /// Runs the pipeline until it stops: at its end, or because a person is needed, or because it was to pause.
   ///
-  /// - Parameter observe: called with each event once it is kept.
+  /// - Parameters:
+  ///   - start: what the pipeline is given, and what its run is known by.
+  ///   - sink: gets each event before what follows from it.
+  ///   - observe: called with each event once it is kept.
   /// - Returns: the state behind the last event; why the run stopped is in there.
   /// - Throws: what the sink throws; the run has stopped then.
   public func run(
@@ -104,7 +107,9 @@ public struct PipelineRuntime: Sendable {
   ///   - past: everything that the log says.
   ///   - resumed: what is recorded of going on.
   ///   - acceptsChanges: whether a pipeline goes on that is not the one from before.
+  ///   - sink: gets each new event before what follows from it.
   ///   - stateAt: the state behind an event of the log; asked for where a rollback is to be ended.
+  ///   - observe: called with each new event once it is kept.
   /// - Throws: ``PipelineChange`` where the pipeline is another one; what the sink throws.
   public func resume(
     _ past: PipelinePast, _ resumed: RunResumed, acceptsChanges: Bool = false,
@@ -134,9 +139,15 @@ public struct PipelineRuntime: Sendable {
   /// still afterwards.
   ///
   /// - Parameters:
+  ///   - past: everything that the log says.
+  ///   - resumed: what is recorded of going on.
   ///   - checkpoint: the task whose end it is; `nil` for the beginning.
+  ///   - by: who wants it; `nil` where nobody says.
+  ///   - reason: why; `nil` where nothing is said.
   ///   - leavesUndeclared: whether effects stay as they are of which nothing is declared that undoes them.
+  ///   - sink: gets each new event before what follows from it.
   ///   - stateAt: the state behind an event of the log.
+  ///   - observe: called with each new event once it is kept.
   /// - Throws: ``RollbackRefusal`` before anything is recorded; what the sink throws.
   public func rollback(
     _ past: PipelinePast, _ resumed: RunResumed, to checkpoint: String?, by: String?,

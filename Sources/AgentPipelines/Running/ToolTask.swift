@@ -6,8 +6,10 @@ public struct ToolTask: PipelineTask {
   public var spec: TaskSpec
   private let makeTool: @Sendable ([String]?, Cancellation) -> any Tool
 
-  /// - Parameter makeTool: makes the tool of an attempt, or of undoing one; given the words of the command,
-  ///   where it is one, and what cuts the call off.
+  /// - Parameters:
+  ///   - spec: what the pipeline knows of the task.
+  ///   - makeTool: makes the tool of an attempt, or of undoing one; given the words of the command, where it
+  ///     is one, and what cuts the call off.
   public init(
     _ spec: TaskSpec, makeTool: @escaping @Sendable ([String]?, Cancellation) -> any Tool
   ) {

@@ -16,8 +16,10 @@ public struct PlaceholderText: Sendable, Hashable {
 
   /// Reads a text.
   ///
-  /// - Parameter isName: whether what stands between `${` and `}` may be a name here; anything may where
-  ///   it is left out.
+  /// - Parameters:
+  ///   - text: as somebody wrote it; `$${` in it stands for a plain `${`.
+  ///   - isName: whether what stands between `${` and `}` may be a name here; anything may where it is left
+  ///     out.
   public init(_ text: String, isName: (ArraySlice<UInt8>) -> Bool = { _ in true }) {
     let (dollar, open, close) = (UInt8(ascii: "$"), UInt8(ascii: "{"), UInt8(ascii: "}"))
     var pieces: [Piece] = []

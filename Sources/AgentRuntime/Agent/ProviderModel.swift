@@ -119,8 +119,23 @@ public struct ProviderModel: Sendable, Hashable {
   /// The defaults are those of an agent file that leaves the key out. Fewer than one request or token a minute
   /// counts as one.
   ///
-  /// - Parameter baseURL: the vendor's own, with the variable that its own clients take the key from, where
-  ///   it is left out.
+  /// - Parameters:
+  ///   - dialect: how requests and replies are written.
+  ///   - baseURL: the vendor's own, with the variable that its own clients take the key from, where it is
+  ///     left out.
+  ///   - keyVariable: the variable of the environment that holds the key; where it is left out, the one of
+  ///     the vendor's own clients, or none where `baseURL` is given.
+  ///   - headers: sent besides those of the dialect.
+  ///   - streams: whether replies come as they are written.
+  ///   - settings: what is asked for beside the conversation.
+  ///   - toolChoiceSteps: in how many of the first steps of a run ``GenerationSettings/toolChoice`` holds;
+  ///     `nil` for all.
+  ///   - prices: what a million tokens cost; `nil` where that is unknown.
+  ///   - timeouts: when to give up, in seconds.
+  ///   - requestsPerMinute: how many requests all runs of this process may begin within a minute; `nil` for
+  ///     any number.
+  ///   - tokensPerMinute: how many tokens all runs of this process may use within a minute; `nil` for any
+  ///     number.
   public init(
     dialect: Dialect, baseURL: String? = nil, keyVariable: String? = nil, headers: [Header] = [],
     streams: Bool = true, settings: GenerationSettings = GenerationSettings(),

@@ -8,7 +8,10 @@ extension GenerationSettings {
   /// Messages, `generationConfig.responseJsonSchema` of generateContent, `format` of Ollama's chat,
   /// `outputConfig.textFormat` of Converse.
   ///
-  /// - Parameter name: what the schema is called where a dialect wants a name.
+  /// - Parameters:
+  ///   - schema: the JSON Schema that replies are to follow.
+  ///   - name: what the schema is called where a dialect wants a name.
+  ///   - dialect: how the request is written; decides under which key the schema stands.
   public mutating func ask(for schema: JSONValue, named name: String, in dialect: Dialect) {
     let named: JSONObject = ["name": .string(name), "schema": schema]
     let key: String

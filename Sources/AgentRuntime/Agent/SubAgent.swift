@@ -76,6 +76,7 @@ public struct SubAgent: Sendable {
   /// - Parameters:
   ///   - name: what calls name it by; the agent's own name where it is left out.
   ///   - description: what the model is told of it.
+  ///   - inputSchema: the JSON Schema of what calls give it; a text under `task` where it is left out.
   public func registration(
     name: String? = nil, description: String = "", inputSchema: JSONValue = Self.inputSchema
   ) -> ToolRegistration {

@@ -67,7 +67,9 @@ public struct ToolRegistry: Sendable {
 
   /// What is wrong with a call, in words; `nil` where it may go to policy.
   ///
-  /// - Parameter disclosed: The names that the model was told of; a call to any other is unknown.
+  /// - Parameters:
+  ///   - call: What the model proposed; its input is held against the tool's schema.
+  ///   - disclosed: The names that the model was told of; a call to any other is unknown.
   public func fault(in call: ProposedCall, disclosed: [String]) -> String? {
     guard let entry = entries[call.name], !isUnknown(call, disclosed: disclosed) else {
       let nearest = Spelling.nearest(to: call.name, among: disclosed)

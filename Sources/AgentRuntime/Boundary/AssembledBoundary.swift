@@ -17,7 +17,15 @@ public struct AssembledBoundary: Boundary {
   /// Tools are found by their names; a tool without an implementation fails when it is called.
   ///
   /// - Parameters:
+  ///   - clock: where the run's times come from.
+  ///   - cancellation: what ends the run early; a person who was asked is not waited for any longer then.
+  ///   - identifiers: gives new runs their identifiers.
+  ///   - model: replies to all requests but those in which a model plays a person.
+  ///   - tools: what runs, by the names of the tools.
+  ///   - person: who approves and answers; `nil` for nobody.
   ///   - simulated: who speaks where the person says nothing.
+  ///   - secrets: what is known of secrets before the run begins.
+  ///   - memory: keeps notes that outlive the run; in memory alone where it is left out.
   ///   - sources: where further tools come from.
   ///   - authorizers: whom rules of the policy ask.
   public init(
@@ -94,8 +102,16 @@ extension AssembledBoundary {
   /// The boundary of an agent whose model and tools are scripted: no process, no network.
   ///
   /// - Parameters:
+  ///   - agent: Says which model, tools, sources, person and authorizers answer.
+  ///   - clock: Where the run's times come from; what is scripted waits by it.
+  ///   - identifiers: Gives new runs their identifiers.
+  ///   - cancellation: What ends the run early; calls, replies and waits that are under way end with it.
+  ///   - secrets: What is known of secrets before the run begins.
   ///   - person: Who is asked in place of the agent's own person.
+  ///   - memory: Keeps notes that outlive the run; in memory alone where it is left out.
   ///   - children: Runs the agents that it calls; where nobody does, a call of one fails.
+  ///   - raise: Sends a signal to this process by its name, for scripted tools that say so; sends none where
+  ///     it is left out.
   ///   - makeModel: Makes what is served by a provider, or `nil` where that is not allowed.
   ///   - makeTool: Makes what runs as a process or over a network, or `nil` where that is not allowed; a program is
   ///     relative to the folder, or to the agent file's where that is `nil`.

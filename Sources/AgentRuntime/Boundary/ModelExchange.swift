@@ -65,7 +65,9 @@ public struct ModelRequest: Sendable, Hashable {
 
   /// The same of settings and tools whose withheld values are said otherwise.
   ///
-  /// - Parameter plain: gives a value as it is to be digested.
+  /// - Parameters:
+  ///   - messages: the digest of the request's messages, in which nothing is said otherwise.
+  ///   - plain: gives a value as it is to be digested.
   public func digest(
     ofMessages messages: ListDigest, saying plain: (JSONValue) -> JSONValue
   ) -> String {

@@ -36,6 +36,7 @@ public struct ContextAssembler: Sendable {
   /// whether or not these show them.
   ///
   /// - Parameters:
+  ///   - route: where the run acts, as its policy context says; `nil` where it says nothing.
   ///   - history: every event before the packet, taken in.
   ///   - seq: the number of the packet's event.
   public func disclosedTools(
@@ -58,8 +59,10 @@ public struct ContextAssembler: Sendable {
   /// The packet for the decision that follows `state`.
   ///
   /// - Parameters:
+  ///   - state: what the run is right before the decision.
   ///   - history: every event before the packet, taken in.
   ///   - seq: the number of the packet's own event; only ``ContextSettings/leftOut`` looks at it.
+  ///   - lookup: finds the earlier events that the state names, by their numbers.
   /// - Complexity: linear in the observations that the state retains and the events they name.
   public func assemble(
     state: AgentState, history: ContextHistory = ContextHistory(), at seq: Int = .max,

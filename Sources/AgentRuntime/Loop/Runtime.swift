@@ -14,6 +14,8 @@ public struct Runtime: Sendable {
   private let listeners = RunListeners()
 
   /// - Parameters:
+  ///   - agent: what runs: its model, tools, policy and limits.
+  ///   - boundary: answers whatever comes from outside: replies, results, approvals, times.
   ///   - redactor: what withholds secrets from the run; one made of the agent's settings and the
   ///     boundary's secrets where it is left out.
   ///   - report: told what no log holds, from any task; see ``events`` for the same as a sequence.
@@ -94,6 +96,7 @@ public struct Runtime: Sendable {
   /// signal: what is under way is ended and waited for, and the run stops as `cancelled` and may go on.
   ///
   /// - Parameters:
+  ///   - start: What the run is to do, and what it is known by: its identifier, case and tags.
   ///   - continuation: What else calls are held back for; nothing where it is left out.
   ///   - sink: Gets each event before what follows from it.
   ///   - observe: Called with each event once it is kept; for showing a run as it happens.
@@ -193,8 +196,9 @@ extension Runtime {
 extension AgentDefinition {
   /// What a run of the agent records of its start.
   ///
-  /// - Parameter redactor: withholds secrets that settings of models hold; nothing is withheld where it
-  ///   is left out.
+  /// - Parameters:
+  ///   - start: what the run is to do; a goal or an input that is too large for a log is cut.
+  ///   - redactor: withholds secrets that settings of models hold; nothing is withheld where it is left out.
   public func started(
     _ start: Runtime.Start, withheldBy redactor: Redactor? = nil
   ) -> RunStarted {

@@ -79,7 +79,13 @@ public struct MemorySearch: Sendable, Hashable {
   /// The most words that are looked for.
   public static let wordLimit = 16
 
-  /// - Parameter text: what is looked for; its letters and digits count, in words.
+  /// - Parameters:
+  ///   - scope: whose notes, in kind: those of an agent, an actor or a tenant.
+  ///   - owner: the one of that kind whose notes are looked through.
+  ///   - text: what is looked for; its letters and digits count, in words. Every note where it holds none.
+  ///   - tag: a tag that the notes bear; `nil` for any.
+  ///   - now: the time in UTC, by which notes have run out; `nil` where it is not known.
+  ///   - limit: how many notes are wanted at most.
   public init(
     scope: MemoryAddress.Scope, owner: String, text: String = "", tag: String? = nil,
     now: String? = nil, limit: Int = Self.limit

@@ -12,7 +12,9 @@ public struct SpokenApproval: Sendable, Hashable {
 
   /// Reads what somebody said; `nil` where it begins with neither yes nor no.
   ///
-  /// - Parameter takesAlways: whether whoever speaks was told of `always`.
+  /// - Parameters:
+  ///   - text: their words: the yes or no first, then a reason where they give one.
+  ///   - takesAlways: whether whoever speaks was told of `always`.
   public init?(_ text: String, takesAlways: Bool = false) {
     let trimmed = text.drop { $0.isWhitespace }
     let word = trimmed.prefix { $0.isLetter }

@@ -96,7 +96,9 @@ public struct PolicyCheck: Sendable {
 
   /// Looks at a policy.
   ///
-  /// - Parameter tools: the agent's; `nil` where the policy is to be looked at by itself.
+  /// - Parameters:
+  ///   - policy: the rules, of which the first ``ruleLimit`` are looked at.
+  ///   - definitions: the agent's tools; `nil` where the policy is to be looked at by itself.
   /// - Complexity: quadratic in the rules, at most ``ruleLimit``.
   public init(_ policy: Policy, tools definitions: [ToolDefinition]?) {
     let rules = Array(policy.rules.prefix(Self.ruleLimit))

@@ -122,8 +122,12 @@ public struct PolicyGate: Sendable {
   /// might apply holds: a rule that would allow is passed over, one that would deny denies, one that
   /// would ask asks unless a rule behind it denies.
   ///
-  /// - Parameter authorization: what the authorizer said that ``authorizationRequest(on:tool:at:)`` speaks of; where
-  ///   nobody was asked, a rule that asks one denies.
+  /// - Parameters:
+  ///   - call: what the model proposed, with its input.
+  ///   - tool: as it is registered; its side effect decides where no rule does.
+  ///   - moment: whom the run acts for, what was granted, the time, and what is left of the limits.
+  ///   - authorization: what the authorizer said that ``authorizationRequest(on:tool:at:)`` speaks of; where
+  ///     nobody was asked, a rule that asks one denies.
   public func ruling(
     on call: ProposedCall, tool: ToolDefinition, at moment: Moment,
     authorization: Authorization? = nil

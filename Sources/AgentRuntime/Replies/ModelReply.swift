@@ -34,7 +34,11 @@ public struct ModelReply: Sendable {
   /// whole decision invalid; but not calls of unknown tools beside good ones: whoever runs them refuses each of
   /// those.
   ///
-  /// - Parameter isUnknown: whether nobody knows the tool of a call.
+  /// - Parameters:
+  ///   - step: the step of the run that the reply is for, from 1.
+  ///   - tryNumber: which time the model was asked in that step, from 1.
+  ///   - isUnknown: whether nobody knows the tool of a call.
+  ///   - fault: what is wrong with a call, in words; `nil` where nothing is.
   public func decision(
     step: Int, tryNumber: Int, isUnknown: (ProposedCall) -> Bool = { _ in false },
     fault: (ProposedCall) -> String?

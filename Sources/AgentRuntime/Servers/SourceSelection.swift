@@ -24,7 +24,9 @@ struct SourceSelection {
 extension SourceRegistration {
   /// What a run records of an offer when it starts.
   ///
-  /// - Parameter names: those that other tools of the agent have.
+  /// - Parameters:
+  ///   - offer: what the source said of its tools, or why it said nothing.
+  ///   - names: those that other tools of the agent have.
   public func listed(_ offer: ToolOffer, besides names: [String]) -> ToolsListed {
     listed(offer, first: nil, besides: names, isSession: true)
   }

@@ -9,7 +9,9 @@ public protocol ToolSource: Sendable {
   func news() async -> ToolOffer?
   /// The result of one call. A failure is a value.
   ///
-  /// - Parameter name: what the source calls the tool.
+  /// - Parameters:
+  ///   - request: the call, with an input that is valid by the tool's schema.
+  ///   - name: what the source calls the tool.
   func run(_ request: ToolRequest, as name: String) async -> ToolAnswer
   /// The run has ended or paused: whatever was started is ended. It may be asked again, for another run.
   func close() async

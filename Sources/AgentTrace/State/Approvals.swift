@@ -68,6 +68,7 @@ public struct Approvals: Sendable, Hashable {
   /// room for one more, the oldest first.
   ///
   /// - Parameters:
+  ///   - callId: of the call, by which approvals say who holds them.
   ///   - actionId: of the call.
   ///   - olderActionId: what an older program called it, where that is another: a state that was read from
   ///     its log may know it by nothing else.
@@ -94,7 +95,9 @@ public struct Approvals: Sendable, Hashable {
 
   /// Takes in what a person said of a call. It stands in the place of what they said of it before.
   ///
-  /// - Parameter olderActionId: what the approval itself calls the action, where an older program wrote it.
+  /// - Parameters:
+  ///   - approval: what they said; a no only ends what was granted to the call before.
+  ///   - olderActionId: what the approval itself calls the action, where an older program wrote it.
   public mutating func take(_ approval: Approval, olderActionId: String? = nil) {
     end(approval.callId)
     guard approval.granted else { return }

@@ -41,7 +41,9 @@ public struct EventClaims: Sendable {
   ///
   /// Of a `context_built` only the envelope is looked at.
   ///
-  /// - Parameter state: what the events before it come to.
+  /// - Parameters:
+  ///   - event: the one right behind those taken in so far.
+  ///   - state: what the events before it come to.
   /// - Returns: `nil` where nothing is wrong, or nothing can be said.
   public mutating func fault(in event: Event, after state: AgentState) -> String? {
     let fault = faultInEnvelope(event) ?? faultInData(event, after: state)

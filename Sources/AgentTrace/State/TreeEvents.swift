@@ -21,7 +21,10 @@ public struct TreeEvents: Sendable {
 
   /// The run that a call of a member is, by the event that started it.
   ///
-  /// - Parameter event: of that member's own log.
+  /// - Parameters:
+  ///   - member: the run that makes the call.
+  ///   - event: of that member's own log.
+  ///   - started: what that event says: the tool, the call, and which attempt of it.
   public func child(
     of member: Member, _ event: Event, _ started: ToolStartedPayload
   ) -> Member {
@@ -37,7 +40,10 @@ public struct TreeEvents: Sendable {
 
   /// The run that an attempt at a task of a pipeline is.
   ///
-  /// - Parameter event: the `task_started`, of that member's own log.
+  /// - Parameters:
+  ///   - member: the run of the pipeline.
+  ///   - event: the `task_started`, of that member's own log.
+  ///   - started: what that event says: the task, and who acts for it.
   public func task(of member: Member, _ event: Event, _ started: TaskStarted) -> Member {
     let sum = member.start.addingReportingOverflow(max(0, event.t))
     return Member(
@@ -66,7 +72,10 @@ public struct TreeEvents: Sendable {
 
   /// An event of a member as the whole tree has it.
   ///
-  /// - Parameter seq: its number there.
+  /// - Parameters:
+  ///   - event: as its own log has it.
+  ///   - member: the run whose log that is.
+  ///   - seq: its number in the whole tree.
   public mutating func event(_ event: Event, of member: Member, seq: Int) -> Event {
     if event.type == .runStarted { noteHandoffs(event.data["tools"], of: member) }
     guard let caller = member.caller else {
@@ -141,8 +150,10 @@ extension TreeEvents {
   /// The events of a run and of those below it in one row, all of them in memory. Reading logs does the same, one
   /// event at a time.
   ///
-  /// - Parameter children: the events of a run by its identifier; of one that is `nil` the row says that nobody knows
-  ///   what it did.
+  /// - Parameters:
+  ///   - events: those of the run at the top, in order, as its own log has them.
+  ///   - children: the events of a run by its identifier; of one that is `nil` the row says that nobody knows
+  ///     what it did.
   public static func row(
     of events: [Event], children: (_ runId: String) -> [Event]?
   ) -> [Event] {

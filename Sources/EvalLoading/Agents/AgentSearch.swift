@@ -28,7 +28,9 @@ public struct AgentSearch: Sendable {
 
   /// Looks through a folder once.
   ///
-  /// - Parameter pipelines: whether pipeline files are looked for, not agents.
+  /// - Parameters:
+  ///   - folder: where to begin; the current folder where it is left out.
+  ///   - pipelines: whether pipeline files are looked for, not agents.
   /// - Complexity: reads and parses each file that may be an agent's.
   public init(below folder: String = ".", pipelines: Bool = false) {
     self.folder = folder

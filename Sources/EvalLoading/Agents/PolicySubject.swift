@@ -11,8 +11,9 @@ public struct PolicySubject: Sendable {
 
   /// Reads a policy file, or the policy of an agent file: whichever the path names.
   ///
-  /// - Parameter agent: an agent file whose tools the policy is for; `nil` for those of `path` itself,
-  ///   or none.
+  /// - Parameters:
+  ///   - path: the file; what it holds says which of the two it is.
+  ///   - agent: an agent file whose tools the policy is for; `nil` for those of `path` itself, or none.
   public static func load(_ path: String, agent: String? = nil) -> Loaded<PolicySubject> {
     let document = SourceDocument(path: path, limits: SourceLimits())
     let isAgent =

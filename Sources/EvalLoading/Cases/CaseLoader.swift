@@ -27,6 +27,7 @@ public struct CaseLoader: Sendable {
   ///   - paths: Files, and folders that are searched for `*.yaml`, `*.yml`, `*.json` and `*.jsonl`.
   ///   - areRunsElsewhere: Whether recorded runs are found by case id, so that a case without
   ///     `recording` may do without `input` as well.
+  ///   - limits: What each file may hold at most; one that holds more is refused.
   public static func load(
     _ paths: [String], areRunsElsewhere: Bool = false, limits: SourceLimits = SourceLimits()
   ) -> Result {
@@ -58,7 +59,11 @@ extension CaseLoader {
   /// Loads the case that one line of JSONL holds. Relative paths in it start from the folder of
   /// `path`, which need not be there.
   ///
-  /// - Parameter number: Which line it is, for messages.
+  /// - Parameters:
+  ///   - bytes: The line in UTF-8.
+  ///   - number: Which line it is, for messages.
+  ///   - path: The file that the line is of, as messages name it.
+  ///   - limits: What the line may hold at most; one that holds more is refused.
   public static func load(
     line bytes: [UInt8], number: Int, path: String, limits: SourceLimits = SourceLimits()
   ) -> Result {

@@ -4,7 +4,9 @@ public import AgentTrace
 public enum WrittenValue {
   /// Reads a value from a text.
   ///
-  /// - Parameter name: what the text is called in diagnostics.
+  /// - Parameters:
+  ///   - text: one value in YAML or JSON.
+  ///   - name: what the text is called in diagnostics.
   public static func read(_ text: String, named name: String) -> Loaded<JSONValue> {
     loaded(SourceDocument(Array(text.utf8), path: name))
   }

@@ -24,6 +24,8 @@ public struct ReceivedBody: Sendable {
   /// Reads a body that is not packed any more.
   ///
   /// - Parameters:
+  ///   - bytes: the body as it stands, no longer packed.
+  ///   - route: what is posted there: it decides what the body is read as.
   ///   - path: where it was sent to.
   ///   - contentType: in small letters.
   /// - Throws: ``ImportError`` where it is not what the route takes.

@@ -64,6 +64,7 @@ public struct ReceivedRuns {
   /// Writes a run as a log, under an id that its name alone decides.
   ///
   /// - Parameters:
+  ///   - run: one of ``runs``.
   ///   - path: of the log, which is not there yet.
   ///   - name: what the run is called; no other run of the folder is called so.
   /// - Throws: ``ImportError`` where the run cannot be read, or the log not be written.

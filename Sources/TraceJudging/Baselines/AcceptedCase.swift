@@ -270,7 +270,9 @@ extension AcceptedRun {
   /// What a baseline holds of a run that was just judged.
   ///
   /// - Parameters:
+  ///   - trajectory: Its calls, its answer and its stop.
   ///   - notes: What else its events say.
+  ///   - judgement: What the judge said of it, of which the outcome is kept.
   ///   - expectations: What it was judged by; they say which calls somebody expects.
   ///   - isLive: Whether it was made just now: then nobody compares the words of its answer.
   public init(

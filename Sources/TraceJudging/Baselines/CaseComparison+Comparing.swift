@@ -11,6 +11,7 @@ extension CaseComparison {
   /// - Parameters:
   ///   - current: What was judged now, with its runs in the order in which they were found.
   ///   - accepted: The baseline.
+  ///   - tolerance: How much more a run may use than an accepted one, in per cent.
   /// - Complexity: O(runs · accepted runs) comparisons, each O(calls · accepted calls) where they
   ///   differ.
   public init(of current: AcceptedCase, with accepted: AcceptedCase, tolerance: Tolerance) {

@@ -247,7 +247,10 @@ extension Expectations {
 extension Expectations {
   /// Adds a named set to them.
   ///
-  /// - Parameter severity: in place of what the set says itself.
+  /// - Parameters:
+  ///   - set: what is expected besides; parts that it has are added under both names.
+  ///   - name: what its outcomes are named by.
+  ///   - severity: in place of what the set says itself.
   public mutating func include(_ set: Expectations, as name: String, _ severity: Severity?) {
     var own = set
     own.parts = []

@@ -265,7 +265,10 @@ public struct Chronicle: Sendable {
 
   /// Takes in that an event is there which nobody looks at: its step has begun.
   ///
-  /// - Parameter t: when it was; needed where ``measuresTime`` says so.
+  /// - Parameters:
+  ///   - seq: its number; where its step is new, the step begins there.
+  ///   - step: the step that it stands in.
+  ///   - t: when it was; needed where ``measuresTime`` says so.
   public mutating func passOver(_ seq: Int, step: Int, t: Int = 0) {
     elapsedMicroseconds = max(elapsedMicroseconds, t)
     if stepStarts.last.map({ $0.step < step }) ?? true { stepStarts.append((step, seq)) }

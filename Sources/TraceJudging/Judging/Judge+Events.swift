@@ -3,7 +3,9 @@ public import AgentTrace
 extension Judge {
   /// Judges a run that is in memory. No program and no model is asked.
   ///
-  /// - Parameter events: the run, in order.
+  /// - Parameters:
+  ///   - events: the run, in order.
+  ///   - expectations: what a case asks of the run.
   public static func judge(
     _ events: some Sequence<Event>, against expectations: Expectations
   ) -> Judgement {

@@ -27,8 +27,10 @@ public enum Judge {
   /// Judges a run.
   ///
   /// - Parameters:
+  ///   - trajectory: The run's calls, its answer and its stop.
   ///   - chronicle: What the run holds beyond its calls, gathered for these expectations; only
   ///     where ``Expectations/facts`` ask for something.
+  ///   - expectations: What a case asks of the run.
   ///   - aids: What others found out.
   ///   - warns: Whether slips in the expectations are looked for.
   /// - Complexity: O(entries · calls) matches, and as many steps again for each augmenting path; the

@@ -90,7 +90,10 @@ public struct JudgeQuestion: Sendable, Hashable {
 extension JudgeRule {
   /// What a model has to be asked about a run.
   ///
-  /// - Parameter chronicle: gathered for expectations that hold this rule.
+  /// - Parameters:
+  ///   - trajectory: the run's calls, its answer and its stop, of which the model is shown what the rule
+  ///     names.
+  ///   - chronicle: gathered for expectations that hold this rule.
   public func subject(in trajectory: Trajectory, _ chronicle: Chronicle) -> JudgeQuestion.Subject {
     let view = CallView(trajectory)
     let stop = trajectory.stop.map { [$0.seq] } ?? []

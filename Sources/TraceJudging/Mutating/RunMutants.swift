@@ -57,7 +57,9 @@ public struct RunMutants: Sendable {
   /// Changes a run in every way there is.
   ///
   /// - Parameters:
+  ///   - log: what the score calls the run: the path of its log.
   ///   - events: the run, as it was recorded.
+  ///   - cases: those that judge each change; one that asks only programs or models takes no part.
   ///   - limit: changes at most; spread evenly over all of them where there are more.
   /// - Complexity: O(events) for each case.
   public init(log: String, of events: [Event], judgedBy cases: [JudgingCase], limit: Int) {

@@ -103,6 +103,7 @@ public struct ClusteredDifferences: Sendable {
   ///
   /// - Parameters:
   ///   - level: of the one-sided test of ``worseningPValue(draws:seed:)``.
+  ///   - power: how likely a change of that size is to be shown, from 0 to 1.
   ///   - leastError: what the standard error is taken for where the changes are spread less.
   public func smallestDifference(
     level: Double, power: Double = 0.8, leastError: Double = 0

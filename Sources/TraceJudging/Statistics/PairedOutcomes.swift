@@ -68,6 +68,8 @@ public enum PairedPower {
   /// - Parameters:
   ///   - difference: to be shown, as a share of all pairs.
   ///   - discordant: the share of pairs that differ one way or the other.
+  ///   - level: how likely a difference is shown where there is none, at most; from 0 to 1.
+  ///   - power: how likely that difference is to be shown, from 0 to 1.
   /// - Returns: `nil` where no number of pairs can show it: there is none, or fewer pairs differ.
   public static func pairsNeeded(
     difference: Double, discordant: Double, level: Double = 0.05, power: Double = 0.8

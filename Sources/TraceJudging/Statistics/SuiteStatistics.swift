@@ -66,6 +66,8 @@ public struct SuiteStatistics: Sendable {
   public static let undecidedLimit = 0.02
 
   /// - Parameters:
+  ///   - before: what became of the cases earlier, to compare with.
+  ///   - now: what became of them since; cases are paired by their ids.
   ///   - level: how often something may be called worse that is not.
   ///   - seed: for the drawing of samples; the same gives the same numbers.
   ///   - draws: how many samples are drawn for the interval, and for the suite's p-value.

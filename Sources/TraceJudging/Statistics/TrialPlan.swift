@@ -58,7 +58,9 @@ public struct TrialPlan: Sendable, Hashable {
 
   /// Whether further trials are to be made: they could change the outcome, and some are left.
   ///
-  /// - Parameter makesAll: whether those are made as well that could not.
+  /// - Parameters:
+  ///   - trials: how those made so far came out.
+  ///   - makesAll: whether those are made as well that could not.
   public func needsMore(
     after trials: some Collection<CaseOutcome>, makesAll: Bool = false
   ) -> Bool {

@@ -21,6 +21,8 @@ extension SuiteRecord {
   /// Takes in what became of cases.
   ///
   /// - Parameters:
+  ///   - results: how each case came out, and which were skipped; what is beyond the most that a record keeps
+  ///     is left out.
   ///   - isLive: whether the agent of a case was run, by the case's id.
   ///   - asked: a digest of what a case asks, by the case's id; `nil` where that is not known.
   ///   - facts: what the log of a run says, by its path; `nil` where it cannot be read.

@@ -24,7 +24,9 @@ public struct Matcher: Sendable {
 
   /// Compiles a matcher.
   ///
-  /// - Parameter allowsOrigins: whether `$from` has a meaning where the matcher stands.
+  /// - Parameters:
+  ///   - source: the matcher as somebody wrote it: literals, objects and operators.
+  ///   - allowsOrigins: whether `$from` has a meaning where the matcher stands.
   /// - Throws: ``MatcherError`` with a pointer into `source`.
   public init(compiling source: JSONValue, allowsOrigins: Bool = false) throws(MatcherError) {
     try self.init(compiling: source, origins: allowsOrigins ? .results : .nothing)
@@ -52,8 +54,9 @@ public struct Matcher: Sendable {
 
   /// Judges a value; `nil` is one that is absent.
   ///
-  /// - Parameter origins: what earlier results hold, for `$from`; without it `$from` cannot be
-  ///   verified.
+  /// - Parameters:
+  ///   - value: what is held against the matcher; `nil` where nothing is there.
+  ///   - origins: what earlier results hold, for `$from`; without it `$from` cannot be verified.
   /// - Complexity: O(size of the value · size of the matcher) at worst, never more than
   ///   ``stepLimit`` steps and the budgets of the patterns in it.
   public func match(_ value: JSONValue?, from origins: Origins? = nil) -> MatchResult {

@@ -182,7 +182,11 @@ extension RecordedStep {
   /// The model's reply, or why there was none, at one try of this step and one attempt of that try,
   /// both from 1; `nil` where none is recorded.
   ///
-  /// - Parameter digest: of the request; a reply to another question is none. `nil` takes any.
+  /// - Parameters:
+  ///   - purpose: what the model was called for.
+  ///   - number: which try of the step; of replies in the place of a person, which question of the step.
+  ///   - attempt: which attempt of that try.
+  ///   - digest: of the request; a reply to another question is none. `nil` takes any.
   public func reply(
     for purpose: ModelPurpose = .decide, toTry number: Int, attempt: Int,
     withDigest digest: String? = nil

@@ -28,10 +28,11 @@ public final class RecordedSteps: Sendable {
 
   /// Opens a log and reads its first step.
   ///
-  /// - Parameter acrossSessions: Whether a run that was resumed is given out as if it had never stood
-  ///   still: its steps hold the events of all sessions.
-  /// - Parameter provesStates: Whether what the log says of its run is held against its events; see
-  ///   `contradiction`.
+  /// - Parameters:
+  ///   - path: The log; where only `….open` is there, that is read.
+  ///   - acrossSessions: Whether a run that was resumed is given out as if it had never stood still: its
+  ///     steps hold the events of all sessions.
+  ///   - provesStates: Whether what the log says of its run is held against its events; see `contradiction`.
   /// - Throws: `LogError` where the log cannot be read, ``RecordingError`` where it does not begin with
   ///   the start of a run of ours.
   public init(path: String, acrossSessions: Bool = false, provesStates: Bool = false) throws {

@@ -57,6 +57,7 @@ public final class ReplayingBoundary: Boundary {
   /// Answers from a recording at its beginning, or at that of a session.
   ///
   /// - Parameters:
+  ///   - steps: the recording; whatever is asked is answered from it.
   ///   - past: what the run was when the session began; `nil` for the first.
   ///   - person: whom a model plays, as the agent has it.
   public init(

@@ -39,7 +39,10 @@ public struct PolicyBacktester: Sendable {
 
   /// Backtests many logs; what is found stands in the order of the paths.
   ///
-  /// - Parameter progress: told how many logs are done.
+  /// - Parameters:
+  ///   - paths: the logs; one that cannot be read is told of as a failure.
+  ///   - jobs: how many logs are read at the same time.
+  ///   - progress: told how many logs are done.
   /// - Complexity: memory for what was found and, for each job, one log's reader and state.
   public func run(
     _ paths: [String], jobs: Int = 1, progress: (Int) -> Void = { _ in }

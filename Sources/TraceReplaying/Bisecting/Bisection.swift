@@ -98,6 +98,8 @@ extension Bisection {
   /// Tries runs until the turning step is found.
   ///
   /// - Parameters:
+  ///   - good: the log of the good run, whose answers each tried run goes on with.
+  ///   - bad: the log of the bad run, whose first steps each tried run begins with.
   ///   - agent: the agent that both were made by; whom it acts for is taken from the bad run.
   ///   - makeOutcome: makes what says how a run came out.
   /// - Throws: ``BisectionError``, ``RecordingError``, ``ForkError``, `LogError`.

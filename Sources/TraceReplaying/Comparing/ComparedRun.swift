@@ -79,7 +79,9 @@ public struct ComparedRun: Sendable {
 
   /// Reads a log, and those of the agents that its run called, which lie beside it.
   ///
-  /// - Parameter ignored: fields that do not count.
+  /// - Parameters:
+  ///   - path: the log; where only `….open` is there, that is read.
+  ///   - ignored: fields that do not count.
   /// - Throws: `LogError` where the log is damaged or cannot be read, ``ComparingError`` where the run
   ///   is too long.
   /// - Complexity: O(*n*) in the log; in memory the acts, and up to 64 MiB of what they hold. Of values

@@ -26,7 +26,12 @@ public struct JSONDifferences {
   ///
   /// Nests as deep as the values do, which a log bounds.
   ///
-  /// - Parameter place: where they stand: what pointers begin with.
+  /// - Parameters:
+  ///   - left: the value on one side; `nil` for nothing.
+  ///   - right: the value on the other side; `nil` for nothing.
+  ///   - place: where they stand: what pointers begin with.
+  ///   - pairing: which elements of two lists are compared with each other.
+  ///   - visit: told of each place that differs, until it says that it wants no more.
   /// - Complexity: linear in both values, and for windows quadratic in the length of a list at worst.
   public static func visit(
     _ left: JSONValue?, _ right: JSONValue?, at place: JSONPointer = JSONPointer(),

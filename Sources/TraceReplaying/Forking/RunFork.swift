@@ -71,6 +71,7 @@ extension RunFork {
   /// Copies the parent up to the place, and goes on.
   ///
   /// - Parameters:
+  ///   - request: What is forked, where, and how it goes on.
   ///   - observeShared: Called with each event that is copied.
   ///   - observe: Called with each event of the fork's own once it is kept.
   /// - Throws: ``ForkError``, ``RecordingError`` or `LogError` of the parent, before anything is

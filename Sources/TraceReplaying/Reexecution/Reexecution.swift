@@ -65,6 +65,8 @@ extension Reexecution {
   /// against its events besides; see `LogReader.contradiction`.
   ///
   /// - Parameters:
+  ///   - path: The log; where only `….open` is there, that is read.
+  ///   - agents: Those that may have made a part of the run; the last makes what none of them made.
   ///   - goal: What the run's case asks for today; `nil` to take the goal from the log, or from an agent
   ///     file that has one.
   ///   - restoring: Where it is given, what explains a difference is found by putting what has

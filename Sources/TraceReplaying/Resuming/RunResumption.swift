@@ -57,6 +57,7 @@ extension RunResumption {
   /// the run until a person says what happened.
   ///
   /// - Parameters:
+  ///   - request: Which log goes on, with which agent, and who answers it.
   ///   - observePast: Called with each event that the log holds.
   ///   - observe: Called with each new event once it is kept.
   /// - Throws: ``ResumeError`` or ``RecordingError`` before anything is written; `LogError` where the

@@ -19,12 +19,14 @@ extension WaitingRun {
   /// Writes what a person says about a call behind the run's stop, and closes the log again.
   ///
   /// - Parameters:
+  ///   - word: a yes or a no, or whether a call that was started has happened.
   ///   - name: the call's id, or the name of a tool of which one call waits.
   ///   - by: who says it.
   ///   - reason: why; `nil` where nothing is said.
   ///   - scope: what a yes covers.
   ///   - until: when a yes runs out, as `UTC` writes it; `nil` for never.
   ///   - secrets: what is withheld from what they say, beside credentials.
+  ///   - options: how the log is written on.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
   /// - Throws: ``ResumeError`` where nothing of the kind waits, `LogError` where another writer holds

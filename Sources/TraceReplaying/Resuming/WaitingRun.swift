@@ -24,6 +24,7 @@ public struct WaitingRun: Sendable {
   /// Reads a log to its end.
   ///
   /// - Parameters:
+  ///   - path: the log; where only `….open` is there, that is read.
   ///   - agent: the agent that is to go on, so that its guard sees what has happened.
   ///   - observe: Called with each event.
   /// - Throws: ``RecordingError`` for what is no run of ours, ``ResumeError`` where nobody knows what it

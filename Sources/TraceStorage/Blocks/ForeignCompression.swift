@@ -111,7 +111,10 @@ public enum ForeignCompression {
 
   /// The bytes of Zstandard frames (RFC 8878), with libzstd where the machine has it.
   ///
-  /// - Parameter count: how many bytes they are, as whatever holds them says.
+  /// - Parameters:
+  ///   - bytes: the frames, packed.
+  ///   - count: how many bytes they are, as whatever holds them says.
+  ///   - limitBytes: how many bytes they may be at most; where `count` is more, nothing is unpacked.
   /// - Throws: ``Problem``.
   public static func unpackZstandard(
     _ bytes: ArraySlice<UInt8>, count: Int, limitBytes: Int

@@ -19,7 +19,7 @@ public enum CarriedLog {
   /// What stands under ``key``, but for what is there for people to see.
   ///
   /// - Parameters:
-  ///   - log: the bytes of a closed log.
+  ///   - bytes: a closed log, as its file holds it.
   ///   - value: what stands beside it: the object without ``key``.
   /// - Throws: where the object is not what importers can read, such as one that nests too deep.
   public static func members(
@@ -76,7 +76,9 @@ public enum CarriedLog {
 
   /// Looks for a log in a value as it was parsed.
   ///
-  /// - Parameter path: the keys below which ``key`` stands.
+  /// - Parameters:
+  ///   - value: what may hold one, with all that stands beside it.
+  ///   - path: the keys below which ``key`` stands.
   public static func find(in value: JSONValue, at path: [String]) -> Found {
     let (value, members) = taking(from: value, at: path)
     guard let text = members?[log] else { return .none }

@@ -17,6 +17,8 @@ public enum LogRepair {
   ///   - path: the log; where only `….open` is there, that is read.
   ///   - output: the plain name of the new log; without one `NAME-repaired.jsonl.gz` beside the old
   ///     one, with a number where that is taken. Nothing is ever replaced.
+  ///   - options: how the new log is written.
+  ///
   /// An event whose data are not what its type promises is passed over like a line that cannot be read,
   /// and so is one that says of those before it what is not so: a stop that speaks of another state than they
   /// lead to, an approval of another action than its call's.

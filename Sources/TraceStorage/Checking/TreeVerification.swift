@@ -6,7 +6,10 @@ extension LogVerifier {
   /// Besides what ``verify(path:expectedDigest:)`` checks of each: that the log of each child is there, that it says
   /// that this event of this run started it, and that its last seal is the one that its parent saw.
   ///
-  /// - Parameter known: the logs that were checked already, which are not checked again; grows.
+  /// - Parameters:
+  ///   - path: the log at the top; where only `….open` is there, that is read.
+  ///   - expectedDigest: the digest that the last seal of the log at the top must have; `nil` for any.
+  ///   - known: the logs that were checked already, which are not checked again; grows.
   public static func verifyTree(
     path: String, expectedDigest: Digest? = nil, knowing known: inout Set<String>
   ) -> [VerifyReport] {

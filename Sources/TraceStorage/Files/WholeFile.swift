@@ -73,7 +73,9 @@ public enum WholeFile {
   /// Makes the folders on the way to a file that are not there. What goes wrong is told by the file,
   /// which then cannot be opened.
   ///
-  /// - Parameter made: Called with each folder that was not there before.
+  /// - Parameters:
+  ///   - path: Where the file is to be; what stands before its last `/` are the folders.
+  ///   - made: Called with each folder that was not there before.
   public static func makeFolders(for path: String, made: (String) -> Void = { _ in }) {
     for index in path.indices where path[index] == "/" && index != path.startIndex {
       let folder = String(path[..<index])

@@ -9,7 +9,9 @@ public struct LogEnds: Sendable, Hashable {
 
   /// Reads both ends.
   ///
-  /// - Parameter keys: the data of the first event that are wanted; the others may be missing.
+  /// - Parameters:
+  ///   - path: a closed log.
+  ///   - keys: the data of the first event that are wanted; the others may be missing.
   /// - Throws: what ``LogHead/init(path:withOnly:)`` and ``LogTail/init(path:)`` throw.
   public init(path: String, withOnly keys: [StaticString]) throws(LogError) {
     let file = try LogFile.openForReading(path)

@@ -9,7 +9,9 @@ public struct LogHead: Sendable, Hashable {
   /// Reads the first line of a log. Neither a checksum nor the rest of the block is looked at; to
   /// trust what it says, read the log.
   ///
-  /// - Parameter keys: the data that are wanted; the others may be missing in ``started``.
+  /// - Parameters:
+  ///   - path: the file itself, whether the log is closed or still `….open`.
+  ///   - keys: the data that are wanted; the others may be missing in ``started``.
   /// - Throws: ``LogError`` where the file does not begin with a whole line of a `run_started`.
   /// - Complexity: O(*n*) in the bytes of that line, 8 MiB at most.
   public init(path: String, withOnly keys: [StaticString]) throws(LogError) {

@@ -71,7 +71,9 @@ public struct LogReader: EventSource {
 
   /// Opens a log.
   ///
-  /// - Parameter path: a log. Where only `….open` is there, that is read.
+  /// - Parameters:
+  ///   - path: a log. Where only `….open` is there, that is read.
+  ///   - options: how it is read; where they are left out, damage is an error.
   /// - Throws: ``LogError`` where the file is not there or cannot be read.
   public init(path: String, options: Options = .init()) throws(LogError) {
     cursor = try LineCursor(file: try Self.open(path), options: options)
@@ -249,6 +251,7 @@ public struct LogReader: EventSource {
   ///   - keys: of the data that are wanted whole.
   ///   - list: the key of a list of objects that is wanted with at least the members that have
   ///     `elementKeys`.
+  ///   - elementKeys: the keys that are wanted of each object in that list.
   public func event(
     withOnly keys: [StaticString], list: StaticString? = nil, elementKeys: [StaticString] = []
   ) throws(LogError) -> Event? {

@@ -28,8 +28,10 @@ public struct LogTail: Sendable, Hashable {
 
   /// Reads what the end of a log tells of its run, making nothing of what else stands there.
   ///
-  /// - Parameter wantsTools: whether the names of the run's tools are looked for as well: at the beginning of
-  ///   the log, where that tells them all.
+  /// - Parameters:
+  ///   - path: a closed log.
+  ///   - wantsTools: whether the names of the run's tools are looked for as well: at the beginning of the
+  ///     log, where that tells them all.
   /// - Returns: `nil` where the end, or that beginning, leaves something open that only the events can tell.
   /// - Throws: as ``init(path:)`` does; what is passed over is not checked beyond its checksum.
   public static func outline(

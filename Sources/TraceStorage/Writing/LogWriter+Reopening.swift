@@ -26,7 +26,9 @@ extension LogWriter {
   /// The caller appends `run_resumed` first, with what ``Reopened`` says, unless the run is over: then
   /// it only closes the log. Nothing is lost but bytes behind the last event that was flushed whole.
   ///
-  /// - Parameter path: the plain name, or the one with `.open`.
+  /// - Parameters:
+  ///   - path: the plain name, or the one with `.open`.
+  ///   - options: how the log is written on; what it holds already stays as it is.
   /// - Throws: ``LogError`` where another writer holds the log, where it is damaged (then nothing was
   ///   changed), or where it is closed and its run has ended for good.
   /// - Complexity: reads the log once.

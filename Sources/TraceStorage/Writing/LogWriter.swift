@@ -86,7 +86,9 @@ public final class LogWriter: EventSink {
 
   /// Creates a log.
   ///
-  /// - Parameter path: the plain name, `….jsonl.gz`. Missing folders above it are created.
+  /// - Parameters:
+  ///   - path: the plain name, `….jsonl.gz`. Missing folders above it are created.
+  ///   - options: how the log is written; what it says never depends on them.
   /// - Throws: ``LogError`` where a log of that name is there already, held by a writer or left by
   ///   one.
   public convenience init(creating path: String, options: Options = .init()) throws(LogError) {
@@ -175,7 +177,9 @@ public final class LogWriter: EventSink {
   /// An event that cannot be written as it is (its number, size or depth) is refused and changes
   /// nothing. A failed write, here or when the disk is forced, stops the writer for good.
   ///
-  /// - Parameter isEffectAhead: forces the disk, unless the durability is `none`.
+  /// - Parameters:
+  ///   - event: the one whose number is ``nextSeq``.
+  ///   - isEffectAhead: forces the disk, unless the durability is `none`.
   /// - Throws: ``LogError``: what is wrong with the event, or why nothing can be written any more.
   public func append(_ event: Event, isEffectAhead: Bool) throws(LogError) {
     try checkUsable()

@@ -11,6 +11,9 @@ public struct Authorizers: Sendable {
   public init() { tools = [:] }
 
   /// - Parameters:
+  ///   - registrations: the authorizers that the policy names, each with what answers for it.
+  ///   - clock: what scripted ones wait by.
+  ///   - cancellation: what ends the run early; who is being asked is cut off then.
   ///   - raise: sends a signal to this process by its name, for scripted ones that say so.
   ///   - makeTool: makes what runs as a process or over a network, or `nil` where that is not allowed.
   public init(
