@@ -12,6 +12,7 @@ struct ChildViewTests {
       folder = try TemporaryFolder()
       try FileManager.default.copyItem(
         atPath: Project.path("Fixtures/agents/team"), toPath: folder.path("team"))
+      try folder.write("ana.yaml", "approvals: [{tool: issue_refund, granted: true, by: ana}]\n")
     }
 
     /// Records it; returns the root's log.
@@ -19,8 +20,8 @@ struct ChildViewTests {
       let outcome = try await Binary.run(
         [
           "record", "team/front-desk.yaml", "Refund order 1234", "--out", out, "--seed", "1",
-          "--fixed-clock", "--approve", "ask_billing,issue_refund",
-        ], in: folder.path, status: nil)
+          "--fixed-clock", "--approve", "ana.yaml",
+        ], in: folder.path)
       let line = try #require(outcome.output.split(separator: "\n").last { $0.hasPrefix("log") })
       return String(line.split(separator: " ").last ?? "")
     }

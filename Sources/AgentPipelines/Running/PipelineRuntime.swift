@@ -47,8 +47,14 @@ public struct PipelineRuntime: Sendable {
 
   /// Nothing runs yet.
   ///
-  /// - Parameter redactor: what withholds secrets from the log; one of its own that knows none before the run begins
-  ///   where it is left out.
+  /// - Parameters:
+  ///   - pipeline: what runs, checked already.
+  ///   - executor: what runs the attempts at its tasks; this process where it is left out.
+  ///   - clock: what events are dated by, and what waits and limits are measured with.
+  ///   - identifiers: where identifiers of the run, and of those of its tasks, come from; random where it is left out.
+  ///   - pausing: cancelled by whoever wants it to pause; only ``pause()`` does where it is left out.
+  ///   - redactor: what withholds secrets from the log; one of its own that knows none before the run begins where it
+  ///     is left out.
   public init(
     _ pipeline: Pipeline, executor: any Executor = LocalExecutor(), clock: any RunClock,
     identifiers: any RunIDs = RandomRunIDs(), pausing: Cancellation = Cancellation(),
