@@ -210,7 +210,8 @@ struct NestedPipelineTests {
     let back = try await Self.run(
       ["rollback", Self.log, "--to", "names", "--by", "ana"], in: folder)
     #expect(back.output.contains("to names: 2 undone, 0 left, 2 tasks to run anew"))
-    #expect(Self.world(folder).suffix(2) == ["recall Bob", "recall Ada"])
+    // Which of them was posted last nobody knows: both were at once.
+    #expect(Self.world(folder).suffix(2).sorted() == ["recall Ada", "recall Bob"])
   }
 
   @Test("where nothing undoes it the rollback is refused, and what the inner pipeline did is named")

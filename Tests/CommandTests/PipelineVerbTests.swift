@@ -151,7 +151,10 @@ struct PipelineVerbTests {
       let log = folder.path("r.jsonl.gz")
       let milliseconds = Int.random(in: 20...450, using: &random)
       try await shell(
-        "$0 record p.yaml --out r.jsonl.gz >/dev/null 2>&1 & pid=$!; sleep $1; kill -9 $pid; wait",
+        // Behind the beginning of its log, however long the program takes to start on a busy machine.
+        "$0 record p.yaml --out r.jsonl.gz >/dev/null 2>&1 & pid=$!; "
+          + "for _ in $(seq 500); do [ -e r.jsonl.gz.open ] && break; sleep 0.01; done; "
+          + "sleep $1; kill -9 $pid; wait",
         ["\(Double(milliseconds) / 1_000)"], in: folder.path, status: nil)
       guard FileManager.default.fileExists(atPath: log + ".open") else {
         // It had ended, or had not begun.

@@ -224,6 +224,25 @@ struct MutantTableTests {
     }
   }
 
+  /// Expectations on each run below the root.
+  private static func callers(_ run: Run) -> [JSONValue] {
+    run.events.compactMap { RunBelow(beginningWith: $0) }.flatMap { begun -> [JSONValue] in
+      var below = begun
+      let own = Trajectory(of: run.events.compactMap { below.event($0) })
+      var all: [JSONValue] = [
+        ["maxSteps": JSONValue(own.steps)], ["maxToolCalls": JSONValue(own.calls.count)],
+      ]
+      if let stop = own.stop { all.append(["stopReason": .string(stop.reason.rawValue)]) }
+      if case .string(let text)? = own.answer?.value {
+        all.append(["answer": ["$literal": .string(text)]])
+      }
+      for call in own.calls where call.isExecuted {
+        all.append(["toolsCalled": [.string(call.tool)]])
+      }
+      return all.map { ["callers": .object([begun.caller: $0])] }
+    }
+  }
+
   // MARK: Expectations of a run
 
   /// What a row is named by: the word, and its part where it has parts.
@@ -270,7 +289,8 @@ struct MutantTableTests {
       for member in more { entry[member.key] = member.value }
       return .object(entry)
     }
-    var all = MutantMaker(run.events).mutants().flatMap { $0.remedies() } + tasks(run)
+    var all =
+      MutantMaker(run.events).mutants().flatMap { $0.remedies() } + tasks(run) + callers(run)
     if let stop = trajectory.stop { all.append(["stopReason": .string(stop.reason.rawValue)]) }
     for name in executed {
       let count = calls.count { $0.tool == name }

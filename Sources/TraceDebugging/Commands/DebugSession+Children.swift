@@ -67,9 +67,10 @@ extension DebugSession {
   /// The event that began the run of a call or a task, the last where there were several attempts.
   private func start(of name: String) throws -> Event? {
     var found: Event?
-    try cursor.scanForward(
-      from: 0, isWanted: { _, _, type in type == .toolStarted || type == .taskStarted }
-    ) { event in
+    let isStart = { (_: Int, _: Int, type: EventType) in
+      type == .toolStarted || type == .taskStarted
+    }
+    try cursor.scanForward(from: 0, isWanted: isStart) { event in
       if Self.child(of: event) != nil,
         [event.data["callId"], event.data["tool"], event.data["task"]].contains(.string(name))
       {
