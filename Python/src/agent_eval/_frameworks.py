@@ -98,9 +98,12 @@ def _of_run(run: Any) -> dict[str, Any]:
         told["langsmith.outputs"] = _dumped(run.outputs) if run.outputs is not None else None
     if kind == "tool":
         told["gen_ai.tool.name"] = run.name
-        # It stands in a mapping of its own.
-        output = (run.outputs or {}).get("output")
-        told["langsmith.outputs"] = output if isinstance(output, str) else _dumped(output)
+        if run.error is not None:
+            told["langsmith.outputs"] = None
+        elif run.outputs is not None:
+            # It stands in a mapping of its own.
+            output = run.outputs.get("output")
+            told["langsmith.outputs"] = output if isinstance(output, str) else _dumped(output)
         told["langsmith.tool_call_id"] = (run.extra or {}).get("tool_call_id")
     return told
 
@@ -221,7 +224,12 @@ _pydantic_blocks = 0
 def _opentelemetry(trace: Trace, provider: Any) -> Remove:
     api = _need("opentelemetry.trace", "opentelemetry-api")
     _need("opentelemetry.sdk.trace", "opentelemetry-sdk")
-    _listen(provider if provider is not None else api.get_tracer_provider(), "opentelemetry")
+    found = provider if provider is not None else api.get_tracer_provider()
+    _listen(found, "opentelemetry")
+    sampler = getattr(found, "sampler", None)
+    described = sampler.get_description() if sampler is not None else "unknown"
+    if not described.startswith(("AlwaysOnSampler", "ParentBased{root:AlwaysOnSampler")):
+        trace._lack(f"the sampler ({described}) may leave spans out")
     return _nothing
 
 
@@ -286,7 +294,7 @@ def _pydantic_ai(trace: Trace, provider: Any) -> Remove:
                 "trace(…, 'opentelemetry', provider=…) with the provider that their spans go to"
             )
         if _pydantic is None:
-            _pydantic = sdk.TracerProvider(shutdown_on_exit=False)
+            _pydantic = sdk.TracerProvider(_need("opentelemetry.sdk.trace.sampling", "opentelemetry-sdk").ALWAYS_ON)
             _listen(_pydantic, "pydantic-ai")
         package.Agent.instrument_all(package.InstrumentationSettings(tracer_provider=_pydantic))
     _pydantic_blocks += 1
@@ -305,6 +313,8 @@ def _pydantic_ai(trace: Trace, provider: Any) -> Remove:
 
 def _claude(trace: Trace, provider: Any) -> Remove:
     _need("claude_agent_sdk", "claude-agent-sdk")
+    # A call with wrong arguments, or of a tool that is not there, is refused before any hook.
+    trace._lack("hooks are told of calls that may run, not of all that a model asks for")
     return _nothing
 
 

@@ -51,7 +51,9 @@ def of_context(framework: str) -> Trace | None:
 
 
 def of_span(framework: str, key: str | None) -> Trace | None:
-    """The open trace that has a span."""
+    """The open trace that has a span; none has that of no name."""
+    if key is None:
+        return None
     return next((t for t in tuple(_open) if t._framework == framework and key in t._ids), None)
 
 
