@@ -390,9 +390,8 @@ def claude(hooks: Any, boom: bool = False) -> str:
 
 
 @pytest.mark.parametrize("boom", [False, True])
-def test_hooks_tell_what_tools_do(provider: Provider, monkeypatch: pytest.MonkeyPatch, folder: Path, boom: bool) -> None:
+def test_hooks_tell_what_tools_do(provider: Provider, boom: bool) -> None:
     sdk = pytest.importorskip("claude_agent_sdk")
-    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(folder / "claude"))
     heard: list[str] = []
 
     async def mine(given: Any, tool_use_id: str | None, context: Any) -> dict[str, Any]:

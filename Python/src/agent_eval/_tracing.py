@@ -1,7 +1,8 @@
 """Takes what a framework tells of its models and tools, and makes a log of it by the program's own import.
 
 Each framework tells it in its own way (``_frameworks.py``); here it is kept as spans of OpenTelemetry, which ``agent-eval
-import`` reads. Nothing is judged, paired or left out here.
+import`` reads. Nothing is judged, paired or left out here. Why it is no part of what ``record`` writes stands in
+Docs/decisions/0029-a-framework-is-a-witness-of-its-own.md.
 """
 
 from __future__ import annotations
