@@ -365,6 +365,32 @@ def test_several_tasks_at_once_are_each_a_run_of_its_own(provider: Provider) -> 
     assert package.Agent._instrument_default is False
 
 
+def test_an_agent_as_a_tool_is_a_caller_of_its_own(provider: Provider) -> None:
+    sdk = pytest.importorskip("agents")
+    openai_agents_agent()
+    inner = sdk.Agent(name="inner", instructions="You look.", tools=[sdk.function_tool(look)], model="fake-1")
+    tool = inner.as_tool(tool_name="delegate", tool_description="Asks somebody else.")
+    outer = sdk.Agent(name="outer", instructions="You delegate.", tools=[tool], model="fake-1")
+    with agent_eval.trace("runs/", "openai-agents") as run:
+        sdk.Runner.run_sync(outer, GOAL)
+    assert {(call.tool, call.caller, call.status) for call in run.calls} == {
+        ("delegate", "agent", "ok"),
+        ("look", "inner", "ok"),
+    }
+    assert run.stop_reason == "success"
+
+
+def test_without_a_log_a_trace_is_read_as_one_that_is_missing() -> None:
+    pytest.importorskip("langchain_core")
+    with pytest.raises(agent_eval.NotSeen):
+        with agent_eval.trace("runs/", "langchain") as run:
+            pass
+    with pytest.raises(agent_eval.LogError):
+        agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]})
+    with pytest.raises(agent_eval.LogError):
+        assert run.calls
+
+
 def claude(hooks: Any, boom: bool = False) -> str:
     sdk = pytest.importorskip("claude_agent_sdk")
 

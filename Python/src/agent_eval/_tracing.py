@@ -283,8 +283,8 @@ class trace:
 
     def _end(self, error: BaseException | None) -> None:
         try:
-            self._trace._write(error)
             self._trace._is_over = True
+            self._trace._write(error)
         except AgentEvalError as found:
             # Of a block that failed its own exception is enough.
             if error is None:
