@@ -14,7 +14,7 @@ pytest_plugins = ["pytester"]
 
 
 @pytest.fixture
-def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
+def provider(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[Provider]:
     """A provider to which the variables of the usual clients lead, and keys for it."""
     made = Provider()
     for name in list(os.environ):
@@ -26,6 +26,7 @@ def provider(monkeypatch: pytest.MonkeyPatch) -> Iterator[Provider]:
     monkeypatch.setenv("GEMINI_API_KEY", "none")
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-none")
+    monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "claude"))
     yield made
     made.close()
 

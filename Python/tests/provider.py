@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -81,6 +82,14 @@ class Provider:
         self._server.server_close()
 
 
+_ids = itertools.count(1)
+
+
+def _id() -> str:
+    """Another one for each reply: replies with one id are one reply to whoever reads traces."""
+    return f"reply_{next(_ids)}"
+
+
 def _said(asked: dict[str, Any]) -> str:
     """The last words of the user, to be said back."""
     for message in reversed(asked.get("messages") or asked.get("input") or []):
@@ -117,7 +126,7 @@ def chat(asked: dict[str, Any]) -> dict[str, Any]:
             "tool_calls": [{"id": f"call_{len(asked['messages'])}", "type": "function", "function": function}],
         }
     return {
-        "id": "c1", "object": "chat.completion", "created": 1, "model": asked["model"],
+        "id": _id(), "object": "chat.completion", "created": 1, "model": asked["model"],
         "choices": [{"index": 0, "message": message, "logprobs": None,
                      "finish_reason": "tool_calls" if message.get("tool_calls") else "stop"}],
         "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
@@ -136,7 +145,7 @@ def responses(asked: dict[str, Any]) -> dict[str, Any]:
             "arguments": json.dumps(given), "status": "completed",
         }  # fmt: skip
     return {
-        "id": "r1", "object": "response", "created_at": 1, "status": "completed", "model": asked["model"],
+        "id": _id(), "object": "response", "created_at": 1, "status": "completed", "model": asked["model"],
         "output": [output], "parallel_tool_calls": True, "tool_choice": "auto", "tools": asked.get("tools", []),
         "usage": {"input_tokens": 5, "output_tokens": 3, "total_tokens": 8,
                   "input_tokens_details": {"cached_tokens": 0}, "output_tokens_details": {"reasoning_tokens": 0}},
@@ -149,7 +158,7 @@ def messages(asked: dict[str, Any]) -> dict[str, Any]:
         name, given = _call([tool["name"] for tool in asked["tools"]])
         content = [{"type": "tool_use", "id": "toolu_1", "name": name, "input": given}]
     return {
-        "id": "m1", "type": "message", "role": "assistant", "model": asked["model"], "content": content,
+        "id": _id(), "type": "message", "role": "assistant", "model": asked["model"], "content": content,
         "stop_reason": "tool_use" if content[0]["type"] == "tool_use" else "end_turn", "stop_sequence": None,
         "usage": {"input_tokens": 5, "output_tokens": 3},
     }  # fmt: skip

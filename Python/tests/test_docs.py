@@ -34,7 +34,7 @@ def test_an_example_runs(provider: Provider, folder: Path, page: str, number: in
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", named[1]]
     else:
         command = [sys.executable, "-c", code]
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
     assert ran.returncode == 0, ran.stdout + ran.stderr
     if printed:
         assert ran.stdout == printed

@@ -19,6 +19,7 @@ from ._judging import Check, Outcome, judge
 from ._program import program
 from ._reading import Call, calls, events, table
 from ._recording import Run, record
+from ._tracing import Trace, trace
 
 __all__ = [
     "AgentEvalError",
@@ -36,6 +37,7 @@ __all__ = [
     "RecordingEnded",
     "Run",
     "RunsOverlap",
+    "Trace",
     "calls",
     "events",
     "guard",
@@ -44,4 +46,5 @@ __all__ = [
     "record",
     "table",
     "tool",
+    "trace",
 ]
