@@ -34,10 +34,21 @@ struct ReceivedTwiceTests {
     // The first byte of a seed says how it was posted.
     let seed = try Data(
       contentsOf: URL(fileURLWithPath: Project.path("Fuzzing/Seeds/received/\(file)")))
-    let body = try ReceivedBody(
-      Array(seed.dropFirst()), route: route, path: path, contentType: type)
-    #expect(!body.pieces.isEmpty)
-    for (place, piece) in body.pieces.enumerated() {
+    var bodies = [
+      try ReceivedBody(Array(seed.dropFirst()), route: route, path: path, contentType: type)
+    ]
+    #expect(!bodies[0].pieces.isEmpty)
+    // And with a key that nobody knows, in the place of one that a span needs.
+    let text = String(decoding: seed.dropFirst(), as: UTF8.self)
+    for key in type == "application/json" ? ["span_data", "spanId", "id", "trace_id"] : [] {
+      let other = text.replacing("\"\(key)\":", with: "\"\(key)x\":")
+      if let body = try? ReceivedBody(
+        Array(other.utf8), route: route, path: path, contentType: type)
+      {
+        bodies.append(body)
+      }
+    }
+    for (place, piece) in bodies.flatMap(\.pieces).enumerated() {
       func events(_ payloads: [[UInt8]], _ name: String) throws -> [[Event]] {
         let runs = try ReceivedRuns(payloads, format: piece.format)
         return try runs.runs.enumerated().map { index, run -> [Event] in
@@ -46,10 +57,11 @@ struct ReceivedTwiceTests {
           return try Self.read(log)
         }
       }
-      let once = try events([piece.payload], "once")
-      let twice = try events([piece.payload, piece.payload], "twice")
-      #expect(once == twice)
-      for index in once.indices {
+      // What is refused is refused as often as it comes.
+      let once = try? events([piece.payload], "once")
+      let twice = try? events([piece.payload, piece.payload], "twice")
+      #expect(once == twice && (place > 0 || once?.isEmpty == false))
+      for index in (once ?? []).indices {
         let logs = ["once", "twice"].map { folder.path("\($0)-\(place)-\(index).jsonl.gz") }
         #expect(try Self.bytes(logs[0]) == Self.bytes(logs[1]), "the same events, and other bytes")
       }

@@ -131,7 +131,7 @@ enum OpenAIAgents: SpanFormatAdapter {
     }
     for (pointer, item) in items where item["object"] == "trace.span" {
       guard var span = span(item, at: pointer) else {
-        set.unread.append(pointer)
+        set.addUnread(item, at: pointer)
         continue
       }
       span.attributes["session.id"] = groups[span.trace]

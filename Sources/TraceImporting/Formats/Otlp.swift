@@ -28,7 +28,7 @@ enum Otlp: SpanFormatAdapter {
         continue
       }
       guard OtlpReader.isRequest(value) else {
-        if value.mayHoldCall { set.unread.append(pointer) }
+        if value.mayHoldCall { set.addUnread(value, at: pointer) }
         continue
       }
       try OtlpReader.read(value, at: pointer, into: &set)

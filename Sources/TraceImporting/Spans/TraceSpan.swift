@@ -74,6 +74,14 @@ struct SpanSet {
   /// Where something stands that is no span and may be a call.
   var unread: [JSONPointer] = []
 
+  private var unreadValues: Set<JSONValue> = []
+
+  /// Takes in that something stands at a place that is no span and may be a call. What came twice, as senders send again
+  /// what was not answered, says no more than once.
+  mutating func addUnread(_ value: JSONValue, at pointer: JSONPointer) {
+    if unreadValues.insert(value).inserted { unread.append(pointer) }
+  }
+
   /// The most spans that are read together.
   static let limit = 200_000
 
@@ -232,7 +240,7 @@ enum OtlpReader {
     for (index, value) in (scope["spans"]?.arrayValue ?? []).enumerated() {
       let place = pointer.appending("spans").appending(String(index))
       guard var span = span(value, at: place) else {
-        set.unread.append(place)
+        set.addUnread(value, at: place)
         continue
       }
       span.scope = name
@@ -244,7 +252,7 @@ enum OtlpReader {
     {
       guard let (id, record) = record(value) else {
         let place = pointer.appending("logRecords").appending(String(index))
-        if value.mayHoldCall { set.unread.append(place) }
+        if value.mayHoldCall { set.addUnread(value, at: place) }
         continue
       }
       set.records[id, default: []].append(record)
