@@ -228,7 +228,12 @@ struct MutantTableTests {
   private static func callers(_ run: Run) -> [JSONValue] {
     run.events.compactMap { RunBelow(beginningWith: $0) }.flatMap { begun -> [JSONValue] in
       var below = begun
-      let own = Trajectory(of: run.events.compactMap { below.event($0) })
+      var own = Trajectory()
+      for event in run.events {
+        guard let told = below.event(event) else { continue }
+        own.skip(to: event.seq - 1)
+        own.apply(told)
+      }
       var all: [JSONValue] = [
         ["maxSteps": JSONValue(own.steps)], ["maxToolCalls": JSONValue(own.calls.count)],
       ]

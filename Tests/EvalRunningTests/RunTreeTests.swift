@@ -378,12 +378,46 @@ struct RunTreeTests {
       for begun in row {
         guard var below = RunBelow(beginningWith: begun) else { continue }
         taken += 1
-        let made = row.compactMap { below.event($0) }
+        // Under the numbers of the greater row, in order.
+        let told = row.compactMap { below.event($0) }
+        #expect(zip(told, told.dropFirst()).allSatisfy { $0.seq < $1.seq })
+        let made = told.enumerated().map { seq, event in
+          var event = event
+          event.seq = seq
+          return event
+        }
         let own = TreeEvents.row(of: runs[below.runId] ?? []) { runs[$0] }
         #expect(made == own, "seed \(seed), \(below.caller)")
       }
     }
     #expect(taken > 40)
+  }
+
+  @Test(
+    "an event that is missing of any log of the tree leaves open what none of its runs may have done"
+  )
+  func lacksEvents() async throws {
+    var tried = 0
+    let expected = try Expectations(
+      parsing: ["callers": ["ask*": ["toolsNotCalled": ["nothing"], "maxToolCalls": 1_000]]])
+    for seed in Self.seeds.prefix(40) {
+      let team = try Team(seed: seed, asks: false)
+      let log = try await team.record(seed: seed)
+      var reader = try RunTreeReader(path: log)
+      var row: [Event] = []
+      while let event = try reader.next()?.event { row.append(event) }
+      guard row.contains(where: { RunBelow(beginningWith: $0) != nil }) else { continue }
+      #expect(Judge.judge(row, against: expected).outcome == .pass, "seed \(seed)")
+      for place in stride(from: 1, to: row.count - 1, by: 3)
+      where RunBelow(beginningWith: row[place]) == nil {
+        var cut = row
+        cut.remove(at: place)
+        tried += 1
+        let judgement = Judge.judge(cut, against: expected)
+        #expect(judgement.outcome == .inconclusive, "seed \(seed) without \(row[place])")
+      }
+    }
+    #expect(tried > 100)
   }
 
   /// The logs of a tree, each with who its run is.

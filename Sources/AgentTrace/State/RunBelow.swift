@@ -18,7 +18,6 @@ public struct RunBelow: Sendable {
   private var toldMembers: [String: TreeEvents.Member]
   /// The step that each run of its tree is in, by its identifier.
   private var steps: [String: Int] = [:]
-  private var nextSeq = 0
 
   /// The run that begins with an event of the row; `nil` where no run below the root does.
   ///
@@ -41,7 +40,8 @@ public struct RunBelow: Sendable {
     event.type == .unseen && event.data["what"]?.stringValue == Unseen.Kind.child.rawValue
   }
 
-  /// An event of the row as this run's own row has it; `nil` where it is none of this run or of a run below it.
+  /// An event of the row as this run's own row has it, under the number that it has in the greater one; `nil` where it
+  /// is none of this run or of a run below it.
   public mutating func event(_ event: Event) -> Event? {
     guard let own = TreeEvents.Own(event) else {
       return Self.isToldToAll(event) ? tell(unseen: event) : nil
@@ -54,16 +54,12 @@ public struct RunBelow: Sendable {
     }
     guard let member = members[event.runId], let told = toldMembers[event.runId] else { return nil }
     steps[event.runId] = own.step
-    let original = told.original(of: event, own)
-    defer { nextSeq += 1 }
-    return tree.event(original, of: member, seq: nextSeq)
+    return tree.event(told.original(of: event, own), of: member, seq: event.seq)
   }
 
   private mutating func tell(unseen event: Event) -> Event {
     var event = event
-    event.seq = nextSeq
     event.step = steps[runId] ?? 0
-    nextSeq += 1
     return event
   }
 }

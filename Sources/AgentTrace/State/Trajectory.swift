@@ -220,6 +220,12 @@ public struct Trajectory: Sendable {
     lastSeq = max(lastSeq, seq)
   }
 
+  /// Takes in that the events up to a number are there and are not the run's: of a row of several runs.
+  public mutating func skip(to seq: Int) { lastSeq = max(lastSeq, seq) }
+
+  /// Takes in that events are missing, which may have been the run's.
+  public mutating func miss(_ gap: Gap) { gaps.append(gap) }
+
   /// Says that events are missing behind the last one: the log is torn or damaged there.
   public mutating func markTorn() { gaps.append(Gap(first: lastSeq + 1, last: nil)) }
 

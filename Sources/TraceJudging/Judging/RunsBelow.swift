@@ -10,8 +10,6 @@ struct RunsBelow: Sendable {
     var caller: String
     /// `nil` for the root, which is judged as it is.
     var below: RunBelow?
-    /// The numbers that its events have in the row of the whole tree.
-    var rowSeqs: [Int] = []
     var trajectory = Trajectory()
     /// `nil` where its rule asks nothing beyond a trajectory.
     var chronicle: Chronicle?
@@ -26,8 +24,14 @@ struct RunsBelow: Sendable {
 
   init(_ rules: [CallerRule]) { self.rules = rules }
 
+  /// What is missing of the row, of whichever log: any run of the tree may lack it.
+  private var gaps: [Trajectory.Gap] = []
+  private var lastSeq = -1
+
   /// Takes in the next event of the row.
   mutating func apply(_ event: Event) {
+    if event.seq > lastSeq + 1 { gaps.append(.init(first: lastSeq + 1, last: event.seq - 1)) }
+    lastSeq = max(lastSeq, event.seq)
     if let below = RunBelow(beginningWith: event) {
       if hearers[event.runId] == nil {
         hearers[event.runId] =
@@ -43,6 +47,13 @@ struct RunsBelow: Sendable {
     where held[index].below != nil {
       held[index].apply(event)
     }
+  }
+
+  /// What is said of one of them.
+  ///
+  /// - Parameter root: the whole tree, which the root is judged as.
+  func outcomes(of one: Held, root: Trajectory) -> [ExpectationOutcome] {
+    one.outcomes(against: rules[one.rule].expectations, root: root, missing: gaps)
   }
 
   private mutating func begin(_ caller: String, _ below: RunBelow?) -> [Int] {
@@ -64,28 +75,23 @@ extension RunsBelow.Held {
     if below != nil {
       guard let told = below?.event(event) else { return }
       own = told
-      rowSeqs.append(event.seq)
+      trajectory.skip(to: event.seq - 1)
       trajectory.apply(own)
     }
     chronicle?.apply(own)
   }
 
-  /// Judges it, with the numbers of the row.
-  func judgement(against expectations: Expectations, root: Trajectory) -> [ExpectationOutcome] {
+  fileprivate func outcomes(
+    against expectations: Expectations, root: Trajectory, missing gaps: [Trajectory.Gap]
+  ) -> [ExpectationOutcome] {
     guard below != nil else {
       return Judge.judge(root, chronicle, against: expectations, warns: false).outcomes
     }
     var trajectory = trajectory
+    for gap in gaps { trajectory.miss(gap) }
     // What waits has stopped too; what has no stop was cut off.
     if trajectory.stop == nil, trajectory.recorded["stop"] == nil { trajectory.markTorn() }
     return Judge.judge(trajectory, chronicle, against: expectations, warns: false).outcomes
-      .map { outcome in
-        var outcome = outcome
-        outcome.events = outcome.events.compactMap {
-          rowSeqs.indices.contains($0) ? rowSeqs[$0] : nil
-        }
-        return outcome
-      }
   }
 }
 
@@ -106,7 +112,7 @@ struct CallerJudge {
     }
     var found: [ExpectationOutcome] = []
     for (index, one) in runs.enumerated() {
-      for outcome in one.judgement(against: rule.expectations, root: run.view.trajectory) {
+      for outcome in below.outcomes(of: one, root: run.view.trajectory) {
         add(outcome, of: index, among: runs.count, to: &found)
       }
     }
