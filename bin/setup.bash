@@ -8,7 +8,7 @@ include_folders=(/usr/include '/usr/include/*-linux-*' /usr/local/include)
 need_swift() {
   type -P swift >/dev/null && return
   {
-    echo "agent-eval: swift is not in PATH. Swift 6.2 or newer is needed:"
+    echo "agent-eval: swift is not in PATH. Swift 6.3 is needed:"
     echo "  https://www.swift.org/install/linux/"
   } >&2
   exit 2
