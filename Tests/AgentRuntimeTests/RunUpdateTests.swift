@@ -16,6 +16,19 @@ struct RunUpdateTests {
     }
   }
 
+  /// A text in pieces of 1 to 9 characters.
+  private static func cut(_ text: String, _ generator: inout Seeded) -> [String] {
+    let characters = Array(text)
+    var parts: [String] = []
+    var start = 0
+    while start < characters.count {
+      let end = min(characters.count, start + Int.random(in: 1...9, using: &generator))
+      parts.append(String(characters[start..<end]))
+      start = end
+    }
+    return parts
+  }
+
   private static func run(
     _ model: some Model, inWords: Bool = false
   ) async throws -> (events: [Event], told: [RunUpdate]) {
@@ -92,19 +105,13 @@ struct RunUpdateTests {
     ]
     for seed in 0..<TestRun.count(60, long: 2_000) {
       let said = (0..<(seed % 40)).map { _ in pieces.randomElement(using: &generator) ?? "" }
-      let text = Array(said.joined())
-      var parts: [String] = []
-      var start = 0
-      while start < text.count {
-        let end = min(text.count, start + Int.random(in: 1...9, using: &generator))
-        parts.append(String(text[start..<end]))
-        start = end
-      }
+      let text = said.joined()
+      let parts = Self.cut(text, &generator)
       let (_, told) = try await Self.run(Writer(parts: parts), inWords: true)
       let texts = told.compactMap { update -> String? in
         if case .progress(let progress) = update { progress.text } else { nil }
       }
-      #expect(texts.joined() == String(text), "seed \(seed)")
+      #expect(texts.joined() == text, "seed \(seed)")
       for (text, next) in zip(texts, texts.dropFirst()) {
         let opens = next.first.map { "\"'`".contains($0) } ?? false
         #expect(text.last?.isWhitespace == true || opens, "\(text.debugDescription)")
@@ -117,19 +124,33 @@ struct RunUpdateTests {
         == ["one ", "two ", "three four "])
   }
 
+  @Test(
+    "a long text comes whole by the word, in one line and in many, and a quotation mark that nobody closes holds up 8 KiB of it"
+  )
+  func longWords() async throws {
+    var generator = Seeded(seed: 7)
+    let words = String(repeating: "some words of it ", count: 6_000)
+    for text in [
+      words, words.replacing("of it ", with: "of it\n"), "he said: \"" + words, "one 'two " + words,
+    ] {
+      let parts = Self.cut(text, &generator)
+      let (_, told) = try await Self.run(Writer(parts: parts), inWords: true)
+      let texts = told.compactMap { update -> String? in
+        if case .progress(let progress) = update { progress.text } else { nil }
+      }
+      #expect(texts.joined() == text)
+      // Not all at the end.
+      #expect(texts.count > 1_000 && texts.allSatisfy { $0.utf8.count < 16 << 10 })
+    }
+  }
+
   @Test("by the word as by the line, a secret is in no progress, wherever its parts are cut")
   func secretsInWords() async throws {
     var generator = Seeded(seed: 3)
     for form in 0..<TestRun.count(70, long: 3_000) {
       let (secret, said) = SeededSecret.make(form, &generator)
-      let text = Array("First line\nthen \(said) and\nmore\n")
-      var parts: [String] = []
-      var start = 0
-      while start < text.count {
-        let end = min(text.count, start + Int.random(in: 1...9, using: &generator))
-        parts.append(String(text[start..<end]))
-        start = end
-      }
+      let text = "First line\nthen \(said) and\nmore\n"
+      let parts = Self.cut(text, &generator)
       let (_, told) = try await Self.run(Writer(parts: parts), inWords: true)
       var shown = ""
       for case .progress(let progress) in told { shown += progress.text }
@@ -147,14 +168,8 @@ struct RunUpdateTests {
     var generator = Seeded(seed: 2)
     for form in 0..<TestRun.count(60, long: 2_000) {
       let (secret, said) = SeededSecret.make(form, &generator)
-      let text = Array("First line\nthen \(said) and\nmore\n")
-      var parts: [String] = []
-      var start = 0
-      while start < text.count {
-        let end = min(text.count, start + Int.random(in: 1...9, using: &generator))
-        parts.append(String(text[start..<end]))
-        start = end
-      }
+      let text = "First line\nthen \(said) and\nmore\n"
+      let parts = Self.cut(text, &generator)
       let (_, told) = try await Self.run(Writer(parts: parts))
       let progress = told.compactMap { update -> String? in
         if case .progress(let progress) = update { progress.text } else { nil }

@@ -1,8 +1,8 @@
 /// Says how much of a text that still comes in may be told already, word by word, so that no part of a secret is.
 ///
 /// A word is told once white space follows it. Held back besides: as many words as a secret that is known may have,
-/// and everything from a quotation mark that is not closed on its line. Where patterns of the agent's own withhold
-/// texts, which may have any form, nothing is told before its line is whole.
+/// and everything from a quotation mark that is not closed on its line, 8 KiB at most. Where patterns of the agent's own
+/// withhold texts, which may have any form, nothing is told before its line is whole.
 struct WordFlow {
   /// How much of the text is looked at again for each word, at least and at most.
   private static let (leastBytes, mostBytes) = (4 << 10, 8 << 10)
@@ -37,14 +37,14 @@ struct WordFlow {
     return fresh
   }
 
-  /// Looks no longer at what is far behind.
+  /// Looks no longer at what is far behind: from the start of a line on, or, in a long one, from that of a word.
   private mutating func moveOn(_ bytes: [UInt8], _ whole: Int) {
-    let newline = UInt8(ascii: "\n")
+    let behind = bytes[..<(whole - Self.leastBytes)]
     guard
-      let line = bytes[..<(whole - Self.leastBytes)].lastIndex(of: newline)
+      let place = behind.lastIndex(of: UInt8(ascii: "\n")) ?? behind.lastIndex(where: Self.isSpace)
     else { return }
-    start += line + 1
-    told = redactor.redacted(String(decoding: bytes[(line + 1)..<whole], as: UTF8.self))
+    start += place + 1
+    told = redactor.redacted(String(decoding: bytes[(place + 1)..<whole], as: UTF8.self))
   }
 
   /// How many bytes may be told of a text that goes on.
@@ -59,7 +59,7 @@ struct WordFlow {
       if left > 0, end > lineStart { end -= 1 }
     }
     guard end > lineStart else { return lineStart }
-    return openQuote(bytes[lineStart..<end]) ?? end
+    return openQuote(bytes[max(lineStart, end - mostBytes)..<end]) ?? end
   }
 
   /// Where a quotation mark opens that is not closed; `nil` where none does.
