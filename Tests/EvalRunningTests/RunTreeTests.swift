@@ -334,16 +334,22 @@ struct RunTreeTests {
     }
   }
 
+  /// The events of each run of a tree, by its identifier.
+  private static func runs(_ log: String) throws -> [String: [Event]] {
+    var runs: [String: [Event]] = [:]
+    for path in try LogFiles.tree(ofLog: log).map(\.path) {
+      let events = try Fixture.events(path)
+      runs[events[0].runId] = events
+    }
+    return runs
+  }
+
   @Test("read from logs one event at a time, a tree is the row that it is in memory")
   func isRow() async throws {
     for seed in Self.seeds {
       let team = try Team(seed: seed, asks: seed % 2 == 0)
       let log = try await team.record(seed: seed)
-      var runs: [String: [Event]] = [:]
-      for path in try LogFiles.tree(ofLog: log).map(\.path) {
-        let events = try Fixture.events(path)
-        runs[events[0].runId] = events
-      }
+      let runs = try Self.runs(log)
       let row = TreeEvents.row(of: try Fixture.events(log)) { runs[$0] }
       defer { withExtendedLifetime(team) {} }
       for reverses in [false, true] {
@@ -369,11 +375,7 @@ struct RunTreeTests {
     for seed in Self.seeds {
       let team = try Team(seed: seed, asks: seed % 2 == 0)
       let log = try await team.record(seed: seed)
-      var runs: [String: [Event]] = [:]
-      for path in try LogFiles.tree(ofLog: log).map(\.path) {
-        let events = try Fixture.events(path)
-        runs[events[0].runId] = events
-      }
+      let runs = try Self.runs(log)
       let row = TreeEvents.row(of: try Fixture.events(log)) { runs[$0] }
       for begun in row {
         guard var below = RunBelow(beginningWith: begun) else { continue }

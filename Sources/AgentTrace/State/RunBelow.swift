@@ -12,12 +12,16 @@ public struct RunBelow: Sendable {
   /// What it is in the row that it is taken from.
   private let base: TreeEvents.Member
   private var tree = TreeEvents()
-  /// The runs of its own tree, by their identifiers.
-  private var members: [String: TreeEvents.Member]
-  /// As that row has them.
-  private var toldMembers: [String: TreeEvents.Member]
-  /// The step that each run of its tree is in, by its identifier.
-  private var steps: [String: Int] = [:]
+  /// A run of its own tree.
+  private struct Known {
+    /// As this row has it, and as the greater one does.
+    var own, told: TreeEvents.Member
+    /// The step that it is in.
+    var step = 0
+  }
+
+  /// By their identifiers.
+  private var runs: [String: Known]
 
   /// The run that begins with an event of the row; `nil` where no run below the root does.
   ///
@@ -30,8 +34,7 @@ public struct RunBelow: Sendable {
     self.caller = caller
     runId = event.runId
     base = member
-    members = [event.runId: .root]
-    toldMembers = [event.runId: member]
+    runs = [event.runId: Known(own: .root, told: member)]
   }
 
   /// Whether an event says of a run of the tree that nobody knows what it did: which of the others it was below may be
@@ -46,20 +49,19 @@ public struct RunBelow: Sendable {
     guard let own = TreeEvents.Own(event) else {
       return Self.isToldToAll(event) ? tell(unseen: event) : nil
     }
-    if let told = own.member, members[event.runId] == nil {
-      guard let parent = members[told.parentRunId] else { return nil }
-      members[event.runId] = tree.member(
-        told, below: base, of: parent, step: steps[told.parentRunId] ?? 0)
-      toldMembers[event.runId] = told
+    if let told = own.member, runs[event.runId] == nil {
+      guard let parent = runs[told.parentRunId] else { return nil }
+      let member = tree.member(told, below: base, of: parent.own, step: parent.step)
+      runs[event.runId] = Known(own: member, told: told)
     }
-    guard let member = members[event.runId], let told = toldMembers[event.runId] else { return nil }
-    steps[event.runId] = own.step
-    return tree.event(told.original(of: event, own), of: member, seq: event.seq)
+    guard let run = runs[event.runId] else { return nil }
+    runs[event.runId]?.step = own.step
+    return tree.event(run.told.original(of: event, own), of: run.own, seq: event.seq)
   }
 
   private mutating func tell(unseen event: Event) -> Event {
     var event = event
-    event.step = steps[runId] ?? 0
+    event.step = runs[runId]?.step ?? 0
     return event
   }
 }

@@ -102,7 +102,8 @@ struct CallerJudge {
 
   func outcomes() -> [ExpectationOutcome] {
     let below = run.chronicle.runsBelow
-    let runs = below.held.filter { below.rules[$0.rule] == rule }
+    let number = below.rules.firstIndex(of: rule)
+    let runs = below.held.filter { $0.rule == number }
     if let why = whyNobodyKnows(runs.map(\.caller)) {
       return [said(.unverifiable, why)]
     }
@@ -146,11 +147,13 @@ struct CallerJudge {
 
   /// Why it cannot be said what became of those that are named; `nil` where it can.
   private func whyNobodyKnows(_ known: [String]) -> String? {
-    let view = run.view
-    let strangers = view.calls.lazy.map(\.caller).filter { caller in
-      rule.caller.matches(caller) && !known.contains { $0.hasSameUTF8(as: caller) }
+    let told = Set(known.map(ByteText.init))
+    var seen: Set<ByteText> = []
+    let stranger = run.view.calls.lazy.map(\.caller).first { caller in
+      let name = ByteText(caller)
+      return seen.insert(name).inserted && !told.contains(name) && rule.caller.matches(caller)
     }
-    if let stranger = strangers.first {
+    if let stranger {
       return
         "“\(CallWording.short(stranger))” speaks in this log, but has no run of its own in it: its stop and answer are not told apart."
     }
