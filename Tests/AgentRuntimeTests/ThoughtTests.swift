@@ -216,6 +216,22 @@ struct ThoughtTests {
     #expect(requests[1].settings?["toolChoice"] == nil)
   }
 
+  @Test("packets name the file that it was asked by, with the beginning of its digest")
+  func namesFile() async throws {
+    var agent = AgentDefinition.playing(
+      [.init(choices: [.init(answer: .reply(answer("done")))])])
+    guard case .scripted(var script) = agent.model.implementation else { return }
+    script.plans = [.init(choices: [.init(answer: .reply(["text": "a plan"]))])]
+    agent.model.implementation = .scripted(script)
+    var settings = ThoughtSettings(prompt: PromptTemplate("Plan!"), everySteps: 0)
+    settings.file = ("plan.md", "0123456789abcdef")
+    agent.plan = settings
+    let events = try await agent.run().events
+    let packet = try #require(events.last { $0.type == .contextBuilt })
+    let reasons = try ContextPacket(decoding: packet.data).included.map(\.reason)
+    #expect(reasons.contains("the plan made in step 1, asked by plan.md (SHA-256 0123456789ab…)"))
+  }
+
   @Test("a budget that it uses up ends the run before the decision")
   func spendsRun() async throws {
     var agent = AgentDefinition.playing(

@@ -122,9 +122,11 @@ public struct ContextAssembler: Sendable {
     draft.addInstructions(of: agent, agent.promptValues(state, history), view)
     draft.addExamples(agent.examples)
     draft.addGoal(state.goal)
-    if agent.plan != nil, let plan = history.thoughts(for: .plan).latest { draft.addPlan(plan) }
-    if agent.reflect != nil, let words = history.thoughts(for: .reflect).latest {
-      draft.reserve(reflection: words)
+    if let settings = agent.plan, let plan = history.thoughts(for: .plan).latest {
+      draft.addPlan(plan, settings)
+    }
+    if let settings = agent.reflect, let words = history.thoughts(for: .reflect).latest {
+      draft.reserve(reflection: words, settings)
     }
     for (tool, disclosure) in disclosures {
       draft.addTool(tool.ref, isShown: disclosure.isShown, disclosure.reason)

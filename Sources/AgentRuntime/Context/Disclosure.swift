@@ -92,13 +92,18 @@ extension ToolRegistration {
 }
 
 extension PromptPart {
+  /// How packets name the file that a text stands in.
+  static func words(for file: (path: String, digest: String)) -> String {
+    "\(file.path) (SHA-256 \(file.digest.prefix(12))…)"
+  }
+
   /// What packets call it.
   var ref: String { id.isEmpty ? "system" : "system:\(id)" }
 
   /// Whether it is said, and why. What cannot be known leaves it out.
   func disclosure(in view: DisclosureView) -> (isSaid: Bool, reason: String) {
     var words = "the agent's instructions"
-    if let file { words += " of \(file.path) (SHA-256 \(file.digest.prefix(12))…)" }
+    if let file { words += " of \(Self.words(for: file))" }
     guard let rule else { return (true, words) }
     switch rule.holds(in: view) {
     case true?: return (true, words + ", as its “when” says")

@@ -14,7 +14,7 @@ struct Draft {
   /// What is left out because the settings say so.
   private var dropped: [String] = []
   /// What stands at the end, and has its room already.
-  private var reflection: (words: ThoughtHistory.Words, message: JSONValue)?
+  private var reflection: (words: ThoughtHistory.Words, message: JSONValue, askedBy: String)?
 
   init(leavingOut settings: ContextSettings, estimate: TokenEstimate) {
     self.settings = settings
@@ -63,15 +63,17 @@ struct Draft {
   // MARK: Thoughts
 
   /// What the model meant to do.
-  mutating func addPlan(_ plan: ThoughtHistory.Words) {
-    guard take("plan:\(plan.seq)", "the plan made in step \(plan.step)") else { return }
+  mutating func addPlan(_ plan: ThoughtHistory.Words, _ settings: ThoughtSettings) {
+    guard take("plan:\(plan.seq)", "the plan made in step \(plan.step)\(settings.askedBy)") else {
+      return
+    }
     append([Turn.Part.text("system", "Your plan: \(cut(plan.text))")])
   }
 
   /// Keeps room for what the model said when it looked back; ``addReflection()`` puts it in.
-  mutating func reserve(reflection words: ThoughtHistory.Words) {
+  mutating func reserve(reflection words: ThoughtHistory.Words, _ asked: ThoughtSettings) {
     let message = Turn.Part.text("system", "What you made of it so far: \(cut(words.text))")
-    reflection = (words, message)
+    reflection = (words, message, asked.askedBy)
     if settings.reasonToLeaveOut("reflection:\(words.seq)") == nil {
       tokens += estimate.tokens(in: message)
     }
@@ -79,9 +81,10 @@ struct Draft {
 
   /// Puts in what room was kept for.
   mutating func addReflection() {
-    guard let (words, message) = reflection,
+    guard let (words, message, askedBy) = reflection,
       take(
-        "reflection:\(words.seq)", "what the model made of the results before step \(words.step)")
+        "reflection:\(words.seq)",
+        "what the model made of the results before step \(words.step)\(askedBy)")
     else { return }
     messages.append(message)
   }

@@ -31,3 +31,8 @@ public struct ThoughtSettings: Sendable {
     self.everySteps = everySteps
   }
 }
+
+extension ThoughtSettings {
+  /// Whose question it answers, in words behind others; empty where that stands in the agent file.
+  var askedBy: String { file.map { ", asked by \(PromptPart.words(for: $0))" } ?? "" }
+}
