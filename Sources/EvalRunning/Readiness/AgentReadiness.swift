@@ -319,8 +319,9 @@ public struct AgentReadiness {
     return entry
   }
 
-  /// How many runs, and changes to each, are tried at most.
-  private static let (runLimit, changeLimit) = (50, 200)
+  /// How many runs, and changes to each, are tried at most; and how many events are judged with all of these, so that a
+  /// check stays one: seconds, also where runs are long.
+  private static let (runLimit, changeLimit, eventLimit) = (50, 200, 100_000)
   /// The share of changes that has to be noticed, or let pass for a reason.
   private static let neededShare = 0.9
 
@@ -328,11 +329,13 @@ public struct AgentReadiness {
   private func measure(_ entry: inout Entry) {
     let recorded = cases.filter { $0.recording != nil && $0.fault == nil }
     guard !recorded.isEmpty else { return }
+    var events = 0
     let passing = recorded.prefix(Self.runLimit).compactMap { evalCase -> (EvalCase, String)? in
       guard let log = evalCase.recording,
         let run = try? RecordedRun(path: log, for: evalCase.expected),
         run.judgement(evalCase.expected).outcome == .pass
       else { return nil }
+      events += run.trajectory.lastSeq + 1
       return (evalCase, log)
     }
     if passing.count < min(recorded.count, Self.runLimit) {
@@ -342,7 +345,8 @@ public struct AgentReadiness {
           "\(min(recorded.count, Self.runLimit) - passing.count) of its recordings do not pass",
           advice: "agent-eval run on the folder of the cases says why"))
     }
-    let counts = MutationSuite.score(passing, limit: Self.changeLimit, jobs: 1).counts
+    let limit = min(Self.changeLimit, max(1, Self.eventLimit / max(1, events)))
+    let counts = MutationSuite.score(passing, limit: limit, jobs: 1).counts
     guard counts.changes > 0 else { return }
     let told = counts.noticed + counts.tolerated
     entry.inPlace.append(
