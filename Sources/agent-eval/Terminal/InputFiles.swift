@@ -5,7 +5,8 @@ enum InputFiles {
   /// A file that cannot be read.
   struct Failure: Error, CustomStringConvertible {
     var path: String
-    var reason: String
+    var reason: WholeFile.Failure
+    var isTooLarge: Bool { if case .tooLarge = reason { true } else { false } }
     var description: String { "\(path) cannot be read: \(reason)" }
   }
 
@@ -16,7 +17,7 @@ enum InputFiles {
     do {
       return try WholeFile.readToEnd(path, limitBytes: limitBytes)
     } catch {
-      throw Failure(path: path, reason: "\(error)")
+      throw Failure(path: path, reason: error)
     }
   }
 }

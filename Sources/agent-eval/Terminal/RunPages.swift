@@ -25,70 +25,81 @@ struct RunPages {
   /// - Parameter note: told how the log of the run ends.
   /// - Throws: where a page cannot be written, or a log is damaged: its page says so itself.
   mutating func write(note: (LogReader.Ending?) -> Void) throws {
-    let path = try LogReader(path: log).path
-    let ending = try write(path, to: page, [])
-    if hasOthers { try writeChildren(of: path) }
+    let leaves = try plan()
+    var ending: LogReader.Ending?
+    for (index, leaf) in leaves.enumerated() {
+      let back = leaf.parent.map {
+        ViewerPage.Link("↑ the run that called it", file: Self.name(of: leaves[$0].page))
+      }
+      let below = leaf.children.map {
+        ViewerPage.Link(leaves[$0].words, file: Self.name(of: leaves[$0].page))
+      }
+      let found = try write(leaf, links: [back].compactMap { $0 } + below)
+      if index == 0 { ending = found }
+    }
     Output.line(Visible.line(page))
     guard let damage else { return note(ending) }
     Output.error("agent-eval: \(Visible.line("\(damage)"))")
     throw ExitCode(2)
   }
 
-  private struct Below {
+  /// One page.
+  private struct Leaf {
     var log: String
     var page: String
-    var link: ViewerPage.Link
+    /// What those who lead to it say of it.
+    var words: String
+    var parent: Int?
+    var children: [Int] = []
   }
 
-  /// Whether pages stand beside the first: not beside what is no page by its name, a pipe or a device.
-  private var hasOthers: Bool { page.hasSuffix(".html") }
-
-  private func below(_ log: String) -> [Below] {
-    guard hasOthers else { return [] }
-    let children = (try? LogFiles.children(ofLog: log)) ?? []
-    var known: Set<String> = []
-    return children.compactMap { child in
-      // Its name is that of a file: it was looked at when its log's was made.
-      guard known.insert(child.runId).inserted, let reader = try? LogReader(path: child.path) else {
-        return nil
+  /// The pages, each behind that of the run that called its own. No page leads to one that is not written.
+  private mutating func plan() throws -> [Leaf] {
+    var leaves = [Leaf(log: try LogReader(path: log).path, page: page, words: "")]
+    // Not beside what is no page by its name, a pipe or a device.
+    guard page.hasSuffix(".html") else { return leaves }
+    let stem = page.dropLast(".html".count)
+    var known: Set<String> = [leaves[0].log]
+    var next = 0
+    while next < leaves.count {
+      let children: [ChildLog]
+      do { children = try LogFiles.children(ofLog: leaves[next].log) } catch {
+        // What it called behind the damage nobody knows.
+        damage = damage ?? error
+        children = []
       }
-      let page = "\(stem)-\(child.runId).html"
-      return Below(
-        log: reader.path, page: page,
-        link: .init("\(child.tool), event \(child.seq)", file: Self.name(of: page)))
+      for child in children {
+        // A log that is not there has no page; the event that names it says so much.
+        guard let path = try? LogReader(path: child.path).path, known.insert(path).inserted else {
+          continue
+        }
+        guard leaves.count < Self.limit else {
+          Output.error(
+            "note: \(Self.limit) pages are written; further runs of the tree have none.")
+          return leaves
+        }
+        leaves[next].children.append(leaves.count)
+        // Its identifier is the name of a file: it was looked at when its log's was made.
+        leaves.append(
+          Leaf(
+            log: path, page: "\(stem)-\(child.runId).html",
+            words: "\(child.tool), event \(child.seq)", parent: next))
+      }
+      next += 1
     }
-  }
-
-  private mutating func writeChildren(of root: String) throws {
-    var next = [(log: root, page: page)]
-    var known: Set<String> = [root]
-    var written = 1
-    while let parent = next.popLast() {
-      let below = below(parent.log).filter { !known.contains($0.log) }
-      guard !below.isEmpty else { continue }
-      for one in below.prefix(max(0, Self.limit - written)) {
-        known.insert(one.log)
-        written += 1
-        let back = ViewerPage.Link("↑ the run that called it", file: Self.name(of: parent.page))
-        _ = try write(one.log, to: one.page, [back])
-        next.append((one.log, one.page))
-      }
-      if written >= Self.limit {
-        return Output.error(
-          "note: \(Self.limit) pages are written; further runs of the tree have none.")
-      }
-    }
+    return leaves
   }
 
   private mutating func write(
-    _ log: String, to page: String, _ back: [ViewerPage.Link]
+    _ leaf: Leaf, links: [ViewerPage.Link]
   ) throws -> LogReader.Ending? {
-    var reader = try LogReader(path: log)
+    var reader = try LogReader(path: leaf.log)
     let bytes: [UInt8]
     do {
       bytes = try InputFiles.all(of: reader.path, limitBytes: ViewerPage.limitBytes)
-    } catch let failure as InputFiles.Failure where failure.reason.hasPrefix("it is larger") {
-      throw TooLarge(path: log, reason: "the log is larger than \(ViewerPage.limitBytes >> 20) MiB")
+    } catch let failure as InputFiles.Failure where failure.isTooLarge {
+      throw TooLarge(
+        path: leaf.log, reason: "the log is larger than \(ViewerPage.limitBytes >> 20) MiB")
     }
     var events = 0
     do {
@@ -98,17 +109,14 @@ struct RunPages {
     }
     guard events <= ViewerPage.limitEvents else {
       throw TooLarge(
-        path: log, reason: "the run has more than \(ViewerPage.limitEvents) events")
+        path: leaf.log, reason: "the run has more than \(ViewerPage.limitEvents) events")
     }
     let viewer = ViewerPage(
       name: Self.name(of: reader.path), version: AgentEval.configuration.version,
-      isOpen: reader.path.hasSuffix(LogFormat.openSuffix), links: back + below(log).map(\.link))
-    try ReportFiles.write(viewer.bytes(ofLog: bytes), to: page)
+      isOpen: reader.path.hasSuffix(LogFormat.openSuffix), links: links)
+    try ReportFiles.write(viewer.bytes(ofLog: bytes), to: leaf.page)
     return reader.ending
   }
-
-  /// The page's path without its ending.
-  private var stem: String { String(page.dropLast(".html".count)) }
 
   private static func name(of path: String) -> String {
     path.split(separator: "/").last.map(String.init) ?? path
