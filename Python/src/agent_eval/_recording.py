@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 import uuid
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -234,12 +234,7 @@ class record:
         trace: TracebackType | None,
     ) -> None:
         self._leave_context()
-        ending = asyncio.ensure_future(asyncio.to_thread(self._end, error))
-        try:
-            await asyncio.shield(ending)
-        except asyncio.CancelledError:
-            await ending
-            raise
+        await _ended(self._end, error)
 
     def _take_context(self) -> None:
         self._token = _transports.current.set(self._route)
@@ -464,6 +459,16 @@ def _log_path(out: str | os.PathLike[str] | None) -> Path:
     elif path.exists():
         raise LogError(f"{path} is there already: name another file, or a folder")
     return path.absolute()
+
+
+async def _ended(end: Callable[[BaseException | None], None], error: BaseException | None) -> None:
+    """Ends a run beside the loop, and wholly, also where the task is cancelled meanwhile."""
+    ending = asyncio.ensure_future(asyncio.to_thread(end, error))
+    try:
+        await asyncio.shield(ending)
+    except asyncio.CancelledError:
+        await ending
+        raise
 
 
 def _is_cancelling(error: BaseException | None) -> bool:

@@ -7,7 +7,6 @@ Docs/decisions/0029-a-framework-is-a-witness-of-its-own.md.
 
 from __future__ import annotations
 
-import asyncio
 import contextvars
 import json
 import os
@@ -22,7 +21,7 @@ from typing import Any, Literal
 
 from ._errors import AgentEvalError, NotSeen, ProgramFailed
 from ._program import call, plain, program
-from ._recording import Run, _is_cancelling, _log_path
+from ._recording import Run, _ended, _is_cancelling, _log_path
 
 Framework = Literal["langchain", "openai-agents", "pydantic-ai", "opentelemetry", "claude-agent-sdk"]
 
@@ -258,12 +257,7 @@ class trace:
     ) -> None:
         if not self._close():
             return
-        ending = asyncio.ensure_future(asyncio.to_thread(self._end, error))
-        try:
-            await asyncio.shield(ending)
-        except asyncio.CancelledError:
-            await ending
-            raise
+        await _ended(self._end, error)
 
     def _close(self) -> bool:
         """Takes nothing more in; says whether this process is the one that has the run."""
