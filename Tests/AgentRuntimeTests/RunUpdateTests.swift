@@ -129,7 +129,7 @@ struct RunUpdateTests {
   )
   func longWords() async throws {
     var generator = Seeded(seed: 7)
-    let words = String(repeating: "some words of it ", count: 6_000)
+    let words = String(repeating: "some words of it ", count: TestRun.count(800, long: 6_000))
     for text in [
       words, words.replacing("of it ", with: "of it\n"), "he said: \"" + words, "one 'two " + words,
     ] {
@@ -140,7 +140,27 @@ struct RunUpdateTests {
       }
       #expect(texts.joined() == text)
       // Not all at the end.
-      #expect(texts.count > 1_000 && texts.allSatisfy { $0.utf8.count < 16 << 10 })
+      #expect(texts.count > 400 && texts.allSatisfy { $0.utf8.count < 16 << 10 })
+    }
+  }
+
+  @Test("of a key of many lines, longer than what is looked at again, no line is told by the word")
+  func longKey() async throws {
+    var generator = Seeded(seed: 11)
+    let letters = Array("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+    let lines = (0..<160).map { _ in
+      String((0..<64).map { _ in letters.randomElement(using: &generator) ?? "A" })
+    }
+    let text =
+      String(repeating: "words before it ", count: 300) + "\n-----BEGIN RSA PRIVATE KEY-----\n"
+      + lines.joined(separator: "\n") + "\n-----END RSA PRIVATE KEY-----\nand behind it\n"
+    for inWords in [true, false] {
+      let parts = Self.cut(text, &generator)
+      let (_, told) = try await Self.run(Writer(parts: parts), inWords: inWords)
+      var shown = ""
+      for case .progress(let progress) in told { shown += progress.text }
+      #expect(shown.hasPrefix("words before it words") && shown.contains("and behind it"))
+      #expect(!lines.contains { shown.contains($0) }, "in words: \(inWords)")
     }
   }
 

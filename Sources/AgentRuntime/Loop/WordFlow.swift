@@ -4,8 +4,10 @@
 /// and everything from a quotation mark that is not closed on its line, 8 KiB at most. Where patterns of the agent's own
 /// withhold texts, which may have any form, nothing is told before its line is whole.
 struct WordFlow {
-  /// How much of the text is looked at again for each word, at least and at most.
-  private static let (leastBytes, mostBytes) = (4 << 10, 8 << 10)
+  /// How much of the text is looked at again for each word, at least, and at most where nothing is held back.
+  private static let (leastBytes, mostBytes) = (1 << 10, 3 << 10)
+  /// How far back a quotation mark is looked for that holds back what follows it.
+  private static let quotedBytes = 8 << 10
 
   private let redactor: Redactor
   /// Where in the text what is looked at begins: at its start, or at that of a line.
@@ -22,7 +24,7 @@ struct WordFlow {
   /// - Parameters:
   ///   - text: all that has come in.
   ///   - isEnd: whether no more comes.
-  /// - Complexity: that of redacting 8 KiB.
+  /// - Complexity: that of redacting a few KiB, and of a secret that reaches further all of it.
   mutating func next(of text: String, isEnd: Bool) -> String {
     let bytes = Array(text.utf8.dropFirst(start))
     let whole = isEnd ? bytes.count : Self.tellable(bytes, holding: redactor.mostWordsOfSecrets)
@@ -37,14 +39,17 @@ struct WordFlow {
     return fresh
   }
 
-  /// Looks no longer at what is far behind: from the start of a line on, or, in a long one, from that of a word.
+  /// Looks no longer at what is far behind: from the start of a line on, or, in a long one, from that of a word. Stays
+  /// where it is while what stands there makes a secret of what follows, as the beginning of a key of many lines does.
   private mutating func moveOn(_ bytes: [UInt8], _ whole: Int) {
     let behind = bytes[..<(whole - Self.leastBytes)]
     guard
       let place = behind.lastIndex(of: UInt8(ascii: "\n")) ?? behind.lastIndex(where: Self.isSpace)
     else { return }
+    let rest = redactor.redacted(String(decoding: bytes[(place + 1)..<whole], as: UTF8.self))
+    guard told.utf8.reversed().starts(with: rest.utf8.reversed()) else { return }
     start += place + 1
-    told = redactor.redacted(String(decoding: bytes[(place + 1)..<whole], as: UTF8.self))
+    told = rest
   }
 
   /// How many bytes may be told of a text that goes on.
@@ -59,7 +64,7 @@ struct WordFlow {
       if left > 0, end > lineStart { end -= 1 }
     }
     guard end > lineStart else { return lineStart }
-    return openQuote(bytes[max(lineStart, end - mostBytes)..<end]) ?? end
+    return openQuote(bytes[max(lineStart, end - quotedBytes)..<end]) ?? end
   }
 
   /// Where a quotation mark opens that is not closed; `nil` where none does.
