@@ -53,7 +53,7 @@ public struct LogFollower {
       let now = try file.stamp()
       if now.size < length, !isHeld { try checkLength(now.size) }
       guard now != seen || failures > 0 else {
-        if hasEnded { return .ended }
+        if try hasEnded() { return .ended }
         try checkPlace()
         return .nothingYet
       }
@@ -68,7 +68,7 @@ public struct LogFollower {
         isAtEnd = true
         failures = 0
         length = max(length, seen?.size ?? 0)
-        return hasEnded ? .ended : .nothingYet
+        return try hasEnded() ? .ended : .nothingYet
       }
       failures = 0
       linesRead += 1
@@ -128,7 +128,14 @@ public struct LogFollower {
   }
 
   /// Whether the end that was reached is that of the log.
-  private var hasEnded: Bool { isClosed || (runIsOver && !isHeld) }
+  ///
+  /// A writer that let go of it may have closed it since the file was looked at: only a file that is still
+  /// the same *after* nobody holds it holds nothing more.
+  private func hasEnded() throws(LogError) -> Bool {
+    if isClosed { return true }
+    guard runIsOver, !isHeld else { return false }
+    return try file.stamp() == seen
+  }
 
   /// A trailer alone says little: a writer may be about to rename the file, or to go on behind it.
   private var isClosed: Bool {

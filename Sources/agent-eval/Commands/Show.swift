@@ -116,16 +116,17 @@ struct Show: ParsableCommand, Verb {
   private func runFollowing() throws {
     var follower = try LogFollower(path: log)
     var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
-    var isFirstWait = true
+    var waits = 0
     while !Output.hasEnded {
       switch try follower.next() {
       case .line(let line): print(line, &timeline)
       case .ended: return note(follower.ending)
       case .nothingYet:
-        if isFirstWait, !follower.isHeld {
+        waits += 1
+        // At the second wait: at the first, its writer may just have closed it.
+        if waits == 2, !follower.isHeld {
           Output.error("note: no process writes this log; waiting for one that goes on with it.")
         }
-        isFirstWait = false
         Output.wait(milliseconds: 50)
       }
     }
