@@ -75,6 +75,9 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
     }
   }
 
+  /// What it is, and what it can tell: for people who ask what can be imported.
+  public var summary: FormatSummary { adapter.summary }
+
   /// The order in which formats are tried when none was named: the most particular first.
   static let guessingOrder: [ImportFormat] = [
     .tau2, .agentDojo, .otlp, .inspect, .mlflow, .langSmith, .openAIAgents, .langfuse, .jaeger,
@@ -99,8 +102,19 @@ public enum ImportFormat: String, Sendable, Hashable, CaseIterable {
   }
 }
 
+/// How people are told of a format.
+public struct FormatSummary: Sendable, Hashable {
+  /// What it is.
+  public var reads: String
+  /// What of a run it holds, and what it lacks.
+  public var tells: String
+}
+
 /// Reads one foreign format: a parsed file into its runs. Knows nothing of events or logs.
 protocol FormatAdapter {
+  /// What it is, and what it can tell.
+  static var summary: FormatSummary { get }
+
   /// Whether a file has the shape of this format, judged by a few keys.
   static func recognizes(_ document: SourceDocument) -> Bool
 

@@ -54,3 +54,19 @@ public struct Authorization: Sendable, Hashable {
     ])
   }
 }
+
+extension DataShape {
+  /// An authorizer's word.
+  package static let authorization = DataShape.object(
+    "What an authorizer said.",
+    [
+      DataKey("authorizer!", .string, "Its name in the policy."),
+      DataKey("requestDigest!", .string, "SHA-256 of what it was asked, in canonical form."),
+      DataKey(
+        "status!", .words(VerdictStatus.allCases.map(\.rawValue)), "What its answer comes to."),
+      DataKey("reason", .string, "Why, in its words."),
+      DataKey("answer", .any, "What it answered."),
+      DataKey("error", .string, "Why there is no answer, or none that says anything."),
+      DataKey("elapsedMicroseconds!", .integer, "From asking to its answer."),
+    ])
+}

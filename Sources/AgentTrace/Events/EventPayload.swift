@@ -80,26 +80,33 @@ public enum EventPayload: Sendable, Hashable {
 
   /// The wire form.
   public var encoded: JSONObject {
+    if case .unknown(let data) = self { return data }
+    return data?.encoded ?? [:]
+  }
+
+  /// The data themselves; `nil` where the type is not known.
+  package var data: (any EventData)? {
     switch self {
-    case .runStarted(let payload): payload.encoded
-    case .toolsListed(let payload): payload.encoded
-    case .contextBuilt(let payload): payload.encoded
-    case .modelResult(let payload): payload.encoded
-    case .decision(let payload): payload.encoded
-    case .policyDecision(let payload): payload.encoded
-    case .toolStarted(let payload): payload.encoded
-    case .toolResult(let payload): payload.encoded
-    case .approval(let payload): payload.encoded
-    case .humanReplied(let payload): payload.encoded
-    case .memoryRead(let payload), .memoryWritten(let payload): payload.encoded
-    case .breakerChanged(let payload): payload.encoded
-    case .requestForwarded(let payload): payload.encoded
-    case .replyChanged(let payload): payload.encoded
-    case .unseen(let payload): payload.encoded
-    case .runResumed(let payload): payload.encoded
-    case .stop(let payload): payload.encoded
-    case .pipeline(let event): event.encoded
-    case .unknown(let data): data
+    case .runStarted(let data): data
+    case .toolsListed(let data): data
+    case .contextBuilt(let data): data
+    case .modelResult(let data): data
+    case .decision(let data): data
+    case .policyDecision(let data): data
+    case .toolStarted(let data): data
+    case .toolResult(let data): data
+    case .approval(let data): data
+    case .humanReplied(let data): data
+    case .memoryRead(let data): data
+    case .memoryWritten(let data): data
+    case .breakerChanged(let data): data
+    case .requestForwarded(let data): data
+    case .replyChanged(let data): data
+    case .unseen(let data): data
+    case .runResumed(let data): data
+    case .stop(let data): data
+    case .pipeline(let event): event.data
+    case .unknown: nil
     }
   }
 }

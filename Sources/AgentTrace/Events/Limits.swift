@@ -157,3 +157,47 @@ extension Totals {
     return overflow ? .max : sum
   }
 }
+
+extension DataShape {
+  /// What a run may use.
+  package static let runLimits = DataShape.object(
+    "What a run may use at most.",
+    [
+      DataKey("maxSteps", .integer, "Decisions."),
+      DataKey("maxToolCalls", .integer, "Executed calls."),
+      DataKey("maxTokens", .integer, "Tokens in and out."), DataKey("maxCost", .number, "Money."),
+      DataKey("timeoutSeconds", .number, "Seconds of active run time."),
+      DataKey("maxDepth", .integer, "Levels of agents that may be called below the run."),
+    ])
+}
+
+extension DataShape {
+  /// What a run used.
+  package static let runTotals = DataShape.object(
+    "What a run used.",
+    [
+      DataKey("steps!", .count, "Completed steps."),
+      DataKey("toolCalls!", .count, "Executed calls."),
+      DataKey("modelCalls!", .count, "Tries of calls to models."),
+      DataKey("inputTokens!", .count, "Tokens that went in."),
+      DataKey("outputTokens!", .count, "Tokens that came out."),
+      DataKey("cost", .number, "Money; absent when unknown."),
+    ])
+}
+
+extension Totals {
+  /// Steps, calls and calls of models, in words.
+  package var counts: [String] {
+    [
+      Figures.count(steps, "step"), Figures.count(toolCalls, "call"),
+      Figures.count(modelCalls, "model call"),
+    ]
+  }
+
+  /// Tokens and cost in words, where there are any.
+  package var spent: [String] {
+    let tokens = inputTokens + outputTokens
+    return (tokens > 0 ? ["\(inputTokens) + \(outputTokens) tokens"] : [])
+      + (cost.map { ["cost \(Figures.cost($0))"] } ?? [])
+  }
+}

@@ -60,22 +60,25 @@ public enum PipelineEvent: Sendable, Hashable {
   }
 
   /// The wire form.
-  public var encoded: JSONObject {
+  public var encoded: JSONObject { data.encoded }
+
+  /// The data themselves.
+  package var data: any EventData {
     switch self {
-    case .started(let payload): payload.encoded
-    case .output(let payload): payload.encoded
-    case .failed(let payload): payload.encoded
-    case .finished(let payload): payload.encoded
-    case .skipped(let payload): payload.encoded
-    case .expanded(let payload): payload.encoded
-    case .asked(let payload): payload.encoded
-    case .answered(let payload): payload.encoded
-    case .resumed(let payload): payload.encoded
-    case .pauseRequested(let payload): payload.encoded
-    case .rollbackStarted(let payload): payload.encoded
-    case .compensationStarted(let payload): payload.encoded
-    case .compensationFinished(let payload): payload.encoded
-    case .rolledBack(let payload): payload.encoded
+    case .started(let data): data
+    case .output(let data): data
+    case .failed(let data): data
+    case .finished(let data): data
+    case .skipped(let data): data
+    case .expanded(let data): data
+    case .asked(let data): data
+    case .answered(let data): data
+    case .resumed(let data): data
+    case .pauseRequested(let data): data
+    case .rollbackStarted(let data): data
+    case .compensationStarted(let data): data
+    case .compensationFinished(let data): data
+    case .rolledBack(let data): data
     }
   }
 
@@ -96,13 +99,4 @@ public enum PipelineEvent: Sendable, Hashable {
     case .pauseRequested, .rollbackStarted, .rolledBack: nil
     }
   }
-}
-
-extension EventType {
-  /// The types that only logs of pipelines have.
-  public static let ofPipelines: [EventType] = [
-    .taskStarted, .taskOutput, .taskFailed, .taskFinished, .taskSkipped, .taskExpanded, .taskAsked,
-    .taskAnswered, .taskResumed, .pauseRequested, .rollbackStarted, .compensationStarted,
-    .compensationFinished, .rolledBack,
-  ]
 }

@@ -77,3 +77,8 @@ public struct RecordedChannels: Sendable, Hashable, ExpressibleByDictionaryLiter
   /// The wire form.
   var object: JSONObject { JSONObject(channels.map { ($0.name, .string($0.extent)) }) }
 }
+
+extension RecordedChannels {
+  /// What lacks, in words: `calls partial, results none`.
+  package var words: String { all.map { "\($0.name) \($0.extent)" }.joined(separator: ", ") }
+}

@@ -159,3 +159,16 @@ public struct TaskRun: Sendable, Hashable {
       ]))
   }
 }
+
+extension DataShape {
+  /// The run of an attempt.
+  package static let taskRun = DataShape.object(
+    "The run of its own that an attempt is.",
+    [
+      DataKey("runId!", .string, "Its identifier."),
+      DataKey("log", .string, "Its log, relative to the folder of the pipeline's."),
+      DataKey("stopReason", .string, "Why it stopped."),
+      DataKey("sealDigest", .string, "The digest of its log's last seal."),
+      DataKey("totals", .totals, "What it used."),
+    ])
+}

@@ -102,3 +102,28 @@ public struct ToolDefinition: Sendable, Hashable {
     ])
   }
 }
+
+extension DataShape {
+  /// A tool, as runs list it.
+  package static let toolDefinition = DataShape.object(
+    "A tool as the model and the gate see it.",
+    [
+      DataKey("name!", .string, "Its name."),
+      DataKey("description", .string, "What the model is told."),
+      DataKey("inputSchema", .any, "The JSON Schema of its input."),
+      DataKey("outputSchema", .any, "The JSON Schema of its result."),
+      DataKey("sideEffect", .words(SideEffect.allCases.map(\.rawValue)), "What running it does."),
+      DataKey("sensitivity", .string, "A word of the agent's author."),
+      DataKey("timeoutSeconds", .number, "Seconds until a call is cut off."),
+      DataKey("idempotent", .boolean, "Whether a call may be made again."),
+      DataKey(
+        "decides", .words(["answer", "ask_human", "stop"]),
+        "The kind of decision that a call of it makes in place of running."),
+      DataKey(
+        "agent",
+        .object([
+          DataKey("name!", .string, "Its name."),
+          DataKey("handoff", .boolean, "Whether its answer is this run's own."),
+        ]), "The agent that it is: a call of it is a run of its own."),
+    ])
+}

@@ -98,13 +98,6 @@ extension Shape where Value == String {
   }
 }
 
-extension [String] {
-  /// `a, b or c`.
-  var alternatives: String {
-    count < 2 ? joined() : dropLast().joined(separator: ", ") + " or " + self[count - 1]
-  }
-}
-
 extension Shape where Value: CaseIterable & RawRepresentable & Sendable, Value.RawValue == String {
   /// One of the raw values of an enumeration.
   static var word: Shape {

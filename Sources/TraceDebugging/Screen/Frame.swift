@@ -1,3 +1,4 @@
+import AgentTrace
 public import TraceReporting
 
 /// What a terminal shows, row by row.

@@ -1,3 +1,4 @@
+import AgentTrace
 import TraceReporting
 
 extension FullScreen {

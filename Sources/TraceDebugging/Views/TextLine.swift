@@ -1,4 +1,4 @@
-import AgentTrace
+public import AgentTrace
 public import TraceReporting
 
 /// A line that the debugger tells: pieces of text that are safe for a terminal, and what each is.

@@ -3,6 +3,10 @@ import AgentTrace
 /// Sessions of Google's Agent Development Kit, `{"id","appName","events":[{"author","content":{"parts":[…]},…}]}`,
 /// in camel or snake case; a list, or lines, of events alone.
 enum AdkSessions: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "sessions of Google's ADK",
+    tells: "calls, results, errors, usage; an end by form")
+
   private static let quiet: Set<String> = [
     "actions", "usageMetadata", "usage_metadata", "groundingMetadata", "grounding_metadata",
     "nodeInfo", "node_info", "longRunningToolIds", "long_running_tool_ids", "customMetadata",

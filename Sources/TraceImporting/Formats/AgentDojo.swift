@@ -6,6 +6,10 @@ import AgentTrace
 /// Calls are `{"function","args","id"?}`; a tool message names the call it answers, often without an
 /// id, and its own error (https://github.com/ethz-spylab/agentdojo, src/agentdojo/types.py).
 enum AgentDojo: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "recorded runs of AgentDojo",
+    tells: "calls, results, errors; how runs ended")
+
   /// What the objects of a file may hold (src/agentdojo/types.py, src/agentdojo/logging.py).
   private enum Keys {
     static let run = KnownKeys(

@@ -3,6 +3,10 @@ import AgentTrace
 /// Trajectories in the Agent Trajectory Interchange Format, 1.0 to 1.8, one a file:
 /// `{"schema_version":"ATIF-v…","agent":{…},"steps":[…]}`; continuations lie beside their file.
 enum Atif: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "Agent Trajectory Interchange Format 1.0 to 1.8, with continuations",
+    tells: "calls, results and usage; no errors, and no end but in our own exports")
+
   private static let quiet: Set<String> = [
     "metrics", "extra", "final_metrics", "notes", "agent", "subagent_trajectory_ref",
     "reasoning_details", "continued_trajectory_ref",

@@ -2,6 +2,10 @@ import AgentTrace
 
 /// Event streams of NeMo Relay (ATOF): lines of `{"atof_version","kind":"scope","category","scope_category":"start"|"end","uuid",…}`.
 enum Atof: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "event streams of NeMo Relay",
+    tells: "as otlp")
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document) { $0["atof_version"] != nil && $0["kind"] != nil }
   }

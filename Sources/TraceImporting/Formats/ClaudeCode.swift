@@ -6,6 +6,10 @@ import AgentTrace
 /// One reply is split over lines that share `message.id`; its usage stands whole on the last of them. Lines can be
 /// there twice after a session was resumed. A file of several sessions is several runs.
 enum ClaudeCode: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "sessions of Claude Code, with sub-agents",
+    tells: "calls, results, errors, refusals, usage; no end")
+
   /// Kinds of lines that say something about the session and hold no message.
   private static let silent: Set<String> = [
     "summary", "system", "file-history-snapshot", "queue-operation", "progress", "attachment",

@@ -3,6 +3,10 @@ import AgentTrace
 /// Rollouts of Codex in their three generations: lines of bare items behind `{"id","timestamp","instructions"}`; lines of
 /// `{"timestamp","type","payload"}`; and those with `custom_tool_call` and calls of the provider's own tools.
 enum Codex: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "rollouts of Codex, three generations",
+    tells: "calls, results, usage; ends of newer ones; no errors")
+
   private static let envelopes: Set<String> = [
     "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state",
     "ghost_snapshot",

@@ -3,6 +3,10 @@ import AgentTrace
 /// Sessions of the Gemini CLI: `{"sessionId","projectHash","messages":[…]}` in one file, or, since 0.40, lines: the head, then a
 /// message a line, a later line of the same id in place of the earlier, and patches `{"$set":…}`.
 enum GeminiCli: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "sessions of the Gemini CLI",
+    tells: "calls, results, errors, refusals, usage; no end")
+
   private static let quiet: Set<String> = [
     "thoughts", "tokens", "meta", "displayContent", "summary",
   ]

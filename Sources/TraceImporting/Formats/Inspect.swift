@@ -2,6 +2,10 @@ import AgentTrace
 
 /// Logs of Inspect: `.eval` archives and `.json`, a run for each sample of each epoch.
 enum Inspect: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "Inspect's logs, .eval and .json, a run for each sample",
+    tells: "calls, results, errors, usage; how samples ended")
+
   private static let quiet: Set<String> = [
     "scores", "score", "metadata", "store", "model_usage", "role_usage", "attachments", "limit",
     "error", "error_retries",

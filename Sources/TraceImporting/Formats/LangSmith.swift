@@ -3,6 +3,10 @@ import AgentTrace
 /// LangSmith's runs: lists or lines of `{"id","run_type","trace_id","dotted_order","inputs","outputs"}`, and the bodies that its
 /// clients send, `{"post":[…],"patch":[…]}` or the same in parts.
 enum LangSmith: SpanFormatAdapter {
+  static let summary = FormatSummary(
+    reads: "LangSmith's runs, and the bodies that its clients send",
+    tells: "as otlp")
+
   static let format = ImportFormat.langSmith
 
   static func recognizes(_ document: SourceDocument) -> Bool {
@@ -98,6 +102,10 @@ enum LangSmith: SpanFormatAdapter {
 /// What the OpenAI Agents SDK exports of itself: `{"data":[{"object":"trace"},{"object":"trace.span","span_data":{…}}]}`, lines or lists
 /// of the same.
 enum OpenAIAgents: SpanFormatAdapter {
+  static let summary = FormatSummary(
+    reads: "the OpenAI Agents SDK's own export",
+    tells: "tools and usage; texts and call ids with the chat interface alone")
+
   static let format = ImportFormat.openAIAgents
 
   static func recognizes(_ document: SourceDocument) -> Bool {

@@ -5,6 +5,10 @@ import AgentTrace
 ///
 /// What a span said when it came stands in `metadata.attributes`, and counts before what became of it.
 enum LangfuseExport: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "Langfuse's exports and answers of its interface",
+    tells: "as otlp")
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["data"]) { isTrace($0) || isObservation($0) }
   }

@@ -5,6 +5,12 @@ import TraceStorage
 /// Responses items, Gemini's contents, Bedrock's Converse, LangChain's messages and graph states, pydantic-ai's,
 /// AutoGen's, the AI SDK's, and one request or response of any of them.
 enum MessageLists: FormatAdapter {
+  static let summary = FormatSummary(
+    reads:
+      "message lists and replies of Anthropic, Responses, Gemini, Bedrock, LangChain, pydantic-ai, AutoGen, "
+      + "AI SDK",
+    tells: "calls, arguments and results; what a tool that is an agent did inside is told nowhere")
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     switch document {
     case .value(let value): return isForeign(value)

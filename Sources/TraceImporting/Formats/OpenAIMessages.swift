@@ -7,6 +7,10 @@ import TraceStorage
 /// Shapes: https://platform.openai.com/docs/api-reference/chat (messages, `tool_calls`, `refusal`, the
 /// older `function_call`), https://github.com/sierra-research/tau-bench (results).
 enum OpenAIMessages: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "message lists of the chat-completion interface, and results of tau-bench",
+    tells: "calls, arguments and results whole; no usage, no end but the last text")
+
   /// What the objects of a list may hold: the interface's own keys, those that servers and clients of it add
   /// to replies, and those of requests and of data sets.
   private enum Keys {

@@ -3,6 +3,10 @@ import AgentTrace
 /// Events of OpenHands' agent SDK (V1), one a line or in a list: `{"kind":"ActionEvent","tool_name","tool_call",…}`. Actions of one
 /// `llm_response_id` are the calls of one reply.
 enum OpenHands: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "events of OpenHands",
+    tells: "calls, results, errors; no end")
+
   /// Kinds of events that hold no call.
   private static let silent: Set<String> = [
     "ConversationStateUpdateEvent", "SystemPromptEvent", "PauseEvent", "Condensation",

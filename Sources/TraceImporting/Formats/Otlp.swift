@@ -3,6 +3,14 @@ import AgentTrace
 /// Traces in OTLP: bodies of requests in protocol buffers, requests in JSON, one or one a line, as collectors write them,
 /// and Tempo's exports.
 enum Otlp: SpanFormatAdapter {
+  static let summary = FormatSummary(
+    reads:
+      "OTLP: bodies in protocol buffers, JSON, lines of a collector, Tempo's exports; gen_ai (every "
+      + "generation), OpenInference, Traceloop, Langfuse, LangSmith, AI SDK and MLflow attributes",
+    tells:
+      "calls, results, errors, usage, sub-agents, as far as content was captured; ends where the root ended"
+  )
+
   static let format = ImportFormat.otlp
 
   /// Where lists of spans stand that are no requests.

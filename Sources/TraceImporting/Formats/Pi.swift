@@ -3,6 +3,10 @@ import AgentTrace
 /// Sessions of pi: lines of `{"type":"session"|"message"|…,"id","parentId"}`, in the order in which they were written,
 /// branches that were left again among them.
 enum Pi: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "sessions of pi",
+    tells: "calls, results, errors, usage; no end")
+
   private static let silent: Set<String> = [
     "session", "model_change", "thinking_level_change", "compaction", "branch_summary", "label",
     "custom", "session_info", "custom_message", "leaf",

@@ -2,6 +2,10 @@ import AgentTrace
 
 /// Traces as Jaeger's interface and files have them: `{"data":[{"traceID","spans":[…],"processes"}]}`.
 enum Jaeger: SpanFormatAdapter {
+  static let summary = FormatSummary(
+    reads: "Jaeger's JSON",
+    tells: "as otlp")
+
   static let format = ImportFormat.jaeger
 
   static func recognizes(_ document: SourceDocument) -> Bool {
@@ -76,6 +80,10 @@ enum Jaeger: SpanFormatAdapter {
 /// Spans as Phoenix stores and exports them: `[{"name","context":{"trace_id","span_id"},"span_kind","parent_id",
 /// "attributes":{…}}]`, attributes flat or nested.
 enum Phoenix: SpanFormatAdapter {
+  static let summary = FormatSummary(
+    reads: "spans as Phoenix stores them",
+    tells: "as otlp")
+
   static let format = ImportFormat.phoenix
 
   static func recognizes(_ document: SourceDocument) -> Bool {
@@ -164,6 +172,10 @@ enum Phoenix: SpanFormatAdapter {
 
 /// Traces as MLflow writes them: `{"info","data":{"spans":[…]}}`, whose attributes are texts of JSON.
 enum MLflow: SpanFormatAdapter {
+  static let summary = FormatSummary(
+    reads: "MLflow's traces",
+    tells: "as otlp")
+
   static let format = ImportFormat.mlflow
 
   static func recognizes(_ document: SourceDocument) -> Bool {

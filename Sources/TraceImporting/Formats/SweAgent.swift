@@ -6,6 +6,10 @@ import AgentTrace
 /// An action is one call. Where the model called functions it has their names and arguments; else it is a command
 /// line, and the call's name is `action`.
 enum SweAgent: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "trajectories of SWE-agent and mini-SWE-agent",
+    tells: "actions, observations; how runs ended")
+
   private static let quiet: Set<String> = [
     "state", "messages", "query", "extra_info", "info", "execution_time", "extra", "tool_call_ids",
   ]

@@ -7,6 +7,10 @@ import AgentTrace
 /// result; calls of the user and what they gave back never reach the agent
 /// (https://github.com/sierra-research/tau2-bench, src/tau2/orchestrator/orchestrator.py).
 enum Tau2: FormatAdapter {
+  static let summary = FormatSummary(
+    reads: "result files of tau2-bench",
+    tells: "all, the simulated user's calls too; how runs ended")
+
   /// What the objects of a file may hold (src/tau2/data_model/simulation.py, message.py).
   private enum Keys {
     static let file = KnownKeys(

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Two texts beside each other, line by line, as a pull request shows them.
 public struct LineDiff: Sendable {
   /// One line of it.

@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Rows of text in columns, for a terminal. Untrusted text is made visible and kept to its column.
 public struct TextTable: Sendable {
   /// The widest a column gets.

@@ -1,4 +1,5 @@
 import AgentRuntime
+import AgentTrace
 import ArgumentParser
 import EvalLoading
 import LiveBoundary

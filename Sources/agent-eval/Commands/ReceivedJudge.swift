@@ -1,3 +1,5 @@
+import AgentTrace
+
 #if Live
   import AgentRuntime
   import AgentTrace

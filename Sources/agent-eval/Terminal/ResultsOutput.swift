@@ -1,3 +1,4 @@
+import AgentTrace
 import ArgumentParser
 import TraceJudging
 import TraceReporting

@@ -1,3 +1,4 @@
+import AgentTrace
 import ArgumentParser
 import EvalRunning
 import Glibc

@@ -31,3 +31,15 @@ public struct TaskResumed: Sendable, Hashable {
       present: node.members + [("attempt", JSONValue(attempt)), ("runId", .string(runId))])
   }
 }
+
+extension TaskResumed: EventData {
+  package static var keys: [DataKey] {
+    DataKey.node + [
+      DataKey("attempt!", .count, "The attempt."), DataKey("runId!", .string, "The run."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    [EventLine("goes on", .faint, "\(node), run \(runId)")]
+  }
+}

@@ -103,3 +103,57 @@ public struct Approval: Sendable, Hashable {
     ])
   }
 }
+
+extension Approval: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("callId!", .string, "The call."),
+      DataKey("actionId!", .string, "Its tool and input."),
+      DataKey("granted!", .boolean, "Whether it may run."),
+      DataKey("by!", .text, "Who answered."), DataKey("reason", .string, "Why."),
+      DataKey(
+        "scope",
+        [
+          "oneOf": [
+            ["const": "input"],
+            [
+              "type": "object", "required": ["calls"],
+              "properties": [
+                "calls": [
+                  "type": "integer", "minimum": 1, "description": "How many calls, this one first.",
+                ]
+              ],
+            ],
+          ]
+        ],
+        "What a yes covers: this call and the next calls of equal tool and input, so many in all, or each "
+          + "of them for the run; that too where it is missing."),
+      DataKey("until", .string, "When a yes runs out, in UTC."),
+      DataKey("modelResult", .count, "The reply it was read from, where a model played them."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    let why = reason.map { ": \($0)" } ?? ""
+    let extent = extent.map { " \($0)" } ?? ""
+    return [
+      EventLine(
+        granted ? "approved" : "denied", granted ? .good : .bad, "by \(by)\(extent)\(why)")
+    ]
+  }
+}
+
+extension Approval {
+  /// What a yes covers beyond the one call, in words; `nil` where that is all, or it does not say.
+  public var extent: String? {
+    guard granted else { return nil }
+    let what: String? =
+      switch scope {
+      case .calls(1)?, nil: nil
+      case .calls(let count)?: "for \(Figures.count(count, "call")) with this input"
+      case .input?: "for this input in this run"
+      }
+    let words = [what, until.map { "until \($0)" }].compactMap { $0 }
+    return words.isEmpty ? nil : words.joined(separator: ", ")
+  }
+}

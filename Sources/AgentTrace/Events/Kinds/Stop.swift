@@ -64,3 +64,29 @@ public struct Stop: Sendable, Hashable {
     ])
   }
 }
+
+extension Stop: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("reason!", .words(StopReason.names), "Why."),
+      DataKey("detail", .string, "Its cause."),
+      DataKey("answer", .text, "The run's answer."),
+      DataKey("evidenceRefs", .list(.string), "What the answer rests on."),
+      DataKey("final", .boolean, "Whether the run may not go on in this log."),
+      DataKey("totals", .totals, "What the run used."),
+      DataKey("stateFormat", .integer, "The format of the state that the digest speaks of."),
+      DataKey("stateDigest", .string, "The digest of the state before this event."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    let cause = detail.map { " (\($0))" } ?? ""
+    let pause = isFinal ? "" : "; may go on"
+    let end = EventLine(
+      "stop", reason == .success ? .good : .bad, "\(reason.rawValue)\(cause)\(pause)")
+    guard let totals else { return [end] }
+    let parts =
+      totals.counts + totals.spent + [Figures.duration(microseconds: event.t)]
+    return [end, EventLine("used", .faint, "\(parts.joined(separator: ", "))")]
+  }
+}

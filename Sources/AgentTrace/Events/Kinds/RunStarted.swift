@@ -248,3 +248,105 @@ extension RunSource {
     ])
   }
 }
+
+extension RunStarted: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("formatVersion!", .integer, "The version of the log format: 1."),
+      DataKey(
+        "agent",
+        .object([
+          DataKey("name", .string, "The agent's name."),
+          DataKey("version", .string, "The agent's version."),
+          DataKey("digest", .string, "SHA-256 of the agent file's bytes."),
+        ]), "Who ran."
+      ),
+      DataKey("goal", .any, "What the agent was to do."),
+      DataKey("input", .any, "What a user said first."),
+      DataKey("limits", .limits, "What the run might use at most."),
+      DataKey(
+        "policyContext",
+        .object([
+          DataKey("actorId", .string, "The principal on whose behalf the agent ran."),
+          DataKey("tenantId", .string, "The tenant of that principal."),
+          DataKey("route", .string, "The route that led to the agent."),
+          DataKey("attributes", .mapping, "Anything else."),
+        ]), "Who the run acted for."
+      ),
+      DataKey("policyDigest", .string, "SHA-256 of the policy file's bytes."),
+      DataKey("tools", .list(.tool), "The tools of the agent."),
+      DataKey(
+        "model",
+        .object([
+          DataKey("provider", .string, "Who served the model."),
+          DataKey("name", .string, "Its name."),
+        ]), "Which model decided."
+      ),
+      DataKey(
+        "models", .mapping,
+        "How each model was asked, by purpose: provider, name, baseUrl, temperature and so on; of human also system and by."
+      ),
+      DataKey(
+        "origins", .mapping,
+        "Who said what the agent file does not, by its key there: case, command_line, parent, fork or resume."
+      ),
+      DataKey(
+        "inputs", .mapping,
+        "What else the agent file and its policy said that decides what a run does, by the keys of an agent file."
+      ),
+      DataKey("seed", .integer, "The seed of everything random."),
+      DataKey(
+        "case",
+        .object([
+          DataKey("caseId!", .string, "The eval case."),
+          DataKey("trial", .integer, "Which trial of it."),
+        ]), "The case that was run."
+      ),
+      DataKey(
+        "parent",
+        .object([
+          DataKey("runId!", .string, "The other run."),
+          DataKey("seq!", .count, "The last event that both share."),
+          DataKey("relation!", .string, "fork, task, subagent or judge."),
+          DataKey("depth", .integer, "Sub-agents: how many calls lead to it, from 1."),
+          DataKey(
+            "digest", .string, "Sub-agents: SHA-256 of the data of the event that started it."),
+          DataKey(
+            "edit", .mapping,
+            "Forks: decision or result with the number of the event put in its place; dropContext."
+          ),
+          DataKey(
+            "inputs", .mapping,
+            "Forks: what both shared was made under, where it is otherwise now: digests of agent and policy, limits, models, tools."
+          ),
+        ]), "The run that this one came from."
+      ),
+      DataKey("pipelineId", .string, "The pipeline it is part of."),
+      DataKey("taskId", .string, "The task of that pipeline."),
+      DataKey(
+        "recorded", .mapping,
+        "Imports: none or partial for each channel that is not whole; of calls, partial where some may have gone unread."
+      ),
+      DataKey(
+        "source", .mapping,
+        "Imports: format, file, index and labels of the source, and the places that went unread."),
+      DataKey("tags", .list(.string), "Words to find it by."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    // What its tasks called stands in their logs; that is no gap of this one.
+    if inputs["pipeline"]?.objectValue != nil {
+      let run = EventLine("run", .heading, "\(event.runId)  pipeline \(agentName)")
+      return [run] + (input.map { [EventLine("input", .heading, "\($0)")] } ?? [])
+    }
+    let agent = agentName.isEmpty ? source?.format ?? "" : agentName
+    let version = agentVersion.map { " \($0)" } ?? ""
+    var lines = [EventLine("run", .heading, "\(event.runId)  agent \(agent)\(version)")]
+    if !goal.isNull { lines.append(EventLine("goal", .heading, "\(goal)")) }
+    if !recorded.isEmpty {
+      lines.append(EventLine("recorded", .warning, "\(recorded.words)"))
+    }
+    return lines
+  }
+}

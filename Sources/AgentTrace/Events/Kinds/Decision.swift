@@ -175,3 +175,58 @@ public struct DecisionPayload: Sendable, Hashable {
     return object
   }
 }
+
+extension DecisionPayload: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey(
+        "kind!", .words(["answer", "tool", "ask_human", "stop", "invalid"]),
+        "What kind of decision."
+      ),
+      DataKey("text", .text, "The answer."),
+      DataKey("evidenceRefs", .list(.string), "What the answer rests on."),
+      DataKey("calls", .list(.call), "The calls that are proposed."),
+      DataKey("question", .text, "The question to a person."),
+      DataKey("reason", .text, "Why the model stops, or why the reply is no decision."),
+      DataKey(
+        "detail", .string,
+        "Of a stop, what kind of refusal: refusal or content_filter; the model's plain word without it."
+      ),
+      DataKey("caller", .string, "Who makes the calls; the agent without it."),
+      DataKey("modelResult", .count, "The event with the reply."),
+      DataKey("conversation", .count, "Which of several conversations side by side."),
+      DataKey(
+        "ofAgent", .boolean,
+        "Whether it is the agent's own conversation, which was handed over to the caller."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    let by = caller.map { "\($0): " } ?? ""
+    switch decision {
+    case .answer(let text, _): return [EventLine("answer", .heading, "\(by)\(text)")]
+    case .askHuman(let question): return [EventLine("asks", .heading, "\(by)\(question)")]
+    case .stop(let reason, let detail):
+      let words = [reason.rawValue, detail].compactMap(\.self).joined(separator: ": ")
+      return [EventLine("stops", .heading, "\(by)\(words)")]
+    case .invalid(let reason, _): return [EventLine("invalid", .bad, "\(by)\(reason)")]
+    case .tool(let calls):
+      return calls.map { call in
+        EventLine("call", .heading, "\(by)\(call.name) \(call.input)", tail: call.callId)
+      }
+    }
+  }
+}
+
+extension DataShape {
+  /// A call, as decisions name it.
+  package static let proposedCall = DataShape.object(
+    "A call that a decision proposes.",
+    [
+      DataKey("callId!", .string, "Ours: step, try and index."),
+      DataKey("name!", .text, "The tool."),
+      DataKey("input!", .any, "What goes in."),
+      DataKey("providerCallId", .string, "The model's own id."),
+      DataKey("executedBy", .string, "Who ran it, where that is not who runs the agent: provider."),
+    ])
+}

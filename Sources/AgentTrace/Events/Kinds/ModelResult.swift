@@ -137,3 +137,76 @@ public struct ModelResult: Sendable, Hashable {
     ])
   }
 }
+
+extension ModelResult: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("purpose!", .string, "decide, summarize, plan, reflect, human or judge."),
+      DataKey("attempt!", .integer, "Which try, from 1."),
+      DataKey(
+        "requestDigest", .string,
+        "SHA-256 of the whole request: messages, tools and the settings of the model."),
+      DataKey("reply", .any, "The reply as it was received."),
+      DataKey("error", .text, "Why there is none."),
+      DataKey(
+        "usage",
+        .object([
+          DataKey("inputTokens", .count, "Tokens that went in."),
+          DataKey("outputTokens", .count, "Tokens that came out."),
+          DataKey(
+            "cachedInputTokens", .count, "Of those that went in, those read from a cache."),
+          DataKey(
+            "cacheWriteTokens", .count, "Of those that went in, those written to a cache."),
+          DataKey("reasoningTokens", .count, "Of those that came out, what the model thought."),
+        ]), "Tokens of this try."
+      ),
+      DataKey("cost", .number, "Money, in the currency of the model's prices."),
+      DataKey("model", .string, "The model that answered."),
+      DataKey("finishReason", .string, "Why it ended, in its own word."),
+      DataKey("elapsedMicroseconds", .count, "How long it took."),
+      DataKey("through", .string, "Of a summary, the last observation that it tells of."),
+      DataKey(
+        "modelVersion", .string, "What replied, as the provider names it, where that is not model."),
+      DataKey("requestId", .string, "The provider's id of the request."),
+      DataKey("status", .integer, "The status of HTTP."),
+      DataKey("responseDigest", .string, "SHA-256 of the body as it was received."),
+      DataKey("final", .boolean, "Of an error: the model is not asked again."),
+      DataKey(
+        "retryAfterMicroseconds", .count,
+        "Of an error: how long until the model is asked again."),
+      DataKey("wire", .wire, "Of a call that a proxy passed on, what went over the wire."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    let noun: String? =
+      switch ModelPurpose(rawValue: purpose) {
+      case .summarize?: "summary"
+      case .plan?: "plan"
+      case .reflect?: "reflection"
+      case .decide?, .human?, .judge?, nil: nil
+      }
+    guard let error else {
+      // What else a model replies is told by what it was read as.
+      guard let noun else { return [] }
+      let text = reply?["text"]?.stringValue ?? ""
+      let said =
+        noun == "summary"
+        ? "\(text.utf8.count) bytes for what came up to \(through ?? "now")"
+        : text.isEmpty ? "no words" : text
+      return [EventLine(noun, .faint, "\(said)")]
+    }
+    return [
+      EventLine(
+        noun ?? "model", .bad, "try \(attempt)\(whatFollows): \(error)", isWhole: true)
+    ]
+  }
+
+  /// Of a failed try, when the model is asked again, where that is said.
+  private var whatFollows: String {
+    if isFinal { return ", not asked again" }
+    return retryAfterMicroseconds.map {
+      ", again after \(Figures.duration(microseconds: $0))"
+    } ?? ""
+  }
+}

@@ -66,3 +66,22 @@ public struct Unseen: Sendable, Hashable {
     ])
   }
 }
+
+extension Unseen: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("what!", .string, "What it was: reply, request, forwarded, command or connections."),
+      DataKey(
+        "channels!", .mapping,
+        "none or partial for each channel that may lack it, as in run_started; empty for a note."),
+      DataKey("reason!", .text, "Why it could not be read."),
+      DataKey("caller", .string, "Who spoke; the agent without it."),
+      DataKey("modelResult", .count, "The event with the reply."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    let lacking = channels.isEmpty ? "" : " (\(channels.words))"
+    return [EventLine("unseen", .warning, "\(reason)\(lacking)")]
+  }
+}

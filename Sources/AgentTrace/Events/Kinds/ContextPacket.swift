@@ -200,3 +200,51 @@ public struct ContextOutline: Sendable, Hashable {
       tokenEstimate: packet.tokenEstimate)
   }
 }
+
+extension ContextOutline {
+  /// The line that tells people of it.
+  package var line: EventLine {
+    var text = Figures.count(messages, "message")
+    if tokenEstimate > 0 { text += ", about \(tokenEstimate) tokens" }
+    if toolsDisclosed > 0 { text += ", \(Figures.count(toolsDisclosed, "tool"))" }
+    if omitted > 0 { text += ", \(omitted) left out" }
+    return EventLine("context", .faint, "\(text)")
+  }
+}
+
+extension ContextPacket: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("runId!", .string, "The run."), DataKey("goal", .any, "What the agent is to do."),
+      DataKey("stateSummary", .mapping, "A few figures of the state."),
+      DataKey("observations", .list(.any), "What was observed: id and summary."),
+      DataKey("toolsDisclosed", .list(.string), "Names of the tools that it may call."),
+      DataKey("evidenceRefs", .list(.string), "Ids of results that an answer may cite."),
+      DataKey("memoryRefs", .list(.string), "Notes that were read, as scope/key."),
+      DataKey("included", .list(.contextItem), "What was taken in, and why."),
+      DataKey("omittedRefs", .list(.contextItem), "What was left out, and why."),
+      DataKey(
+        "prompt", .object([DataKey("messages", .list(.any), "Each with role and content.")]),
+        "The messages as the model got them."
+      ),
+      DataKey(
+        "tokens",
+        .object([
+          DataKey("estimate", .count, "Estimated tokens of the prompt."),
+          DataKey("budget", .count, "How many there may be."),
+        ]), "How large the prompt is."
+      ),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    [ContextOutline(of: self, seq: event.seq, step: event.step).line]
+  }
+}
+
+extension DataShape {
+  /// An entry of what was taken in or left out.
+  package static let itemOfContext = DataShape.object(
+    "Something that was taken in or left out.",
+    [DataKey("ref!", .text, "What."), DataKey("reason!", .text, "Why.")])
+}

@@ -107,50 +107,47 @@ public struct ToolResultPayload: Sendable, Hashable {
   }
 }
 
-/// The data of a `tool_started` event.
-public struct ToolStartedPayload: Sendable, Hashable {
-  /// The call that begins; see ``ProposedCall/callId``.
-  public var callId: String
-  /// The tool's name.
-  public var tool: String
-  /// From 1.
-  public var attempt: Int
-  /// `runId/callId`, the same for every attempt.
-  public var idempotencyKey: String
-  /// The run that this attempt is, of a tool that is an agent; `nil` for any other.
-  public var child: ChildStart?
-
-  /// The key has to be the same for every attempt of the call.
-  public init(
-    callId: String, tool: String, attempt: Int, idempotencyKey: String, child: ChildStart? = nil
-  ) {
-    self.callId = callId
-    self.tool = tool
-    self.attempt = attempt
-    self.idempotencyKey = idempotencyKey
-    self.child = child
+extension ToolResultPayload: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("callId!", .string, "The call."), DataKey("tool!", .text, "The tool."),
+      DataKey("caller", .string, "Who made the call; the agent without it."),
+      DataKey("by", .string, "The person who said what became of it, where no tool did."),
+      DataKey("executedBy", .string, "Who ran it, where that is not who runs the agent: provider."),
+      DataKey("status!", .words(["ok", "returned", "refused", "error"]), "How it ended."),
+      DataKey("data", .any, "What the tool returned."), DataKey("reason", .any, "Why it did not."),
+      DataKey("effect", .words(["unknown"]), "Nobody knows whether it did its work."),
+      DataKey("attempts", .integer, "How often the tool was started."),
+      DataKey("elapsedMicroseconds", .count, "How long it took."),
+      DataKey(
+        "child",
+        .object([
+          DataKey("runId!", .string, "Its identifier."),
+          DataKey(
+            "stop!",
+            .object([
+              DataKey("reason!", .words(StopReason.names), "The kind of end."),
+              DataKey("detail", .string, "What exactly."),
+            ]), "Why it stopped."),
+          DataKey("totals!", .totals, "What it used, with what its own children used."),
+          DataKey("sealDigest!", .string, "The digest of the last seal of its log."),
+        ]), "Of a tool that is an agent: how the run ended that the call was."),
+    ]
   }
 
-  /// Reads the wire form.
-  ///
-  /// - Throws: ``PayloadError`` for the first key that is missing or of another kind.
-  public init(decoding object: JSONObject) throws(PayloadError) {
-    let reader = PayloadReader(object)
-    callId = try reader.string("callId")
-    tool = try reader.text("tool")
-    attempt = try reader.int("attempt")
-    idempotencyKey = try reader.string("idempotencyKey")
-    child = try reader.optionalObject("child").map(ChildStart.init(decoding:))
+  package func lines(in event: Event) -> [EventLine] {
+    let elapsed = elapsedMicroseconds ?? 0
+    let time = elapsed > 0 ? Figures.duration(microseconds: elapsed) : ""
+    let tail = [callId, time].filter { !$0.isEmpty }.joined(separator: " ")
+    switch result {
+    case .ok(let data): return [EventLine("ok", .good, "\(tool) → \(data)", tail: tail)]
+    case .returned(let data):
+      return [EventLine("returned", .faint, "\(tool) → \(data)", tail: tail)]
+    case .refused(let reason):
+      return [EventLine("refused", .warning, "\(tool): \(reason)", tail: tail)]
+    case .error(let reason, let isEffectUnknown):
+      let effect = isEffectUnknown ? "effect unknown: " : ""
+      return [EventLine("error", .bad, "\(tool): \(effect)\(reason)", tail: tail)]
+    }
   }
-
-  /// The wire form.
-  public var encoded: JSONObject {
-    JSONObject(present: [
-      ("callId", .string(callId)), ("tool", .string(tool)), ("attempt", JSONValue(attempt)),
-      ("idempotencyKey", .string(idempotencyKey)), ("child", child.map { .object($0.encoded) }),
-    ])
-  }
-
-  /// SHA-256 of the canonical form of these data: what a child's start names the event by, beside its number.
-  public var digest: Digest { Digest(of: .object(encoded)) }
 }

@@ -32,3 +32,18 @@ public struct ReplyChanged: Sendable, Hashable {
     ])
   }
 }
+
+extension ReplyChanged: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("modelResult!", .count, "The event that holds the reply as it came."),
+      DataKey("removed!", .list(.string), "The calls that were taken out."),
+      DataKey("wire", .wire, "What whoever asked was given."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    let calls = removed.joined(separator: ", ")
+    return [EventLine("taken out", .warning, "of the reply before it was handed on: \(calls)")]
+  }
+}

@@ -147,3 +147,45 @@ public struct WithheldTool: Sendable, Hashable {
     self.reason = reason
   }
 }
+
+extension ToolsListed: EventData {
+  package static var keys: [DataKey] {
+    [
+      DataKey("source!", .text, "Which source."),
+      DataKey("tools!", .list(.tool), "The tools that the run has of it from here on."),
+      DataKey(
+        "offered",
+        .list(
+          .object([
+            DataKey("name!", .text, "What the source calls it."),
+            DataKey("title", .string, "A name for people."),
+            DataKey("description", .text, "What the source says of it."),
+            DataKey("inputSchema", .any, "A JSON Schema of its input."),
+            DataKey("outputSchema", .any, "A JSON Schema of its result."),
+            DataKey("annotations", .mapping, "What the source hints of its effects."),
+          ])), "What the source says of the tools that the agent file asks for."),
+      DataKey(
+        "withheld",
+        .list(
+          .object([
+            DataKey("name!", .text, "What the source calls it."),
+            DataKey("reason!", .text, "Why the run does not have it."),
+          ])), "Tools that the run does not have, or no longer."),
+      DataKey("server", .mapping, "Who answered: name, version, protocol."),
+      DataKey("error", .text, "Why the list is of no use."),
+      DataKey("digest!", .string, "SHA-256 of the canonical list."),
+    ]
+  }
+
+  package func lines(in event: Event) -> [EventLine] {
+    if let error { return [EventLine("tools", .bad, "\(source): \(error)")] }
+    let count = Figures.count(tools.count, "tool")
+    let version = server["protocol"]?.stringValue.map { ", MCP \($0)" } ?? ""
+    let told = withheld.prefix(10).map {
+      EventLine("withheld", .warning, "\(source): \($0.name): \($0.reason)")
+    }
+    let more = withheld.count - told.count
+    return [EventLine("tools", .faint, "\(source): \(count)\(version)")] + told
+      + (more > 0 ? [EventLine("withheld", .warning, "\(source): \(more) more")] : [])
+  }
+}

@@ -1,0 +1,34 @@
+/// Figures as people read them.
+public enum Figures {
+  /// `3 calls`, `1 call`.
+  public static func count(_ number: Int, _ noun: String) -> String {
+    "\(number) \(noun)\(number == 1 ? "" : "s")"
+  }
+
+  /// A sum of money to a millionth, without the dust that adding doubles leaves.
+  public static func cost(_ cost: Double) -> String {
+    let rounded = (cost * 1_000_000).rounded() / 1_000_000
+    return JSONValue(rounded).description
+  }
+
+  /// `850 µs`, `12 ms`, `1.5 s`, `2 min 5 s`.
+  public static func duration(microseconds: Int) -> String {
+    switch microseconds {
+    case ..<1_000: return "\(microseconds) µs"
+    case ..<1_000_000: return "\(microseconds / 1_000) ms"
+    case ..<60_000_000:
+      let tenths = microseconds / 100_000
+      return "\(tenths / 10).\(tenths % 10) s"
+    default:
+      let seconds = microseconds / 1_000_000
+      return "\(seconds / 60) min \(seconds % 60) s"
+    }
+  }
+}
+
+extension [String] {
+  /// `a, b or c`.
+  package var alternatives: String {
+    count < 2 ? joined() : dropLast().joined(separator: ", ") + " or " + self[count - 1]
+  }
+}
