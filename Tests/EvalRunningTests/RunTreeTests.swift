@@ -218,6 +218,15 @@ private struct Flattened {
 struct RunTreeTests {
   static let isLong = TestRun.isLong
   static let seeds = Array(1...(isLong ? 10_000 : 40))
+  /// Into how many parts, side by side, the trees of a full proof are cut.
+  static let parts = isLong ? 16 : 1
+
+  /// The seeds of one part, of all or of the first so many: a row of them, so that each part holds every kind of
+  /// tree that whole numbers choose.
+  private static func seeds(of part: Int, first count: Int = .max) -> ArraySlice<Int> {
+    let all = seeds.prefix(count)
+    return all[all.count * part / parts..<all.count * (part + 1) / parts]
+  }
 
   private static func outcome(_ expected: JSONValue, _ log: String) async throws -> Outcome {
     let evalCase = EvalCase(
@@ -230,9 +239,11 @@ struct RunTreeTests {
     return try #require(outcomes.first?.outcome)
   }
 
-  @Test("of random trees, each log is whole, is made again, and tells what the others say of it")
-  func isWholeAndMadeAgain() async throws {
-    for seed in Self.seeds {
+  @Test(
+    "of random trees, each log is whole, is made again, and tells what the others say of it",
+    arguments: 0..<parts)
+  func isWholeAndMadeAgain(part: Int) async throws {
+    for seed in Self.seeds(of: part) {
       let team = try Team(seed: seed, asks: false)
       let log = try await team.record(seed: seed)
       var known: Set<String> = []
@@ -256,9 +267,11 @@ struct RunTreeTests {
     }
   }
 
-  @Test("expectations on random trees hold where they hold for all calls of all its logs")
-  func isJudgedAsOne() async throws {
-    for seed in Self.seeds {
+  @Test(
+    "expectations on random trees hold where they hold for all calls of all its logs",
+    arguments: 0..<parts)
+  func isJudgedAsOne(part: Int) async throws {
+    for seed in Self.seeds(of: part) {
       let team = try Team(seed: seed, asks: false)
       let log = try await team.record(seed: seed)
       let flat = try Flattened(log)
@@ -308,9 +321,10 @@ struct RunTreeTests {
   }
 
   @Test(
-    "one that waits for a person goes on where it stands, and comes to what it would have come to")
-  func waitsAsOne() async throws {
-    for seed in Self.seeds.prefix(Self.isLong ? 1_000 : 24) {
+    "one that waits for a person goes on where it stands, and comes to what it would have come to",
+    arguments: 0..<parts)
+  func waitsAsOne(part: Int) async throws {
+    for seed in Self.seeds(of: part, first: Self.isLong ? 1_000 : 24) {
       let team = try Team(seed: seed, asks: true)
       let log = try await team.record(seed: seed)
       let asked = try await team.finish(log)
@@ -344,9 +358,11 @@ struct RunTreeTests {
     return runs
   }
 
-  @Test("read from logs one event at a time, a tree is the row that it is in memory")
-  func isRow() async throws {
-    for seed in Self.seeds {
+  @Test(
+    "read from logs one event at a time, a tree is the row that it is in memory",
+    arguments: 0..<parts)
+  func isRow(part: Int) async throws {
+    for seed in Self.seeds(of: part) {
       let team = try Team(seed: seed, asks: seed % 2 == 0)
       let log = try await team.record(seed: seed)
       let runs = try Self.runs(log)
@@ -369,10 +385,11 @@ struct RunTreeTests {
     }
   }
 
-  @Test("a run taken out of the row of its tree is the row of its own logs")
-  func isTakenOut() async throws {
+  @Test(
+    "a run taken out of the row of its tree is the row of its own logs", arguments: 0..<parts)
+  func isTakenOut(part: Int) async throws {
     var taken = 0
-    for seed in Self.seeds {
+    for seed in Self.seeds(of: part) {
       let team = try Team(seed: seed, asks: seed % 2 == 0)
       let log = try await team.record(seed: seed)
       let runs = try Self.runs(log)
@@ -438,10 +455,12 @@ struct RunTreeTests {
     return found
   }
 
-  @Test("what is expected of a caller is what is expected of the log of each of his runs")
-  func callersAreHeldAlone() async throws {
+  @Test(
+    "what is expected of a caller is what is expected of the log of each of his runs",
+    arguments: 0..<parts)
+  func callersAreHeldAlone(part: Int) async throws {
     var seen: [Outcome: Int] = [:]
-    for seed in Self.seeds {
+    for seed in Self.seeds(of: part) {
       let team = try Team(seed: seed, asks: seed % 3 == 0)
       let log = try await team.record(seed: seed)
       let runs = try Self.callers(log)
@@ -478,10 +497,11 @@ struct RunTreeTests {
     #expect(seen[.pass, default: 0] > 20 && seen[.fail, default: 0] > 20)
   }
 
-  @Test("what the guard of the root forbids, no agent below it does")
-  func isGuarded() async throws {
+  @Test(
+    "what the guard of the root forbids, no agent below it does", arguments: 0..<parts)
+  func isGuarded(part: Int) async throws {
     var stopped = 0
-    for seed in Self.seeds.prefix(Self.isLong ? 1_000 : 24) {
+    for seed in Self.seeds(of: part, first: Self.isLong ? 1_000 : 24) {
       let expected: JSONValue = [
         [
           "toolsNotCalled": [
