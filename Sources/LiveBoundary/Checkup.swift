@@ -34,7 +34,9 @@ public struct Checkup: Sendable {
   private let cancellation: Cancellation
   private let tell: @Sendable (Finding) -> Void
 
-  /// - Parameter tell: is told each finding as it is made, in a fixed order.
+  /// - Parameters:
+  ///   - cancellation: What ends the checkup early.
+  ///   - tell: is told each finding as it is made, in a fixed order.
   public init(until cancellation: Cancellation, tell: @escaping @Sendable (Finding) -> Void) {
     self.cancellation = cancellation
     self.tell = tell

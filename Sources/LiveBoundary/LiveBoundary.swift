@@ -39,7 +39,9 @@ public enum LiveBoundary {
   /// The boundary of one agent.
   ///
   /// - Parameters:
+  ///   - agent: Says which models, tools, servers, person and authorizers there are.
   ///   - clock: ``SystemClock`` where it is left out, or a fixed one for runs that must give the same bytes each time.
+  ///   - identifiers: Where identifiers of runs come from.
   ///   - person: Who is asked in place of the agent's own person: one at a terminal, for example.
   ///   - cancellation: What ends the run early; see ``SignalListener``. Tools that run are cut off.
   ///   - children: Runs the agents that it calls; where nobody does, a call of one fails.
@@ -74,7 +76,11 @@ public enum LiveBoundary {
 
   /// The authorizers of a policy, asked without an agent's boundary.
   ///
-  /// - Parameter folder: what programs of authorizers that do not say one are relative to.
+  /// - Parameters:
+  ///   - policy: The policy whose rules ask them.
+  ///   - folder: what programs of authorizers that do not say one are relative to.
+  ///   - clock: ``SystemClock`` where it is left out.
+  ///   - cancellation: What cuts off whoever is being asked.
   public static func authorizers(
     of policy: Policy, folder: String, clock: (any RunClock)? = nil,
     cancellation: Cancellation = Cancellation()
@@ -111,7 +117,11 @@ public enum LiveBoundary {
 
   /// What reaches the servers of an agent file; `nil` where this build cannot.
   ///
-  /// - Parameter folder: the agent file's.
+  /// - Parameters:
+  ///   - registration: The server, as the agent file names it.
+  ///   - folder: the agent file's.
+  ///   - clock: Tells how long the server takes.
+  ///   - cancellation: What cuts off what it is being asked.
   public static func source(
     for registration: SourceRegistration, folder: String, clock: any RunClock,
     cancellation: Cancellation

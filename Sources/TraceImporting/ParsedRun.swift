@@ -91,6 +91,8 @@ struct ParsedMessage {
   var raw: JSONValue
   var content: MessageContent
   var calls: [ParsedCall] = []
+  /// What kind of refusal it is, as a stop's detail; `nil` for none.
+  var refusal: String?
   /// What a tool gave back; for messages of that role.
   var result: ParsedResult?
   /// Who makes the calls, or made the one that is answered; `nil` means the agent.

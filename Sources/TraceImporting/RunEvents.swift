@@ -26,6 +26,8 @@ struct RunEvents {
   private let identity: RunIdentity
   private let goal: JSONValue
   private let answerIndex: Int?
+  /// The reply in which the model would not answer, and with which the run ends.
+  private let refusedIndex: Int?
   private let pairing: CallPairing
   private let append: (Event) throws -> Void
 
@@ -55,7 +57,11 @@ struct RunEvents {
     pairing = CallPairing(of: run)
     goal = Self.input(of: run) ?? .null
     let last = run.messages.lastIndex { $0.role == .assistant && $0.caller == nil }
-    answerIndex = last.flatMap { run.messages[$0].isAssistantText ? $0 : nil }
+    let refused = last.flatMap { index in
+      run.messages[index].refusal.flatMap { run.ending?.isRefusal($0) ?? false ? index : nil }
+    }
+    refusedIndex = refused
+    answerIndex = last.flatMap { $0 != refused && run.messages[$0].isAssistantText ? $0 : nil }
   }
 
   /// Hands on a run's events, in order.
@@ -174,7 +180,8 @@ extension RunEvents {
     let answer = answerIndex.map { run.messages[$0] }
     var data = Stop(reason: ending.reason, detail: ending.detail).encoded
     data["answer"] = answer?.content.text?.cut(toBytes: Self.valueLimitBytes)
-    try emit(.stop, data, from: answer.map { [$0.pointer] } ?? [], field: ending.field)
+    let said = answer ?? refusedIndex.map { run.messages[$0] }
+    try emit(.stop, data, from: said.map { [$0.pointer] } ?? [], field: ending.field)
   }
 }
 
@@ -218,7 +225,10 @@ extension RunEvents {
         input: call.input.cut(toBytes: Self.valueLimitBytes), providerCallId: call.providerCallId)
     }
     let text = message.content.text?.cut(toBytes: Self.valueLimitBytes)
-    let (decision, textKey) = Self.decision(message, calls, isAnswer: isAnswer)
+    let (decision, textKey) =
+      index == refusedIndex
+      ? (.stop(.blocked, detail: message.refusal), nil)
+      : Self.decision(message, calls, isAnswer: isAnswer)
     var data = DecisionPayload(decision, caller: caller, modelResult: modelResult).encoded
     // Text that is no proper string stands as the bytes it is.
     if let textKey { data[textKey] = text }

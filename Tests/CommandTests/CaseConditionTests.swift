@@ -208,6 +208,122 @@ struct CaseConditionTests {
     }
   }
 
+  @Test("defaults, a case and a row say together whom a run is for: the nearest counts, key by key")
+  func layers() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", Self.agent)
+    try folder.write(
+      "defaults.yaml",
+      """
+      root: true
+      defaults:
+        policyContext: {actorId: ana, tenantId: other, attributes: {tier: free, region: us}}
+        limits: {maxSteps: 7, maxToolCalls: 1}
+        memory: [{scope: actor, key: language, value: German}, {scope: run, key: pet, value: cat}]
+        seed: 3
+      """)
+    try folder.write(
+      "case.yaml",
+      """
+      defaults: {agent: agent.yaml, input: Refund 5., policyContext: {tenantId: acme}}
+      cases:
+        - caseId: row
+          limits: {maxToolCalls: 3}
+          policyContext: {attributes: {tier: silver}}
+          table:
+            - {verdict: allow, limits: {maxSteps: 4}, policyContext: {attributes: {tier: gold}}, seed: 9}
+            - {verdict: deny, policyContext: {tenantId: third}, memory: [{scope: run, key: pet, value: dog}]}
+          expected:
+            policy: {given: [{tool: refund, verdict: "${verdict}"}]}
+      """)
+    let outcome = try await Binary.run(
+      ["run", "case.yaml", "--live", "--out", "runs", "--no-summary"], in: folder.path)
+    #expect(outcome.output.contains("2 passed"), "\(outcome)")
+    var found: [String] = []
+    for name in try FileManager.default.contentsOfDirectory(atPath: folder.path("runs"))
+    where name.hasSuffix(".jsonl.gz") {
+      let log = folder.path("runs/\(name)")
+      let started = try Self.started(log)
+      let notes = try await Binary.run(["show", log, "--json"], in: folder.path).output
+      found.append(
+        """
+        \(started.caseId ?? "-") \(started.policyContext.tenantId ?? "-") \
+        \(started.policyContext.actorId ?? "-") \(CanonicalJSON.string(.object(started.policyContext.attributes))) \
+        \(CanonicalJSON.string(.object(started.limits.encoded))) \(notes.contains("dog")) \(notes.contains("German"))
+        """)
+      try await Binary.run(
+        ["replay", log, "--reexecute", "--cases", "case.yaml", "--agent", "agent.yaml"],
+        in: folder.path)
+    }
+    #expect(
+      found.sorted() == [
+        #"row-1 acme ana {"region":"us","tier":"gold"} {"maxSteps":4,"maxToolCalls":3} false true"#,
+        #"row-2 third ana {"region":"us","tier":"silver"} {"maxSteps":7,"maxToolCalls":3} true true"#,
+      ])
+  }
+
+  private static let asking = """
+    name: desk
+    system: You help.
+    tools: [{name: refund, sideEffect: write, inputSchema: {type: object}, scripted: [{ok: {done: true}}]}]
+    policy:
+      rules: [{id: asked, tool: refund, authorizer: entitlements}]
+      authorizers: {entitlements: {command: [sh, -c, "touch asked; echo nonsense"]}}
+    model: {script: [{call: {tool: refund, input: {amount: 5}}}, {answer: done}]}
+    """
+
+  @Test(
+    "an authorizer of defaults, case or row answers in place of the policy's own, which is not asked"
+  )
+  func authorizers() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", Self.asking)
+    let deny = "authorizers: {entitlements: {scripted: [{ok: {decision: false}}]}}"
+    let allow = "authorizers: {entitlements: {scripted: [{ok: {decision: true}}]}}"
+    let expected = "expected: {policy: {given: [{tool: refund, verdict: \"${verdict}\"}]}}"
+    try folder.write(
+      "case.yaml",
+      """
+      defaults: {agent: agent.yaml, input: Refund 5., \(deny)}
+      cases:
+        - {caseId: shared, table: [{verdict: deny}], \(expected)}
+        - {caseId: own, \(allow), table: [{verdict: allow}], \(expected)}
+        - {caseId: row, \(allow), table: [{verdict: deny, \(deny)}], \(expected)}
+      """)
+    let outcome = try await Binary.run(
+      ["run", "case.yaml", "--live", "--out", "runs", "--no-summary"], in: folder.path)
+    #expect(outcome.output.contains("3 passed"), "\(outcome)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path("asked")))
+    let log = try Self.onlyLog(in: folder.path("runs"))
+    let started = try Self.started(log)
+    #expect(started.policyDigest != nil && started.origins["policy"] != nil)
+    try await Binary.run(
+      ["replay", log, "--reexecute", "--cases", "case.yaml", "--agent", "agent.yaml"],
+      in: folder.path)
+  }
+
+  @Test("an authorizer that no rule asks is refused, with those that are asked")
+  func unasked() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("agent.yaml", Self.asking)
+    try folder.write(
+      "case.yaml",
+      """
+      - caseId: slip
+        input: Refund 5.
+        agent: agent.yaml
+        authorizers: {entitlement: {scripted: [{ok: {decision: true}}]}}
+        expected: {stopReason: success}
+      """)
+    let told = try await Binary.run(
+      ["run", "case.yaml", "--live", "--no-summary"], in: folder.path, status: nil)
+    #expect(told.status != 0, "\(told)")
+    #expect(
+      told.output.contains("asks the authorizer “entitlement”")
+        && told.output.contains("asks “entitlements”"), "\(told)")
+    #expect(!FileManager.default.fileExists(atPath: folder.path("asked")))
+  }
+
   @Test("record takes the tenant and further attributes")
   func record() async throws {
     let folder = try TemporaryFolder()

@@ -61,6 +61,25 @@ struct FixtureTests {
     #expect(failed["summary"]?["fail"]?.intValue == failed["cases"]?.arrayValue?.count)
   }
 
+  @Test(
+    "the seven agents of the documents are there, and each has the case that is named beside it")
+  func sevenAgents() async throws {
+    let document = try String(
+      contentsOfFile: Project.path("Docs/agent-files.md"), encoding: .utf8)
+    let row =
+      /\| [^|]+ \| \[[^\]]+\]\(\.\.\/(Fixtures\/[^)]+)\) \| `([^`]+)` in \[[^\]]+\]\(\.\.\/(EvalCases\/[^)]+)\) \|/
+    let rows = document.matches(of: row).map { (String($0.1), String($0.2), String($0.3)) }
+    #expect(rows.count == 7)
+    for (agent, caseId, cases) in rows {
+      try await Binary.run(["check", agent])
+      let folder = try TemporaryFolder()
+      let results = try await Binary.run(
+        ["run", cases, "--filter", caseId, "--json", "--out", folder.path]
+      ).json()
+      #expect(results["summary"]?["pass"] == 1, "\(caseId): \(results)")
+    }
+  }
+
   @Test("every stop reason has a fixture")
   func stopReasons() async throws {
     var reasons: Set<String> = []

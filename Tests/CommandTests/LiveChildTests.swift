@@ -79,6 +79,44 @@
       #expect(judged.output.contains("1 case: 1 passed"), "\(judged)")
     }
 
+    @Test(
+      "a live child that waits makes its parent wait; after a person's word the tree goes on, and asks no model twice",
+      arguments: Dialect.allCases, [true, false])
+    func waits(_ dialect: Dialect, handsOver: Bool) async throws {
+      let provider = try FakeProvider { asked, reply in
+        let said: FakeProvider.Reply =
+          switch asked.number {
+          case 0: .init(calls: [.init("ask_clerk", #"{"task":"Find order 7"}"#)])
+          case 1: .init(calls: [.init("lookup", #"{"order":"7"}"#)])
+          case 2: .init("It is sent.")
+          default: .init("The clerk says that it is sent.")
+          }
+        FakeProvider.send(said, to: asked, reply)
+      }
+      defer { provider.stop() }
+      let folder = try TemporaryFolder()
+      let guarded =
+        Self.agent("clerk", Self.lookup, provider, dialect)
+        + "\npolicy: {rules: [{id: ask, tool: lookup, verdict: approval_required}]}\n"
+      try folder.write("clerk.yaml", guarded)
+      let ask = "  - {agent: clerk.yaml, name: ask_clerk, handoff: \(handsOver)}"
+      try folder.write("head.yaml", Self.agent("head", ask, provider, dialect))
+      try await Binary.run(
+        ["record", "head.yaml", "Where is it?", "--out", "runs"], in: folder.path, status: 1)
+      #expect(provider.server.requests.count == 2)
+      let log = try #require(
+        LogFiles.withoutChildren(try LogFiles.all(below: folder.path("runs"))).first)
+      try await Binary.run(["approve", log, "lookup", "--by", "ana"], in: folder.path)
+      let resumed = try await Binary.run(["resume", log], in: folder.path)
+      #expect(
+        resumed.output.contains("success (\(handsOver ? "handoff:ask_clerk" : "final_answer"))"),
+        "\(resumed)")
+      #expect(provider.server.requests.count == (handsOver ? 3 : 4))
+      provider.stop()
+      try await Binary.run(["verify", log], in: folder.path)
+      try await Binary.run(["replay", log, "--reexecute"], in: folder.path)
+    }
+
     @Test("a live child that is out of reach is an error that its parent is told of")
     func outOfReach() async throws {
       let provider = try FakeProvider { asked, reply in

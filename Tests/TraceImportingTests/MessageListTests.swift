@@ -129,7 +129,7 @@ struct MessageListTests {
     arguments: [
       (
         #"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"no"}]}],"stop_reason":"refusal"}"#,
-        "blocked model"
+        "blocked refusal"
       ),
       (
         #"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"text","text":"a long"}]}],"stop_reason":"max_tokens"}"#,
@@ -141,7 +141,7 @@ struct MessageListTests {
       ),
       (
         #"[{"type":"message","role":"user","content":"q"},{"type":"message","role":"assistant","content":[{"type":"refusal","refusal":"no"}]}]"#,
-        "blocked model"
+        "blocked refusal"
       ),
     ])
   func ends(_ text: String, _ stop: String?) throws {

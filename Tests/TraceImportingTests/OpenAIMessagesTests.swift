@@ -70,18 +70,12 @@ struct OpenAIMessagesTests {
       ([call, #"{"role":"tool","content":"Error: no"}"#], nil),
       ([#"{"role":"assistant","content":""}"#], nil),
       ([#"{"role":"assistant","content":[{"type":"text","text":"x"}]}"#], "success final_answer"),
-      ([#"{"role":"assistant","content":null,"refusal":"I cannot"}"#], "blocked model"),
+      ([#"{"role":"assistant","content":null,"refusal":"I cannot"}"#], "blocked refusal"),
       ([#"{"role":"assistant","content":"ok","refusal":null}"#], "success final_answer"),
       ([user, transfer, #"{"role":"tool","content":"ok"}"#], nil),
     ] as [([String], String?)])
   func bareStops(_ messages: [String], _ stop: String?) throws {
     #expect(try ImportedFile("[\(messages.joined(separator: ","))]").stop == stop)
-  }
-
-  @Test("a refusal is the answer's text")
-  func refusal() throws {
-    let file = try ImportedFile(#"[{"role":"assistant","content":null,"refusal":"I cannot"}]"#)
-    #expect(file.data(.decision).first?["text"] == "I cannot")
   }
 
   @Test(

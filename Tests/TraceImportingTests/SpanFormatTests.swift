@@ -130,7 +130,7 @@ struct SpanFormatTests {
     #expect(file.stop == nil && file.data(.decision).count == 2)
     var refused = SpanSource.run()
     refused.spans[3].attributes["gen_ai.response.finish_reasons"] = ["content_filter"]
-    #expect(try refused.imported().stop == "blocked model")
+    #expect(try refused.imported().stop == "blocked content_filter")
     var broken = SpanSource.run()
     broken.spans[3].failure = "500"
     broken.spans[3].attributes["gen_ai.output.messages"] = nil

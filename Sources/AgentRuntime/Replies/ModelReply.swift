@@ -51,7 +51,8 @@ public struct ModelReply: Sendable {
       // A model that will not is not asked again; calls beside it are told, and are none that may run.
       let calls = held()
       return calls.isEmpty
-        ? .stop(.blocked, detail: Self.detail(ofRefusal: object)) : Self.invalid(refusal, calls)
+        ? .stop(.blocked, detail: RefusalWord.detail(ofRefusal: object["refusal"]?.stringValue))
+        : Self.invalid(refusal, calls)
     }
     if let word = object["incomplete"]?.stringValue, !word.isEmpty {
       return Self.invalid(
@@ -128,21 +129,6 @@ public struct ModelReply: Sendable {
     case .string(let text)?: text.isEmpty ? nil : "the model refused: \(text)"
     case let other?: "the model refused: \(CanonicalJSON.prefix(of: other, limitBytes: 500))"
     }
-  }
-
-  /// The words with which providers say that a filter of theirs kept a reply back: reasons why replies ended
-  /// of Chat Completions and Responses, of Converse, and of generateContent (`finishReason` and `blockReason`),
-  /// in small letters.
-  private static let filterWords: Set<String> = [
-    "content_filter", "content_filtered", "guardrail_intervened", "safety", "blocklist",
-    "prohibited_content", "recitation", "spii", "image_safety", "language", "other",
-    "image_prohibited_content", "image_recitation", "model_armor",
-  ]
-
-  /// What kind of refusal one is.
-  private static func detail(ofRefusal object: JSONObject) -> String {
-    let word = object["refusal"]?.stringValue?.lowercased() ?? ""
-    return filterWords.contains(word) ? StopDetail.contentFilter : StopDetail.refusal
   }
 
   // MARK: Calls

@@ -302,13 +302,16 @@ struct CaseBatch {
       return take(object, position, reader, path: path)
     }
     CaseTable(table, reader)?.expand(object, reader) {
-      take($0, position, reader, path: path)
+      take($0, row: $1, position, reader, path: path)
     }
   }
 
   /// Takes in one case whose values all stand there.
+  ///
+  /// - Parameter row: what the row of its table says of its run.
   private mutating func take(
-    _ object: JSONObject, _ position: TextPosition, _ reader: FieldReader, path: String
+    _ object: JSONObject, row: CaseConditions = CaseConditions(), _ position: TextPosition,
+    _ reader: FieldReader, path: String
   ) {
     let errorsBefore = reader.errorCount
     var draft = CaseFile.Draft()
@@ -320,8 +323,7 @@ struct CaseBatch {
     // What a case says is run itself stands in place of what all are run with.
     if draft.pipeline == nil { draft.agent = draft.agent ?? parts.defaults.agent }
     draft.human = draft.human ?? parts.defaults.human
-    draft.conditions.source = JSONObject(
-      object.filter { CaseConditionsFile.keys.contains($0.key) }.map { ($0.key, $0.value) })
+    draft.conditions = row.over(draft.conditions).over(parts.defaults.conditions)
     draft.judgements = draft.judgements ?? parts.defaults.judgements
     draft.skip = draft.skip ?? parts.defaults.skip
     draft.tags = parts.defaults.tags + draft.tags
@@ -436,6 +438,7 @@ struct CaseBatch {
     for key in others {
       reader.report(
         "\(key.quoted) has no effect on a pipeline, whose agents say it in their own files",
+        hint: "leave it out of the case, its table and the defaults in whose reach it stands",
         deeper: [.key(key)])
     }
   }

@@ -5,7 +5,8 @@ import AgentTrace
 ///
 /// A text that is nothing but `${column}` becomes the value as it is, a number or a list too. `$${` is a
 /// plain `${`. Within `human`, names that are no column stay, for the person's own templates; within
-/// `agent` those that a command is given.
+/// `agent` those that a command is given. A column by the name of a key that says what a run is made with says so of
+/// the row's run.
 struct CaseTable {
   static let rowLimit = 10_000
 
@@ -22,6 +23,7 @@ struct CaseTable {
     "items": [
       "type": "object", "minProperties": 1,
       "propertyNames": ["not": ["enum": JSONValue(reservedNames)]],
+      "properties": CaseConditionsFile.schemas,
     ],
     "description": "Rows of values; the case is made once for each, with ${column} filled in.",
   ]
@@ -54,8 +56,10 @@ struct CaseTable {
     self.rows = rows
   }
 
-  /// The cases, one for each row; ends after the first with a mistake.
-  func expand(_ object: JSONObject, _ reader: FieldReader, _ take: (JSONObject) -> Void) {
+  /// The cases, one for each row, and what the row says of the run; ends after the first with a mistake.
+  func expand(
+    _ object: JSONObject, _ reader: FieldReader, _ take: (JSONObject, CaseConditions) -> Void
+  ) {
     var template = object
     template["table"] = nil
     let isNumbered = !(object["caseId"]?.stringValue?.contains("${") ?? true)
@@ -71,7 +75,10 @@ struct CaseTable {
       if isNumbered, let caseId = filled["caseId"]?.stringValue {
         filled["caseId"] = .string("\(caseId)-\(index + 1)")
       }
-      take(filled)
+      let conditions = reader.within(.key("table")) {
+        reader.within(.index(index)) { CaseConditionsFile.read(among: row, reader) }
+      }
+      take(filled, conditions)
       if reader.errorCount > before { return }
     }
   }

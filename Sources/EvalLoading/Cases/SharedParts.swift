@@ -11,6 +11,7 @@ struct SharedParts: Sendable {
     var input: String?
     var agent: CaseAgent?
     var human: WrittenPerson?
+    var conditions = CaseConditions()
     var isStrict: Bool?
     var judgements: String?
     var trials: Int?
@@ -39,6 +40,7 @@ struct SharedParts: Sendable {
     merged.defaults.input = defaults.input ?? outer.defaults.input
     merged.defaults.agent = defaults.agent ?? outer.defaults.agent
     merged.defaults.human = defaults.human ?? outer.defaults.human
+    merged.defaults.conditions = defaults.conditions.over(outer.defaults.conditions)
     merged.defaults.isStrict = defaults.isStrict ?? outer.defaults.isStrict
     merged.defaults.judgements = defaults.judgements ?? outer.defaults.judgements
     // The two belong together.
@@ -116,7 +118,7 @@ struct SharedParts: Sendable {
       Field(
         "include", .oneOrMore(of: SetReference.shape), \.include,
         "Sets of expectations that every case has as well."),
-    ])
+    ] + CaseConditionsFile.fields(\.conditions))
 
   private static let setsShape = Shape<[(name: String, expectations: Expectations?)]>([
     "type": "object", "minProperties": 1,

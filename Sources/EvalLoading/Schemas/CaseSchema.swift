@@ -28,7 +28,7 @@ enum CaseSchema {
       "tableCase": .object(tableCase(root: false)), "rootTableCase": .object(tableCase(root: true)),
       "anyCase": choice("case", "tableCase"), "anyRootCase": choice("rootCase", "rootTableCase"),
     ]
-    return own.merging(ExpectationsSchema.definitions)
+    return own.merging(CaseConditionsFile.definitions).merging(ExpectationsSchema.definitions)
   }
 
   /// Cases with what they share, or a file of that alone.

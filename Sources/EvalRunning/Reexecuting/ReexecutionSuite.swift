@@ -172,7 +172,7 @@ public struct ReexecutionSuite: Sendable {
       }
       agents = [try loaded.agent(item.agentPath ?? "")]
     }
-    for index in agents.indices { sayAnew(&agents[index], of: evalCase) }
+    for index in agents.indices { try sayAnew(&agents[index], of: evalCase, log) }
     return agents
   }
 
@@ -195,12 +195,18 @@ public struct ReexecutionSuite: Sendable {
   }
 
   /// Says of an agent what its file does not: what the case says, then what was asked for.
-  private func sayAnew(_ agent: inout AgentDefinition, of evalCase: EvalCase?) {
+  private func sayAnew(
+    _ agent: inout AgentDefinition, of evalCase: EvalCase?, _ log: String
+  ) throws {
     if let human = evalCase?.human {
       agent.human = human
       agent.note(.evalCase, of: "human")
     }
-    evalCase?.conditions.apply(to: &agent)
+    do {
+      try evalCase?.conditions.apply(to: &agent)
+    } catch {
+      throw Failure(description: "\(log): \(error)")
+    }
     change(&agent)
   }
 
@@ -215,7 +221,8 @@ public struct ReexecutionSuite: Sendable {
       guard var agent = AgentLoader.load(agents[index], restoring: places) else { return nil }
       let isPolicyGiven = !changes.contains { $0.path.first == "policy" }
       let policy = agent.policy
-      sayAnew(&agent, of: evalCase)
+      // What cannot be said of it is no agent.
+      do { try sayAnew(&agent, of: evalCase, "") } catch { return nil }
       if !isPolicyGiven { agent.policy = policy }
       return agent
     }

@@ -105,7 +105,7 @@ extension EvalRunner {
       agent.human = human
       agent.note(.evalCase, of: "human")
     }
-    evalCase.conditions.apply(to: &agent)
+    try apply(evalCase.conditions, to: &agent)
     // Where nothing outside is reached time need not pass either.
     let isScript = agent.isScripted && agent.networkNeed == nil
     let isFixed = !options.isLive || ((evalCase.conditions.seed ?? options.seed) != nil && isScript)
@@ -166,10 +166,18 @@ extension EvalRunner {
       throw CaseError(
         reason: "the agent is a command, whose loop is its own: “\(key)” has no effect")
     }
-    conditions.apply(to: &agent)
+    try apply(conditions, to: &agent)
     guard conditions.policy != nil, var command = agent.command else { return }
     command.isGuarded = true
     agent.model.implementation = .command(command)
+  }
+
+  private func apply(_ conditions: CaseConditions, to agent: inout AgentDefinition) throws {
+    do {
+      try conditions.apply(to: &agent)
+    } catch {
+      throw CaseError(reason: error.description)
+    }
   }
 
   private func isScripted(_ evalCase: EvalCase) throws -> Bool {

@@ -15,6 +15,7 @@ public struct CodeTool: Tool {
   private let cancellation: Cancellation
 
   /// - Parameters:
+  ///   - definition: Which interpreter runs what the model wrote, and what it may use.
   ///   - folder: The folder of the agent file, where an interpreter with a `/` is looked for.
   ///   - clock: On a fixed clock a call takes no time, so that a run gives the same bytes each time.
   ///   - cancellation: What cuts a call off.

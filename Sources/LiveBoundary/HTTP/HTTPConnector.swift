@@ -34,8 +34,10 @@
     /// When `read` returns or throws, when a time is over, and when the task is cancelled, what is left of
     /// the reply is not waited for and its connection is closed.
     ///
-    /// - Parameter read: is given the head, and asks for the body piece by piece. While it works, no
-    ///   timeout but `total` runs, and the other side is not read on.
+    /// - Parameters:
+    ///   - call: What is asked of whom, and how long each part of it may take.
+    ///   - read: is given the head, and asks for the body piece by piece. While it works, no
+    ///     timeout but `total` runs, and the other side is not read on.
     /// - Throws: `HTTPFailure`, or what `read` throws.
     public func perform<Result: Sendable>(
       _ call: HTTPCall,

@@ -96,6 +96,7 @@ public struct HTTPServing: Sendable {
     /// Serves while some work goes on. When that ends, requests that are being answered are finished first.
     ///
     /// - Parameters:
+    ///   - host: The address that is listened at.
     ///   - port: 0 for one that the system picks.
     ///   - work: is given the port.
     /// - Throws: what `work` throws, and why the address cannot be listened at.

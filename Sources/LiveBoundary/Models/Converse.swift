@@ -387,7 +387,7 @@ enum Converse {
       }
       draft.unread = unread
       switch stopReason {
-      case "content_filtered"?, "guardrail_intervened"?: draft.refusal.append(stopReason ?? "")
+      case let word? where RefusalWord.detail(ofFinish: word) != nil: draft.refusal.append(word)
       case "end_turn"?, "stop_sequence"?, "tool_use"?, nil: break
       default: draft.incomplete = stopReason
       }

@@ -144,7 +144,10 @@ public struct ReplyStream: Sendable {
   /// How many events came in.
   public private(set) var eventCount = 0
 
-  /// - Parameter tools: what the model was told of, to call tools by their own names again.
+  /// - Parameters:
+  ///   - dialect: The form in which the provider streams.
+  ///   - tools: what the model was told of, to call tools by their own names again.
+  ///   - limits: How long lines and events may be.
   public init(
     _ dialect: Dialect, tools: [String] = [],
     limits: EventStreamReader.Limits = EventStreamReader.Limits()
@@ -220,7 +223,7 @@ public struct ReplyStream: Sendable {
     line.contains { ![0x09, 0x0d, 0x20].contains($0) } ? ServerSentEvent(data: line) : nil
   }
 
-  /// See ``ReplyAssembly/isWhole``.
+  /// Whether the reply has come to its end, as the dialect tells it.
   public var isWhole: Bool { assembly.isWhole }
 
   /// Whether the stream says that nothing follows.

@@ -292,12 +292,6 @@ enum GenerateContent {
         reasoning: TokenUsage.count(usage["thoughtsTokenCount"]))
     }
 
-    /// Ends that mean that the model was not let say it.
-    private static let refusals = [
-      "BLOCKLIST", "IMAGE_PROHIBITED_CONTENT", "IMAGE_RECITATION", "IMAGE_SAFETY", "LANGUAGE",
-      "MODEL_ARMOR", "PROHIBITED_CONTENT", "RECITATION", "SAFETY", "SPII",
-    ]
-
     var reply: ProviderReply {
       var draft = ReplyDraft()
       for piece in pieces {
@@ -317,7 +311,7 @@ enum GenerateContent {
       draft.otherChoices = otherChoices.count
       if let blockReason {
         draft.refusal.append(blockReason)
-      } else if let finishReason, Self.refusals.contains(finishReason) {
+      } else if let finishReason, RefusalWord.detail(ofFinish: finishReason) != nil {
         draft.refusal.append(finishReason)
       } else if let finishReason, finishReason != "STOP" {
         draft.incomplete = finishReason

@@ -46,7 +46,7 @@ public struct ModelPrompt: Sendable, Hashable {
     self.tools = tools
   }
 
-  /// Lays out the messages of a request; see ``ContextPacket/messages``. What is none of the parts that
+  /// Lays out the messages of a request; see `ContextPacket`. What is none of the parts that
   /// packets hold is left out.
   public init(_ request: ModelRequest) {
     self.init(packet: request.messages, tools: request.tools)

@@ -8,7 +8,7 @@ public struct ProviderReply: Sendable, Hashable {
   /// the provider's own blocks, to be sent back as they are. Where texts, reasoning and calls stand in
   /// another order than that, `parts` names them in theirs: `{"text":…}`, `{"reasoning":0}`, `{"call":0}`.
   /// `ran` is what the provider ran itself, `unread` where something stands that may be a call and is none
-  /// that is known here, `otherChoices` how many there are that were not read; see ``ModelReply``.
+  /// that is known here, `otherChoices` how many there are that were not read; see `ModelReply`.
   public var reply: JSONValue
   /// Why the reply ended, in the provider's own word; `nil` where it gave none.
   public var finishReason: String?

@@ -36,7 +36,9 @@
 
     /// Nothing is started.
     ///
-    /// - Parameter person: who is asked for approvals, in place of the agent's own.
+    /// - Parameters:
+    ///   - agent: the command, and what is said of its run.
+    ///   - person: who is asked for approvals, in place of the agent's own.
     /// - Throws: ``Fault`` where the agent is no command, or an upstream is no URL.
     public init(_ agent: AgentDefinition, person: (any Person)? = nil) throws(Fault) {
       guard let command = agent.command else {
@@ -57,7 +59,9 @@
     /// Runs the command to its end.
     ///
     /// - Parameters:
+    ///   - start: names the run.
     ///   - input: what it is asked to do.
+    ///   - cancellation: What ends the command early.
     ///   - makeSink: opens the log.
     /// - Throws: ``Fault`` where it could not be started: there is no log then; and what the log throws.
     public func run(

@@ -114,7 +114,11 @@ public actor ExchangeRecorder {
   /// Why nothing more is recorded; `nil` while all is.
   public private(set) var failure: (any Error)?
 
-  /// - Parameter makeSink: opens the log; asked once there is something to record.
+  /// - Parameters:
+  ///   - start: names the run, and says what its command is held to.
+  ///   - clock: Tells when what was said.
+  ///   - redactor: Withholds what is not to stand in the log.
+  ///   - makeSink: opens the log; asked once there is something to record.
   public init(
     _ start: Start, clock: any RunClock, redactor: Redactor,
     makeSink: @escaping @Sendable () throws -> any ClosableSink

@@ -9,9 +9,12 @@ public struct ProxiedCommand: Sendable {
   private let arguments: [String]
   private let variables: [(name: String, value: String?)]
 
-  /// Nothing is started; `arguments` are those behind the program's name.
+  /// Nothing is started.
   ///
-  /// - Parameter variables: beside those of this process, or in their place; `nil` for one that is not passed on.
+  /// - Parameters:
+  ///   - program: its path, or a name that is looked for in `PATH`.
+  ///   - arguments: those behind the program's name.
+  ///   - variables: beside those of this process, or in their place; `nil` for one that is not passed on.
   public init(
     _ program: String, _ arguments: [String], variables: [(name: String, value: String?)]
   ) {
@@ -30,6 +33,7 @@ public struct ProxiedCommand: Sendable {
   /// group, and the end is still waited for.
   ///
   /// - Parameters:
+  ///   - cancellation: What ends it early.
   ///   - watch: looks at its connections.
   ///   - network: where it is; `nil` for the network of this process.
   /// - Throws: ``StartFault``.

@@ -92,8 +92,10 @@ extension ProxyGuard {
   /// What an agent file, or a case, says of a command.
   ///
   /// - Parameters:
+  ///   - agent: the command, its policy and whom it runs for.
   ///   - person: who is asked in place of the agent's own.
   ///   - authorizers: whom rules of its policy ask.
+  ///   - endCommand: ends the command where its policy ends the run.
   public init(
     _ agent: AgentDefinition, person: (any Person)? = nil, authorizers: Authorizers,
     endCommand: @escaping @Sendable () -> Void

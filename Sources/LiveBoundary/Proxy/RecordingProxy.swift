@@ -20,7 +20,10 @@
     /// The most bytes of a reply that are kept in memory to be read and recorded.
     static let keptLimitBytes = 64 << 20
 
-    /// - Parameter source: what answers in place of the providers; `nil` to ask them.
+    /// - Parameters:
+    ///   - routes: the providers that are forwarded to, by the paths that name them.
+    ///   - recorder: is told what is asked and answered.
+    ///   - source: what answers in place of the providers; `nil` to ask them.
     public init(
       _ routes: ProxyRoutes, recordingTo recorder: ExchangeRecorder,
       source: (any ReplySource)? = nil

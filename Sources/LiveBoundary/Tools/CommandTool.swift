@@ -19,6 +19,7 @@ public struct CommandTool: Tool {
   private let cancellation: Cancellation
 
   /// - Parameters:
+  ///   - command: The program, and how it is given its input.
   ///   - folder: The folder of the agent file: the working folder, and where a program with a `/` is
   ///     looked for.
   ///   - clock: On a fixed clock a call takes no time, so that a run gives the same bytes each time.

@@ -17,6 +17,7 @@
     private let lookUp: @Sendable (String) async -> [String]
 
     /// - Parameters:
+    ///   - http: The request that a call makes.
     ///   - clock: On a fixed clock a call takes no time, so that a run gives the same bytes each time.
     ///   - cancellation: What cuts a call off.
     ///   - lookUp: gives the addresses of a host; the system where it is left out.

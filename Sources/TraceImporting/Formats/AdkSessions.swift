@@ -79,8 +79,8 @@ enum AdkSessions: FormatAdapter {
     graph.modelName = graph.firstModel
     for key in ["id", "userId", "user_id"] { graph.labels[key] = session[key] }
     graph.extra["state"] = session["state"]
-    if let failure, FinishWord.refusals.contains(failure.lowercased()) {
-      graph.ending = ParsedEnding(reason: .blocked, detail: StopDetail.model)
+    if let refusal = RefusalWord.detail(ofFinish: failure) {
+      graph.ending = ParsedEnding(reason: .blocked, detail: refusal)
     } else {
       graph.ending =
         failure == nil
@@ -111,7 +111,6 @@ enum AdkSessions: FormatAdapter {
       PartReader.take(part, at: place.appending(String(index)), into: &message)
     }
     message.finish = (event["finishReason"] ?? event["finish_reason"])?.stringValue
-    if FinishWord.refusals.contains(message.finish?.lowercased() ?? "") { message.isRefusal = true }
     message.model = (event["modelVersion"] ?? event["model_version"])?.stringValue
     message.usage = ReadUsage(event["usageMetadata"] ?? event["usage_metadata"])
     message.author = author

@@ -211,6 +211,7 @@ enum ClaudeCode: FormatAdapter {
       graph.unread += progress.filter { !known.contains($0.agent) }.map(\.pointer)
       graph.agentName = "claude-code"
       graph.modelName = graph.firstModel
+      graph.ending = graph.endingByRefusal
       if !agentsSeen.isEmpty { graph.items = Self.merged(graph.items) }
       return graph
     }

@@ -65,6 +65,7 @@ enum GeminiCli: FormatAdapter {
     for key in ["sessionId", "projectHash", "kind"] { graph.labels[key] = head[key] }
     graph.agentName = "gemini-cli"
     graph.modelName = graph.firstModel
+    graph.ending = graph.endingByRefusal
     return graph
   }
 

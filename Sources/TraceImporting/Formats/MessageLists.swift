@@ -30,10 +30,17 @@ enum MessageLists: FormatAdapter {
     if let list = object["messages"]?.arrayValue {
       guard object["termination_reason"] == nil else { return false }
       return isForeign(list) || object["system"] != nil || object["stop_reason"] != nil
-        || object["response"]?["choices"] != nil
+        || isResponse(object["response"])
     }
     if isForeignMessage(value) { return true }
     return object["role"] == nil && MessageFinder.find(value, at: JSONPointer()) != nil
+  }
+
+  /// Whether a value beside a list is what a model's interface answered.
+  private static func isResponse(_ value: JSONValue?) -> Bool {
+    ["choices", "candidates", "output", "content", "promptFeedback"].contains {
+      value?[$0] != nil
+    }
   }
 
   /// Whether a list, or a batch of one, has a message that is none of the chat interface.

@@ -166,11 +166,10 @@ enum OpenAIMessages: FormatAdapter {
     run.extra = extra
     run.unread = unread
     run.endsInCalls = false
-    if let last = messages.last, last.isAssistantText {
+    if let last = messages.last, last.isAssistantText || last.refusal != nil {
       run.ending =
-        isRefusal(last)
-        ? ParsedEnding(reason: .blocked, detail: StopDetail.model)
-        : ParsedEnding(reason: .success, detail: StopDetail.finalAnswer)
+        last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
+        ?? ParsedEnding(reason: .success, detail: StopDetail.finalAnswer)
     }
     return run
   }
@@ -181,9 +180,14 @@ enum OpenAIMessages: FormatAdapter {
     switch message.role {
     case .assistant:
       try readCalls(of: fields, into: &message)
-      if isRefusal(message), let refusal = fields["refusal"] {
+      if let refusal = declined(message) {
         message.content.text = refusal
         message.content.parts = [["type": "text", "text": refusal]]
+      }
+      if message.calls.isEmpty {
+        let finish = RefusalWord.detail(ofFinish: fields["finish_reason"]?.stringValue)
+        message.refusal =
+          declined(message) == nil ? finish : finish ?? RefusalWord.detail(ofRefusal: nil)
       }
     case .tool:
       message.result = ParsedResult(
@@ -250,11 +254,11 @@ enum OpenAIMessages: FormatAdapter {
     }
   }
 
-  /// Whether the model declined to answer, in the field that the interface has for it.
-  private static func isRefusal(_ message: ParsedMessage) -> Bool {
+  /// How the model declined to answer, in the field that the interface has for it.
+  private static func declined(_ message: ParsedMessage) -> JSONValue? {
     guard message.calls.isEmpty, let refusal = message.raw["refusal"]?.stringValue,
-      !refusal.isEmpty
-    else { return false }
-    return message.content.text == nil || message.content.text == .string(refusal)
+      !refusal.isEmpty, message.content.text == nil || message.content.text == .string(refusal)
+    else { return nil }
+    return .string(refusal)
   }
 }

@@ -35,6 +35,7 @@ enum OpenHands: FormatAdapter {
         var open: String?
         for (pointer, value) in lines.values { read(value, at: pointer, open: &open, into: &graph) }
         graph.agentName = "openhands"
+        graph.ending = graph.endingByRefusal
         return graph
       }
     ]

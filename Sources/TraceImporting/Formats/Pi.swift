@@ -34,6 +34,7 @@ enum Pi: FormatAdapter {
         for (pointer, value) in lines.values { read(value, at: pointer, into: &graph) }
         graph.agentName = "pi"
         graph.modelName = graph.firstModel
+        graph.ending = graph.endingByRefusal
         return graph
       }
     ]

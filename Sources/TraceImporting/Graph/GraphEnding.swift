@@ -12,10 +12,6 @@ enum FinishWord {
     "length", "max_tokens", "max_output_tokens", "model_length", "model_context_window_exceeded",
     "incomplete", "maxtokens", "finish_reason_max_tokens",
   ]
-  static let refusals: Set<String> = [
-    "refusal", "content_filter", "content-filter", "safety", "prohibited_content", "blocklist",
-    "recitation", "spii", "guardrail_intervened", "content_filtered", "finish_reason_safety",
-  ]
   static let errors: Set<String> = [
     "error", "malformed_function_call", "malformedfunctioncall", "failed", "aborted", "cancelled",
   ]
@@ -26,8 +22,8 @@ enum FinishWord {
       return ParsedEnding(reason: .modelFailure, detail: StopDetail.error, field: field)
     }
     let word = reply.finish?.lowercased() ?? ""
-    if reply.isRefusal || refusals.contains(word) {
-      return ParsedEnding(reason: .blocked, detail: StopDetail.model, field: field)
+    if let refusal = reply.refusal {
+      return ParsedEnding(reason: .blocked, detail: refusal, field: field)
     }
     if limits.contains(word) {
       return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxTokens, field: field)
@@ -36,6 +32,19 @@ enum FinishWord {
       return nil
     }
     return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer, field: field)
+  }
+}
+
+extension ParsedEnding {
+  /// Whether it is the end that a refusal of a kind makes.
+  func isRefusal(_ kind: String) -> Bool { reason == .blocked && detail == kind }
+}
+
+extension GraphReply {
+  /// What kind of refusal it is, as a stop's detail; `nil` for none.
+  var refusal: String? {
+    isRefusal
+      ? RefusalWord.detail(ofRefusal: finish) : RefusalWord.detail(ofFinish: finish)
   }
 }
 
@@ -48,4 +57,7 @@ extension CallGraph {
     }
     return FinishWord.ending(of: reply)
   }
+
+  /// How a session ends that does not say that it is over: as a refusal where that is the last of it.
+  var endingByRefusal: ParsedEnding? { endingByForm.flatMap { $0.reason == .blocked ? $0 : nil } }
 }

@@ -16,6 +16,8 @@ struct GraphEvents {
   private let identity: RunIdentity
   private let pairing: GraphPairing
   private let answerIndex: Int?
+  /// The reply in which the model would not answer, and with which the run ends.
+  private let refusedIndex: Int?
   /// The last reply of each sub-agent, where it is text.
   private let lastReplies: [String: Int]
   private let goal: JSONValue
@@ -61,7 +63,9 @@ struct GraphEvents {
     self.append = append
     pairing = GraphPairing(of: graph)
     goal = graph.input ?? .null
-    answerIndex = graph.answerIndex
+    let refused = graph.refusedIndex
+    refusedIndex = refused
+    answerIndex = graph.answerIndex.flatMap { $0 == refused ? nil : $0 }
     lastReplies = graph.lastRepliesOfAgents
   }
 
@@ -171,6 +175,8 @@ extension GraphEvents {
     {
       data["answer"] = reply.text.logged
       pointers = reply.pointers
+    } else if let refusedIndex, case .reply(let reply) = graph.items[refusedIndex] {
+      pointers = reply.pointers
     }
     try emit(.stop, data, from: pointers, field: ending.field)
   }
@@ -205,7 +211,9 @@ extension GraphEvents {
       advance(to: reply.time)
     }
     // What a model answered that nobody recorded is no decision.
-    guard reply.error == nil, reply.isTold || !reply.calls.isEmpty else { return }
+    guard reply.error == nil, reply.isTold || !reply.calls.isEmpty || index == refusedIndex else {
+      return
+    }
     try emitDecision(of: reply, at: index, modelResult: modelResult)
   }
 
@@ -275,6 +283,8 @@ extension GraphEvents {
       return (.invalid(reason: problem, calls: calls), nil)
     }
     if !calls.isEmpty { return (.tool(calls), nil) }
+    // What was said stands in the model's result.
+    if index == refusedIndex { return (.stop(.blocked, detail: reply.refusal), nil) }
     guard reply.text != .absent else {
       return (.invalid(reason: "a reply with neither text nor calls", calls: []), nil)
     }
@@ -395,6 +405,14 @@ extension CallGraph {
       if reply.error == nil, reply.calls.isEmpty || !reply.isTold { return nil }
     }
     return nil
+  }
+
+  /// The reply in which the run's own model would not answer, and with which the run ends.
+  var refusedIndex: Int? {
+    guard let index = lastReplyIndex, case .reply(let reply) = items[index], reply.isModelCall,
+      reply.calls.isEmpty, let kind = reply.refusal, ending?.isRefusal(kind) ?? false
+    else { return nil }
+    return index
   }
 
   /// The last reply of each sub-agent, where it is text.

@@ -74,9 +74,6 @@ enum PydanticMessages {
       message.responseId =
         (object["provider_response_id"] ?? object["vendor_id"])?.stringValue
       message.usage = ReadUsage(object["usage"])
-      if message.finish == "content_filter" || message.finish == "refusal" {
-        message.isRefusal = true
-      }
       messages.append(message)
     } else {
       // A request is several messages: instructions, what the user says, what tools gave back.

@@ -121,6 +121,8 @@ enum MessageFinder {
       found?.tell {
         $0.finish = (candidate["finishReason"] ?? candidate["finish_reason"])?.stringValue
       }
+    } else if let blocked = blocked(object, at: pointer) {
+      found = Found(messages: [blocked])
     } else if let batch = object["generations"]?.arrayValue {
       found = generations(batch, at: pointer.appending("generations"))
     } else if let content = object["content"], content["parts"] != nil, object["role"] == nil {
@@ -146,6 +148,20 @@ enum MessageFinder {
       return known
     }
     return nil
+  }
+
+  /// The empty reply of generateContent where a prompt, or all that was said to it, was kept back.
+  private static func blocked(_ object: JSONObject, at pointer: JSONPointer) -> ReadMessage? {
+    let feedback = (object["promptFeedback"] ?? object["prompt_feedback"])?.objectValue
+    let block = (feedback?["blockReason"] ?? feedback?["block_reason"])?.stringValue
+    let candidate = object["candidates"]?.arrayValue?.first
+    let finish = (candidate?["finishReason"] ?? candidate?["finish_reason"])?.stringValue
+    guard block != nil || RefusalWord.detail(ofFinish: finish) != nil else { return nil }
+    var message = ReadMessage(
+      role: .assistant, roleName: "model", pointer: pointer, raw: .object(object))
+    message.isRefusal = true
+    message.finish = block ?? finish
+    return message
   }
 
   private static func generations(_ batch: [JSONValue], at pointer: JSONPointer) -> Found? {

@@ -290,10 +290,10 @@ struct SpanContent {
     model = model ?? reply.model
     if usage.inputTokens == nil, usage.outputTokens == nil { usage = reply.usage }
     // A word on the reply that is no end of itself counts before one that is.
-    if let word = reply.finish?.lowercased(),
-      FinishWord.refusals.contains(word) || FinishWord.limits.contains(word)
+    if let word = reply.finish,
+      RefusalWord.detail(ofFinish: word) != nil || FinishWord.limits.contains(word.lowercased())
     {
-      finish = reply.finish
+      finish = word
     }
     // Some print the objects of their client in a message's place.
     if outputs?.allSatisfy({ $0.calls.isEmpty && Self.isPrinted($0.text) }) == true {

@@ -271,7 +271,10 @@ struct SpanGraph {
         reason: isLimit ? .budgetExhausted : .toolFailure, detail: failure.firstLine,
         field: root.pointer)
     }
-    guard case .reply(let reply)? = last, items.isComplete else { return nil }
+    // Of a reply that was kept back it is enough to know that it was.
+    guard case .reply(let reply)? = last, items.isComplete || reply.refusal != nil else {
+      return nil
+    }
     guard reply.error == nil else { return FinishWord.ending(of: reply, field: root.pointer) }
     // An agent that failed below a root that did not.
     if let failed = spans.last(where: { $0.kind == .agent })?.failure {

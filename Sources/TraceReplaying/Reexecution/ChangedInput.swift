@@ -103,11 +103,13 @@ extension ChangedInput {
     let isFirst = part.start == 0
     if isFirst || part.inputs == started.inputs {
       // Those that decide come of other keys of the agent file.
+      // A log holds descriptions as the run's model was told them.
+      let described = (try? agent.describingTools()) ?? agent
       list.compareNamed(
         ["tools"], by: "name",
         .array(started.tools.filter { $0.decides == nil }.map { .object($0.encoded) }),
         .array(
-          agent.tools.map(\.definition).filter { $0.decides == nil }.map {
+          described.tools.map(\.definition).filter { $0.decides == nil }.map {
             .object(plain($0.encoded))
           }))
       list.compareKeys(["limits"], .object(started.limits.encoded), .object(agent.limits.encoded))

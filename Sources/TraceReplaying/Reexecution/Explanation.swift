@@ -35,7 +35,7 @@ struct Explanation {
         .tool, .tool, asked.tool ?? "",
         "The log holds no result of call \(asked.callId ?? "").")
     } else if files.isAgentSame, files.isPolicySame {
-      cause = .code
+      if namesOtherFiles { explainPacket() } else { cause = .code }
     } else if holds(.runStarted), !files.isAgentSame {
       explainStart()
     } else if files.isAgentSame {
@@ -381,6 +381,21 @@ struct Explanation {
     let name =
       "\(note?.data["scope"]?.stringValue ?? "")/\(note?.data["key"]?.stringValue ?? "")"
     explain(.context, .memory, name, "The note \(name) is not as it was.")
+  }
+
+  /// Whether two packets are made of files of prompts with other bytes: those have digests of their own.
+  private var namesOtherFiles: Bool {
+    guard let recorded, let now, recorded.type == .contextBuilt, now.type == .contextBuilt else {
+      return false
+    }
+    let mark = "(SHA-256 "
+    let digests = [recorded, now].map { event in
+      (event.data["included"]?.arrayValue ?? []).flatMap { piece -> [Substring] in
+        let reason = piece["reason"]?.stringValue ?? ""
+        return reason.ranges(of: mark).map { reason[$0.upperBound...].prefix { $0 != ")" } }
+      }
+    }
+    return digests[0] != digests[1]
   }
 
   private mutating func explainPacket() {

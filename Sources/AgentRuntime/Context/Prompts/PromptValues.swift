@@ -89,7 +89,7 @@ extension AgentDefinition {
   /// The agent with its tools' descriptions filled in: whom it acts for is known before its runs begin.
   ///
   /// - Throws: ``PromptFault`` where something that they name is not there.
-  func describingTools() throws(PromptFault) -> AgentDefinition {
+  public func describingTools() throws(PromptFault) -> AgentDefinition {
     var agent = self
     let values = valuesBeforeStart
     for index in tools.indices {
