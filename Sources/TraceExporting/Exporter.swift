@@ -100,6 +100,22 @@ public struct Exporter: Sendable {
     }
   }
 
+  /// What a server of traces lacks of a run that is over: a request of OTLP with the spans that it was not sent, or that
+  /// turned out otherwise. The log goes along on these.
+  ///
+  /// - Parameters:
+  ///   - log: the path of the run's log.
+  ///   - sent: what the server has.
+  /// - Returns: `ExportTraceServiceRequest` in protocol buffers; never without the root.
+  /// - Throws: ``ExportError`` where the log cannot be read.
+  public func rest(of log: String, behind sent: SpanFeed.Sent) throws(ExportError) -> [UInt8] {
+    let (run, _) = try read(log)
+    var spans = SpanExport.spans(of: run.story, results: results[run.story.runId])
+    let left = spans.indices.filter { $0 == 0 || !sent.holds(spans[$0]) }
+    if let bytes = run.log { SpanExport.carry(bytes, on: &spans, at: left) }
+    return OtlpExport.message(left.map { spans[$0] }, of: run.story, version: version)
+  }
+
   private func export(
     _ logs: [String], to file: ExportFile, named path: String?, among known: inout RunIdentities,
     report: (ExportReport) -> Void

@@ -178,8 +178,9 @@ extension RunStory {
 }
 
 /// Gathers a story from events.
-private struct StoryFold {
-  private var story = RunStory()
+struct StoryFold {
+  /// What was told so far.
+  private(set) var story = RunStory()
   private let showsContexts: Bool
   private var shown: ShownMessages?
   private var replies: [Int: ModelResult] = [:]
@@ -305,6 +306,10 @@ private struct StoryFold {
           startedSeq: story.started[id]?.seq)))
   }
 
+  /// Leaves out what spans that have ended were made of.
+  mutating func forgetEnded() { story.forgetEnded() }
+
+  /// The whole story, once no event follows.
   func finished() -> RunStory {
     var story = story
     story.identity = story.runId

@@ -318,7 +318,7 @@ extension RunEvents {
 
   private mutating func add(_ item: JSONObject, from message: ParsedMessage) {
     prompt.append(.object(item))
-    promptBytes += CanonicalJSON.encode(.object(item)).count
+    promptBytes += CanonicalJSON.byteCount(of: .object(item))
     newPointers.append(message.pointer)
   }
 

@@ -9,7 +9,7 @@ struct RunLog {
   let path: String
 
   /// Writes the run, or leaves a log that already holds exactly its events as it is, and counts what
-  /// stands in the file.
+  /// was written.
   ///
   /// - Throws: ``ImportError`` where another log has the name, or this one cannot be written. What was
   ///   begun is then taken away again.
@@ -20,12 +20,7 @@ struct RunLog {
         try compare(run, identity)
         return try counts()
       }
-      try create(run, identity)
-      do { return try counts() } catch {
-        // What cannot be read is no import.
-        unlink(path)
-        throw error
-      }
+      return try create(run, identity)
     } catch let error as ImportError {
       throw error
     } catch {
@@ -60,12 +55,18 @@ struct RunLog {
     }
   }
 
-  private func create(_ run: any EventSource, _ identity: RunIdentity) throws {
-    // It can be made again, so no disk is waited for.
-    let writer = try LogWriter(creating: path, options: .init(durability: .none))
+  private func create(_ run: any EventSource, _ identity: RunIdentity) throws -> RunCounts {
+    // It can be made again, so no disk is waited for, and nobody reads it before it is whole.
+    let writer = try LogWriter(
+      creating: path, options: .init(durability: .none, flushesEachEvent: false))
+    var counts = RunCounts()
     do {
-      try run.emitEvents(as: identity) { try writer.append($0, isEffectAhead: false) }
+      try run.emitEvents(as: identity) { event in
+        try writer.append(event, isEffectAhead: false)
+        counts.apply(event)
+      }
       _ = try writer.close()
+      return counts
     } catch {
       unlink(path + LogFormat.openSuffix)
       throw error

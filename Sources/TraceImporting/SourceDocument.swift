@@ -1,4 +1,5 @@
 import AgentTrace
+import Glibc
 import TraceStorage
 
 /// A foreign file, parsed: one JSON value, or one a line.
@@ -79,9 +80,12 @@ enum SourceDocument {
   /// Splits at line feeds, so that other line breaks inside strings stay what they are.
   private static func lines(of bytes: [UInt8]) -> [Line] {
     var lines: [Line] = []
-    for (index, slice) in bytes.split(
-      separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false
-    ).enumerated() where slice.contains(where: { !isSpace($0) }) {
+    var (start, index) = (0, -1)
+    while start <= bytes.count {
+      let end = bytes.firstLineFeed(from: start) ?? bytes.count
+      let slice = bytes[start..<end]
+      (start, index) = (end + 1, index + 1)
+      guard slice.contains(where: { !isSpace($0) }) else { continue }
       do throws(JSONError) {
         lines.append(Line(index: index, content: .success(try parse(slice))))
       } catch {
@@ -108,6 +112,18 @@ enum SourceDocument {
       } catch {
         throw JSONError(code: error.code, offset: error.offset + start)
       }
+    }
+  }
+}
+
+extension [UInt8] {
+  /// The next line feed from a place on; `nil` where there is none.
+  fileprivate func firstLineFeed(from start: Int) -> Int? {
+    withUnsafeBytes { bytes in
+      guard start < bytes.count, let base = bytes.baseAddress,
+        let found = memchr(base + start, 0x0a, bytes.count - start)
+      else { return nil }
+      return base.distance(to: UnsafeRawPointer(found))
     }
   }
 }

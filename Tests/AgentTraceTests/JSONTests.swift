@@ -107,6 +107,71 @@ struct JSONTests {
     #expect(CanonicalJSON.string(try JSONValue(parsing: text)) == text)
   }
 
+  @Test("strings with escapes read the same the short way and the long one")
+  func escapes() throws {
+    var generator = SeededGenerator(seed: 11)
+    let pieces = [
+      "a", "some plain text that is longer than sixteen bytes, and goes on", "\\n", "\\\"", "\\\\",
+      "\\/",
+      "\\t", "\\b", "\\f", "\\r", " ", "\\u0041", "é",
+    ]
+    for round in 0..<2_000 {
+      let count = round % 12
+      // The last two take the long way.
+      let text = (0..<count).map { _ in
+        pieces[Int(generator.next() % UInt64(pieces.count - (round % 3 == 0 ? 0 : 2)))]
+      }.joined()
+      let short = try #require(JSONValue(parsing: "\"\(text)\"").stringValue)
+      let long = try #require(JSONValue(parsing: "\"\(text)\\u0001\"").stringValue)
+      #expect(long == short + "\u{1}", "\(text)")
+      #expect(try JSONValue(parsing: CanonicalJSON.encode(.string(short))) == .string(short))
+    }
+    for text in ["\"a\\", "\"\\n", "\"\\n\\", "\"\\x\"", "\"\\n\u{1}\""] {
+      #expect(throws: JSONError.self) { try JSONValue(parsing: text) }
+    }
+  }
+
+  @Test("bytes are counted as they are written")
+  func byteCounts() {
+    var generator = SeededGenerator(seed: 12)
+    func value(_ depth: Int) -> JSONValue {
+      let texts = [
+        "", "a", "\"\\\n\u{0}\u{1f}é😀", String(repeating: "long ", count: 20), "$same", "$x",
+      ]
+      let text = texts[Int(generator.next() % UInt64(texts.count))]
+      switch generator.next() % (depth > 0 ? 12 : 10) {
+      case 0: return .null
+      case 1: return .bool(true)
+      case 2: return .bool(false)
+      case 3: return JSONValue(Int(truncatingIfNeeded: generator.next()))
+      case 4: return JSONValue(0.1)
+      case 5: return .bytes(Array(text.utf8))
+      case 6: return .cut(bytes: 1_234, head: text)
+      case 7: return .lost(text)
+      case 8, 9: return .string(text)
+      case 10: return .array((0..<Int(generator.next() % 4)).map { _ in value(depth - 1) })
+      default:
+        return .object(
+          JSONObject(
+            (0..<Int(generator.next() % 5)).map { ("\(text)\($0)", value(depth - 1)) }
+              + [(text, value(depth - 1))]))
+      }
+    }
+    for _ in 0..<2_000 {
+      let value = value(4)
+      #expect(CanonicalJSON.byteCount(of: value) == CanonicalJSON.encode(value).count, "\(value)")
+    }
+  }
+
+  @Test("a member is found among few and among many")
+  func lookUp() {
+    for count in [0, 1, 2, 31, 32, 33, 100] {
+      let object = JSONObject((0..<count).map { ("key \($0)", JSONValue($0)) })
+      for index in 0..<count { #expect(object["key \(index)"] == JSONValue(index)) }
+      for key in ["", "key", "key \(count)", "kex 1", "key 1 "] { #expect(object[key] == nil) }
+    }
+  }
+
   @Test("keys sort by UTF-8 bytes, where UTF-16 would have it the other way round")
   func keyOrder() throws {
     let value = try JSONValue(parsing: "{\"😀\":1,\"\u{fb33}\":2,\"a\":3,\"Z\":4}")

@@ -75,6 +75,100 @@ import Testing
       if side == "busy" { #expect(server.requests.count == 3) }
     }
 
+    /// An agent whose calls wait until a file is there, and tell whether it came.
+    private static func makePatientAgent(in folder: TemporaryFolder) throws {
+      try folder.write(
+        "wait.sh",
+        """
+        name=$(sed 's/[^a-z]//g; s/^for//')
+        for i in $(seq 200); do [ -e "$name" ] && { echo true; exit; }; sleep 0.1; done
+        echo false
+        """)
+      try folder.write(
+        "agent.yaml",
+        """
+        name: patient
+        tools:
+          - name: wait
+            sideEffect: read
+            command: [sh, wait.sh]
+        model:
+          script:
+            - call: {tool: wait, input: {for: one}}
+            - call: {tool: wait, input: {for: two}}
+            - answer: done
+        """)
+    }
+
+    private static func count(_ word: String, in requests: [FakeServer.Request]) -> Int {
+      requests.reduce(0) { $0 + $1.text.components(separatedBy: word).count - 1 }
+    }
+
+    @Test(
+      "spans leave while the run goes on, each once; what comes in is the same log, byte for byte",
+      arguments: [0, 2])
+    func live(refusals: Int) async throws {
+      let folder = try TemporaryFolder()
+      try Self.makePatientAgent(in: folder)
+      let path = folder.path
+      let server = try FakeServer { request, reply in
+        if request.number < refusals {
+          _ = reply.finish(503, body: "")
+          return
+        }
+        // What nobody sends before the run has ended, the run waits for in vain.
+        if request.text.contains("chat") {
+          FileManager.default.createFile(atPath: path + "/one", contents: nil)
+        }
+        if request.text.contains("execute_tool wait") {
+          FileManager.default.createFile(atPath: path + "/two", contents: nil)
+        }
+        reply.finish(200, body: "")
+      }
+      let outcome = try await Binary.run(
+        ["record", "agent.yaml", "wait", "--out", "runs", "--otlp", server.url], in: folder.path)
+      #expect(!outcome.errors.contains("handed"), "\(outcome.errors)")
+      let taken = server.requests.filter { $0.number >= refusals }
+      #expect(taken.count >= 3)
+      #expect(Self.count("agent_eval.call.status", in: taken) == 2)
+      #expect(Self.count("agent_eval.decision", in: taken) == 3)
+      for (index, request) in taken.enumerated() {
+        try folder.write("in/\(index).pb", request.body)
+      }
+      try await Binary.run(["import", "in", "--out", "out"], in: folder.path)
+      let logs = folder.listing.filter { $0.hasSuffix(".jsonl.gz") }
+      #expect(logs.count == 2)
+      guard logs.count == 2 else { return }
+      #expect(try folder.read(logs[0]) == folder.read(logs[1]))
+      let shown = try await Binary.run(["show", logs[1], "--json"], in: folder.path)
+      #expect(!shown.output.contains("\"data\":false"))
+    }
+
+    @Test(
+      "a server that hangs, refuses or dies while the run goes on changes nothing of it",
+      arguments: ["hangs", "refuses", "dies"])
+    func failing(_ side: String) async throws {
+      let folder = try TemporaryFolder()
+      try Self.makePatientAgent(in: folder)
+      let path = folder.path
+      let server = try FakeServer { request, reply in
+        for name in ["one", "two"] {
+          FileManager.default.createFile(atPath: path + "/" + name, contents: nil)
+        }
+        switch side {
+        case "hangs": reply.wait(seconds: 60)
+        case "refuses": reply.finish(401, body: "")
+        default: reply.close(reset: true)
+        }
+      }
+      let outcome = try await Binary.run(
+        ["record", "agent.yaml", "wait", "--out", "runs", "--otlp", server.url], in: folder.path)
+      let notes = outcome.errors.split(separator: "\n").filter { $0.contains("handed") }
+      #expect(notes.count == 1, "\(outcome.errors)")
+      #expect(outcome.output.contains("stop       success"), "\(outcome.output)")
+      #expect(server.requests.count >= 2)
+    }
+
     @Test("what is no URL, and what hands nothing on, is told before anything runs")
     func usage() async throws {
       let folder = try TemporaryFolder()

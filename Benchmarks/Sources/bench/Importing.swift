@@ -21,7 +21,7 @@ struct Importing {
         .map { String(decoding: $0, as: UTF8.self) }
       _ = Processes.run([binary, "export", "otlp-json", "--plain", "--output", traces] + paths)
     }
-    try Files.write(Array(Self.extraction.utf8), to: script)
+    try Files.write(Array(Extraction.script.utf8), to: script)
   }
 
   /// Reads each request into its call graph, and writes nothing.
@@ -63,50 +63,6 @@ struct Importing {
     }
     return Processes.ownCPU() - start
   }
-
-  /// The same extraction in Python: what models were asked and answered, the calls, what came back, in the order of time.
-  private static let extraction = """
-    import orjson, sys, time
-    lines = open(sys.argv[1], "rb").read().splitlines()
-    def plain(v):
-        for k, x in v.items():
-            if k == "arrayValue": return [plain(y) for y in x.get("values", [])]
-            if k == "kvlistValue": return {y["key"]: plain(y["value"]) for y in x.get("values", [])}
-            return int(x) if k == "intValue" else x
-    def parsed(v):
-        if isinstance(v, str) and v[:1] in "[{":
-            try: return orjson.loads(v)
-            except ValueError: return v
-        return v
-    start, runs = time.process_time(), 0
-    for line in lines:
-        spans, seen = [], set()
-        for r in orjson.loads(line)["resourceSpans"]:
-            for s in r["scopeSpans"]:
-                for span in s["spans"]:
-                    if span["spanId"] in seen: continue
-                    seen.add(span["spanId"])
-                    spans.append((int(span["startTimeUnixNano"]), {a["key"]: plain(a["value"]) for a in span.get("attributes", [])}))
-        spans.sort(key=lambda s: s[0])
-        graph, asked, said = [], {}, set()
-        for time_, a in spans:
-            kind = a.get("gen_ai.operation.name")
-            if kind == "chat":
-                for m in parsed(a.get("gen_ai.input.messages")) or []:
-                    key = orjson.dumps(m)
-                    if key not in said:
-                        said.add(key)
-                        graph.append(("message", m))
-                for m in parsed(a.get("gen_ai.output.messages")) or []:
-                    calls = [p for p in m["parts"] if p.get("type") == "tool_call"]
-                    for c in calls: asked[c.get("id")] = c
-                    graph.append(("reply", m, calls))
-            elif kind == "execute_tool":
-                graph.append(("result", asked.get(a.get("gen_ai.tool.call.id")), parsed(a.get("gen_ai.tool.call.arguments")), parsed(a.get("gen_ai.tool.call.result"))))
-        runs += bool(graph)
-    print(time.process_time() - start, len(lines), runs)
-
-    """
 }
 
 extension Table {

@@ -1,7 +1,7 @@
 /// The members of a JSON object, sorted by the UTF-8 bytes of their keys, each key once.
 ///
 /// The order makes every walk over an object deterministic and its encoding canonical.
-/// Look-up is a binary search; inserting is linear.
+/// Look-up is a binary search, among few a look at each; inserting is linear.
 public struct JSONObject: Sendable, Hashable {
   /// One key and its value.
   public struct Member: Sendable, Hashable {
@@ -63,6 +63,7 @@ public struct JSONObject: Sendable, Hashable {
   /// The value of a key. Setting `nil` removes the member; JSON `null` is a value.
   public subscript(key: String) -> JSONValue? {
     get {
+      guard members.count > Self.fewMembers else { return few(key) }
       let index = lowerBound(of: key)
       guard index < members.count, members[index].key.hasSameUTF8(as: key) else { return nil }
       return members[index].value
@@ -76,6 +77,20 @@ public struct JSONObject: Sendable, Hashable {
       case (false, let value?): members.insert(Member(key: key, value: value), at: index)
       case (false, nil): break
       }
+    }
+  }
+
+  /// Of so many members nearly all are told apart by the lengths of their keys sooner than one is searched for.
+  private static let fewMembers = 32
+
+  private func few(_ key: String) -> JSONValue? {
+    members.withUnsafeBufferPointer { members in
+      let count = key.utf8.count
+      for index in members.indices
+      where members[index].key.utf8.count == count && members[index].key.hasSameUTF8(as: key) {
+        return members[index].value
+      }
+      return nil
     }
   }
 

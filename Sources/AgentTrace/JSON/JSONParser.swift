@@ -39,7 +39,11 @@ extension JSONValue {
   ///
   /// - Throws: ``JSONError`` with the offset of the fault in its UTF-8.
   public init(parsing text: String, options: ParseOptions = .init()) throws(JSONError) {
-    try self.init(parsing: Array(text.utf8), options: options)
+    var text = text
+    let parsed = text.withUTF8 { buffer in
+      Result { () throws(JSONError) in try JSONValue(parsing: buffer, options: options) }
+    }
+    self = try parsed.get()
   }
 }
 
@@ -121,6 +125,7 @@ struct JSONParser {
     try enter()
     var elements: [JSONValue] = []
     if try closes(with: UInt8(ascii: "]")) { return .array(elements) }
+    elements.reserveCapacity(2)
     while true {
       elements.append(try parseValue())
       if try !continues(until: UInt8(ascii: "]")) { return .array(elements) }
@@ -136,6 +141,7 @@ struct JSONParser {
     var isGrowing = true
     var lastKey = 0..<0
     if try closes(with: UInt8(ascii: "}")) { return .object(JSONObject()) }
+    members.reserveCapacity(2)
     while true {
       skipSpace()
       guard position < bytes.count, bytes[position] == UInt8(ascii: "\"") else {
@@ -255,14 +261,21 @@ struct JSONParser {
   /// A string as a key and as a value; the value is `.bytes` where foreign text is no Unicode.
   private mutating func parseString() throws(JSONError) -> (key: String, value: JSONValue) {
     let start = position + 1
-    position = bytes.plainEnd(from: start)
+    var seen: UInt64 = 0
+    position = bytes.plainEnd(from: start, seen: &seen)
     while position < bytes.count {
       switch bytes[position] {
       case UInt8(ascii: "\""):
-        let end = position
+        let slice = UnsafeBufferPointer(rebasing: bytes[start..<position])
         position += 1
-        return try text(of: UnsafeBufferPointer(rebasing: bytes[start..<end]))
+        // Bytes that are ASCII all need not be looked at once more.
+        if UnsafeBufferPointer<UInt8>.isASCII(seen: seen) {
+          let text = String(decoding: slice, as: UTF8.self)
+          return (text, .string(text))
+        }
+        return try text(of: slice)
       case UInt8(ascii: "\\"):
+        if let text = parsePlainEscapes(from: start, seen: seen) { return (text, .string(text)) }
         return try parseEscapedString(from: start)
       case 0..<0x20:
         throw error(.controlCharacter)
@@ -270,6 +283,60 @@ struct JSONParser {
       }
     }
     throw error(.unexpectedEnd)
+  }
+
+  /// Goes on behind the first backslash of a string of ASCII whose escapes are of two letters, straight into its text;
+  /// `nil`, having read nothing, where it is none: ``parseEscapedString(from:)`` reads all.
+  private mutating func parsePlainEscapes(from start: Int, seen: UInt64) -> String? {
+    var (seen, index) = (seen, position)
+    while index < bytes.count, bytes[index] == UInt8(ascii: "\\") {
+      guard index + 1 < bytes.count, Self.unescaped[Int(bytes[index + 1])] != 0 else { return nil }
+      index = bytes.plainEnd(from: index + 2, seen: &seen)
+    }
+    guard index < bytes.count, bytes[index] == UInt8(ascii: "\""),
+      UnsafeBufferPointer<UInt8>.isASCII(seen: seen)
+    else { return nil }
+    let slice = UnsafeBufferPointer(rebasing: bytes[start..<index])
+    let text = String(unsafeUninitializedCapacity: slice.count) { room in
+      Self.unescape(slice, from: position - start, into: room)
+    }
+    position = index + 1
+    return text
+  }
+
+  /// What the letter behind a backslash stands for; 0 for what is no escape of two letters.
+  private static let unescaped: [UInt8] = {
+    var table = [UInt8](repeating: 0, count: 256)
+    for (letter, meaning) in [
+      ("\"", 0x22), ("\\", 0x5c), ("/", 0x2f), ("b", 0x08), ("f", 0x0c), ("n", 0x0a), ("r", 0x0d),
+      ("t", 0x09),
+    ] as [(Unicode.Scalar, UInt8)] {
+      table[Int(letter.value)] = meaning
+    }
+    return table
+  }()
+
+  /// Copies text with escapes of two letters, which the caller has looked at; returns how many bytes it comes to.
+  ///
+  /// - Parameter first: where the first backslash is.
+  private static func unescape(
+    _ text: UnsafeBufferPointer<UInt8>, from first: Int,
+    into room: UnsafeMutableBufferPointer<UInt8>
+  ) -> Int {
+    guard let source = text.baseAddress, let target = room.baseAddress else { return 0 }
+    return unescaped.withUnsafeBufferPointer { meanings in
+      var (read, written, end) = (0, 0, first)
+      while true {
+        let length = min(end - read, room.count - written)
+        (target + written).update(from: source + read, count: length)
+        written += length
+        guard end + 1 < text.count, written < room.count else { return written }
+        room[written] = meanings[Int(text[end + 1])]
+        written += 1
+        read = end + 2
+        end = text.plainEnd(from: read)
+      }
+    }
   }
 
   /// Goes on behind the first backslash, unescaping into a buffer of its own.

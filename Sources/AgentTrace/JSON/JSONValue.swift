@@ -171,10 +171,12 @@ extension JSONValue {
   /// `limitBytes`. The head holds at most 1 KiB of it.
   ///
   /// Applied where a value enters a run, before policy or state sees it, so that a line of the log
-  /// never exceeds its limit. Cost: encodes the value once.
+  /// never exceeds its limit.
+  ///
+  /// - Complexity: O(*n*); looks at each byte, and encodes what is cut.
   public func cut(toBytes limitBytes: Int) -> JSONValue {
+    guard CanonicalJSON.byteCount(of: self) > limitBytes else { return self }
     let encoded = CanonicalJSON.encode(self)
-    guard encoded.count > limitBytes else { return self }
     if case .string(let text) = self {
       return .cut(bytes: encoded.count, head: text.prefix(utf8Bytes: min(1024, limitBytes)))
     }

@@ -128,7 +128,7 @@ extension EvalRunner {
     request.trial = trial
     request.tags = evalCase.tags
     return try await AgentRecording(
-      of: agent, request, on: makeBoundary(agent, conditions),
+      of: agent, request, on: makeBoundary(agent, conditions), willRecord: options.willRecord,
       report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
     ).log
   }
@@ -151,6 +151,7 @@ extension EvalRunner {
     request.tags = evalCase.tags
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
     request.observe = { tell(caseId, .event($0)) }
+    request.willRecord = options.willRecord
     return try await run(agent, request).log
   }
 

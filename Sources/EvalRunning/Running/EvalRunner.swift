@@ -25,6 +25,8 @@ public struct EvalRunner: Sendable {
     public var files: RunFiles
     /// Told what a run that is made now is at, by the id of its case; from any task.
     public var observeLive: @Sendable (String, RunUpdate) -> Void = { _, _ in }
+    /// Told the log's path of each agent's run that is made now, before its first event; from any task.
+    public var willRecord: @Sendable (String) -> Void = { _ in }
     /// Runs agents that are commands; `nil` where none may be started.
     public var runCommand: CommandRunner?
     /// Starts the programs that judge along; `nil` where none may be started.

@@ -26,6 +26,21 @@ struct SpanExport {
     return export.spans
   }
 
+  /// The spans of a run that goes on of which nothing more will be said: neither the root nor those of other agents.
+  static func ended(of story: RunStory) -> [ExportSpan] {
+    var export = SpanExport(story)
+    let decided = Set(export.turns.keys)
+    for item in story.items where story.hasEnded(item, decided: decided) {
+      switch item {
+      case .said, .turn: break
+      case .model(let call): export.putModel(call)
+      case .result(let result): export.putTool(result)
+      }
+    }
+    let agents = Set(export.agents.values)
+    return export.spans.enumerated().filter { !agents.contains($0.offset) }.map(\.element)
+  }
+
   private init(_ story: RunStory) {
     self.story = story
     trace = ExportSpan.identifier(["agent-eval", "trace", story.identity], bytes: 16)
@@ -247,21 +262,29 @@ extension SpanExport {
   /// A piece of a log, in letters of base64: so that no attribute grows with the run.
   private static let pieceLetters = 8 * 1024
 
+  /// The longest piece that a few spans are made to hold.
+  private static let pieceLimitLetters = 4 << 20
+
   /// Lays the pieces of a log on the spans, and on the root what they belong to.
-  static func carry(_ log: [UInt8], on spans: inout [ExportSpan]) {
+  ///
+  /// - Parameter places: the spans that take them, the root first; `nil` for all. Where these are too few for what there is, the
+  ///   log does not go along.
+  static func carry(_ log: [UInt8], on spans: inout [ExportSpan], at places: [Int]? = nil) {
     let text = CarriedLog.base64(log)
-    guard !spans.isEmpty, !text.isEmpty else { return }
+    let places = places ?? Array(spans.indices)
+    guard places.first == 0, !text.isEmpty else { return }
     let wanted = (text.utf8.count + pieceLetters - 1) / pieceLetters
-    let count = min(max(1, wanted), spans.count)
+    let count = min(max(1, wanted), places.count)
     let length = (text.utf8.count + count - 1) / count
+    guard count == spans.count || length <= pieceLimitLetters else { return }
     spans[0].set("agent_eval.log.visible", CarriedLog.digest(of: visible(spans)))
     spans[0].set("agent_eval.log.parts", count)
     let letters = Array(text.utf8)
     for index in 0..<count {
       let piece = letters[
         min(index * length, letters.count)..<min((index + 1) * length, letters.count)]
-      spans[index].set("agent_eval.log", String(decoding: piece, as: UTF8.self))
-      spans[index].set("agent_eval.log.part", index)
+      spans[places[index]].set("agent_eval.log", String(decoding: piece, as: UTF8.self))
+      spans[places[index]].set("agent_eval.log.part", index)
     }
   }
 

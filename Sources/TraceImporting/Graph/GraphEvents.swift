@@ -240,7 +240,7 @@ extension GraphEvents {
     prompts[key] = prompt
     let messages = reply.context ?? prompt.messages
     contextBytes +=
-      reply.context.map { $0.reduce(0) { $0 + CanonicalJSON.encode($1).count } } ?? prompt.bytes
+      reply.context.map { $0.reduce(0) { $0 + CanonicalJSON.byteCount(of: $1) } } ?? prompt.bytes
     guard contextBytes <= RunEvents.contextLimitBytes else {
       throw ImportError(.tooLong(limitBytes: RunEvents.contextLimitBytes))
     }
@@ -342,7 +342,7 @@ extension GraphEvents {
     }
     var prompt = prompts[agent ?? ""] ?? Prompt()
     prompts[agent ?? ""] = nil
-    prompt.bytes += CanonicalJSON.encode(.object(item)).count
+    prompt.bytes += CanonicalJSON.byteCount(of: .object(item))
     prompt.messages.append(.object(item))
     prompt.pointers += pointers
     prompts[agent ?? ""] = prompt

@@ -296,11 +296,11 @@ enum JSONText {
       let first = text.utf8.first(where: { $0 != 0x20 && $0 != 0x0a && $0 != 0x0d && $0 != 0x09 }),
       first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     else { return nil }
-    return try? JSONValue(parsing: Array(text.utf8), options: SourceDocument.options)
+    return any(text)
   }
 
   /// Any JSON that a text is; `nil` for text that is none.
   static func any(_ text: String) -> JSONValue? {
-    try? JSONValue(parsing: Array(text.utf8), options: SourceDocument.options)
+    try? JSONValue(parsing: text, options: SourceDocument.options)
   }
 }

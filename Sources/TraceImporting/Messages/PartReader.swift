@@ -333,8 +333,7 @@ enum CallReader {
     switch value {
     case .string(let text):
       do throws(JSONError) {
-        call.input = .there(
-          try JSONValue(parsing: Array(text.utf8), options: SourceDocument.options))
+        call.input = .there(try JSONValue(parsing: text, options: SourceDocument.options))
       } catch {
         call.problem = call.problem ?? "arguments of \(name) that are not JSON: \(error)"
       }

@@ -76,7 +76,7 @@ struct SpanGraph {
     for place in tree.above(span) {
       let above = spans[place]
       switch tree.kinds[place] {
-      case .tool: return owner ?? SpanTool(of: above, records: records[above.id] ?? []).name
+      case .tool: return owner ?? SpanTool.name(of: above)
       case .agent:
         guard let known = owner else {
           owner = above.agentName ?? above.name

@@ -32,7 +32,7 @@ struct SpanItems {
     func add(_ time: UInt64, _ rank: Int, _ item: GraphItem) {
       entries.append(Entry(time: time, rank: rank, number: entries.count, item: item))
     }
-    var said: Set<JSONValue> = []
+    var said: Set<SaidText> = []
     for (number, call) in models.enumerated() {
       if call.agent == nil {
         for message in messages(of: call, said: &said, isFirst: said.isEmpty) {
@@ -106,14 +106,14 @@ struct SpanItems {
 
   /// What a model was told that it was not told before.
   private func messages(
-    of call: SpanGraph.ModelCall, said: inout Set<JSONValue>, isFirst: Bool
+    of call: SpanGraph.ModelCall, said: inout Set<SaidText>, isFirst: Bool
   ) -> [GraphItem] {
     var items: [GraphItem] = []
     for message in call.content.inputs ?? [] {
       guard message.role == .system || message.role == .user || message.role == .other,
         let text = message.text ?? message.parts.first, message.results.isEmpty
       else { continue }
-      guard said.insert([.string(message.roleName), text]).inserted else { continue }
+      guard said.insert(SaidText(role: message.roleName, text: text)).inserted else { continue }
       // Instructions of later calls stand in their contexts.
       guard isFirst || message.role == .user else { continue }
       var item = MessageItems.message(message, agent: nil)
@@ -198,4 +198,19 @@ struct SpanItems {
 
   /// What the run's agents say that they answered; see ``SpanAnswer``.
   var answer: JSONValue?
+}
+
+/// What somebody said.
+private struct SaidText: Hashable {
+  var role: String
+  var text: JSONValue
+
+  static func == (left: SaidText, right: SaidText) -> Bool {
+    left.text == right.text && left.role.hasSameUTF8(as: right.role)
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(role)
+    hasher.combine(text)
+  }
 }

@@ -109,7 +109,7 @@ struct CallLinks {
       }
     }
     for span in set.spans where span.kind == .tool {
-      if let id = SpanTool(of: span, records: []).id { shown.append((id, span.trace)) }
+      if let id = SpanTool.id(of: span) { shown.append((id, span.trace)) }
     }
   }
 

@@ -13,9 +13,7 @@ struct SpanTool {
 
   init(of span: TraceSpan, records: [TraceSpan.Event]) {
     name = Self.name(of: span)
-    id = span.text(
-      "gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id", "tool.call.id",
-      "langsmith.tool_call_id")
+    id = Self.toldId(of: span)
     data = .absent
     status = .ok
     readInput(span, records)
@@ -32,7 +30,20 @@ struct SpanTool {
     }
   }
 
-  private static func name(of span: TraceSpan) -> String {
+  /// The id of the call as an attribute says it; the results of some frameworks say it besides.
+  private static func toldId(of span: TraceSpan) -> String? {
+    span.text(
+      "gen_ai.tool.call.id", "tool.id", "tool_call.id", "ai.toolCall.id", "tool.call.id",
+      "langsmith.tool_call_id")
+  }
+
+  /// The id of the call, without reading what else there is where an attribute says it.
+  static func id(of span: TraceSpan) -> String? {
+    toldId(of: span) ?? SpanTool(of: span, records: []).id
+  }
+
+  /// The tool's name.
+  static func name(of span: TraceSpan) -> String {
     if let name = span.text("gen_ai.tool.name", "tool.name", "ai.toolCall.name", "tool_name") {
       return name
     }
@@ -109,11 +120,13 @@ struct SpanTool {
   private mutating func take(_ value: JSONValue) {
     data = Told(text: value)
     guard case .there = data else { return }
-    let parsed = value.stringValue.flatMap(JSONText.parse) ?? value
-    if let object = parsed.objectValue { takeMessage(object) }
-    if data == .there(value), let text = value.stringValue, JSONText.parse(text) == nil,
-      SpanContent.isObject(text), JSONText.isCut(text)
-    {
+    guard let text = value.stringValue else {
+      if let object = value.objectValue { takeMessage(object) }
+      return
+    }
+    if let parsed = JSONText.parse(text) {
+      if let object = parsed.objectValue { takeMessage(object) }
+    } else if SpanContent.isObject(text), JSONText.isCut(text) {
       data = .cut(text)
     }
   }
@@ -143,7 +156,7 @@ extension JSONText {
   /// Whether a text that begins as JSON ends before it does.
   static func isCut(_ text: String) -> Bool {
     do throws(JSONError) {
-      _ = try JSONValue(parsing: Array(text.utf8), options: SourceDocument.options)
+      _ = try JSONValue(parsing: text, options: SourceDocument.options)
       return false
     } catch {
       return error.code == .unexpectedEnd

@@ -135,14 +135,16 @@ extension SpanSet {
     var longest = 0
     for span in spans {
       for member in span.attributes {
-        if let text = member.value.stringValue { longest = max(longest, text.scalarCount) }
+        // No text has more scalars than bytes.
+        guard case .string(let text) = member.value, text.utf8.count > longest else { continue }
+        longest = max(longest, text.scalarCount)
       }
     }
     guard longest >= 16, longest <= 1 << 20 else { return self }
     let isLimit = spans.contains { span in
       span.attributes.contains { member in
-        guard let text = member.value.stringValue, SpanContent.isObject(text),
-          text.scalarCount == longest
+        guard case .string(let text) = member.value, text.utf8.count >= longest,
+          SpanContent.isObject(text), text.scalarCount == longest
         else { return false }
         return JSONText.isCut(text)
       }
@@ -172,7 +174,7 @@ extension SpanSet {
 
   private static func marking(_ value: JSONValue, _ length: Int) -> JSONValue {
     switch value {
-    case .string(let text) where text.scalarCount == length:
+    case .string(let text) where text.utf8.count >= length && text.scalarCount == length:
       .cut(bytes: text.utf8.count, head: text.prefix(utf8Bytes: 1024))
     case .array(let elements): .array(elements.map { marking($0, length) })
     case .object(let object): .object(marking(object, length))

@@ -4,7 +4,7 @@ import Glibc
 /// Writes one run log: one file, one writer.
 ///
 /// `append` returns when the event is in the file (what survives a killed process), or on the disk
-/// (what survives the machine) as ``Durability`` says. Until ``close()`` the file is named
+/// (what survives the machine) as ``Durability`` says, unless the options say that it may wait. Until ``close()`` the file is named
 /// `….jsonl.gz.open`. A writer that goes away without closing leaves such a file behind, whole up to
 /// its last event; ``reopening(_:options:)`` goes on with it.
 ///
@@ -30,18 +30,22 @@ public final class LogWriter: EventSink {
     public var checkpointBytes: Int
     /// What an event survives once it is appended.
     public var durability: Durability
+    /// Whether each event is in the file when it is appended. Without, a block is written when it is full or the log is
+    /// closed: for logs that nobody reads before, and that can be made again.
+    public var flushesEachEvent: Bool
     /// What the file is written with.
     var system = SystemCalls.real
 
     /// A level or size beyond what is allowed counts as the nearest that is.
     public init(
       level: Int = 6, blockBytes: Int = 256 * 1024, checkpointBytes: Int = 4 * 1024 * 1024,
-      durability: Durability = .process
+      durability: Durability = .process, flushesEachEvent: Bool = true
     ) {
       self.level = min(max(level, 0), 9)
       self.blockBytes = min(max(blockBytes, 1), LogFormat.blockLimitBytes / 2)
       self.checkpointBytes = max(checkpointBytes, 1)
       self.durability = durability
+      self.flushesEachEvent = flushesEachEvent
     }
   }
 
@@ -193,7 +197,7 @@ public final class LogWriter: EventSink {
     try check(line)
     prepareBlock(for: event, lineBytes: line.bytes.count + 1)
     add(line.bytes)
-    blocks.flush()
+    if options.flushesEachEvent { blocks.flush() }
     saidOnce.commit(line)
     state.apply(event, digest: line.digest)
     summary.apply(event)
@@ -267,7 +271,7 @@ public final class LogWriter: EventSink {
 
   private func write(forcingDisk: Bool) throws(LogError) {
     do {
-      try file.write(blocks.pending)
+      if !blocks.pending.isEmpty { try file.write(blocks.pending) }
       fileBytes += blocks.pending.count
       blocks.pending.removeAll(keepingCapacity: true)
       if forcingDisk, options.durability != .none {

@@ -16,6 +16,7 @@ enum CommandRuns {
         start.trial = request.trial
         start.tags = request.tags
         let path = request.files.path(of: request.caseId ?? agent.name, runId: runId)
+        request.willRecord(path)
         let ending = try await CommandAgentRun(agent, person: request.person).run(
           start, input: request.input, until: request.cancellation
         ) {

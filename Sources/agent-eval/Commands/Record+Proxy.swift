@@ -94,6 +94,8 @@
       let passOn: @Sendable () -> Void = {
         ending.cancel(signal: cancellation.signal ?? "SIGTERM")
       }
+      let handed = HandedRuns(to: otlp)
+      handed?.follow(path)
       let served: Result<CommandEnd, any Error> = await cancellation.whileListening(passOn) {
         do { return .success(try await serve(routes, recorder, nil, ending)) } catch {
           return .failure(error)
@@ -106,7 +108,7 @@
         Output.error(Visible.line("agent-eval: the run stopped: \(reason.rawValue) (\(detail))"))
       }
       Output.error("agent-eval: recorded \(Visible.line(log))")
-      await HandedRuns(to: otlp)?.hand([log])
+      await handed?.hand([log])
       return await tell(recorder.lack) && requiresComplete && end.exitCode == 0 ? 1 : end.exitCode
     }
 

@@ -240,14 +240,16 @@ struct Record: AsyncParsableCommand, Verb {
       logOptions: .init(durability: durability))
     var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     var answer: String?
+    let handed = HandedRuns(to: handing.otlp)
     let recording = try await AgentRecording(
-      of: definition, request, on: boundary, report: LiveView.show,
+      of: definition, request, on: boundary, willRecord: { handed?.follow($0) },
+      report: LiveView.show,
       observe: { event in
         if !json { LiveView.print(timeline.lines(for: event)) }
         if event.type == .stop { answer = event.data["answer"]?.stringValue }
       })
     report(recording, answer: answer, isJSON: definition.answers.schema != nil)
-    await HandedRuns(to: handing.otlp)?.hand([recording.log])
+    await handed?.hand([recording.log])
     if !recording.isSuccess { throw ExitCode(1) }
   }
 
@@ -275,6 +277,8 @@ struct Record: AsyncParsableCommand, Verb {
     request.person = person
     let timeline = Mutex(
       Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull))
+    let handed = HandedRuns(to: handing.otlp)
+    request.willRecord = { handed?.follow($0) }
     request.observe = { event in
       LiveView.print(timeline.withLock { $0.lines(for: event) })
     }
@@ -283,7 +287,7 @@ struct Record: AsyncParsableCommand, Verb {
       Output.error(Visible.lines(recording.errors).joined(separator: "\n"))
     }
     Output.line("log    \(Visible.line(recording.log))")
-    await HandedRuns(to: handing.otlp)?.hand([recording.log])
+    await handed?.hand([recording.log])
     if !recording.isSuccess { throw ExitCode(1) }
   }
 

@@ -117,11 +117,12 @@ struct RunRequest: Hashable {
       Output.jsonLine(results)
       withExtendedLifetime((loaded, results)) { AgentEval.end(results.exitCode) }
     }
-    let results = try await results(of: loaded, cancellation)
+    let handed = HandedRuns(to: otlp)
+    let results = try await results(of: loaded, cancellation, handed: handed)
     results.cases.forEach(lastRun.take)
     lastRun.keep(among: all.cases)
     let code = try output.finish(results) { try keep(results, of: loaded, since: start) }
-    await HandedRuns(to: otlp)?.hand(
+    await handed?.hand(
       results.cases.flatMap { $0.trials.map(\.log) }, results: results)
     if debug, let debugging = Debugging(firstFailureOf: results) { try debugging.explain() }
     // Not taken apart first: of thousands of cases that takes a while.
@@ -148,8 +149,10 @@ struct RunRequest: Hashable {
   }
 
   /// Judges the cases, or those of the shard, and shows how far it is.
+  ///
+  /// - Parameter handed: follows the runs that are made.
   func results(
-    of loaded: CaseLoader.Result, _ cancellation: Cancellation
+    of loaded: CaseLoader.Result, _ cancellation: Cancellation, handed: HandedRuns? = nil
   ) async throws -> EvalResults {
     try requireNetwork(for: loaded)
     let shard = shard.flatMap(Shard.init(_:))
@@ -161,7 +164,9 @@ struct RunRequest: Hashable {
     let cases = shard.flatMap { suite?.cases(of: $0) } ?? loaded.cases
     let teller = ProgressTeller(total: cases.count, tellsEach: live)
     let journal = journal(of: loaded)
-    let runner = try makeRunner(runnerOptions(cancellation, teller, journal), cancellation)
+    var options = runnerOptions(cancellation, teller, journal)
+    if let handed { options.willRecord = { handed.follow($0) } }
+    let runner = try makeRunner(options, cancellation)
     var results = await runner.run(cases, progress: teller.take)
     teller.end()
     end(journal, cancellation)
