@@ -118,10 +118,10 @@ import Testing
         }
         // What nobody sends before the run has ended, the run waits for in vain.
         if request.text.contains("chat") {
-          FileManager.default.createFile(atPath: path + "/one", contents: nil)
+          _ = FileManager.default.createFile(atPath: path + "/one", contents: nil)
         }
         if request.text.contains("execute_tool wait") {
-          FileManager.default.createFile(atPath: path + "/two", contents: nil)
+          _ = FileManager.default.createFile(atPath: path + "/two", contents: nil)
         }
         reply.finish(200, body: "")
       }
@@ -153,7 +153,7 @@ import Testing
       let path = folder.path
       let server = try FakeServer { request, reply in
         for name in ["one", "two"] {
-          FileManager.default.createFile(atPath: path + "/" + name, contents: nil)
+          _ = FileManager.default.createFile(atPath: path + "/" + name, contents: nil)
         }
         switch side {
         case "hangs": reply.wait(seconds: 60)

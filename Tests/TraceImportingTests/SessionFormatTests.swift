@@ -29,6 +29,27 @@ struct SessionFormatTests {
     #expect(file.stop == nil)
   }
 
+  @Test(
+    "calls of events that say not who spoke are seen; what nobody can tell is marked",
+    arguments: [#""role":"model","#, ""])
+  func nobodySpoke(role: String) throws {
+    let file = try ImportedFile(
+      """
+      {"appName":"a","id":"1","events":[
+      {"author":"user","invocationId":"i","content":{"role":"user","parts":[{"text":"q"}]}},
+      {"invocationId":"i","content":{\(role)"parts":[{"functionCall":{"id":"c","name":"pay","args":{"n":1}}}]}},
+      {"invocationId":"i","content":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"pay","response":{"ok":1}}}]}},
+      {"invocationId":"i","author":"a","body":{"functionCall":{"name":"refund","args":{}}}}]}
+      """)
+    #expect(file.errors.isEmpty, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["calls"]?[0]?["name"] } == ["pay"])
+    #expect(file.data(.toolResult).map { $0["callId"] } == ["1.1.0"])
+    let started = try #require(file.data(.runStarted).first)
+    #expect(started["recorded"]?["calls"] == "partial")
+    #expect(started["source"]?["unread"]?.arrayValue?.contains("/events/3") == true)
+    #expect(started["source"]?["unread"]?.arrayValue?.contains("/events/1") == role.isEmpty)
+  }
+
   @Test("a file of several sessions is several runs; what goes on from a line stays with it")
   func severalSessions() throws {
     let file = try ImportedFile(

@@ -71,7 +71,11 @@ enum AdkSessions: FormatAdapter {
     for (place, event) in events {
       let fields = try MessageFields(event, at: place)
       if fields["partial"]?.boolValue == true { continue }
-      if let message = message(fields) { messages.append(message) }
+      if let message = message(fields) {
+        messages.append(message)
+      } else if event.mayHoldCall {
+        graph.unread.append(place)
+      }
       failure = (fields["errorCode"] ?? fields["error_code"])?.stringValue
     }
     graph.items = MessageItems.items(of: messages)
@@ -97,15 +101,19 @@ enum AdkSessions: FormatAdapter {
 
   /// What an event says; `nil` where it has no content.
   private static func message(_ event: MessageFields) -> ReadMessage? {
-    guard let content = event["content"]?.objectValue, let author = event["author"]?.stringValue
-    else { return nil }
+    guard let content = event["content"]?.objectValue else { return nil }
+    // Where nobody says who spoke, the content says whether it was the model.
+    let author = event["author"]?.stringValue
+    let speaker = author ?? content["role"]?.stringValue
     let parts = content["parts"]?.arrayValue ?? []
     let holdsResults = parts.contains {
       $0["functionResponse"] != nil || $0["function_response"] != nil
     }
-    let role: ParsedMessage.Role = author == "user" ? .user : holdsResults ? .tool : .assistant
+    let isUser = speaker == "user" && (author != nil || !holdsResults)
+    let role: ParsedMessage.Role = isUser ? .user : holdsResults ? .tool : .assistant
     var message = ReadMessage(
       role: role, roleName: "\(role)", pointer: event.pointer, raw: .object(event.object))
+    if speaker == nil { message.unread.append(event.pointer) }
     let place = event.pointer.appending("content").appending("parts")
     for (index, part) in parts.enumerated() {
       PartReader.take(part, at: place.appending(String(index)), into: &message)
@@ -121,7 +129,7 @@ enum AdkSessions: FormatAdapter {
     if let confirmations, !confirmations.saysNothing {
       message.extra["requestedToolConfirmations"] = confirmations
     }
-    if role == .assistant { message.extra["agent"] = .string(author) }
+    if role == .assistant, let author { message.extra["agent"] = .string(author) }
     for member in event.object where member.key != "content" {
       if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet) {
         message.unread.append(event.pointer.appending(member.key))
