@@ -35,7 +35,7 @@ struct Explanation {
         .tool, .tool, asked.tool ?? "",
         "The log holds no result of call \(asked.callId ?? "").")
     } else if files.isAgentSame, files.isPolicySame {
-      if namesOtherFiles { explainPacket() } else { cause = .code }
+      if Self.nameOtherFiles(recorded, now) { explainPacket() } else { cause = .code }
     } else if holds(.runStarted), !files.isAgentSame {
       explainStart()
     } else if files.isAgentSame {
@@ -384,7 +384,7 @@ struct Explanation {
   }
 
   /// Whether two packets are made of files of prompts with other bytes: those have digests of their own.
-  private var namesOtherFiles: Bool {
+  private static func nameOtherFiles(_ recorded: Event?, _ now: Event?) -> Bool {
     guard let recorded, let now, recorded.type == .contextBuilt, now.type == .contextBuilt else {
       return false
     }

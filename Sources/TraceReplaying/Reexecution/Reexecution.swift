@@ -122,8 +122,12 @@ struct InputProbe {
           path: ChangedInput.caseInput, recorded: session.steps.started.goal, now: goal), at: 0)
     }
     guard !found.changes.isEmpty else {
-      // Every input is as it was: only how the files are written differs.
-      if found.cause != .tool, !session.part.inputs.isEmpty, !agent.source.isEmpty {
+      // Every input is as it was: only how the files are written differs, but for files of prompts, of which a log
+      // holds the digests alone.
+      if found.cause != .tool,
+        !(found.cause == .context && RecordedFiles(session.part, agent).areSame),
+        !session.part.inputs.isEmpty, !agent.source.isEmpty
+      {
         (found.cause, found.input) = (.code, nil)
       }
       return found
