@@ -24,9 +24,16 @@ struct PlainOracle {
   private(set) var ends: [String: End] = [:]
   /// Each attempt that is made, by node, and how many.
   private(set) var attempts: [String: Int] = [:]
+  /// The tasks of which chance says how many elements had begun when what they run for failed, and those that run for
+  /// theirs: of them it is known how they end as a whole.
+  private(set) var cutOff: Set<String> = []
+  /// How many parts each task has given.
+  private var parts: [String: Int] = [:]
+  private let partsSources: Set<String>
 
   init(_ random: RandomPipeline) {
     self.random = random
+    partsSources = random.partsSources
     let standIns = Set(random.spec.tasks.flatMap { $0.recover.compactMap(\.task) })
     // Tasks are written behind what they need.
     for task in random.spec.tasks where !standIns.contains(task.id) {
@@ -61,6 +68,22 @@ struct PlainOracle {
     return result
   }
 
+  /// What a run came to, or what it should: of tasks whose elements chance decides, how they ended as a whole alone.
+  func comparable(_ result: JSONObject) -> JSONObject {
+    var result = result
+    for id in cutOff {
+      if let settled = result[id]?["settled"] {
+        result[id] = ["settled": settled]
+      } else {
+        result[id] = nil
+      }
+    }
+    return result
+  }
+
+  /// Whether it is known how often a node is attempted.
+  func tells(_ node: String) -> Bool { !cutOff.contains(String(node.prefix { $0 != "[" })) }
+
   private static func number(_ end: End) -> Int {
     switch end {
     case .finished, .elements: 0
@@ -76,6 +99,7 @@ struct PlainOracle {
 
   private mutating func end(of task: TaskSpec) -> End {
     let needs = references(of: task).compactMap { ends[$0] }
+    if case .parts(let source)? = task.forEach { return parted(task, source, needs) }
     if needs.contains(where: { wholeFailed($0) }) {
       return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: task.isFanOut)
     }
@@ -97,7 +121,27 @@ struct PlainOracle {
     }
   }
 
+  /// A task that runs for the parts of another's output.
+  private mutating func parted(_ task: TaskSpec, _ source: String, _ needs: [End]) -> End {
+    if needs.contains(where: { wholeFailed($0) }) {
+      return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
+    }
+    let count = parts[source] ?? 0
+    switch ends[source] {
+    case .skipped where count == 0: return .skipped
+    case .failed, .elements, nil:
+      // Where it needs nothing whole, elements may have begun.
+      cutOff.insert(task.id)
+      return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
+    case .finished, .skipped:
+      var ends: [Int: End] = [:]
+      for index in 0..<count { ends[index] = life(of: TaskNode(task.id, element: index), task) }
+      return whole(task, ends, count)
+    }
+  }
+
   private mutating func chained(_ task: TaskSpec, _ source: String) -> End {
+    if cutOff.contains(source) { cutOff.insert(task.id) }
     guard let above = self.elements[source] else {
       if ends[source] == .skipped { return .skipped }
       return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
@@ -161,6 +205,10 @@ struct PlainOracle {
     while true {
       count += 1
       attempts["\(node)", default: 0] += 1
+      if partsSources.contains(task.id) {
+        let given = random.parts(of: acting.id, for: node, attempt: count)
+        parts[task.id] = max(parts[task.id] ?? 0, given)
+      }
       let kind: String
       switch random.fate(of: acting.id, for: node, attempt: count) {
       case .finishes(let value): return .finished(value)

@@ -37,6 +37,22 @@ struct RandomPipeline {
     return .finishes(.array((0..<Int(bytes[3] % 4)).map { JSONValue($0) }))
   }
 
+  /// The tasks whose parts others take.
+  var partsSources: Set<String> {
+    Set(
+      spec.tasks.compactMap { task in
+        if case .parts(let source)? = task.forEach { source } else { nil }
+      })
+  }
+
+  /// How many parts an attempt at a node gives: one that succeeds all that there are, one that fails no more.
+  func parts(of acting: String, for node: TaskNode, attempt: Int) -> Int {
+    let all = Int(Digest(of: [.string(node.task), "parts"]).bytes[0] % 4)
+    if case .finishes = fate(of: acting, for: node, attempt: attempt) { return all }
+    let some = Digest(of: [.string(acting), .string(node.task), JSONValue(attempt)]).bytes[0]
+    return Int(some) % (all + 1)
+  }
+
   init(seed: UInt64, taskLimit: Int = 30) {
     self.seed = seed
     var random = SeededGenerator(seed: seed)
@@ -87,8 +103,14 @@ struct RandomPipeline {
     if let source = above.randomElement(using: &random), Int.random(in: 0..<3, using: &random) == 0
     {
       let isChained = source.isFanOut
-      task.forEach = TaskReference(isChained ? "\(source.id).*" : source.id).map { .list($0) }
-      if isChained { input[source.id] = nil }
+      let takesParts = source.kind == .closure && !isChained && Bool.random(using: &random)
+      task.forEach =
+        takesParts
+        ? .parts(of: source.id)
+        : TaskReference(isChained ? "\(source.id).*" : source.id).map { .list($0) }
+      // Now and then it needs the whole as well, and waits for it.
+      let isWholeNeeded = takesParts && Int.random(in: 0..<4, using: &random) == 0
+      if isChained || takesParts && !isWholeNeeded { input[source.id] = nil }
       input["item"] = "${item}"
       task.input = TaskTemplate(.object(input))
       task.concurrency = [nil, 1, 2].randomElement(using: &random) ?? nil
@@ -162,8 +184,12 @@ final class ScriptedExecutor: Executor {
 
   let pipeline: RandomPipeline
   let account = Mutex(Account())
+  private let sources: Set<String>
 
-  init(_ pipeline: RandomPipeline) { self.pipeline = pipeline }
+  init(_ pipeline: RandomPipeline) {
+    self.pipeline = pipeline
+    sources = pipeline.partsSources
+  }
 
   func run(_ task: any PipelineTask, _ context: TaskContext) async -> TaskOutcome {
     account.withLock {
@@ -175,9 +201,14 @@ final class ScriptedExecutor: Executor {
     for _ in 0..<Int(truncatingIfNeeded: (pipeline.seed &+ UInt64(context.seq)) % 3) {
       await Task.yield()
     }
+    let key = "\(context.node)/\(task.spec.id)"
+    if sources.contains(context.node.task) {
+      let attempt = account.withLock { ($0.ended[key] ?? 0) + 1 }
+      let parts = pipeline.parts(of: task.spec.id, for: context.node, attempt: attempt)
+      for part in 0..<parts { guard await context.emit(JSONValue(part)) else { break } }
+    }
     let count = account.withLock { account -> Int in
       account.running -= 1
-      let key = "\(context.node)/\(task.spec.id)"
       account.ended[key, default: 0] += 1
       return account.ended[key] ?? 0
     }

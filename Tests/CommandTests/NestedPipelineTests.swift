@@ -281,3 +281,139 @@ struct NestedPipelineTests {
     #expect(judged.output.contains("FAIL   fails"))
   }
 }
+
+@Suite("What an outer pipeline gives up, inside")
+struct CutOffPipelineTests {
+  private static let log = "runs/o.jsonl.gz"
+
+  /// Two levels of pipelines around a program that sleeps, and an agent whose tool does.
+  private static func makeFolder(_ outer: String) throws -> TemporaryFolder {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "slow.yaml",
+      """
+      pipeline: slow
+      tasks:
+        - {id: quick, command: [./do.sh, quick], sideEffect: read}
+        - {id: sleep, command: [./do.sh, sleep], input: {x: "${quick}"}, sideEffect: write}
+        - {id: agent, agent: agent.yaml, input: {goal: "Go on from ${quick}"}}
+        - {id: never, command: [./do.sh, never], input: {x: "${sleep}"}, sideEffect: read}
+      """)
+    try folder.write(
+      "middle.yaml", "pipeline: middle\ntasks:\n  - {id: slow, pipeline: slow.yaml}\n")
+    try folder.write(
+      "agent.yaml",
+      """
+      name: sleeper
+      tools: [{name: nap, description: Sleeps., sideEffect: read, command: [./do.sh, sleep]}]
+      model: {script: [{call: {tool: nap, input: {}}}, {answer: done}]}
+      """)
+    try folder.write("outer.yaml", outer)
+    let script = try folder.write(
+      "do.sh", "#!/bin/sh\necho \"$1\" >>world\ntest \"$1\" != sleep || sleep 600\necho 1\n")
+    try FileManager.default.setAttributes([.posixPermissions: 0o755], ofItemAtPath: script)
+    return folder
+  }
+
+  /// The stops of all logs, by their agents' and pipelines' names, and that each verifies and is made again.
+  private static func stops(_ folder: TemporaryFolder) async throws -> [String: String] {
+    try await Binary.run(["verify", "runs"], in: folder.path)
+    let again = try await Binary.run(["replay", "runs", "--reexecute"], in: folder.path)
+    #expect(again.output.contains("4 runs: 4 faithful"), "\(again.output)\(again.errors)")
+    var stops: [String: String] = [:]
+    for run in try await Binary.run(["list", "runs", "--json"], in: folder.path).jsonLines() {
+      if let name = run["agent"]?.stringValue {
+        stops[name] = run["stopReason"]?.stringValue ?? "none"
+      }
+    }
+    return stops
+  }
+
+  private static func world(_ folder: TemporaryFolder) -> Set<String> {
+    Set((folder.text("world") ?? "").split(separator: "\n").map(String.init))
+  }
+
+  @Test(
+    "a timeout ends what is under way in the pipelines inside, at each depth, and closes their logs"
+  )
+  func timeout() async throws {
+    let folder = try Self.makeFolder(
+      """
+      pipeline: outer
+      tasks:
+        - {id: middle, pipeline: middle.yaml, timeoutSeconds: 4, compensate: {command: [echo]}}
+      """)
+    let start = ContinuousClock.now
+    let run = try await Binary.run(
+      ["record", "outer.yaml", "--out", Self.log], in: folder.path, status: 1)
+    // The programs sleep for ten minutes.
+    #expect(ContinuousClock.now - start < .seconds(50))
+    #expect(run.output.contains("failed     middle: timeout"), "\(run.output)")
+    #expect(
+      try await Self.stops(folder) == [
+        "outer": "blocked", "middle": "cancelled", "slow": "cancelled", "sleeper": "cancelled",
+      ])
+    #expect(Self.world(folder) == ["quick", "sleep"])
+    let shown = try await Binary.run(["show", Self.log, "--tree"], in: folder.path).output
+    #expect(
+      shown.contains("interrupted: the pipeline was cut off while the attempt was under way"),
+      "\(shown)")
+  }
+
+  @Test("time that the outer pipeline’s limits leave is all that there is inside")
+  func budget() async throws {
+    let folder = try Self.makeFolder(
+      """
+      pipeline: outer
+      limits: {timeoutSeconds: 4}
+      tasks:
+        - {id: middle, pipeline: middle.yaml, compensate: {command: [echo]}}
+      """)
+    let start = ContinuousClock.now
+    try await Binary.run(["record", "outer.yaml", "--out", Self.log], in: folder.path, status: 1)
+    #expect(ContinuousClock.now - start < .seconds(50))
+    _ = try await Self.stops(folder)
+    #expect(Self.world(folder) == ["quick", "sleep"])
+  }
+
+  @Test("steps that the outer pipeline’s limits leave are all that there are inside")
+  func steps() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.yaml",
+      """
+      name: stepper
+      tools: [{name: nap, description: Naps., sideEffect: read, scripted: [{ok: null}]}]
+      model: {script: [{call: {tool: nap, input: {}}}, {answer: done}]}
+      """)
+    try folder.write(
+      "inner.yaml",
+      """
+      pipeline: inner
+      tasks:
+        - {id: one, agent: agent.yaml, input: {goal: Go}}
+        - {id: two, agent: agent.yaml, input: {goal: "Go on from ${one.answer}"}}
+        - {id: three, agent: agent.yaml, input: {goal: "Go on from ${two.answer}"}}
+      """)
+    try folder.write(
+      "outer.yaml",
+      """
+      pipeline: outer
+      limits: {maxSteps: 5}
+      tasks:
+        - {id: first, agent: agent.yaml, input: {goal: Go}}
+        - {id: inner, pipeline: inner.yaml, input: {after: "${first.answer}"}}
+      """)
+    let run = try await Binary.run(
+      ["record", "outer.yaml", "--out", Self.log, "--seed", "1", "--fixed-clock"],
+      in: folder.path, status: 1)
+    #expect(run.output.contains("failed     inner: tool_failure"), "\(run.output)")
+    let listed = try await Binary.run(["list", "runs", "--json"], in: folder.path).jsonLines()
+    // Two steps of the first, two of `one`, and one of `two`, which may go no further.
+    #expect(listed.count { $0["agent"] == "stepper" } == 3)
+    #expect(listed.count { $0["stopReason"] == "budget_exhausted" } == 1)
+    try await Binary.run(["verify", "runs"], in: folder.path)
+    let again = try await Binary.run(["replay", "runs", "--reexecute"], in: folder.path)
+    #expect(again.output.contains("5 runs: 5 faithful"), "\(again.output)\(again.errors)")
+  }
+}

@@ -10,7 +10,7 @@ struct PipelineKillTests {
     case chain
     case diamond
     case fanOut
-    /// A fan-out whose elements begin as those of another end.
+    /// A fan-out whose elements begin as a program prints lines, and one whose begin as those of the first end.
     case streaming
     case human
     case rollback
@@ -49,8 +49,8 @@ struct PipelineKillTests {
         + "  - {id: list, command: [printf, '[\(list)]'], sideEffect: read}\n"
         + task("each", forEach: "${list}")
     case .streaming:
-      return head + "  - {id: list, command: [printf, '[0,1,2,3]'], sideEffect: read}\n"
-        + task("first", forEach: "${list}")
+      return head + "  - {id: list, command: [./lines.sh], parts: lines, sideEffect: read}\n"
+        + task("first", forEach: "{partsOf: list}")
         + task("second", forEach: "${first.*}")
     case .human:
       return head + task("before")
@@ -68,6 +68,7 @@ struct PipelineKillTests {
     let note = "echo \"$(basename $0) $1 $2 $IDEMPOTENCY_KEY\" >>world"
     for (name, body) in [
       ("do.sh", "\(note)\nsleep 0.03\necho '{\"done\": true}'"),
+      ("lines.sh", "for i in 0 1 2 3; do echo $i; sleep 0.02; done"),
       ("undo.sh", "\(note)\nsleep 0.03\necho null"), ("fail.sh", "test -e mended && echo null"),
     ] {
       let path = try folder.write(name, "#!/bin/sh\n\(body)\n")

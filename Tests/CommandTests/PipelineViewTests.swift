@@ -6,6 +6,7 @@ import Testing
 @Suite("Pipelines looked at with every verb")
 struct PipelineViewTests {
   private static let review = Project.path("Fixtures/pipelines/review.yaml")
+  private static let newsroom = Project.path("Fixtures/pipelines/newsroom.yaml")
 
   /// A review that ended, in a folder of its own; the same each time.
   private static func record(repo: String = "wc", name: String = "review") async throws -> (
@@ -39,6 +40,35 @@ struct PipelineViewTests {
     let tree = try await Binary.run(["show", log, "--tree"])
     #expect(tree.output.contains("analyze │ step 1"))
     #expect(!tree.lines.contains("step 1"))
+  }
+
+  @Test("the page leads to a page for each run of a task, also of a pipeline inside, and back")
+  func pages() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "outer.yaml",
+      """
+      pipeline: outer
+      tasks:
+        - {id: one, pipeline: \(Self.newsroom), input: {topic: tea}, timeoutSeconds: 600}
+      """)
+    try await Binary.run(
+      ["record", "outer.yaml", "--out", "runs/o.jsonl.gz"], in: folder.path, status: 1)
+    let runs = try await Binary.run(["list", "runs", "--json"], in: folder.path).jsonLines()
+    try FileManager.default.createDirectory(
+      atPath: folder.path("pages"), withIntermediateDirectories: true)
+    try await Binary.run(
+      ["show", "runs/o.jsonl.gz", "--html", "pages/o.html"], in: folder.path)
+    let pages = try FileManager.default.contentsOfDirectory(atPath: folder.path("pages")).sorted()
+    #expect(pages.count == runs.count && runs.count > 3, "\(pages)")
+    var linked: Set<String> = []
+    for page in pages {
+      let text = try #require(folder.text("pages/\(page)"))
+      for match in text.matches(of: #/href="\./([^"]*)"/#) { linked.insert(String(match.1)) }
+      #expect(page == "o.html" || text.contains("↑ the run that called it"))
+    }
+    #expect(linked == Set(pages))
+    #expect(try #require(folder.text("pages/o.html")).contains("one, event "))
   }
 
   @Test("at an event each task is as far as it was then; a step is refused with the way that works")

@@ -126,6 +126,20 @@ enum Files {
     return bytes
   }
 
+  /// The bytes of all files of a folder together.
+  static func sizes(in folder: String) -> Int {
+    guard let listing = opendir(folder) else { return 0 }
+    defer { closedir(listing) }
+    var sum = 0
+    while let entry = readdir(listing) {
+      let name = withUnsafeBytes(of: entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { sum += size("\(folder)/\(name)") }
+    }
+    return sum
+  }
+
   static func size(_ path: String) -> Int {
     var info = stat()
     return stat(path, &info) == 0 ? Int(info.st_size) : 0

@@ -27,7 +27,7 @@ enum Pipelining {
     print(Files.size(path))
   }
 
-  private static func pipeline(_ shape: Shape, _ count: Int) throws -> Pipeline {
+  static func pipeline(_ shape: Shape, _ count: Int) throws -> Pipeline {
     switch shape {
     case .chain:
       let tasks = (0..<count).map { number -> any PipelineTask in
@@ -49,7 +49,7 @@ enum Pipelining {
   }
 
   /// The time of this machine.
-  private struct Passing: RunClock {
+  struct Passing: RunClock {
     private let start = Processes.now()
     var isFixed: Bool { false }
     func moment() -> Moment {
@@ -59,35 +59,5 @@ enum Pipelining {
       try? await Task.sleep(for: .microseconds(microseconds))
     }
     func advance(to t: Int) {}
-  }
-}
-
-extension Table {
-  /// What a task of a pipeline costs, and what four times the tasks do; the memory of a fan-out of 100,000.
-  func pipelining() {
-    guard isWanted("pipeline") else { return }
-    _ = mkdir(corpus.folder, 0o755)
-    func command(_ shape: Pipelining.Shape, _ count: Int) -> [String] {
-      [this, "work", "pipeline", corpus.folder, shape.rawValue, "\(count)"]
-    }
-    // What a process costs that does next to nothing.
-    let start = medians([command(.chain, 1)])[0]
-    for shape in Pipelining.Shape.allCases {
-      let (count, log) = (1_000, "\(corpus.folder)/pipeline.jsonl.gz")
-      var costs = medians([command(shape, count), command(shape, 4 * count)])
-      _ = Processes.run(command(shape, count))
-      let bytes = Files.size(log) / count
-      for index in costs.indices {
-        costs[index].cpuSeconds = max(0.001, costs[index].cpuSeconds - start.cpuSeconds)
-        costs[index].wallSeconds = max(0.001, costs[index].wallSeconds - start.wallSeconds)
-      }
-      let micro = costs[0].wallSeconds * 1_000_000 / Double(count)
-      row(
-        "pipeline: \(shape.rawValue) of 4,000 closures", costs[1], "of 1,000", costs[0],
-        "\(times(costs[1], costs[0])); \(figure(micro, digits: 0)) µs (wall) and \(bytes) bytes a task",
-        "≤ 4.4 ×, ≤ 150 µs, ≤ 400 bytes")
-    }
-    let large = Processes.run(command(.fanOut, 100_000))
-    row("pipeline: fan-out of 100,000 closures", large, "", nil, mebibytes(large), "reported")
   }
 }

@@ -178,7 +178,7 @@ struct Table {
     }
   }
 
-  private static func fields(of path: String) -> [Double] {
+  static func fields(of path: String) -> [Double] {
     let text = String(decoding: (try? Files.read(path)) ?? [], as: UTF8.self)
     return text.split(whereSeparator: { $0 == " " || $0 == "\n" }).compactMap { Double($0) }
   }

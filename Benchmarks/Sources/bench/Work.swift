@@ -40,6 +40,10 @@ enum Work {
         throw WrongArguments(arguments)
       }
       try await Pipelining.run(shape, tasks: number(1), in: path)
+    case "pipeline-die": try await PipelineTimes.die(tasks: number(0), in: path)
+    case "pipeline-go-on": try await PipelineTimes.goOn(tasks: number(0), in: path)
+    case "pipeline-flow": try await PipelineTimes.flow(elements: number(0), in: path)
+    case "pipeline-follow": try await PipelineTimes.follow(tasks: number(0), in: path)
     case "actions": Ruling.digestActions()
     default: return
     }

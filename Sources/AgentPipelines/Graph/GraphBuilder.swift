@@ -107,6 +107,11 @@ struct GraphBuilder {
     if task.kind == .human, task.human == nil {
       faults.append(wrong("human", "a person’s task needs a question", hint: "human: {ask: …}"))
     }
+    switch (task.parts, task.kind) {
+    case (nil, _), (.lines, .command), (.calls, .agent): break
+    case (.lines, _): faults.append(wrong("parts", "lines are printed by a command alone"))
+    case (.calls, _): faults.append(wrong("parts", "calls are made by an agent alone"))
+    }
     if let matcher = task.validate {
       do { _ = try Matcher(compiling: matcher) } catch {
         faults.append(wrong("validate", "\(error)"))
@@ -249,9 +254,22 @@ struct GraphBuilder {
           PipelineFault(
             task: task.id, key: "forEach/partsOf", "“\(id)” runs for each of many",
             hint: "forEach: ${\(id).*} takes its elements as they come"))
+      } else if !spec.tasks[other].givesParts {
+        faults.append(
+          PipelineFault(
+            task: task.id, key: "forEach/partsOf", "“\(id)” gives no parts",
+            hint: Self.partsHint(for: spec.tasks[other].kind)))
       }
       return .parts(other)
     case nil: return nil
+    }
+  }
+
+  private static func partsHint(for kind: TaskKind) -> String {
+    switch kind {
+    case .command: "parts: lines makes a part of each line that it prints"
+    case .agent: "parts: {calls: TOOL} makes a part of each call of a tool"
+    case .closure, .human, .pipeline: "forEach: ${TASK.PATH} takes a list once it is whole"
     }
   }
 

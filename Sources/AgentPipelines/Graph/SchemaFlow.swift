@@ -81,6 +81,11 @@ struct SchemaFlow {
     case .index: return ["type": "integer"]
     case .output: return nil
     case .item:
+      if case .parts(let source)? = task.forEach {
+        guard let other = places[source].map({ spec.tasks[$0] }) else { return nil }
+        if case .lines? = other.parts { return other.outputSchema?["items"] }
+        return other.knownPart
+      }
       guard case .list(let list)? = task.forEach,
         case .schema(let schema) = given(by: list, to: task)
       else { return nil }

@@ -81,12 +81,14 @@ extension PipelineEngine {
   }
 
   /// The next attempt at a node, as far as it is known before it begins: what is recorded, and what the task is given.
+  ///
+  /// - Parameter goingOn: the attempt that goes on; `nil` for a new one.
   func prepared(
-    _ node: TaskNode, _ acting: TaskSpec
+    _ node: TaskNode, _ acting: TaskSpec, goingOn: Int? = nil
   ) throws(TaskError) -> (started: TaskStarted, context: TaskContext) {
     let begun = state[node.task]?.node(node.element)
     var started = TaskStarted(
-      node: node, attempt: (begun?.attempt ?? 0) + 1, acting: begun?.acting,
+      node: node, attempt: goingOn ?? (begun?.attempt ?? 0) + 1, acting: begun?.acting,
       kind: acting.kind.rawValue, sideEffect: acting.sideEffect.rawValue)
     started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
     started.arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
@@ -119,6 +121,7 @@ extension PipelineEngine {
 
   func begin(_ attempt: Attempt, _ task: any PipelineTask, _ context: TaskContext) {
     if recorded != nil { return }
+    if context.runId != nil { runs.insert(attempt) }
     handles[attempt] = Task { [executor, mailbox] in
       let start = ContinuousClock.now
       let outcome = await executor.run(task, context)
@@ -184,7 +187,7 @@ extension PipelineEngine {
   /// What the tasks may still use together.
   var remaining: Limits {
     let used = state.totals
-    var limits = spec.limits
+    var limits = scheduler.limits
     limits.maxSteps = limits.maxSteps.map { max(0, $0 - used.steps) }
     limits.maxToolCalls = limits.maxToolCalls.map { max(0, $0 - used.toolCalls) }
     limits.maxTokens = limits.maxTokens.map { max(0, $0 - used.inputTokens - used.outputTokens) }

@@ -14,6 +14,14 @@ extension PipelineEngine {
       return false
     }
     let part = partCounts[attempt] ?? 0
+    guard part < PipelineGraph.elementLimit else {
+      handles[attempt]?.cancel()
+      try await fail(
+        attempt.node,
+        TaskError(.input, "more than \(PipelineGraph.elementLimit) parts"),
+        isEffectUnknown: scheduler.acting(for: attempt.node)?.sideEffect != .read)
+      return false
+    }
     partCounts[attempt] = part + 1
     let value = withholding.redacted(value.cut(toBytes: Self.outputLimitBytes))
     guard part >= state[attempt.node.task]?.parts ?? 0 else {
@@ -39,6 +47,7 @@ extension PipelineEngine {
     _ outcome: TaskOutcome, of attempt: Attempt, _ elapsed: Int?
   ) async throws {
     handles[attempt] = nil
+    runs.remove(attempt)
     withholding.redactor.know(outcome.secrets)
     let parts = partCounts.removeValue(forKey: attempt)
     guard isCurrent(attempt), let acting = scheduler.acting(for: attempt.node) else { return }
@@ -50,7 +59,17 @@ extension PipelineEngine {
       try await append(.pipeline(.asked(asked)))
       return
     }
-    if let output = outcome.output {
+    // Others have gone on with what an earlier attempt gave.
+    let lacking =
+      outcome.output == nil || !givesParts(attempt.node.task)
+      ? 0 : (state[attempt.node.task]?.parts ?? 0) - (parts ?? 0)
+    if lacking > 0 {
+      let error = TaskError(
+        .invalid, "\(lacking) of the parts that an earlier attempt gave did not come")
+      try await fail(
+        attempt.node, error, isEffectUnknown: acting.sideEffect != .read, run: outcome.run,
+        elapsed: elapsed)
+    } else if let output = outcome.output {
       var finished = TaskFinished(
         node: attempt.node, attempt: attempt.number,
         output: output.cut(toBytes: Self.outputLimitBytes))
@@ -86,7 +105,9 @@ extension PipelineEngine {
     if isEffectUnknown == nil, begun?.phase == .running {
       isUnknown = acting?.sideEffect != .read
       let attempt = Attempt(node: node, number: begun?.attempt ?? 0)
-      handles.removeValue(forKey: attempt)?.cancel()
+      handles[attempt]?.cancel()
+      // A run is waited for once the pipeline has stopped.
+      if !runs.contains(attempt) { handles[attempt] = nil }
       partCounts[attempt] = nil
     }
     var failed = scheduler.failure(of: node, error, isEffectUnknown: isUnknown, own: own)
@@ -95,6 +116,21 @@ extension PipelineEngine {
     try await append(.pipeline(.failed(failed)))
     if isEffectUnknown == nil, begun?.phase == .running, let acting {
       try await noteBreaker(of: acting, after: node)
+    }
+  }
+
+  /// Ends what is under way, at once; nothing new begins.
+  func cutOff() async throws {
+    isCutOff = true
+    if !state.isPausing {
+      try await append(.pipeline(.pauseRequested(PauseRequested(by: "the outer pipeline"))))
+    }
+    for task in state.tasks {
+      for node in task.active where node.phase == .running {
+        try await fail(
+          TaskNode(task.id, element: node.element),
+          TaskError(.interrupted, "the pipeline was cut off while the attempt was under way"))
+      }
     }
   }
 
@@ -131,7 +167,7 @@ extension PipelineEngine {
     default: return false
     }
     let ready: (started: TaskStarted, context: TaskContext)
-    do throws(TaskError) { ready = try prepared(name, acting) } catch {
+    do throws(TaskError) { ready = try prepared(name, acting, goingOn: node.attempt) } catch {
       try await fail(name, error)
       return true
     }
@@ -139,7 +175,7 @@ extension PipelineEngine {
       .pipeline(.resumed(TaskResumed(node: name, attempt: node.attempt, runId: run.runId))),
       isEffectAhead: acting.sideEffect != .read)
     var context = ready.context
-    (context.attempt, context.seq, context.runId) = (node.attempt, node.startedSeq, run.runId)
+    (context.seq, context.runId) = (node.startedSeq, run.runId)
     context.isResumed = true
     begin(Attempt(node: name, number: node.attempt), task, context)
     return true

@@ -28,6 +28,8 @@ final class PipelineEngine {
   let clock: any RunClock
   let identifiers: any RunIDs
   let pausing: Cancellation
+  let cutting: Cancellation
+  var isCutOff = false
   var scheduler: Scheduler
   var outputs: OutputStore
   private(set) var ledger: EffectLedger
@@ -36,6 +38,8 @@ final class PipelineEngine {
   private let observe: (Event) async -> Void
   let mailbox = Mailbox<Message>()
   var handles: [Attempt: Task<Void, Never>] = [:]
+  /// Those of them that are runs of their own.
+  var runs: Set<Attempt> = []
   var partCounts: [Attempt: Int] = [:]
   private var held: [(attempt: Attempt, outcome: TaskOutcome, elapsed: Int)] = []
   let runId: String
@@ -53,6 +57,7 @@ final class PipelineEngine {
     clock = runtime.clock
     identifiers = runtime.identifiers
     pausing = runtime.pausing
+    cutting = runtime.cutting
     scheduler = Scheduler(pipeline.graph, state: past.state)
     outputs = past.outputs
     outputs.endReading(in: past.state)
@@ -116,17 +121,23 @@ final class PipelineEngine {
         return .success(())
       } catch { return .failure(error) }
     }
-    let ending = await pausing.whileListening({ [mailbox] in mailbox.post(.woken) }, work)
+    let wake: @Sendable () -> Void = { [mailbox] in mailbox.post(.woken) }
+    let ending = await pausing.whileListening(wake) {
+      await cutting.whileListening(wake, work)
+    }
     // Whoever still has something to say hears that nobody listens.
     mailbox.close()
     while let message = mailbox.take() {
       if case .part(_, _, let waiting) = message { waiting.resume(returning: false) }
     }
-    do { try ending.get() } catch {
-      for handle in handles.values { handle.cancel() }
-      for handle in handles.values { await handle.value }
-      throw error
+    if case .failure = ending { for handle in handles.values { handle.cancel() } }
+    for (attempt, handle) in handles {
+      // Behind a stop only what was cut off is left. Runs close their logs before anyone is told that all is over; code
+      // may do what it likes, for as long as it likes.
+      if case .success = ending, !runs.contains(attempt) { continue }
+      await handle.value
     }
+    try ending.get()
   }
 
   private func loop() async throws {
@@ -134,6 +145,7 @@ final class PipelineEngine {
       if !state.isPausing, let by = pauseRequest {
         try await append(.pipeline(.pauseRequested(PauseRequested(by: by))))
       }
+      if !isCutOff, recorded == nil, cutting.signal != nil { try await cutOff() }
       switch ask() {
       case .append(let change): try await append(.pipeline(change))
       case .breaker(let change): try await append(.breakerChanged(change))
@@ -224,7 +236,7 @@ final class PipelineEngine {
   }
 
   /// Whether another task takes the parts of a task's output.
-  private func givesParts(_ task: String) -> Bool { partsSources.contains(task) }
+  func givesParts(_ task: String) -> Bool { partsSources.contains(task) }
 
   private lazy var partsSources = Set(
     spec.tasks.compactMap { task -> String? in

@@ -26,6 +26,8 @@ public struct PipelineRuntime: Sendable {
     public var parent: ParentRun?
     /// That task.
     public var taskId: String?
+    /// What that other pipeline has left: this one may use no more, whatever its own limits; `nil` for no limits.
+    public var outerLimits: Limits?
 
     /// What is not given can be set afterwards.
     public init(input: JSONValue? = nil) { self.input = input }
@@ -41,6 +43,8 @@ public struct PipelineRuntime: Sendable {
   public let identifiers: any RunIDs
   /// The wish that the pipeline pauses: what runs ends, and nothing new begins.
   public let pausing: Cancellation
+  /// The wish that it ends: what runs is ended at once and told as interrupted, and nothing new begins.
+  public let cutting: Cancellation
   /// What withholds secrets from its log.
   public var redactor: Redactor { withholding.redactor }
   let withholding: Withholding
@@ -53,12 +57,13 @@ public struct PipelineRuntime: Sendable {
   ///   - clock: what events are dated by, and what waits and limits are measured with.
   ///   - identifiers: where identifiers of the run, and of those of its tasks, come from; random where it is left out.
   ///   - pausing: cancelled by whoever wants it to pause; only ``pause()`` does where it is left out.
+  ///   - cutting: cancelled by whoever wants it to end at once; nobody does where it is left out.
   ///   - redactor: what withholds secrets from the log; one of its own that knows none before the run begins where it
   ///     is left out.
   public init(
     _ pipeline: Pipeline, executor: any Executor = LocalExecutor(), clock: any RunClock,
     identifiers: any RunIDs = RandomRunIDs(), pausing: Cancellation = Cancellation(),
-    redactor: Redactor? = nil
+    cutting: Cancellation = Cancellation(), redactor: Redactor? = nil
   ) {
     withholding = Withholding(redactor: redactor ?? Redactor(pipeline.redaction))
     self.pipeline = pipeline
@@ -66,6 +71,7 @@ public struct PipelineRuntime: Sendable {
     self.clock = clock
     self.identifiers = identifiers
     self.pausing = pausing
+    self.cutting = cutting
   }
 
   /// Asks the run to pause. What runs ends by itself; nothing new begins.
@@ -88,11 +94,14 @@ public struct PipelineRuntime: Sendable {
       self, past: PipelinePast(of: pipeline), runId: runId, into: sink, observe: observe)
     var started = RunStarted(
       agentName: pipeline.spec.name, goal: .string(pipeline.spec.name), input: start.input,
-      limits: pipeline.spec.limits)
+      limits: start.outerLimits.map(pipeline.spec.limits.tightened) ?? pipeline.spec.limits)
     started.agentDigest = pipeline.fileDigest
     started.pipelineId = start.pipelineId ?? runId
     started.seed = start.seed
     (started.parent, started.taskId) = (start.parent, start.taskId)
+    if let limits = start.outerLimits, started.parent != nil {
+      started.parent?.inputs["limits"] = .object(limits.encoded)
+    }
     started.tags = start.tags
     started.caseId = start.caseId
     started.trial = start.trial

@@ -25,7 +25,7 @@ public struct ToolTask: PipelineTask {
         callId: "\(context.node)", tool: definition(spec.sideEffect), input: context.input ?? [:],
         attempt: context.attempt, idempotencyKey: context.idempotencyKey)
       request.runId = context.pipelineRunId
-      return await call(request, words)
+      return await call(request, words, emit: spec.parts == nil ? nil : context.emit)
     }
   }
 
@@ -41,7 +41,10 @@ public struct ToolTask: PipelineTask {
   }
 
   /// The time that the tool itself keeps is only for the case that nobody else does: the pipeline's is shorter.
-  private func call(_ request: ToolRequest, _ words: [String]?) async -> TaskOutcome {
+  private func call(
+    _ request: ToolRequest, _ words: [String]?,
+    emit: (@Sendable (JSONValue) async -> Bool)? = nil
+  ) async -> TaskOutcome {
     var request = request
     request.timeoutMicroseconds = spec.timeoutMicroseconds.map {
       $0 < Int.max - 5_000_000 ? $0 + 5_000_000 : $0
@@ -50,7 +53,11 @@ public struct ToolTask: PipelineTask {
     let tool = makeTool(words, cancellation)
     let ready = request
     let answer = await withTaskCancellationHandler {
-      await tool.run(ready)
+      guard let emit else { return await tool.run(ready) }
+      guard let parted = tool as? any PartedTool else {
+        return ToolAnswer(result: .error("the tool of \(spec.id) gives no parts"))
+      }
+      return await parted.run(ready, part: emit)
     } onCancel: {
       cancellation.cancel(signal: "SIGTERM")
     }

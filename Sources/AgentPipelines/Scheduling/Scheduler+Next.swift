@@ -41,7 +41,7 @@ extension Scheduler {
       node.attempt == key.attempt
     else { return nil }
     let own = spec.tasks[key.task]
-    if let limit = spec.limits.timeoutSeconds, t >= Int(min(limit, 1e12) * 1_000_000) {
+    if let limit = limits.timeoutSeconds, t >= Int(min(limit, 1e12) * 1_000_000) {
       return .fail(
         self.node(key), TaskError(.budgetExhausted, "the pipeline’s time is over (timeoutSeconds)"))
     }
@@ -165,7 +165,7 @@ extension Scheduler {
   }
 
   func budgetFault(of task: TaskSpec, at t: Int) -> TaskError? {
-    let limits = spec.limits
+    let limits = self.limits
     let used = state.totals
     if let limit = limits.timeoutSeconds, t >= Int(min(limit, 1e12) * 1_000_000) {
       return TaskError(.budgetExhausted, "the pipeline’s time is over (timeoutSeconds)")

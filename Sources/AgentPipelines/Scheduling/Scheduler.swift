@@ -71,6 +71,9 @@ struct Scheduler {
 
   var spec: PipelineSpec { graph.spec }
 
+  /// What the runs of its tasks may use together: what the file says, and what a pipeline that this one stands in had left.
+  var limits: Limits { state.outerLimits.map(spec.limits.tightened) ?? spec.limits }
+
   func progress(_ task: Int) -> TaskProgress? { state[spec.tasks[task].id] }
 
   func node(_ key: Key) -> TaskNode {
@@ -151,7 +154,7 @@ struct Scheduler {
     let acting = node.acting.flatMap { graph.places[$0] }.map { spec.tasks[$0] } ?? own
     let attempt = acting.timeoutMicroseconds.map { Self.sum(node.startedAt, $0) }
     let total = own.totalTimeoutMicroseconds.map { Self.sum(node.firstStartedAt ?? 0, $0) }
-    let all = spec.limits.timeoutSeconds.map { Int(min($0, 1e12) * 1_000_000) }
+    let all = limits.timeoutSeconds.map { Int(min($0, 1e12) * 1_000_000) }
     return [attempt, total, all].compactMap { $0 }.min()
   }
 

@@ -104,6 +104,14 @@ public enum FanOutSource: Sendable, Hashable {
   case parts(of: String)
 }
 
+/// What a task gives as parts of its output, before its end. Code of this process gives what it gives.
+public enum PartsSource: Sendable, Hashable {
+  /// Each line that a program prints, as JSON. What the program returns is the list of them.
+  case lines
+  /// The input of each call of a tool that an agent's run made and that went well, in the order in which they ended.
+  case calls(of: String)
+}
+
 /// What a person is asked.
 public struct HumanSpec: Sendable, Hashable {
   /// The question.
@@ -139,6 +147,8 @@ public struct TaskSpec: Sendable, Hashable {
   public var input: TaskTemplate?
   /// What it runs once for each of; `nil` for once.
   public var forEach: FanOutSource?
+  /// What it gives as parts before its end; `nil` where it is code, and where it gives none.
+  public var parts: PartsSource?
   /// Of a command, words that stand for what the task is given; `nil` for those of the work itself.
   public var arguments: TaskTemplate?
   /// Of a person's task, what is asked.
@@ -149,6 +159,8 @@ public struct TaskSpec: Sendable, Hashable {
   public var outputSchema: JSONValue?
   /// The JSON Schema of what it returns where that follows from what it is, and is held to elsewhere.
   public var knownOutput: JSONValue?
+  /// The JSON Schema of each of its parts where that follows from what it is.
+  public var knownPart: JSONValue?
   /// What the output has to be, as a matcher.
   public var validate: JSONValue?
   /// How long one attempt may take.
@@ -200,6 +212,9 @@ public struct TaskSpec: Sendable, Hashable {
   /// Whether it runs once for each of many.
   public var isFanOut: Bool { forEach != nil }
 
+  /// Whether others can take parts of its output before its end.
+  var givesParts: Bool { kind == .closure || parts != nil }
+
   /// Whether an attempt that was cut off may simply be made again.
   public var mayRepeat: Bool { sideEffect == .read || isIdempotent }
 }
@@ -221,7 +236,8 @@ extension TaskSpec {
       }
     return JSONObject(present: [
       ("id", .string(id)), ("kind", .string(kind.rawValue)), ("implementation", implementation),
-      ("input", input?.source), ("forEach", fanOut), ("arguments", arguments?.source),
+      ("input", input?.source), ("forEach", fanOut), ("parts", parts?.encoded),
+      ("arguments", arguments?.source),
       ("ask", human?.ask.source), ("show", human?.show?.source), ("validate", validate),
       ("inputSchema", inputSchema), ("outputSchema", outputSchema),
       ("timeoutMicroseconds", timeoutMicroseconds.map { JSONValue($0) }),
@@ -233,6 +249,15 @@ extension TaskSpec {
       ("concurrency", concurrency.map { JSONValue($0) }),
       ("labels", labels.isEmpty ? JSONValue?.none : JSONValue(labels)),
     ])
+  }
+}
+
+extension PartsSource {
+  var encoded: JSONValue {
+    switch self {
+    case .lines: "lines"
+    case .calls(let tool): ["calls": .string(tool)]
+    }
   }
 }
 

@@ -70,7 +70,7 @@ public struct AgentDefinition: Sendable {
     case evalCase = "case"
     /// Options of the command that started it.
     case commandLine = "command_line"
-    /// The run whose call it is.
+    /// The run whose call it is, or the pipeline whose task it is.
     case parent
     /// The run that it was forked from.
     case fork

@@ -28,6 +28,9 @@ public struct PipelineState: Sendable, Hashable {
   public var input: JSONValue?
   /// What the tasks were when the run began or went on; see ``RunStarted/inputs``.
   public var definition: JSONObject = [:]
+  /// What the pipeline that this one stands in had left when the run began; `nil` where it stands in none, or that one
+  /// has no limits.
+  public var outerLimits: Limits?
   /// The seed that chance is made from.
   public var seed = 0
   /// The tasks that something has happened to, in that order.
@@ -154,6 +157,8 @@ extension PipelineState {
     input = event.data["input"]
     definition = event.data["inputs"]?["pipeline"]?.objectValue ?? [:]
     seed = event.data["seed"]?.intValue ?? 0
+    outerLimits = (event.data["parent"]?["inputs"]?["limits"]?.objectValue)
+      .flatMap { try? Limits(decoding: $0) }
   }
 
   private mutating func take(breaker event: Event) {

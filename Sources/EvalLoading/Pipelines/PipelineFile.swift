@@ -263,6 +263,7 @@ public enum PipelineLoader {
     spec.outputSchema = draft.outputSchema
     spec.knownOutput = knownOutput(of: work)
     spec.forEach = draft.forEach
+    (spec.parts, spec.knownPart) = (draft.parts, knownPart(draft.parts, of: work, reader, place))
     spec.timeoutMicroseconds = draft.timeout.map(TaskFile.microseconds)
     spec.totalTimeoutMicroseconds = draft.totalTimeout.map(TaskFile.microseconds)
     spec.retry = draft.retry ?? RetrySpec()
@@ -291,6 +292,25 @@ public enum PipelineLoader {
         "properties": .object(JSONObject(last.map { ($0.task, $0.schema ?? true) })),
       ]
     }
+  }
+
+  /// The schema of the parts that an agent gives; an agent that has no such tool is told.
+  private static func knownPart(
+    _ parts: PartsSource?, of work: PipelineDefinition.Work, _ reader: FieldReader,
+    _ place: [PathStep]
+  ) -> JSONValue? {
+    guard case .calls(let name)? = parts, case .agent(let agent, _) = work else { return nil }
+    let tools = agent.tools.map(\.definition)
+    if let tool = tools.first(where: { $0.name.hasSameUTF8(as: name) }) {
+      return tool.inputSchema
+    }
+    // What a tool server has is not known before it is asked.
+    guard agent.sources.isEmpty else { return nil }
+    let nearest = Spelling.nearest(to: name, among: tools.map(\.name))
+    reader.reportAt(
+      place + [.key("parts"), .key("calls")], .error, "the agent has no tool “\(name)”",
+      hint: nearest.map { "did you mean “\($0)”?" })
+    return nil
   }
 
   private static func worst(of effects: [SideEffect]) -> SideEffect {

@@ -17,6 +17,7 @@ enum TaskFile {
     var human: HumanSpec?
     var input: JSONValue?
     var forEach: FanOutSource?
+    var parts: PartsSource?
     var inputSchema: JSONValue?
     var outputSchema: JSONValue?
     var validate: JSONValue?
@@ -49,6 +50,10 @@ enum TaskFile {
     Field(
       "forEach", forEach, \.forEach,
       "Runs the task once for each element of a list (${task.path}), of another fan-out as they come (${task.*}), or of the parts of an output (partsOf)."
+    ),
+    Field(
+      "parts", parts, \.parts,
+      "What it gives before its end to those that take its parts (forEach: {partsOf: …}): lines, of a command each line that it prints, as JSON; calls, of an agent the input of each call of a tool."
     ),
     Field(
       "inputSchema", .jsonSchema, \.inputSchema,
@@ -196,6 +201,28 @@ enum TaskFile {
       reader.reportKind(of: value, expected: "a list’s name, or a mapping with “partsOf”")
       return nil
     }
+  }
+
+  private static let parts = Shape<PartsSource>([
+    "anyOf": [
+      ["enum": ["lines"]],
+      [
+        "type": "object", "additionalProperties": false, "required": ["calls"],
+        "properties": [
+          "calls": ["type": "string", "minLength": 1, "description": "The tool’s name."]
+        ],
+      ],
+    ]
+  ]) { value, reader in
+    if value.stringValue?.hasSameUTF8(as: "lines") ?? false { return .lines }
+    if let object = value.objectValue, object.count == 1,
+      let tool = object["calls"]?.stringValue, !tool.isEmpty
+    {
+      return .calls(of: tool)
+    }
+    reader.reportKind(
+      of: value, expected: "“lines”, or a mapping with “calls” alone")
+    return nil
   }
 
   private struct RetryDraft: Sendable {

@@ -33,10 +33,7 @@ struct AgentTask: PipelineTask {
     let cancellation = Cancellation()
     return try await withTaskCancellationHandler {
       let path = path(of: runId)
-      let isThere = try context.isResumed && LogFiles.holdsEvents(path)
-      let recording =
-        try await isThere
-        ? goneOn(context, runId, path, cancellation) : begun(context, runId, path, cancellation)
+      let recording = try await run(context, runId, path, cancellation)
       if let waiting = try waiting(recording) { return .waiting(waiting) }
       var run = TaskRun(runId: runId, log: RunFiles.fileName(for: runId) + LogFormat.suffix)
       run.stopReason = recording.state.stop?.reason
@@ -46,6 +43,25 @@ struct AgentTask: PipelineTask {
     } onCancel: {
       cancellation.cancel(signal: "SIGTERM")
     }
+  }
+
+  /// Begins the run, or goes on with it, and gives its parts meanwhile.
+  private func run(
+    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation
+  ) async throws -> AgentRecording {
+    var parts: CallParts?
+    if case .calls(let tool)? = spec.parts { parts = CallParts(of: tool, emit: context.emit) }
+    let recording: Result<AgentRecording, any Error>
+    do {
+      let isThere = try context.isResumed && LogFiles.holdsEvents(path)
+      if isThere { try parts?.take(logAt: path) }
+      recording = .success(
+        try await isThere
+          ? goneOn(context, runId, path, cancellation, parts)
+          : begun(context, runId, path, cancellation, parts))
+    } catch { recording = .failure(error) }
+    await parts?.end()
+    return try recording.get()
   }
 
   private func path(of runId: String) -> String {
@@ -71,20 +87,25 @@ struct AgentTask: PipelineTask {
   }
 
   private func begun(
-    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation
+    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation,
+    _ parts: CallParts?
   ) async throws -> AgentRecording {
     var agent = agent
-    agent.limits = agent.limits.tightened(by: context.remaining)
+    agent.tighten(by: context.remaining, .parent)
     let (observe, node) = (means.observeTask, context.node)
     return try await AgentRecording(
       of: agent, request(context, path: path),
       on: boundary(agent, context, runId, means.clock(0), cancellation),
-      observe: { observe(node, $0) })
+      observe: {
+        observe(node, $0)
+        parts?.take($0)
+      })
   }
 
   /// Goes on with the run in its own log; one that has ended is read alone.
   private func goneOn(
-    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation
+    _ context: TaskContext, _ runId: String, _ path: String, _ cancellation: Cancellation,
+    _ parts: CallParts?
   ) async throws -> AgentRecording {
     let run = try WaitingRun(path: path)
     guard let parent = run.started.parent, parent.relation.hasSameUTF8(as: ParentRun.task),
@@ -102,7 +123,10 @@ struct AgentTask: PipelineTask {
         log: path, agent: agent, acceptsChanges: means.acceptsChanges, logOptions: means.logOptions,
         clock: means.clock,
         boundary: { boundary($0, context, runId, $1, cancellation) }),
-      observe: { observe(node, $0) })
+      observe: {
+        observe(node, $0)
+        parts?.take($0)
+      })
     return AgentRecording(log: done.log, state: done.state, sealDigest: done.sealDigest)
   }
 

@@ -29,13 +29,14 @@ struct NestedPipelineTask: PipelineTask {
       return .failed(TaskError(.toolFailure, "the attempt has no run"))
     }
     let (path, outer) = (path(of: runId), means.pausing)
-    let pausing = Cancellation()
-    // Where the outer pipeline pauses this one does, at once; it goes on with it.
+    let (pausing, cutting) = (Cancellation(), Cancellation())
+    // Where the outer pipeline pauses this one does, at once; it goes on with it. Where that one gives the attempt up,
+    // this one is cut off.
     let work: () async -> Result<PipelineRecording, any Error> = {
       await withTaskCancellationHandler {
-        await Self.result { try await run(context, runId, path, pausing) }
+        await Self.result { try await run(context, runId, path, pausing, cutting) }
       } onCancel: {
-        pausing.cancel(signal: Cancellation.cancelledTask)
+        cutting.cancel(signal: Cancellation.cancelledTask)
       }
     }
     let ending = await outer.whileListening(
@@ -54,10 +55,11 @@ struct NestedPipelineTask: PipelineTask {
   }
 
   private func run(
-    _ context: TaskContext, _ runId: String, _ path: String, _ pausing: Cancellation
+    _ context: TaskContext, _ runId: String, _ path: String, _ pausing: Cancellation,
+    _ cutting: Cancellation
   ) async throws -> PipelineRecording {
     var means = means
-    means.pausing = pausing
+    (means.pausing, means.cutting) = (pausing, cutting)
     means.outerSecrets = context.secrets
     let (observe, node) = (self.means.observeTask, context.node)
     guard try context.isResumed && LogFiles.holdsEvents(path) else {
@@ -94,6 +96,7 @@ struct NestedPipelineTask: PipelineTask {
       ("origins", context.origins.isEmpty ? nil : .object(context.origins)),
     ])
     request.parent = (parent, context.node.task)
+    if context.remaining != Limits() { request.outerLimits = context.remaining }
     return request
   }
 

@@ -19,6 +19,8 @@ public struct PipelineMeans: Sendable {
   public var identifiers: any RunIDs
   /// The wish that the pipeline pauses.
   public var pausing: Cancellation
+  /// The wish that it ends at once, of a pipeline around it.
+  var cutting = Cancellation()
   /// How logs are written.
   public var logOptions: LogWriter.Options
   /// Whether runs of tasks may go on with another agent file or policy than before.

@@ -41,6 +41,8 @@ public struct PipelineRecording: Sendable {
     var runId: String?
     /// The attempt at a task of another pipeline that the run is, and that task.
     var parent: (run: ParentRun, task: String)?
+    /// What that other pipeline has left; `nil` for no limits.
+    var outerLimits: Limits?
 
     /// The others can be set afterwards.
     public init(input: JSONValue?, files: RunFiles) {
@@ -75,6 +77,7 @@ public struct PipelineRecording: Sendable {
     start.seed = request.seed ?? 0
     (start.caseId, start.trial, start.tags) = (request.caseId, request.trial, request.tags)
     (start.parent, start.taskId) = (request.parent?.run, request.parent?.task)
+    start.outerLimits = request.outerLimits
     let runtime = Self.runtime(pipeline, means, means.redactor(for: definition), 0)
     state = try await runtime.run(start, into: writer, observe: observe)
     secrets = runtime.redactor.secrets
@@ -186,7 +189,7 @@ public struct PipelineRecording: Sendable {
   ) -> PipelineRuntime {
     PipelineRuntime(
       pipeline, clock: means.clock(elapsed), identifiers: means.identifiers, pausing: means.pausing,
-      redactor: redactor)
+      cutting: means.cutting, redactor: redactor)
   }
 
   /// Makes a recorded run again: scheduler and recovery decide anew, tasks and people are answered from the log.

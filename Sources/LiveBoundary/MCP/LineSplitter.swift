@@ -32,6 +32,9 @@ struct LineSplitter {
     return lines
   }
 
+  /// What stands behind the last end of a line; `nil` for nothing.
+  mutating func rest() -> Line? { count > 0 ? finish() : nil }
+
   private mutating func take(_ part: Slice<UnsafeRawBufferPointer>) {
     count += part.count
     if count <= limitBytes {

@@ -15,6 +15,8 @@ struct CommandProcess {
   var endsAtOutputLimit = true
   /// How much of the beginning of standard error is kept, besides its end.
   var errorLimitBytes = 0
+  /// Told what the program prints as it comes, on the thread that reads it.
+  var seeOutput: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
   /// What came of a program.
   struct Ending: Sendable {
@@ -41,6 +43,7 @@ struct CommandProcess {
   private final class Collector: Sendable {
     private let state: Mutex<Collected>
     private let endsAtOutputLimit: Bool
+    private let seeOutput: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
     init(_ process: CommandProcess) {
       state = Mutex(
@@ -49,6 +52,7 @@ struct CommandProcess {
           errorHead: Head(limitBytes: process.errorLimitBytes),
           errors: Tail(limitBytes: CommandTool.errorTailBytes)))
       endsAtOutputLimit = process.endsAtOutputLimit
+      seeOutput = process.seeOutput
     }
 
     var collected: Collected { state.withLock { $0 } }
@@ -60,7 +64,9 @@ struct CommandProcess {
         state.output.append(bytes)
         return state.output.isCut
       }
-      return isCut && endsAtOutputLimit ? .outputLimit : nil
+      if isCut, endsAtOutputLimit { return .outputLimit }
+      seeOutput?(bytes)
+      return nil
     }
 
     func takeErrors(_ bytes: UnsafeRawBufferPointer) {

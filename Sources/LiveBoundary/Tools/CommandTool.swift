@@ -34,6 +34,18 @@ public struct CommandTool: Tool {
   }
 
   public func run(_ request: ToolRequest) async -> ToolAnswer {
+    await run(request, printing: nil)
+  }
+
+  /// Takes the lines that a call prints.
+  func makeParts() -> PrintedParts {
+    PrintedParts(
+      limitBytes: command.outputLimitBytes, hidden: HiddenValues(command.environment))
+  }
+
+  /// - Parameter parts: told the lines as they come; what the call then returns is for them to say, and more than
+  ///   the limit of output is always an error.
+  func run(_ request: ToolRequest, printing parts: PrintedParts?) async -> ToolAnswer {
     let limit = request.timeoutMicroseconds ?? Self.defaultTimeoutMicroseconds
     if let fault = faultBeforeStart(limit: limit) ?? Self.fault(inIdentityOf: request) {
       return ToolAnswer(result: .error(fault))
@@ -47,13 +59,15 @@ public struct CommandTool: Tool {
     let start = SuspendingClock.now
     let ending: CommandProcess.Ending
     do throws(ProgramFault) {
-      ending = try await CommandProcess(
+      var process = CommandProcess(
         order: order, outputLimitBytes: command.outputLimitBytes,
-        endsAtOutputLimit: command.outputLimit == .error
-      ).run(until: cancellation)
+        endsAtOutputLimit: parts != nil || command.outputLimit == .error)
+      if let parts { process.seeOutput = { parts.take($0) } }
+      ending = try await process.run(until: cancellation)
     } catch { return .notStarted(error, program.startFault(error)) }
     let elapsed = clock.isFixed ? 0 : (SuspendingClock.now - start).wholeMicroseconds
-    return answer(to: request, after: ending, elapsed: elapsed, limit: limit)
+    return answer(
+      to: request, after: ending, elapsed: elapsed, limit: limit, isParted: parts != nil)
   }
 
   /// The variables that say for whom a command runs.
@@ -91,7 +105,8 @@ public struct CommandTool: Tool {
   // MARK: End
 
   private func answer(
-    to request: ToolRequest, after ending: CommandProcess.Ending, elapsed: Int, limit: Int
+    to request: ToolRequest, after ending: CommandProcess.Ending, elapsed: Int, limit: Int,
+    isParted: Bool
   ) -> ToolAnswer {
     let hidden = HiddenValues(command.environment)
     let words = hidden.quote(ending.errors)
@@ -107,7 +122,7 @@ public struct CommandTool: Tool {
       return .cutOff(request, reason: "too many processes", afterMicroseconds: elapsed)
     case nil: break
     }
-    if command.outputLimit == .error, ending.output.isCut {
+    if isParted || command.outputLimit == .error, ending.output.isCut {
       // It had ended by itself before it could be ended.
       return .ended(
         request, .error("more than \(command.outputLimitBytes) bytes on standard output"),
@@ -115,7 +130,9 @@ public struct CommandTool: Tool {
     }
     switch ending.end {
     case .exited(0):
-      let result = hidden.hide(Self.result(reading: ending.output))
+      let result =
+        isParted
+        ? ToolResult.ok(data: .null) : hidden.hide(Self.result(reading: ending.output))
       return .ended(request, result, afterMicroseconds: elapsed)
     case .exited(let code):
       let result = ToolResult.error("exited with \(code)\(words)")

@@ -3,7 +3,8 @@ import ArgumentParser
 import TraceReporting
 import TraceStorage
 
-/// The page of a run, and beside it one for each run of an agent that it called: each leads to those below it and back.
+/// The page of a run, and beside it one for each run of an agent that it called, or of a pipeline for each run of its tasks:
+/// each leads to those below it and back.
 struct RunPages {
   /// The log of the run.
   let log: String
@@ -62,13 +63,7 @@ struct RunPages {
     var known: Set<String> = [leaves[0].log]
     var next = 0
     while next < leaves.count {
-      let children: [ChildLog]
-      do { children = try LogFiles.children(ofLog: leaves[next].log) } catch {
-        // What it called behind the damage nobody knows.
-        damage = damage ?? error
-        children = []
-      }
-      for child in children {
+      for child in below(leaves[next].log) {
         // A log that is not there has no page; the event that names it says so much.
         guard let path = try? LogReader(path: child.path).path, known.insert(path).inserted else {
           continue
@@ -82,12 +77,28 @@ struct RunPages {
         // Its identifier is the name of a file: it was looked at when its log's was made.
         leaves.append(
           Leaf(
-            log: path, page: "\(stem)-\(child.runId).html",
-            words: "\(child.tool), event \(child.seq)", parent: next))
+            log: path, page: "\(stem)-\(child.runId).html", words: child.words, parent: next))
       }
       next += 1
     }
     return leaves
+  }
+
+  /// The runs below one: their logs, and what is said of them there.
+  private mutating func below(_ log: String) -> [(path: String, runId: String, words: String)] {
+    do {
+      let called = try LogFiles.children(ofLog: log).map { child in
+        (child.path, child.runId, "\(child.tool), event \(child.seq)")
+      }
+      let tasks = try LogFiles.taskRuns(ofLog: log).map { run in
+        (run.path, run.runId, "\(run.node), event \(run.seq)")
+      }
+      return called + tasks
+    } catch {
+      // What it called behind the damage nobody knows.
+      damage = damage ?? error
+      return []
+    }
   }
 
   private mutating func write(
