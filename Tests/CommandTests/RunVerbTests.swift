@@ -268,7 +268,7 @@ struct RunVerbTests {
     "--filter takes cases by a glob of their ids or by a tag",
     arguments: [
       ("stop-*", 11), ("stop-budget-*", 5), ("stops", 12), ("refunds", 11), ("jsonl-*", 2),
-      ("*", 58), ("refund-is-drafted", 1), ("{stop-blocked,stop-cancelled}", 2),
+      ("*", 66), ("refund-is-drafted", 1), ("{stop-blocked,stop-cancelled}", 2),
     ])
   func filter(_ filter: String, _ count: Int) async throws {
     let folder = try TemporaryFolder()
