@@ -211,6 +211,82 @@ struct PipelineStreamingTests {
     }
   }
 
+  @Test(
+    "secrets in parts are withheld, consumers get them, and a producer that is run again is not taken for another"
+  )
+  func secrets() async throws {
+    let (printed, passed) = ("pX5tG2zu9FoM6kEa", "rC8dJ3wi5HnY7bQs")
+    for key in [nil, "a key of the redaction that is kept"] {
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "p.yaml",
+        """
+        pipeline: lines
+        tasks:
+          - id: find
+            command: {arguments: [./find.sh], environment: {pass: [SIDE_DOOR]}}
+            parts: lines
+            sideEffect: read
+          - id: look
+            forEach: {partsOf: find}
+            command: [./look.sh, "${item.token}"]
+            sideEffect: read
+
+        """)
+      try Self.script(
+        "find.sh",
+        "echo '{\"token\": \"\(printed)\"}'\n\(Self.await("again"))\necho \"{\\\"token\\\": \\\"$SIDE_DOOR\\\"}\"",
+        in: folder)
+      try Self.script("look.sh", "echo $1 >>world; echo null", in: folder)
+      let exported = key.map { "export AGENT_EVAL_REDACTION_KEY='\($0)'; " } ?? ""
+      try await shell(
+        "\(exported)export SIDE_DOOR=\(passed); "
+          + "$0 record p.yaml --out \(Self.log) >/dev/null 2>&1 & pid=$!; "
+          + "n=0; while [ $n -lt 1200 ]; do n=$((n+1)); sleep 0.05; "
+          + "$0 show \(Self.log) 2>/dev/null | grep -q 'done *look' && break; done; "
+          + "kill -9 $pid; wait",
+        [], in: folder.path, status: nil)
+      try folder.write("again", "")
+      var environment = ["SIDE_DOOR": passed]
+      if let key { environment["AGENT_EVAL_REDACTION_KEY"] = key }
+      let resumed = try await Binary.run(
+        ["resume", Self.log, "--agent", "p.yaml"], in: folder.path, environment: environment,
+        status: nil)
+      let events = try await Self.events(folder)
+      let stop = events.last { $0["type"] == "stop" }?["data"]?["reason"]
+      #expect(stop == "success", "\(key ?? "no key"): \(resumed.output)\(resumed.errors)")
+      let text = CanonicalJSON.string(.array(events)) + resumed.output + resumed.errors
+      #expect(!text.contains(printed) && !text.contains(passed), "\(text)")
+      #expect(Self.parts(events).count == 2)
+      #expect(folder.text("world")?.hasPrefix("\(printed)\n") ?? false)
+      try await Self.check(folder)
+    }
+  }
+
+  @Test("a program that prints too much is ended, with what it gave recorded")
+  func tooMuch() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "p.yaml",
+      """
+      pipeline: lines
+      tasks:
+        - id: find
+          command: {arguments: [./find.sh], outputLimitBytes: 1000}
+          parts: lines
+          sideEffect: read
+        - {id: look, forEach: {partsOf: find}, command: [printf, "%s", "${item}"], sideEffect: read}
+
+      """)
+    try Self.script("find.sh", "i=0; while true; do i=$((i+1)); echo $i; done", in: folder)
+    let run = try await Binary.run(
+      ["record", "p.yaml", "--out", Self.log], in: folder.path, status: 1)
+    #expect(run.output.contains("more than 1000 bytes on standard output"), "\(run.output)")
+    let count = Self.parts(try await Self.events(folder)).count
+    #expect(count < 400)
+    try await Self.check(folder)
+  }
+
   @Test("check says where parts are wanted that nobody gives")
   func checked() async throws {
     let folder = try TemporaryFolder()

@@ -251,8 +251,9 @@ public struct PipelineChange: Error, Sendable, Hashable, CustomStringConvertible
 
   /// Compares; `nil` where nothing differs.
   init?(from state: PipelineState, to spec: PipelineSpec, _ withholding: Withholding) {
-    let old = Withholding.comparable(state.definition)
-    let new = Withholding.comparable(withholding.redacted(spec.encoded))
+    let old = RedactionToken.comparable(.object(state.definition)).objectValue ?? [:]
+    let new =
+      RedactionToken.comparable(.object(withholding.redacted(spec.encoded))).objectValue ?? [:]
     guard old != new else { return nil }
     let oldTasks = Self.tasks(of: old)
     let newTasks = Self.tasks(of: new)

@@ -115,24 +115,4 @@ struct Withholding: Sendable {
     _ = redactor.redacted(.object(today))
     redactor.learn(from: .object(recorded), today: .object(today))
   }
-
-  /// A definition in which tokens say their kind alone: what another process withheld has other digits.
-  static func comparable(_ object: JSONObject) -> JSONObject {
-    comparable(.object(object)).objectValue ?? [:]
-  }
-
-  private static func comparable(_ value: JSONValue) -> JSONValue {
-    switch value {
-    case .string(let text):
-      var bytes = Array(text.utf8)
-      for range in RedactionToken.ranges(in: bytes).reversed() {
-        guard let colon = bytes[range].lastIndex(of: UInt8(ascii: ":")) else { continue }
-        bytes.removeSubrange(colon..<range.upperBound)
-      }
-      return .string(String(decoding: bytes, as: UTF8.self))
-    case .array(let elements): return .array(elements.map(comparable))
-    case .object(let object): return .object(object.mapValues(comparable))
-    default: return value
-    }
-  }
 }

@@ -58,6 +58,8 @@ public final class Redactor: Sendable {
 
   let settings: RedactionSettings
   private let key: [UInt8]
+  /// Whether other processes have the same key, so that what has another token is another value.
+  private let isKeyGiven: Bool
   private let values: Values
   private let state = Mutex(State())
 
@@ -66,6 +68,7 @@ public final class Redactor: Sendable {
     _ settings: RedactionSettings, _ secrets: RunSecrets = RunSecrets(), values: Values = .needed
   ) {
     self.settings = settings
+    isKeyGiven = secrets.key != nil
     key = secrets.key ?? (0..<32).map { _ in UInt8.random(in: 0...255) }
     self.values = values
     // The longest first: one may hold another.
@@ -428,11 +431,25 @@ public final class Redactor: Sendable {
     state.withLock { state in
       for (own, old) in zip(now.tokens, then.tokens) where own != old {
         // Only what was withheld here: a token that came in from the log is what it is.
-        guard let value = state.values[own], state.learned[own] == nil else { continue }
+        guard let value = state.values[own], state.learned[own] == nil, state.values[old] == nil
+        else { continue }
         state.learned[own] = old
         state.values[old] = value
       }
     }
+  }
+
+  /// Whether a value of today is the one that a log has, both with their secrets withheld.
+  ///
+  /// Where a process that has ended took its key with it, nobody can compare what it withheld: then today's has to have a
+  /// token at the same place, with the same text around it, and its value is what the recorded token stands for from now on.
+  public func isSame(_ today: JSONValue, as recorded: JSONValue) -> Bool {
+    if translated(today) == recorded { return true }
+    guard !isKeyGiven, restored(recorded).missing != nil,
+      RedactionToken.comparable(today) == RedactionToken.comparable(recorded)
+    else { return false }
+    learn(from: recorded, today: today)
+    return translated(today) == recorded
   }
 
   /// A value in which each token made here is the one that was learned for it.

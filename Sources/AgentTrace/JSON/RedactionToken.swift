@@ -39,6 +39,22 @@ public struct RedactionToken: Hashable, Sendable {
     return ranges
   }
 
+  /// A value in which tokens say their kind alone: what another process withheld has other digits.
+  public static func comparable(_ value: JSONValue) -> JSONValue {
+    switch value {
+    case .string(let text):
+      var bytes = Array(text.utf8)
+      for range in ranges(in: bytes).reversed() {
+        guard let colon = bytes[range].lastIndex(of: UInt8(ascii: ":")) else { continue }
+        bytes.removeSubrange(colon..<range.upperBound)
+      }
+      return .string(String(decoding: bytes, as: UTF8.self))
+    case .array(let elements): return .array(elements.map(comparable))
+    case .object(let object): return .object(object.mapValues(comparable))
+    default: return value
+    }
+  }
+
   /// Whether a text holds a token.
   public static func isIn(_ text: String) -> Bool {
     text.utf8.contains(opening[0]) && !ranges(in: Array(text.utf8)).isEmpty
