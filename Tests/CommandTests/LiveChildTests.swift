@@ -29,11 +29,9 @@
           scripted: [{ok: {state: sent}}]
       """
 
-    @Test(
-      "a live child sees its task and nothing else, and the tree is verified, made again and judged",
-      arguments: Dialect.allCases, [true, false])
-    func wholeTree(_ dialect: Dialect, handsOver: Bool) async throws {
-      let provider = try FakeProvider { asked, reply in
+    /// Plays both models: the head asks the clerk, who looks up and answers.
+    private static func play() throws -> FakeProvider {
+      try FakeProvider { asked, reply in
         let said: FakeProvider.Reply =
           switch asked.number {
           case 0: .init(calls: [.init("ask_clerk", #"{"task":"Find order 7"}"#)])
@@ -43,6 +41,13 @@
           }
         FakeProvider.send(said, to: asked, reply)
       }
+    }
+
+    @Test(
+      "a live child sees its task and nothing else, and the tree is verified, made again and judged",
+      arguments: Dialect.allCases, [true, false])
+    func wholeTree(_ dialect: Dialect, handsOver: Bool) async throws {
+      let provider = try Self.play()
       defer { provider.stop() }
       let folder = try TemporaryFolder()
       try folder.write("clerk.yaml", Self.agent("clerk", Self.lookup, provider, dialect))
@@ -83,16 +88,7 @@
       "a live child that waits makes its parent wait; after a person's word the tree goes on, and asks no model twice",
       arguments: Dialect.allCases, [true, false])
     func waits(_ dialect: Dialect, handsOver: Bool) async throws {
-      let provider = try FakeProvider { asked, reply in
-        let said: FakeProvider.Reply =
-          switch asked.number {
-          case 0: .init(calls: [.init("ask_clerk", #"{"task":"Find order 7"}"#)])
-          case 1: .init(calls: [.init("lookup", #"{"order":"7"}"#)])
-          case 2: .init("It is sent.")
-          default: .init("The clerk says that it is sent.")
-          }
-        FakeProvider.send(said, to: asked, reply)
-      }
+      let provider = try Self.play()
       defer { provider.stop() }
       let folder = try TemporaryFolder()
       let guarded =

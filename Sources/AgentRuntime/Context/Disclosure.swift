@@ -92,9 +92,17 @@ extension ToolRegistration {
 }
 
 extension PromptPart {
+  private static let digestMark = "(SHA-256 "
+
   /// How packets name the file that a text stands in.
   static func words(for file: (path: String, digest: String)) -> String {
-    "\(file.path) (SHA-256 \(file.digest.prefix(12))…)"
+    "\(file.path) \(digestMark)\(file.digest.prefix(12))…)"
+  }
+
+  /// The digests that ``words(for:)`` put into why something is in a packet: the only place where a log holds those of
+  /// files of prompts.
+  package static func digests(in reason: String) -> [Substring] {
+    reason.ranges(of: digestMark).map { reason[$0.upperBound...].prefix { $0 != ")" } }
   }
 
   /// What packets call it.

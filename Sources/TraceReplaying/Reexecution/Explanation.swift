@@ -388,11 +388,9 @@ struct Explanation {
     guard let recorded, let now, recorded.type == .contextBuilt, now.type == .contextBuilt else {
       return false
     }
-    let mark = "(SHA-256 "
     let digests = [recorded, now].map { event in
-      (event.data["included"]?.arrayValue ?? []).flatMap { piece -> [Substring] in
-        let reason = piece["reason"]?.stringValue ?? ""
-        return reason.ranges(of: mark).map { reason[$0.upperBound...].prefix { $0 != ")" } }
+      (event.data["included"]?.arrayValue ?? []).flatMap {
+        PromptPart.digests(in: $0["reason"]?.stringValue ?? "")
       }
     }
     return digests[0] != digests[1]

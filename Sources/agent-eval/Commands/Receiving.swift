@@ -1,5 +1,3 @@
-import AgentTrace
-
 #if Live
   import AgentRuntime
   import AgentTrace
