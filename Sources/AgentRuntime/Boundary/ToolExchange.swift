@@ -185,8 +185,10 @@ public protocol Tool: Sendable {
 public protocol PartedTool: Tool {
   /// The result of one call: the list of its parts, where it did not fail.
   ///
-  /// - Parameter part: told each part as it comes, in order, the next once it has returned; where it says `false`
-  ///   nobody waits for more, and the call is cut off.
+  /// - Parameters:
+  ///   - request: the call.
+  ///   - part: told each part as it comes, in order, the next once it has returned; where it says `false` nobody waits
+  ///     for more, and the call is cut off.
   func run(
     _ request: ToolRequest, part: @escaping @Sendable (JSONValue) async -> Bool
   ) async -> ToolAnswer
