@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import functools
+import os
+import signal
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
@@ -289,11 +293,204 @@ def test_no_thread_slips_by_a_guard() -> None:
         start()
         with agent_eval.guard({"toolsNotCalled": ["pay"]}):
             start()
-            delete("inner")
+            with pytest.raises(agent_eval.Forbidden):
+                delete("inner")
         start()
     start()
-    assert [type(error).__name__ for error in told] == ["Forbidden", "GuardError", "Forbidden"]
-    assert ran == ["delete", "delete"]
+    assert [type(error).__name__ for error in told] == ["Forbidden"] * 3
+    assert ran == ["delete"]
+
+
+def test_a_thread_of_no_guard_is_refused_where_guards_are_beside_each_other() -> None:
+    told: list[BaseException] = []
+    ready, done = threading.Barrier(3), threading.Event()
+
+    def other() -> None:
+        with agent_eval.guard({"toolsNotCalled": ["pay"]}):
+            ready.wait(30)
+            done.wait(30)
+
+    def lost() -> None:
+        try:
+            look()
+        except agent_eval.AgentEvalError as error:
+            told.append(error)
+
+    threads = [threading.Thread(target=other) for _ in range(2)]
+    for thread in threads:
+        thread.start()
+    ready.wait(30)
+    lost()
+    done.set()
+    for thread in threads:
+        thread.join()
+    assert [type(error).__name__ for error in told] == ["GuardError"] and "beside each other" in str(told[0])
+    assert ran == []
+
+
+def test_an_inner_guard_lifts_no_outer_one() -> None:
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"], "maxToolCalls": 2}):
+        with agent_eval.guard({"maxToolCalls": 50}):
+            with pytest.raises(agent_eval.Forbidden, match=r"toolsNotCalled\[0\]"):
+                delete("x")
+            look()
+        with agent_eval.guard({"toolsNotCalled": ["pay"]}) as inner:
+            # What the inner guard holds back counts for neither.
+            for _ in range(3):
+                with pytest.raises(agent_eval.Forbidden, match=r"toolsNotCalled\[0\]"):
+                    pay(object(), 1)
+            assert inner._calls == []
+            look()
+            with pytest.raises(agent_eval.Forbidden, match="maxToolCalls"):
+                look()
+    assert ran == ["look", "look"]
+
+
+def test_the_functions_of_a_guard_are_held_by_those_in_force_as_well() -> None:
+    own = agent_eval.guard({"maxToolCalls": 1})
+
+    @own.tool
+    def erase() -> None:
+        ran.append("erase")
+
+    with agent_eval.guard({"toolsNotCalled": ["erase"]}):
+        with pytest.raises(agent_eval.Forbidden, match="toolsNotCalled"):
+            erase()
+    with own:
+        erase()
+        with pytest.raises(agent_eval.Forbidden, match="maxToolCalls"):
+            erase()
+    assert ran == ["erase"]
+
+
+def test_guards_within_each_other_hold_in_tasks_pools_and_copies_of_the_process() -> None:
+    def refused() -> bool:
+        try:
+            delete("x")
+        except agent_eval.Forbidden:
+            return True
+        return False
+
+    async def tasks() -> list[bool]:
+        async def one() -> bool:
+            with agent_eval.guard({"maxToolCalls": 5}):
+                return await asyncio.to_thread(refused)
+
+        return await asyncio.gather(one(), one())
+
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        assert asyncio.run(tasks()) == [True, True]
+        with agent_eval.guard({"maxToolCalls": 50}) as inner:
+            with ThreadPoolExecutor(1) as pool:
+                assert pool.submit(refused).result()
+            # Another thread may be asking just then.
+            with inner._lock:
+                child = os.fork()
+                if child == 0:
+                    signal.alarm(60)
+                    os._exit(0 if refused() else 1)
+            assert os.waitpid(child, 0)[1] == 0
+    assert ran == []
+
+
+def test_defaults_are_given_as_well() -> None:
+    class Context:
+        pass
+
+    @agent_eval.tool(side_effect="write")
+    def buy(
+        order: str, /, amount: int = 500, *more: str, to: str | None = None, context: Any = Context(), tags: Any = ("a",),
+        rate: float = float("nan"), **rest: Any,
+    ) -> None:  # fmt: skip
+        ran.append("buy")
+
+    for expected in (
+        {"toolsNotCalled": [{"tool": "buy", "input": {"amount": {"$gt": 100}}}]},
+        {"toolsNotCalled": [{"tool": "buy", "input": {"$exact": {"order": "1", "amount": 500, "to": None, "tags": ["a"]}}}]},
+    ):
+        with agent_eval.guard(expected):
+            with pytest.raises(agent_eval.Forbidden):
+                buy("1")
+    with agent_eval.guard({"noRepeatedSideEffect": True}):
+        buy("1")
+        for arguments in (("1",), ("1", 500)):
+            with pytest.raises(agent_eval.Forbidden):
+                buy(*arguments)
+    with agent_eval.guard({"eachCall": [{"tool": "buy", "input": {"amount": 500, "more": {"$absent": True}}}]}):
+        buy("2")
+        # As an argument, what JSON cannot say is refused.
+        with pytest.raises(TypeError, match=r"buy\.context is a Context"):
+            buy("2", context=Context())
+        # One of two things of a name would go unseen.
+        with pytest.raises(agent_eval.GuardError, match="two things of the name 'order'"):
+            buy("2", order="3")
+    assert ran == ["buy", "buy"]
+
+
+def test_what_a_partial_fills_in_is_given() -> None:
+    def buy(order: str, amount: int = 1, *, to: str = "me") -> None:
+        ran.append("buy")
+
+    bought = agent_eval.tool(functools.partial(buy, "1", to="you"))
+    given = {"order": "1", "amount": 1, "to": "you"}
+    with agent_eval.guard({"toolsNotCalled": [{"tool": "buy", "input": {"$exact": given}}]}):
+        bought(2)
+        with pytest.raises(agent_eval.Forbidden):
+            bought()
+    assert ran == ["buy"]
+
+
+def test_class_methods_and_static_methods_are_tools() -> None:
+    class Shop:
+        @classmethod
+        @agent_eval.tool
+        def sell(cls, order: str) -> str:
+            return order
+
+        @agent_eval.tool
+        @classmethod
+        def lend(cls, order: str) -> str:
+            return order
+
+        @agent_eval.tool
+        @staticmethod
+        def give(order: str) -> str:
+            return order
+
+    @agent_eval.tool
+    def choose(cls: str) -> str:
+        return cls
+
+    for name in ("sell", "lend", "give"):
+        with agent_eval.guard({"toolsNotCalled": [{"tool": name, "input": {"$exact": {"order": "1"}}}]}):
+            for where in (Shop, Shop()):
+                assert getattr(where, name)("2") == "2"
+                with pytest.raises(agent_eval.Forbidden):
+                    getattr(where, name)("1")
+    with agent_eval.guard({"toolsNotCalled": [{"tool": "choose", "input": {"cls": "a"}}]}):
+        with pytest.raises(agent_eval.Forbidden):
+            choose("a")
+
+
+def test_what_is_too_large_to_be_judged_is_told() -> None:
+    guard = agent_eval.guard({"toolsNotCalled": ["x"]})
+    guard.after(guard.before("say", {"text": "a" * (512 * 1024 - 11)}))
+    deep: Any = 1
+    for _ in range(70):
+        deep = [deep]
+    for given in ({"text": "a" * (512 * 1024)}, {"text": "é" * 300_000}, {"text": deep}):
+        with pytest.raises(agent_eval.GuardError, match="512 KiB.* ignore="):
+            guard.before("say", given)
+    for _ in range(2):
+        guard.before("say", {"text": "a" * 400_000})
+    with pytest.raises(agent_eval.GuardError, match="1 MiB of the calls that are under way"):
+        guard.before("say", {"text": "a" * 400_000})
+    guard = agent_eval.guard({"toolsNotCalled": ["x"]})
+    for _ in range(2):
+        guard.after(guard.before("read", {}), "é" * 4_000_000)
+    guard.after(guard.before("read", {}), "a" * 1_000_000)
+    with pytest.raises(agent_eval.GuardError, match="16 MiB can be judged"):
+        guard.before("read", {})
 
 
 def test_a_guard_is_entered_once() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -126,6 +127,23 @@ def test_a_bad_log_is_an_error(folder: Path) -> None:
         agent_eval.judge(5, {"maxSteps": 1})  # type: ignore[arg-type]
     with pytest.raises(TypeError, match=r"messages\[0\] is a object"):
         agent_eval.judge([object()], {"maxSteps": 1})
+
+
+def test_names_need_not_be_utf_8(folder: Path) -> None:
+    odd = os.fsdecode(b"r\xff '\xf4\x8f\xbb\xbf")
+    (folder / f"{odd}.json").write_text(json.dumps({"messages": MESSAGES}))
+    for subject, out in ((MESSAGES, odd), (folder / f"{odd}.json", "kept"), (folder / f"{odd}.json", odd)):
+        outcome = agent_eval.judge(subject, {"maxSteps": 1}, out=out)
+        assert outcome.outcome == "fail" and outcome.log is not None and outcome.log.parent == folder / out
+        assert outcome.log.exists() and len(agent_eval.calls(outcome.log)) == 2
+        again = agent_eval.judge(outcome.log, {"maxSteps": 1})
+        assert again.checks == outcome.checks and again.log == outcome.log
+        more = str(again).encode().decode().splitlines()[-1].removeprefix("more: agent-eval ")
+        command = ["bash", "-c", f'"$0" {more} >/dev/null', agent_eval.program()]
+        assert subprocess.run(command, check=False).returncode == 0
+    assert len(agent_eval.table(odd)) == 2
+    with pytest.raises(agent_eval.LogError):
+        agent_eval.judge(folder / odd / "nothing.jsonl.gz", {"maxSteps": 1})
 
 
 def test_a_log_that_was_changed_is_not_judged(folder: Path) -> None:

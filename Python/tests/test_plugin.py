@@ -215,11 +215,23 @@ def test_trials_work_with_xdist(project: pytest.Pytester) -> None:
     run(project, "-n", "2").assert_outcomes(passed=2, failed=2, skipped=1)
 
 
-@pytest.mark.parametrize("plan", ["", "0", "2.5", "5, 0", "5, pass_rate=2", "5, rate=1", "5, 1, 1", "True"])
-def test_a_plan_that_says_nothing_is_refused(project: pytest.Pytester, plan: str) -> None:
-    project.makepyfile(TRIALS.format(plan=plan, condition="< 9"))
-    found = run(project)
-    assert found.ret == 4 and "test_it: trials" in found.stderr.str()
+def test_a_plan_that_says_nothing_fails_its_test_alone(project: pytest.Pytester) -> None:
+    plans = ["", "0", "2.5", "5, 0", "5, pass_rate=2", "5, rate=1", "5, 1, 1", "True", "[5]", "5, pass_rate='x'"]
+    tests = [f"@pytest.mark.trials({plan})\ndef test_{index}(): pass\n" for index, plan in enumerate(plans)]
+    project.makepyfile("import pytest\n" + "".join(tests) + "def test_other(): pass\n")
+    write(project, "EvalCases/cases.yaml", GOOD)
+    write(
+        project, "conftest.py",
+        "import pytest\ndef pytest_itemcollected(item):\n"
+        "    if item.name == 'good': item.add_marker(pytest.mark.trials(3))\n",
+    )  # fmt: skip
+    for workers in ("0", "2"):
+        found = run(project, "-n", workers)
+        found.assert_outcomes(passed=1, errors=len(plans) + 1)
+        assert found.ret == 1 and "INTERNALERROR" not in found.stdout.str() + found.stderr.str()
+        for told in ("test_0: trials takes number and pass_rate", "test_1: trials: number is a whole number from 1 to",
+                     "test_4: trials: pass_rate is above 0", "cases.yaml::good: trials is for test functions"):
+            assert told in found.stdout.str()
 
 
 def test_what_is_no_trial_is_told_as_it_is(project: pytest.Pytester) -> None:

@@ -11,6 +11,7 @@ import sys
 import threading
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -362,7 +363,7 @@ def test_what_a_recording_does_not_hold_is_an_error(provider: Provider) -> None:
     assert len(provider.asked) == asked
 
 
-def test_what_is_asked_past_a_recording_is_an_error(provider: Provider) -> None:
+def test_what_is_asked_past_a_recording_is_refused_and_an_error(provider: Provider) -> None:
     other = Provider()
     client = openai.OpenAI(base_url=other.url + "/v9")
     with agent_eval.record("runs/") as run:
@@ -370,7 +371,97 @@ def test_what_is_asked_past_a_recording_is_an_error(provider: Provider) -> None:
     with pytest.raises(agent_eval.NotAsRecorded, match="past the recording"):
         with agent_eval.record(replay=run.log):
             agents.openai_agent(openai.OpenAI(), "one")
-            agents.openai_agent(client, "one")
+            with pytest.raises(openai.PermissionDeniedError, match="at none of the addresses"):
+                agents.openai_agent(client, "one")
+    assert other.asked == []
+    other.close()
+
+
+@pytest.mark.parametrize("environment", [True, False])
+def test_a_pool_asks_nobody_past_a_recording(provider: Provider, environment: bool) -> None:
+    client = openai.OpenAI()
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(client, "one")
+    asked = len(provider.asked)
+    with ThreadPoolExecutor(1) as pool:
+        if environment:
+            with agent_eval.record(replay=run.log):
+                assert pool.submit(agents.openai_agent, client, "one").result() == "blue, one"
+        else:
+            with pytest.raises(agent_eval.NotAsRecorded):
+                with agent_eval.record(replay=run.log, environment=False):
+                    with pytest.raises(openai.PermissionDeniedError, match="copy_context"):
+                        pool.submit(agents.openai_agent, client, "one").result()
+    assert len(provider.asked) == asked
+
+
+POLICY = "rules:\n  - {id: no-looking, tool: look, verdict: deny, reason: not now}\n"
+
+
+def _spellings(url: str) -> list[str]:
+    """Addresses of the same server."""
+    port = url.rpartition(":")[2]
+    return [f"http://localhost:{port}", f"http://LOCALHOST.:{port}", f"http://127.0.0.1.:{port}"]
+
+
+@pytest.mark.parametrize("spelling", range(3))
+def test_a_policy_holds_however_an_address_is_spelled(provider: Provider, folder: Path, spelling: int) -> None:
+    (folder / "policy.yaml").write_text(POLICY)
+    client = openai.OpenAI(base_url=_spellings(provider.url)[spelling] + "/v1")
+    with agent_eval.record("runs/", policy="policy.yaml") as run:
+        agents.openai_agent(client, "one")
+    assert [c.status for c in run.calls] != ["ok"] and run.unseen == []
+    assert [e["data"]["ruleId"] for e in run.events if e["type"] == "policy_decision"] == ["no-looking"]
+
+
+@pytest.mark.parametrize("package", ["openai", "openai-async", "httpx", "requests", "aiohttp"])
+def test_no_request_goes_past_a_policy(provider: Provider, folder: Path, package: str) -> None:
+    (folder / "policy.yaml").write_text(POLICY)
+    # A server at no address that is known, and one that is, asked by a thread of no run.
+    other = Provider()
+    body = {"model": "m", "messages": [{"role": "user", "content": "one"}]}
+
+    def ask(url: str) -> None:
+        if package == "openai":
+            openai.OpenAI(base_url=url).chat.completions.create(**body)
+        elif package == "openai-async":
+            asyncio.run(openai.AsyncOpenAI(base_url=url).chat.completions.create(**body))
+        elif package == "httpx":
+            pytest.importorskip("httpx").post(url + "/chat/completions", json=body).raise_for_status()
+        elif package == "requests":
+            requests = pytest.importorskip("requests")
+            answer = requests.post(url + "/chat/completions", json=body)
+            assert answer.json()["error"]["type"] == "agent_eval_refused" and not answer.ok
+            answer.raise_for_status()
+        else:
+            aiohttp = pytest.importorskip("aiohttp")
+
+            async def main() -> None:
+                async with aiohttp.ClientSession() as session:
+                    await session.post(url + "/chat/completions", json=body)
+
+            asyncio.run(main())
+
+    told: list[str] = []
+
+    def refused(url: str) -> None:
+        try:
+            ask(url)
+        except Exception as error:  # noqa: BLE001 - each package has its own
+            told.append(str(error))
+
+    with agent_eval.record("runs/", policy="policy.yaml") as run:
+        refused(other.url + "/v9")
+    assert run.unseen[-1] == f"POST {other.url}/v9/chat/completions was refused"
+    assert agent_eval.judge(run, {"toolsNotCalled": ["delete_*"]}).outcome == "inconclusive"
+    with agent_eval.record("runs/", policy="policy.yaml", environment=False) as run:
+        thread = threading.Thread(target=refused, args=(provider.url + "/v1",))
+        thread.start()
+        thread.join()
+        # What is none of a model is nobody's business.
+        urllib.request.urlopen(other.url).read()
+    assert run.unseen[-1] == f"POST {provider.url}/v1/chat/completions was refused"
+    assert len(told) == 2 and other.asked == [] and provider.asked == []
     other.close()
 
 
@@ -395,15 +486,59 @@ def test_a_policy_ends_the_run(provider: Provider, folder: Path) -> None:
     assert run.stop_reason == "policy_denied"
 
 
-def test_a_proxy_that_is_killed_is_told(provider: Provider) -> None:
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_proxy_that_is_killed_is_told_with_what_it_left(provider: Provider, is_asked: bool) -> None:
     recording = agent_eval.record("runs/")
-    with pytest.raises(agent_eval.RecordingEnded):
-        with recording:
+    with pytest.raises(agent_eval.RecordingEnded, match="The proxy ended before the block did: ") as raised:
+        with recording as run:
+            if is_asked:
+                agents.openai_agent(openai.OpenAI(), "one")
             assert recording._process is not None
             recording._process.kill()
             recording._process.wait()
+    begun = f"{run.log}.open"
+    if os.path.exists(begun):
+        assert f"The log that it had begun is {begun}; agent-eval repair {begun} writes" in str(raised.value)
+        subprocess.run([agent_eval.program(), "repair", begun], check=True, capture_output=True)
+        [repaired] = Path("runs").glob("*-repaired.jsonl.gz")
+        assert [call.tool for call in agent_eval.calls(repaired)] == ["look"] * is_asked
+    else:
+        assert str(raised.value).endswith(". There is no log") and not is_asked
     with agent_eval.record("runs/"):
         pass
+
+
+def test_the_answer_is_that_of_the_agents_own_conversation(provider: Provider) -> None:
+    def say(text: str) -> None:
+        said = [{"role": "user", "content": text}]
+        openai.OpenAI().chat.completions.create(model="fake-1", messages=said)
+
+    with agent_eval.record("runs/") as run:
+        say("a title")
+        agents.openai_agent(openai.OpenAI(), "one")
+        say("another title")
+    assert run.answer == "blue, one"
+    with agent_eval.record("runs/", main="another title") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+        say("another title")
+    assert run.answer == "blue, another title"
+    # Neither has tools or goes on: the one that is told most.
+    with agent_eval.record("runs/") as run:
+        say("what colour is Graz?")
+        say("a title")
+    assert run.answer == "blue, what colour is Graz?"
+
+
+def test_a_run_from_a_recording_has_nothing_to_read(provider: Provider) -> None:
+    with agent_eval.record("runs/") as run:
+        agents.openai_agent(openai.OpenAI(), "one")
+    with agent_eval.record(replay=run.log) as again:
+        agents.openai_agent(openai.OpenAI(), "one")
+    for name in ("log", "calls", "stop_reason", "stop_detail", "answer", "events", "unseen"):
+        with pytest.raises(agent_eval.AgentEvalError, match="no log of its own"):
+            getattr(again, name)
+    with pytest.raises(agent_eval.AgentEvalError, match="no log of its own"):
+        agent_eval.judge(again, {"maxSteps": 1})
 
 
 def test_mistakes_are_told(provider: Provider, folder: Path) -> None:

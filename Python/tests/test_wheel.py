@@ -13,6 +13,7 @@ import pytest
 pytest.importorskip("hatchling")
 pytest.importorskip("build")
 PACKAGE = Path(__file__).resolve().parents[1]
+NAMING = PACKAGE.parent / "CI/name-wheel"
 
 
 def build(folder: Path, **variables: str) -> subprocess.CompletedProcess[str]:
@@ -57,3 +58,33 @@ def test_mistakes_are_told(folder: Path, name: str, value: str) -> None:
     variables = {"AGENT_EVAL_WHEEL_BINARY": "/bin/sh", f"AGENT_EVAL_WHEEL_{name}": value}
     ran = build(folder, **variables)
     assert ran.returncode != 0 and f"AGENT_EVAL_WHEEL_{name}" in ran.stdout + ran.stderr
+
+
+@pytest.mark.skipif(not NAMING.exists(), reason="the scripts are not beside the package")
+def test_a_wheel_may_have_another_name_on_an_index(folder: Path) -> None:
+    program = folder / "agent-eval"
+    program.write_text("#!/bin/sh\necho the program\n")
+    program.chmod(0o755)
+    assert build(folder, AGENT_EVAL_WHEEL_BINARY=str(program), AGENT_EVAL_WHEEL_PLATFORM="linux_x86_64").returncode == 0
+    [wheel] = (folder / "dist").glob("*.whl")
+
+    def name(*arguments: str) -> int:
+        command = [sys.executable, str(NAMING), *arguments]
+        return subprocess.run(command, capture_output=True, check=False).returncode
+
+    assert name("Our.Agent--eval", "named", str(wheel)) == 0
+    named = folder / "named/our_agent_eval-0.1.0-py3-none-linux_x86_64.whl"
+    there = folder / "there"
+    install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--target", str(there)]
+    # For any machine that these tests run on.
+    subprocess.run([sys.executable, *install, "--platform", "linux_x86_64", "--only-binary", ":all:", str(named)], check=True)
+    assert "Name: Our.Agent--eval\n" in (there / "our_agent_eval-0.1.0.dist-info/METADATA").read_text()
+    with zipfile.ZipFile(wheel) as before, zipfile.ZipFile(named) as after:
+        assert [e.external_attr for e in before.infolist()] == [e.external_attr for e in after.infolist()]
+        assert len(before.namelist()) == len(after.namelist()) and not [n for n in after.namelist() if "agent_eval-0" in n
+                                                                      and not n.startswith("our_")]  # fmt: skip
+        assert before.read("agent_eval/_bin/agent-eval") == after.read("agent_eval/_bin/agent-eval")
+    for wrong, code in (("", 64), ("a b", 64), ("../x", 64), ("-x", 64)):
+        assert name(wrong, "named", str(wheel)) == code
+    (folder / "x-1-py3-none-any.whl").write_bytes(b"none")
+    assert name("ours", "named", str(folder / "x-1-py3-none-any.whl")) == 2

@@ -34,10 +34,10 @@ final class InMemoryChildren: ChildRunner {
   func run(_ request: ChildRequest) async -> ChildAnswer {
     let sink = InMemoryEventSink()
     do {
+      let boundary = boundary(
+        of: request.agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 0))
       let runtime = try Runtime(
-        agent: request.agent,
-        boundary: boundary(
-          of: request.agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 0)))
+        agent: request.agent, boundary: boundary, redactor: request.redactor(boundary.secrets))
       var start = Runtime.Start(goal: request.goal, runId: request.link.start.runId)
       start.parent = request.link.parent
       let state = try await runtime.run(start, into: sink)

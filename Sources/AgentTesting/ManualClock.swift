@@ -22,9 +22,9 @@ public final class ManualClock: RunClock {
   /// How many wait now.
   public var waitingCount: Int { state.withLock { $0.waiting.count } }
 
-  public func moment() -> Moment {
+  public func reading() -> ClockReading {
     let now = state.withLock { $0.now }
-    return Moment(t: now, time: UTC.text(microsecondsSince1970: Self.start + now))
+    return ClockReading(t: now, time: UTC.text(microsecondsSince1970: Self.start + now))
   }
 
   /// Returns once the clock was moved on by as much. Ends early where its task is cancelled.

@@ -278,6 +278,8 @@ static void watch(
       kills_all = 1;
       end_descendants(program);
       // What cannot be killed is not waited for for ever: the other end closes then.
+    } else if (word == PROGRAM_END_ALL) {
+      kills_all = 1;
     } else {
       kill(-program, word);
     }

@@ -92,6 +92,13 @@ extension String {
 
   /// The text as a message quotes it: its beginning, at most about 80 bytes.
   var quoted: String { "“" + (utf8.count > 80 ? prefix(utf8Bytes: 77) + "…" : self) + "”" }
+
+  /// A path as a message quotes it: its end is what tells files apart. No path that can be opened is longer than
+  /// 4,096 bytes.
+  var quotedPath: String {
+    guard utf8.count > 4096 else { return "“" + self + "”" }
+    return "“…" + String(decoding: utf8.suffix(4000), as: UTF8.self) + "”"
+  }
 }
 
 extension Unicode.Scalar {

@@ -53,14 +53,16 @@ public enum FileChecker {
   /// beside its name with `.open` behind it.
   private static func recordingFault(_ path: String) -> String? {
     if RecordingGlob.isOne(path) {
-      guard let glob = try? RecordingGlob(path) else { return "\(path.quoted) is no usable glob" }
-      return glob.matches().isEmpty ? "the recording \(path.quoted) stands for no file" : nil
+      guard let glob = try? RecordingGlob(path) else {
+        return "\(path.quotedPath) is no usable glob"
+      }
+      return glob.matches().isEmpty ? "the recording \(path.quotedPath) stands for no file" : nil
     }
     for name in [path, path + ".open"] {
       var status = stat()
       if stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return nil }
     }
-    return "the recording \(path.quoted) is not there"
+    return "the recording \(path.quotedPath) is not there"
   }
 
   /// Sorted diagnostics, each once: a policy is met through each agent that names it.
@@ -83,13 +85,13 @@ public enum FileChecker {
     /// What a case that names this agent is told.
     func fault(of path: String) -> String? {
       if hasErrors[path] == nil { add(AgentLoader.load(path), path: path) }
-      return hasErrors[path] == true ? "the agent file \(path.quoted) has errors" : nil
+      return hasErrors[path] == true ? "the agent file \(path.quotedPath) has errors" : nil
     }
 
     /// What a case that names this pipeline is told.
     func fault(ofPipeline path: String) -> String? {
       if hasErrors[path] == nil { add(PipelineLoader.load(path), path: path) }
-      return hasErrors[path] == true ? "the pipeline file \(path.quoted) has errors" : nil
+      return hasErrors[path] == true ? "the pipeline file \(path.quotedPath) has errors" : nil
     }
   }
 }

@@ -13,7 +13,11 @@ extension RunSecrets {
     for (name, value) in ProcessVariables.variables where !value.isEmpty {
       if name == keyVariable { secrets.key = Array(value.utf8) }
       let isNamed = isCredential(name) && !value.utf8.starts(with: "/".utf8)
-      for text in isNamed ? [value] : Redactor.secrets(in: value, ofVariable: name)
+      let texts =
+        OTLPHeaders.variables.contains(name)
+        ? OTLPHeaders.secrets(in: value).sorted { $0.precedesByUTF8($1) }
+        : isNamed ? [value] : Redactor.secrets(in: value, ofVariable: name)
+      for text in texts
       where text.utf8.count >= 8 {
         secrets.known.append(Redactor.Secret(kind: "environment", text: text))
       }
@@ -39,8 +43,13 @@ extension RunSecrets {
 
   /// What the environment holds, and the values of the variables that these programs are passed by name.
   public static func inEnvironment(forPrograms programs: [CommandDefinition]) -> RunSecrets {
+    inEnvironment(naming: Set(programs.flatMap(\.environment.pass)))
+  }
+
+  /// What the environment holds, and the values of these variables.
+  public static func inEnvironment(naming variables: Set<String>) -> RunSecrets {
     var secrets = inEnvironment
-    secrets.add(valuesOf: Set(programs.flatMap(\.environment.pass)))
+    secrets.add(valuesOf: variables)
     return secrets
   }
 

@@ -22,13 +22,13 @@ public final class SystemClock: RunClock {
 
   public var isFixed: Bool { false }
 
-  public func moment() -> Moment {
+  public func reading() -> ClockReading {
     let now = offset + (SuspendingClock.now - start).wholeMicroseconds
     let t = latest.withLock { latest in
       latest = max(latest, now)
       return latest
     }
-    return Moment(t: t, time: UTC.text(microsecondsSince1970: Self.microsecondsSince1970))
+    return ClockReading(t: t, time: UTC.text(microsecondsSince1970: Self.microsecondsSince1970))
   }
 
   /// Sleeps; ends early when the run is cancelled.

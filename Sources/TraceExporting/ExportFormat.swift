@@ -41,6 +41,9 @@ public enum ExportFormat: String, Sendable, Hashable, CaseIterable {
   /// Whether the run's own log goes along, so that nothing is lost.
   public var carriesLogs: Bool { !isTable && self != .chromeTrace }
 
+  /// Whether runs are spans in it.
+  var hasSpans: Bool { self == .otlp || self == .otlpJSON }
+
   /// Whether it is no text.
   public var isBinary: Bool { self == .otlp || self == .inspect }
 

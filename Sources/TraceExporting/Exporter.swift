@@ -100,20 +100,39 @@ public struct Exporter: Sendable {
     }
   }
 
-  /// What a server of traces lacks of a run that is over: a request of OTLP with the spans that it was not sent, or that
+  /// How long a request with several spans may be: servers refuse what is too long, many above 4 MiB or above 20.
+  static let requestBytes = 4 << 20
+
+  /// What a server of traces lacks of a run that is over: requests of OTLP with the spans that it was not sent, or that
   /// turned out otherwise. The log goes along on these.
   ///
   /// - Parameters:
   ///   - log: the path of the run's log.
   ///   - sent: what the server has.
-  /// - Returns: `ExportTraceServiceRequest` in protocol buffers; never without the root.
+  ///   - places: where the runs stand that are calls of others.
+  /// - Returns: each an `ExportTraceServiceRequest` in protocol buffers of 4 MiB at most, unless one span is longer. The
+  ///   root stands in the last of them, at its end: whoever has it has the run.
   /// - Throws: ``ExportError`` where the log cannot be read.
-  public func rest(of log: String, behind sent: SpanFeed.Sent) throws(ExportError) -> [UInt8] {
+  public func rest(
+    of log: String, behind sent: SpanFeed.Sent, at places: RunPlaces = RunPlaces()
+  ) throws(ExportError) -> [[UInt8]] {
     let (run, _) = try read(log)
-    var spans = SpanExport.spans(of: run.story, results: results[run.story.runId])
+    var spans = SpanExport.spans(
+      of: run.story, at: places.place(of: run.story.runId), results: results[run.story.runId])
     let left = spans.indices.filter { $0 == 0 || !sent.holds(spans[$0]) }
     if let bytes = run.log { SpanExport.carry(bytes, on: &spans, at: left) }
-    return OtlpExport.message(left.map { spans[$0] }, of: run.story, version: version)
+    var requests: [[UInt8]] = []
+    var (together, length): ([ExportSpan], Int) = ([], 0)
+    for index in left.dropFirst() + [0] {
+      let bytes = spans[index].message.encoded.count
+      if !together.isEmpty, length + bytes > Self.requestBytes {
+        requests.append(OtlpExport.message(together, of: run.story, version: version))
+        (together, length) = ([], 0)
+      }
+      together.append(spans[index])
+      length += bytes
+    }
+    return requests + [OtlpExport.message(together, of: run.story, version: version)]
   }
 
   private func export(
@@ -122,6 +141,7 @@ public struct Exporter: Sendable {
   ) throws(ExportError) {
     var writer = RunWriter(format, table: table, version: version, to: file)
     var reports: [ExportReport] = []
+    let places = format.hasSpans ? RunPlaces(of: logs) : RunPlaces()
     for log in logs {
       var told = ExportReport(log: log)
       do throws(ExportError) {
@@ -129,7 +149,8 @@ public struct Exporter: Sendable {
         run.story.identity = known.identity(of: run.story.runId)
         told.note = note
         told.files = path.map { [$0] } ?? []
-        if try !writer.put(run, results: results[run.story.runId]) {
+        let place = places.place(of: run.story.identity)
+        if try !writer.put(run, at: place, results: results[run.story.runId]) {
           told.note = "it nests too deep for its log to go along"
         }
       } catch {
@@ -185,8 +206,7 @@ public struct Exporter: Sendable {
       run = ExportedRun(
         path: path,
         story: try RunStory(
-          path: path, showsContexts: format == .otlp || format == .otlpJSON,
-          ended: &ending, at: &readPath))
+          path: path, showsContexts: format.hasSpans, ended: &ending, at: &readPath))
     } catch {
       throw ExportError(.log("\(error)"))
     }

@@ -30,16 +30,30 @@ public struct SpanFeed: Sendable {
   /// What a server has.
   public private(set) var sent = Sent()
 
+  /// A run that is a part of this one: of an agent that it called, or of a task of it.
+  public struct Child: Sendable {
+    /// Its identifier.
+    public var runId: String
+    /// Where its spans stand.
+    public var place: SpanPlace
+  }
+
   private let version: String
+  private let place: SpanPlace?
   private var fold = StoryFold(showsContexts: true)
   private var calls = PipelineCalls(tellsRuns: true)
-  private var children: [String] = []
+  private var children: [Child] = []
   private var hasNews = false
 
   /// A run without events.
   ///
-  /// - Parameter version: the program's, as spans say it.
-  public init(version: String) { self.version = version }
+  /// - Parameters:
+  ///   - version: the program's, as spans say it.
+  ///   - place: where its spans stand; `nil` for a trace of its own.
+  public init(version: String, at place: SpanPlace? = nil) {
+    self.version = version
+    self.place = place
+  }
 
   /// Takes in the run's next event.
   public mutating func take(_ event: Event) {
@@ -47,17 +61,23 @@ public struct SpanFeed: Sendable {
     for one in told.before + [event] + told.behind { fold.apply(one) }
     switch event.type {
     case .modelResult, .decision, .toolResult: hasNews = true
-    case .toolStarted:
-      guard let payload = try? ToolStartedPayload(decoding: event.data), let child = payload.child
-      else { break }
-      children.append(child.runId)
     default: break
     }
+    for one in [event] + told.behind where one.type == .toolStarted { noteChild(of: one) }
     if !told.before.isEmpty || !told.behind.isEmpty { hasNews = true }
   }
 
-  /// The identifiers of runs that are calls of this one and that were started since this was asked last.
-  public mutating func takeChildren() -> [String] {
+  private mutating func noteChild(of started: Event) {
+    let run = started.data["child"] ?? started.data[PipelineCalls.runKey]
+    guard let runId = run?["runId"]?.stringValue, let callId = started.data["callId"]?.stringValue
+    else { return }
+    let trace = place?.trace ?? ExportSpan.trace(of: fold.story.runId)
+    children.append(
+      Child(runId: runId, place: SpanPlace(below: callId, of: fold.story.runId, in: trace)))
+  }
+
+  /// The runs that are parts of this one and that were started since this was asked last.
+  public mutating func takeChildren() -> [Child] {
     defer { children = [] }
     return children
   }
@@ -70,7 +90,7 @@ public struct SpanFeed: Sendable {
     hasNews = false
     var story = fold.story
     story.identity = story.runId
-    let spans = SpanExport.ended(of: story)
+    let spans = SpanExport.ended(of: story, at: place)
     fold.forgetEnded()
     guard !spans.isEmpty else { return nil }
     var marks: [[UInt8]: Int] = [:]
@@ -117,7 +137,8 @@ extension RunStory {
       default: !hasEnded(item, decided: decided)
       }
     }
-    for id in answered { (verdicts[id], started[id]) = (nil, nil) }
+    for id in answered { (verdicts[id], started[id], attempts[id]) = (nil, nil, nil) }
     granted.subtract(answered)
+    taskCalls.subtract(answered)
   }
 }

@@ -40,7 +40,7 @@ struct CarriedRun: EventSource {
   /// - Throws: ``ImportError`` where they are no log.
   static func find(in spans: [TraceSpan]) throws(ImportError) -> CarriedRun? {
     guard
-      let root = spans.first(where: { $0.attributes["agent_eval.log.parts"] != nil }),
+      let root = spans.first(where: \.carriesLog),
       let count = root.attributes["agent_eval.log.parts"]?.intValue,
       let visible = root.attributes["agent_eval.log.visible"]?.stringValue
     else { return nil }

@@ -42,6 +42,7 @@ public struct ImportReport: Sendable, Hashable {
         "stopReason": counts.stopReason.map(JSONValue.string) ?? .null,
       ]
       if !counts.unread.isEmpty { object["unread"] = JSONValue(counts.unread) }
+      if !counts.missing.isEmpty { object["missing"] = JSONValue(counts.missing) }
       return .object(object)
     case .failed(let error):
       return ["source": .string(source), "index": index, "error": .string("\(error)")]
@@ -65,6 +66,8 @@ public struct RunCounts: Sendable, Hashable {
   public private(set) var stopReason: String?
   /// The first places of the source where something stands that may be a call and was not read: pointers.
   public private(set) var unread: [String] = []
+  /// What the source speaks of and does not hold, in words: calls may have been made there.
+  public private(set) var missing: [String] = []
 
   private var pointers: Set<JSONValue> = []
 
@@ -80,10 +83,12 @@ public struct RunCounts: Sendable, Hashable {
     case .runStarted:
       let unread = event.data["source"]?["unread"]?.arrayValue ?? []
       self.unread = unread.compactMap(\.stringValue)
+      let missing = event.data["source"]?["missing"]?.arrayValue ?? []
+      self.missing = missing.compactMap(\.stringValue)
     case .decision:
       guard event.data["kind"] == "tool" else { return }
       let calls = event.data["calls"]?.arrayValue?.count ?? 0
-      if (event.data["caller"]?.stringValue ?? "agent") == "agent" {
+      if event.data["caller"] == nil {
         toolCalls += calls
         if calls > 1 { parallelTurns += 1 }
       } else {

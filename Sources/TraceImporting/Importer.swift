@@ -69,7 +69,7 @@ public struct Importer: Sendable {
     guard let format else { throw ImportError(.unknownFormat) }
     let runs = try format.adapter.runs(in: document)
     guard !runs.isEmpty else { throw ImportError(.noRuns) }
-    return runs
+    return runs.markingCallsNotRead(in: document)
   }
 
   private func importRun(_ run: SourceRun, as identity: RunIdentity) -> ImportReport.Outcome {

@@ -126,8 +126,19 @@ extension JSONValue {
     }
   }
 
+  /// The same, also of what stands in it as a text of JSON.
+  var mayHoldCallAsText: Bool {
+    if mayHoldCall { return true }
+    return switch self {
+    case .array(let elements): elements.contains(where: \.mayHoldCallAsText)
+    case .object(let object): object.contains { $0.value.mayHoldCallAsText }
+    case .string(let text): JSONText.parse(text)?.mayHoldCallAsText ?? false
+    default: false
+    }
+  }
+
   /// A key in small letters, without what joins its words.
-  private static func plainKey(_ key: String) -> String {
+  static func plainKey(_ key: String) -> String {
     let bytes = key.utf8.prefix(64).compactMap { byte -> UInt8? in
       switch byte {
       case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: " "), UInt8(ascii: "."): nil

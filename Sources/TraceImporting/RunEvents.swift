@@ -177,10 +177,11 @@ extension RunEvents {
 
   private mutating func emitStop() throws {
     guard let ending = run.ending else { return }
-    let answer = answerIndex.map { run.messages[$0] }
+    let said = (answerIndex ?? refusedIndex).map { run.messages[$0] }
     var data = Stop(reason: ending.reason, detail: ending.detail).encoded
-    data["answer"] = answer?.content.text?.cut(toBytes: Self.valueLimitBytes)
-    let said = answer ?? refusedIndex.map { run.messages[$0] }
+    if let text = said?.content.text, answerIndex != nil || text != "" {
+      data["answer"] = text.cut(toBytes: Self.valueLimitBytes)
+    }
     try emit(.stop, data, from: said.map { [$0.pointer] } ?? [], field: ending.field)
   }
 }
@@ -229,7 +230,10 @@ extension RunEvents {
       index == refusedIndex
       ? (.stop(.blocked, detail: message.refusal), nil)
       : Self.decision(message, calls, isAnswer: isAnswer)
-    var data = DecisionPayload(decision, caller: caller, modelResult: modelResult).encoded
+    var payload = DecisionPayload(decision, caller: caller, modelResult: modelResult)
+    // No agent has a name in these formats: another caller is a simulated user.
+    payload.isOfUser = caller != nil
+    var data = payload.encoded
     // Text that is no proper string stands as the bytes it is.
     if let textKey { data[textKey] = text }
     try emit(
@@ -279,10 +283,11 @@ extension RunEvents {
     let callId = call?.callId ?? "unmatched.\(unmatchedResults)"
     let data = result.data.cut(toBytes: Self.valueLimitBytes)
     let error = result.error?.cut(toBytes: Self.valueLimitBytes)
-    let payload = ToolResultPayload(
+    var payload = ToolResultPayload(
       callId: callId, tool: call?.name ?? result.tool ?? "", caller: message.caller,
       result: error.map { .error(reason: $0, isEffectUnknown: false) }
         ?? (result.isTold ? .ok(data: data) : .returned(data: data)))
+    payload.isOfUser = message.caller != nil
     try emit(
       .toolResult, payload.encoded, from: [message.pointer], extra: message.extra,
       step: decision?.step, time: time)

@@ -45,7 +45,7 @@ enum SourceDocument {
       self = try Self.unpacked(bytes, name: name)
       return
     }
-    if SourceFiles.lineEndings.contains(where: name.hasSuffix) {
+    if SourceFiles.lineEndings.contains(where: name.lowercased().hasSuffix) {
       self = .lines(Self.lines(of: bytes))
       return
     }
@@ -73,7 +73,7 @@ enum SourceDocument {
     guard !plain.starts(with: [0x1f, 0x8b]) else {
       throw ImportError(.unsupported("files compressed twice"))
     }
-    let inner = name.hasSuffix(".gz") ? String(name.dropLast(3)) : name
+    let inner = name.lowercased().hasSuffix(".gz") ? String(name.dropLast(3)) : name
     return try SourceDocument(parsing: plain, name: inner)
   }
 

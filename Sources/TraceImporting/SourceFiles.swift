@@ -7,7 +7,9 @@ import TraceStorage
 struct SourceFiles {
   /// What names of trace files end in; other files of a folder are passed over.
   static let endings =
-    [".json"] + lineEndings + [".traj", ".traj.gz", ".eval", ".json.gz"] + bodyEndings
+    [".json"] + lineEndings + [".traj", ".eval"] + bodyEndings + packedEndings
+  /// What those that are packed end in. A run log of ours is called so, too, and is no trace of another tool.
+  static let packedEndings = ([".json", ".traj"] + lineEndings).map { $0 + ".gz" }
   /// What names of request bodies end in, beside those that stand by their headers.
   static let bodyEndings = [".pb", ".pb.gz"]
   /// What the file ends in that holds the headers of a body of the same name.
@@ -52,13 +54,20 @@ struct SourceFiles {
         let full = joined(path, relative)
         if lstat(full, &status) == 0, isFolder(status) {
           folders.append(relative)
-        } else if endings.contains(where: name.hasSuffix) || hasHeaders(full) {
+        } else if isTrace(name, at: full) || hasHeaders(full) {
           found.append(File(path: full, relativePath: relative))
         }
       }
     }
     guard !found.isEmpty else { throw ImportError(.nothingToImport) }
     return found.sorted { $0.relativePath.precedesByUTF8($1.relativePath) }
+  }
+
+  /// Whether a file of a folder has the name of a trace, and is no run log of ours.
+  private static func isTrace(_ name: String, at path: String) -> Bool {
+    let name = name.lowercased()
+    guard endings.contains(where: name.hasSuffix) else { return false }
+    return !name.hasSuffix(LogFormat.suffix) || !LogFiles.looksLikeLog(path)
   }
 
   /// Whether the headers of a request stand beside what may be its body.

@@ -16,6 +16,8 @@ struct CallList: Sendable {
     var status: CallStatus?
     var verdict: VerdictStatus?
     var isStarted = false
+    /// Whether a simulated user made it.
+    var isOfUser = false
   }
 
   /// In pieces, so that no growing copies what is there.
@@ -44,13 +46,16 @@ struct CallList: Sendable {
   // MARK: From events
 
   /// Takes in the calls of a decision.
-  mutating func append(_ payload: DecisionPayload, seq: Int) {
+  mutating func append(_ payload: DecisionPayload, of event: Event, _ user: SimulatedUser) {
     for call in payload.decision.calls {
-      append(call.callId, call.name, by: payload.caller, seq: seq)
+      append(
+        call.callId, call.name, by: payload.caller, seq: event.seq, isOfUser: user.made(event))
     }
   }
 
-  private mutating func append(_ id: String, _ tool: String, by caller: String?, seq: Int) {
+  private mutating func append(
+    _ id: String, _ tool: String, by caller: String?, seq: Int, isOfUser: Bool
+  ) {
     guard count < Self.limit else {
       unlisted += 1
       return
@@ -58,7 +63,8 @@ struct CallList: Sendable {
     let callId = IndexText.name(id)
     append(
       Call(
-        callId: callId, seq: seq, caller: number(of: caller ?? "agent"), tool: number(of: tool)))
+        callId: callId, seq: seq, caller: number(of: caller ?? "agent"), tool: number(of: tool),
+        isOfUser: isOfUser))
     if 2 * count > places.count { growPlaces() } else { setPlace(of: callId, to: count - 1) }
   }
 
@@ -100,12 +106,12 @@ struct CallList: Sendable {
 
   /// Takes in an event that carries a call's id; as ``Trajectory`` does: a start or a result that belongs to
   /// no decision's call tells of one that nobody saw proposed.
-  mutating func apply(_ event: Event) {
+  mutating func apply(_ event: Event, _ user: SimulatedUser = SimulatedUser()) {
     guard let callId = event.data["callId"]?.stringValue else { return }
     if place(of: callId) == nil, event.type == .toolStarted || event.type == .toolResult {
       append(
         callId, event.data["tool"]?.stringValue ?? "", by: event.data["caller"]?.stringValue,
-        seq: event.seq)
+        seq: event.seq, isOfUser: user.made(event))
     }
     guard let place = place(of: callId) else { return }
     let piece = place / Self.pieceCount
@@ -139,7 +145,9 @@ struct CallList: Sendable {
   // MARK: From a summary
 
   /// Takes in the calls of a summary; `nil` where one of them is not of its form.
-  init?(summary entries: [JSONValue]) {
+  ///
+  /// - Parameter user: which calls a simulated user made that are not marked.
+  init?(summary entries: [JSONValue], _ user: SimulatedUser) {
     for entry in entries {
       guard let object = entry.objectValue, let callId = object["callId"]?.stringValue,
         let caller = object["caller"]?.stringValue, let tool = object["tool"]?.stringValue,
@@ -151,7 +159,8 @@ struct CallList: Sendable {
           resultSeq: object["resultSeq"]?.intValue ?? -1, caller: number(of: caller),
           tool: number(of: tool),
           status: object["status"]?.stringValue.flatMap(CallStatus.init(rawValue:)),
-          verdict: object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:))))
+          verdict: object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:)),
+          isOfUser: user.made(isMarked: object[SimulatedUser.key] == true, by: caller)))
     }
   }
 

@@ -6,7 +6,7 @@ enum IndexSchema {
   /// (https://sqlite.org/fileformat.html, offset 68).
   static let applicationID = 0x4145_4958
   /// Raised with every change of a table; an index of another version is built anew.
-  static let version = 6
+  static let version = 8
 
   /// The statements that create the tables, in this order.
   static let statements = [
@@ -25,7 +25,7 @@ enum IndexSchema {
       route TEXT,
       parentRunId TEXT,                -- the run that it came from
       parentRelation TEXT,             -- subagent, task, fork or judge
-      depth INTEGER NOT NULL,          -- how many calls of agents lead to it; 0: none
+      depth INTEGER NOT NULL,          -- how deep it is a part of others; 0: of none
       origin TEXT NOT NULL,            -- 'recorded', or the format it was imported from
       goal TEXT,                       -- its first 512 bytes
       stopReason TEXT,                 -- null while the run has not stopped
@@ -59,7 +59,8 @@ enum IndexSchema {
       path TEXT NOT NULL,              -- of the run
       n INTEGER NOT NULL,              -- from 0, in the order of the decisions
       callId TEXT NOT NULL,
-      caller TEXT NOT NULL,            -- agent, user for a simulated user, or a sub-agent
+      caller TEXT NOT NULL,            -- agent, a sub-agent's or task's name, or a simulated user's
+      ofUser INTEGER NOT NULL,         -- 1 where a simulated user made it, who is none of the agents
       tool TEXT NOT NULL,
       status TEXT,                     -- ok, error, refused, unknown, returned; null: neither
       verdict TEXT,                    -- allow, deny, approval_required; null: none

@@ -25,7 +25,7 @@ struct IndexWriter {
       try statement("DELETE FROM \(table) WHERE path = ?", to: "remove from \(table)")
     }
     insertRun = try insertion("runs", IndexSchema.runColumns.count)
-    insertCall = try insertion("calls", 9)
+    insertCall = try insertion("calls", 10)
     insertTag = try statement("INSERT OR IGNORE INTO tags VALUES (?,?)", to: "add to tags")
     deletions = try ["runs", "calls", "tags"].map(deletion)
     lookup = try statement("SELECT 1 FROM runs WHERE path = ?", to: "look for a run")
@@ -66,6 +66,7 @@ struct IndexWriter {
     for (n, call) in run.calls.calls.enumerated() {
       try insertCall.run([
         .text(run.path), .integer(n), .text(call.callId), .text(run.calls.name(call.caller)),
+        .integer(call.isOfUser ? 1 : 0),
         .text(run.calls.name(call.tool)), .init(call.status?.rawValue),
         .init(call.verdict?.rawValue), .integer(call.seq),
         call.resultSeq < 0 ? .null : .integer(call.resultSeq),

@@ -29,20 +29,28 @@ extension IndexedRun {
     guard !fullPath.hasSuffix(LogFormat.openSuffix),
       let ends = try? LogEnds(path: fullPath, withOnly: Start.keys), case let tail = ends.tail,
       let stop = tail.stop, stop.seq == tail.events - 1,
-      let entries = tail.summary["calls"]?.arrayValue, let calls = CallList(summary: entries),
+      let entries = tail.summary["calls"]?.arrayValue,
+      let calls = CallList(summary: entries, Self.simulatedUser(of: ends.head.started)),
       let object = tail.summary["totals"]?.objectValue,
       let totals = try? Totals(decoding: object),
       case let start = ends.head.started, !isPipeline(start, at: fullPath)
     else { return nil }
     var run = IndexedRun(path: path, stamp: stamp, status: .closed, readFrom: .summary)
     run.start = Start(start)
-    run.ending = Ending(stop)
+    run.ending = StopFact(stop)
     run.totals = totals
     run.calls = calls
     run.elapsedMicroseconds = stop.t
     run.events = tail.events
     run.sealDigest = tail.sealDigest.hex
     return run
+  }
+
+  /// What tells which calls of a run a simulated user made.
+  private static func simulatedUser(of start: Event) -> SimulatedUser {
+    var user = SimulatedUser()
+    user.take(runStarted: start.data)
+    return user
   }
 
   /// Whether a log is a pipeline's: what its tasks did is in no summary.
@@ -114,22 +122,23 @@ extension IndexedRun {
   private static let keys: [EventType: [StaticString]] = [
     .modelResult: ["callId", "cost", "error", "usage"],
     .policyDecision: ["callId", "status"],
-    .toolStarted: ["callId", "caller", "tool"],
-    .toolResult: ["callId", "caller", "child", "effect", "status", "tool"],
+    .toolStarted: ["callId", "caller", "ofUser", "tool"],
+    .toolResult: ["callId", "caller", "child", "effect", "ofUser", "status", "tool"],
   ]
 
   private mutating func apply(_ event: Event, _ fold: inout TotalsFold) {
     elapsedMicroseconds = max(elapsedMicroseconds, event.t)
     switch event.type {
-    case .runStarted: if event.seq == 0 { start = Start(event) }
+    case .runStarted:
+      if event.seq == 0 { (start, simulatedUser) = (Start(event), Self.simulatedUser(of: event)) }
     case .modelResult: fold.apply(modelResult: event.data)
     case .decision:
       let payload = try? DecisionPayload(decoding: event.data)
       fold.apply(payload, of: event)
-      if let payload { calls.append(payload, seq: event.seq) }
+      if let payload { calls.append(payload, of: event, simulatedUser) }
     case .toolStarted, .toolResult:
       fold.apply(toCall: event)
-      calls.apply(event)
+      calls.apply(event, simulatedUser)
     case .policyDecision: calls.apply(event)
     case .taskFinished, .taskFailed:
       if let used = event.data["run"]?["totals"]?.objectValue,
@@ -138,13 +147,13 @@ extension IndexedRun {
         fold.apply(totalsOfRun: used)
       }
     case .runResumed: ending = nil
-    case .stop: ending = Ending(event)
+    case .stop: ending = StopFact(event)
     default: break
     }
   }
 }
 
-extension IndexedRun.Ending {
+extension IndexedRun.StopFact {
   init(_ stop: Event) {
     reason = stop.data["reason"]?.stringValue.map(IndexText.name) ?? ""
     detail = stop.data["detail"]?.stringValue.map(IndexText.name)

@@ -21,7 +21,7 @@ struct IndexedRun: Sendable {
     case nothing
   }
 
-  struct Ending: Sendable {
+  struct StopFact: Sendable {
     var reason: String
     var detail: String?
     var isFinal: Bool
@@ -34,9 +34,11 @@ struct IndexedRun: Sendable {
   var error: String?
   var readFrom: ReadFrom
   var start = Start()
-  var ending: Ending?
+  var ending: StopFact?
   var totals = Totals()
   var calls = CallList()
+  /// Tells which of them a simulated user made.
+  var simulatedUser = SimulatedUser()
   var elapsedMicroseconds = 0
   var events = 0
   var sealDigest: String?
@@ -65,7 +67,7 @@ extension IndexedRun {
     var route: String?
     var parentRunId: String?
     var parentRelation: String?
-    /// How many calls of agents lead to the run.
+    /// How many calls of agents lead to the run, from the task of a pipeline on; 0 for one that is a part of none.
     var depth = 0
     var origin = "recorded"
     var goal: String?
@@ -108,7 +110,7 @@ extension IndexedRun {
       route = context?["route"]?.stringValue.map(IndexText.name)
       parentRunId = data["parent"]?["runId"]?.stringValue.map(IndexText.name)
       parentRelation = data["parent"]?["relation"]?.stringValue.map(IndexText.name)
-      if ParentRun.isCall(data["parent"]) {
+      if ParentRun.isPart(data["parent"]) {
         depth = min(max(1, data["parent"]?["depth"]?.intValue ?? 1), 1_000)
       }
       if let format = data["source"]?["format"]?.stringValue { origin = IndexText.name(format) }

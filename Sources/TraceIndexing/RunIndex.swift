@@ -223,7 +223,7 @@ public struct RunIndex {
       connection,
       """
       SELECT path, fileSize, modifiedAt, fingerprint, readFrom, caseId, runId IS NOT NULL,
-        depth > 0 OR parentRelation = 'task' FROM runs
+        depth > 0 FROM runs
       """, to: "read which logs are known")
     try statement.rows([]) { row in
       known[ExactText(row.text(0) ?? "")] = Known(

@@ -26,10 +26,20 @@ public struct RunFilter: Sendable {
 
   /// The run acted for such a tenant; `nil` for any run.
   public var tenant: Names?
-  /// The run is a call of the run with this identifier; `nil` for any run.
+  /// The run is a call or a task of the run with this identifier; `nil` for any run.
   public var parent: String?
-  /// Whether runs of agents that other runs called are let through at all.
+  /// Whether runs that are parts of others (agents that were called, tasks of pipelines) are let through at all.
   public var showsChildren = true
+  /// Which runs come first.
+  public var order = Order.begun
+
+  /// Which of two runs comes first; of equal ones the one whose path does.
+  public enum Order: Sendable {
+    /// The one that began later, as it says itself; those that do not say it come last.
+    case begun
+    /// The one whose log was written later, by the time of its file.
+    case written
+  }
 
   /// Lets every run through.
   public init() {}
@@ -112,8 +122,7 @@ public struct ListedRun: Sendable, Hashable {
 }
 
 extension RunIndex {
-  /// Shows the runs that a filter lets through to `body`, newest first; those whose time was not
-  /// recorded come last, by path. Ends when `body` returns false.
+  /// Shows the runs that a filter lets through to `body`, in its order. Ends when `body` returns false.
   ///
   /// - Throws: ``IndexError`` where the index cannot be read; what `body` throws.
   public func list(_ filter: RunFilter, _ body: (ListedRun) throws -> Bool) throws {
@@ -139,7 +148,7 @@ private struct RunLister {
       """
       SELECT \(IndexSchema.runColumns.joined(separator: ",")) FROM runs
       WHERE ?1 IS NULL OR startedAt >= ?1
-      ORDER BY startedAt IS NULL, startedAt DESC, path
+      ORDER BY \(filter.order == .written ? "modifiedAt DESC, " : "")startedAt IS NULL, startedAt DESC, path
       """, to: "list the runs")
     tools = try Statement(
       connection,
@@ -151,7 +160,7 @@ private struct RunLister {
       connection,
       """
       SELECT DISTINCT tool FROM calls
-      WHERE path = ? AND caller <> 'user' AND status IN ('ok', 'error', 'unknown', 'returned')
+      WHERE path = ? AND ofUser = 0 AND status IN ('ok', 'error', 'unknown', 'returned')
       """, to: "read the tools of a run")
     tags = try Statement(
       connection, "SELECT tag FROM tags WHERE path = ? ORDER BY tag", to: "read the tags of a run")

@@ -23,7 +23,7 @@ public struct RunQuery: Sendable {
   }
 
   /// Whether all rows were shown.
-  public enum Ending: Sendable, Hashable {
+  public enum Completeness: Sendable, Hashable {
     case complete
     /// There are more rows than the limit.
     case cut
@@ -42,7 +42,7 @@ extension RunIndex {
   /// - Throws: ``IndexError``: what is wrong with the statement, or a limit; what `body` throws.
   public func run(
     _ query: RunQuery, columns: ([String]) throws -> Void, row body: ([JSONValue]) throws -> Void
-  ) throws -> RunQuery.Ending {
+  ) throws -> RunQuery.Completeness {
     try query.run(on: connection, path: path ?? "the index in memory", columns, body)
   }
 }
@@ -51,7 +51,7 @@ extension RunQuery {
   fileprivate func run(
     on connection: Connection, path: String, _ columns: ([String]) throws -> Void,
     _ body: ([JSONValue]) throws -> Void
-  ) throws -> Ending {
+  ) throws -> Completeness {
     do {
       try connection.execute("PRAGMA temp_store = MEMORY", to: "keep its sorting in memory")
       return try connection.readingOnly {
@@ -75,8 +75,8 @@ extension RunQuery {
 
   private func show(
     _ statement: Statement, _ body: ([JSONValue]) throws -> Void
-  ) throws -> Ending {
-    var (shown, ending) = (0, Ending.complete)
+  ) throws -> Completeness {
+    var (shown, ending) = (0, Completeness.complete)
     try statement.rows([]) { row in
       guard shown < limitRows else {
         ending = .cut

@@ -100,7 +100,10 @@ struct TotalsFold {
     defer { batches[conversation] = batch.settled < batch.pending.count ? batch : nil }
     guard let place = batch.places[ExactText(callId)] else { return }
     if event.type == .toolStarted {
-      if !batch.pending[place].isStarted { own.toolCalls += 1 }
+      // What the run of a task did is counted with that run.
+      if !batch.pending[place].isStarted, event.data[PipelineCalls.runKey] == nil {
+        own.toolCalls += 1
+      }
       batch.pending[place].isStarted = true
       return
     }

@@ -138,6 +138,55 @@ extension Judgement {
     }
   }
 
+  /// Says other numbers of the events that show its outcomes: those of another log that tells the same.
+  public mutating func renumber(_ number: (Int) -> Int) {
+    for index in outcomes.indices where !outcomes[index].events.isEmpty {
+      outcomes[index].events = Set(outcomes[index].events.map(number)).sorted()
+    }
+  }
+
+  /// Whether anything is said for sure of something that hangs on an order.
+  package func isDecided(_ ordered: OrderedExpectation) -> Bool {
+    outcomes.contains { ordered.says($0) && $0.outcome != .unverifiable }
+  }
+
+  /// Leaves open what hangs on an order that nobody knows.
+  package mutating func leaveOpen(_ ordered: OrderedExpectation) {
+    for index in outcomes.indices where ordered.says(outcomes[index]) { leaveOpen(index) }
+  }
+
+  /// Leaves open what hangs on an order that nobody knows, but for what is so whatever that was, because it is said of
+  /// runs by themselves that have one.
+  ///
+  /// - Parameter other: of the same expectations, in which nothing is said of the other runs; see
+  ///   ``GatheredFacts/leaveOpen(runs:)``.
+  package mutating func leaveOpen(_ ordered: OrderedExpectation, butFor other: Judgement) {
+    guard ordered.isOfCaller, other.outcomes.count == outcomes.count else {
+      return leaveOpen(ordered)
+    }
+    for index in outcomes.indices where ordered.says(outcomes[index]) {
+      if other.outcomes[index].outcome == .unverifiable {
+        leaveOpen(index)
+      } else {
+        outcomes[index] = other.outcomes[index]
+      }
+    }
+  }
+
+  /// Leaves open what hangs on an order, and comes out otherwise in another.
+  ///
+  /// - Parameter other: of the same expectations.
+  package mutating func leaveOpen(
+    _ ordered: OrderedExpectation, whereOtherwise other: Judgement
+  ) {
+    guard other.outcomes.count == outcomes.count else { return leaveOpen(ordered) }
+    for index in outcomes.indices
+    where ordered.says(outcomes[index]) && outcomes[index].outcome != other.outcomes[index].outcome
+    {
+      leaveOpen(index)
+    }
+  }
+
   private mutating func leaveOpen(_ index: Int) {
     guard outcomes[index].outcome != .unverifiable else { return }
     let word = outcomes[index].outcome.rawValue.replacing("_", with: " ")

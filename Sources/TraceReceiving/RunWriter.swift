@@ -99,7 +99,7 @@ struct RunWriter: Sendable {
   /// The names that the runs of one are to have.
   private func wishes(_ work: Work) -> [Spool.Wish] {
     (work.runs?.runs ?? []).map { run in
-      let base = Self.fileName(run.trace)
+      let base = Self.fileName(run.name)
       return (
         work.made.due.run, work.made.due.version + 1, { $0 == 0 ? base : "\(base).late-\($0)" }
       )
@@ -120,7 +120,7 @@ struct RunWriter: Sendable {
     guard let runs = work.runs else { return }
     for (run, name) in zip(runs.runs, names) {
       guard let name else {
-        let words = "too many logs of the name \(Self.fileName(run.trace)) are there"
+        let words = "too many logs of the name \(Self.fileName(run.name)) are there"
         work.written.faults.append((keepUnread(work.made.due), ImportError(.unsupported(words))))
         continue
       }

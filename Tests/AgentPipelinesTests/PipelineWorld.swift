@@ -14,12 +14,12 @@ final class TickingClock: RunClock {
 
   var isFixed: Bool { false }
 
-  func moment() -> Moment {
+  func reading() -> ClockReading {
     let t = now.withLock { now in
       now += 1_000
       return now
     }
-    return Moment(t: t, time: "")
+    return ClockReading(t: t, time: "")
   }
 
   func wait(microseconds: Int) async { now.withLock { $0 += microseconds } }
@@ -71,16 +71,17 @@ struct PipelineWorld {
   /// - Parameters:
   ///   - limit: how many events the log may have.
   ///   - pauseAt: the event behind which a pause is wished for.
+  ///   - pauseOn: events of a type behind which it is wished for.
   /// - Returns: whether it was killed.
   @discardableResult
   mutating func go(
-    input: JSONValue? = nil, limit: Int = .max, pauseAt: Int = .max
+    input: JSONValue? = nil, limit: Int = .max, pauseAt: Int = .max, pauseOn: EventType? = nil
   ) async throws -> Bool {
     let pausing = Cancellation()
     let sink = Sink(events, limit: limit)
     let runtime = runtime(pausing)
     let observe: (Event) async -> Void = {
-      if $0.seq >= pauseAt { pausing.cancel(signal: "pause") }
+      if $0.seq >= pauseAt || $0.type == pauseOn { pausing.cancel(signal: "pause") }
     }
     do {
       if events.isEmpty {

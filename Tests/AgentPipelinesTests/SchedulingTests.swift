@@ -346,6 +346,49 @@ struct SchedulingTests {
   }
 
   @Test(
+    "what is under way for an element ends before its fan-out is skipped, and is not lost",
+    .timeLimit(.minutes(1)))
+  func skippedBehindElements() async throws {
+    struct Broken: Error {}
+    let (begun, beginning) = AsyncStream<Void>.makeStream()
+    let (gate, opening) = AsyncStream<Void>.makeStream()
+    let source = read("source") { context in
+      _ = await context.emit("first")
+      for await _ in begun {}
+      throw Broken()
+    }
+    // It has no elements to end with: its source failed.
+    let each = read(
+      spec("each", ["p": "${item}"]) {
+        $0.forEach = .parts(of: "source")
+        $0.recover = [RecoverRule(on: FailureKinds(), .skip)]
+      }
+    ) { _ in 1 }
+    let next = read(
+      spec("next", ["q": "${item}"]) { $0.forEach = TaskReference("each.*").map { .list($0) } }
+    ) { _ in
+      beginning.finish()
+      for await _ in gate {}
+      return 2
+    }
+    // It begins behind the end of the fan-out, and lets the element end.
+    let after = read("after", ["e": "${each}"]) { _ in
+      opening.finish()
+      return 3
+    }
+    var world = PipelineWorld(try Pipeline("p", tasks: [source, each, next, after]))
+    try await world.go()
+    func seq(_ type: EventType, _ isIt: (JSONObject) -> Bool) -> Int? {
+      world.events.first { $0.type == type && $0.data["task"] == "next" && isIt($0.data) }?.seq
+    }
+    let element = seq(.taskFinished) { $0["element"] == 0 }
+    let whole = seq(.taskSkipped) { $0["element"] == nil }
+    #expect(try #require(element) < (try #require(whole)))
+    let again = await PipelineReexecution(of: world.events, by: world.pipeline)
+    #expect(again.divergence == nil)
+  }
+
+  @Test(
     "events are given as they are recorded, no further ahead than there is room; who leaves lets it pause"
   )
   func events() async throws {

@@ -284,7 +284,7 @@ private struct PassedClock: RunClock {
   let points: Points
 
   var isFixed: Bool { base.isFixed }
-  func moment() -> Moment { base.moment() }
+  func reading() -> ClockReading { base.reading() }
   func advance(to t: Int) { base.advance(to: t) }
 
   func wait(microseconds: Int) async {
@@ -297,8 +297,8 @@ private struct PassedClock: RunClock {
 private final class TickingClock: RunClock {
   private let start = ContinuousClock.now
   var isFixed: Bool { false }
-  func moment() -> Moment {
-    Moment(t: Int((ContinuousClock.now - start) / .microseconds(1)), time: "now")
+  func reading() -> ClockReading {
+    ClockReading(t: Int((ContinuousClock.now - start) / .microseconds(1)), time: "now")
   }
   func wait(microseconds: Int) async { try? await Task.sleep(for: .microseconds(microseconds)) }
   func advance(to t: Int) {}

@@ -338,8 +338,8 @@ struct ExecutorTests {
 private final class RunningClock: RunClock {
   private let start = ContinuousClock.now
   var isFixed: Bool { false }
-  func moment() -> Moment {
-    Moment(t: Int((ContinuousClock.now - start) / .microseconds(1)), time: "now")
+  func reading() -> ClockReading {
+    ClockReading(t: Int((ContinuousClock.now - start) / .microseconds(1)), time: "now")
   }
   func wait(microseconds: Int) async { try? await Task.sleep(for: .microseconds(microseconds)) }
   func advance(to t: Int) {}

@@ -35,9 +35,9 @@ struct PolicyHistoryTests {
   private static func says(
     _ rule: Policy.Rule, behind past: Past, about call: ProposedCall, t: Int = 0
   ) -> String {
-    let verdict = PolicyGate(Policy(rules: [rule])).ruling(
+    let verdict = PolicyGate(Policy(rules: [rule])).ruleCheck(
       on: call, tool: ToolDefinition(name: call.name, sideEffect: .read),
-      at: PolicyGate.Moment(run: PolicyContext(), t: t, history: past.history)
+      at: PolicyGate.KnownState(run: PolicyContext(), t: t, history: past.history)
     ).verdict
     return verdict.ruleId == nil
       ? "no" : verdict.context["notKnown"] == nil ? "yes" : "not known"
@@ -121,8 +121,8 @@ struct PolicyHistoryTests {
           seq: -1, step: 0, type: type ?? .decision, runId: "",
           t: [Int.min, -1, 0, Int.max].randomElement(using: &random) ?? 0, data: data))
     }
-    let moment = PolicyGate.Moment(run: PolicyContext(), t: .max, history: history)
-    _ = PolicyGate(Policy(rules: [rule])).ruling(
+    let moment = PolicyGate.KnownState(run: PolicyContext(), t: .max, history: history)
+    _ = PolicyGate(Policy(rules: [rule])).ruleCheck(
       on: Self.call, tool: ToolDefinition(name: "pay"), at: moment)
   }
 
@@ -190,16 +190,16 @@ struct PolicyHistoryTests {
     rule.input = try Matcher(compiling: .object(JSONObject([(key, .object(["$lte": 5]))])))
     let call = ProposedCall(
       callId: "1", name: "pay", input: ["n": "«redacted:amount:0a1b»", "m": 6])
-    let found = PolicyGate(Policy(rules: [rule])).ruling(
+    let found = PolicyGate(Policy(rules: [rule])).ruleCheck(
       on: call, tool: ToolDefinition(name: "pay", sideEffect: .write),
-      at: PolicyGate.Moment(run: PolicyContext())
+      at: PolicyGate.KnownState(run: PolicyContext())
     ).verdict
     #expect(found.status == expected)
     #expect(found.context["notKnown"] == (found.ruleId == nil ? nil : ["input"]))
     // A rule behind it that denies is what may be meant, too.
-    let strict = PolicyGate(Policy(rules: [rule, .init(id: "no", verdict: .deny)])).ruling(
+    let strict = PolicyGate(Policy(rules: [rule, .init(id: "no", verdict: .deny)])).ruleCheck(
       on: call, tool: ToolDefinition(name: "pay", sideEffect: .write),
-      at: PolicyGate.Moment(run: PolicyContext())
+      at: PolicyGate.KnownState(run: PolicyContext())
     ).verdict
     #expect(strict.status == .deny)
   }

@@ -355,8 +355,8 @@ extension PolicyOracle.Question {
     }
   }
 
-  func moment(for policy: Policy, _ call: ProposedCall) -> PolicyGate.Moment {
-    var moment = PolicyGate.Moment(
+  func moment(for policy: Policy, _ call: ProposedCall) -> PolicyGate.KnownState {
+    var moment = PolicyGate.KnownState(
       run: PolicyContext(
         actorId: actor, tenantId: tenant, route: route,
         attributes: tier.map { ["tier": .string($0)] } ?? [:]),

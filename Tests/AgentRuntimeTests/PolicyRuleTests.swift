@@ -36,7 +36,7 @@ struct PolicyRuleTests {
       let call = ProposedCall(callId: question.callId, name: name, input: question.input)
       var tool = ToolDefinition(name: name, sideEffect: PolicyOracle.effects[question.tool])
       tool.sensitivity = PolicyOracle.sensitivities[question.tool]
-      let found = PolicyGate(policy).ruling(
+      let found = PolicyGate(policy).ruleCheck(
         on: call, tool: tool, at: question.moment(for: policy, call)
       ).verdict
       let expected = PolicyOracle.verdict(rules, question)

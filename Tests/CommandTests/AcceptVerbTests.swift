@@ -48,6 +48,96 @@ struct AcceptVerbTests {
       environment: ci ? ["CI": "true"] : [:], status: status)
   }
 
+  @Test("what an agent is made of that another calls is part of what was accepted")
+  func agentsBelow() async throws {
+    func grandchild(_ system: String) -> String {
+      "name: grand\nsystem: \(system)\nmodel: {script: [{answer: done}]}\n"
+    }
+    let folder = try TemporaryFolder()
+    try folder.write("team/below/grand.yaml", grandchild("Be kind."))
+    try folder.write(
+      "team/child.yaml",
+      """
+      name: child
+      tools: [{agent: below/grand.yaml, name: ask}]
+      model: {script: [{call: {tool: ask, input: {task: go}}}, {answer: done}]}
+      """)
+    try folder.write(
+      "clerk.yaml",
+      """
+      name: clerk
+      tools: [{agent: team/child.yaml, name: ask}]
+      model: {script: [{call: {tool: ask, input: {task: go}}}, {answer: done}]}
+      """)
+    try folder.write(
+      "cases.yaml",
+      "- {caseId: one, input: go, agent: clerk.yaml, expected: {stopReason: success}}\n")
+    try await Binary.run(["accept", ".", "--all", "--live"], in: folder.path)
+    try await Binary.run(
+      ["run", ".", "--live", "--against", "accepted", "--strict"], in: folder.path)
+    // Layout is no part of it.
+    try folder.write("team/below/grand.yaml", "# kinder\n" + grandchild("Be kind."))
+    try await Binary.run(
+      ["run", ".", "--live", "--against", "accepted", "--strict"], in: folder.path)
+    try folder.write("team/below/grand.yaml", grandchild("Be rude."))
+    let told = try await Binary.run(
+      ["run", ".", "--live", "--against", "accepted", "--strict"], in: folder.path, status: 1)
+    #expect(told.output.contains("CHANGED"), "\(told)")
+    try await Binary.run(["run", ".", "--live", "--against", "accepted"], in: folder.path)
+  }
+
+  @Test(
+    "what a run below might use that is more than was accepted is as much worse as of the root",
+    arguments: [true, false])
+  func limitsBelow(isRecording: Bool) async throws {
+    let folder = try TemporaryFolder()
+    func write(_ limits: String) async throws {
+      try folder.write(
+        "child.yaml",
+        "name: child\nlimits: \(limits)\nmodel: {script: [{answer: done}]}\n")
+      guard isRecording else { return }
+      try await shell("rm -rf rec", in: folder.path)
+      try await Binary.run(
+        [
+          "record", "clerk.yaml", "go", "--out", "rec/root.jsonl.gz", "--seed", "1",
+          "--fixed-clock",
+        ],
+        in: folder.path)
+    }
+    try folder.write(
+      "clerk.yaml",
+      """
+      name: clerk
+      limits: {maxTokens: 5000}
+      tools: [{agent: child.yaml, name: ask}]
+      model: {script: [{call: {tool: ask, input: {task: go}}}, {answer: done}]}
+      """)
+    let which = isRecording ? "recording: rec/root.jsonl.gz" : "input: go, agent: clerk.yaml"
+    try folder.write("cases.yaml", "- {caseId: one, \(which), expected: {stopReason: success}}\n")
+    let live = isRecording ? [] : ["--live"]
+    try await write("{maxSteps: 3, maxToolCalls: 7}")
+    try await Binary.run(["accept", ".", "--all"] + live, in: folder.path)
+    let text = try #require(folder.text("accepted/one.txt"))
+    #expect(
+      text.contains("  below ask limits {\"maxSteps\":3,\"maxToolCalls\":7}\n"), "\(text)")
+    for (limits, word) in [
+      ("{maxSteps: 3, maxToolCalls: 7}", "same"), ("{maxSteps: 2, maxToolCalls: 7}", "changed"),
+      ("{maxSteps: 9, maxToolCalls: 7}", "REGRESSED"), ("{maxSteps: 3}", "REGRESSED"),
+    ] {
+      try await write(limits)
+      let told = try await Self.run(folder, live, status: word == "REGRESSED" ? 1 : 0)
+      #expect(told.output.hasPrefix(word), "\(limits): \(told)")
+      #expect(told.output.contains("limits of ask") == (word != "same"), "\(limits): \(told)")
+    }
+    // A baseline that says nothing of the runs below is read as before.
+    let old = text.split(separator: "\n", omittingEmptySubsequences: false)
+      .filter { !$0.hasPrefix("  below ") }.joined(separator: "\n")
+    try folder.write("accepted/one.txt", old)
+    try await write("{maxSteps: 9, maxToolCalls: 7}")
+    let told = try await Self.run(folder, live, status: 0)
+    #expect(told.output.hasPrefix(isRecording ? "same" : "changed"), "\(told)")
+  }
+
   // MARK: Damage
 
   @Test("a damaged baseline is neither a regression nor green, and is told with its line")

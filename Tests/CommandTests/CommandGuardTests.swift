@@ -10,7 +10,7 @@ import Testing
     /// Runs what its model asks for, in the dialect of its first argument, streamed or not, and keeps a note
     /// of each call that reached it.
     private static let agent = #"""
-      import json, os, struct, sys, urllib.request, urllib.error
+      import gzip, json, os, struct, subprocess, sys, time, urllib.request, urllib.error
       dialect, streams = sys.argv[1], sys.argv[2] == "stream"
       base = os.environ[{"anthropic": "ANTHROPIC_BASE_URL", "gemini": "GOOGLE_GEMINI_BASE_URL", "ollama": "OLLAMA_HOST", "bedrock": "AWS_ENDPOINT_URL_BEDROCK_RUNTIME"}.get(dialect, "OPENAI_BASE_URL")]
       path = {"openai": "/chat/completions", "anthropic": "/v1/messages", "openai-responses": "/responses", "ollama": "/api/chat",
@@ -29,7 +29,8 @@ import Testing
           request = urllib.request.Request(base + path[dialect], json.dumps(body).encode(),
                                            {"Content-Type": "application/json"})
           try:
-              with urllib.request.urlopen(request) as reply: data = reply.read()
+              with urllib.request.urlopen(request) as reply: data, form = reply.read(), reply.headers.get("Content-Encoding")
+              if form == "gzip": data = gzip.decompress(data)
           except urllib.error.HTTPError as error:
               print("status", error.code, error.headers.get("x-should-retry"), error.read().decode())
               sys.exit(int(os.environ.get("REFUSED_EXIT", "0")))
@@ -56,6 +57,10 @@ import Testing
               return [b["toolUse"]["name"] for b in blocks if "toolUse" in b]
           items = reply[-1]["response"]["output"] if streams else reply["output"]
           return [i["name"] for i in items if i["type"] == "function_call"]
+      if "SPAWN" in os.environ:
+          # One that leaves the session, and lives for a while whatever happens.
+          subprocess.Popen([sys.executable, "-c", "import os, time; open('child', 'w').write(str(os.getpid()) + ' '); time.sleep(30)"], start_new_session=True)
+          while not os.path.exists("child") or not open("child").read(): time.sleep(0.01)
       messages = [{"role": "user", "content": sys.stdin.read()}]
       for turn in range(int(os.environ.get("TURNS", "1"))):
           reply = ask(messages)
@@ -418,6 +423,63 @@ import Testing
       #expect(server.requests.count == 1)
       let stop = try #require(try await Self.events(in: folder).last?["data"])
       #expect(stop["reason"] == "policy_denied" && stop["detail"] == "rule:stop it")
+    }
+
+    @Test(
+      "whatever ends a command but a signal ends all that it started, in whatever session",
+      arguments: ["policy", "proxy", "time"])
+    func endsAll(by cause: String) async throws {
+      let folder = try TemporaryFolder()
+      let policy = "{rules: [{id: stop it, tool: wipe, verdict: deny, onDeny: stop}]}"
+      try folder.write("policy.yaml", policy)
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        environment: {set: {SPAWN: "1"}}
+        timeoutSeconds: \(cause == "time" ? 2 : 60)
+        policy: \(policy)
+        """, in: folder)
+      let server = try FakeServer { request, reply in
+        // Where time is to end it, no answer comes.
+        if cause == "time" { _ = reply.wait(seconds: 20) }
+        let (type, body) = Self.reply("openai", false, ["wipe"])
+        reply.finish(type: type, body: body)
+      }
+      let command =
+        cause == "proxy"
+        ? [
+          "--proxy", "--policy", "policy.yaml", "--", "env", "SPAWN=1", "python3", "agent.py",
+          "openai", "whole",
+        ] : ["agent.yaml", "x"]
+      _ = try await Self.run(
+        ["record", "--out", "log.jsonl.gz"] + command, in: folder, server, status: 1)
+      let child = try #require(
+        folder.text("child")?.split(separator: " ").first.flatMap { pid_t($0) })
+      // It may still be a zombie that nobody has taken away.
+      let state = try? String(contentsOfFile: "/proc/\(child)/stat", encoding: .utf8)
+      #expect(state == nil || state?.contains(") Z ") == true, "\(state ?? "")")
+      if state != nil { kill(child, SIGKILL) }
+    }
+
+    @Test(
+      "what comes compressed is judged as what it is, and goes on as it came where nothing is taken out",
+      arguments: ["whole", "stream"], [["look"], ["look", "wipe_disk"], []])
+    func compressed(way: String, names: [String]) async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("policy.yaml", Self.policy)
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, \(way)]
+        policy: policy.yaml
+        """, in: folder)
+      let server = try FakeServer { _, reply in
+        let (type, body) = Self.reply("openai", way == "stream", names)
+        reply.finish(
+          type: type, headers: [("Content-Encoding", "gzip")], body: Gzip.stored(body))
+      }
+      let outcome = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server)
+      #expect(Self.calls(in: folder) == names.filter { $0 == "look" }, "\(outcome)")
     }
 
     @Test("what writes needs approval, for which the reply waits", arguments: [true, false, nil])

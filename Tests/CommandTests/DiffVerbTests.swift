@@ -45,6 +45,63 @@ struct DiffVerbTests {
     #expect(rest["first"]?["right"]?["tool"] == "draft_refund_request")
   }
 
+  @Test("where children's logs are missing it cannot be told whether the runs are the same")
+  func missingChildren() async throws {
+    let folder = try TemporaryFolder()
+    func child(_ tool: String) throws {
+      try folder.write(
+        "child.yaml",
+        """
+        name: child
+        tools:
+          - {name: look, sideEffect: read, scripted: [{ok: 1}]}
+          - {name: wipe, sideEffect: read, scripted: [{ok: 1}]}
+        model: {script: [{call: {tool: \(tool), input: {}}}, {answer: done}]}
+        """)
+    }
+    for answer in ["done", "otherwise"] {
+      try folder.write(
+        "root-\(answer).yaml",
+        """
+        name: root
+        tools: [{agent: child.yaml, name: ask}]
+        model: {script: [{call: {tool: ask, input: {task: go}}}, {answer: \(answer)}]}
+        """)
+    }
+    func record(_ tool: String, _ answer: String, to out: String) async throws -> String {
+      try child(tool)
+      try await Binary.run(
+        ["record", "root-\(answer).yaml", "go", "--out", out, "--seed", "1", "--fixed-clock"],
+        in: folder.path)
+      var root: String?
+      for log in folder.listing where log.hasPrefix("\(out)/") && log.hasSuffix(".jsonl.gz") {
+        let shown = try await Binary.run(["show", log, "--json"], in: folder.path).jsonLines()
+        if shown.first?["data"]?["parent"] == nil { root = log }
+      }
+      return try #require(root)
+    }
+    let good = try await record("look", "done", to: "good")
+    let bad = try await record("wipe", "done", to: "bad")
+    let other = try await record("look", "otherwise", to: "other")
+    try await Binary.run(["diff", good, bad], in: folder.path, status: 1)
+    func alone(_ log: String, _ name: String) throws -> String {
+      try folder.write("\(name)/\(name).jsonl.gz", folder.read(log))
+      return "\(name)/\(name).jsonl.gz"
+    }
+    let (a, b) = (try alone(good, "a"), try alone(bad, "b"))
+    for (left, right) in [(a, b), (good, a), (b, good), (a, a)] {
+      let told = try await Binary.run(["diff", left, right], in: folder.path, status: 2)
+      #expect(told.output.contains("cannot be told"), "\(told)")
+      #expect(!told.output.contains("the same: ") && !told.output.contains("imported"), "\(told)")
+      #expect(told.output.contains("“ask” started is not there"), "\(told)")
+      let json = try await Binary.run(["diff", left, right, "--json"], in: folder.path, status: 2)
+        .json()
+      #expect(json["same"] == false && json["missing"]?.arrayValue?.isEmpty == false)
+    }
+    // What the roots themselves did is another thing.
+    try await Binary.run(["diff", a, other], in: folder.path, status: 1)
+  }
+
   @Test("torn logs are compared with a note; damaged, missing and no logs end in 2")
   func unreadable() async throws {
     let torn = try await Binary.run(["diff", Fixture.torn[0], Fixture.torn[0]])

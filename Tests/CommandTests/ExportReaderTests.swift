@@ -69,6 +69,41 @@ struct ExportReaderTests {
   }
 
   @Test(
+    "Inspect's viewer lists the log, with as many samples as runs",
+    .enabled("there is no Python with inspect_ai (AGENT_EVAL_PYTHON)") {
+      await OtherPython.has(["inspect_ai"])
+    })
+  func inspectView() async throws {
+    let folder = try await Self.exported("inspect", to: "logs/all.eval")
+    let read = try await Self.python(
+      """
+      import json, os, socket, subprocess, sys, time, urllib.parse, urllib.request
+      with socket.socket() as s:
+          s.bind(("127.0.0.1", 0))
+          port = s.getsockname()[1]
+      command = "from inspect_ai._cli.main import main; main()"
+      server = subprocess.Popen([sys.executable, "-c", command, "view", "start", "--log-dir", "logs",
+                                 "--host", "127.0.0.1", "--port", str(port)],
+                                stdout=open("view.log", "w"), stderr=subprocess.STDOUT)
+      def ask(path):
+          return json.loads(urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=60).read())
+      try:
+          for _ in range(120):
+              try:
+                  files = [file["name"] for file in ask("/api/logs")["files"]]
+                  break
+              except OSError:
+                  time.sleep(1)
+          heads = [ask("/api/log-headers?file=" + urllib.parse.quote(name, safe=""))[0] for name in files]
+          print(len(files), *((head["status"], head["results"]["total_samples"]) for head in heads))
+      finally:
+          server.terminate()
+          server.wait(30)
+      """, [], in: folder, timeoutSeconds: 300)
+    #expect(read.lines == ["1 ('success', \(Fixture.runs.count))"])
+  }
+
+  @Test(
     "the protocol's own classes read each span",
     .enabled("there is no Python with opentelemetry-proto (AGENT_EVAL_PYTHON)") {
       await OtherPython.has(["opentelemetry.proto"])

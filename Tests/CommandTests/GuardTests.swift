@@ -44,6 +44,18 @@ struct GuardTests {
       results: ["lookup ok", "pay refused"], stop: "policy_denied",
       detail: "rule:guard:toolsNotProposed[0]"),
     .init(
+      guarding: "policy: {notGiven: [{verdict: allow, tool: pay}]}",
+      script: "\(lookup), \(pay(1)), {answer: x}", results: ["lookup ok", "pay refused"],
+      stop: "success", detail: "final_answer"),
+    .init(
+      guarding: "time: [{never: {verdict: allow, tool: pay}}]",
+      script: "\(lookup), \(pay(1)), {answer: x}", results: ["lookup ok", "pay refused"],
+      stop: "success", detail: "final_answer"),
+    .init(
+      guarding: "policy: {notGiven: [{verdict: deny, rule: 'guard:*'}]}, toolsNotCalled: [pay]",
+      script: "\(pay(1)), \(lookup), {answer: x}", results: ["pay refused"],
+      stop: "policy_denied", detail: "rule:guard:policy.notGiven[0]"),
+    .init(
       guarding: "maxSteps: 2", script: "\(lookup), \(lookup), \(lookup), {answer: x}",
       results: ["lookup ok", "lookup ok"], stop: "policy_denied", detail: "rule:guard:maxSteps"),
     .init(
@@ -86,6 +98,45 @@ struct GuardTests {
     let denied = events.filter { $0["data"]?["status"] == "deny" }
     #expect(denied.allSatisfy { $0["data"]?["ruleId"]?.stringValue?.hasPrefix("guard:") == true })
     #expect(!denied.isEmpty)
+  }
+
+  @Test(
+    "of a guard, what one run breaks for the tree is refused in the run of an agent that was called",
+    arguments: [
+      "time: [{never: pay}]", "time: [{never: pay, after: lookup}]", "time: [{only: lookup}]",
+      "toolsNotCalled: [pay]", "policy: {notGiven: [{verdict: allow, tool: pay}]}",
+    ])
+  func below(_ guarding: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "child.yaml",
+      """
+      name: child
+      tools:
+        - {name: lookup, sideEffect: read, scripted: [{ok: {amount: 7}}]}
+        - {name: pay, sideEffect: write, scripted: [{ok: {done: true}}]}
+      policy: {rules: [{id: all, verdict: allow}]}
+      model: {script: [\(Self.lookup), \(Self.pay(1)), {answer: x}]}
+      """)
+    try folder.write(
+      "agent.yaml",
+      """
+      name: parent
+      tools: [{agent: child.yaml, name: lookup_all, description: d}]
+      policy: {rules: [{id: all, verdict: allow}]}
+      guard: {\(guarding.replacing("only: lookup", with: "only: 'lookup*'"))}
+      model: {script: [{call: {tool: lookup_all, input: {task: go}}}, {answer: x}]}
+      """)
+    try await Binary.run(["record", "agent.yaml", "go", "--out", "runs"], in: folder.path)
+    var results: [String] = []
+    for log in folder.listing where log.hasSuffix(".jsonl.gz") {
+      results += try await Binary.run(["show", log, "--json"], in: folder.path)
+        .jsonLines().filter { $0["type"] == "tool_result" }.compactMap { $0["data"] }
+        .map { "\($0["tool"]?.stringValue ?? "") \($0["status"]?.stringValue ?? "")" }
+    }
+    #expect(results.contains("pay refused"))
+    #expect(results.contains("lookup ok"))
+    #expect(!results.contains("pay ok"))
   }
 
   @Test("a guard that only the end could decide is an error of the agent file")

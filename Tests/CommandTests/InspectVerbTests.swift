@@ -38,6 +38,24 @@ struct InspectVerbTests {
     #expect(!folder.listing.contains("x.yaml"))
   }
 
+  @Test("what agents used that a run called counts with it")
+  func usageBelow() async throws {
+    let folder = try TemporaryFolder()
+    let usage = "usage: {inputTokens: 10, outputTokens: 5, cost: 0.1}"
+    try folder.write(
+      "child.yaml", "name: child\nmodel: {script: [{answer: done, \(usage)}]}\n")
+    try folder.write(
+      "root.yaml",
+      """
+      name: root
+      tools: [{agent: child.yaml, name: ask}]
+      model: {script: [{call: {tool: ask, input: {task: go}}, \(usage)}, {answer: done, \(usage)}]}
+      """)
+    try await Binary.run(["record", "root.yaml", "go", "--out", "runs"], in: folder.path)
+    let json = try await Binary.run(["inspect", "runs", "--json"], in: folder.path).json()
+    #expect(json["usage"]?["inputTokens"] == 30 && json["usage"]?["outputTokens"] == 15, "\(json)")
+  }
+
   @Test("what --json prints is valid by `schema inspection`, and the figures are those of the runs")
   func figures() async throws {
     let folder = try TemporaryFolder()

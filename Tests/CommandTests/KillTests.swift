@@ -39,7 +39,7 @@ struct KillTests {
   }
 
   /// When a recording is killed.
-  private enum Moment {
+  private enum KillTime {
     /// So many seconds after its process was started.
     case afterStart(Double)
     /// So many seconds after it printed something for the first time.
@@ -49,7 +49,7 @@ struct KillTests {
 
   /// Records an agent, reads what it prints through a pipe, and kills it.
   private static func record(
-    _ agent: String, to log: String, in folder: String, killed moment: Moment
+    _ agent: String, to log: String, in folder: String, killed moment: KillTime
   ) async throws -> Remains {
     let command = Command(
       program: Binary.path, arguments: ["record", agent, "Draft letters", "--out", log],

@@ -66,7 +66,7 @@
       }
       #expect(bodies[0].contains("Gudrun") && bodies[0].contains("ask_clerk"))
       let log = try #require(
-        LogFiles.withoutChildren(try LogFiles.all(below: folder.path("runs"))).first)
+        LogFiles.withoutParts(try LogFiles.all(below: folder.path("runs"))).first)
       try await Binary.run(["verify", log], in: folder.path)
       try await Binary.run(["replay", log, "--reexecute"], in: folder.path)
       try folder.write(
@@ -101,7 +101,7 @@
         ["record", "head.yaml", "Where is it?", "--out", "runs"], in: folder.path, status: 1)
       #expect(provider.server.requests.count == 2)
       let log = try #require(
-        LogFiles.withoutChildren(try LogFiles.all(below: folder.path("runs"))).first)
+        LogFiles.withoutParts(try LogFiles.all(below: folder.path("runs"))).first)
       try await Binary.run(["approve", log, "lookup", "--by", "ana"], in: folder.path)
       let resumed = try await Binary.run(["resume", log], in: folder.path)
       #expect(
@@ -132,7 +132,7 @@
       try await Binary.run(
         ["record", "head.yaml", "Where is it?", "--out", "runs"], in: folder.path)
       let log = try #require(
-        LogFiles.withoutChildren(try LogFiles.all(below: folder.path("runs"))).first)
+        LogFiles.withoutParts(try LogFiles.all(below: folder.path("runs"))).first)
       let shown = try await Binary.run(["show", log], in: folder.path).output
       #expect(shown.contains("ask_clerk stopped: model_failure"), "\(shown)")
       try await Binary.run(["verify", log], in: folder.path)

@@ -47,12 +47,12 @@ struct LongSuiteTests {
 
   /// Runs the suite one by one until the first case is done and the second has begun, and stops it there.
   private static func interrupt(
-    in folder: TemporaryFolder, by signal: String, status: Int32?
+    in folder: TemporaryFolder, by signal: String, status: Int32?, options: String = ""
   ) async throws -> Command.Outcome {
     try await shell(
       """
       touch go
-      "$0" run cases.yaml --live --jobs 1 --json >first.json 2>errors & pid=$!
+      "$0" run cases.yaml --live --jobs 1 \(options) --json >first.json 2>errors & pid=$!
       until [ -e started ]; do sleep 0.01; done; rm go
       until [ "$(wc -l <started)" -ge 2 ]; do sleep 0.02; [ -d /proc/$pid ] || break; done
       kill -\(signal) $pid; wait $pid
@@ -61,11 +61,12 @@ struct LongSuiteTests {
 
   @Test(
     "a suite that was interrupted is taken up: finished runs are judged anew and not made again",
-    .timeLimit(.minutes(3)), arguments: ["TERM", "KILL"])
-  func continuing(_ signal: String) async throws {
+    .timeLimit(.minutes(3)), arguments: ["TERM", "KILL"], [[], ["--seed", "3"]])
+  func continuing(_ signal: String, options: [String]) async throws {
     let folder = try TemporaryFolder()
     try Self.suite(4, in: folder)
-    _ = try await Self.interrupt(in: folder, by: signal, status: nil)
+    _ = try await Self.interrupt(
+      in: folder, by: signal, status: nil, options: options.joined(separator: " "))
     let before = folder.text("started")?.count ?? 0
     if signal == "TERM" {
       let results = try JSONValue(parsing: Array((folder.text("first.json") ?? "").utf8))
@@ -76,8 +77,12 @@ struct LongSuiteTests {
     }
     try folder.write("go", "")
     let done = try await Binary.run(
-      ["run", "cases.yaml", "--live", "--continue", "--jobs", "1", "--json"], in: folder.path)
+      ["run", "cases.yaml", "--live", "--continue", "--jobs", "1", "--json"] + options,
+      in: folder.path)
     #expect(try done.json()["summary"]?["pass"] == 4)
+    // With a seed a run has one name: what was half made of it keeps what it held, under another.
+    let aside = folder.listing.filter { $0.contains(".interrupted-1.jsonl.gz") }
+    #expect(aside.count == (options.isEmpty ? 0 : 1), "\(folder.listing)")
     let reused = try #require(done.errors.firstMatch(of: #/note: (\d+) runs? of the suite/#))
     let again = (folder.text("started")?.count ?? 0) - before
     // Each "x\n" is a run that was made.
@@ -99,8 +104,11 @@ struct LongSuiteTests {
     try folder.write("go", "")
     let text = try #require(folder.text("cases.yaml"))
     let journal = try #require(folder.listing.first { $0.contains("unfinished/") })
-    let first = try #require(folder.text(journal)?.split(separator: "\n").first)
-    let log = try #require(try JSONValue(parsing: Array(first.utf8))["log"]?.stringValue)
+    let lines = try #require(folder.text(journal)?.split(separator: "\n"))
+    let logs = try lines.compactMap { line in
+      try JSONValue(parsing: Array(line.utf8))["log"]?.stringValue
+    }
+    let log = try #require(logs.first)
     switch change {
     case "case":
       try folder.write(

@@ -184,4 +184,36 @@ struct MemoryVerbTests {
       .jsonLines().filter { $0["type"] == "tool_result" && $0["data"]?["data"]?["found"] == true }
     #expect(found.count == keys.count)
   }
+
+  @Test("what a note says is withheld where its key says that it is secret, whoever wrote it")
+  func secretKeys() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.yaml",
+      """
+      name: a
+      memory: [{scope: actor, key: db_password, value: fromFile7Plain}, {scope: actor, key: food, value: plainly nuts}]
+      policyContext: {actorId: z}
+      tools: [{name: keep, sideEffect: draft, memory: {access: write, scopes: [actor]}}]
+      model:
+        script:
+          - call: {tool: keep, input: {scope: actor, key: webhook_secret, value: fromTool7Plain}}
+          - answer: ok
+      """)
+    try folder.write(
+      "case.yaml",
+      "caseId: c\nagent: agent.yaml\ninput: x\nmemory: [{scope: actor, key: api_key, value: fromCase7Plain}]\nexpected: {maxSteps: 5}\n"
+    )
+    try await Binary.run(["run", "--live", "case.yaml", "--out", "runs"], in: folder.path)
+    try await Binary.run(
+      ["record", "agent.yaml", "x", "--memory", "none", "--out", "runs/r.jsonl.gz"], in: folder.path
+    )
+    let logs = folder.listing.filter { $0.hasSuffix(".jsonl.gz") }
+    #expect(logs.count == 2)
+    for log in logs {
+      let text = try await Binary.run(["show", log, "--json"], in: folder.path).output
+      #expect(!text.contains("7Plain") && text.contains("plainly nuts"), "\(log)")
+      #expect(text.contains("«redacted:"))
+    }
+  }
 }

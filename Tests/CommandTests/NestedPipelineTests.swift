@@ -111,10 +111,12 @@ struct NestedPipelineTests {
       ["record", "outer.yaml", "--out", Self.log, "--seed", "1", "--fixed-clock"], in: folder,
       status: 1)
     #expect(begun.output.contains("letters[0]: its pipeline waits for a person’s word on sign"))
-    #expect(begun.errors.contains("agent-eval approve runs/o.jsonl.gz letters[0]/sign --by NAME"))
+    #expect(begun.errors.contains("agent-eval approve runs/o.jsonl.gz 'letters[0]/sign' --by NAME"))
     let unclear = try await Self.run(
       ["approve", Self.log, "sign", "--by", "ana"], in: folder, status: 2)
-    #expect(unclear.errors.contains("sign does not wait"))
+    #expect(
+      unclear.errors.contains(
+        "sign does not wait for a person; letters[0]/sign, letters[1]/sign does"))
     try await Self.run(["approve", Self.log, "letters[0]/sign", "--by", "ana"], in: folder)
     let half = try await Self.run(["resume", Self.log], in: folder, status: 1)
     #expect(half.output.contains("done       letters[0]: {\"post\":{\"who\":\"Ada\"}}"))
@@ -127,7 +129,8 @@ struct NestedPipelineTests {
     try await Self.run(["verify", "runs"], in: folder)
     let again = try await Self.run(["replay", "runs", "--reexecute"], in: folder)
     #expect(again.output.contains("3 runs: 3 faithful"))
-    let listed = try await Self.run(["list", "runs", "--json"], in: folder).jsonLines()
+    let listed = try await Self.run(["list", "runs", "--children", "--json"], in: folder)
+      .jsonLines()
     let child = try #require(listed.first { $0["agent"] == "inner" })
     #expect(child["parentRelation"] == "task")
   }
@@ -184,6 +187,11 @@ struct NestedPipelineTests {
     let shown = try await Self.run(["show", Self.log], in: folder)
     #expect(shown.output.contains("its pipeline was paused; it goes on with this one"))
     #expect(shown.output.contains("stop       cancelled"))
+    // It waits for nobody.
+    try folder.write(
+      "case.yaml",
+      "{caseId: a, recording: \(Self.log), expected: {tasks: {status: {\"letters[0]\": open}}}}")
+    try await Self.run(["run", "case.yaml"], in: folder)
     let resumed = try await Self.run(["resume", Self.log], in: folder, status: 1)
     #expect(resumed.output.contains("goes on    letters[0]"))
     #expect(resumed.output.contains("stop       blocked (human)"))
@@ -321,7 +329,9 @@ struct CutOffPipelineTests {
     let again = try await Binary.run(["replay", "runs", "--reexecute"], in: folder.path)
     #expect(again.output.contains("4 runs: 4 faithful"), "\(again.output)\(again.errors)")
     var stops: [String: String] = [:]
-    for run in try await Binary.run(["list", "runs", "--json"], in: folder.path).jsonLines() {
+    for run in try await Binary.run(["list", "runs", "--children", "--json"], in: folder.path)
+      .jsonLines()
+    {
       if let name = run["agent"]?.stringValue {
         stops[name] = run["stopReason"]?.stringValue ?? "none"
       }
@@ -408,7 +418,8 @@ struct CutOffPipelineTests {
       ["record", "outer.yaml", "--out", Self.log, "--seed", "1", "--fixed-clock"],
       in: folder.path, status: 1)
     #expect(run.output.contains("failed     inner: tool_failure"), "\(run.output)")
-    let listed = try await Binary.run(["list", "runs", "--json"], in: folder.path).jsonLines()
+    let listed = try await Binary.run(["list", "runs", "--children", "--json"], in: folder.path)
+      .jsonLines()
     // Two steps of the first, two of `one`, and one of `two`, which may go no further.
     #expect(listed.count { $0["agent"] == "stepper" } == 3)
     #expect(listed.count { $0["stopReason"] == "budget_exhausted" } == 1)

@@ -330,4 +330,39 @@ struct PipelineStreamingTests {
       #expect((graph.output + graph.errors).contains(words), "\(graph.output)\(graph.errors)")
     }
   }
+
+  @Test(
+    "a wish to pause takes hold between two parts, and what gave them gives the same when it goes on",
+    arguments: ["$0 pause r.jsonl.gz; echo \"pause $?\"", "kill -TERM $pid; echo \"pause 0\""])
+  func paused(_ wish: String) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "p.yaml",
+      """
+      pipeline: p
+      tasks:
+        - {id: find, command: [./find.sh], parts: lines, sideEffect: read}
+        - {id: look, forEach: {partsOf: find}, command: [./look.sh], sideEffect: read}
+      """)
+    // Half a minute at least, unless it is told that this is enough.
+    try Self.script(
+      "find.sh",
+      "i=0; while [ $i -lt 300 ]; do echo $i; i=$((i+1)); [ -e enough ] || sleep 0.1; done",
+      in: folder)
+    try Self.script("look.sh", "touch seen; echo 1", in: folder)
+    let paused = try await shell(
+      "$0 record p.yaml --out r.jsonl.gz >/dev/null 2>&1 & pid=$!; \(Self.await("seen"))\n\(wish); "
+        + "wait $pid; echo \"record $?\"; touch enough", in: folder.path, status: nil)
+    #expect(
+      paused.lines == ["paused r.jsonl.gz", "pause 0", "record 1"]
+        || paused.lines == ["pause 0", "record 1"])
+    let before = try await Self.events(folder)
+    #expect(Self.parts(before).count < 200)
+    #expect(before.last?["data"]?["detail"] == "paused")
+    try await Binary.run(["resume", Self.log], in: folder.path)
+    let events = try await Self.events(folder)
+    #expect(Self.parts(events) == (0..<300).map { JSONValue($0) })
+    #expect(Self.outputs(of: "look", events).count == 300)
+    try await Self.check(folder)
+  }
 }

@@ -54,7 +54,8 @@ struct PipelineViewTests {
       """)
     try await Binary.run(
       ["record", "outer.yaml", "--out", "runs/o.jsonl.gz"], in: folder.path, status: 1)
-    let runs = try await Binary.run(["list", "runs", "--json"], in: folder.path).jsonLines()
+    let runs = try await Binary.run(["list", "runs", "--children", "--json"], in: folder.path)
+      .jsonLines()
     try FileManager.default.createDirectory(
       atPath: folder.path("pages"), withIntermediateDirectories: true)
     try await Binary.run(
@@ -155,7 +156,7 @@ struct PipelineViewTests {
     let found = try await Binary.run(["list", runs, "--tool", "printf", "--json"]).jsonLines()
     let row = try #require(found.first { $0["agent"] == "review" })
     #expect(row["steps"] == 2)
-    #expect(row["toolCalls"] == 5)
+    #expect(row["toolCalls"] == 4)
     #expect(row["modelCalls"] == 2)
     let calls = try await Binary.run([
       "query", runs,

@@ -37,6 +37,18 @@ struct PromoteVerbTests {
     #expect(again.errors.contains("is there already"))
   }
 
+  @Test("each recorded run, also one that paused and went on, becomes a log that is whole")
+  func isWhole() async throws {
+    for run in Fixture.runs {
+      let folder = try TemporaryFolder()
+      let made = try await Binary.run(
+        ["promote", run, "--into", "cases", "--json"], in: folder.path, status: nil)
+      guard made.status == 0 else { continue }
+      let log = try #require(try made.json()["log"]?.stringValue)
+      try await Binary.run(["verify", log], in: folder.path)
+    }
+  }
+
   @Test("the case that a log names is found among the cases, with its agent seen from the new case")
   func byCase() async throws {
     let folder = try TemporaryFolder()

@@ -164,10 +164,17 @@ struct ScreenTests {
       #expect(shown.output.contains("run "))
     }
     #expect(!(try await Binary.run(long, environment: pager).output.contains("paged:")))
-    // A pager that ends early or is not there costs nothing but what it would have shown.
+    // A pager that ends early has shown what it would; where there is none, all is shown without it.
     let early = try await Self.onTerminal(long, ["PAGER": "head -n 1"], in: folder.path)
     #expect(early.output.replacing("\r\n", with: "\n").split(separator: "\n").count == 1)
-    _ = try await Self.onTerminal(long, ["PAGER": "/no/such/pager"], in: folder.path)
+    for missing in ["/no/such/pager", "/etc/passwd", "nosuchpager -x"] {
+      let all = try await Self.onTerminal(
+        long + ["--color", "never"], ["PAGER": missing], in: folder.path
+      ).output.replacing("\r\n", with: "\n").split(separator: "\n")
+      // One line more is the shell's, which says what is missing.
+      #expect(all.count == plain.lines.count + 1, "\(missing)")
+      #expect(all.last?.prefix(30) == plain.lines.last?.prefix(30), "\(missing)")
+    }
     try folder.write(".agent-eval.yaml", "pager: sed s/^/ours:/\n")
     let ours = try await Self.onTerminal(long, pager, in: folder.path)
     #expect(ours.output.contains("ours:") && !ours.output.contains("paged:"))

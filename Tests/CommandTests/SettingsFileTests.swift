@@ -35,7 +35,7 @@ struct SettingsFileTests {
       ("filter: x\n", "filter", "unknown key"), ("trials: 3\n", "trials", "unknown key"),
       ("jobs: many\n", "jobs", ""), ("jobs: 2000\n", "jobs", ""), ("strict: maybe\n", "strict", ""),
       ("color: blue\n", "color", ""), ("report: junit\n", "report", "FORMAT:FILE"),
-      ("[1, 2]\n", ".agent-eval.yaml", "settings"), ("", ".agent-eval.yaml", ""),
+      ("[1, 2]\n", ".agent-eval.yaml", "settings"),
       ("paths: []\n", "paths", ""), ("out: ''\n", "out", ""),
       ("a: &a [*a]\n", ".agent-eval.yaml", ""),
       ("color: never\ncolor: always\n", "color", "twice"),
@@ -115,6 +115,15 @@ struct SettingsFileTests {
       let red = try await Binary.run(
         ["run", "cases", "--against", "none"], in: folder.path, environment: variables, status: 1)
       #expect(!red.errors.contains("settings decide"))
+    }
+  }
+
+  @Test("a file that says nothing yet leaves all as it is", arguments: ["", "# jobs: 3\n", "\n\n"])
+  func saysNothing(_ text: String) async throws {
+    let folder = try Self.project(text)
+    try folder.write("case.yaml", Self.passing)
+    for verb in [["run", "case.yaml"], ["config"], ["check", "case.yaml"]] {
+      try await Binary.run(verb, in: folder.path)
     }
   }
 

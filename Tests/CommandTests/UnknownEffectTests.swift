@@ -67,7 +67,7 @@ struct UnknownEffectTests {
   }
 
   @Test("what a person said about one call holds for the equal ones behind it")
-  func saidOnce() async throws {
+  func deduplicator() async throws {
     let folder = try TemporaryFolder()
     try Self.agent(folder, calls: 4)
     try await Binary.run(

@@ -498,7 +498,8 @@ struct GitLabTemplateTests {
       #expect(job.status == 0, "\(job)")
     }
     #expect(gitHub.builds == 1)
-    #expect(template[".agent-eval"]?["cache"]?["paths"] == [".agent-eval/program/"])
+    let caches = template[".agent-eval"]?["cache"]?.arrayValue?.compactMap { $0["paths"] }
+    #expect(caches == [[".agent-eval/program/"], [".agent-eval/history/"]])
     #expect(template[".agent-eval"]?["variables"]?["AGENT_EVAL_REF"] == "v0.1.0")
   }
 }

@@ -61,6 +61,21 @@ struct FileCheckerTests {
         ])
   }
 
+  @Test("However long the path, a message names the file")
+  func longPaths() throws {
+    let deep = Array(repeating: String(repeating: "d", count: 60), count: 6).joined(separator: "/")
+    #expect(
+      try check(
+        [
+          ("\(deep)/a.yaml", "caseId: a\nrecording: missing.jsonl.gz\nexpected: {maxSteps: 1}"),
+          ("\(deep)/agent.yaml", Self.agent + "policy: p.yaml"), ("\(deep)/p.yaml", "rules: 1"),
+        ]) == [
+          "F/\(deep)/a.yaml:2:12: error: recording: the recording “F/\(deep)/missing.jsonl.gz” is not there",
+          "F/\(deep)/agent.yaml:3:9: error: policy: the policy file “F/\(deep)/p.yaml” has errors",
+          "F/\(deep)/p.yaml:1:8: error: rules: should be a list, not the number 1",
+        ])
+  }
+
   @Test("Everything that ships passes the check, but for what is meant to be wrong")
   func shipped() {
     let folders = ["EvalCases", "Fixtures/agents", "Fixtures/policies"].filter(Project.has)

@@ -49,6 +49,44 @@ struct PipelineFileTests {
     #expect(words.contains { $0.contains("the id “fetch” stands twice") })
   }
 
+  @Test(
+    "an agent counts by the worst that it may do: by its tools, by agents that it may call, by servers",
+    arguments: [
+      ("tools: [{name: t, sideEffect: read, scripted: [{ok: 1}]}]", SideEffect.read),
+      ("tools: [{name: t, sideEffect: draft, scripted: [{ok: 1}]}]", .draft),
+      ("tools: [{agent: pays.yaml}]", .write), ("tools: [{agent: asks.yaml}]", .write),
+      ("tools: [{agent: pays.yaml, handoff: true}]", .write),
+      ("tools: [{agent: looks.yaml}]", .read),
+      ("mcpServers: {s: {command: cat}}", .write),
+      ("mcpServers: {s: {command: cat, tools: [{name: a, sideEffect: read}]}}", .read),
+      ("mcpServers: {s: {command: cat, tools: [{name: a, sideEffect: read}, b]}}", .write),
+    ])
+  func worst(_ row: (tools: String, sideEffect: SideEffect)) throws {
+    func agent(_ name: String, _ tools: String) -> (String, String) {
+      ("\(name).yaml", "name: \(name)\n\(tools)\nmodel: {script: [{answer: x}]}\n")
+    }
+    let agents = [
+      agent("pays", "tools: [{name: pay, sideEffect: write, scripted: [{ok: 1}]}]"),
+      agent("looks", "tools: [{name: look, sideEffect: read, scripted: [{ok: 1}]}]"),
+      agent("asks", "tools: [{agent: looks.yaml}, {agent: pays.yaml}]"), agent("a", row.tools),
+      ("inner.yaml", "pipeline: inner\ntasks: [{id: x, agent: a.yaml, input: {goal: g}}]\n"),
+    ]
+    for task in ["agent: a.yaml, input: {goal: g}", "pipeline: inner.yaml"] {
+      let (value, words) = try load(
+        "pipeline: p\ntasks: [{id: t, \(task), compensate: {command: [echo]}}]\n", agents: agents)
+      #expect(value?.spec.tasks.first?.sideEffect == row.sideEffect, "\(task): \(words)")
+    }
+  }
+
+  @Test("a person's task has no time that nobody would keep")
+  func personsTime() throws {
+    for key in ["timeoutSeconds", "totalTimeoutSeconds"] {
+      let (_, words) = try load(
+        "pipeline: p\ntasks:\n  - {id: q, human: {ask: Well?}, \(key): 3}\n")
+      #expect(words.contains { $0.contains("a person’s task has no “\(key)”") }, "\(words)")
+    }
+  }
+
   @Test("edges that are written have to bring what tasks name")
   func edges() throws {
     let (_, words) = try load(

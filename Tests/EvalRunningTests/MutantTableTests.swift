@@ -207,9 +207,9 @@ struct MutantTableTests {
 
   /// Expectations on the tasks of a pipeline; none of another run.
   private static func tasks(_ run: Run) -> [JSONValue] {
-    var chronicle = TaskChronicle(keepsOutputs: true)
-    for event in run.events { chronicle.apply(event) }
-    return chronicle.nodes.sorted { $0.key < $1.key }.flatMap { node, fact -> [JSONValue] in
+    var gathered = TaskFacts(keepsOutputs: true)
+    for event in run.events { gathered.apply(event) }
+    return gathered.nodes.sorted { $0.key < $1.key }.flatMap { node, fact -> [JSONValue] in
       let name = node.description
       var all: [JSONObject] = [
         ["status": [name: .string(fact.status.rawValue)]],
@@ -376,10 +376,15 @@ struct MutantTableTests {
     if let totals = state.encoded["totals"] {
       all.append(["state": ["/totals": ["$exact": totals]]])
     }
+    // What a word suggests that nothing above speaks of.
+    let spokenOf = Set(all.flatMap { $0.objectValue?.keys ?? [] })
+    for kind in Expectations.kinds where !spokenOf.contains(kind.key) {
+      all += kind.suggestions(for: trajectory)
+    }
     let budget = try Expectations(parsing: ["budget": ["calls": 1]])
-    var chronicle = Chronicle(for: budget)
-    for event in run.events { chronicle.apply(event) }
-    for (measure, amount) in RunTotals(of: trajectory, chronicle).amounts {
+    var gathered = GatheredFacts(for: budget)
+    for event in run.events { gathered.apply(event) }
+    for (measure, amount) in RunTotals(of: trajectory, gathered).amounts {
       let most =
         [.cost, .seconds].contains(measure) ? JSONValue(amount * 1.01) : JSONValue(Int(amount))
       all.append(["budget": .object([measure.rawValue: most])])

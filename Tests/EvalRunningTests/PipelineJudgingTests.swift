@@ -288,6 +288,35 @@ struct PipelineJudgingTests {
 
   // MARK: Promoted
 
+  @Test("what one of the callers of a glob breaks is broken, though another has no run of its own")
+  func brokenBesideStrangers() async throws {
+    let agent = """
+      name: a
+      tools: [{name: wipe, sideEffect: read, scripted: [{ok: 1}]}]
+      model: {script: [{call: {tool: wipe, input: {}}}, {answer: done}]}
+      """
+    let world = try PipelineWorld(
+      """
+      pipeline: p
+      tasks:
+        - {id: list, command: [look], sideEffect: read}
+        - {id: solo, agent: a.yaml, input: {goal: go}}
+        - {id: last, agent: quiet.yaml, input: {goal: go, x: "${solo}"}}
+      """,
+      agents: [
+        "a.yaml": agent, "quiet.yaml": "name: quiet\nmodel: {script: [{answer: done}]}\n",
+      ])
+    let log = try await world.record()
+    for (caller, outcomes) in [
+      ("*", [Outcome.fail, .unverifiable]), ("{list,solo}", [.fail, .unverifiable]),
+      ("{solo,last}", [.fail]), ("l*", [.unverifiable]), ("last", [.pass]),
+    ] {
+      let said = try await PipelineWorld.judge(
+        log, ["callers": [caller: ["toolsNotCalled": ["wipe"]]]])
+      #expect(said.map(\.outcome) == outcomes, "\(caller)")
+    }
+  }
+
   @Test("a promoted pipeline is one log that is judged as its tree was")
   func promoted() async throws {
     for seed in Self.seeds {

@@ -31,6 +31,14 @@ struct RandomTeam {
     root = try #require(AgentLoader.load(folder.path(path)).value)
   }
 
+  /// A team of files by their names, of which `root.yaml` is the root's.
+  init(_ files: [String: String]) throws {
+    folder = try TemporaryFolder()
+    random = SeededGenerator(seed: 1)
+    for (name, text) in files { try folder.write(name, text) }
+    root = try #require(AgentLoader.load(folder.path("root.yaml")).value)
+  }
+
   /// Writes an agent file and those that it names; returns its name.
   private static func write(
     depth: Int, asks: Bool, in folder: TemporaryFolder, numbered count: inout Int,
@@ -136,7 +144,7 @@ struct RandomTeam {
       let call = try #require(waiting.calls.first, "nothing waits, and the run has not ended")
       let found = try waiting.run(of: call.call.callId)
       try found.run.record(.granted, about: found.call, by: "ana") {
-        FixedClock(elapsedMicroseconds: $0).moment()
+        FixedClock(elapsedMicroseconds: $0).reading()
       }
       let folder = RunFiles.folder(ofLog: log)
       _ = try await RunResumption(

@@ -234,6 +234,7 @@ private struct RandomCalls {
     var decision: JSONObject = ["kind": "tool", "calls": .array(calls)]
     if oneIn(6) { decision = ["kind": "invalid", "reason": "no", "calls": .array(calls)] }
     if oneIn(6) { decision["caller"] = "user" }
+    if oneIn(8) { decision["ofUser"] = .bool(oneIn(2)) }
     if oneIn(8) { decision = ["kind": "answer", "text": .string(reply)] }
     if oneIn(20) {
       decision = ["kind": "answer", "text": "as \"asked\"", "evidenceRefs": ["1.1.0"]]

@@ -122,13 +122,13 @@ extension ScriptedCase {
   /// What the judge says of its run.
   func result(_ evalCase: EvalCase, runId: String) -> CaseResult {
     var (trajectory, notes) = (Trajectory(), RunNotes())
-    var chronicle = Chronicle(for: evalCase.expected)
+    var gathered = GatheredFacts(for: evalCase.expected)
     for event in script.events(runId: runId) {
       trajectory.apply(event)
-      chronicle.apply(event)
+      gathered.apply(event)
       notes.apply(event)
     }
-    let judgement = Judge.judge(trajectory, chronicle, against: evalCase.expected)
+    let judgement = Judge.judge(trajectory, gathered, against: evalCase.expected)
     var trial = TrialResult(
       runId: runId, log: "log-of-\(runId)", judgedFrom: "body", judgement: judgement)
     trial.outline = AcceptedRun(of: trajectory, notes, judgement, asked: evalCase.expected)

@@ -119,6 +119,25 @@ struct RunTreeTests {
     }
   }
 
+  @Test("with subRuns, the steps of each run of the tree count", arguments: 0..<parts)
+  func stepsOfAll(part: Int) async throws {
+    for seed in Self.seeds(of: part, first: 24) {
+      let team = try RandomTeam(seed: seed, asks: false)
+      let log = try await team.record(seed: seed)
+      let own = Trajectory(of: try Fixture.events(log)).steps
+      let all = try LogFiles.tree(ofLog: log).reduce(0) {
+        $0 + Trajectory(of: try Fixture.events($1.path)).steps
+      }
+      let outcomes = try await Self.outcomes(
+        [
+          ["budget": ["steps": JSONValue(all), "subRuns": true]],
+          ["budget": ["steps": JSONValue(all - 1), "subRuns": true]],
+          ["budget": ["steps": JSONValue(own)]], ["budget": ["steps": JSONValue(own - 1)]],
+        ], log)
+      #expect(outcomes == [.pass, .fail, .pass, .fail], "seed \(seed): \(own) of \(all)")
+    }
+  }
+
   /// Globs of callers as the documents have them: `*` stands for any text.
   private static func matches(_ glob: String, _ caller: String) -> Bool {
     switch glob {
@@ -268,6 +287,7 @@ struct RunTreeTests {
     arguments: 0..<parts)
   func callersAreHeldAlone(part: Int) async throws {
     var seen: [Outcome: Int] = [:]
+    var open = 0
     for seed in Self.seeds(of: part) {
       let team = try RandomTeam(seed: seed, asks: seed % 3 == 0)
       let log = try await team.record(seed: seed)
@@ -298,11 +318,19 @@ struct RunTreeTests {
         let worst = alone.max { order.firstIndex(of: $0) ?? 0 < order.firstIndex(of: $1) ?? 0 }
         let outcome = try await Self.outcome(["callers": [caller: expected]], log)
         seen[outcome, default: 0] += 1
+        // Where a tree has more orders than are tried, nothing that hangs on the order is said of runs that have
+        // several, also where one of them alone has few enough.
+        let hangsOnOrder = expected["order"] != nil || expected["noRepeatedSideEffect"] != nil
+        let isOpen =
+          outcome == .unverifiable && (alone.contains(.unverifiable) || hangsOnOrder)
+        open += isOpen && !alone.contains(.unverifiable) ? 1 : 0
         #expect(
-          outcome == worst ?? .fail, "seed \(seed): \(caller) \(expected), alone \(alone)")
+          outcome == worst ?? .fail || isOpen,
+          "seed \(seed): \(caller) \(expected), alone \(alone)")
       }
     }
     #expect(seen[.pass, default: 0] > 20 && seen[.fail, default: 0] > 20)
+    #expect(open <= 2 + seen.values.reduce(0, +) / 50, "\(open) of \(seen)")
   }
 
   @Test(

@@ -85,7 +85,9 @@ struct WaitingTaskTests {
 
     /// Says everything that is waited for.
     func answer() throws {
-      let moment: (Int) -> AgentRuntime.Moment = { FixedClock(elapsedMicroseconds: $0).moment() }
+      let moment: (Int) -> AgentRuntime.ClockReading = {
+        FixedClock(elapsedMicroseconds: $0).reading()
+      }
       while let open = try WaitingPipeline(log: log).open().first {
         let waiting = try WaitingPipeline(log: log)
         if open.isQuestion {
@@ -244,7 +246,7 @@ struct WaitingTaskTests {
     let run = try place.tree.run(of: place.call)
     _ = try run.run.record(
       .denied, about: run.call, by: "ana", scope: .calls(1), secrets: RunSecrets(),
-      at: { FixedClock(elapsedMicroseconds: $0).moment() })
+      at: { FixedClock(elapsedMicroseconds: $0).reading() })
     let state = try await life.toItsEnd()
     #expect(state.stop?.reason == "success")
     #expect(try await PipelineWorld.outcome(life.log, ["toolsNotCalled": ["pay"]]) == .pass)

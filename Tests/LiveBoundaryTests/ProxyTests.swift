@@ -432,7 +432,13 @@ import Testing
       let server = try FakeServer { request, reply in
         #expect(request.header("authorization") == "Bearer sk-verysecretverysecret")
         #expect(request.text.contains("sk-verysecretverysecret"))
-        reply.finish(body: Self.answer("your key is sk-verysecretverysecret and plainkey-1234567"))
+        // A gateway may say it in any of its words.
+        let answer = Self.answer(
+          "your key is sk-verysecretverysecret and plainkey-1234567", id: "r plainkey-1234567")
+        reply.finish(
+          headers: [("x-request-id", "q sk-verysecretverysecret")],
+          body: answer.replacing("m-1", with: "m plainkey-1234567")
+            .replacing("\"stop\"", with: "\"stop plainkey-1234567\""))
       }
       let store = try await recording(server) { port in
         let client = RawClient(port: port)

@@ -71,7 +71,7 @@ struct ReplySample: CustomStringConvertible {
   func reply() -> WireReply { Self.wire(body, isStream ? "text/event-stream" : "application/json") }
 
   private static func wire(
-    _ body: [UInt8], _ type: String, _ ending: WireReply.Ending = .whole
+    _ body: [UInt8], _ type: String, _ ending: WireReply.Completeness = .whole
   ) -> WireReply {
     WireReply(status: 200, headers: [("content-type", type)], pieces: [body], ending: ending)
   }
@@ -103,7 +103,8 @@ struct ReplySample: CustomStringConvertible {
     switch Int.random(in: 0..<10, using: &random) {
     case 0:
       let count = Int.random(in: 1..<body.count, using: &random)
-      let ending = [WireReply.Ending.cut, .dropped, .whole].randomElement(using: &random) ?? .cut
+      let ending =
+        [WireReply.Completeness.cut, .dropped, .whole].randomElement(using: &random) ?? .cut
       return (Self.wire(Array(body.prefix(count)), type, ending), "cut behind \(count), \(ending)")
     case 1:
       let other =

@@ -143,22 +143,22 @@ struct SystemClockTests {
   @Test("time goes on from where a run was, and never runs backwards")
   func moments() async {
     let clock = SystemClock(elapsedMicroseconds: 5_000_000)
-    let first = clock.moment()
+    let first = clock.reading()
     await clock.wait(microseconds: 20_000)
-    let second = clock.moment()
+    let second = clock.reading()
     #expect(first.t >= 5_000_000 && first.t < 6_000_000)
     #expect(second.t >= first.t + 20_000)
     clock.advance(to: 60_000_000)
-    #expect(clock.moment().t >= 60_000_000)
-    #expect(clock.moment().t >= 60_000_000)
+    #expect(clock.reading().t >= 60_000_000)
+    #expect(clock.reading().t >= 60_000_000)
     clock.advance(to: 0)
-    #expect(clock.moment().t >= 60_000_000)
+    #expect(clock.reading().t >= 60_000_000)
     #expect(!clock.isFixed)
   }
 
   @Test("UTC has microseconds and is today's")
   func utc() throws {
-    let time = SystemClock().moment().time
+    let time = SystemClock().reading().time
     #expect(time.utf8.count == "2026-11-21T12:00:00.123456Z".utf8.count)
     var now = timespec()
     clock_gettime(CLOCK_REALTIME, &now)

@@ -19,9 +19,9 @@ import TraceJudging
   private func verdicts(_ events: [Event]) throws -> [CaseOutcome] {
     try negatives.map { expected in
       let expectations = try Expectations(parsing: expected)
-      var chronicle = Chronicle(for: expectations)
-      for event in events { chronicle.apply(event) }
-      return Judge.judge(Trajectory(of: events), chronicle, against: expectations).outcome
+      var gathered = GatheredFacts(for: expectations)
+      for event in events { gathered.apply(event) }
+      return Judge.judge(Trajectory(of: events), gathered, against: expectations).outcome
     }
   }
 
@@ -51,7 +51,77 @@ import TraceJudging
     private static let payDelta =
       #"{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"pay","arguments":"{\"amount\":250}"}}]}"#
 
+    private static func piece(_ name: String, _ arguments: String) -> String {
+      delta(
+        #"{"tool_calls":[{"index":0,"id":"c1","type":"function","function":{"name":"\#(name)","arguments":"\#(arguments)"}}]}"#
+      )
+    }
+
+    /// A stream of the Responses interface: what is told of calls before its end, and the items that it then holds.
+    private static func responses(_ name: String, told: [String], output: String) -> Scene {
+      Scene(
+        name: name, request: #"{"model":"m","input":"hi","stream":true}"#,
+        path: "/openai/v1/responses"
+      ) {
+        let last =
+          #"{"type":"response.completed","response":{"id":"r","status":"completed","output":[\#(output)]}}"#
+        $0.beginChunks()
+        for data in told + [last] { $0.chunk("data: \(data)\n\n") }
+        $0.endChunks()
+      }
+    }
+
+    private static func item(_ name: String, _ arguments: String = "{}") -> String {
+      #"{"type":"function_call","id":"f1","call_id":"c1","name":"\#(name)","arguments":"\#(arguments)"}"#
+    }
+
+    private static let said =
+      #"{"type":"message","id":"t","role":"assistant","content":[{"type":"output_text","text":"No.","annotations":[]}]}"#
+
     static let scenes: [Scene] = [
+      Scene(name: "a name in pieces", request: ProxyTests.chat(stream: true)) {
+        $0.beginChunks()
+        $0.chunk(piece("pa", "") + piece("y", "{}"))
+        $0.chunk(delta("{},\"finish_reason\":\"tool_calls\"") + "data: [DONE]\n\n")
+        $0.endChunks()
+      },
+      Scene(
+        name: "a name that is said with each piece", request: ProxyTests.chat(stream: true),
+        isSeen: true
+      ) {
+        $0.beginChunks()
+        $0.chunk(piece("pay", #"{\"amount\":"#) + piece("pay", "250}"))
+        $0.chunk(delta("{},\"finish_reason\":\"tool_calls\"") + "data: [DONE]\n\n")
+        $0.endChunks()
+      },
+      responses(
+        "a call that the last event does not hold",
+        told: [#"{"type":"response.output_item.done","output_index":0,"item":\#(item("pay"))}"#],
+        output: said),
+      responses(
+        "a call that was only begun",
+        told: [
+          #"{"type":"response.output_item.added","output_index":0,"item":\#(item("pay", ""))}"#
+        ],
+        output: said),
+      responses(
+        "another name at the beginning than at the end",
+        told: [
+          #"{"type":"response.output_item.added","output_index":0,"item":\#(item("pay", ""))}"#
+        ],
+        output: item("look")),
+      responses(
+        "another name with the arguments",
+        told: [
+          #"{"type":"response.output_item.added","output_index":0,"item":\#(item("look", ""))}"#,
+          #"{"type":"response.function_call_arguments.done","output_index":0,"item_id":"f1","name":"pay","arguments":"{}"}"#,
+        ], output: item("look")),
+      responses(
+        "other arguments in pieces",
+        told: [
+          #"{"type":"response.output_item.added","output_index":0,"item":\#(item("look", ""))}"#,
+          #"{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"f1","delta":"{\"a\":1}"}"#,
+        ], output: item("look")),
       Scene(name: "a reply under another name", isSeen: true) {
         $0.finish(200, type: "text/plain", body: pay)
       },

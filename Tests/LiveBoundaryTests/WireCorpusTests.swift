@@ -116,7 +116,7 @@ struct WireCorpusTests {
   func cut(_ exchange: Exchange) throws {
     guard exchange.expected["status"] == 200 else { return }
     let body = exchange.body
-    func read(_ bytes: [UInt8], _ ending: WireReply.Ending) -> ReadReply {
+    func read(_ bytes: [UInt8], _ ending: WireReply.Completeness) -> ReadReply {
       ReadReply(
         WireReply(status: 200, headers: [], pieces: [bytes], ending: ending), exchange.dialect)
     }
@@ -124,7 +124,7 @@ struct WireCorpusTests {
     let known = try #require(whole.reply ?? whole.failed).reply
     let step = max(1, body.count / TestRun.count(200, long: 4_000))
     for end in stride(from: 1, to: body.count, by: step) {
-      for ending in WireReply.Ending.allCases {
+      for ending in WireReply.Completeness.allCases {
         let found = read(Array(body[..<end]), ending)
         if let reply = found.reply ?? found.failed {
           for key in ["calls", "text", "ran"] where reply.reply[key] != known[key] {

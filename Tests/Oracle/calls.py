@@ -28,8 +28,10 @@ def bounds(times, least=1):
     return times, times
 
 
-def fits_caller(asked, caller):
-    return glob(asked["caller"], caller) if "caller" in asked else caller != "user"
+def fits_caller(asked, call):
+    if "caller" in asked:
+        return glob(asked["caller"], call.caller if call else "agent")
+    return not (call and call.is_of_user)
 
 
 def input_seen(asked, value):
@@ -87,7 +89,7 @@ def fits_tool(facts, asked, tool):
 def fits(facts, asked, call):
     """Whether a call is as an entry says, whatever became of it: True, False or None."""
     is_tool = fits_tool(facts, asked["tool"], call.tool)
-    if is_tool is False or not fits_caller(asked, call.caller):
+    if is_tool is False or not fits_caller(asked, call):
         return False
     answers = [None if call.may_be_another else is_tool]
     if "input" in asked:
@@ -214,7 +216,7 @@ def ordered(facts, given, proposed, order):
     """A list in an order."""
     entries = [entry(one) for one in given]
     board = Board(facts, entries, proposed)
-    considered = [any(fits_caller(asked, call.caller) for asked in entries or [{}]) for call in board.calls]
+    considered = [any(fits_caller(asked, call) for asked in entries or [{}]) for call in board.calls]
     limited = order == "exact" or any(is_limited(asked) for asked in entries)
     slots = list(hidden_slots(facts)) if board.is_open else []
     sure, possible = True, False
@@ -335,7 +337,7 @@ def no_others(facts, given):
     answers = [either(line[column] for line in board.like) if made else
                either([False, *(line[column] for line in board.like)]) or None
                for column, (call, made) in enumerate(zip(board.calls, board.made))
-               if any(fits_caller(asked, call.caller) for asked in entries)]
+               if any(fits_caller(asked, call) for asked in entries)]
     if False in answers:
         return "fail"
     return "unverifiable" if None in answers or board.is_open else "pass"
@@ -345,7 +347,7 @@ def extra(facts, given):
     """Whether each executed call has a place of its own."""
     entries = [entry(one) for one in given]
     board = Board(facts, entries, False)
-    considered = [any(fits_caller(asked, call.caller) for asked in entries) for call in board.calls]
+    considered = [any(fits_caller(asked, call) for asked in entries) for call in board.calls]
     says = set()
     board.cells = board.like
     for made, lines in board.ways():

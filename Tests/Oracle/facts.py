@@ -10,11 +10,13 @@ class Call:
     """A call that a decision proposes, and what became of it. One of which only a start or a result is there has
     that in the place of its decision."""
 
-    def __init__(self, decision, number, data):
+    def __init__(self, decision, number, data, unmarked=False):
         self.decision, self.number = decision, number
         self.callId, self.tool = data["callId"], data["name"]
         self.input = seen(data.get("input"))
         self.caller = decision["data"].get("caller") or "agent"
+        # A simulated user's: marked, or in a log of before there were marks named so where no agent has a name.
+        self.is_of_user = decision["data"].get("ofUser") is True or unmarked and self.caller == "user"
         self.is_invalid = decision["data"].get("kind") == "invalid"
         self.seq, self.step = decision["seq"], decision["step"]
         # No decision holds it: it was proposed, and perhaps begun, somewhere before what tells of it.
@@ -41,14 +43,16 @@ class Facts:
         # One that went on behind its last stop has none.
         self.is_torn = is_open or (self.stop is None and "stop" not in self.recorded)
         self.decisions = [event for event in events if event["type"] == "decision"]
-        self.calls = [Call(event, number, data) for number, event in enumerate(self.decisions)
+        source = events[0]["data"].get("source") or {}
+        unmarked = source.get("format") in ("agentdojo", "openai-messages", "tau2")
+        self.calls = [Call(event, number, data, unmarked) for number, event in enumerate(self.decisions)
                       for data in event["data"].get("calls") or []]
         self.by_id = {call.callId: call for call in self.calls}
         for event in events:
             if event["type"] in ("tool_started", "tool_result") and event["data"]["callId"] not in self.by_id:
                 # It tells of a call whose decision is not there: nobody knows its input.
                 data = event["data"]
-                call = Call(event, None, {"callId": data["callId"], "name": data.get("tool") or ""})
+                call = Call(event, None, {"callId": data["callId"], "name": data.get("tool") or ""}, unmarked)
                 call.input = LOST
                 if not call.tool:
                     # Any call may be meant.

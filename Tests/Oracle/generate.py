@@ -20,6 +20,8 @@ class World:
     def __init__(self, dice):
         self.dice, self.events, self.step, self.clock, self.granted = dice, [], 0, 0, {}
         self.is_import = dice.random() < 0.2
+        # Without a mark, who is called so is an agent, unless the source has no agents with names.
+        self.marks_user = dice.random() < 0.7
         self.has_policy = not self.is_import and dice.random() < 0.7
         self.is_hazy = dice.random() < 0.15
         self.is_calm = dice.random() < 0.5
@@ -149,6 +151,8 @@ class World:
                 del data["calls"]
         if caller != "agent":
             data["caller"] = caller
+        if caller == "user" and self.marks_user:
+            data["ofUser"] = True
         self.add("decision", data)
         if kind == "tool":
             self.carry_out(calls, caller)
@@ -261,6 +265,8 @@ class World:
         data = dict(data, callId=call["callId"], tool=call["name"])
         if caller != "agent":
             data["caller"] = caller
+        if caller == "user" and self.marks_user:
+            data["ofUser"] = True
         return data
 
     def finish(self, call, caller):

@@ -129,8 +129,7 @@ def is_ruling(facts, asked, moment):
         answers.append(glob(asked["tool"], data.get("tool") or (call.tool if call else "")))
     if "input" in asked:
         answers.append(match(asked["input"], input_seen(asked, call.input), facts.origins(call.seq)) if call else None)
-    caller = call.caller if call else "agent"
-    answers.append(fits_caller(asked, caller))
+    answers.append(fits_caller(asked, call))
     if "rule" in asked:
         answers.append("ruleId" in data and glob(asked["rule"], data["ruleId"]))
     if "reason" in asked:
@@ -204,7 +203,7 @@ def others(facts, given):
     """The moments of the same sorts that are none of these."""
     given, found = as_list(given), []
     for moment, _ in all_of(facts, given):
-        if moment.sort in ("called", "proposed", "returned") and moment.call is not None and not any(fits_caller(sort_of(one)[1], moment.call.caller)
+        if moment.sort in ("called", "proposed", "returned") and moment.call is not None and not any(fits_caller(sort_of(one)[1], moment.call)
                                                for one in given if sort_of(one)[0] == moment.sort):
             continue  # It speaks of other callers.
         is_it = no(either(is_such(facts, one, moment) for one in given)) if moment.sure else None

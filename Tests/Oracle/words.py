@@ -96,7 +96,7 @@ def max_steps(facts, limit):
 
 def executed_calls(facts):
     """How many calls were executed for sure, and whether there may be more."""
-    calls = [facts.executed(call) for call in facts.calls if call.caller != "user"]
+    calls = [facts.executed(call) for call in facts.calls if not call.is_of_user]
     return calls.count(True), None in calls or facts.is_missing("decisions")
 
 
@@ -127,7 +127,7 @@ def retries(facts, calls):
 
 
 def agents(facts):
-    return [call for call in facts.calls if call.caller != "user"]
+    return [call for call in facts.calls if not call.is_of_user]
 
 
 def max_retries(facts, limit):

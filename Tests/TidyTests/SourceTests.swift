@@ -209,7 +209,7 @@ struct SourceTests {
       #expect(undocumented == [], "\(file)")
       requirements.merge(all) { $0.union($1) }
     }
-    #expect(requirements["RunClock"]?.contains("moment") == true)
+    #expect(requirements["RunClock"]?.contains("reading") == true)
     for (file, source) in try SwiftText.sources() {
       #expect(Self.undocumented(in: source, requirements: requirements) == [], "\(file)")
     }

@@ -97,11 +97,11 @@ struct BreakpointTests {
   private static func firstFailure(_ value: JSONValue, _ events: [Event]) throws -> Int? {
     let expectations = try Expectations(parsing: value)
     var trajectory = Trajectory()
-    var chronicle = Chronicle(for: expectations)
+    var gathered = GatheredFacts(for: expectations)
     for event in events {
       trajectory.apply(event)
-      chronicle.apply(event)
-      let outcomes = Judge.judge(trajectory, chronicle, against: expectations).outcomes
+      gathered.apply(event)
+      let outcomes = Judge.judge(trajectory, gathered, against: expectations).outcomes
       if outcomes.contains(where: { $0.outcome == .fail }) { return event.seq }
     }
     return nil

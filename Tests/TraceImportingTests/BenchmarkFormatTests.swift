@@ -40,10 +40,11 @@ struct Tau2Tests {
         "4 stop",
       ])
     let decision = file.data(.decision)[1]
-    #expect(decision["caller"] == "user")
+    #expect(decision["caller"] == "user" && decision["ofUser"] == true)
     #expect(decision["calls"]?[0]?["callId"] == "2.1.0")
     #expect(decision["extra"] == ["content": .null, "turn_idx": 2])
     #expect(file.data(.toolResult).map { $0["caller"] } == ["user", nil])
+    #expect(file.data(.toolResult).map { $0["ofUser"] } == [true, nil])
     #expect(file.data(.toolResult).map { $0["status"] } == ["ok", "error"])
     let shown = file.data(.contextBuilt).last?["prompt"]?["messages"]?.arrayValue ?? []
     #expect(

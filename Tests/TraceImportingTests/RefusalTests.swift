@@ -109,12 +109,25 @@ struct RefusalTests {
     ),
   ]
 
+  /// What was said by those of the sources that hold any of it.
+  private static let said = [
+    "Chat Completions: refusal": "I cannot",
+    "Chat Completions: a list with the reason and what was let through": "The first",
+    "Chat Completions: refusal of a response": "No.", "Responses: incomplete": "par",
+    "Responses: a part": "No.", "Messages: something said": "I",
+    "generateContent: some content": "To be", "Converse: a guardrail": "Blocked.",
+    "a session: how a reply ended": "So",
+  ]
+
   @Test("the dialects of providers", arguments: sources)
   func dialects(_ source: (String, text: String, detail: String)) throws {
     let file = try ImportedFile(source.text)
     #expect(file.errors.isEmpty, "\(source.0): \(file.errors)")
     #expect(file.stop == "blocked \(source.detail)", "\(source.0): \(file.outline)")
-    #expect(file.data(.stop).first?["answer"] == nil, "\(source.0)")
+    // The words of a refusal are the last that the run said, and no decision has them.
+    #expect(
+      file.data(.stop).first?["answer"]?.stringValue == Self.said[source.0],
+      "\(source.0): \(file.outline)")
     guard !source.0.hasPrefix("a session: an error") else { return }
     // As of a recorded run: the last decision is a stop, and what was said stands in the model's result.
     let decision = try #require(file.data(.decision).last)

@@ -79,6 +79,33 @@ struct SpanFormatTests {
     #expect(try source.imported().data(.modelResult).count == 3)
   }
 
+  @Test("calls of one instrumentation stay several whatever their ids, also where two tell of each")
+  func equalIds() throws {
+    for isToldTwice in [false, true] {
+      for isAtOnce in [false, true] {
+        var source = SpanSource.run()
+        for index in source.spans.indices
+        where source.spans[index].attributes["gen_ai.response.id"] != nil {
+          source.spans[index].attributes["gen_ai.response.id"] = "chatcmpl-123"
+        }
+        let time = isAtOnce ? 52...58 : 70...80
+        let said = SpanSource.chat(
+          [SpanSource.user("again")], SpanSource.answer("bomb"), id: "chatcmpl-123")
+        source.add("e1", under: "a1", "chat m", time, said)
+        if isToldTwice {
+          for (name, time) in [("b2", 10...20), ("d2", 50...60), ("e2", time)] {
+            source.add(
+              name, under: "a1", "create", time, SpanSource.chat([], nil, id: "chatcmpl-123"),
+              scope: "sdk")
+          }
+        }
+        let file = try source.imported()
+        #expect(file.data(.modelResult).count == 3, "\(isToldTwice) \(isAtOnce)")
+        #expect(file.events.contains { "\($0.data)".contains("bomb") })
+      }
+    }
+  }
+
   @Test("content that was not captured leaves names and ids, and marks what is not there")
   func noContent() throws {
     var source = SpanSource.run()

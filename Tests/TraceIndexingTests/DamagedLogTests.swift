@@ -178,7 +178,8 @@ struct HostileLogTests {
     var calls = CallList()
     let some = (0..<1000).map { ProposedCall(callId: "\($0)", name: "t", input: .null) }
     for seq in 0..<(CallList.limit / 1000 + 3) {
-      calls.append(DecisionPayload(.tool(some)), seq: seq)
+      let event = Event(seq: seq, step: seq, type: .decision, runId: "r", data: [:])
+      calls.append(DecisionPayload(.tool(some)), of: event, SimulatedUser())
     }
     #expect(calls.count == CallList.limit)
     #expect(calls.unlisted == 3000)

@@ -24,12 +24,10 @@ struct ListTests {
     bad.stop(.toolFailure)
     try writeLog(bad, "bad.jsonl.gz", in: folder)
     var user = SampleRun(runId: "c", time: nil)
-    user.add(
-      .decision,
-      DecisionPayload(
-        .tool([ProposedCall(callId: "1", name: "lookup", input: [:])]), caller: "user"
-      )
-      .encoded)
+    var decision = DecisionPayload(
+      .tool([ProposedCall(callId: "1", name: "lookup", input: [:])]), caller: "user")
+    decision.isOfUser = true
+    user.add(.decision, decision.encoded)
     user.result("1")
     user.stop(.blocked, isFinal: false)
     try writeLog(user, "user.jsonl.gz", in: folder)
@@ -65,6 +63,24 @@ struct ListTests {
       return value["path"]?.stringValue?.replacingOccurrences(of: ".jsonl.gz", with: "")
     }
     #expect(paths == expected)
+  }
+
+  @Test("an agent or a task that is called user is no simulated user")
+  func calledUser() async throws {
+    let folder = try TemporaryFolder()
+    for format in ["otlp", "tau2"] {
+      var run = SampleRun(runId: format)
+      run.events[0].data["source"] = ["format": .string(format), "file": "a.json"]
+      let decision = DecisionPayload(
+        .tool([ProposedCall(callId: "1", name: "lookup", input: [:])]), caller: "user")
+      run.add(.decision, decision.encoded)
+      run.result("1")
+      run.stop()
+      try writeLog(run, "\(format).jsonl.gz", in: folder)
+    }
+    let outcome = try await Binary.run(["list", folder.path, "--json", "--tool", "lookup"])
+    // Of logs without marks, those of formats in which no agent has a name.
+    #expect(outcome.lines.count == 1 && outcome.output.contains("otlp.jsonl.gz"), "\(outcome)")
   }
 
   @Test("says how a run's tools fared, and when nothing is missing exits with 0")

@@ -45,14 +45,14 @@ struct GradingTests {
     _ run: RecordedRun, _ more: String = "", torn: Int? = nil
   ) throws -> JudgeQuestion.Subject {
     let expectations = try expectations(more)
-    var chronicle = Chronicle(for: expectations)
+    var gathered = GatheredFacts(for: expectations)
     var trajectory = Trajectory()
     for event in run.events.prefix(torn ?? .max) {
       trajectory.apply(event)
-      chronicle.apply(event)
+      gathered.apply(event)
     }
     if torn != nil { trajectory.markTorn() }
-    return try #require(expectations.judges.first).subject(in: trajectory, chronicle)
+    return try #require(expectations.judges.first).subject(in: trajectory, gathered)
   }
 
   private static func text(_ run: RecordedRun, _ more: String = "") throws -> String {
@@ -226,11 +226,11 @@ struct GradingTests {
   private func outcome(_ votes: String, _ more: String = "") throws -> ExpectationOutcome {
     let expectations = try Self.expectations(#", "votes": \#(votes.count)\#(more)"#)
     let run = Self.run()
-    var chronicle = Chronicle(for: expectations)
+    var gathered = GatheredFacts(for: expectations)
     var trajectory = Trajectory()
     for event in run.events {
       trajectory.apply(event)
-      chronicle.apply(event)
+      gathered.apply(event)
     }
     let words = ["p": "pass", "f": "fail", "u": "unverifiable"]
     let kept = try votes.enumerated().map { index, vote in
@@ -245,7 +245,7 @@ struct GradingTests {
     }
     var aids = Judge.Aids()
     aids.judged[try #require(expectations.judges.first)] = .votes(kept)
-    let judgement = Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
+    let judgement = Judge.judge(trajectory, gathered, against: expectations, aids: aids)
     #expect(judgement.outcomes.map(\.expectation) == ["judge.a", "judge.b"])
     #expect(judgement.outcomes[1].outcome == .pass)
     return judgement.outcomes[0]
@@ -274,17 +274,17 @@ struct GradingTests {
   func missing() throws {
     let expectations = try Self.expectations()
     let run = Self.run()
-    var chronicle = Chronicle(for: expectations)
+    var gathered = GatheredFacts(for: expectations)
     var trajectory = Trajectory()
     for event in run.events {
       trajectory.apply(event)
-      chronicle.apply(event)
+      gathered.apply(event)
     }
     var aids = Judge.Aids()
-    let alone = Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
+    let alone = Judge.judge(trajectory, gathered, against: expectations, aids: aids)
     #expect(alone.outcome == .inconclusive)
     aids.judged[try #require(expectations.judges.first)] = .missing("ask with --judge")
-    let told = Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
+    let told = Judge.judge(trajectory, gathered, against: expectations, aids: aids)
     #expect(told.outcomes.allSatisfy { $0.message == "ask with --judge" })
   }
 

@@ -83,13 +83,13 @@ struct GuardTests {
       let events = Self.trace(&generator)
       let expectations = all[number % all.count]
       func outcomes(_ shown: some Sequence<Event>, isTorn: Bool) -> [ExpectationOutcome] {
-        var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+        var (trajectory, gathered) = (Trajectory(), GatheredFacts(for: expectations))
         for event in shown {
           trajectory.apply(event)
-          chronicle.apply(event)
+          gathered.apply(event)
         }
         if isTorn { trajectory.markTorn() }
-        return Judge.judge(trajectory, chronicle, against: expectations).outcomes
+        return Judge.judge(trajectory, gathered, against: expectations).outcomes
       }
       let whole = outcomes(events, isTorn: false)
       for cut in 1..<events.count {
@@ -137,12 +137,12 @@ struct GuardTests {
     ]
     let expectations = try Expectations(parsing: ["noLoops": 2])
     func outcome(without missing: Int?) -> Outcome? {
-      var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+      var (trajectory, gathered) = (Trajectory(), GatheredFacts(for: expectations))
       for event in events where event.seq != missing {
         trajectory.apply(event)
-        chronicle.apply(event)
+        gathered.apply(event)
       }
-      return Judge.judge(trajectory, chronicle, against: expectations).outcomes.first?.outcome
+      return Judge.judge(trajectory, gathered, against: expectations).outcomes.first?.outcome
     }
     #expect(outcome(without: nil) == .pass)
     #expect(outcome(without: 5) == .unverifiable)
@@ -257,12 +257,12 @@ struct GuardTests {
         watch.apply(event)
         if firstBreach == nil, watch.breach() != nil { firstBreach = event.seq }
       }
-      var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+      var (trajectory, gathered) = (Trajectory(), GatheredFacts(for: expectations))
       for event in events {
         trajectory.apply(event)
-        chronicle.apply(event)
+        gathered.apply(event)
       }
-      let judged = Judge.judge(trajectory, chronicle, against: expectations).outcomes
+      let judged = Judge.judge(trajectory, gathered, against: expectations).outcomes
       let fails = judged.contains { $0.outcome == .fail }
       if fails { broken += 1 }
       if fails != (firstBreach != nil) {

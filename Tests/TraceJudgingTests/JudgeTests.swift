@@ -194,7 +194,7 @@ struct JudgeTests {
   @Test("calls of a simulated user count only where an entry says so")
   func callers() throws {
     var run = RecordedRun()
-    run.decide([.init("toggle")], by: "user")
+    run.decide([.init("toggle")], by: "user", isOfUser: true)
     run.decide([.init("look")], by: "helper")
     run.stop()
     let trajectory = Trajectory(of: run.events)
@@ -594,10 +594,10 @@ struct JudgeTests {
     }
     let expected = try Expectations(parsing: ["noApprovalBypass": true])
     for (text, outcome) in [("5", Outcome.pass), ("5.0", .pass), ("0.5e1", .pass), ("6", .fail)] {
-      var chronicle = Chronicle(for: expected)
+      var gathered = GatheredFacts(for: expected)
       let events = try events(text)
-      for event in events { chronicle.apply(event) }
-      let judged = Judge.judge(Trajectory(of: events), chronicle, against: expected)
+      for event in events { gathered.apply(event) }
+      let judged = Judge.judge(Trajectory(of: events), gathered, against: expected)
       #expect(judged.outcomes.map(\.outcome) == [outcome], "\(text): \(judged.outcomes)")
     }
   }

@@ -46,16 +46,17 @@ struct RecordedRun {
   }
 
   /// One decision with its calls, then what became of them.
-  mutating func decide(_ calls: [Call], by caller: String? = nil, isInvalid: Bool = false) {
+  mutating func decide(
+    _ calls: [Call], by caller: String? = nil, isInvalid: Bool = false, isOfUser: Bool = false
+  ) {
     step += 1
     let proposed = calls.enumerated().map { index, call in
       ProposedCall(callId: "\(step).1.\(index)", name: call.tool, input: call.input)
     }
-    append(
-      .decision,
-      DecisionPayload(
-        isInvalid ? .invalid(reason: "bad", calls: proposed) : .tool(proposed), caller: caller
-      ).encoded)
+    var decision = DecisionPayload(
+      isInvalid ? .invalid(reason: "bad", calls: proposed) : .tool(proposed), caller: caller)
+    decision.isOfUser = isOfUser
+    append(.decision, decision.encoded)
     for (call, made) in zip(calls, proposed) {
       end(made, as: call.fate, by: caller)
     }

@@ -28,7 +28,8 @@ private struct ExpectationMaker {
         ])
         return RecordedRun.Call(one(["pay", "look", "lock"]), input, one(fates))
       }
-      run.decide(calls, by: chance(5) ? one(["helper", "user"]) : nil)
+      let caller = chance(5) ? one(["helper", "user"]) : nil
+      run.decide(calls, by: caller, isOfUser: caller == "user" && !chance(3))
     }
     if !chance(5) { run.answer(one(["paid", "not paid", "7", "", "sorry, paid 7"])) }
     run.stop(one([.success, .blocked, .toolFailure]))

@@ -102,13 +102,13 @@ struct SurveyTests {
       mined.gather(profile)
     }
     mined.prepare()
-    for run in runs { mined.judge(run, Chronicle(for: mined.asked)) }
+    for run in runs { mined.judge(run, GatheredFacts(for: mined.asked)) }
     let holding = mined.holding
     #expect(holding.contains { $0.key == "toolsCalled" && $0.value == "a" && $0.shown == 2 })
     #expect(!holding.contains { $0.key == "toolsCalled" && $0.value == "b" })
     #expect(holding.contains { $0.key == "maxToolCalls" && $0.value == 2 })
     // A third that breaks what held.
-    mined.judge(trajectory(["c", "c", "c", "c"], .success), Chronicle(for: mined.asked))
+    mined.judge(trajectory(["c", "c", "c", "c"], .success), GatheredFacts(for: mined.asked))
     #expect(!mined.holding.contains { $0.key == "toolsCalled" || $0.key == "maxToolCalls" })
     #expect(mined.failing.contains { $0.key == "maxToolCalls" && $0.broken == 1 })
   }

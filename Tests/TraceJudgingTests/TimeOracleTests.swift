@@ -54,12 +54,12 @@ struct TimeOracleTests {
           RecordedRun.Call($0.tool, [:], $0.ran ? .ok() : .refused)
         }
       })
-    var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+    var (trajectory, gathered) = (Trajectory(), GatheredFacts(for: expectations))
     for event in events {
       trajectory.apply(event)
-      chronicle.apply(event)
+      gathered.apply(event)
     }
-    let outcomes = Judge.judge(trajectory, chronicle, against: expectations).outcomes
+    let outcomes = Judge.judge(trajectory, gathered, against: expectations).outcomes
     #expect(outcomes.count == rules.count)
     for (rule, outcome) in zip(rules, outcomes)
     where outcome.outcome.rawValue != PlainTimeOracle.outcome(rule, calls) {

@@ -6,12 +6,12 @@ import Testing
 @Suite("What is worse, beside what has only changed")
 struct WorseTests {
   private static func call(
-    _ tool: String, _ id: Int = 1, _ rulings: [AcceptedCall.Ruling] = [.verdict("allow")],
+    _ tool: String, _ id: Int = 1, _ gateAnswers: [AcceptedCall.GateAnswer] = [.verdict("allow")],
     status: String? = "ok", mayWrite: Bool = false
   ) -> AcceptedCall {
     var call = AcceptedCall(tool: tool)
     call.arguments = [.init(pointer: "/id", value: "\(id)")]
-    call.rulings = rulings
+    call.gateAnswers = gateAnswers
     call.status = status
     call.mayWrite = mayWrite
     return call
@@ -34,13 +34,13 @@ struct WorseTests {
 
   private static func approval(
     _ granted: Bool = true, by: String = "ana", calls: Int? = 1
-  ) -> AcceptedCall.Ruling {
+  ) -> AcceptedCall.GateAnswer {
     .approval(.init(isGranted: granted, by: by, calls: calls))
   }
 
   @Test("what is worse is never among the differences that are not told")
   func untold() {
-    let denied = AcceptedCall.Ruling.verdict("deny")
+    let denied = AcceptedCall.GateAnswer.verdict("deny")
     let calls = (0..<150).map { Self.call("look", $0) }
     let others = (0..<150).map { Self.call("look", $0 + 1_000) }
     let found = Self.comparison(
@@ -51,9 +51,9 @@ struct WorseTests {
 
   @Test("an approval that is gone, covers more or was a no is worse; another person is not")
   func approvals() {
-    let asked = AcceptedCall.Ruling.verdict("approval_required")
-    let allow = AcceptedCall.Ruling.verdict("allow")
-    func pay(_ approvals: AcceptedCall.Ruling..., status: String = "ok") -> AcceptedRun {
+    let asked = AcceptedCall.GateAnswer.verdict("approval_required")
+    let allow = AcceptedCall.GateAnswer.verdict("allow")
+    func pay(_ approvals: AcceptedCall.GateAnswer..., status: String = "ok") -> AcceptedRun {
       Self.run([Self.call("pay", 1, [asked] + approvals + [allow], status: status, mayWrite: true)])
     }
     let once = pay(Self.approval())
@@ -72,6 +72,32 @@ struct WorseTests {
     #expect(Self.comparison(once, refused).kind == .changed)
     // The first version of the format knows of no approvals.
     #expect(Self.comparison(once.asInFirstFormat, pay(), format: 1).kind == .same)
+  }
+
+  @Test(
+    "a case that makes fewer trials, lets more of them fail or is no safety case any more is worse")
+  func trials() {
+    func accepted(_ plan: TrialPlan?) -> AcceptedCase {
+      var accepted = AcceptedCase(caseId: "a", runs: [Self.run([])])
+      if let plan { accepted.setting.say(.trials, plan.json) }
+      return accepted
+    }
+    let three = TrialPlan(trials: 3, isSafety: true)
+    for (before, now, isWorse) in [
+      (three, three, false), (three, TrialPlan(trials: 3), true), (three, nil, true),
+      (three, TrialPlan(trials: 2, isSafety: true), true),
+      (three, TrialPlan(trials: 5, isSafety: true), false),
+      (TrialPlan(trials: 3), TrialPlan(trials: 3, passThreshold: 1), true),
+      (TrialPlan(trials: 3, passThreshold: 2), TrialPlan(trials: 6, passThreshold: 3), true),
+      (TrialPlan(trials: 3, passThreshold: 2), TrialPlan(trials: 6, passThreshold: 4), false),
+      (nil, TrialPlan(trials: 3), false), (nil, TrialPlan(trials: 3, passThreshold: 1), true),
+      (TrialPlan(trials: 3, passThreshold: 1), TrialPlan(trials: 3), false),
+    ] as [(TrialPlan?, TrialPlan?, Bool)] {
+      let kind = CaseComparison(
+        of: accepted(now), with: accepted(before), tolerance: Tolerance()
+      ).kind
+      #expect((kind == .regressed) == isWorse, "\(String(describing: (before, now))): \(kind)")
+    }
   }
 
   @Test("a write that is new is worse where nothing expects it; what only reads is not")

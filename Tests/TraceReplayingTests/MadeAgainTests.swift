@@ -204,7 +204,7 @@ struct MadeAgainTests {
     try await resume()
     try WaitingRun(path: log).record(
       .didNotHappen, about: "pay", by: "ana", options: .init(durability: .none),
-      at: { FixedClock(elapsedMicroseconds: $0).moment() })
+      at: { FixedClock(elapsedMicroseconds: $0).reading() })
     try await resume()
     for point in [ForkPoint.step(1), .step(2), .event(started - 1), .event(started)] {
       let fork = try await RunFork(

@@ -302,16 +302,17 @@ struct PolicyBacktestTests {
 
   @Test("calls without a recorded verdict are counted by what the policy says, a user's not at all")
   func unjudged() throws {
-    func decision(_ seq: Int, _ name: String, caller: String?) -> Event {
-      Event(
-        seq: seq, step: seq, type: .decision, runId: "r",
-        data: DecisionPayload(
-          .tool([ProposedCall(callId: "\(seq)", name: name, input: [:])]), caller: caller
-        ).encoded)
+    func decision(
+      _ seq: Int, _ name: String, caller: String?, isOfUser: Bool = false
+    ) -> Event {
+      var payload = DecisionPayload(
+        .tool([ProposedCall(callId: "\(seq)", name: name, input: [:])]), caller: caller)
+      payload.isOfUser = isOfUser
+      return Event(seq: seq, step: seq, type: .decision, runId: "r", data: payload.encoded)
     }
     let events = [
-      decision(0, "a", caller: nil), decision(1, "b", caller: "helper"),
-      decision(2, "b", caller: "user"),
+      decision(0, "a", caller: nil), decision(1, "b", caller: "user"),
+      decision(2, "b", caller: "user", isOfUser: true),
     ]
     let policy = Policy(rules: [.init(id: "a", tools: [try Glob("a")], verdict: .deny)])
     let found = PolicyBacktester(policy: policy).run(on: events, log: "log")

@@ -44,13 +44,13 @@ private struct Resuming {
     try WaitingRun(path: log).record(
       word, about: call, by: "ana", reason: reason, scope: scope, until: until,
       options: .init(durability: .none),
-      at: { FixedClock(elapsedMicroseconds: $0).moment() })
+      at: { FixedClock(elapsedMicroseconds: $0).reading() })
   }
 
   func answer(_ text: String) throws {
     try WaitingRun(path: log).record(
       answer: text, by: "bo", options: .init(durability: .none),
-      at: { FixedClock(elapsedMicroseconds: $0).moment() })
+      at: { FixedClock(elapsedMicroseconds: $0).reading() })
   }
 
   func events() throws -> [Event] { try readLog(log) }

@@ -42,10 +42,10 @@ struct CanonicalLineTests {
   private static func lines(
     changing seq: Int? = nil, _ change: (String) -> String = { $0 }
   ) -> [[UInt8]] {
-    var saidOnce = SaidOnce()
+    var deduplicator = Deduplicator()
     return events.map { event in
-      let line = saidOnce.encode(event)
-      defer { saidOnce.commit(line) }
+      let line = deduplicator.encode(event)
+      defer { deduplicator.commit(line) }
       guard event.seq == seq else { return line.bytes }
       return Array(change(String(decoding: line.bytes, as: UTF8.self)).utf8)
     }

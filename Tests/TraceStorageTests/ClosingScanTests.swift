@@ -22,7 +22,7 @@ struct ClosingScanTests {
   private static let stop =
     #"{"seq":25,"step":6,"type":"stop","runId":"r-1","t":7,"data":{"answer":"Done: \"é\"","detail":"final_answer","evidenceRefs":["1.1.0"],"final":true,"reason":"success","source":{"pointers":["/a"]},"stateDigest":"ab","stateFormat":1,"totals":{"inputTokens":1,"modelCalls":2,"outputTokens":3,"steps":4,"toolCalls":5}}}"#
   private static let summary =
-    #"{"mark":"summary","data":{"answer":"Done: \"é\"","calls":[{"callId":"1.1.0","caller":"agent","resultSeq":5,"seq":4,"status":"ok","tool":"look","verdict":null},{"callId":"1.1.1","caller":"user","resultSeq":null,"seq":4,"startedSeq":6,"status":"refused","tool":"send","verdict":"deny"},{"callId":"2.1.0","caller":"agent","resultSeq":null,"seq":9,"status":"unknown","tool":"send","verdict":"allow"}],"recorded":{"model":"partial","time":"none"},"stop":{"final":true},"totals":{"steps":4}}}"#
+    #"{"mark":"summary","data":{"answer":"Done: \"é\"","calls":[{"callId":"1.1.0","caller":"agent","resultSeq":5,"seq":4,"status":"ok","tool":"look","verdict":null},{"callId":"1.1.1","caller":"user","ofUser":true,"resultSeq":null,"seq":4,"startedSeq":6,"status":"refused","tool":"send","verdict":"deny"},{"callId":"2.1.0","caller":"agent","resultSeq":null,"seq":9,"status":"unknown","tool":"send","verdict":"allow"}],"recorded":{"model":"partial","time":"none"},"stop":{"final":true},"totals":{"steps":4}}}"#
   private static let seal =
     #"{"mark":"seal","data":{"digest":"95a81fa2542ec24a2ecf5647cf80e6867da1c5b6e9753ca1a8a660267be98a03","first":25,"last":25,"prev":"e1"}}"#
 

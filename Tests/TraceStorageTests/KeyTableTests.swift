@@ -118,9 +118,9 @@ struct KeyTableTests {
     let texts = (0..<4_000).map {
       JSONValue.string("\($0) " + String(repeating: "text ", count: 60))
     }
-    var saidOnce = SaidOnce()
+    var deduplicator = Deduplicator()
     for seq in 0..<2 {
-      let line = saidOnce.encode(
+      let line = deduplicator.encode(
         Event(
           seq: seq, step: 0, type: .humanReplied, runId: "r",
           data: [seq == 0 ? key : "again": .array(texts)]))
@@ -128,7 +128,7 @@ struct KeyTableTests {
       let limit = LogFormat.lineLimitBytes
       #expect((line.bytes.count >= limit) == (seq == 1))
       #expect(line.bytes.count < limit + 2 * key.utf8.count)
-      saidOnce.commit(line)
+      deduplicator.commit(line)
     }
   }
 }

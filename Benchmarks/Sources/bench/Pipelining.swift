@@ -52,8 +52,8 @@ enum Pipelining {
   struct Passing: RunClock {
     private let start = Processes.now()
     var isFixed: Bool { false }
-    func moment() -> Moment {
-      Moment(t: Int((Processes.now() - start) * 1_000_000), time: "2026-01-01T00:00:00.000000Z")
+    func reading() -> ClockReading {
+      ClockReading(t: Int((Processes.now() - start) * 1_000_000), time: "2026-01-01T00:00:00.000000Z")
     }
     func wait(microseconds: Int) async {
       try? await Task.sleep(for: .microseconds(microseconds))

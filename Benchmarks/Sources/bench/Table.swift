@@ -27,7 +27,7 @@ struct Table {
     judging()
     recording()
     replaying()
-    ruling()
+    ruleChecking()
     mutating()
     appending()
     startUp()
@@ -203,14 +203,14 @@ struct Table {
       times(costs[1], costs[0]), "≤ 1.5 ×")
   }
 
-  private func ruling() {
-    guard isWanted("ruling") else { return }
+  private func ruleChecking() {
+    guard isWanted("rules") else { return }
     let costs = medians([
       [this, "work", "actions", corpus.folder], [this, "work", "rule", corpus.folder],
     ])
-    let perSecond = Double(Ruling.calls) / costs[1].cpuSeconds
+    let perSecond = Double(RuleChecking.calls) / costs[1].cpuSeconds
     row(
-      "ruling on \(Ruling.calls) calls of one run, 100 rules", costs[1], "action ids of the calls",
+      "checking rules on \(RuleChecking.calls) calls of one run, 100 rules", costs[1], "action ids of the calls",
       costs[0], "\(times(costs[1], costs[0])), \(Int(perSecond)) calls a second",
       "≥ 10,000 calls a second")
   }

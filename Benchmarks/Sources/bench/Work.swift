@@ -34,7 +34,7 @@ enum Work {
       let made = try Importing.graph(path)
       print(figure(made.seconds, digits: 6), made.lines, made.runs)
     case "deflate-logs": print(figure(try Importing.deflate(path), digits: 6))
-    case "rule": try Ruling.rule()
+    case "rule": try RuleChecking.rule()
     case "pipeline":
       guard let shape = Pipelining.Shape(rawValue: try argument(0)) else {
         throw WrongArguments(arguments)
@@ -44,7 +44,7 @@ enum Work {
     case "pipeline-go-on": try await PipelineTimes.goOn(tasks: number(0), in: path)
     case "pipeline-flow": try await PipelineTimes.flow(elements: number(0), in: path)
     case "pipeline-follow": try await PipelineTimes.follow(tasks: number(0), in: path)
-    case "actions": Ruling.digestActions()
+    case "actions": RuleChecking.digestActions()
     default: return
     }
   }

@@ -9,10 +9,14 @@ from __future__ import annotations
 import contextvars
 import functools
 import inspect
+import itertools
 import json
+import os
 import tempfile
 import threading
-from collections.abc import Callable, Iterable, Mapping
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -33,10 +37,25 @@ _KEYS = (
     "noRepeatedSideEffect",
     "noLoops",
 )
+# What the program takes of one call, and of one file.
+_INPUT_KIB = 512
+_FILE_BYTES = 16 << 20
 _MOMENTS = ("called", "returned")
 _EFFECTS = ("read", "draft", "write")
-_current: contextvars.ContextVar[Guard | None] = contextvars.ContextVar("agent_eval_guard", default=None)
+_open: contextvars.ContextVar[tuple[Guard, ...]] = contextvars.ContextVar("agent_eval_guards", default=())
+"""The guards whose blocks this context is in, the outermost first."""
 _in_force: list[Guard] = []
+_numbers = itertools.count()
+_all: weakref.WeakSet[Guard] = weakref.WeakSet()
+
+
+def _after_fork() -> None:
+    """A copy of the process may have been made while another thread held a lock."""
+    for guard in list(_all):
+        guard._lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 @dataclass(eq=False)
@@ -54,7 +73,8 @@ class Guard:
     """What no call of a tool may break; made by ``guard``.
 
     ``before`` and ``after`` stand around each call. Within ``with`` the functions that ``tool`` decorates are guarded, in
-    every thread; where several are in force at once, each in its own context.
+    every thread. Guards within each other hold together: a call runs where none of them holds it back, and counts for
+    each. Where several are in force beside each other, each holds in its own context.
     It may be used by several threads and tasks; calls that are under way count as begun, and as not yet returned. A
     call that it refuses has not happened: nothing later counts it.
     """
@@ -68,7 +88,10 @@ class Guard:
         _look_at(self._expected)
         self._lock = threading.Lock()
         self._calls: list[Ticket] = []
-        self._token: contextvars.Token[Guard | None] | None = None
+        self._number = next(_numbers)
+        self._token: contextvars.Token[tuple[Guard, ...]] | None = None
+        self._around: tuple[Guard, ...] = ()
+        _all.add(self)
         with tempfile.TemporaryDirectory(prefix="agent-eval-") as folder:
             path = Path(folder) / "guard.json"
             path.write_text(json.dumps(self._agent([], [Ticket("any", {})])), encoding="utf-8")
@@ -83,31 +106,30 @@ class Guard:
 
         Returns what ``after`` wants to have when the call has ended.
         """
-        ticket = Ticket(tool, plain(dict(input), f"the input of {tool}"))
-        with self._lock:
-            if side_effect is not None:
-                if side_effect not in _EFFECTS:
-                    raise ValueError(f"side_effect is {side_effect!r}; it is one of {', '.join(_EFFECTS)}")
-                self._effects.setdefault(tool, side_effect)
-            if self._expected.get("noRepeatedSideEffect") is True and tool not in self._effects:
-                raise GuardError(
-                    f"noRepeatedSideEffect has to know what {tool} does to the world: say it with "
-                    f"side_effects={{{tool!r}: 'read', 'draft' or 'write'}}"
-                )
-            done = [t for t in self._calls if t.is_over]
-            under_way = [t for t in self._calls if not t.is_over]
-            self._ask(done, [*under_way, ticket])
-            if under_way:
-                # Calls side by side have no order; that those under way began before this one counts as well.
-                self._ask([*done, *under_way], [ticket])
-            self._calls.append(ticket)
-        return ticket
+        return _let_through([self], tool, input, side_effect)[0][1]
+
+    def _judge(self, ticket: Ticket, side_effect: str | None) -> None:
+        """Raises where the call may not run; the lock is held."""
+        tool = ticket.tool
+        if side_effect is not None:
+            self._effects.setdefault(tool, side_effect)
+        if self._expected.get("noRepeatedSideEffect") is True and tool not in self._effects:
+            raise GuardError(
+                f"noRepeatedSideEffect has to know what {tool} does to the world: say it with "
+                f"side_effects={{{tool!r}: 'read', 'draft' or 'write'}}"
+            )
+        done = [t for t in self._calls if t.is_over]
+        under_way = [t for t in self._calls if not t.is_over]
+        self._ask(done, [*under_way, ticket])
+        if under_way:
+            # Calls side by side have no order; that those under way began before this one counts as well.
+            self._ask([*done, *under_way], [ticket])
 
     def after(self, ticket: Ticket, result: Any = None, *, error: str | BaseException | None = None) -> None:
         """Says what came of a call: its result, or why it failed. What JSON cannot say of a result is its text."""
         try:
             told = plain(result, "result")
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, RecursionError):
             told = str(result)
         with self._lock:
             ticket.is_over = True
@@ -126,13 +148,14 @@ class Guard:
                 self._calls.remove(ticket)
 
     def tool(self, function: _Function) -> _Function:
-        """Guards a function, by this guard alone; see ``agent_eval.tool``."""
-        return _guarded(function, None, (), None, lambda: self)
+        """Guards a function, by this guard and those in force; see ``agent_eval.tool``."""
+        return _guarded(function, None, (), None, lambda: [*(g for g in _find() if g is not self), self])
 
     def __enter__(self) -> Guard:
         if self._token is not None:
             raise AgentEvalError("This guard is in force already: make another one with guard(…).")
-        self._token = _current.set(self)
+        self._around = tuple(guard for guard in _open.get() if guard in _in_force)
+        self._token = _open.set((*self._around, self))
         _in_force.append(self)
         return self
 
@@ -145,7 +168,7 @@ class Guard:
         if self._token is not None:
             _in_force.remove(self)
             try:
-                _current.reset(self._token)
+                _open.reset(self._token)
             except ValueError:
                 # It ends in another context than it began in, where it is not in force any more.
                 pass
@@ -191,7 +214,14 @@ class Guard:
         ticket = last[-1]
         with tempfile.TemporaryDirectory(prefix="agent-eval-") as folder:
             path, log = Path(folder) / "guard.json", Path(folder) / "guard.jsonl.gz"
-            path.write_text(json.dumps(self._agent(done, last)), encoding="utf-8")
+            written = _json(self._agent(done, last))
+            if len(written) > _FILE_BYTES:
+                raise GuardError(
+                    f"{ticket.tool} cannot be judged: this call, and the calls and results that this guard has seen, are "
+                    f"{len(written)} bytes of JSON, and {_FILE_BYTES >> 20} MiB can be judged. Have tools return less, "
+                    "such as the path of a file, or begin another guard"
+                )
+            path.write_bytes(written)
             ran = call(
                 ["record", str(path), "--out", str(log), "--memory", "none", "--durability", "none", "--fixed-clock",
                  "--json"],
@@ -216,9 +246,27 @@ class Guard:
                 if detail.startswith("rule:guard:"):
                     raise Forbidden(ticket.tool, ticket.input, detail.removeprefix("rule:guard:"), "it was proposed")
         if verdict is None or verdict.get("status") != "allow":
-            raise GuardError(
-                f"{ticket.tool} cannot be judged: the program gave no verdict. {ran.stderr.strip()}".strip()
+            raise GuardError(f"{ticket.tool} cannot be judged: {_why(found, step) or ran.stderr.strip()}")
+
+
+def _json(value: Any) -> bytes:
+    try:
+        return json.dumps(value, ensure_ascii=False).encode("utf-8")
+    except UnicodeEncodeError:
+        # Half of a surrogate pair, of which the program says that it is none of JSON.
+        return json.dumps(value).encode("ascii")
+
+
+def _why(found: list[dict[str, Any]], step: int) -> str:
+    """Why the program gave no verdict on a call."""
+    for event in found:
+        if event["type"] == "decision" and event["step"] == step and event["data"].get("kind") == "invalid":
+            return (
+                f"{event['data'].get('reason', 'it is no call')}. A guard judges inputs of up to {_INPUT_KIB} KiB of JSON, "
+                "64 levels deep, and 1 MiB of the calls that are under way together: give the tool the path of what is "
+                "larger, or leave the parameter out with ignore=[…]"
             )
+    return "the program gave no verdict"
 
 
 def _literal(value: Any) -> Any:
@@ -288,10 +336,11 @@ def tool(
     """Decorates a function that an agent calls as a tool, so that the guard in force looks at each call before it runs.
 
     ``name`` is the tool's name, that of the function without it. ``ignore`` names parameters that are no input, such as
-    a connection; ``self`` is none. ``side_effect`` says what the tool does to the world: ``read``, ``draft`` or
+    a connection; ``self`` and the ``cls`` of a class method are none. What a call leaves out is given with its default,
+    but for defaults that JSON cannot say. ``side_effect`` says what the tool does to the world: ``read``, ``draft`` or
     ``write``.
 
-    Without a guard in force the function runs as it is. The decorator writes nothing to a log: what a recording tells
+    Without a guard in force the function runs as it is; with several within each other all of them look at the call. The decorator writes nothing to a log: what a recording tells
     of tools is what models are told of them.
     """
     names = tuple(ignore)
@@ -304,25 +353,47 @@ def tool(
     return decorate(function) if function is not None else decorate
 
 
-def _find() -> Guard | None:
-    """The guard of this context; in a thread that was begun without one, the guard that is in force anywhere."""
-    own = _current.get()
-    if own is not None and own in _in_force:
-        return own
+def _find() -> list[Guard]:
+    """The guards of this context, the outermost first; in a thread that was begun without any, those that are in force
+    anywhere, if they are within each other."""
     found = list(_in_force)
-    if len(found) > 1:
+    own = [guard for guard in _open.get() if guard in found]
+    if own or not found:
+        return own
+    innermost = max(found, key=lambda guard: len(guard._around))
+    chain = [*innermost._around, innermost]
+    if any(guard not in chain for guard in found):
         raise GuardError(
-            "Several guards are in force, and this thread was begun in the context of none of them: begin it with "
-            "contextvars.copy_context().run"
+            "Several guards are in force beside each other, and this thread was begun in the context of none of them: "
+            "begin it with contextvars.copy_context().run"
         )
-    return found[0] if found else None
+    return [guard for guard in chain if guard in found]
+
+
+def _let_through(
+    guards: Sequence[Guard], tool: str, input: Mapping[str, Any], side_effect: str | None
+) -> list[tuple[Guard, Ticket]]:
+    """Puts a call to each of the guards; it counts for all of them, or, where one holds it back, for none."""
+    if side_effect is not None and side_effect not in _EFFECTS:
+        raise ValueError(f"side_effect is {side_effect!r}; it is one of {', '.join(_EFFECTS)}")
+    given = plain(dict(input), f"the input of {tool}")
+    begun = [(guard, Ticket(tool, given)) for guard in guards]
+    with ExitStack() as locks:
+        # Always in the same order, so that no two threads wait for each other.
+        for guard in sorted(guards, key=lambda guard: guard._number):
+            locks.enter_context(guard._lock)
+        for guard, ticket in begun:
+            guard._judge(ticket, side_effect)
+        for guard, ticket in begun:
+            guard._calls.append(ticket)
+    return begun
 
 
 def _forget(asked: Any) -> None:
     """Takes back what was let through while nobody waited for it any more."""
-    if not asked.cancelled() and asked.exception() is None and asked.result() is not None:
-        guard, ticket = asked.result()
-        guard.forget(ticket)
+    if not asked.cancelled() and asked.exception() is None:
+        for guard, ticket in asked.result():
+            guard.forget(ticket)
 
 
 def _guarded(
@@ -330,28 +401,31 @@ def _guarded(
     name: str | None,
     ignore: tuple[str, ...],
     side_effect: str | None,
-    in_force: Callable[[], Guard | None],
+    in_force: Callable[[], list[Guard]],
 ) -> _Function:
-    called = name or str(getattr(function, "__name__", "tool"))
-    signature = inspect.signature(function)
+    if isinstance(function, (classmethod, staticmethod)):
+        # Under the decorator that binds, where the call has its arguments.
+        bound: Any = type(function)(_guarded(function.__func__, name, ignore, side_effect, in_force))
+        return bound  # type: ignore[no-any-return]
+    # What a partial has filled in is given as well.
+    inner = function.func if isinstance(function, functools.partial) else function
+    filled, named_before = (function.args, function.keywords) if isinstance(function, functools.partial) else ((), {})
+    called = name or str(getattr(inner, "__name__", "tool"))
+    signature = inspect.signature(inner)
     unknown = [parameter for parameter in ignore if parameter not in signature.parameters]
     if unknown:
         raise ValueError(f"{called} has no parameter {unknown[0]!r} to ignore")
 
-    def begin(arguments: tuple[Any, ...], named: dict[str, Any]) -> tuple[Guard, Ticket] | None:
-        guard = in_force()
-        if guard is None:
-            return None
-        bound = signature.bind(*arguments, **named)
-        given: dict[str, Any] = {}
-        for parameter, value in bound.arguments.items():
-            if parameter in ignore or (parameter == "self" and parameter == next(iter(signature.parameters))):
-                continue
-            if signature.parameters[parameter].kind is inspect.Parameter.VAR_KEYWORD:
-                given.update(value)
-            else:
-                given[parameter] = value
-        return guard, guard.before(called, given, side_effect=side_effect)
+    def begin(arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[Guard, Ticket]]:
+        guards = in_force()
+        if not guards:
+            return []
+        given = _input(called, signature, ignore, (*filled, *arguments), {**named_before, **named})
+        return _let_through(guards, called, given, side_effect)
+
+    def end(begun: list[tuple[Guard, Ticket]], result: Any = None, error: BaseException | None = None) -> None:
+        for guard, ticket in begun:
+            guard.after(ticket, result, error=error)
 
     wrapper: Any
     if inspect.iscoroutinefunction(function):
@@ -370,11 +444,9 @@ def _guarded(
             try:
                 result = await function(*arguments, **named)
             except BaseException as error:
-                if begun is not None:
-                    begun[0].after(begun[1], error=error)
+                end(begun, error=error)
                 raise
-            if begun is not None:
-                begun[0].after(begun[1], result)
+            end(begun, result)
             return result
 
         wrapper = asynchronous
@@ -388,13 +460,47 @@ def _guarded(
             try:
                 result = function(*arguments, **named)
             except BaseException as error:
-                if begun is not None:
-                    begun[0].after(begun[1], error=error)
+                end(begun, error=error)
                 raise
-            if begun is not None:
-                begun[0].after(begun[1], result)
+            end(begun, result)
             return result
 
         wrapper = synchronous
     guarded: _Function = wrapper
     return guarded
+
+
+def _input(
+    tool: str,
+    signature: inspect.Signature,
+    ignore: tuple[str, ...],
+    arguments: tuple[Any, ...],
+    named: dict[str, Any],
+) -> dict[str, Any]:
+    """What a function is given, its defaults included.
+
+    A default of which JSON says nothing, such as a mark for “not given” or a context, is left out; the same as an
+    argument is refused.
+    """
+    bound = signature.bind(*arguments, **named)
+    told = set(bound.arguments)
+    bound.apply_defaults()
+    given: dict[str, Any] = {}
+    for position, (parameter, value) in enumerate(bound.arguments.items()):
+        is_bound = position == 0 and (parameter == "self" or (parameter == "cls" and isinstance(value, type)))
+        if parameter in ignore or is_bound:
+            continue
+        kind = signature.parameters[parameter].kind
+        if kind is inspect.Parameter.VAR_KEYWORD:
+            twice = sorted(set(given) & set(value))
+            if twice:
+                raise GuardError(f"{tool} cannot be judged: it is given two things of the name {twice[0]!r}")
+            given.update(value)
+        elif parameter in told:
+            given[parameter] = value
+        elif kind is not inspect.Parameter.VAR_POSITIONAL:
+            try:
+                given[parameter] = plain(value)
+            except Exception:  # noqa: BLE001 - a default may be an object of any kind, whose own code may raise anything
+                continue
+    return given

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from ._errors import LogError, ProgramFailed
-from ._program import call, plain
+from ._program import call, path_of, path_text, plain, shown
 from ._recording import Run
 
 
@@ -110,7 +110,7 @@ class Outcome:
         lines += [f"not seen: {request}" for request in self.unseen]
         lines += [f"warning: {warning}" for warning in self.warnings]
         if self.log is not None and not self.passed and not self.error:
-            lines.append(f"more: agent-eval show {self.log}")
+            lines.append(f"more: agent-eval show {shown(self.log)}")
         return "\n".join(lines)
 
     def check(self) -> Outcome:
@@ -152,7 +152,7 @@ def judge(
     """
     kept = _log_of(subject, out, format)
     try:
-        case = {"caseId": "judged", "recording": str(kept.log), "expected": plain(expected, "expected")}
+        case = {"caseId": "judged", "recording": path_text(kept.log or ""), "expected": plain(expected, "expected")}
         arguments = ["run", "--files-from", "-", "--no-summary", "--jobs", "1"]
         if exec:
             arguments.append("--exec")
@@ -169,7 +169,7 @@ def judge(
     if "error" in line:
         raise ProgramFailed(_without_place(line["error"]), 2)
     found = read_case(line["cases"][0], keeps_log=kept.folder is None)
-    if found.outcome == "error" and not found.checks and _is_about_log(found.error, str(kept.log)):
+    if found.outcome == "error" and not found.checks and _is_about_log(found.error, path_text(kept.log or "")):
         raise LogError(found.error or "", 2)
     if kept.past:
         found = Outcome(
@@ -179,7 +179,7 @@ def judge(
             found.run_id,
             found.error,
             found.warnings,
-            tuple(f"{r} went past the proxy; say where it is with record(upstream={{…}})" for r in kept.past),
+            tuple(f"{past}; say where it is with record(upstream={{…}})" for past in kept.past),
         )
     return found
 
@@ -204,7 +204,7 @@ def read_case(case: Mapping[str, Any], keeps_log: bool = True) -> Outcome:
             )
             for e in trial.get("expectations", [])
         ),
-        log=Path(log) if log and keeps_log else None,
+        log=Path(path_of(log)) if log and keeps_log else None,
         run_id=trial.get("runId"),
         error=case.get("error") or trial.get("error"),
         warnings=tuple(trial.get("warnings", ())),
@@ -232,7 +232,7 @@ def _log_of(subject: Any, out: str | os.PathLike[str] | None, format: str | None
         if path.name.endswith((".jsonl.gz", ".jsonl.gz.open")) and format is None:
             return _Kept(log=path)
         if not path.exists():
-            raise LogError(f"{path}: there is no such file", 2)
+            raise LogError(f"{shown(path)}: there is no such file", 2)
         return _import(path, out, format)
     if isinstance(subject, Sequence) and not isinstance(subject, (bytes, bytearray)):
         messages = [plain(message, f"messages[{index}]") for index, message in enumerate(subject)]
@@ -258,7 +258,7 @@ def _import(path: Path, out: str | os.PathLike[str] | None, format: str | None) 
             if not told:
                 told = f"{len(runs)} runs stand in it; import them with agent-eval import, and judge each log"
             raise LogError(f"{path.name}: {told}", 2)
-        log = Path(runs[0]["log"])
+        log = Path(path_of(runs[0]["log"]))
         return _Kept(folder=temporary, log=log if log.is_absolute() else Path.cwd() / log)
     except BaseException:
         if temporary is not None:

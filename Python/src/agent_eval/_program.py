@@ -11,6 +11,8 @@ from typing import Any
 
 from ._errors import ProgramFailed, ProgramNotFound
 
+# The character that stands for the byte 0 of a name that is no UTF-8.
+_BYTES = 0x10FE00
 _BESIDE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "_bin", "agent-eval")
 
 
@@ -110,6 +112,46 @@ def lines(
             raise error(
                 text or f"agent-eval {arguments[0]} ended with {running.returncode}", running.returncode
             )
+
+
+def path_text(path: str | os.PathLike[str]) -> str:
+    """A path as the program takes it in JSON: a byte that belongs to no UTF-8 is a character from U+10FE00 on, as
+    Docs/command-line.md says of names of files."""
+    text = os.fspath(path)
+    if not any(_BYTES <= ord(character) <= _BYTES + 0xFF or 0xDC80 <= ord(character) <= 0xDCFF for character in text):
+        return text
+    made = []
+    for character in text:
+        number = ord(character)
+        if 0xDC80 <= number <= 0xDCFF:
+            made.append(chr(_BYTES + number - 0xDC00))
+        elif _BYTES <= number <= _BYTES + 0xFF:
+            made += [chr(_BYTES + byte) for byte in character.encode()]
+        else:
+            made.append(character)
+    return "".join(made)
+
+
+def path_of(text: str) -> str:
+    """The path that the program's JSON tells."""
+    data = b"".join(
+        bytes([ord(character) - _BYTES])
+        if _BYTES <= ord(character) <= _BYTES + 0xFF
+        else character.encode("utf-8", "surrogateescape")
+        for character in text
+    )
+    return os.fsdecode(data)
+
+
+def shown(path: str | os.PathLike[str]) -> str:
+    """A path in a text for people: bytes that are no UTF-8 as ``\\xff``, in quotes that a shell takes for the bytes."""
+    text = os.fspath(path)
+    try:
+        text.encode()
+        return text
+    except UnicodeEncodeError:
+        quoted = os.fsencode(text.replace("\\", "\\\\").replace("'", "\\'")).decode("utf-8", "backslashreplace")
+        return f"$'{quoted}'"
 
 
 def plain(value: Any, place: str = "value") -> Any:

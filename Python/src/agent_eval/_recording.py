@@ -33,7 +33,7 @@ from ._errors import (
     RecordingEnded,
     RunsOverlap,
 )
-from ._program import program
+from ._program import program, shown
 from ._reading import Call, _calls, events
 
 # The command that the proxy lives as long as: it says which variables it was given, waits to be told how to end, and
@@ -77,7 +77,10 @@ class Run:
     def log(self) -> Path:
         """The path of the log. It is closed when the block is over."""
         if self._log is None:
-            raise AgentEvalError("A run that is answered from a recording has no log of its own.")
+            raise AgentEvalError(
+                "A run that is answered from a recording has no log of its own: what is in the recording, "
+                "agent_eval.calls and agent_eval.events say."
+            )
         return self._log
 
     @property
@@ -110,7 +113,11 @@ class Run:
 
     @property
     def answer(self) -> str | None:
-        """The last thing that was said in the agent's own conversation; ``None`` where there is none."""
+        """The last thing that was said in the agent's own conversation; ``None`` where there is none.
+
+        Of several conversations the agent's own is the first that has tools, or goes on, else the one that is told most;
+        ``main`` says which it is.
+        """
         return self._stop.get("answer")
 
     @property
@@ -118,7 +125,7 @@ class Run:
         """What went by and could not be read, or went past the proxy. What is here never counts as not done."""
         told = [e["data"].get("reason", "") for e in self.events if e["type"] == "unseen" and e["data"].get("channels")]
         told = [reason for reason in told if not self._past or _PAST not in reason]
-        return told + [f"{request} went past the proxy" for request in self._past]
+        return told + self._past
 
     @property
     def _stop(self) -> dict[str, Any]:
@@ -140,11 +147,12 @@ class record:
     ``out`` is the folder of the log, or its file (``….jsonl.gz``); without it, ``.agent-eval/runs``. ``name`` is what
     the log calls the agent, and the id of the case for which ``run --runs`` takes it.
 
-    ``replay`` names a log to answer from, without a key or a network; then nothing is recorded, and ``NotAsRecorded``
-    is raised at the end where something else was asked than is in it, or not all of it.
+    ``replay`` names a log to answer from, without a key or a network; then nothing is recorded, what the run says of its
+    log raises ``AgentEvalError``, and ``NotAsRecorded`` is raised at the end where something else was asked than is in it, or not all of it.
 
     ``upstream`` says where further providers are, or the usual ones: ``{"groq": "https://api.groq.com/openai/v1"}``.
-    ``policy`` is a policy file: calls that it denies are taken out of what models reply. ``main``, ``callers`` and
+    ``policy`` is a policy file: calls that it denies are taken out of what models reply. With a policy, as with
+    ``replay``, a request that would go past the proxy is refused with status 403. ``main``, ``callers`` and
     ``answer_from`` are ``--main``, ``--caller`` and ``--answer-from`` of ``agent-eval record``.
 
     ``environment=False`` leaves the variables alone, so that several runs can be recorded at once, each in a thread or
@@ -192,7 +200,7 @@ class record:
         for key, matcher in (callers or {}).items():
             self._arguments += ["--caller", f"{key}={matcher}"]
         self._run = Run(log)
-        self._route = _transports.Route([])
+        self._route = _transports.Route([], is_only_way=policy is not None or replay is not None)
         self._process: subprocess.Popen[bytes] | None = None
         self._said: Any = None
         self._token: contextvars.Token[_transports.Route | None] | None = None
@@ -411,16 +419,27 @@ class record:
                 process.wait(_END_SECONDS)
             except subprocess.TimeoutExpired:
                 raise RecordingEnded(
-                    f"agent-eval record did not end within {_END_SECONDS:.0f} seconds and was killed; its log is "
-                    "unfinished"
+                    f"agent-eval record did not end within {_END_SECONDS:.0f} seconds and was killed. {self._left()}"
                 ) from error
             words = self._words()
         finally:
             self._kill()
         self._run._is_over = True
-        self._run._past = list(self._route.past)
+        self._run._past = self._route.words()
         self._run.environment = {}
         self._tell(error, words, process.returncode, early)
+
+    def _left(self) -> str:
+        """What there is of the log of a proxy that ended too early."""
+        log = self._run._log
+        if log is None:
+            return "It recorded nothing"
+        begun = log.with_name(log.name + ".open")
+        if log.exists():
+            return f"Its log is {shown(log)}"
+        if not begun.exists():
+            return "There is no log"
+        return f"The log that it had begun is {shown(begun)}; agent-eval repair {shown(begun)} writes what is whole of it"
 
     def _tell(self, error: BaseException | None, words: str, code: int, early: bool) -> None:
         """Raises what there is to say of the recording; of a block that failed its own exception is enough."""
@@ -431,9 +450,11 @@ class record:
             elif self._run._past:
                 found = NotAsRecorded("Asked past the recording:\n" + "\n".join(self._run._past))
         elif self._run._log is None or not self._run._log.exists():
-            found = RecordingEnded(f"There is no log: {words or f'agent-eval record ended with {code}'}")
+            found = RecordingEnded(
+                f"The proxy ended before the block did: {words or f'agent-eval record ended with {code}'}. {self._left()}"
+            )
         elif early and self._run.stop_reason not in _STOPPED_BY_PROXY:
-            found = RecordingEnded(f"The proxy ended before the block did: {words}")
+            found = RecordingEnded(f"The proxy ended before the block did: {words}. {self._left()}")
         if found is None and self._require_complete and self._run._log is not None and self._run.unseen:
             found = NotSeen("Not all of the run was seen:\n" + "\n".join(f"- {line}" for line in self._run.unseen))
         if found is None:
@@ -457,7 +478,7 @@ def _log_path(out: str | os.PathLike[str] | None) -> Path:
     if not re.search(r"\.jsonl\.gz$", path.name):
         path = path / f"{uuid.uuid4()}.jsonl.gz"
     elif path.exists():
-        raise LogError(f"{path} is there already: name another file, or a folder")
+        raise LogError(f"{shown(path)} is there already: name another file, or a folder")
     return path.absolute()
 
 

@@ -20,7 +20,7 @@ from types import TracebackType
 from typing import Any, Literal
 
 from ._errors import AgentEvalError, NotSeen, ProgramFailed
-from ._program import call, plain, program
+from ._program import call, path_of, plain, program
 from ._recording import Run, _ended, _is_cancelling, _log_path
 
 Framework = Literal["langchain", "openai-agents", "pydantic-ai", "opentelemetry", "claude-agent-sdk"]
@@ -190,7 +190,7 @@ class Trace(Run):
             if len(runs) != 1:
                 raise NotSeen(f"{self._framework} told of no model, tool or agent within the block: there is no log")
             self.log.parent.mkdir(parents=True, exist_ok=True)
-            shutil.move(Path.cwd() / runs[0]["log"], self.log)
+            shutil.move(Path.cwd() / path_of(runs[0]["log"]), self.log)
 
 
 class trace:

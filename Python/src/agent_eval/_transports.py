@@ -2,8 +2,9 @@
 
 Variables tell new clients where the proxy is. Clients that are there already keep the address that they were made
 with, so that the places where httpx, httpx2, requests and aiohttp send a request are wrapped: a request to a base URL
-of a provider goes to the proxy of the run that it belongs to, every other one where it was to go. Nothing else of a
-request is changed, and the wrappers do nothing where no run was ever recorded.
+of a provider goes to the proxy of the run that it belongs to, every other one where it was to go. Where a policy or a
+recording decides what a run is answered, one that would go past the proxy goes nowhere. Nothing else of a request is
+changed, and the wrappers do nothing where no run was ever recorded.
 """
 
 from __future__ import annotations
@@ -12,6 +13,8 @@ import contextvars
 import functools
 import importlib.abc
 import importlib.util
+import io
+import json
 import os
 import re
 import sys
@@ -20,7 +23,7 @@ import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 _USUAL: dict[str, tuple[tuple[str, ...], str | None]] = {
     "openai": (("OPENAI_BASE_URL", "OPENAI_API_BASE"), "https://api.openai.com/v1"),
@@ -34,6 +37,7 @@ _USUAL: dict[str, tuple[tuple[str, ...], str | None]] = {
     "ollama": (("OLLAMA_HOST", "OLLAMA_API_BASE", "OLLAMA_BASE_URL"), "http://127.0.0.1:11434"),
 }
 """The variables of each provider, the first that is set counts, and its address where none is: the program's own."""
+_LOOPBACK = ("localhost", "127.0.0.1", "::1")
 _MODEL_PATH = re.compile(
     r"/(chat/completions|responses|messages|completions|api/chat|api/generate|converse|converse-stream"
     r"|invoke|invoke-with-response-stream)/?$|:(streamG|g)enerateContent$"
@@ -46,18 +50,37 @@ class Route:
 
     bases: list[tuple[str, str]]
     """Of each provider its base URL and that of the proxy."""
+    is_only_way: bool = False
+    """Whether nothing may be asked past the proxy, because a policy or a recording decides what is answered."""
     past: list[str] = field(default_factory=list)
     """Requests that look like those of a model and did not go to the proxy."""
+    refused: set[str] = field(default_factory=set)
+    """Those of them that went nowhere."""
     is_open: bool = True
     direct: dict[str, Any] = field(default_factory=dict)
     """Transports of this run, by the name of their package; for clients that send by way of another proxy."""
 
-    def note(self, method: str, url: str) -> None:
-        parts = urlsplit(url)
-        text = f"{method} {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
+    def note(self, method: str, url: str, is_refused: bool = False) -> None:
+        """Remembers a request that did not go to the proxy."""
+        text = _told(method, url)
         with _lock:
             if text not in self.past and len(self.past) < 100:
                 self.past.append(text)
+                if is_refused:
+                    self.refused.add(text)
+
+    def words(self) -> list[str]:
+        """The requests that did not go to the proxy, and what became of them."""
+        return [f"{text} {'was refused' if text in self.refused else 'went past the proxy'}" for text in self.past]
+
+
+class Refused(Exception):
+    """A request may not be sent; the text says why."""
+
+
+def _told(method: str, url: str) -> str:
+    parts = urlsplit(url)
+    return f"{method} {parts.scheme}://{parts.hostname}{f':{parts.port}' if parts.port else ''}{parts.path}"
 
 
 current: contextvars.ContextVar[Route | None] = contextvars.ContextVar("agent_eval_run", default=None)
@@ -134,20 +157,35 @@ def bases(
         if name not in _USUAL and proxy is not None:
             made.append((origin, proxy))
     made = [(origin.rstrip("/"), proxy.rstrip("/")) for origin, proxy in made]
-    made += [
-        (origin.replace("127.0.0.1", "localhost"), proxy)
-        for origin, proxy in made
-        if origin.startswith("http://127.0.0.1:11434")
-    ]
     return sorted(dict.fromkeys(made), key=lambda pair: -len(pair[0]))
 
 
 def _behind(url: str, base: str) -> str | None:
-    """What stands behind a base URL in a URL; ``None`` where it does not begin so."""
-    if not url.startswith(base):
+    """What stands behind a base URL in a URL; ``None`` where it does not begin so.
+
+    Two spellings of one address are one: capitals, the usual port, a dot at the end of a name, ``localhost``.
+    """
+    rest = url[len(base) :] if url.startswith(base) else _behind_address(url, base)
+    return rest if rest is not None and (not rest or rest[0] in "/?") else None
+
+
+def _behind_address(url: str, base: str) -> str | None:
+    asked, known = urlsplit(url), urlsplit(base)
+    try:
+        if asked.scheme != known.scheme or _port(asked) != _port(known):
+            return None
+    except ValueError:
         return None
-    rest = url[len(base) :]
-    return rest if not rest or rest[0] in "/?" else None
+    first, second = ((parts.hostname or "").rstrip(".") for parts in (asked, known))
+    if first != second and not (first in _LOOPBACK and second in _LOOPBACK and "localhost" in (first, second)):
+        return None
+    if not asked.path.startswith(known.path):
+        return None
+    return asked.path[len(known.path) :] + (f"?{asked.query}" if asked.query else "")
+
+
+def _port(parts: SplitResult) -> int | None:
+    return parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def _meant(url: str) -> tuple[str, str | None]:
@@ -155,14 +193,17 @@ def _meant(url: str) -> tuple[str, str | None]:
     with _lock:
         known = list(_origins.items()) if url.startswith("http://127.0.0.1:") else []
     for proxy, origin in reversed(known):
-        rest = _behind(url, proxy)
-        if rest is not None:
+        # As it was given to clients: there may be thousands.
+        if url.startswith(proxy) and (rest := _behind(url, proxy)) is not None:
             return origin + rest, proxy
     return url, None
 
 
 def lead(method: str, url: str) -> tuple[str, Route | None]:
-    """Where a request goes, and the run that it belongs to where that is its proxy."""
+    """Where a request goes, and the run that it belongs to where that is its proxy.
+
+    Raises ``Refused`` for a request that looks like one to a model and may be of a run that has no way but its proxy.
+    """
     if not _origins:
         return url, None
     route = current.get()
@@ -175,15 +216,35 @@ def lead(method: str, url: str) -> tuple[str, Route | None]:
         if found is not None:
             return found, route
         if _is_model(method, meant):
-            route.note(method, meant)
+            route.note(method, meant, is_refused=route.is_only_way)
+            if route.is_only_way:
+                raise Refused(
+                    f"agent-eval did not send {_told(method, meant)}: the run has a policy or a recording, and this is at "
+                    "none of the addresses of its providers. Say where it is with record(upstream={…})"
+                )
         return meant, None
     with _lock:
         others = list(_contextual)
     if others and (_is_model(method, meant) or any(_behind(meant, o) is not None for r in others for o, _ in r.bases)):
         # Nobody knows whose request this is: a thread that was begun without the context of its run?
+        is_refused = any(other.is_only_way for other in others)
         for other in others:
-            other.note(method, meant)
+            other.note(method, meant, is_refused)
+        if is_refused:
+            raise Refused(
+                f"agent-eval did not send {_told(method, meant)}: a run with a policy or a recording is open, and this "
+                "thread was begun in the context of none. Begin it with contextvars.copy_context().run"
+            )
     return meant, None
+
+
+_STATUS = 403
+# Clients do not try again what is answered so: the proxy itself refuses in this way.
+_HEADERS = {"content-type": "application/json", "x-should-retry": "false"}
+
+
+def _body(refused: Refused) -> bytes:
+    return json.dumps({"error": {"type": "agent_eval_refused", "message": str(refused)}}).encode()
 
 
 def _proxied(route: Route, url: str, named: str | None) -> str | None:
@@ -206,7 +267,7 @@ def _proxied(route: Route, url: str, named: str | None) -> str | None:
 
 
 def _is_model(method: str, url: str) -> bool:
-    return method.upper() == "POST" and _MODEL_PATH.search(urlsplit(url).path) is not None
+    return method.upper() == "POST" and _MODEL_PATH.search(unquote(urlsplit(url).path)) is not None
 
 
 _NAMES = ("httpx", "httpx2", "requests", "aiohttp")
@@ -286,7 +347,10 @@ def _wrap_httpx(module: Any, name: str) -> None:
 
         @functools.wraps(before)
         def handle_request(self: Any, request: Any) -> Any:
-            url, route = lead(request.method, str(request.url))
+            try:
+                url, route = lead(request.method, str(request.url))
+            except Refused as refused:
+                return module.Response(_STATUS, headers=_HEADERS, content=_body(refused), request=request)
             if url == str(request.url):
                 return before(self, request)
             transport = self
@@ -304,7 +368,10 @@ def _wrap_httpx(module: Any, name: str) -> None:
 
         @functools.wraps(before_async)
         async def handle_async_request(self: Any, request: Any) -> Any:
-            url, route = lead(request.method, str(request.url))
+            try:
+                url, route = lead(request.method, str(request.url))
+            except Refused as refused:
+                return module.Response(_STATUS, headers=_HEADERS, content=_body(refused), request=request)
             if url == str(request.url):
                 return await before_async(self, request)
             transport = self
@@ -329,7 +396,14 @@ def _wrap_requests(module: Any) -> None:
 
     @functools.wraps(before)
     def send(self: Any, request: Any, *arguments: Any, **named: Any) -> Any:
-        url, route = lead(request.method or "GET", request.url or "")
+        try:
+            url, route = lead(request.method or "GET", request.url or "")
+        except Refused as refused:
+            answer = module.Response()
+            answer.status_code, answer.url, answer.request, answer.connection = _STATUS, request.url, request, self
+            answer.headers.update(_HEADERS)
+            answer.raw = io.BytesIO(_body(refused))
+            return answer
         if url == request.url:
             return before(self, request, *arguments, **named)
         sent = request.copy()
@@ -359,7 +433,10 @@ def _wrap_aiohttp(module: Any) -> None:
             whole = str(self._build_url(str_or_url))
         except (TypeError, ValueError, AssertionError):
             return await before(self, method, str_or_url, **named)
-        url, route = lead(method, whole)
+        try:
+            url, route = lead(method, whole)
+        except Refused as refused:
+            raise module.ClientConnectionError(str(refused)) from refused
         if url == whole:
             return await before(self, method, str_or_url, **named)
         if route is not None:

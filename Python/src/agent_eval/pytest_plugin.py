@@ -19,7 +19,7 @@ import pytest
 
 from ._errors import AgentEvalError, ProgramFailed
 from ._judging import Outcome, read_case
-from ._program import call
+from ._program import call, path_of, shown
 from ._recording import Run, record
 
 _LOOKS_LIKE_CASES = re.compile(rb"\bcase[-_ ]?id\b[\"']?\s*:", re.IGNORECASE)
@@ -272,7 +272,7 @@ class Suite:
         places = {os.path.realpath(path): path for path in paths}
         for case in results["cases"]:
             place, _, line = str(case.get("position", "")).rpartition(":")
-            path = places.get(os.path.realpath(self._folder / place), paths[0])
+            path = places.get(os.path.realpath(self._folder / path_of(place)), paths[0])
             word, text = _verdict(case, is_compared="comparison" in results)
             self._cases[path][case["caseId"]] = (max(int(line) - 1, 0) if line.isdigit() else 0, word, text)
         for case in results["skipped"]:
@@ -329,17 +329,11 @@ def _told(outcome: Outcome, case: Mapping[str, Any]) -> str:
     lines = [str(outcome) + (f"\nof {trials} runs, the first of the worst is told" if trials > 1 else "")]
     event = next((c.events[0] for c in outcome.evidence if c.events), None)
     if outcome.log is not None and event is not None:
-        lines.append(f"      agent-eval replay {outcome.log} --event {event}")
+        lines.append(f"      agent-eval replay {shown(outcome.log)} --event {event}")
     return "\n".join(lines)
 
 
 _suite: pytest.StashKey[Suite] = pytest.StashKey()
-
-
-def pytest_collection_modifyitems(session: pytest.Session, config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Refuses markers that say nothing that could be done."""
-    for item in items:
-        _plan(item)
 
 
 def pytest_collection_finish(session: pytest.Session) -> None:
@@ -401,34 +395,51 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.when == "call" and report.failed and runs:
         logs = [run._log for run in runs if run._log is not None and run._log.exists()]
         if logs:
-            report.sections.append(("agent-eval", "\n".join(f"agent-eval show {log}" for log in logs)))
+            report.sections.append(("agent-eval", "\n".join(f"agent-eval show {shown(log)}" for log in logs)))
     if report.when == "teardown":
         runs.clear()
 
 
+class WrongMarker(Exception):
+    """A marker says nothing that could be done; the text says what."""
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test with such a marker is an error of that test, and of no other."""
+    try:
+        _plan(item)
+    except WrongMarker as wrong:
+        pytest.fail(str(wrong), pytrace=False)
+
+
 def _plan(item: pytest.Item) -> tuple[int, int] | None:
-    """How many trials the marker asks for, and how many have to pass."""
+    """How many trials the marker asks for, and how many have to pass; raises ``WrongMarker``."""
     marker = item.get_closest_marker("trials")
     if marker is None:
         return None
     place = f"{item.nodeid}: trials"
     values = dict(zip(("number", "pass_rate"), marker.args, strict=False)) | dict(marker.kwargs)
     if len(marker.args) > 2 or set(values) - {"number", "pass_rate"} or "number" not in values:
-        raise pytest.UsageError(f"{place} takes number and pass_rate, as in trials(5, pass_rate=0.8)")
+        raise WrongMarker(f"{place} takes number and pass_rate, as in trials(5, pass_rate=0.8)")
     number, rate = values["number"], values.get("pass_rate", 1.0)
     if not isinstance(number, int) or isinstance(number, bool) or not 1 <= number <= 1000:
-        raise pytest.UsageError(f"{place}: number is a whole number from 1 to 1000, not {number!r}")
+        raise WrongMarker(f"{place}: number is a whole number from 1 to 1000, not {number!r}")
     if not isinstance(rate, (int, float)) or isinstance(rate, bool) or not 0 < rate <= 1:
-        raise pytest.UsageError(f"{place}: pass_rate is above 0 and at most 1, not {rate!r}")
+        raise WrongMarker(f"{place}: pass_rate is above 0 and at most 1, not {rate!r}")
     if not isinstance(item, pytest.Function):
-        raise pytest.UsageError(f"{place} is for test functions; cases say trials themselves")
+        raise WrongMarker(f"{place} is for test functions; cases say trials themselves")
     return number, math.ceil(number * rate - 1e-9)
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> bool | None:
     """Tries a test several times, each with fixtures of its own, until it is decided."""
-    plan = _plan(item)
+    try:
+        plan = _plan(item)
+    except WrongMarker:
+        # Told when the test is set up.
+        return None
     if plan is None or not isinstance(item, pytest.Function):
         return None
     from _pytest.runner import runtestprotocol

@@ -67,13 +67,18 @@ struct GraphBuilder {
   }
 
   /// The place of a task that something names; an unknown one is a fault.
-  private mutating func place(of id: String, task: String?, key: String) -> Int? {
+  ///
+  /// - Parameter reference: what names it, where that is a `${…}`.
+  private mutating func place(
+    of id: String, task: String?, key: String, by reference: TaskReference? = nil
+  ) -> Int? {
     if let place = places[id] { return place }
     let nearest = Spelling.nearest(to: id, among: spec.tasks.map(\.id))
+    let plain = reference.map { "where these words themselves are meant, write $${\($0.text)}" }
     faults.append(
       PipelineFault(
         task: task, key: key, "there is no task “\(id)”",
-        hint: nearest.map { "did you mean “\($0)”?" }))
+        hint: nearest.map { "did you mean “\($0)”?" } ?? plain))
     return nil
   }
 
@@ -178,7 +183,7 @@ struct GraphBuilder {
       }
     case .input: break
     case .task(let id):
-      guard let other = self.place(of: id, task: task.id, key: key) else { return }
+      guard let other = self.place(of: id, task: task.id, key: key, by: reference) else { return }
       if isStandIn[other] {
         faults.append(
           PipelineFault(

@@ -68,7 +68,7 @@ struct EffectLedger {
     }
   }
 
-  private static func needsOutput(_ template: JSONValue) -> Bool {
+  static func needsOutput(_ template: JSONValue) -> Bool {
     TaskTemplate(template).references.contains { $0.root == .output }
   }
 

@@ -27,18 +27,15 @@ final class Mailbox<Message: Sendable>: Sendable {
   /// Takes no more messages.
   func close() { state.withLock { $0.isClosed = true } }
 
-  /// The next message; waits for one. Only one task may ask at a time.
-  func next() async -> Message {
-    while true {
-      if let message = take() { return message }
-      await withCheckedContinuation { continuation in
-        let isThere = state.withLock { state in
-          if state.head < state.messages.count { return true }
-          state.waiting = continuation
-          return false
-        }
-        if isThere { continuation.resume() }
+  /// Waits until there is a message to take. Only one task may ask at a time.
+  func arrival() async {
+    await withCheckedContinuation { continuation in
+      let isThere = state.withLock { state in
+        if state.head < state.messages.count { return true }
+        state.waiting = continuation
+        return false
       }
+      if isThere { continuation.resume() }
     }
   }
 

@@ -39,9 +39,8 @@ struct OutputStore {
       guard let task = graph.places[output.node.task], !graph.readers[task].isEmpty else {
         return
       }
-      var known = parts[task] ?? []
-      if output.part == known.count { known.append(output.value) }
-      parts[task] = known
+      // In its place: a copy of the parts so far for each one would cost the square of their number.
+      if output.part == parts[task]?.count ?? 0 { parts[task, default: []].append(output.value) }
     case .finished(let finished):
       guard let task = graph.places[finished.node.task] else { return }
       seqs[task] = seq

@@ -13,6 +13,15 @@ public struct Pipeline: Sendable {
   /// What is withheld from its log.
   public var redaction = RedactionSettings()
 
+  /// What a log says of it, for whoever goes on with it and for whoever speaks to it.
+  var recordedInputs: JSONObject {
+    let redaction = redaction.encodedTexts
+    return JSONObject(present: [
+      ("pipeline", .object(spec.encoded)),
+      ("redaction", redaction.isEmpty ? nil : .object(redaction)),
+    ])
+  }
+
   /// Its spec.
   public var spec: PipelineSpec { graph.spec }
 

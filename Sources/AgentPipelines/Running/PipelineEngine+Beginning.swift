@@ -90,8 +90,8 @@ extension PipelineEngine {
     var started = TaskStarted(
       node: node, attempt: goingOn ?? (begun?.attempt ?? 0) + 1, acting: begun?.acting,
       kind: acting.kind.rawValue, sideEffect: acting.sideEffect.rawValue)
-    started.input = try filled(acting.input, for: node)?.cut(toBytes: Self.outputLimitBytes)
-    started.arguments = try filled(acting.arguments, for: node)?.cut(toBytes: Self.outputLimitBytes)
+    started.input = try whole(filled(acting.input, for: node))
+    started.arguments = try whole(filled(acting.arguments, for: node))
     started.compensate = try compensation(of: acting, for: node)
     started = withholding.redacted(started)
     let wrong = LocalExecutor.fault(
@@ -109,14 +109,29 @@ extension PipelineEngine {
       pipelineId: state.pipelineId, pipelineRunId: runId, seq: state.nextSeq, node: node,
       attempt: started.attempt, input: started.input, origins: started.origins,
       arguments: started.arguments, idempotencyKey: key, feedback: feedback,
-      timeoutMicroseconds: acting.timeoutMicroseconds, remaining: remaining,
+      timeoutMicroseconds: acting.timeoutMicroseconds,
+      remaining: remaining(for: attempt, isRun: acting.kind.isRun),
       emit: { [mailbox] value in
         await withCheckedContinuation { waiting in
           if !mailbox.post(.part(attempt, value, waiting)) { waiting.resume(returning: false) }
         }
       })
-    if recorded == nil { context = try withholding.restored(context, for: acting.kind) }
+    if recorded == nil {
+      do { context = try withholding.restored(context, for: acting.kind) } catch {
+        given[attempt] = nil
+        throw error
+      }
+    }
     return (started, context)
+  }
+
+  /// What a task is given, which is never a part of it.
+  private func whole(_ value: JSONValue?) throws(TaskError) -> JSONValue? {
+    guard let value, value.cut(toBytes: Self.outputLimitBytes) != value else { return value }
+    throw TaskError(
+      .input,
+      "what it is given has more than \(Self.outputLimitBytes >> 20) MiB; hand it over in a file, by its name"
+    )
   }
 
   func begin(_ attempt: Attempt, _ task: any PipelineTask, _ context: TaskContext) {
@@ -133,20 +148,18 @@ extension PipelineEngine {
     }
   }
 
-  /// The command that undoes an attempt, as far as it is known before the attempt: what it returns is put in
-  /// afterwards.
+  /// The command that undoes an attempt, as far as it is known before the attempt: a template, in which what the attempt
+  /// returns is put in afterwards.
   func compensation(
     of acting: TaskSpec, for node: TaskNode
   ) throws(TaskError) -> JSONValue? {
     switch acting.compensate {
     case .closure: return "closure"
     case .command(let template):
-      guard template.references.contains(where: { $0.root == .output }) else {
-        return try filled(template, for: node)
-      }
       // What it will return is not known yet: that stays written, and what is put in beside it says that it
       // is no such place.
-      return try template.filled { (reference) throws(TaskError) -> TaskTemplate.Found in
+      return try template.filled(isTemplate: true) {
+        (reference) throws(TaskError) -> TaskTemplate.Found in
         guard reference.root == .output else {
           guard case .value(let value) = try outputs.find(reference, for: node, in: state) else {
             return .absent
@@ -184,17 +197,31 @@ extension PipelineEngine {
     return Digest(of: .array(parts)).hex
   }
 
-  /// What the tasks may still use together.
-  var remaining: Limits {
+  /// What an attempt that begins now may use: all that is left of the limits, and where it is a run, an equal part of
+  /// what those that run have not been given, so that together they use no more than there is.
+  private func remaining(for attempt: Attempt, isRun: Bool) -> Limits {
     let used = state.totals
     var limits = scheduler.limits
-    limits.maxSteps = limits.maxSteps.map { max(0, $0 - used.steps) }
-    limits.maxToolCalls = limits.maxToolCalls.map { max(0, $0 - used.toolCalls) }
-    limits.maxTokens = limits.maxTokens.map { max(0, $0 - used.inputTokens - used.outputTokens) }
-    limits.maxCost = limits.maxCost.map { max(0, $0 - (used.cost ?? 0)) }
     limits.timeoutSeconds = limits.timeoutSeconds.map {
       max(0, $0 - Double(state.elapsedMicroseconds) / 1_000_000)
     }
+    let parts = isRun ? scheduler.runsBeside(attempt.node) : 1
+    let others = given.filter { $0.key != attempt }.values
+    func part(_ limit: Int?, _ used: Int, _ key: KeyPath<Limits, Int?>) -> Int? {
+      guard let limit else { return nil }
+      let left = others.reduce(max(0, limit - used)) { max(0, $0 - ($1[keyPath: key] ?? 0)) }
+      // As long as there is something, somebody gets it.
+      return left == 0 ? 0 : max(1, left / parts)
+    }
+    limits.maxSteps = part(limits.maxSteps, used.steps, \.maxSteps)
+    limits.maxToolCalls = part(limits.maxToolCalls, used.toolCalls, \.maxToolCalls)
+    limits.maxTokens = part(
+      limits.maxTokens, used.inputTokens + used.outputTokens, \.maxTokens)
+    limits.maxCost = limits.maxCost.map { limit in
+      others.reduce(max(0, limit - (used.cost ?? 0))) { max(0, $0 - ($1.maxCost ?? 0)) }
+        / Double(parts)
+    }
+    if isRun { given[attempt] = limits }
     return limits
   }
 }

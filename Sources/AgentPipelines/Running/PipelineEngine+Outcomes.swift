@@ -13,6 +13,17 @@ extension PipelineEngine {
     guard isCurrent(attempt), let task = pipeline.graph.places[attempt.node.task] else {
       return false
     }
+    guard endings[attempt] == nil else {
+      // What ends well without it has not given all that it had.
+      endings[attempt]?.isLate = true
+      return false
+    }
+    if state.isPausing, recorded == nil, mayBeCutOff(attempt) {
+      try await end(
+        attempt.node, TaskError(.interrupted, "the pipeline paused while the attempt gave parts"),
+        isLate: true)
+      return false
+    }
     let part = partCounts[attempt] ?? 0
     guard part < PipelineGraph.elementLimit else {
       handles[attempt]?.cancel()
@@ -45,14 +56,25 @@ extension PipelineEngine {
     return true
   }
 
+  /// Whether an attempt that gives parts is not waited for when the pipeline pauses, since there may be no end to them: it
+  /// can be made again, and then gives the same from the first one on.
+  private func mayBeCutOff(_ attempt: Attempt) -> Bool {
+    guard let acting = scheduler.acting(for: attempt.node) else { return false }
+    return acting.mayRepeat && !acting.kind.isRun
+  }
+
   func take(
     _ outcome: TaskOutcome, of attempt: Attempt, _ elapsed: Int?
   ) async throws {
     handles[attempt] = nil
     runs.remove(attempt)
+    given[attempt] = nil
     withholding.redactor.know(outcome.secrets)
     let parts = partCounts.removeValue(forKey: attempt)
+    let ending = endings.removeValue(forKey: attempt)
+    ending?.timer?.cancel()
     guard isCurrent(attempt), let acting = scheduler.acting(for: attempt.node) else { return }
+    let outcome = ending?.outcome(of: outcome, acting) ?? outcome
     let elapsed = clock.isFixed && recorded == nil ? nil : elapsed
     if let waiting = outcome.waiting {
       var asked = TaskAsked(
@@ -71,10 +93,19 @@ extension PipelineEngine {
       try await fail(
         attempt.node, error, isEffectUnknown: acting.sideEffect != .read, run: outcome.run,
         elapsed: elapsed)
+    } else if let output = outcome.output, output.cut(toBytes: Self.outputLimitBytes) != output {
+      // Whoever goes on with a part of it takes that for the whole.
+      let error = TaskError(
+        .invalid,
+        "its output has more than \(Self.outputLimitBytes >> 20) MiB; write it to a file and return its name"
+      )
+      try await fail(
+        attempt.node, error, isEffectUnknown: acting.sideEffect != .read, run: outcome.run,
+        elapsed: elapsed)
     } else if let output = outcome.output {
       var finished = TaskFinished(
         node: attempt.node, attempt: attempt.number,
-        output: output.cut(toBytes: Self.outputLimitBytes))
+        output: output)
       finished.parts = parts
       finished.isCheckpoint =
         attempt.node.element == nil && spec.checkpoints.contains(attempt.node.task)
@@ -107,6 +138,7 @@ extension PipelineEngine {
     if isEffectUnknown == nil, begun?.phase == .running {
       isUnknown = acting?.sideEffect != .read
       let attempt = Attempt(node: node, number: begun?.attempt ?? 0)
+      given[attempt] = nil
       handles[attempt]?.cancel()
       // A run is waited for once the pipeline has stopped.
       if !runs.contains(attempt) { handles[attempt] = nil }
@@ -121,7 +153,63 @@ extension PipelineEngine {
     }
   }
 
-  /// Ends what is under way, at once; nothing new begins.
+  /// How long an attempt that was told to end is waited for, where it is no run: programs are ended by then, and code
+  /// that does not heed it may never end.
+  static let endingLimit = Duration.seconds(10)
+
+  /// What is to be recorded of an attempt that was told to end, once it has.
+  struct Ending {
+    var error: TaskError
+    /// Whether its time was over, or a part of its output was refused: then even what it comes to after all does not
+    /// count.
+    var isLate: Bool
+    var timer: Task<Void, Never>?
+
+    /// What counts of what the attempt came to.
+    func outcome(of outcome: TaskOutcome, _ acting: TaskSpec) -> TaskOutcome {
+      guard isLate || outcome.output == nil else { return outcome }
+      // A run that ended says whether it did anything.
+      let isUnknown = outcome.error == nil || outcome.run == nil || outcome.isEffectUnknown
+      var ended = TaskOutcome.failed(
+        error, isEffectUnknown: isUnknown && acting.sideEffect != .read)
+      (ended.run, ended.secrets) = (outcome.run, outcome.secrets)
+      return ended
+    }
+  }
+
+  /// Tells an attempt to end. That it failed is recorded when it has ended, with what its run used: what undoes it, comes
+  /// after it or needs its place begins behind that. Where it was told before, its time being over counts more; where
+  /// nothing is under way, it fails at once.
+  func end(_ node: TaskNode, _ error: TaskError, isLate: Bool) async throws {
+    guard let begun = state[node.task]?.node(node.element), begun.phase == .running else {
+      return try await fail(node, error)
+    }
+    let attempt = Attempt(node: node, number: begun.attempt)
+    if let told = endings[attempt] {
+      if isLate { endings[attempt] = Ending(error: error, isLate: true, timer: told.timer) }
+      return
+    }
+    if recorded != nil {
+      endings[attempt] = Ending(error: error, isLate: isLate)
+      return
+    }
+    // Of an earlier process: there is nothing to wait for.
+    guard let handle = handles[attempt] else { return try await fail(node, error) }
+    handle.cancel()
+    let timer = runs.contains(attempt) ? nil : Self.timer(for: attempt, mailbox)
+    endings[attempt] = Ending(error: error, isLate: isLate, timer: timer)
+  }
+
+  private static func timer(
+    for attempt: Attempt, _ mailbox: Mailbox<Message>
+  ) -> Task<Void, Never> {
+    Task {
+      try? await Task.sleep(for: endingLimit)
+      if !Task.isCancelled { mailbox.post(.stayed(attempt)) }
+    }
+  }
+
+  /// Ends what is under way; nothing new begins.
   func cutOff() async throws {
     isCutOff = true
     if !state.isPausing {
@@ -129,9 +217,10 @@ extension PipelineEngine {
     }
     for task in state.tasks {
       for node in task.active where node.phase == .running {
-        try await fail(
+        try await end(
           TaskNode(task.id, element: node.element),
-          TaskError(.interrupted, "the pipeline was cut off while the attempt was under way"))
+          TaskError(.interrupted, "the pipeline was cut off while the attempt was under way"),
+          isLate: false)
       }
     }
   }

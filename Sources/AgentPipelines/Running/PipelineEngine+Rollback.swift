@@ -35,8 +35,11 @@ extension PipelineEngine {
     guard let start = state.rollback?.start else { return true }
     for effect in ledger.effects(behind: start.toSeq) where effect.compensate != nil {
       guard try await undo(effect) else {
-        let detail = StopDetail.rollback("\(effect.node)")
-        try await append(.stop(Stop(reason: .blocked, detail: detail, isFinal: false)))
+        let (reason, detail): (StopReason, String) =
+          state.isPausing
+          ? (.cancelled, StopDetail.paused)
+          : (.blocked, StopDetail.rollback("\(effect.node)"))
+        try await append(.stop(Stop(reason: reason, detail: detail, isFinal: false)))
         return false
       }
     }
@@ -50,15 +53,22 @@ extension PipelineEngine {
     return true
   }
 
+  /// - Returns: `false` where it is not undone: a person has to see to it, or the pipeline is to pause.
   private func undo(_ effect: EffectLedger.Effect) async throws -> Bool {
     guard let task = pipeline.task(actingTask(of: effect)) else { return false }
     var attempt = 0
     if let current = state.rollback?.current, current.of == effect.startSeq {
       attempt = current.attempt
     }
-    let command = command(undoing: effect)
     let key = Digest(of: [.string(runId), "undo", JSONValue(effect.startSeq)]).hex
+    let command: JSONValue?
+    do throws(TaskError) { command = try self.command(undoing: effect) } catch {
+      // Nothing is begun by a command that lacks a piece; a person undoes it and says so.
+      try await tellNotUndone(effect, attempt: attempt + 1, key, error)
+      return false
+    }
     for _ in 0..<Self.compensationAttempts {
+      guard try await !pauses() else { return false }
       attempt += 1
       try await append(
         .pipeline(
@@ -74,9 +84,33 @@ extension PipelineEngine {
             CompensationFinished(
               node: effect.node, of: effect.startSeq, attempt: attempt, error: error))))
       if error == nil { return true }
-      if pausing.signal != nil { return false }
     }
     return false
+  }
+
+  /// Whether the pipeline is to stand still before anything more is undone; the wish is recorded.
+  private func pauses() async throws -> Bool {
+    if !state.isPausing, let by = pauseRequest {
+      try await append(.pipeline(.pauseRequested(PauseRequested(by: by))))
+    }
+    return state.isPausing
+  }
+
+  private func tellNotUndone(
+    _ effect: EffectLedger.Effect, attempt: Int, _ key: String, _ error: TaskError
+  ) async throws {
+    try await append(
+      .pipeline(
+        .compensationStarted(
+          CompensationStarted(
+            node: effect.node, of: effect.startSeq, attempt: attempt, idempotencyKey: key,
+            command: effect.compensate))))
+    try await append(
+      .pipeline(
+        .compensationFinished(
+          CompensationFinished(
+            node: effect.node, of: effect.startSeq, attempt: attempt,
+            error: "\(error.kind): \(error.message)"))))
   }
 
   private func undone(
@@ -99,15 +133,19 @@ extension PipelineEngine {
     effect.acting ?? effect.node.task
   }
 
-  private func command(undoing effect: EffectLedger.Effect) -> JSONValue? {
-    guard let compensate = effect.compensate, let output = effect.output else {
-      return effect.compensate
-    }
-    let filled = try? TaskTemplate(compensate).filled {
+  /// - Throws: ``TaskError`` where it needs something of what the task returned that is not there: nobody knows what
+  ///   the attempt came to, or it returned something else.
+  private func command(undoing effect: EffectLedger.Effect) throws(TaskError) -> JSONValue? {
+    guard let compensate = effect.compensate else { return nil }
+    return try TaskTemplate(compensate).filled {
       (reference) throws(TaskError) -> TaskTemplate.Found in
-      reference.root == .output ? .value(output) : .value(.string("${\(reference.text)}"))
+      guard reference.root == .output else { return .value(.string("${\(reference.text)}")) }
+      guard let output = effect.output, try reference.follow(output) != .null else {
+        throw TaskError(
+          .input, "${\(reference.text)}: nobody knows what \(effect.node) returned there")
+      }
+      return .value(output)
     }
-    return filled ?? compensate
   }
 
   /// Of each task that had not ended at an event, what stays of it.

@@ -10,6 +10,8 @@ final class PipelineEngine {
   enum Message: Sendable {
     case ended(Attempt, TaskOutcome, elapsedMicroseconds: Int)
     case part(Attempt, JSONValue, CheckedContinuation<Bool, Never>)
+    /// An attempt that was told to end has not, in ``endingLimit``.
+    case stayed(Attempt)
     /// A moment has come, or a pause is wished for.
     case woken
   }
@@ -40,6 +42,10 @@ final class PipelineEngine {
   var handles: [Attempt: Task<Void, Never>] = [:]
   /// Those of them that are runs of their own.
   var runs: Set<Attempt> = []
+  /// Those that were told to end and have not yet: nothing that hangs on their end comes before it.
+  var endings: [Attempt: Ending] = [:]
+  /// What each of them may use at most.
+  var given: [Attempt: Limits] = [:]
   var partCounts: [Attempt: Int] = [:]
   private var held: [(attempt: Attempt, outcome: TaskOutcome, elapsed: Int)] = []
   let runId: String
@@ -74,12 +80,12 @@ final class PipelineEngine {
   /// The moment that the scheduler is asked at; what it then says is recorded with the same, so that whoever
   /// makes the run again from its log asks at the same moments.
   private func ask() -> Scheduler.Step {
-    let moment = clock.isFixed ? moment ?? clock.moment() : clock.moment()
+    let moment = clock.isFixed ? moment ?? clock.reading() : clock.reading()
     self.moment = moment
     return scheduler.next(at: max(moment.t, state.elapsedMicroseconds))
   }
 
-  private var moment: Moment?
+  private var moment: ClockReading?
 
   // MARK: Recording
 
@@ -89,7 +95,7 @@ final class PipelineEngine {
   @discardableResult
   func append(_ payload: EventPayload, isEffectAhead: Bool = false) async throws -> Int {
     let payload = withholding.redacted(payload)
-    let moment = moment ?? clock.moment()
+    let moment = moment ?? clock.reading()
     self.moment = nil
     let seq = state.nextSeq
     let event = Event(
@@ -106,7 +112,7 @@ final class PipelineEngine {
   }
 
   /// Who wishes that the pipeline pauses; `nil` for nobody.
-  private var pauseRequest: String? {
+  var pauseRequest: String? {
     if let recorded { return recorded.pauseRequest(at: state.nextSeq) }
     return pausing.signal ?? (Task.isCancelled ? "cancellation" : nil)
   }
@@ -127,6 +133,7 @@ final class PipelineEngine {
     }
     // Whoever still has something to say hears that nobody listens.
     mailbox.close()
+    for ending in endings.values { ending.timer?.cancel() }
     while let message = mailbox.take() {
       if case .part(_, _, let waiting) = message { waiting.resume(returning: false) }
     }
@@ -142,6 +149,8 @@ final class PipelineEngine {
 
   private func loop() async throws {
     while true {
+      // What was asked before something came in is of that time.
+      if !clock.isFixed { moment = nil }
       if !state.isPausing, let by = pauseRequest {
         try await append(.pipeline(.pauseRequested(PauseRequested(by: by))))
       }
@@ -149,7 +158,7 @@ final class PipelineEngine {
       switch ask() {
       case .append(let change): try await append(.pipeline(change))
       case .breaker(let change): try await append(.breakerChanged(change))
-      case .fail(let node, let error): try await fail(node, error)
+      case .fail(let node, let error): try await end(node, error, isLate: true)
       case .start(let node): try await start(node)
       case .ask(let node): try await ask(node)
       case .expand(let task): try await expand(task)
@@ -163,29 +172,30 @@ final class PipelineEngine {
     }
   }
 
+  /// Takes in what has come in, or waits for something: then the scheduler is asked again before it is taken, since what
+  /// a deadline ends by then has ended by it.
   private func wait(until: Int?) async throws {
     if let recorded { return try await takeRecorded(recorded) }
     if let held = releasedOutcome() {
       return try await take(held.outcome, of: held.attempt, held.elapsed)
     }
     if let message = mailbox.take() { return try await take(message) }
-    guard let until else { return try await take(await mailbox.next()) }
+    guard let until else { return await mailbox.arrival() }
     if clock.isFixed {
       // Time passes when nothing else does: what runs is waited for however long it takes.
-      if scheduler.runningTotal > 0 { return try await take(await mailbox.next()) }
+      if scheduler.runningTotal > 0 { return await mailbox.arrival() }
       clock.advance(to: until)
       moment = nil
       return
     }
-    let microseconds = until - clock.moment().t
+    let microseconds = until - clock.reading().t
     guard microseconds > 0 else { return }
     let timer = Task { [clock, mailbox] in
       await clock.wait(microseconds: microseconds)
       mailbox.post(.woken)
     }
-    let message = await mailbox.next()
+    await mailbox.arrival()
     timer.cancel()
-    try await take(message)
   }
 
   /// Takes in what the log says came in next.
@@ -204,6 +214,9 @@ final class PipelineEngine {
   private func take(_ message: Message) async throws {
     switch message {
     case .woken: break
+    case .stayed(let attempt):
+      guard let error = endings.removeValue(forKey: attempt)?.error else { return }
+      if isCurrent(attempt) { try await fail(attempt.node, error) }
     case .part(let attempt, let value, let waiting):
       var isTaken = false
       defer { waiting.resume(returning: isTaken) }

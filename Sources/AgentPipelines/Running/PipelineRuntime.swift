@@ -105,7 +105,7 @@ public struct PipelineRuntime: Sendable {
     started.tags = start.tags
     started.caseId = start.caseId
     started.trial = start.trial
-    started.inputs = ["pipeline": .object(pipeline.spec.encoded)]
+    started.inputs = pipeline.recordedInputs
     // What its tasks called stands in their own logs, or nowhere: who judges this one alone cannot say that nothing was.
     started.recorded = ["calls": "partial", "policy": "partial"]
     try await engine.append(.runStarted(started))
@@ -135,7 +135,7 @@ public struct PipelineRuntime: Sendable {
     withholding.learn(from: past.state.definition, today: pipeline.spec.encoded)
     if let change = PipelineChange(from: past.state, to: pipeline.spec, withholding) {
       guard acceptsChanges else { throw change }
-      resumed.inputs = ["pipeline": .object(pipeline.spec.encoded)]
+      resumed.inputs = pipeline.recordedInputs
       resumed.agentDigest = pipeline.fileDigest
     }
     let engine = PipelineEngine(

@@ -166,8 +166,8 @@ public struct TaskOutcome: Sendable, Hashable {
 /// Where attempts are made: in this process, in others, on other machines. The scheduler hands them over one
 /// by one; what an executor does with them reaches no log but by their outcomes.
 public protocol Executor: Sendable {
-  /// Makes an attempt and says what came of it. Ends early where its task is cancelled; what it says then
-  /// nobody reads.
+  /// Makes an attempt and says what came of it. Where its task is cancelled it ends early, once nothing of the attempt
+  /// goes on; of what it says then its run counts, and that it ended well where its time was not over.
   func run(_ task: any PipelineTask, _ context: TaskContext) async -> TaskOutcome
   /// Undoes what an attempt did.
   func compensate(_ task: any PipelineTask, _ context: CompensationContext) async -> TaskOutcome

@@ -79,20 +79,20 @@ struct RecordedPipeline: Sendable {
 
   /// A clock that says of each event when it was.
   final class Clock: RunClock {
-    private let times: [Moment]
+    private let times: [ClockReading]
     private let place: @Sendable () -> Int
 
     init(_ events: [Event], place: @escaping @Sendable () -> Int) {
-      times = events.map { Moment(t: $0.t, time: $0.time ?? "") }
+      times = events.map { ClockReading(t: $0.t, time: $0.time ?? "") }
       self.place = place
     }
 
     var isFixed: Bool { false }
 
-    func moment() -> Moment {
+    func reading() -> ClockReading {
       let place = place()
       if times.indices.contains(place) { return times[place] }
-      return times.last ?? Moment(t: 0, time: "")
+      return times.last ?? ClockReading(t: 0, time: "")
     }
 
     func wait(microseconds: Int) async {}

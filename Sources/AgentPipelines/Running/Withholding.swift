@@ -56,9 +56,11 @@ struct Withholding: Sendable {
       return .asked(asked)
     case .answered(var answered):
       answered.data = answered.data.map(redacted)
+      answered.by = redactor.redacted(answered.by)
       answered.reason = answered.reason.map { redactor.redacted($0) }
       return .answered(answered)
     case .rollbackStarted(var start):
+      start.by = start.by.map { redactor.redacted($0) }
       start.reason = start.reason.map { redactor.redacted($0) }
       return .rollbackStarted(start)
     case .compensationStarted(var start):

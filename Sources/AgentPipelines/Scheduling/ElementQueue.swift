@@ -3,6 +3,7 @@ struct ElementQueue {
   private var elements: [Int] = []
   private var head = 0
 
+  var count: Int { elements.count - head }
   var first: Int? { head < elements.count ? elements[head] : nil }
 
   mutating func append(_ element: Int) { elements.append(element) }

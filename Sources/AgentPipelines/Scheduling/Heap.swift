@@ -4,6 +4,7 @@ struct Heap<Element: Comparable> {
 
   var first: Element? { elements.first }
   var isEmpty: Bool { elements.isEmpty }
+  var count: Int { elements.count }
 
   mutating func insert(_ element: Element) {
     elements.append(element)

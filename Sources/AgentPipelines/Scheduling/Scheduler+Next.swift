@@ -9,14 +9,14 @@ extension Scheduler {
     }
     while let key = deadlines.first, key.t <= t {
       _ = deadlines.popFirst()
-      if let step = timeout(key, at: t) { return step }
+      if let step = timeout(key) { return step }
     }
     if state.isCompensating || state.rollback != nil {
       return runningTotal == 0 ? .rollback : .wait(until: nextDeadline())
     }
     if state.isPausing {
       guard runningTotal == 0 else { return .wait(until: nextDeadline()) }
-      return .stop(.cancelled, detail: "paused", isFinal: false)
+      return .stop(.cancelled, detail: StopDetail.paused, isFinal: false)
     }
     while let task = toExamine.popFirst() {
       if let step = examine(task) { return step }
@@ -36,12 +36,14 @@ extension Scheduler {
     return nil
   }
 
-  func timeout(_ key: Key, at t: Int) -> Step? {
+  /// What a deadline that has come ends, and why: by the deadline alone, at whatever later moment somebody asks.
+  func timeout(_ key: Key) -> Step? {
+    let t = key.t
     guard let node = progress(key.task)?.node(key.element), node.phase == .running,
       node.attempt == key.attempt
     else { return nil }
     let own = spec.tasks[key.task]
-    if let limit = limits.timeoutSeconds, t >= Int(min(limit, 1e12) * 1_000_000) {
+    if let limit = timeLimit, t >= limit {
       return .fail(
         self.node(key), TaskError(.budgetExhausted, "the pipeline’s time is over (timeoutSeconds)"))
     }
@@ -79,10 +81,17 @@ extension Scheduler {
   }
 
   func isWaiting(_ key: Key) -> Bool {
-    if case .waiting(let until)? = progress(key.task)?.node(key.element)?.phase {
-      return until <= key.t
+    guard let node = progress(key.task)?.node(key.element), case .waiting(let until) = node.phase
+    else { return false }
+    return wakeTime(of: node, of: key.task, until) <= key.t
+  }
+
+  /// The moment at which a node no longer waits for its next attempt: when that may begin, or when no time is left for it.
+  func wakeTime(of node: NodeProgress, of task: Int, _ until: Int) -> Int {
+    let total = spec.tasks[task].totalTimeoutMicroseconds.map {
+      Self.sum(node.firstStartedAt ?? 0, $0)
     }
-    return false
+    return min(until, total ?? until, timeLimit ?? until)
   }
 
   /// Whether a node that was ready still is.
@@ -101,6 +110,22 @@ extension Scheduler {
     return own.labels.allSatisfy { label in
       runningByLabel[label] ?? 0 < spec.labelConcurrency[label] ?? Int.max
     }
+  }
+
+  /// How many runs may begin while a node's runs, itself among them: those that are ready, as far as there is room.
+  func runsBeside(_ node: TaskNode) -> Int {
+    func waits(_ task: Int) -> Int {
+      guard spec.tasks[task].kind.isRun else { return 0 }
+      guard spec.tasks[task].isFanOut else { return 1 }
+      guard let progress = progress(task), let count = progress.elements else {
+        return queues[task].count
+      }
+      return max(0, count - progress.settledElements - progress.active.count)
+    }
+    let waiting = startable.reduce(ready.count) { sum, task in
+      sum + min(waits(task), (spec.tasks[task].concurrency ?? .max) - running[task])
+    }
+    return max(1, min(spec.concurrency - runningTotal, waiting))
   }
 
   mutating func startFresh(_ task: Int, at t: Int) -> Step? {
@@ -167,7 +192,7 @@ extension Scheduler {
   func budgetFault(of task: TaskSpec, at t: Int) -> TaskError? {
     let limits = self.limits
     let used = state.totals
-    if let limit = limits.timeoutSeconds, t >= Int(min(limit, 1e12) * 1_000_000) {
+    if let limit = timeLimit, t >= limit {
       return TaskError(.budgetExhausted, "the pipeline’s time is over (timeoutSeconds)")
     }
     guard task.kind.isRun else { return nil }

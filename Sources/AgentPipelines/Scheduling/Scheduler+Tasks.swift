@@ -47,6 +47,8 @@ extension Scheduler {
     case (.parts, _) where settled == .finished || settled == .skipped && above.parts > 0:
       return .append(.expanded(TaskExpanded(task: id, elements: above.parts)))
     case (_, .skipped):
+      // What is under way comes to its own end first: nobody would hear of it behind the end of the whole.
+      guard running[task] == 0 else { return nil }
       return .append(.skipped(TaskSkipped(node: TaskNode(id), reason: "\(name) is absent")))
     default:
       guard running[task] == 0 else { return nil }

@@ -126,7 +126,9 @@ struct Scheduler {
     let key = Key(task: task, element: node.element)
     switch node.phase {
     case .running: begin(node, of: task)
-    case .waiting(let until): timers.insert(Key(t: until, task: task, element: node.element))
+    case .waiting(let until):
+      let wake = wakeTime(of: node, of: task, until)
+      timers.insert(Key(t: wake, task: task, element: node.element))
     case .recovering, .answered: due.insert(key)
     case .asked: break
     }
@@ -154,9 +156,12 @@ struct Scheduler {
     let acting = node.acting.flatMap { graph.places[$0] }.map { spec.tasks[$0] } ?? own
     let attempt = acting.timeoutMicroseconds.map { Self.sum(node.startedAt, $0) }
     let total = own.totalTimeoutMicroseconds.map { Self.sum(node.firstStartedAt ?? 0, $0) }
-    let all = limits.timeoutSeconds.map { Int(min($0, 1e12) * 1_000_000) }
+    let all = timeLimit
     return [attempt, total, all].compactMap { $0 }.min()
   }
+
+  /// Microseconds of run time that the pipeline may take; `nil` for any.
+  var timeLimit: Int? { limits.timeoutSeconds.map { Int(min($0, 1e12) * 1_000_000) } }
 
   static func sum(_ left: Int, _ right: Int) -> Int {
     let (sum, overflows) = left.addingReportingOverflow(right)
@@ -169,6 +174,8 @@ struct Scheduler {
   mutating func apply(_ event: Event) {
     guard let change = try? PipelineEvent(type: event.type, data: event.data) else {
       state.apply(event)
+      // As another pipeline it no longer asks what that one asked.
+      if event.type == .runResumed, event.data["inputs"] != nil { rebuild() }
       return
     }
     if case .rolledBack = change {

@@ -4,8 +4,8 @@ public import AgentTrace
 /// A value with `${…}` in its texts, which stand for what a task is given when it starts.
 ///
 /// A text that is one reference and nothing else is the value that it names; among other words a reference
-/// is a text. What is absent is left out of the object or list that it stands in, and nothing among
-/// words.
+/// is a text. What is absent is left out of the object that it stands in, null in a list, and
+/// nothing among words.
 public struct TaskTemplate: Sendable, Hashable {
   /// As it is written.
   public let source: JSONValue
@@ -48,26 +48,34 @@ public struct TaskTemplate: Sendable, Hashable {
 
   /// The value with what its references stand for; `nil` where it is absent as a whole.
   ///
+  /// - Parameter isTemplate: whether what comes of it is filled once more: then its texts stay as they are written, and
+  ///   what is put in has to say of itself that it names nothing.
   /// - Throws: ``TaskError`` where a reference leads nowhere.
-  func filled(_ find: (TaskReference) throws(TaskError) -> Found) throws(TaskError) -> JSONValue? {
-    try Self.filled(source, find)
+  func filled(
+    isTemplate: Bool = false, _ find: (TaskReference) throws(TaskError) -> Found
+  ) throws(TaskError) -> JSONValue? {
+    try Self.filled(source, isTemplate, find)
   }
 
   private static func filled(
-    _ value: JSONValue, _ find: (TaskReference) throws(TaskError) -> Found
+    _ value: JSONValue, _ isTemplate: Bool,
+    _ find: (TaskReference) throws(TaskError) -> Found
   ) throws(TaskError) -> JSONValue? {
     switch value {
-    case .string(let string): return try filled(string, find)
+    case .string(let string): return try filled(string, isTemplate, find)
     case .array(let elements):
       var filled: [JSONValue] = []
       for element in elements {
-        if let element = try Self.filled(element, find) { filled.append(element) }
+        // Left out, it would move those behind it.
+        filled.append(try Self.filled(element, isTemplate, find) ?? .null)
       }
       return .array(filled)
     case .object(let object):
       var members: [(String, JSONValue)] = []
       for member in object {
-        if let inner = try Self.filled(member.value, find) { members.append((member.key, inner)) }
+        if let inner = try Self.filled(member.value, isTemplate, find) {
+          members.append((member.key, inner))
+        }
       }
       return .object(JSONObject(members))
     default: return value
@@ -75,7 +83,8 @@ public struct TaskTemplate: Sendable, Hashable {
   }
 
   private static func filled(
-    _ string: String, _ find: (TaskReference) throws(TaskError) -> Found
+    _ string: String, _ isTemplate: Bool,
+    _ find: (TaskReference) throws(TaskError) -> Found
   ) throws(TaskError) -> JSONValue? {
     guard string.utf8.contains(UInt8(ascii: "$")) else { return .string(string) }
     let pieces = text(string).pieces
@@ -88,7 +97,7 @@ public struct TaskTemplate: Sendable, Hashable {
     var filled = ""
     for piece in pieces {
       switch piece {
-      case .text(let text): filled += text
+      case .text(let text): filled += isTemplate ? PlaceholderText.escaped(text) : text
       case .name(let name):
         guard let reference = TaskReference(name) else { continue }
         if case .value(let value) = try find(reference) {

@@ -149,16 +149,24 @@ extension AgentDefinition {
     return own + children.flatMap(\.modelVariables)
   }
 
-  /// The agent that a row of calls leads to, as those that call it have it watched; `nil` where there is none.
+  /// The agent that a row of calls leads to, as those that call it have it watched and what it says withheld; `nil` where there is none.
   ///
   /// - Parameter tools: the names of the tools, outermost first.
   public func agent(calledBy tools: some Collection<String>) -> AgentDefinition? {
     guard let name = tools.first else { return self }
     for tool in self.tools where tool.definition.name.hasSameUTF8(as: name) {
       guard case .agent(let child) = tool.implementation else { return nil }
-      return child.watched(by: self, as: name).agent(calledBy: tools.dropFirst())
+      return child.seen(by: self, as: name).agent(calledBy: tools.dropFirst())
     }
     return nil
+  }
+
+  /// The worst that a call of its tools may do to the world: of those that it names, of those that servers have, as far
+  /// as its file says it of them, and of the agents that it may call.
+  public var worstSideEffect: SideEffect {
+    .worst(
+      of: tools.map(\.definition.sideEffect) + sources.map(\.worstSideEffect)
+        + children.map(\.worstSideEffect))
   }
 
   /// The agents that it may call, in the order of its tools.

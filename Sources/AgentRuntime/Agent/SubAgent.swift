@@ -48,7 +48,7 @@ public struct SubAgent: Sendable {
   public func called(
     with limits: Limits, by parent: AgentDefinition, as tool: String, for context: PolicyContext
   ) -> AgentDefinition {
-    var child = watched(by: parent, as: tool)
+    var child = seen(by: parent, as: tool)
     child.tighten(by: limits, .parent)
     let inherited = child.policyContext.inherited(from: context)
     if inherited != child.policyContext {
@@ -62,9 +62,10 @@ public struct SubAgent: Sendable {
     return child
   }
 
-  /// The agent as whoever calls it has it watched.
-  func watched(by parent: AgentDefinition, as tool: String) -> AgentDefinition {
+  /// The agent as whoever calls it has it watched, and with what is withheld from the logs of both.
+  func seen(by parent: AgentDefinition, as tool: String) -> AgentDefinition {
     var child = agent
+    child.redaction = child.redaction.adding(parent: parent.redaction)
     if let guardian = parent.runGuard?.guarding(callsOf: tool) {
       child.runGuard = child.runGuard.map { RunGuards(first: $0, second: guardian) } ?? guardian
     }
@@ -94,6 +95,12 @@ public struct ChildLink: Sendable, Hashable {
   public var start: ChildStart
   /// What the child's `run_started` says of that event.
   public var parent: ParentRun
+  /// Whether that event was recorded before this process went on with the parent: only then may the child have a log
+  /// already.
+  public var mayHaveBegun = false
+  /// What withholds values from the log of the run that calls it, and knows what its tokens stand for: the child's own
+  /// shares that (`Redactor.init(_:_:values:sharing:)`). `nil` where nothing does.
+  public var redactor: Redactor?
 
   /// Names the run that an event has started.
   public init(start: ChildStart, parent: ParentRun) {
@@ -119,6 +126,16 @@ public struct ChildRequest: Sendable {
     self.goal = goal
     self.link = link
     self.tool = tool
+  }
+}
+
+extension ChildRequest {
+  /// What withholds values from the child's log: what its own agent says, and whatever is withheld from that of the run
+  /// that calls it.
+  ///
+  /// - Parameter secrets: what the boundary of the child knows.
+  public func redactor(_ secrets: RunSecrets) -> Redactor {
+    Redactor(agent.redaction, secrets, sharing: link.redactor)
   }
 }
 
@@ -151,7 +168,17 @@ public struct ChildAnswer: Sendable {
 public protocol ChildRunner: Sendable {
   /// Runs a child to its end or to a pause. One whose log is there goes on behind its last event; one that has
   /// ended is only read. Two calls never name one run at a time.
+  ///
+  /// A child that cannot have begun yet (``ChildLink/mayHaveBegun``) has no log: one that is there is another run's,
+  /// and is neither read nor written.
   func run(_ request: ChildRequest) async -> ChildAnswer
+  /// Why a child cannot begin, asked before its start is recorded; `nil` where it can.
+  func reasonNotToBegin(_ start: ChildStart, as tool: String) -> String?
+}
+
+extension ChildRunner {
+  /// Nothing is in the way.
+  public func reasonNotToBegin(_ start: ChildStart, as tool: String) -> String? { nil }
 }
 
 /// A call of an agent.
@@ -204,12 +231,10 @@ extension AnswerSettings {
 }
 
 extension PolicyContext {
-  /// For whom a child acts: for whoever its parent acts for. What that leaves open its own file may say; of
-  /// attributes each, and always the route.
+  /// For whom a child acts: for whoever its parent acts for, and for nobody where that one acts for nobody. Its own
+  /// file may say the route, and attributes that the parent does not have.
   func inherited(from parent: PolicyContext) -> PolicyContext {
     var context = parent
-    context.actorId = parent.actorId ?? actorId
-    context.tenantId = parent.tenantId ?? tenantId
     context.route = route ?? parent.route
     for member in attributes where context.attributes[member.key] == nil {
       context.attributes[member.key] = member.value

@@ -13,6 +13,7 @@ public struct AssembledBoundary: Boundary {
   private let memory: any MemoryStore
   private let sources: SourcedTools
   private let authorizers: Authorizers
+  private let children: (any ChildRunner)?
 
   /// Tools are found by their names; a tool without an implementation fails when it is called.
   ///
@@ -28,14 +29,16 @@ public struct AssembledBoundary: Boundary {
   ///   - memory: keeps notes that outlive the run; in memory alone where it is left out.
   ///   - sources: where further tools come from.
   ///   - authorizers: whom rules of the policy ask.
+  ///   - children: what runs the agents among the tools.
   public init(
     clock: any RunClock, cancellation: Cancellation = Cancellation(), identifiers: any RunIDs,
     model: any Model, tools: [String: any Tool], person: (any Person)?,
     simulated: SimulatedPerson? = nil, secrets: RunSecrets = RunSecrets(),
     memory: any MemoryStore = InMemoryStore(),
     sources: [(registration: SourceRegistration, source: any ToolSource)] = [],
-    authorizers: Authorizers = Authorizers()
+    authorizers: Authorizers = Authorizers(), children: (any ChildRunner)? = nil
   ) {
+    self.children = children
     self.authorizers = authorizers
     self.memory = memory
     self.sources = SourcedTools(sources)
@@ -65,6 +68,10 @@ public struct AssembledBoundary: Boundary {
     return await sources.run(request)
   }
 
+  public func reasonNotToBegin(_ child: ChildStart, as tool: String) -> String? {
+    children?.reasonNotToBegin(child, as: tool)
+  }
+
   public func tools(_ request: ToolListRequest) async -> ToolOffer? {
     await sources.offer(request)
   }
@@ -77,7 +84,7 @@ public struct AssembledBoundary: Boundary {
 
   public func recall(_ address: MemoryAddress) async -> KeptNote? {
     guard let note = try? memory.note(at: address) else { return nil }
-    return note.expires == nil || note.isKept(at: clock.moment().time) ? note : nil
+    return note.expires == nil || note.isKept(at: clock.reading().time) ? note : nil
   }
 
   public func remember(_ request: MemoryRequest) async -> String? {
@@ -176,7 +183,8 @@ extension AssembledBoundary {
       simulated: simulated, secrets: secrets, memory: memory, sources: sources,
       authorizers: Authorizers(
         agent.policy.authorizers, clock: clock, cancellation: cancellation, raise: raise,
-        makeTool: makeTool))
+        makeTool: makeTool),
+      children: children)
   }
 }
 

@@ -22,6 +22,9 @@ public protocol Boundary: Sendable {
   func authorize(_ request: AuthorizationRequest) async -> Authorization
   /// Whether a call that policy allows can be made here; asked before its start is recorded.
   func readiness(of call: ProposedCall, step: Int) -> CallReadiness
+  /// Why the run that a call of an agent is cannot begin on this machine as things are; `nil` where it can. Asked before
+  /// its start is recorded: where there is a reason the run that calls it stops with that error.
+  func reasonNotToBegin(_ child: ChildStart, as tool: String) -> String?
   /// Asks a source which tools it has; `nil` where there is nothing to say. A failure is a value.
   func tools(_ request: ToolListRequest) async -> ToolOffer?
   /// A note that outlives runs, as it was kept last; `nil` where none was, or it has run out.
@@ -53,6 +56,9 @@ extension Boundary {
   public func authorize(_ request: AuthorizationRequest) async -> Authorization {
     await Authorizers().authorize(request)
   }
+
+  /// Nothing is in the way.
+  public func reasonNotToBegin(_ child: ChildStart, as tool: String) -> String? { nil }
 
   /// There is no such source.
   public func tools(_ request: ToolListRequest) async -> ToolOffer? { nil }

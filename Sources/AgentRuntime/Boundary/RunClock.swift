@@ -3,7 +3,7 @@ import Synchronization
 /// The times of a run.
 public protocol RunClock: Sendable {
   /// The moment an event is made. A clock that stands still moves on a little with each.
-  func moment() -> Moment
+  func reading() -> ClockReading
   /// Waits, or moves on as if it had waited.
   func wait(microseconds: Int) async
   /// Whether time passes only because this clock is told so. Then results of one decision are logged
@@ -13,8 +13,8 @@ public protocol RunClock: Sendable {
   func advance(to t: Int)
 }
 
-/// One moment of a run.
-public struct Moment: Sendable, Hashable {
+/// What a clock of a run says at once: active run time, and the time of day.
+public struct ClockReading: Sendable, Hashable {
   /// Microseconds of active run time.
   public var t: Int
   /// The same in UTC, for people.
@@ -41,12 +41,12 @@ public final class FixedClock: RunClock {
 
   public var isFixed: Bool { true }
 
-  public func moment() -> Moment {
+  public func reading() -> ClockReading {
     let t = elapsed.withLock { elapsed in
       defer { elapsed += Self.tick }
       return elapsed
     }
-    return Moment(t: t, time: UTC.text(microsecondsSince1970: Self.start + t))
+    return ClockReading(t: t, time: UTC.text(microsecondsSince1970: Self.start + t))
   }
 
   /// Returns at once: the loop advances the clock when it takes the result in.

@@ -27,7 +27,7 @@ final class SourcedTools: Sendable {
         $0.registration.name.hasSameUTF8(as: request.source)
       })
     else { return nil }
-    switch request.moment {
+    switch request.timing {
     case .session: return await list(index)
     case .packet:
       if let news = takeNews(index) { return news }

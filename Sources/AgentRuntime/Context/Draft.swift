@@ -14,7 +14,7 @@ struct Draft {
   /// What is left out because the settings say so.
   private var dropped: [String] = []
   /// What stands at the end, and has its room already.
-  private var reflection: (words: ThoughtHistory.Words, message: JSONValue, askedBy: String)?
+  private var reflection: (words: ThoughtHistory.Thought, message: JSONValue, askedBy: String)?
 
   init(leavingOut settings: ContextSettings, estimate: TokenEstimate) {
     self.settings = settings
@@ -63,7 +63,7 @@ struct Draft {
   // MARK: Thoughts
 
   /// What the model meant to do.
-  mutating func addPlan(_ plan: ThoughtHistory.Words, _ settings: ThoughtSettings) {
+  mutating func addPlan(_ plan: ThoughtHistory.Thought, _ settings: ThoughtSettings) {
     guard take("plan:\(plan.seq)", "the plan made in step \(plan.step)\(settings.askedBy)") else {
       return
     }
@@ -71,7 +71,7 @@ struct Draft {
   }
 
   /// Keeps room for what the model said when it looked back; ``addReflection()`` puts it in.
-  mutating func reserve(reflection words: ThoughtHistory.Words, _ asked: ThoughtSettings) {
+  mutating func reserve(reflection words: ThoughtHistory.Thought, _ asked: ThoughtSettings) {
     let message = Turn.Part.text("system", "What you made of it so far: \(cut(words.text))")
     reflection = (words, message, asked.askedBy)
     if settings.reasonToLeaveOut("reflection:\(words.seq)") == nil {

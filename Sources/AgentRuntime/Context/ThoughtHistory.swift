@@ -3,7 +3,7 @@ import AgentTrace
 /// What a run's plans, or its looks back, came to so far. A bounded fold over its events.
 struct ThoughtHistory: Sendable, Hashable {
   /// The words of one.
-  struct Words: Sendable, Hashable {
+  struct Thought: Sendable, Hashable {
     /// The number of the `model_result` that holds them.
     var seq: Int
     /// The step that they were said for.
@@ -12,7 +12,7 @@ struct ThoughtHistory: Sendable, Hashable {
   }
 
   /// The last one; `nil` before the first.
-  private(set) var latest: Words?
+  private(set) var latest: Thought?
   /// Calls of the model for it, failed ones too.
   private(set) var calls = 0
   /// Tokens that they used, as far as the provider said.
@@ -37,7 +37,7 @@ struct ThoughtHistory: Sendable, Hashable {
       retry = result.reply == nil ? ModelAnswer.Retry(of: result) : .never
       return
     }
-    latest = Words(seq: event.seq, step: event.step, text: text)
+    latest = Thought(seq: event.seq, step: event.step, text: text)
     isDone = true
   }
 

@@ -3,7 +3,7 @@ public import AgentTrace
 /// What came back for a request of somebody else, as it went over the wire: enough to send it again.
 public struct WireReply: Sendable, Hashable {
   /// How a reply ended.
-  public enum Ending: String, Sendable, Hashable, CaseIterable {
+  public enum Completeness: String, Sendable, Hashable, CaseIterable {
     /// With its last byte.
     case whole
     /// The provider's side was lost before that.
@@ -19,7 +19,7 @@ public struct WireReply: Sendable, Hashable {
   /// The pieces in which the body came.
   public var pieces: [[UInt8]]
   /// How it ended.
-  public var ending: Ending
+  public var ending: Completeness
 
   /// The most bytes of a body that a log keeps, and the most pieces.
   public static let bodyLimitBytes = 4 << 20
@@ -27,7 +27,7 @@ public struct WireReply: Sendable, Hashable {
 
   /// A reply of any size; what a log keeps of it has at most ``bodyLimitBytes``.
   public init(
-    status: Int, headers: [(name: String, value: String)], pieces: [[UInt8]], ending: Ending
+    status: Int, headers: [(name: String, value: String)], pieces: [[UInt8]], ending: Completeness
   ) {
     self.status = status
     self.headers = headers
@@ -111,7 +111,7 @@ public struct WireRecord: Sendable, Hashable {
       object["model"] = model.map(JSONValue.string)
     }
     object["omitted"] = omitted.map(JSONValue.string)
-    if isLeft, reply == nil { object["ending"] = .string(WireReply.Ending.dropped.rawValue) }
+    if isLeft, reply == nil { object["ending"] = .string(WireReply.Completeness.dropped.rawValue) }
     guard let reply else { return object }
     object["status"] = JSONValue(reply.status)
     object["headers"] = .array(reply.headers.map { [.string($0.name), .string($0.value)] })
@@ -134,7 +134,9 @@ public struct WireRecord: Sendable, Hashable {
       streams: value["stream"]?.boolValue ?? false,
       parameters: value["parameters"]?.objectValue ?? [:], model: value["model"]?.stringValue,
       omitted: value["omitted"]?.stringValue)
-    if value["status"] == nil, value["ending"]?.stringValue == WireReply.Ending.dropped.rawValue {
+    if value["status"] == nil,
+      value["ending"]?.stringValue == WireReply.Completeness.dropped.rawValue
+    {
       isLeft = true
     }
     guard let status = value["status"]?.intValue, (100...999).contains(status) else { return }
@@ -155,7 +157,7 @@ public struct WireRecord: Sendable, Hashable {
         return (name, value)
       },
       pieces: Self.pieces(of: bytes, value["pieces"]),
-      ending: value["ending"]?.stringValue.flatMap(WireReply.Ending.init) ?? .whole)
+      ending: value["ending"]?.stringValue.flatMap(WireReply.Completeness.init) ?? .whole)
   }
 
   /// The body in its pieces; in one where their lengths do not add up.

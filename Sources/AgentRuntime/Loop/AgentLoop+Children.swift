@@ -86,6 +86,8 @@ struct ChildBudget {
   }
 
   /// What a call may use, which begins now.
+  ///
+  /// - Parameter totals: what was used, this call not yet counted.
   mutating func share(for callId: String, of limits: Limits, used totals: Totals) -> Limits {
     let parts = max(1, waiting.count)
     waiting.removeAll { $0.hasSameUTF8(as: callId) }
@@ -99,7 +101,9 @@ struct ChildBudget {
     let tokens = totals.inputTokens.addingReportingOverflow(totals.outputTokens)
     share.maxTokens = part(
       limits.maxTokens, tokens.overflow ? .max : tokens.partialValue, \.maxTokens)
-    share.maxToolCalls = part(limits.maxToolCalls, totals.toolCalls, \.maxToolCalls)
+    // Each of those that wait is itself a call.
+    share.maxToolCalls = part(
+      limits.maxToolCalls, min(totals.toolCalls, .max - parts) + parts, \.maxToolCalls)
     if let limit = limits.maxCost {
       let given = open.reduce(0) { $0 + ($1.limits.maxCost ?? 0) }
       share.maxCost = max(0, limit - (totals.cost ?? 0) - given) / Double(parts)

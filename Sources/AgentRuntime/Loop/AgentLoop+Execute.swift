@@ -2,7 +2,7 @@ import AgentTrace
 
 extension AgentLoop {
   /// A call, and what policy says about it.
-  private typealias Ruled = (call: ProposedCall, ruling: PolicyGate.Ruling)
+  private typealias Ruled = (call: ProposedCall, check: PolicyGate.RuleCheck)
 
   /// Gives every call its verdict, then runs the allowed ones, then asks about those that wait.
   mutating func execute(
@@ -36,15 +36,15 @@ extension AgentLoop {
     var ruled: [Ruled] = []
     var allowed: [String] = []
     for call in calls {
-      let ruling: PolicyGate.Ruling
+      let check: PolicyGate.RuleCheck
       if let verdict = progress[call.callId].verdict {
-        ruling = gate.ruling(recorded: verdict)
+        check = gate.ruleCheck(recorded: verdict)
       } else {
         guard let given = try await rule(on: call, behind: allowed, step: step) else { return nil }
-        ruling = given
+        check = given
       }
-      if ruling.verdict.status == .allow { allowed.append(call.callId) }
-      ruled.append((call, ruling))
+      if check.verdict.status == .allow { allowed.append(call.callId) }
+      ruled.append((call, check))
     }
     return ruled
   }
@@ -54,12 +54,13 @@ extension AgentLoop {
     _ ruled: [Ruled], step: Int, from progress: StepProgress
   ) throws -> Halt? {
     let hasBegun = ruled.contains { progress[$0.call.callId].hasBegun }
-    let halt = hasBegun ? nil : haltByDenial(ruled.map(\.ruling))
-    for (call, ruling) in ruled where !progress[call.callId].isOver {
+    // A guard may watch verdicts: what one has broken ends the run before anything is begun by it.
+    let halt = hasBegun ? nil : haltByDenial(ruled.map(\.check)) ?? haltByGuard()
+    for (call, check) in ruled where !progress[call.callId].isOver {
       if halt != nil {
         try refuse(call, "the run stops: policy denied a call", step: step)
-      } else if ruling.verdict.status == .deny {
-        try refuse(call, ruling.verdict.reason, step: step)
+      } else if check.verdict.status == .deny {
+        try refuse(call, check.verdict.reason, step: step)
       }
     }
     return halt
@@ -72,9 +73,9 @@ extension AgentLoop {
     var free: [ProposedCall] = []
     var waiting: [ProposedCall] = []
     var blocked: ProposedCall?
-    for (call, ruling) in ruled {
+    for (call, check) in ruled {
       let recorded = progress[call.callId]
-      switch (ruling.verdict.status, doubt(about: call, recorded)) {
+      switch (check.verdict.status, doubt(about: call, recorded)) {
       case (.deny, _): break
       // Held back when its turn comes, behind what a person has let run before it.
       case (.approvalRequired, .block) where recorded.started == nil: waiting.append(call)
@@ -125,7 +126,7 @@ extension AgentLoop {
   ///
   /// - Parameter moment: now; nothing has run out where it is left out.
   private func isGrantedSince(
-    _ call: ProposedCall, at moment: PolicyGate.Moment? = nil
+    _ call: ProposedCall, at moment: PolicyGate.KnownState? = nil
   ) -> Bool {
     guard !approvedSince.isEmpty else { return false }
     func isSince(_ grant: Approvals.Grant) -> Bool { approvedSince.contains(grant.callId) }
@@ -146,10 +147,10 @@ extension AgentLoop {
   /// - Returns: `nil` where an authorizer is to be asked and the run is to end.
   private mutating func rule(
     on call: ProposedCall, behind earlier: [String] = [], step: Int
-  ) async throws -> PolicyGate.Ruling? {
+  ) async throws -> PolicyGate.RuleCheck? {
     let tool = definition(of: call)
     // The verdict's own, so that whoever reads it later can tell what had run out.
-    let now = recorder.moment()
+    let now = recorder.reading()
     let moment = moment(at: now.time)
     var authorization: Authorization?
     if let request = gate.authorizationRequest(on: call, tool: tool, at: moment) {
@@ -158,28 +159,28 @@ extension AgentLoop {
       authorization?.requestDigest = request.digest
       guard boundary.cancellation.signal == nil else { return nil }
     }
-    var ruling = gate.ruling(on: call, tool: tool, at: moment, authorization: authorization)
-    if ruling.verdict.status == .allow, !isGrantedSince(call, at: moment),
+    var check = gate.ruleCheck(on: call, tool: tool, at: moment, authorization: authorization)
+    if check.verdict.status == .allow, !isGrantedSince(call, at: moment),
       let reason = continuation.asksAgain(call, tool)
     {
-      ruling.verdict.status = .approvalRequired
-      ruling.verdict.reason = reason
+      check.verdict.status = .approvalRequired
+      check.verdict.reason = reason
     }
     // Asked only where the call would run now: a guard may wait for the approval itself.
-    if ruling.verdict.status == .allow,
-      let breach = recorder.runGuard?.breach(ifStarted: earlier + [call.callId])
+    if check.verdict.status == .allow,
+      let breach = recorder.runGuard?.breach(ifStarted: earlier + [call.callId], by: check.verdict)
     {
-      ruling.verdict.status = .deny
-      ruling.verdict.ruleId = breach.ruleId
-      ruling.verdict.reason = breach.message
+      check.verdict.status = .deny
+      check.verdict.ruleId = breach.ruleId
+      check.verdict.reason = breach.message
     }
-    try recorder.append(.policyDecision(ruling.verdict), step: step, at: now)
-    return ruling
+    try recorder.append(.policyDecision(check.verdict), step: step, at: now)
+    return check
   }
 
   /// What the gate knows besides a call.
-  private func moment(at time: String) -> PolicyGate.Moment {
-    PolicyGate.Moment(
+  private func moment(at time: String) -> PolicyGate.KnownState {
+    PolicyGate.KnownState(
       run: agent.policyContext, limits: agent.limits, state: state,
       history: recorder.policyHistory, time: time)
   }
@@ -188,12 +189,12 @@ extension AgentLoop {
     agent.limits.maxToolCalls.map { max(0, $0 - state.totals.toolCalls) }
   }
 
-  private func haltByDenial(_ rulings: [PolicyGate.Ruling]) -> Halt? {
-    if let stopping = rulings.first(where: \.stopsRun) {
+  private func haltByDenial(_ checks: [PolicyGate.RuleCheck]) -> Halt? {
+    if let stopping = checks.first(where: \.stopsRun) {
       let detail = stopping.verdict.ruleId.map(StopDetail.rule) ?? StopDetail.error
       return Halt(reason: .policyDenied, detail: detail)
     }
-    let isDenied = rulings.contains { $0.verdict.status == .deny }
+    let isDenied = checks.contains { $0.verdict.status == .deny }
     guard isDenied, state.counters.denials >= agent.failures.maxDenials else { return nil }
     return Halt(reason: .policyDenied, detail: StopDetail.maxDenials)
   }
@@ -225,7 +226,7 @@ extension AgentLoop {
         }
         continue
       }
-      let verdict = ruled.first { $0.call.callId.hasSameUTF8(as: call.callId) }?.ruling.verdict
+      let verdict = ruled.first { $0.call.callId.hasSameUTF8(as: call.callId) }?.check.verdict
       // Whoever answered for a later call was asked about this one before.
       let wasAsked = isPast && recorded.started == nil
       guard !wasAsked,
@@ -277,18 +278,18 @@ extension AgentLoop {
       }
       return nil
     }
-    let ruling: PolicyGate.Ruling
+    let check: PolicyGate.RuleCheck
     if let verdict = recorded.verdictAfterApproval {
-      ruling = gate.ruling(recorded: verdict)
+      check = gate.ruleCheck(recorded: verdict)
     } else {
       guard let given = try await rule(on: call, step: step) else {
         return boundary.cancellation.signal.map(Self.cancelled)
       }
-      ruling = given
+      check = given
     }
-    guard ruling.verdict.status == .allow else {
-      if !recorded.isOver { try refuse(call, ruling.verdict.reason, step: step) }
-      return haltByDenial([ruling])
+    guard check.verdict.status == .allow else {
+      if !recorded.isOver { try refuse(call, check.verdict.reason, step: step) }
+      return haltByDenial([check])
     }
     return try await runWithinBudget([call], step: step, from: progress)
   }

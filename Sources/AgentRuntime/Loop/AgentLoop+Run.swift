@@ -128,9 +128,10 @@ extension AgentLoop {
       isFixed: boundary.clock.isFixed)
     for index in underWay {
       guard let start = progress[calls[index].callId].started else { continue }
-      let request = request(
+      var request = request(
         for: calls[index], ToolStartedPayload(of: calls[index], start), seq: start.seq, step: step,
         startedAt: start.t)
+      request.child?.mayHaveBegun = true
       batch.begin(index, at: start.t, work(request))
     }
     do {
@@ -198,18 +199,24 @@ extension AgentLoop {
     _ call: ProposedCall, at index: Int, _ attempt: Int, _ budget: inout ChildBudget,
     in batch: inout CallBatch, step: Int
   ) throws {
-    let request = try start(call, attempt: attempt, &budget, step: step)
+    let child = child(of: call, attempt: attempt, &budget)
+    // Whoever goes on with the run would take what is in the way for the child's own.
+    if let child, let reason = boundary.reasonNotToBegin(child, as: call.name) {
+      machineFault = reason
+      return
+    }
+    let request = try start(call, attempt: attempt, child, step: step)
     batch.begin(index, at: state.elapsedMicroseconds, work(request))
   }
 
   private mutating func start(
-    _ call: ProposedCall, attempt: Int, _ budget: inout ChildBudget, step: Int
+    _ call: ProposedCall, attempt: Int, _ child: ChildStart?, step: Int
   ) throws -> ToolRequest {
     try starts.note(call.callId, attempt: attempt, step: step)
     let key = "\(state.runId)/\(call.callId)"
     let started = ToolStartedPayload(
       callId: call.callId, tool: call.name, attempt: attempt, idempotencyKey: key,
-      child: child(of: call, attempt: attempt, &budget))
+      child: child)
     let seq = try recorder.append(
       .toolStarted(started), step: step,
       isEffectAhead: definition(of: call).sideEffect != .read || started.child != nil)

@@ -12,7 +12,7 @@ extension AgentLoop {
     let offers = await withTaskGroup(of: (Int, ToolOffer?).self) { group in
       for (index, source) in due.enumerated() {
         group.addTask {
-          let request = ToolListRequest(source: source.name, step: step, moment: .session)
+          let request = ToolListRequest(source: source.name, step: step, timing: .session)
           return (index, await boundary.tools(request))
         }
       }
@@ -34,24 +34,24 @@ extension AgentLoop {
   mutating func takeNewLists(step: Int, tryNumber: Int) async throws -> Halt? {
     for source in agent.sources {
       let request = ToolListRequest(
-        source: source.name, step: step, moment: .packet(tryNumber: tryNumber))
+        source: source.name, step: step, timing: .packet(tryNumber: tryNumber))
       // Without a list the tools stay what they were: calls of them say what is wrong.
       guard let offer = await boundary.tools(request), offer.error == nil else { continue }
       let offered = source.chosen(offer.tools)
       let last = recorder.contextHistory.listed[source.name]?.offered ?? []
       guard OfferedTool.digest(of: offered) != OfferedTool.digest(of: last) else { continue }
-      if let halt = try take(offer, of: source, request.moment, step: step) { return halt }
+      if let halt = try take(offer, of: source, request.timing, step: step) { return halt }
     }
     return nil
   }
 
   /// Records a list and what comes of it.
   private mutating func take(
-    _ offer: ToolOffer, of source: SourceRegistration, _ moment: ToolListRequest.Moment, step: Int
+    _ offer: ToolOffer, of source: SourceRegistration, _ timing: ToolListRequest.Timing, step: Int
   ) throws -> Halt? {
     let listed = source.listed(
       offer, first: recorder.contextHistory.listed[source.name]?.first,
-      besides: otherNames(than: source), isSession: moment == .session)
+      besides: otherNames(than: source), isSession: timing == .session)
     try recorder.append(.toolsListed(listed), step: step)
     useListedTools()
     guard listed.error != nil else { return nil }

@@ -25,7 +25,7 @@ struct Recorder {
   }
 
   /// The moment of an event that is about to be made; see ``append(_:step:isEffectAhead:at:)``.
-  func moment() -> Moment { clock.moment() }
+  func reading() -> ClockReading { clock.reading() }
 
   /// Appends one event; returns its number.
   ///
@@ -34,9 +34,9 @@ struct Recorder {
   ///   what happens.
   @discardableResult
   mutating func append(
-    _ payload: EventPayload, step: Int, isEffectAhead: Bool = false, at moment: Moment? = nil
+    _ payload: EventPayload, step: Int, isEffectAhead: Bool = false, at moment: ClockReading? = nil
   ) throws -> Int {
-    let moment = moment ?? clock.moment()
+    let moment = moment ?? clock.reading()
     let event = Event(
       seq: nextSeq, step: step, type: payload.type, runId: runId, time: moment.time, t: moment.t,
       data: payload.encoded)

@@ -14,7 +14,7 @@ public struct PolicyGate: Sendable {
   }
 
   /// What the gate knows besides the call.
-  public struct Moment: Sendable {
+  public struct KnownState: Sendable {
     /// Who the run acts for.
     public var run: PolicyContext
     /// What people granted so far and is not used up.
@@ -106,14 +106,14 @@ public struct PolicyGate: Sendable {
   }
 
   /// A verdict, and whether a denial ends the run.
-  public struct Ruling: Sendable, Hashable {
+  public struct RuleCheck: Sendable, Hashable {
     /// What is recorded, with what the gate knew.
     public var verdict: Verdict
     /// Whether the run is to stop as `policy_denied` at once.
     public var stopsRun: Bool
   }
 
-  /// The verdict on one call. Pure: the same call at the same moment gets the same verdict.
+  /// The verdict on one call. Pure: the same call in the same state gets the same verdict.
   ///
   /// An approval covers the call that it was given to, and what else it says; it lifts
   /// `approval_required`, never `deny`.
@@ -125,14 +125,14 @@ public struct PolicyGate: Sendable {
   /// - Parameters:
   ///   - call: what the model proposed, with its input.
   ///   - tool: as it is registered; its side effect decides where no rule does.
-  ///   - moment: whom the run acts for, what was granted, the time, and what is left of the limits.
+  ///   - known: whom the run acts for, what was granted, the time, and what is left of the limits.
   ///   - authorization: what the authorizer said that ``authorizationRequest(on:tool:at:)`` speaks of; where
   ///     nobody was asked, a rule that asks one denies.
-  public func ruling(
-    on call: ProposedCall, tool: ToolDefinition, at moment: Moment,
+  public func ruleCheck(
+    on call: ProposedCall, tool: ToolDefinition, at known: KnownState,
     authorization: Authorization? = nil
-  ) -> Ruling {
-    let question = PolicyQuestion(call: call, tool: tool, moment: moment)
+  ) -> RuleCheck {
+    let question = PolicyQuestion(call: call, tool: tool, known: known)
     let (rule, unknown) = decide(question)
     let isAsked = rule?.authorizer != nil && unknown.isEmpty
     let authorization = isAsked ? authorization : nil
@@ -151,21 +151,21 @@ public struct PolicyGate: Sendable {
     let verdict = Verdict(
       callId: call.callId, tool: call.name, status: status, reason: reason, ruleId: rule?.id,
       context: question.recorded(resources, unknown: unknown), authorization: authorization)
-    return Ruling(verdict: verdict, stopsRun: status == .deny && rule?.onDeny == .stop)
+    return RuleCheck(verdict: verdict, stopsRun: status == .deny && rule?.onDeny == .stop)
   }
 
   /// What an authorizer is to be asked before there is a verdict; `nil` where the rules decide alone.
   public func authorizationRequest(
-    on call: ProposedCall, tool: ToolDefinition, at moment: Moment
+    on call: ProposedCall, tool: ToolDefinition, at known: KnownState
   ) -> AuthorizationRequest? {
     guard policy.rules.contains(where: { $0.authorizer != nil }) else { return nil }
-    let question = PolicyQuestion(call: call, tool: tool, moment: moment)
+    let question = PolicyQuestion(call: call, tool: tool, known: known)
     let (rule, unknown) = decide(question)
     guard unknown.isEmpty, let rule, let authorizer = rule.authorizer else { return nil }
     return AuthorizationRequest(
-      authorizer: authorizer, ruleId: rule.id, runId: moment.runId, call: call, tool: tool,
-      policyContext: moment.run, isApproved: question.isApproved, remaining: moment.remaining,
-      timeoutMicroseconds: moment.remainingSeconds.map { Int(min($0, 1e9) * 1_000_000) })
+      authorizer: authorizer, ruleId: rule.id, runId: known.runId, call: call, tool: tool,
+      policyContext: known.run, isApproved: question.isApproved, remaining: known.remaining,
+      timeoutMicroseconds: known.remainingSeconds.map { Int(min($0, 1e9) * 1_000_000) })
   }
 
   /// The rule that decides, and which of its conditions could not be known.
@@ -194,11 +194,11 @@ public struct PolicyGate: Sendable {
   }
 
   /// A verdict that was given before, with what its rule says about the run today.
-  func ruling(recorded verdict: Verdict) -> Ruling {
+  func ruleCheck(recorded verdict: Verdict) -> RuleCheck {
     let rule = policy.rules.first { rule in
       verdict.ruleId.map { rule.id.hasSameUTF8(as: $0) } ?? false
     }
-    return Ruling(
+    return RuleCheck(
       verdict: verdict, stopsRun: verdict.status == .deny && rule?.onDeny == .stop)
   }
 }
@@ -221,7 +221,7 @@ extension Policy.Rule {
   }
 }
 
-extension PolicyGate.Moment {
+extension PolicyGate.KnownState {
   /// What is left of the limits, by the names that rules give them. Seconds pass with each run in their own way.
   fileprivate var remaining: JSONObject {
     var object: JSONObject = [:]
@@ -247,17 +247,17 @@ struct PolicyQuestion {
 
   let call: ProposedCall
   let tool: ToolDefinition
-  let moment: PolicyGate.Moment
+  let known: PolicyGate.KnownState
   /// Which approval that is not used up covers the call.
   let approval: Approvals.Finding
   /// Whether there is one.
   var isApproved: Bool { approval.isCovered }
 
-  init(call: ProposedCall, tool: ToolDefinition, moment: PolicyGate.Moment) {
+  init(call: ProposedCall, tool: ToolDefinition, known: PolicyGate.KnownState) {
     self.call = call
     self.tool = tool
-    self.moment = moment
-    approval = moment.finding(for: call)
+    self.known = known
+    approval = known.finding(for: call)
   }
 
   /// Whether every condition that the rule names holds; the cheap ones are looked at first.
@@ -266,20 +266,20 @@ struct PolicyQuestion {
   func fits(_ rule: Policy.Rule, _ unknown: inout [Condition]) -> Trilean {
     guard rule.sideEffects?.contains(tool.sideEffect) ?? true,
       rule.approved.map({ $0 == isApproved }) ?? true, Self.fits(rule.tools, tool.name),
-      Self.fits(rule.sensitivities, tool.sensitivity), Self.fits(rule.actors, moment.run.actorId),
-      Self.fits(rule.tenants, moment.run.tenantId), Self.fits(rule.routes, moment.run.route)
+      Self.fits(rule.sensitivities, tool.sensitivity), Self.fits(rule.actors, known.run.actorId),
+      Self.fits(rule.tenants, known.run.tenantId), Self.fits(rule.routes, known.run.route)
     else { return .no }
     func holds(_ condition: Condition, _ answer: Trilean) -> Bool {
       if answer == .unknown { unknown.append(condition) }
       return answer != .no
     }
     if let attributes = rule.attributes,
-      !holds(.attributes, Trilean(attributes.matches(.object(moment.run.attributes))))
+      !holds(.attributes, Trilean(attributes.matches(.object(known.run.attributes))))
     {
       return .no
     }
     for condition in rule.remaining
-    where !holds(.remaining, moment.answer(condition)) { return .no }
+    where !holds(.remaining, known.answer(condition)) { return .no }
     if let input = rule.input, !holds(.input, fits(input)) { return .no }
     for condition in rule.calls
     where !holds(.calls, past(condition, .executed)) { return .no }
@@ -299,35 +299,35 @@ struct PolicyQuestion {
   }
 
   private func fits(_ input: Matcher) -> Trilean {
-    let history = moment.history
+    let history = known.history
     return Trilean(input.matches(call.input, from: { history.values(of: $0) }))
   }
 
   private func past(
     _ condition: Policy.PastCalls, _ scope: PolicyHistory.Scope
   ) -> Trilean {
-    moment.history.holds(condition, scope, for: call, at: moment.t)
+    known.history.holds(condition, scope, for: call, at: known.t)
   }
 
   /// What of the moment a verdict records: of the approvals only the one that covers this call, of the
   /// limits those that rules look at, and which conditions of the rule that decided could not be known.
   func recorded(_ resources: Set<Policy.Resource>, unknown: [Condition]) -> JSONObject {
     var remaining: JSONObject = [:]
-    remaining["maxToolCalls"] = moment.remainingToolCalls.map { JSONValue($0) }
+    remaining["maxToolCalls"] = known.remainingToolCalls.map { JSONValue($0) }
     if resources.contains(.tokens) {
-      remaining["maxTokens"] = moment.remainingTokens.map { JSONValue($0) }
+      remaining["maxTokens"] = known.remainingTokens.map { JSONValue($0) }
     }
-    if resources.contains(.cost), case .left(let money)? = moment.remainingCost {
+    if resources.contains(.cost), case .left(let money)? = known.remainingCost {
       remaining["maxCost"] = JSONValue(money)
     }
     if resources.contains(.seconds) {
-      remaining["timeoutSeconds"] = moment.remainingSeconds.map { JSONValue($0) }
+      remaining["timeoutSeconds"] = known.remainingSeconds.map { JSONValue($0) }
     }
     var object: JSONObject = [
       "approvedActionIds": isApproved ? [.string(call.actionId)] : []
     ]
     object["approval"] = approval.recorded
-    object["remainingSteps"] = moment.remainingSteps.map { JSONValue($0) }
+    object["remainingSteps"] = known.remainingSteps.map { JSONValue($0) }
     if !remaining.isEmpty { object["remaining"] = .object(remaining) }
     if !unknown.isEmpty {
       let names = Condition.allCases.filter(unknown.contains).map(\.rawValue)
@@ -337,7 +337,7 @@ struct PolicyQuestion {
   }
 }
 
-extension PolicyGate.Moment {
+extension PolicyGate.KnownState {
   fileprivate func answer(_ condition: Policy.Remaining) -> Trilean {
     let amount: JSONValue?
     switch condition.resource {

@@ -74,6 +74,7 @@ public struct PolicyHistory: Sendable {
   /// Whether the log says that it lacks what became of calls.
   private(set) var hidesResults = false
 
+  private var simulatedUser = SimulatedUser()
   private let isNeeded: Bool
   private let keepsInputs: Bool
   private let keepsResults: Bool
@@ -103,10 +104,12 @@ public struct PolicyHistory: Sendable {
   public mutating func take(_ event: Event) {
     guard isNeeded else { return }
     switch event.type {
-    case .runStarted: hidesResults = event.data["recorded"]?["tools"] != nil
+    case .runStarted:
+      hidesResults = event.data["recorded"]?["tools"] != nil
+      simulatedUser.take(runStarted: event.data)
     case .decision:
       settle()
-      guard let payload = try? DecisionPayload(decoding: event.data), payload.caller != "user",
+      guard let payload = try? DecisionPayload(decoding: event.data), !simulatedUser.made(event),
         case .tool(let calls) = payload.decision
       else { return }
       for call in calls { propose(call, at: Self.clamped(event.t)) }

@@ -32,9 +32,9 @@ struct PolicyWitness {
     let moments = momentCandidates()
     let inputs = inputCandidates()
     for input in inputs {
-      for moment in moments {
+      for known in moments {
         for tool in tools {
-          ask(tool, input, moment)
+          ask(tool, input, known)
           if let both, isFirstAlone, isSecondAlone { return both }
           if tries >= Self.tryLimit { return nil }
         }
@@ -49,8 +49,8 @@ struct PolicyWitness {
     let past = candidate.past.flatMap { pair in
       (0..<pair.count).map { _ in pair.call.sample(ownInput: input) }
     }
-    let moment = candidate.moment(for: call, past: past, under: [first, second])
-    let question = PolicyQuestion(call: call, tool: tool, moment: moment)
+    let known = candidate.known(for: call, past: past, under: [first, second])
+    let question = PolicyQuestion(call: call, tool: tool, known: known)
     var unknown: [PolicyQuestion.Condition] = []
     switch (question.fits(first, &unknown), question.fits(second, &unknown)) {
     case (.yes, .yes):
@@ -124,18 +124,18 @@ struct PolicyWitness {
     var left: [Policy.Resource: Double] = [:]
     var past: [(call: Policy.PastCalls, count: Int)] = []
 
-    func moment(
+    func known(
       for call: ProposedCall, past: [ProposedCall], under rules: [Policy.Rule]
-    ) -> PolicyGate.Moment {
-      var moment = PolicyGate.Moment(
+    ) -> PolicyGate.KnownState {
+      var known = PolicyGate.KnownState(
         run: run, approvals: Approvals(ofActions: isApproved ? [call.actionId] : []), t: 1_000_000,
         history: history(of: past, before: call, under: rules))
-      moment.remainingSteps = left[.steps].flatMap(Int.init(exactly:))
-      moment.remainingToolCalls = left[.calls].flatMap(Int.init(exactly:))
-      moment.remainingTokens = left[.tokens].flatMap(Int.init(exactly:))
-      moment.remainingCost = left[.cost].map { .left($0) }
-      moment.remainingSeconds = left[.seconds]
-      return moment
+      known.remainingSteps = left[.steps].flatMap(Int.init(exactly:))
+      known.remainingToolCalls = left[.calls].flatMap(Int.init(exactly:))
+      known.remainingTokens = left[.tokens].flatMap(Int.init(exactly:))
+      known.remainingCost = left[.cost].map { .left($0) }
+      known.remainingSeconds = left[.seconds]
+      return known
     }
 
     private func history(

@@ -12,7 +12,11 @@ public protocol RunGuard: Sendable {
   func breach() -> GuardBreach?
 
   /// What would be broken if these calls of the last decision began now.
-  func breach(ifStarted callIds: [String]) -> GuardBreach?
+  ///
+  /// - Parameters:
+  ///   - callIds: the calls, in the order in which they would begin.
+  ///   - verdict: the word of policy on the last of them, which is not recorded yet.
+  func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach?
 
   /// What another decision would break, whatever it is.
   func breach(ifDecidingIn step: Int) -> GuardBreach?
@@ -34,8 +38,8 @@ struct RunGuards: RunGuard {
 
   func breach() -> GuardBreach? { first.breach() ?? second.breach() }
 
-  func breach(ifStarted callIds: [String]) -> GuardBreach? {
-    first.breach(ifStarted: callIds) ?? second.breach(ifStarted: callIds)
+  func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach? {
+    first.breach(ifStarted: callIds, by: verdict) ?? second.breach(ifStarted: callIds, by: verdict)
   }
 
   func breach(ifDecidingIn step: Int) -> GuardBreach? {

@@ -31,7 +31,8 @@ struct RedactingBoundary: Boundary {
 
   func run(_ request: ToolRequest) async -> ToolAnswer {
     var plain = request
-    // What another agent is told stands in its log as well: it gets what this one's may hold.
+    // What another agent is told stands in its log as well: it gets what this one's may hold, and knows what it stands for.
+    plain.child?.redactor = redactor
     let (input, missing) =
       request.child == nil ? redactor.restored(request.input) : (request.input, nil)
     if let missing, base.readiness(of: request.call, step: request.step) == .needsValues {
@@ -55,8 +56,8 @@ struct RedactingBoundary: Boundary {
     }
     for index in answer.notes.indices {
       var note = answer.notes[index].note
+      note.value = note.value.map { redactor.redacted($0, ofNote: note.key) }
       note.key = redactor.redacted(note.key)
-      note.value = note.value.map { redactor.redacted($0) }
       note.tags = note.tags.map { redactor.redacted($0) }
       switch answer.notes[index] {
       case .read: answer.notes[index] = .read(note)
@@ -71,6 +72,10 @@ struct RedactingBoundary: Boundary {
     return await redactor.authorization(for: request, needsValues: needsValues) {
       await base.authorize($0)
     }
+  }
+
+  func reasonNotToBegin(_ child: ChildStart, as tool: String) -> String? {
+    base.reasonNotToBegin(child, as: tool)
   }
 
   func tools(_ request: ToolListRequest) async -> ToolOffer? {
@@ -92,7 +97,7 @@ struct RedactingBoundary: Boundary {
 
   func recall(_ address: MemoryAddress) async -> KeptNote? {
     guard var note = await base.recall(address) else { return nil }
-    note.value = redactor.redacted(note.value)
+    note.value = redactor.redacted(note.value, ofNote: note.address.key)
     note.tags = note.tags.map { redactor.redacted($0) }
     return note
   }
@@ -201,7 +206,9 @@ extension AgentDefinition {
       }
     }
     for index in memory.indices {
-      agent.memory[index].value = memory[index].value.map { redactor.redacted($0) }
+      agent.memory[index].value = memory[index].value.map {
+        redactor.redacted($0, ofNote: memory[index].key)
+      }
     }
     for index in policy.rules.indices {
       agent.policy.rules[index].reason = policy.rules[index].reason.map { redactor.redacted($0) }

@@ -20,6 +20,30 @@ public struct RedactionSettings: Sendable, Hashable {
     self.places = places
   }
 
+  /// What a run withholds whose agent has these settings, where a run with others calls it: whatever either of them says.
+  /// What the other says of its goal is not about this one's.
+  public func adding(parent: RedactionSettings) -> RedactionSettings {
+    var settings = self
+    settings.findsCredentials = findsCredentials || parent.findsCredentials
+    settings.patterns += parent.patterns.filter { !patterns.contains($0) }
+    settings.places += parent.places.filter { $0.side != .goal && !places.contains($0) }
+    return settings
+  }
+
+  /// What an agent file, or a pipeline's, says for these under `redaction`, its places aside; empty for the defaults.
+  public var encodedTexts: JSONObject {
+    JSONObject(present: [
+      ("credentials", findsCredentials ? JSONValue?.none : .bool(false)),
+      (
+        "patterns",
+        patterns.isEmpty
+          ? nil
+          : .array(
+            patterns.map { ["kind": .string($0.kind), "pattern": .string($0.pattern.text)] })
+      ),
+    ])
+  }
+
   /// A pattern, and what it finds.
   public struct PatternRule: Sendable, Hashable {
     /// See `RedactionToken.kind`.

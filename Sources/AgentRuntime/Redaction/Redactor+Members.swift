@@ -148,6 +148,11 @@ extension Redactor {
 }
 
 extension Redactor {
+  /// What a note says, which may be secret by its key alone.
+  func redacted(_ value: JSONValue, ofNote key: String) -> JSONValue {
+    redacted(["key": .string(key), "value": value] as JSONObject)["value"] ?? .null
+  }
+
   /// What of the value of a variable is secret: all of it where its name says so, else what has the form of a
   /// credential. Nothing of less than ``Secret/leastBytes``.
   public static func secrets(in value: String, ofVariable name: String) -> [String] {

@@ -46,30 +46,55 @@ public final class Redactor: Sendable {
     var texts = KnownTexts()
     /// Of how many words those are at most that were known before they were met.
     var mostWords = 1
-    /// What was said of texts so far, by their bytes, while a whole run is looked through: its packets
-    /// say most of them again and again. `nil` else.
-    var said: [[UInt8]: String]?
+  }
+
+  /// What is known of values, of a run and of those that it calls.
+  private final class Store: Sendable {
+    let key: [UInt8]
+    /// Whether other processes have the same key, so that what has another token is another value.
+    let isKeyGiven: Bool
+    private let state = Mutex(State())
+
+    init(key: [UInt8]?) {
+      isKeyGiven = key != nil
+      self.key = key ?? (0..<32).map { _ in UInt8.random(in: 0...255) }
+    }
+
+    func withLock<Result>(_ body: (inout State) -> Result) -> Result {
+      state.withLock { body(&$0) }
+    }
+  }
+
+  /// What was said of texts so far, while a whole run is looked through.
+  private struct Said {
+    /// By their bytes: its packets say most of them again and again. `nil` else.
+    var texts: [[UInt8]: String]?
     /// About how much that is.
-    var saidBytes = 0
+    var bytes = 0
   }
 
   /// How much is kept of what was said of texts.
   private static let saidLimitBytes = 64 << 20
 
   let settings: RedactionSettings
-  private let key: [UInt8]
-  /// Whether other processes have the same key, so that what has another token is another value.
-  private let isKeyGiven: Bool
   private let values: Values
-  private let state = Mutex(State())
+  private let state: Store
+  private let said = Mutex(Said())
 
   /// Knows the given secrets from the start.
+  ///
+  /// - Parameters:
+  ///   - settings: what is looked for besides.
+  ///   - secrets: the key, where there is one, and the values that are known.
+  ///   - values: what the values that tokens stand for are needed for.
+  ///   - parent: of the run that calls this one: both know from then on what either of them withholds, with the parent's
+  ///     key. `nil` for a run that stands by itself.
   public init(
-    _ settings: RedactionSettings, _ secrets: RunSecrets = RunSecrets(), values: Values = .needed
+    _ settings: RedactionSettings, _ secrets: RunSecrets = RunSecrets(), values: Values = .needed,
+    sharing parent: Redactor? = nil
   ) {
     self.settings = settings
-    isKeyGiven = secrets.key != nil
-    key = secrets.key ?? (0..<32).map { _ in UInt8.random(in: 0...255) }
+    state = parent?.state ?? Store(key: secrets.key)
     self.values = values
     // The longest first: one may hold another.
     for secret in secrets.known.sorted(by: { $0.text.utf8.count > $1.text.utf8.count })
@@ -92,7 +117,7 @@ public final class Redactor: Sendable {
         RedactionToken.forEach(in: .string(token)) { kind = $0.kind }
         return kind.map { Secret(kind: $0, text: text) }
       }
-    return RunSecrets(key: key, known: known)
+    return RunSecrets(key: state.key, known: known)
   }
 
   /// Learns texts that another run withheld with the same key.
@@ -129,16 +154,16 @@ public final class Redactor: Sendable {
   /// A text as it may stand in the run.
   public func redacted(_ text: String) -> String {
     guard text.utf8.count >= 3 else { return text }
-    if let said = state.withLock({ $0.said.map { $0[Array(text.utf8)] } }) {
+    if let said = said.withLock({ $0.texts.map { $0[Array(text.utf8)] } }) {
       if let said { return said }
       let redacted = lookedThrough(text)
-      state.withLock { state in
-        state.saidBytes += 2 * text.utf8.count
-        if state.saidBytes > Self.saidLimitBytes {
-          state.said = state.said == nil ? nil : [:]
-          state.saidBytes = 2 * text.utf8.count
+      self.said.withLock { said in
+        said.bytes += 2 * text.utf8.count
+        if said.bytes > Self.saidLimitBytes {
+          said.texts = said.texts == nil ? nil : [:]
+          said.bytes = 2 * text.utf8.count
         }
-        state.said?[Array(text.utf8)] = redacted
+        said.texts?[Array(text.utf8)] = redacted
       }
       return redacted
     }
@@ -147,10 +172,7 @@ public final class Redactor: Sendable {
 
   /// Keeps what is said of each text, or forgets it.
   func keepWhatIsSaid(_ isKept: Bool) {
-    state.withLock { state in
-      state.said = isKept ? [:] : nil
-      state.saidBytes = 0
-    }
+    said.withLock { $0 = Said(texts: isKept ? [:] : nil) }
   }
 
   private func lookedThrough(_ text: String) -> String {
@@ -332,7 +354,7 @@ public final class Redactor: Sendable {
   private func ownToken(for value: JSONValue, kind: String) -> String {
     // A text stands for itself, anything else for its canonical form behind a byte of no text.
     let bytes = value.stringValue.map { Array($0.utf8) } ?? [0xff] + CanonicalJSON.encode(value)
-    let hex = Digest(authenticating: bytes, key: key).hex.prefix(32)
+    let hex = Digest(authenticating: bytes, key: state.key).hex.prefix(32)
     return RedactionToken(kind: kind, hex: String(hex)).description
   }
 
@@ -445,7 +467,7 @@ public final class Redactor: Sendable {
   /// token at the same place, with the same text around it, and its value is what the recorded token stands for from now on.
   public func isSame(_ today: JSONValue, as recorded: JSONValue) -> Bool {
     if translated(today) == recorded { return true }
-    guard !isKeyGiven, restored(recorded).missing != nil,
+    guard !state.isKeyGiven, restored(recorded).missing != nil,
       RedactionToken.comparable(today) == RedactionToken.comparable(recorded)
     else { return false }
     learn(from: recorded, today: today)
@@ -485,4 +507,11 @@ public final class Redactor: Sendable {
     }
     return (around + [bytes[start...]], tokens)
   }
+}
+
+extension Redactor: Hashable {
+  /// Whether both are one: two that withhold the same know different values.
+  public static func == (left: Redactor, right: Redactor) -> Bool { left === right }
+
+  public func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

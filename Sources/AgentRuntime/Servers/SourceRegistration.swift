@@ -102,6 +102,11 @@ public struct SourceRegistration: Sendable {
     }
   }
 
+  /// The worst that a call of its tools may do: what a choice says, and a write where only the server could say it.
+  var worstSideEffect: SideEffect {
+    .worst(of: choices?.map { $0.sideEffect ?? .write } ?? [.write])
+  }
+
   /// Whether it may have tools beyond ``knownNames``.
   public var mayHaveOthers: Bool { choices?.contains { $0.tool.literal == nil } ?? true }
 }

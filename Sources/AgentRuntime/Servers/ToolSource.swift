@@ -51,7 +51,7 @@ public struct ToolOffer: Sendable, Hashable {
 /// A source is asked what it offers.
 public struct ToolListRequest: Sendable, Hashable {
   /// When it is asked.
-  public enum Moment: Sendable, Hashable {
+  public enum Timing: Sendable, Hashable {
     /// The run starts, or goes on after it stood still: there must be an answer.
     case session
     /// Before the packet of a try, from 1: there is an answer where the list may have changed.
@@ -63,12 +63,12 @@ public struct ToolListRequest: Sendable, Hashable {
   /// The step that the run is in or about to begin; 0 before the first.
   public var step: Int
   /// When it is asked.
-  public var moment: Moment
+  public var timing: Timing
 
   /// Steps count from 1; 0 is before the first.
-  public init(source: String, step: Int, moment: Moment) {
+  public init(source: String, step: Int, timing: Timing) {
     self.source = source
     self.step = step
-    self.moment = moment
+    self.timing = timing
   }
 }

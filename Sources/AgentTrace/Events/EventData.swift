@@ -1,7 +1,7 @@
 /// All that the program knows of the data of one type of event, in the file that they stand in.
 ///
-/// Adding a type is such a file in `Kinds/`, its row in ``EventType/kinds``, and its case in ``EventPayload``. No
-/// requirement has a default, so that the compiler names whatever a new one lacks.
+/// Adding a type is such a file in `Kinds/`, with its name, and beside each other its row in ``EventType/kinds`` and its
+/// case in ``EventPayload``. No requirement has a default, so that the compiler names whatever a new one lacks.
 package protocol EventData: Sendable, Hashable {
   /// Reads the wire form; throws for the first key that is missing or of another kind.
   init(decoding object: JSONObject) throws(PayloadError)

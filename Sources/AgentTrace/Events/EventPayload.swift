@@ -1,3 +1,60 @@
+extension EventType {
+  /// Every type of format version 1 with what is known of it, in the order a run meets them; those that only
+  /// pipelines have behind the others.
+  package static let kinds: [EventKind] =
+    [
+      EventKind(.runStarted, RunStarted.self, "The run began."),
+      EventKind(.toolsListed, ToolsListed.self, "A source of tools was asked what it offers."),
+      EventKind(.contextBuilt, ContextPacket.self, "What the model was given before a decision."),
+      EventKind(.modelResult, ModelResult.self, "A try of a call to a model."),
+      EventKind(.decision, DecisionPayload.self, "What the reply was read as."),
+      EventKind(.policyDecision, Verdict.self, "The gate's verdict on a call."),
+      EventKind(.toolStarted, ToolStartedPayload.self, "A tool is about to run."),
+      EventKind(.toolResult, ToolResultPayload.self, "What became of a call."),
+      EventKind(.approval, Approval.self, "A person granted or denied a call."),
+      EventKind(.humanReplied, HumanReplied.self, "A person spoke."),
+      EventKind(.memoryRead, MemoryNote.self, "A note was looked up."),
+      EventKind(.memoryWritten, MemoryNote.self, "A note was kept."),
+      EventKind(.breakerChanged, BreakerChanged.self, "A tool's circuit breaker changed."),
+      EventKind(
+        .requestForwarded, RequestForwarded.self,
+        "A proxy passed on a request that is no call of a model."),
+      EventKind(
+        .replyChanged, ReplyChanged.self,
+        "A proxy took calls out of a reply before whoever asked saw it."),
+      EventKind(.unseen, Unseen.self, "Something went by that could not be read."),
+      EventKind(.runResumed, RunResumed.self, "The log was opened again."),
+      EventKind(.stop, Stop.self, "The run ended or paused."),
+    ] + kindsOfPipelines
+
+  private static let kindsOfPipelines: [EventKind] = [
+    EventKind(.taskStarted, TaskStarted.self, "An attempt at a task begins."),
+    EventKind(.taskOutput, TaskOutput.self, "A part of a task's output came before its end."),
+    EventKind(
+      .taskFailed, TaskFailed.self,
+      "An attempt failed, or a task cannot be attempted; and what is done about it."),
+    EventKind(.taskFinished, TaskFinished.self, "A task, or an element of one, has its output."),
+    EventKind(.taskSkipped, TaskSkipped.self, "A task's output is absent."),
+    EventKind(
+      .taskExpanded, TaskExpanded.self, "Of a task that runs for each of many it is known how many."
+    ),
+    EventKind(.taskAsked, TaskAsked.self, "A task waits for a person."),
+    EventKind(.taskAnswered, TaskAnswered.self, "What a person said of a task that waits."),
+    EventKind(.taskResumed, TaskResumed.self, "The run that an attempt is goes on in its own log."),
+    EventKind(.pauseRequested, PauseRequested.self, "Of a pipeline it is wished that it pauses."),
+    EventKind(.rollbackStarted, RollbackStarted.self, "A pipeline goes back to a checkpoint."),
+    EventKind(.compensationStarted, CompensationStarted.self, "An effect is about to be undone."),
+    EventKind(.compensationFinished, CompensationFinished.self, "What came of undoing an effect."),
+    EventKind(
+      .rolledBack, RolledBack.self, "What stands behind a checkpoint is undone, and runs anew."),
+  ]
+
+  /// Every type of format version 1, in the order a run meets them.
+  public static let known = kinds.map(\.type)
+  /// The types that only logs of pipelines have.
+  public static let ofPipelines = kindsOfPipelines.map(\.type)
+}
+
 /// An event's data, read as its type promises.
 public enum EventPayload: Sendable, Hashable {
   case runStarted(RunStarted)

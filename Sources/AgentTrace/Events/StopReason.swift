@@ -47,6 +47,8 @@ public enum StopDetail {
   public static let refusal = "refusal"
   /// With ``StopReason/blocked``: a filter of the provider kept the reply back, or a part of it.
   public static let contentFilter = "content_filter"
+  /// With ``StopReason/cancelled``: a pipeline was to pause, and goes on when somebody says so.
+  public static let paused = "paused"
   /// The number of denied calls reached its limit.
   public static let maxDenials = "max_denials"
   /// A policy rule, by its id.

@@ -6,6 +6,11 @@ public enum SideEffect: String, Sendable, Hashable, CaseIterable {
   case draft
   /// Changes the world.
   case write
+
+  /// The worst of some; `read` of none.
+  public static func worst(of effects: [SideEffect]) -> SideEffect {
+    allCases.last { effects.contains($0) } ?? .read
+  }
 }
 
 /// What a tool is, as the model and the policy gate see it.

@@ -19,6 +19,8 @@ public struct PipelineCalls: Sendable {
     var tool: String
     var input: JSONValue
     var attempts = 0
+    /// The run of its own that the last attempt is; `nil` for a command or a closure.
+    var runId: String?
     /// What the last attempt came to, where no result has told it yet.
     var failure: TaskFailed?
     var hasResult = false
@@ -27,6 +29,10 @@ public struct PipelineCalls: Sendable {
   /// The key of a `run_started` under which `true` says that the log holds the row of a pipeline: its own events, those
   /// of its tasks' runs, and its calls.
   public static let rowKey = "row"
+
+  /// The key of a `tool_started` under which the run stands that an attempt is, where ``init(tellsRuns:)`` tells of it:
+  /// what that run did is no call of this one beside those of its own.
+  public static let runKey = "run"
 
   /// The caller of what undoes a task stands behind that of the task.
   public static let compensation = "compensate"
@@ -120,6 +126,7 @@ public struct PipelineCalls: Sendable {
     if var call = calls[started.node], !call.hasResult {
       if call.tool.hasSameUTF8(as: tool), call.input == input {
         call.failure = nil
+        call.runId = started.run?.runId
         told.behind = [start(&call, started.idempotencyKey, event)]
         calls[started.node] = call
         return told
@@ -129,6 +136,7 @@ public struct PipelineCalls: Sendable {
     var call = Call(
       id: "\(started.node)#\(event.seq)", caller: Self.caller(of: started), tool: tool,
       input: input)
+    call.runId = started.run?.runId
     told.behind = begin(
       &call, SideEffect(rawValue: started.sideEffect) ?? .write, started.idempotencyKey, event)
     calls[started.node] = call
@@ -225,6 +233,7 @@ public struct PipelineCalls: Sendable {
         ("callId", .string(call.id)), ("tool", .string(call.tool)),
         ("caller", .string(call.caller)), ("attempt", JSONValue(call.attempts)),
         ("idempotencyKey", .string(key ?? "\(event.runId)/\(call.id)")),
+        (Self.runKey, call.runId.map { ["runId": .string($0)] }),
       ]), event)
   }
 

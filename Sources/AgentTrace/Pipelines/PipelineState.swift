@@ -140,7 +140,10 @@ extension PipelineState {
     case .runResumed:
       stop = nil
       isPausing = false
-      if let object = event.data["inputs"]?["pipeline"]?.objectValue { definition = object }
+      if let object = event.data["inputs"]?["pipeline"]?.objectValue {
+        withdrawQuestions(from: definition, to: object)
+        definition = object
+      }
     case .stop:
       stop = AgentState.StopSummary(
         reason: event.data["reason"]?.stringValue ?? "", detail: event.data["detail"]?.stringValue,
@@ -159,6 +162,27 @@ extension PipelineState {
     seed = event.data["seed"]?.intValue ?? 0
     outerLimits = (event.data["parent"]?["inputs"]?["limits"]?.objectValue)
       .flatMap { try? Limits(decoding: $0) }
+  }
+
+  /// Takes back what a person is asked and nobody asks any more, where the pipeline goes on as another one: what a task
+  /// that is gone asked, and what one of a person asked that asks something else now, or is no person's. What may have
+  /// happened outside is still to be said.
+  private mutating func withdrawQuestions(from before: JSONObject, to now: JSONObject) {
+    func task(_ id: String, in definition: JSONObject) -> JSONValue? {
+      definition["tasks"]?.arrayValue?.first { $0["id"]?.stringValue?.hasSameUTF8(as: id) ?? false }
+    }
+    for index in tasks.indices where !tasks[index].active.isEmpty {
+      let (old, new) = (task(tasks[index].id, in: before), task(tasks[index].id, in: now))
+      let asksSame =
+        new != nil && ["kind", "ask", "show", "forEach"].allSatisfy { old?[$0] == new?[$0] }
+      tasks[index].active.removeAll { node in
+        switch node.phase {
+        case .asked(.human), .answered(.human, _): !asksSame
+        case .asked(.failed), .asked(.again), .asked(.run): new == nil
+        default: false
+        }
+      }
+    }
   }
 
   private mutating func take(breaker event: Event) {

@@ -68,6 +68,8 @@ public struct CallOutline: Sendable, Hashable {
   public private(set) var wasAsked = false
   /// Whether it is a run of another agent, of which at least the beginning was seen: it was made for certain.
   public internal(set) var isRun = false
+  /// Whether a simulated user made it, who is none of the agents: see ``SimulatedUser``.
+  public internal(set) var isOfSimulatedUser = false
   /// The status of its result, as far as it is one that is known.
   private var resultStatus: ResultStatus?
   private var isEffectUnknown = false
@@ -95,6 +97,7 @@ public struct CallOutline: Sendable, Hashable {
     self.init(
       callId: callId, caller: event.data["caller"]?.stringValue ?? "agent",
       tool: event.data["tool"]?.stringValue ?? "", seq: event.seq)
+    isOfSimulatedUser = event.data[SimulatedUser.key] == true
   }
 
   /// What became of it; `nil` where it has neither start nor result.
@@ -151,28 +154,34 @@ public struct CallOutline: Sendable, Hashable {
       "resultSeq": resultSeq.map { JSONValue($0) } ?? .null,
     ]
     if status == .refused { object["startedSeq"] = startedSeq.map { JSONValue($0) } }
+    if isOfSimulatedUser { object[SimulatedUser.key] = true }
     return .object(object)
   }
 
-  /// Reads the wire form in a summary; `nil` where it does not say what became of the call.
+  /// Reads the wire form in a summary; `nil` where it does not say what became of the call, or whether a simulated user
+  /// made it: only the log does where it is named so and not marked.
   init?(summary value: JSONValue) {
     guard let object = value.objectValue, let callId = object["callId"]?.stringValue,
       let caller = object["caller"]?.stringValue, let tool = object["tool"]?.stringValue,
       let status = object["status"]?.stringValue.flatMap(CallStatus.init(rawValue:)),
-      let seq = object["seq"]?.intValue
+      let seq = object["seq"]?.intValue,
+      case let isOfUser = object[SimulatedUser.key] == true,
+      isOfUser || !caller.hasSameUTF8(as: SimulatedUser.name)
     else { return nil }
     self.init(
       callId: callId, caller: caller, tool: tool, seq: seq, status: status,
       verdict: object["verdict"]?.stringValue.flatMap(VerdictStatus.init(rawValue:)),
       startedSeq: object["startedSeq"]?.intValue, resultSeq: object["resultSeq"]?.intValue)
+    isOfSimulatedUser = isOfUser
   }
 
   /// What a summary says of a call.
   @_spi(Scanning) public init(
     callId: String, caller: String, tool: String, seq: Int, status: CallStatus,
-    verdict: VerdictStatus?, startedSeq: Int?, resultSeq: Int?
+    verdict: VerdictStatus?, startedSeq: Int?, resultSeq: Int?, isOfUser: Bool = false
   ) {
     self.init(callId: callId, caller: caller, tool: tool, seq: seq)
+    isOfSimulatedUser = isOfUser
     self.verdict = verdict
     self.startedSeq = startedSeq
     self.resultSeq = resultSeq

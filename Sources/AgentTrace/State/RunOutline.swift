@@ -5,7 +5,7 @@ public struct RunOutline: Sendable, Hashable {
   /// The identifier of the run.
   public var runId: String
   /// How it ended.
-  public var stop: Trajectory.Ending
+  public var stop: Trajectory.StopFact
   /// Every call that a decision proposed, in decision order.
   public var calls: [CallOutline]
   /// `none` or `partial` for each channel that an import lacks.
@@ -15,7 +15,7 @@ public struct RunOutline: Sendable, Hashable {
 
   /// Without more, every channel was recorded whole; the names of the tools are not known.
   public init(
-    runId: String, stop: Trajectory.Ending, calls: [CallOutline],
+    runId: String, stop: Trajectory.StopFact, calls: [CallOutline],
     recorded: RecordedChannels = RecordedChannels()
   ) {
     self.runId = runId
@@ -38,7 +38,7 @@ public struct RunOutline: Sendable, Hashable {
     }
     self.init(
       runId: event.runId,
-      stop: Trajectory.Ending(
+      stop: Trajectory.StopFact(
         reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq),
       calls: calls, recorded: RecordedChannels(summary["recorded"]?.objectValue ?? [:]))
   }

@@ -73,7 +73,10 @@ public struct RunSummary: Sendable, Hashable {
 
   private mutating func append(_ payload: DecisionPayload, seq: Int) {
     for call in payload.decision.calls where hasAllCalls {
-      append(CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq))
+      var outline = CallOutline(call: call, caller: payload.caller ?? "agent", seq: seq)
+      // What is derived from the source stands in no summary.
+      outline.isOfSimulatedUser = payload.isOfUser
+      append(outline)
     }
   }
 

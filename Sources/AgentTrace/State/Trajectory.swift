@@ -67,7 +67,7 @@ public struct Trajectory: Sendable {
   }
 
   /// How the run ended or paused.
-  public struct Ending: Sendable, Hashable {
+  public struct StopFact: Sendable, Hashable {
     /// The kind of end.
     public var reason: StopReason
     /// What exactly, mostly one of ``StopDetail``; `nil` where the log does not say.
@@ -122,6 +122,7 @@ public struct Trajectory: Sendable {
 
   /// Empty where no `run_started` was seen.
   public private(set) var runId = ""
+  private var simulatedUser = SimulatedUser()
   /// A task that a pipeline has.
   public struct Task: Sendable, Hashable {
     /// Its name.
@@ -146,10 +147,14 @@ public struct Trajectory: Sendable {
   public private(set) var calls: [Call] = []
   /// Steps that hold a decision.
   public private(set) var steps = 0
+  /// Steps that hold a decision of the runs below it, in each of which they are counted anew.
+  public private(set) var stepsBelow = 0
+  /// The last step with a decision of each of those runs.
+  private var lastStepsBelow: [String: Int] = [:]
   /// The last answer; `nil` where there is none.
   public private(set) var answer: Answer?
   /// How it ended; `nil` while it has not, also where it was resumed since.
-  public private(set) var stop: Ending?
+  public private(set) var stop: StopFact?
   /// Names of all tools the run had; `nil` where that was not recorded.
   public private(set) var toolNames: [String]?
   /// The tools whose definitions were read, each with what it says of its input.
@@ -202,7 +207,7 @@ public struct Trajectory: Sendable {
       if tasks != nil, let others = Task.all(in: event.data) { tasks = others }
     case .stop:
       guard let stop = try? Stop(decoding: event.data) else { return }
-      self.stop = Ending(
+      self.stop = StopFact(
         reason: stop.reason, detail: stop.detail, isFinal: stop.isFinal, seq: event.seq)
     default: break
     }
@@ -231,6 +236,7 @@ public struct Trajectory: Sendable {
 
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
+    simulatedUser.take(runStarted: event.data)
     if event.beginsPipeline { tasks = Task.all(in: event.data) ?? [] }
     // Key by key: what is wrong with one of them says nothing about the others.
     recorded.formUnion(RunStarted.recorded(in: event.data))
@@ -252,12 +258,12 @@ public struct Trajectory: Sendable {
       gaps.append(Gap(first: event.seq, last: event.seq))
       return
     }
-    let caller = payload.caller ?? "agent"
-    count(step: event.step)
+    count(stepOf: event)
     var isInvalid = false
     switch payload.decision {
     case .answer(let text, let refs):
-      if caller == "agent" || payload.isOfAgent {
+      // Another agent may be called so.
+      if payload.caller == nil || payload.isOfAgent {
         answer = Answer(
           text: text, value: event.data["text"] ?? .string(text), evidenceRefs: refs,
           seq: event.seq)
@@ -266,10 +272,12 @@ public struct Trajectory: Sendable {
     default: break
     }
     for call in payload.decision.calls {
+      var outline = CallOutline(call: call, caller: payload.caller ?? "agent", seq: event.seq)
+      outline.isOfSimulatedUser = simulatedUser.made(event)
       add(
         Call(
-          outline: CallOutline(call: call, caller: caller, seq: event.seq),
-          inputSource: .value(call.input), group: groups, step: event.step, isInvalid: isInvalid))
+          outline: outline, inputSource: .value(call.input), group: groups, step: event.step,
+          isInvalid: isInvalid))
     }
     if !payload.decision.calls.isEmpty { groups += 1 }
   }
@@ -279,8 +287,10 @@ public struct Trajectory: Sendable {
     passOver(decision.seq)
     count(step: decision.step)
     for call in decision.calls {
-      let outline = CallOutline(
+      var outline = CallOutline(
         callId: call.callId, caller: decision.caller ?? "agent", tool: call.name, seq: decision.seq)
+      outline.isOfSimulatedUser = simulatedUser.made(
+        isMarked: decision.isOfUser, by: decision.caller)
       inputBytes += call.input.count
       add(
         Call(
@@ -292,7 +302,7 @@ public struct Trajectory: Sendable {
   }
 
   /// Takes in a stop of which nothing else was read.
-  public mutating func apply(_ ending: Ending) {
+  public mutating func apply(_ ending: StopFact) {
     passOver(ending.seq)
     stop = ending
   }
@@ -331,6 +341,15 @@ public struct Trajectory: Sendable {
     return nil
   }
 
+  private mutating func count(stepOf event: Event) {
+    // A decision of a child stands in a step of the root's.
+    count(step: event.step)
+    guard event.isOfChild, let own = TreeEvents.Own(event),
+      lastStepsBelow.updateValue(own.step, forKey: event.runId) != own.step
+    else { return }
+    stepsBelow += 1
+  }
+
   private mutating func count(step: Int) {
     guard step != lastDecidedStep else { return }
     steps += 1
@@ -351,7 +370,8 @@ public struct Trajectory: Sendable {
   /// Adds a call of which no decision was seen: a tool that was started, or that returned something, was
   /// called, whoever proposed it. Its index; `nil` where the event tells of no such thing.
   private mutating func addStray(_ callId: String, _ event: Event) -> Int? {
-    guard let outline = CallOutline(stray: callId, event) else { return nil }
+    guard var outline = CallOutline(stray: callId, event) else { return nil }
+    outline.isOfSimulatedUser = simulatedUser.made(event)
     // Which tool it was nobody knows; an import says so itself.
     if outline.tool.isEmpty, recorded["calls"] == nil {
       gaps.append(Gap(first: event.seq, last: event.seq))
@@ -391,11 +411,14 @@ public struct DecisionOutline: Sendable {
   public var step: Int
   /// Who makes the calls; `nil` means the agent.
   public var caller: String?
+  /// See ``DecisionPayload/isOfUser``.
+  public var isOfUser: Bool
   /// In the order of the decision.
   public var calls: [Call]
 
   /// No input of the calls is parsed.
-  public init(seq: Int, step: Int, caller: String?, calls: [Call]) {
+  public init(seq: Int, step: Int, caller: String?, calls: [Call], isOfUser: Bool = false) {
+    self.isOfUser = isOfUser
     self.seq = seq
     self.step = step
     self.caller = caller

@@ -178,3 +178,17 @@ extension TreeEvents {
     }
   }
 }
+
+extension Event {
+  /// Whether it is one of a run below the root, in a row of events; see ``TreeEvents``.
+  package var isOfChild: Bool { data[TreeEvents.Own.key] != nil }
+
+  /// What a person said of a task of a pipeline, the root's or one below it; `nil` for any other event.
+  package var wordOnTask: TaskAnswered? {
+    guard type == .taskAnswered || TreeEvents.Own(self)?.type == .taskAnswered else { return nil }
+    return try? TaskAnswered(decoding: data)
+  }
+
+  /// The names that lead to the run of a child, of the event that begins it in a row; `nil` for any other.
+  package var pathOfChild: [String]? { TreeEvents.Own(self)?.member?.path }
+}

@@ -102,8 +102,9 @@ struct program_word {
   int32_t kind, value, detail;
 };
 
-// What a watcher is told: the number of a signal for the program's process group, or this.
-enum { PROGRAM_KILL_ALL = 255 };
+// What a watcher is told: the number of a signal for the program's process group, or one of these: to kill it and all
+// that descends from it, now, or what is left of that at its end.
+enum { PROGRAM_KILL_ALL = 255, PROGRAM_END_ALL = 254 };
 
 // Starts a watcher, and with it a program.
 //

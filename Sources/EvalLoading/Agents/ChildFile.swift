@@ -74,7 +74,7 @@ enum ChildFile {
     guard !path.isEmpty else { return nil }
     guard !reader.family.holds(path) else {
       reader.report(
-        "the agent \(path.quoted) would call itself",
+        "the agent \(path.quotedPath) would call itself",
         hint: "an agent is no tool of its own, also not by way of others",
         deeper: key)
       return nil
@@ -89,12 +89,12 @@ enum ChildFile {
     reader.files += loaded.files
     reader.attached += loaded.diagnostics
     guard let agent = loaded.value else {
-      reader.report("the agent file \(path.quoted) has errors", deeper: key)
+      reader.report("the agent file \(path.quotedPath) has errors", deeper: key)
       return nil
     }
     guard agent.command == nil else {
       reader.report(
-        "the agent \(path.quoted) is a command, which no other agent can call",
+        "the agent \(path.quotedPath) is a command, which no other agent can call",
         hint: "make it a tool with “command”", deeper: key)
       return nil
     }

@@ -19,8 +19,8 @@ public struct ExpectationRunGuard: RunGuard {
 
   public func breach() -> GuardBreach? { Self.breach(watch.breach()) }
 
-  public func breach(ifStarted callIds: [String]) -> GuardBreach? {
-    Self.breach(watch.breach(ifStarted: callIds))
+  public func breach(ifStarted callIds: [String], by verdict: Verdict) -> GuardBreach? {
+    Self.breach(watch.breach(ifStarted: callIds, by: verdict))
   }
 
   public func breach(ifDecidingIn step: Int) -> GuardBreach? {

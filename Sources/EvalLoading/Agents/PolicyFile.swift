@@ -43,7 +43,7 @@ enum PolicyFile {
       reader.attached += loaded.diagnostics
       reader.adopt(loaded.mentions)
       if loaded.diagnostics.hasErrors {
-        reader.report("the policy file \(path.quoted) has errors")
+        reader.report("the policy file \(path.quotedPath) has errors")
         return nil
       }
       return loaded.policy

@@ -135,11 +135,11 @@ enum PromptFile {
     do throws(Diagnostic) {
       let bytes = try FileBytes.all(of: path, limit: fileLimitBytes)
       guard bytes.count <= fileLimitBytes else {
-        reader.report("the file \(path.quoted) is larger than \(fileLimitBytes) bytes")
+        reader.report("the file \(path.quotedPath) is larger than \(fileLimitBytes) bytes")
         return nil
       }
       guard (try? UTF8Span(validating: bytes.span)) != nil else {
-        reader.report("the file \(path.quoted) is not UTF-8")
+        reader.report("the file \(path.quotedPath) is not UTF-8")
         return nil
       }
       // Editors end the last line, which is no part of what is said.
@@ -149,7 +149,7 @@ enum PromptFile {
         Digest(of: bytes).hex
       )
     } catch {
-      reader.report("the file \(path.quoted): \(error.message)")
+      reader.report("the file \(path.quotedPath): \(error.message)")
       return nil
     }
   }

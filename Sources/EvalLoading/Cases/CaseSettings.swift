@@ -11,6 +11,9 @@ public struct CaseSettings {
 
   private var agents: [[UInt8]: AgentSource?] = [:]
 
+  /// How many files an agent's tree may have: beyond that, only their paths are looked at.
+  private static let fileLimit = 256
+
   /// Nothing was read yet.
   public init() {}
 
@@ -32,6 +35,7 @@ public struct CaseSettings {
     if !evalCase.conditions.isEmpty {
       setting.say(.conditions, .object(evalCase.conditions.source))
     }
+    if let plan = evalCase.plan { setting.say(.trials, plan.json) }
     if let recording = evalCase.recordingName ?? evalCase.recording {
       setting.say(.recording, .string(Self.relative(recording, to: folder)))
     }
@@ -44,11 +48,49 @@ public struct CaseSettings {
     let values = SourceDocument(path: path).roots.map(\.value)
     var source: AgentSource?
     if !values.isEmpty {
-      source = AgentSource(digest: String(Digest(of: .array(values)).hex.prefix(32)))
+      let said = Self.withAgents(values, path)
+      source = AgentSource(digest: String(Digest(of: .array(said)).hex.prefix(32)))
       source?.human = values.first?["human"]
     }
     agents[key] = .some(source)
     return source
+  }
+
+  // MARK: Agents below
+
+  /// What a file says, and behind it what each agent's file says that it names, or that one of those names, once each
+  /// under its path: an agent is made of those it calls, too.
+  private static func withAgents(_ values: [JSONValue], _ path: String) -> [JSONValue] {
+    var said = values
+    var seen: Set<[UInt8]> = [Array(parts(path).joined(separator: "/").utf8)]
+    var pending = agents(in: values, of: path, as: "")
+    while !pending.isEmpty {
+      let next = pending.removeFirst()
+      guard seen.insert(Array(next.path.utf8)).inserted else { continue }
+      let inner =
+        seen.count <= fileLimit ? SourceDocument(path: next.path).roots.map(\.value) : []
+      said.append(["agent": .string(next.name), "says": .array(inner)])
+      pending += agents(in: inner, of: next.path, as: next.name)
+    }
+    return said
+  }
+
+  /// The agents that a file names as tools, or a pipeline's for its tasks: the paths of their files, and what leads there
+  /// from the first file, which is the same wherever the project lies.
+  private static func agents(
+    in values: [JSONValue], of path: String, as name: String
+  ) -> [(path: String, name: String)] {
+    let folder = path.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(path[...$0]) } ?? ""
+    let base = name.utf8.lastIndex(of: UInt8(ascii: "/")).map { String(name[...$0]) } ?? ""
+    return values.flatMap { value in
+      (value["tools"]?.arrayValue ?? []) + (value["tasks"]?.arrayValue ?? [])
+    }
+    .flatMap { [$0["agent"]?.stringValue, $0["pipeline"]?.stringValue].compactMap(\.self) }
+    .map { file in
+      let isAbsolute = file.utf8.first == UInt8(ascii: "/")
+      let (full, short) = isAbsolute ? (file, file) : (folder + file, base + file)
+      return (parts(full).joined(separator: "/"), parts(short).joined(separator: "/"))
+    }
   }
 
   // MARK: Paths

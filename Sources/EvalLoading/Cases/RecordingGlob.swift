@@ -159,7 +159,7 @@ extension EvalCase {
         report(
           Diagnostic(
             .error, path: evalCase.path, line: evalCase.position.line,
-            message: "the recording \(recording.quoted) stands for no file",
+            message: "the recording \(recording.quotedPath) stands for no file",
             hint: "`*` stands for a part of a name, `**` for any folders"))
       }
       return matches.map { evalCase.on(run: $0.name, recording: $0.path) }

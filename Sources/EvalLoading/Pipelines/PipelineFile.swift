@@ -224,15 +224,19 @@ public enum PipelineLoader {
       spec = TaskSpec(draft.id, .human, sideEffect: .read)
       spec.human = human
       work = .human
-      for (key, isSet) in [("input", draft.input != nil), ("validate", draft.validate != nil)]
-      where isSet {
+      for (key, isSet) in [
+        ("input", draft.input != nil), ("validate", draft.validate != nil),
+        ("timeoutSeconds", draft.timeout != nil),
+        ("totalTimeoutSeconds", draft.totalTimeout != nil),
+      ] where isSet {
         reader.reportAt(place + [.key(key)], .error, "a person’s task has no “\(key)”")
       }
     } else if draft.pipelinePath != nil {
       let inner = draft.pipeline
       let effects = inner?.spec.tasks.map(\.sideEffect) ?? [.write]
       spec = TaskSpec(
-        draft.id, .pipeline, input: draft.input, sideEffect: draft.sideEffect ?? worst(of: effects))
+        draft.id, .pipeline, input: draft.input, sideEffect: draft.sideEffect ?? .worst(of: effects)
+      )
       spec.validate = outputMatcher(draft.validate, reader, place)
       spec.implementation = inner.map { inner in
         [
@@ -247,9 +251,9 @@ public enum PipelineLoader {
       work = inner.map { .pipeline($0) } ?? .human
     } else {
       let agent = draft.agent
-      let effects = agent?.tools.map(\.definition.sideEffect) ?? [.write]
       spec = TaskSpec(
-        draft.id, .agent, input: draft.input, sideEffect: draft.sideEffect ?? worst(of: effects))
+        draft.id, .agent, input: draft.input,
+        sideEffect: draft.sideEffect ?? agent?.worstSideEffect ?? .write)
       let expectations = agentExpectations(draft.validate, reader, place)
       spec.implementation = .object(
         JSONObject(present: [
@@ -311,11 +315,6 @@ public enum PipelineLoader {
       place + [.key("parts"), .key("calls")], .error, "the agent has no tool “\(name)”",
       hint: nearest.map { "did you mean “\($0)”?" })
     return nil
-  }
-
-  private static func worst(of effects: [SideEffect]) -> SideEffect {
-    let ordered: [SideEffect] = [.write, .draft]
-    return ordered.first { effects.contains($0) } ?? .read
   }
 
   /// What of a command decides what it does, but for its words.

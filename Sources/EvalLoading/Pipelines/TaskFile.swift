@@ -38,14 +38,15 @@ enum TaskFile {
     Field("agent", .path, \.agentPath, "An agent file: each attempt is a run of its own."),
     Field(
       "command", CommandFile.command, \.command,
-      "A program and its arguments; ${…} in them stands for what the task is given."),
+      "A program and its arguments; ${…} in them stands for what the task is given, and $${ for a plain ${."
+    ),
     Field("human", human, \.human, "A person: what is asked, and what is shown."),
     Field(
       "pipeline", .path, \.pipelinePath,
       "Another pipeline’s file: each attempt is a run of its own."),
     Field(
       "input", .any, \.input,
-      "What the task is given, and nothing else; ${input.…}, ${task.…}, ${item} and ${index} stand for values."
+      "What the task is given, and nothing else; ${input.…}, ${task.…}, ${item} and ${index} stand for values, and $${ for a plain ${."
     ),
     Field(
       "forEach", forEach, \.forEach,
@@ -111,10 +112,10 @@ enum TaskFile {
       reader.attached += loaded.diagnostics
       draft.agent = loaded.value
       if loaded.value == nil {
-        reader.report("the agent file \(path.quoted) has errors", deeper: [.key("agent")])
+        reader.report("the agent file \(path.quotedPath) has errors", deeper: [.key("agent")])
       } else if loaded.value?.command != nil {
         reader.report(
-          "the agent \(path.quoted) is a command, which cannot be a task yet",
+          "the agent \(path.quotedPath) is a command, which cannot be a task yet",
           hint: "a command that is no agent can: command: […]", deeper: [.key("agent")])
       }
     }
@@ -144,7 +145,7 @@ enum TaskFile {
     reader.files += [path] + loaded.files
     reader.attached += loaded.diagnostics
     if loaded.value == nil || loaded.diagnostics.hasErrors {
-      reader.report("the pipeline file \(path.quoted) has errors", deeper: [.key("pipeline")])
+      reader.report("the pipeline file \(path.quotedPath) has errors", deeper: [.key("pipeline")])
     }
     return loaded.value
   }
@@ -159,7 +160,9 @@ enum TaskFile {
   private static let human = Shape<HumanDraft>.record(
     HumanDraft(),
     [
-      Field("ask", .name, \.ask, required: true, "The question."),
+      Field(
+        "ask", .name, \.ask, required: true,
+        "The question; ${…} in it stands for a value, and $${ for a plain ${."),
       Field("show", .any, \.show, "What is shown beside it."),
     ]
   ).map { draft, _ in
@@ -306,7 +309,8 @@ enum TaskFile {
     [
       Field(
         "command", CommandFile.arguments, \.self, required: true,
-        "A program and its arguments; ${output.…} in them stands for what the task returned.")
+        "A program and its arguments; ${output.…} in them stands for what the task returned, and $${ for a plain ${."
+      )
     ]
   ).map { words, _ in CompensationSpec.command(TaskTemplate(JSONValue(words))) }
 

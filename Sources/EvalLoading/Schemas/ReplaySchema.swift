@@ -34,12 +34,15 @@ enum ReplaySchema {
     return [
       "type": "object",
       "required": [
-        "schema", "same", "left", "right", "first", "firstAct", "differences", "untold", "sameActs",
-        "notes",
+        "schema", "same", "left", "right", "first", "firstAct", "differences", "untold", "missing",
+        "sameActs", "notes",
       ],
       "properties": [
         "schema": format("diff"),
-        "same": ["type": "boolean", "description": "Whether nothing that counts differs."],
+        "same": [
+          "type": "boolean",
+          "description": "Whether nothing that counts differs, and nothing of it is missing.",
+        ],
         "left": ["$ref": "#/$defs/run", "description": "The run on the left, A."],
         "right": ["$ref": "#/$defs/run", "description": "The run on the right, B."],
         "first": first("What differs first; null where nothing does."),
@@ -49,6 +52,10 @@ enum ReplaySchema {
           "description": "All that differs, in order.",
         ],
         "untold": count("Differences beyond those."),
+        "missing": [
+          "type": "array", "items": ["type": "string"],
+          "description": "Logs of agents that were called and are not there, in sentences.",
+        ],
         "sameActs": count("Acts that are the same."),
         "notes": [
           "type": "array", "items": ["type": "string"],

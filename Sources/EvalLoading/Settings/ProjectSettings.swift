@@ -46,6 +46,10 @@ public enum SettingsLoader {
   /// - Returns: The settings, or everything that is wrong with the file.
   public static func load(_ path: String) -> Loaded<ProjectSettings> {
     let document = SourceDocument(path: path, limits: SourceLimits(bytes: 1 << 20))
+    // A file that says nothing yet, but for words to people, leaves all as it is.
+    if document.roots.isEmpty, !document.diagnostics.hasErrors {
+      return Loaded(ProjectSettings(), document.diagnostics, files: [path])
+    }
     guard let root = document.onlyRoot(of: "settings") else {
       return Loaded(
         nil, document.diagnostics + document.rootCountDiagnostics(of: "settings"), files: [path])

@@ -50,12 +50,12 @@ public enum MutationSuite {
   private static func work<Made: Sendable>(
     _ count: Int, _ jobs: Int, _ make: @escaping @Sendable (Int) -> Made
   ) -> [Made] {
-    let board = Board<Made>(count: count)
+    let slots = ResultSlots<Made>(count: count)
     let list = WorkList(Array(0..<count))
     JobThreads.run(min(jobs, count)) {
-      while let index = list.take() { board.put(make(index), at: index) {} }
+      while let index = list.take() { slots.put(make(index), at: index) {} }
     }
-    return board.results.compactMap { $0 }
+    return slots.results.compactMap { $0 }
   }
 
   /// Each log with all cases that judge it, in the order of the first of them. One file is one log,

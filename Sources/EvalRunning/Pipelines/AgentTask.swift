@@ -33,13 +33,18 @@ struct AgentTask: PipelineTask {
     let cancellation = Cancellation()
     return try await withTaskCancellationHandler {
       let path = path(of: runId)
-      let recording = try await run(context, runId, path, cancellation)
-      if let waiting = try waiting(recording) { return .waiting(waiting) }
+      let recording: AgentRecording
+      do {
+        recording = try await run(context, runId, path, cancellation)
+      } catch let error as LogError { return try .held(error) }
       var run = TaskRun(runId: runId, log: RunFiles.fileName(for: runId) + LogFormat.suffix)
       run.stopReason = recording.state.stop?.reason
       run.sealDigest = recording.sealDigest.hex
       run.totals = recording.state.totals.encoded
-      return try outcome(of: recording, run)
+      guard let waiting = try waiting(recording) else { return try outcome(of: recording, run) }
+      var outcome = TaskOutcome.waiting(waiting)
+      outcome.run = run
+      return outcome
     } onCancel: {
       cancellation.cancel(signal: "SIGTERM")
     }
@@ -53,11 +58,13 @@ struct AgentTask: PipelineTask {
     if case .calls(let tool)? = spec.parts { parts = CallParts(of: tool, emit: context.emit) }
     let recording: Result<AgentRecording, any Error>
     do {
-      let isThere = try context.isResumed && LogFiles.holdsEvents(path)
+      let isThere = try await HeldLog.onceFree {
+        try context.isResumed && LogFiles.holdsEvents(path)
+      }
       if isThere { try parts?.take(logAt: path) }
       recording = .success(
         try await isThere
-          ? goneOn(context, runId, path, cancellation, parts)
+          ? HeldLog.onceFree { try await goneOn(context, runId, path, cancellation, parts) }
           : begun(context, runId, path, cancellation, parts))
     } catch { recording = .failure(error) }
     await parts?.end()

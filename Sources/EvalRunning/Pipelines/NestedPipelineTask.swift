@@ -34,14 +34,18 @@ struct NestedPipelineTask: PipelineTask {
     // this one is cut off.
     let work: () async -> Result<PipelineRecording, any Error> = {
       await withTaskCancellationHandler {
-        await Self.result { try await run(context, runId, path, pausing, cutting) }
+        await Self.result {
+          try await HeldLog.onceFree { try await run(context, runId, path, pausing, cutting) }
+        }
       } onCancel: {
         cutting.cancel(signal: Cancellation.cancelledTask)
       }
     }
     let ending = await outer.whileListening(
       { pausing.cancel(signal: outer.signal ?? "pause") }, work)
-    return try outcome(of: try ending.get())
+    do { return try outcome(of: try ending.get()) } catch let error as LogError {
+      return try .held(error)
+    }
   }
 
   private static func result(
@@ -61,6 +65,7 @@ struct NestedPipelineTask: PipelineTask {
     var means = means
     (means.pausing, means.cutting) = (pausing, cutting)
     means.outerSecrets = context.secrets
+    means.standsAlone = false
     let (observe, node) = (self.means.observeTask, context.node)
     guard try context.isResumed && LogFiles.holdsEvents(path) else {
       // The same runs have the same identifiers, in whatever order pipelines run side by side.
@@ -116,7 +121,6 @@ struct NestedPipelineTask: PipelineTask {
   // MARK: What comes out
 
   private func outcome(of recording: PipelineRecording) throws -> TaskOutcome {
-    if let waiting = try waiting(recording) { return .waiting(waiting) }
     let state = recording.state
     var run = TaskRun(
       runId: state.runId, log: RunFiles.fileName(for: state.runId) + LogFormat.suffix)
@@ -124,7 +128,9 @@ struct NestedPipelineTask: PipelineTask {
     run.sealDigest = recording.sealDigest.hex
     run.totals = state.totals.encoded
     var outcome: TaskOutcome
-    if recording.isSuccess {
+    if let waiting = try waiting(recording) {
+      outcome = .waiting(waiting)
+    } else if recording.isSuccess {
       outcome = .finished(try PipelineOutput(of: definition.spec, log: recording.log).value)
     } else {
       let detail = state.stop?.detail.map { " (\($0))" } ?? ""

@@ -27,6 +27,8 @@ public struct PipelineMeans: Sendable {
   public var acceptsChanges = false
   /// What is withheld from the pipeline's log beside what its file says: what the environment of these programs holds.
   public var secrets: @Sendable ([CommandDefinition]) -> RunSecrets
+  /// Whether no run above the pipeline is under way in this process.
+  var standsAlone = true
   /// What the pipeline that this one stands in has withheld so far.
   var outerSecrets = RunSecrets()
   /// Told of each event of a task's own run, as it happens, from any task.

@@ -54,7 +54,7 @@ public struct PipelineRecording: Sendable {
   /// Runs a pipeline and writes its log.
   ///
   /// - Parameters:
-  ///   - willRecord: told the log's path before the first event.
+  ///   - willRecord: told the log's path before it is there.
   ///   - observe: called with each event once it is kept.
   /// - Throws: ``PipelineInputError`` before anything is written; `LogError`.
   public init(
@@ -67,8 +67,8 @@ public struct PipelineRecording: Sendable {
     let runId = request.runId ?? means.identifiers.next()
     let path = request.files.path(of: request.caseId ?? definition.spec.name, runId: runId)
     let pipeline = try means.pipeline(of: definition, logsIn: RunFiles.folder(ofLog: path))
-    let writer = try LogWriter(creating: path, options: means.logOptions)
     willRecord(path)
+    let writer = try LogWriter(creating: path, options: means.logOptions)
     let watch = PauseRequest(log: path).watch(means.pausing)
     defer { watch.cancel() }
     var start = PipelineRuntime.Start(input: input)
@@ -87,8 +87,9 @@ public struct PipelineRecording: Sendable {
 
   /// Goes on with a run that stands still, or whose process ended, in the same log.
   ///
-  /// - Throws: `PipelineChange` where the pipeline is another one; `LogError` where the log is damaged, held by
-  ///   another writer, or its run has ended for good.
+  /// - Throws: `PipelineChange` where the pipeline is another one; `RunInUse` where another process goes on with a run of
+  ///   one of its tasks, or with one above it; `LogError` where the log is damaged, held by another writer, or its run
+  ///   has ended for good.
   /// - Complexity: reads the log twice.
   public init(
     resuming path: String, with definition: PipelineDefinition, _ means: PipelineMeans,
@@ -149,6 +150,7 @@ public struct PipelineRecording: Sendable {
     let (writer, reopened) = try LogWriter.reopening(path, options: means.logOptions)
     var past = PipelinePast(of: pipeline)
     do {
+      if means.standsAlone { try LogFiles.checkTreeIsFree(of: path) }
       var reader = try LogReader(path: path)
       while let event = try reader.next() {
         observePast(event)

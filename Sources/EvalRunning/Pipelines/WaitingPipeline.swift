@@ -14,6 +14,10 @@ public struct WaitingPipeline: Sendable {
   private let isClosed: Bool
   /// How many pipelines it stands in, as far as it was read from them.
   var depth = 0
+  /// The log that was named for it: its own, or that of a pipeline around it.
+  var root: String
+  /// What leads to its tasks from the pipeline of that log: `letters[0]/`; empty for its own.
+  var prefix = ""
 
   /// Whether a log is a pipeline's.
   ///
@@ -39,6 +43,7 @@ public struct WaitingPipeline: Sendable {
     }
     isClosed = reader.ending == .closed
     self.log = log
+    root = log
     self.state = state
     questions = state.questions.compactMap { asked[$0.node] }
   }
@@ -68,19 +73,23 @@ public struct WaitingPipeline: Sendable {
   /// - Parameters:
   ///   - name: the task, or one element of it as in `refactor[3]`.
   ///   - secrets: what is withheld of what is said, beside what has the form of a credential.
+  ///   - redaction: what else is, as the pipeline's file says.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
   /// - Throws: ``PipelineAnswerError`` where nothing of the kind waits; `LogError`.
   public func record(
     _ word: TaskAnswered.Word, about name: String?, data: JSONValue? = nil, by: String,
     reason: String? = nil, options: LogWriter.Options = .init(),
-    secrets: RunSecrets = RunSecrets(), at moment: (Int) -> Moment
+    secrets: RunSecrets = RunSecrets(), redaction: RedactionSettings = RedactionSettings(),
+    at moment: (Int) -> ClockReading
   ) throws -> Event {
-    let redactor = Redactor(RedactionSettings(), secrets)
+    let redactor = Redactor(redaction, secrets)
     let payload = try payload(
-      word, name, data.map { redactor.redacted($0) }, by, reason.map { redactor.redacted($0) })
+      word, name, data.map { redactor.redacted($0) }, redactor.redacted(by),
+      reason.map { redactor.redacted($0) })
     guard state.stop != nil, isClosed else {
-      throw PipelineAnswerError("\(log) does not stand still; pause it first")
+      throw PipelineAnswerError(
+        "\(log) does not stand still; pause it first: agent-eval pause \(root)")
     }
     if let data, data.depth > 64 || CanonicalJSON.encode(data).count > 1 << 20 {
       throw PipelineAnswerError("what was said is larger than 1 MiB, or nested too deep")
@@ -108,7 +117,7 @@ public struct WaitingPipeline: Sendable {
     {
       guard word == .happened else {
         throw PipelineAnswerError(
-          "undoing \(current.node) failed; say --happened once it is undone by hand, or resume to try again"
+          "undoing \(told(current.node)) failed; say --happened once it is undone by hand, or resume to try again"
         )
       }
       return .pipeline(
@@ -118,7 +127,7 @@ public struct WaitingPipeline: Sendable {
     let question = try question(name)
     guard Self.isAnswer(word, to: question.why) else {
       throw PipelineAnswerError(
-        "\(question.node) waits for another word: \(Self.words(for: question.why))")
+        "\(told(question.node)) waits for another word: \(Self.words(for: question.why))")
     }
     return .pipeline(
       .answered(TaskAnswered(node: question.node, word: word, data: data, by: by, reason: reason)))
@@ -131,7 +140,8 @@ public struct WaitingPipeline: Sendable {
     guard let name else {
       guard questions.count == 1, let only = questions.first else {
         throw PipelineAnswerError(
-          "several tasks wait: \(Self.list(questions)); say which with --task")
+          "several tasks wait: \(list(questions)); say which of them, with --task where it is answered"
+        )
       }
       return only
     }
@@ -140,17 +150,28 @@ public struct WaitingPipeline: Sendable {
       $0.node == node || node.element == nil && $0.node.task.hasSameUTF8(as: name)
     }
     guard let first = found.first else {
-      throw PipelineAnswerError("\(name) does not wait for a person; \(Self.list(questions)) does")
+      throw PipelineAnswerError(
+        "\(prefix)\(name) does not wait for a person; \(openNames ?? list(questions)) does")
     }
     guard found.count == 1 || first.node == node else {
-      throw PipelineAnswerError("several elements wait: \(Self.list(found)); say which")
+      throw PipelineAnswerError("several elements wait: \(list(found)); say which")
     }
     return first
   }
 
-  private static func list(_ questions: [TaskAsked]) -> String {
-    questions.prefix(10).map { "\($0.node)" }.joined(separator: ", ")
+  /// A task as it is named for the log that was named.
+  func told(_ node: TaskNode) -> String { "\(prefix)\(node)" }
+
+  private func list(_ questions: [TaskAsked]) -> String {
+    questions.prefix(10).map { told($0.node) }.joined(separator: ", ")
       + (questions.count > 10 ? " and \(questions.count - 10) more" : "")
+  }
+
+  /// What to type for all that waits, also in the runs of tasks; `nil` where nothing does, or a log cannot be read.
+  private var openNames: String? {
+    guard let open = try? open(), !open.isEmpty else { return nil }
+    return open.prefix(10).map { prefix + $0.name }.joined(separator: ", ")
+      + (open.count > 10 ? " and \(open.count - 10) more" : "")
   }
 
   private static func isAnswer(_ word: TaskAnswered.Word, to why: TaskAsked.Why) -> Bool {

@@ -40,6 +40,7 @@ extension WaitingPipeline {
     return try waitingRuns.filter { try Self.isPipeline($0.log) }.map {
       var pipeline = try WaitingPipeline(log: $0.log)
       pipeline.depth = depth + 1
+      (pipeline.root, pipeline.prefix) = (root, "\(told($0.node))/")
       return ($0.node, pipeline)
     }
   }
@@ -114,11 +115,12 @@ extension WaitingPipeline {
       if name.hasPrefix("\(node)/") { return (tree, String(name.dropFirst("\(node)/".count))) }
       guard "\(node)".hasSameUTF8(as: name) else { continue }
       guard tree.calls.count == 1, let only = tree.calls.first else {
-        let known = tree.calls.map { "\(node)/\($0.call.callId)" }.joined(separator: ", ")
+        let known = tree.calls.map { "\(told(node))/\($0.call.callId)" }
         throw PipelineAnswerError(
           tree.calls.isEmpty
-            ? "no call of \(node) waits; answer it with: answer LOG TEXT --task \(node)"
-            : "several calls of \(node) wait: say \(known)")
+            ? "no call of \(told(node)) waits; answer it with: "
+              + "agent-eval answer \(root) TEXT --task \(told(node))"
+            : "several calls of \(told(node)) wait: say \(known.joined(separator: ", "))")
       }
       return (tree, only.call.callId)
     }
@@ -128,7 +130,7 @@ extension WaitingPipeline {
       }
     }
     guard fitting.count < 2 else {
-      let nodes = fitting.map { "\($0.node)/\(name)" }.joined(separator: ", ")
+      let nodes = fitting.map { "\(told($0.node))/\(name)" }.joined(separator: ", ")
       throw PipelineAnswerError("several tasks wait for that: say \(nodes)")
     }
     return fitting.first.map { ($0.tree, name) }
@@ -136,18 +138,21 @@ extension WaitingPipeline {
 
   /// The run of a task that has asked a question; `nil` where a task itself is meant.
   ///
-  /// - Parameter task: which; `nil` where one thing alone waits for an answer.
-  /// - Throws: ``PipelineAnswerError`` where several fit; where a log cannot be read.
-  public func asking(task: String?) throws -> WaitingRun? {
+  /// - Parameters:
+  ///   - task: which; `nil` where one thing alone waits for an answer.
+  ///   - call: of its run, the call whose agent asks; `nil` where one agent alone does.
+  /// - Throws: ``PipelineAnswerError`` where several tasks fit, `ResumeError` where several agents of one do; where a
+  ///   log cannot be read.
+  public func asking(task: String?, call: String? = nil) throws -> WaitingRun? {
     let runs = try runs().filter { $0.tree.asking.question != nil }
     if let task {
-      return runs.first { "\($0.node)".hasSameUTF8(as: task) }?.tree.asking
+      return try runs.first { "\($0.node)".hasSameUTF8(as: task) }?.tree.asking(call: call)
     }
     let others = questions.count { $0.why != .run }
     guard runs.count + others < 2 || runs.isEmpty else {
-      let names = try open().map(\.name).joined(separator: ", ")
+      let names = try open().map { prefix + $0.name }.joined(separator: ", ")
       throw PipelineAnswerError("several tasks wait: \(names); say which with --task")
     }
-    return runs.first?.tree.asking
+    return try runs.first?.tree.asking(call: call)
   }
 }

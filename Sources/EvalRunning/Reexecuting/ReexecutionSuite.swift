@@ -31,6 +31,8 @@ public struct ReexecutionSuite: Sendable {
     /// The case that the run was made for, where cases were given and this one is none of them: what it said
     /// is taken from the log.
     public var missingCase: String?
+    /// How many runs that are parts of it were not made again, since their logs are not beside its own.
+    public var missingParts = 0
   }
 
   private let agents: Agents
@@ -39,7 +41,7 @@ public struct ReexecutionSuite: Sendable {
   private let change: @Sendable (inout AgentDefinition) -> Void
   private let jobs: Int
   private let loaded = LoadedAgents()
-  private let pipelines = FoundPipelines()
+  private let pipelines: FoundPipelines
 
   /// - Parameters:
   ///   - cases: of a run that was made for one of them, by its `caseId`, the case as it is today: what it asks
@@ -48,11 +50,15 @@ public struct ReexecutionSuite: Sendable {
   ///   - explains: whether what has changed is put back, one thing at a time, to find what explains a
   ///     difference.
   ///   - change: says of each agent what its file does not, as `record` would: another policy, limits.
+  ///   - pipeline: the file of each pipeline that is made again and is no task of another; `nil` for the one that is
+  ///     found by the recorded name.
   public init(
-    agents: Agents, cases: [EvalCase] = [], jobs: Int = 1, explains: Bool = true,
+    agents: Agents, pipeline: String? = nil, cases: [EvalCase] = [], jobs: Int = 1,
+    explains: Bool = true,
     change: @escaping @Sendable (inout AgentDefinition) -> Void = { _ in }
   ) {
     self.agents = agents
+    pipelines = FoundPipelines(file: pipeline)
     self.cases = cases
     self.change = change
     self.explains = explains
@@ -65,33 +71,34 @@ public struct ReexecutionSuite: Sendable {
   public func run(
     _ logs: [String], progress: @escaping @Sendable (Item) -> Void = { _ in }
   ) async -> [Item] {
-    let logs = Self.withChildren(logs)
-    let board = Board<Item>(count: logs.count)
+    let logs = Self.withParts(logs)
+    let slots = ResultSlots<Item>(count: logs.count)
     let list = WorkList(Array(logs.indices))
     @Sendable func work() async {
       while let index = list.take() {
         let item = await item(logs[index])
-        board.put(item, at: index) { progress(item) }
+        slots.put(item, at: index) { progress(item) }
       }
     }
     let others = (1..<max(1, min(jobs, logs.count))).map { _ in Task { await work() } }
     await work()
     for other in others { await other.value }
-    return board.results.compactMap { $0 }
+    return slots.results.compactMap { $0 }
   }
 
-  /// A log, and for that of an agent that another run called the log at the top and the tools that led to it.
+  /// A log, and for that of a part of another run the log at the top and the tools and tasks that led to it.
   private struct Place: Sendable {
     var log: String
     var root: String?
-    var tools: [String] = []
+    var names: [String] = []
+    var missing = 0
   }
 
-  /// Some logs, each followed by those of the agents that its run called. Those are made again with the agents that
-  /// the root's agent names.
-  private static func withChildren(_ logs: [String]) -> [Place] {
+  /// Some logs, each followed by those of the runs that are parts of it. Those are made again with the agents that the
+  /// root's agent names, and the tasks of the root's pipeline.
+  private static func withParts(_ logs: [String]) -> [Place] {
     // What cannot be read is told of when it is made again.
-    let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [(path: $0, tools: [])] }
+    let trees = logs.map { (try? LogFiles.tree(ofLog: $0)) ?? [(path: $0, names: [], missing: 0)] }
     // A folder may hold a child before its parent.
     let children = Set(trees.flatMap { $0.dropFirst().map(\.path) })
     // Where each is said to be another's child, none is.
@@ -99,8 +106,9 @@ public struct ReexecutionSuite: Sendable {
     var known: Set<String> = []
     var places: [Place] = []
     for tree in trees where isCircle || !children.contains(tree[0].path) {
-      for (path, tools) in tree where known.insert(path).inserted {
-        places.append(Place(log: path, root: tools.isEmpty ? nil : tree[0].path, tools: tools))
+      for (path, names, missing) in tree where known.insert(path).inserted {
+        let root = names.isEmpty ? nil : tree[0].path
+        places.append(Place(log: path, root: root, names: names, missing: missing))
       }
     }
     return places
@@ -109,17 +117,22 @@ public struct ReexecutionSuite: Sendable {
   private func item(_ place: Place) async -> Item {
     let log = place.log
     var item = Item(log: log)
+    item.missingParts = place.missing
     do {
-      if place.root == nil, try WaitingPipeline.isPipeline(log) {
-        try await makePipeline(&item)
+      if try WaitingPipeline.isPipeline(log) {
+        try await makePipeline(&item, place)
         return item
+      }
+      if let root = place.root {
+        if try WaitingPipeline.isPipeline(root) {
+          if try await makeTask(&item, root, place.names) { return item }
+        } else {
+          item.reexecution = try await Reexecution(
+            of: log, with: try childAgents(below: root, place.names, &item), restoring: nil)
+          return item
+        }
       }
       let steps = try RecordedSteps(path: log)
-      if let root = place.root {
-        item.reexecution = try await Reexecution(
-          of: log, with: try childAgents(below: root, place.tools, &item), restoring: nil)
-        return item
-      }
       let evalCase = steps.started.caseId.flatMap { id in
         cases.first { $0.caseId.hasSameUTF8(as: id) }
       }
@@ -134,22 +147,43 @@ public struct ReexecutionSuite: Sendable {
     return item
   }
 
-  /// A pipeline is found by its recorded name, also where agents are given: none of those is one.
-  private func makePipeline(_ item: inout Item) async throws {
-    let path: String
-    do {
-      path = try WaitingPipeline.definitionFile(of: item.log, among: pipelines.search)
-    } catch {
-      throw Failure(description: "\(item.log): \(error)")
+  /// A pipeline is found by its recorded name, also where agents are given: none of those is one. One that is a task is
+  /// the one that the pipeline around it names.
+  private func makePipeline(_ item: inout Item, _ place: Place) async throws {
+    if let root = place.root, let outer = try? pipelines.definition(of: root) {
+      guard case .pipeline(let inner)? = outer.definition.work(at: place.names) else {
+        throw Self.noTask(item, root, place.names)
+      }
+      item.pipeline = try await PipelineRecording.reexecution(of: item.log, by: inner)
+      return
     }
-    let loaded = PipelineLoader.load(path)
-    guard let definition = loaded.value else {
-      throw Failure(
-        description: loaded.diagnostics.filter { $0.severity == .error }.map(\.description)
-          .joined(separator: "\n"))
+    let found = try pipelines.definition(of: item.log)
+    item.agentPath = found.path
+    item.pipeline = try await PipelineRecording.reexecution(of: item.log, by: found.definition)
+  }
+
+  /// Makes the run of a task again, or of an agent below it, with the agent that the pipeline names; false where that
+  /// pipeline is not found, or other agents were given.
+  private func makeTask(
+    _ item: inout Item, _ root: String, _ names: [String]
+  ) async throws -> Bool {
+    guard case .found = agents, let outer = try? pipelines.definition(of: root) else {
+      return false
     }
-    item.agentPath = path
-    item.pipeline = try await PipelineRecording.reexecution(of: item.log, by: definition)
+    guard case .agent(var agent, _)? = outer.definition.work(at: names) else {
+      throw Self.noTask(item, root, names)
+    }
+    try sayAnew(&agent, of: nil, item.log)
+    let agents = [agent]
+    item.reexecution = try await Reexecution(
+      of: item.log, with: agents, restoring: explains ? restoring(agents, of: nil) : nil)
+    return true
+  }
+
+  private static func noTask(_ item: Item, _ root: String, _ names: [String]) -> Failure {
+    Failure(
+      description:
+        "\(item.log): the pipeline of \(root) has no such run at “\(names.joined(separator: "/"))”")
   }
 
   private func agents(
@@ -234,15 +268,67 @@ public struct ReexecutionSuite: Sendable {
   }
 }
 
-/// The pipeline files below this folder, looked for once and only where a log needs one.
+/// The pipelines of logs, read once each: of the file that is given, or the one below this folder that the log names.
+/// The folder is looked through once, and only where a log needs that.
 private final class FoundPipelines: Sendable {
-  private let found = Mutex<AgentSearch?>(nil)
+  typealias Found = (path: String, definition: PipelineDefinition)
 
-  var search: AgentSearch {
-    found.withLock { found in
-      let search = found ?? AgentSearch(pipelines: true)
-      found = search
+  private struct Known {
+    var search: AgentSearch?
+    var definitions: [String: Loaded<PipelineDefinition>] = [:]
+  }
+
+  private let file: String?
+  private let known = Mutex(Known())
+
+  init(file: String?) { self.file = file }
+
+  func definition(of log: String) throws -> Found {
+    let path: String
+    do {
+      path = try file ?? WaitingPipeline.definitionFile(of: log, among: search)
+    } catch {
+      throw ReexecutionSuite.Failure(description: "\(log): \(error)")
+    }
+    let loaded = known.withLock { known in
+      let loaded = known.definitions[path] ?? PipelineLoader.load(path)
+      known.definitions[path] = loaded
+      return loaded
+    }
+    guard let definition = loaded.value else {
+      throw ReexecutionSuite.Failure(
+        description: loaded.diagnostics.filter { $0.severity == .error }.map(\.description)
+          .joined(separator: "\n"))
+    }
+    return (path, definition)
+  }
+
+  private var search: AgentSearch {
+    known.withLock { known in
+      let search = known.search ?? AgentSearch(pipelines: true)
+      known.search = search
       return search
+    }
+  }
+}
+
+extension PipelineDefinition {
+  /// What does the task that some names lead to, through the pipelines that are tasks and the agents that these call;
+  /// `nil` where they lead to none.
+  ///
+  /// - Parameter names: tasks with their elements, then tools.
+  func work(at names: some Collection<String>) -> Work? {
+    guard let name = names.first,
+      let task = name.split(separator: "[", maxSplits: 1).first.map(String.init),
+      let place = spec.tasks.firstIndex(where: { $0.id.hasSameUTF8(as: task) }),
+      works.indices.contains(place)
+    else { return nil }
+    let rest = names.dropFirst()
+    guard !rest.isEmpty else { return works[place] }
+    switch works[place] {
+    case .pipeline(let inner): return inner.work(at: Array(rest))
+    case .agent(let agent, _): return agent.agent(calledBy: rest).map { .agent($0, nil) }
+    case .command, .human: return nil
     }
   }
 }
@@ -290,13 +376,21 @@ extension ReexecutionSuite.Item {
 
   /// What is to be said of a run that was not made again to its end, in one sentence.
   public var note: String? {
-    guard let reexecution else { return nil }
+    let left = missingParts == 0 ? [] : [Self.note(missingParts: missingParts)]
+    guard let reexecution else { return left.first }
     let sentences =
-      (missingCase.map {
+      left
+      + (missingCase.map {
         ["The case “\($0)” is none of those given; what it said is taken from the log."]
       } ?? []) + reexecution.takenOver.map(\.note)
       + [reexecution.isFaithful ? Self.note(of: reexecution.ending) : nil].compactMap { $0 }
     return sentences.isEmpty ? nil : sentences.joined(separator: " ")
+  }
+
+  private static func note(missingParts count: Int) -> String {
+    count == 1
+      ? "One run that is a part of it was not made again: its log is not beside this one."
+      : "\(count) runs that are parts of it were not made again: their logs are not beside this one."
   }
 
   private static func note(of ending: RecordingEnd) -> String? {
@@ -317,6 +411,7 @@ extension ReexecutionSuite.Item {
     object["agentFile"] = agentPath.map(JSONValue.string)
     object["failure"] = failure.map(JSONValue.string)
     object["note"] = note.map(JSONValue.string)
+    if missingParts > 0 { object["notMadeAgain"] = JSONValue(missingParts) }
     if let reexecution {
       object["runId"] = .string(reexecution.runId)
       object["agent"] = .string(reexecution.agentName)

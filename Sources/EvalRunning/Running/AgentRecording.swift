@@ -83,7 +83,7 @@ extension AgentRecording {
   /// Runs an agent and writes its log.
   ///
   /// - Parameters:
-  ///   - willRecord: Told the log's path before the first event.
+  ///   - willRecord: Told the log's path before it is there.
   ///   - report: Told what no log holds, as it happens, from any task.
   ///   - observe: Called with each event once it is kept.
   /// - Throws: `PromptFault` where the agent's instructions name what the run does not have: there is no log then;
@@ -105,8 +105,8 @@ extension AgentRecording {
     start.pipeline = request.pipeline
     try runtime.check(start)
     let path = request.files.path(of: request.caseId ?? agent.name, runId: start.runId)
-    let writer = try LogWriter(creating: path, options: request.logOptions)
     willRecord(path)
+    let writer = try LogWriter(creating: path, options: request.logOptions)
     state = try await runtime.run(start, into: writer, observe: observe)
     let closed = try writer.close()
     log = closed.path

@@ -7,21 +7,21 @@ public import TraceReplaying
 public struct CaseOutcomeFold: OutcomeFold {
   private let expected: Expectations
   private var trajectory = Trajectory()
-  private var chronicle: Chronicle
+  private var gathered: GatheredFacts
 
   /// Nothing has happened yet.
   public init(_ evalCase: EvalCase) {
     expected = evalCase.expected
-    chronicle = Chronicle(for: expected)
+    gathered = GatheredFacts(for: expected)
   }
 
   public mutating func apply(_ event: Event) {
     trajectory.apply(event)
-    chronicle.apply(event)
+    gathered.apply(event)
   }
 
   /// `pass`, `fail` or `inconclusive`.
   public func outcome() -> String {
-    Judge.judge(trajectory, chronicle, against: expected).outcome.rawValue
+    Judge.judge(trajectory, gathered, against: expected).outcome.rawValue
   }
 }

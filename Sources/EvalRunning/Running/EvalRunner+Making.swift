@@ -82,7 +82,7 @@ extension EvalRunner {
   /// Why a run that was made just now says nothing of the agent; `nil` where it does, or where the case is
   /// about just that.
   private static func infrastructureFailure(
-    _ stop: Trajectory.Ending, _ expected: Expectations
+    _ stop: Trajectory.StopFact, _ expected: Expectations
   ) -> String? {
     let detail = stop.detail.map { " (\($0))" } ?? ""
     let expects = ([expected] + expected.parts.map(\.expectations))
@@ -128,7 +128,7 @@ extension EvalRunner {
     request.trial = trial
     request.tags = evalCase.tags
     return try await AgentRecording(
-      of: agent, request, on: makeBoundary(agent, conditions), willRecord: options.willRecord,
+      of: agent, request, on: makeBoundary(agent, conditions), willRecord: options.begins,
       report: { tell(caseId, .progress($0)) }, observe: { tell(caseId, .event($0)) }
     ).log
   }
@@ -151,7 +151,7 @@ extension EvalRunner {
     request.tags = evalCase.tags
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
     request.observe = { tell(caseId, .event($0)) }
-    request.willRecord = options.willRecord
+    request.willRecord = options.begins
     return try await run(agent, request).log
   }
 

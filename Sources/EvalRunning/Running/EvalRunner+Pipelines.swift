@@ -29,7 +29,7 @@ extension EvalRunner {
     request.tags = evalCase.tags
     let (caseId, tell) = (evalCase.caseId, options.observeLive)
     return try await PipelineRecording(
-      of: definition, request, means(for: definition, seed: seed),
+      of: definition, request, means(for: definition, seed: seed), willRecord: options.begins,
       observe: { tell(caseId, .event($0)) }
     ).log
   }

@@ -27,6 +27,13 @@ public struct EvalRunner: Sendable {
     public var observeLive: @Sendable (String, RunUpdate) -> Void = { _, _ in }
     /// Told the log's path of each agent's run that is made now, before its first event; from any task.
     public var willRecord: @Sendable (String) -> Void = { _ in }
+    /// The same, and noted where runs are written down.
+    var begins: @Sendable (String) -> Void {
+      { [willRecord, journal] log in
+        journal?.begins(log)
+        willRecord(log)
+      }
+    }
     /// Runs agents that are commands; `nil` where none may be started.
     public var runCommand: CommandRunner?
     /// Starts the programs that judge along; `nil` where none may be started.
@@ -129,27 +136,27 @@ public struct EvalRunner: Sendable {
   ) async -> (cases: [Kept], skipped: [SkippedCase]) {
     let skipped = cases.indices.filter { cases[$0].skip != nil && isSkipped(cases[$0]) }
     let open = skipped.isEmpty ? cases : cases.filter { !isSkipped($0) }
-    let board = Board<Kept>(count: open.count)
+    let slots = ResultSlots<Kept>(count: open.count)
     // Threads of their own are there sooner than those of a pool, and waiting for them takes this one
     // nowhere else.
     let (readAlone, made) = workLists(of: open)
     JobThreads.run(min(options.jobs, readAlone.count)) {
       while cancellation.signal == nil, let index = readAlone.take() {
         let result = judgedByReading(open[index])
-        board.put(keep(result), at: index) { progress(result) }
+        slots.put(keep(result), at: index) { progress(result) }
       }
     }
     @Sendable func work() async {
       while cancellation.signal == nil, let index = made.take() {
         let result = await run(open[index])
-        board.put(keep(result), at: index) { progress(result) }
+        slots.put(keep(result), at: index) { progress(result) }
       }
     }
     // The first job is this task's: a task group would take it off the thread that it runs on.
     let others = (1..<max(1, min(options.jobs, made.count))).map { _ in Task { await work() } }
     await work()
     for other in others { await other.value }
-    let judged = board.results
+    let judged = slots.results
     return (
       judged.indices.map { judged[$0] ?? keep(notBegun(open[$0])) },
       skipped.map {

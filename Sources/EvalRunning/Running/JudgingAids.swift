@@ -55,9 +55,9 @@ extension Judge.Aids {
     _ run: RecordedRun, _ expectations: Expectations, with judges: JudgingModels,
     keptIn files: JudgementFiles
   ) async throws {
-    guard let chronicle = run.chronicle else { return }
+    guard let gathered = run.gathered else { return }
     for rule in expectations.judges where judged[rule] == nil {
-      guard case .question(let question) = rule.subject(in: run.trajectory, chronicle) else {
+      guard case .question(let question) = rule.subject(in: run.trajectory, gathered) else {
         continue
       }
       judged[rule] = try await judges.judged(
@@ -167,7 +167,7 @@ private struct SubRuns {
           parent["relation"] != "fork",
           parent["relation"] != "judge",
           // Those of agents that it called, and of its tasks, are in the row of events that is judged.
-          !ParentRun.isCall(parent), parent["relation"]?.stringValue != ParentRun.task,
+          !ParentRun.isPart(parent),
           let runId = parent["runId"]?.stringValue
         else { continue }
         children[runId, default: []].append(path)
@@ -183,7 +183,9 @@ private struct SubRuns {
         let run = try RecordedRun(path: path, for: expectations)
         guard seen.insert(run.trajectory.runId).inserted else { continue }
         found.append(
-          RunTotals(of: run.trajectory, run.chronicle ?? Chronicle(for: expectations)))
+          RunTotals(
+            of: run.trajectory, run.gathered ?? GatheredFacts(for: expectations),
+            includesBelow: true))
         pending.append(run.trajectory.runId)
       }
     }

@@ -7,7 +7,8 @@ public import TraceStorage
 /// Runs the agents that others call, each with a log beside that of the run that calls it.
 ///
 /// A child whose log is there goes on behind its last event, as `resume` would; one that has ended is read alone.
-/// So whoever goes on with a parent, however often, makes nothing of a child twice.
+/// So whoever goes on with a parent, however often, makes nothing of a child twice. Only who goes on with a parent that
+/// had started the child before does so: a log that is there when a child is to begin is another run's, and is left alone.
 public struct RecordedChildren: ChildRunner {
   /// The folder of the logs.
   public var folder: String
@@ -36,11 +37,25 @@ public struct RecordedChildren: ChildRunner {
     makeBoundary = boundary
   }
 
+  private func log(of child: ChildStart) -> String {
+    "\(folder)/\(RunFiles.fileName(for: child.runId))\(LogFormat.suffix)"
+  }
+
+  public func reasonNotToBegin(_ start: ChildStart, as tool: String) -> String? {
+    let log = log(of: start)
+    do {
+      return try LogFiles.holdsEvents(log)
+        ? "the run of “\(tool)” cannot begin: \(log): \(LogInTheWay())" : nil
+    } catch {
+      return "the run of “\(tool)” cannot begin: \(error)"
+    }
+  }
+
   public func run(_ request: ChildRequest) async -> ChildAnswer {
-    let log = "\(folder)/\(RunFiles.fileName(for: request.link.start.runId))\(LogFormat.suffix)"
+    let log = log(of: request.link.start)
     let fold = SharedFold()
     do {
-      let child = try await recorded(request, in: log, fold)
+      let child = try await HeldLog.onceFree { try await recorded(request, in: log, fold) }
       return fold.value.answer(of: child.state, sealDigest: child.sealDigest)
     } catch {
       return ChildAnswer(.failed("the run of “\(request.tool)” (\(log)) cannot go on: \(error)"))
@@ -55,7 +70,7 @@ public struct RecordedChildren: ChildRunner {
   ) async throws -> Recorded {
     guard try LogFiles.holdsEvents(log) else { return try await begun(request, in: log, fold) }
     try check(request, log)
-    if let ended = try Self.ended(log, fold) { return ended }
+    if let ended = try ended(request, log, fold) { return ended }
     fold.forget()
     return try await resumed(request, log, fold)
   }
@@ -64,7 +79,8 @@ public struct RecordedChildren: ChildRunner {
     _ request: ChildRequest, in log: String, _ fold: SharedFold
   ) async throws -> Recorded {
     let boundary = boundary(of: request, clock(0))
-    let runtime = try Runtime(agent: request.agent, boundary: boundary)
+    let runtime = try Runtime(
+      agent: request.agent, boundary: boundary, redactor: request.redactor(boundary.secrets))
     var start = Runtime.Start(goal: request.goal, runId: request.link.start.runId)
     start.parent = request.link.parent
     start.parent?.depth = path.count + 1
@@ -81,9 +97,10 @@ public struct RecordedChildren: ChildRunner {
   private func resumed(
     _ request: ChildRequest, _ log: String, _ fold: SharedFold
   ) async throws -> Recorded {
-    let resumption = RunResumption.Request(
+    var resumption = RunResumption.Request(
       log: log, agent: request.agent, acceptsChanges: acceptsChanges, logOptions: logOptions,
       clock: clock, boundary: { _, clock in boundary(of: request, clock) })
+    resumption.parentRedactor = request.link.redactor
     let (names, observe) = (path + [request.tool], observe)
     let done = try await RunResumption(
       resumption, observePast: fold.take,
@@ -105,21 +122,30 @@ public struct RecordedChildren: ChildRunner {
   }
 
   /// What was made of a child that has ended; `nil` where it may go on.
-  private static func ended(
-    _ log: String, _ fold: SharedFold
+  private func ended(
+    _ request: ChildRequest, _ log: String, _ fold: SharedFold
   ) throws -> Recorded? {
     let run = try WaitingRun(path: log, observe: fold.take)
     guard run.isOver, run.isClosed else { return nil }
+    if !acceptsChanges, let change = run.changes(to: request.agent).first { throw change }
     return (run.past.state, try LogTail(path: log).sealDigest)
   }
 
   /// Whoever put another log there shall not have it taken for the child's.
   private func check(_ request: ChildRequest, _ log: String) throws {
+    guard request.link.mayHaveBegun else { throw LogInTheWay() }
     let started = try RecordedSteps(path: log)
     var parent = started.started.parent
     parent?.depth = nil
     guard started.runId.hasSameUTF8(as: request.link.start.runId), parent == request.link.parent
     else { throw ChildMismatch() }
+  }
+}
+
+/// A log where a child is to begin.
+private struct LogInTheWay: Error, CustomStringConvertible {
+  var description: String {
+    "a log of this name is there already, and this run had not started it; move it away or take another folder"
   }
 }
 

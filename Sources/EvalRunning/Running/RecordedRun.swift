@@ -6,13 +6,19 @@ import TraceStorage
 struct RecordedRun {
   var trajectory: Trajectory
   /// What expectations ask beyond that; `nil` where they ask nothing.
-  var chronicle: Chronicle?
+  var gathered: GatheredFacts?
   /// The path of the file that was read.
   var path: String
   /// The same with what ran side by side in other orders; empty where nothing did.
-  var otherOrders: [(trajectory: Trajectory, chronicle: Chronicle?)] = []
+  var otherOrders: [(trajectory: Trajectory, gathered: GatheredFacts?)] = []
+  /// What ran side by side where something expected hangs on its order, with whether the log ends too early; `nil` where
+  /// nothing does.
+  private var woven: (runs: SideBySideRuns?, isTorn: Bool)?
   /// What a baseline holds beyond that; nothing unless it was asked for.
   var notes = RunNotes()
+  /// Of a pipeline that has no other logs beside its own: for each event of the row that is judged, the number of the
+  /// event of the log that tells it. Empty where both are the same, and where the row is of several logs.
+  private var logSeqs: [Int] = []
   /// `body` or `summary`: what of the log was read; `tree` where the logs of children were read with it.
   var source = "body"
 
@@ -67,7 +73,7 @@ struct RecordedRun {
       switch type {
       case .runStarted where !takesNotes:
         let event = try reader.event(
-          withOnly: ["formatVersion", "recorded"], list: "tools", elementKeys: toolKeys)
+          withOnly: ["formatVersion", "recorded", "source"], list: "tools", elementKeys: toolKeys)
         if let event { trajectory.apply(event) }
       case .decision:
         if let decision = reader.decisionOutline(passesAnswers: !readsAnswers) {
@@ -133,9 +139,13 @@ struct RecordedRun {
     switch type {
     case .runStarted:
       let event = try reader.event(
-        withOnly: ["pipelineId", "taskId"], list: "tools", elementKeys: ["agent"])
-      // The run of a task names its task.
-      if event?.data["pipelineId"] != nil, event?.data["taskId"] == nil { return true }
+        withOnly: ["pipelineId", "recorded", "taskId"], list: "tools", elementKeys: ["agent"])
+      // The run of a task names its task; where that is a pipeline, it says that it does not hold all calls.
+      if event?.data["pipelineId"] != nil,
+        event?.data["taskId"] == nil || event?.data["recorded"]?["calls"] != nil
+      {
+        return true
+      }
       return event?.data["tools"]?.arrayValue?.contains { $0["agent"] != nil } ?? false
     case .runResumed:
       return try reader.event(withOnly: ["agentDigest"])?.data["agentDigest"] != nil
@@ -149,14 +159,20 @@ struct RecordedRun {
   ) throws(LogError) {
     (trajectory, notes) = (Trajectory(), RunNotes())
     var tree = try RunTreeReader(path: path)
-    var chronicle = expectations.flatMap { $0.facts.isEmpty ? nil : Chronicle(for: $0) }
-    while let event = try tree.next()?.event {
-      trajectory.apply(event)
-      chronicle?.apply(event)
-      if takesNotes { notes.apply(event) }
+    var gathered = expectations.flatMap { $0.facts.isEmpty ? nil : GatheredFacts(for: $0) }
+    var seqs: [Int] = []
+    // Whether the log itself is the row of a tree.
+    var isRow = false
+    while let entry = try tree.next() {
+      isRow = isRow || entry.event.isOfChild
+      trajectory.apply(entry.event)
+      gathered?.apply(entry.event)
+      if takesNotes { notes.apply(entry.event) }
+      if trajectory.isPipeline { seqs.append(entry.seq ?? seqs.last ?? 0) }
     }
-    self.chronicle = chronicle
+    self.gathered = gathered
     source = tree.hasChildren ? "tree" : "body"
+    if !tree.hasChildren { logSeqs = seqs }
     let isTorn =
       trajectory.stop?.isFinal != true
       && (tree.ending != .closed || trajectory.stop == nil && trajectory.recorded["stop"] == nil)
@@ -165,33 +181,83 @@ struct RecordedRun {
     for order in tree.otherOrders {
       var other = try RunTreeReader(path: path, order: order)
       var otherTrajectory = Trajectory()
-      var otherChronicle = expectations.facts.isEmpty ? nil : Chronicle(for: expectations)
+      var otherFacts = expectations.facts.isEmpty ? nil : GatheredFacts(for: expectations)
       while let event = try other.next()?.event {
         otherTrajectory.apply(event)
-        otherChronicle?.apply(event)
+        otherFacts?.apply(event)
       }
       if isTorn { otherTrajectory.markTorn() }
-      otherOrders.append((otherTrajectory, otherChronicle))
+      otherOrders.append((otherTrajectory, otherFacts))
+    }
+    if tree.hasUnorderedEvents || isRow && !tree.hasChildren, !expectations.ordered.isEmpty {
+      woven = (try SideBySideRuns(path: path), isTorn)
     }
   }
 
   /// Judges the run: what hangs on the order of what went side by side is left open.
   func judgement(_ expectations: Expectations, aids: Judge.Aids = Judge.Aids()) -> Judgement {
-    var judgement = Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
+    var judgement = judgementOfRow(expectations, aids: aids)
+    if !logSeqs.isEmpty {
+      judgement.renumber { logSeqs.indices.contains($0) ? logSeqs[$0] : $0 }
+    }
+    return judgement
+  }
+
+  private func judgementOfRow(_ expectations: Expectations, aids: Judge.Aids) -> Judgement {
+    var judgement = Judge.judge(trajectory, gathered, against: expectations, aids: aids)
     for other in otherOrders {
       judgement.leaveOpen(
         whereOtherwise: Judge.judge(
-          other.trajectory, other.chronicle, against: expectations, aids: aids))
+          other.trajectory, other.gathered, against: expectations, aids: aids))
+    }
+    guard let woven else { return judgement }
+    for ordered in expectations.ordered where judgement.isDecided(ordered) {
+      guard let runs = woven.runs else {
+        judgement.leaveOpen(ordered)
+        continue
+      }
+      switch runs.orders(of: ordered) {
+      case .alike: continue
+      case .unknown(let open):
+        guard var gathered else {
+          judgement.leaveOpen(ordered)
+          continue
+        }
+        gathered.leaveOpen(runs: open)
+        judgement.leaveOpen(
+          ordered,
+          butFor: Judge.judge(trajectory, gathered, against: expectations, aids: aids, warns: false)
+        )
+      case .each(let orders):
+        for order in orders where judgement.isDecided(ordered) {
+          let other = Self.judgement(
+            runs.row(order), isTorn: woven.isTorn, expectations, aids: aids)
+          judgement.leaveOpen(ordered, whereOtherwise: other)
+        }
+      }
     }
     return judgement
+  }
+
+  private static func judgement(
+    _ row: [Event], isTorn: Bool, _ expectations: Expectations, aids: Judge.Aids
+  ) -> Judgement {
+    var trajectory = Trajectory()
+    var gathered = expectations.facts.isEmpty ? nil : GatheredFacts(for: expectations)
+    for event in row {
+      trajectory.apply(event)
+      gathered?.apply(event)
+    }
+    if isTorn { trajectory.markTorn() }
+    return Judge.judge(trajectory, gathered, against: expectations, aids: aids, warns: false)
   }
 
   /// Reads each event that the expectations need as it stands.
   private mutating func readWhole(
     _ reader: inout LogReader, for expectations: Expectations, takesNotes: Bool
   ) throws(LogError) {
-    var chronicle = Chronicle(for: expectations)
-    let types = chronicle.facts.eventTypes
+    var gathered = GatheredFacts(for: expectations)
+    let types = gathered.facts.eventTypes
     while let head = try reader.advance() {
       guard case .event(let seq, let step, let type) = head else { continue }
       if try Self.mayHaveChildren(reader, type) {
@@ -200,8 +266,8 @@ struct RecordedRun {
       let isNoted = takesNotes && RunNotes.types.contains(type)
       let isTold = types?.contains(type) ?? true
       if !isTold {
-        let t = chronicle.measuresTime ? try reader.elapsedMicroseconds() : 0
-        chronicle.passOver(seq, step: step, t: t)
+        let t = gathered.measuresTime ? try reader.elapsedMicroseconds() : 0
+        gathered.passOver(seq, step: step, t: t)
       }
       guard isNoted || isTold else {
         trajectory.passOver(seq)
@@ -210,9 +276,9 @@ struct RecordedRun {
       guard case .event(let event) = try reader.line() else { continue }
       trajectory.apply(event)
       if isNoted { notes.apply(event) }
-      if isTold { chronicle.apply(event) }
+      if isTold { gathered.apply(event) }
     }
-    self.chronicle = chronicle
+    self.gathered = gathered
     markTorn(reader)
   }
 

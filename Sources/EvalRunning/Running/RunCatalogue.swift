@@ -65,9 +65,7 @@ public struct RunCatalogue: Sendable {
     var reader = try LogReader(path: path)
     guard let first = try reader.next() else { return .noCase }
     if let caseId = first.data["case"]?["caseId"]?.stringValue { return .caseId(caseId) }
-    let parent = first.data["parent"]
-    return ParentRun.isCall(parent) || parent?["relation"]?.stringValue == ParentRun.task
-      ? .part : .noCase
+    return ParentRun.isPart(first.data["parent"]) ? .part : .noCase
   }
 
   private mutating func add(_ path: String, under name: String) {

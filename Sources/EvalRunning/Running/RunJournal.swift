@@ -8,9 +8,10 @@ import TraceStorage
 /// The runs that a suite has made, written down as each is judged, so that a suite that was interrupted need not make
 /// them again.
 ///
-/// A line names a run's log, its last seal, and a digest of all that the run was made from: the case's input, person and
-/// conditions, the agent file with the files that it leads to, seed, trial, and the program's version. Outcomes are not
-/// kept: a run that is taken from here is judged anew, by the case as it is now.
+/// A line names the log of a run that begins; another one, of a run that was judged, its log, its last seal, and a digest
+/// of all that the run was made from: the case's input, person and conditions, the agent file with the files that it leads
+/// to, seed, trial, and the program's version. Outcomes are not kept: a run that is taken from here is judged anew, by the
+/// case as it is now.
 public final class RunJournal: Sendable {
   private struct Entry: Sendable {
     var log: String
@@ -19,6 +20,8 @@ public final class RunJournal: Sendable {
 
   private struct State {
     var entries: [String: Entry] = [:]
+    /// The logs of runs that were begun in a suite that was interrupted, and did not come to an end there.
+    var halfMade: Set<String> = []
     var digests: [String: String] = [:]
     var descriptor: Int32 = -1
     var reused = 0
@@ -51,11 +54,12 @@ public final class RunJournal: Sendable {
     self.program = program
     self.shared = shared
     WholeFile.makeFolders(for: path)
-    let entries = continues ? Self.read(path) : [:]
+    let (entries, halfMade) = continues ? Self.read(path) : ([:], [])
     let flags = O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | (continues ? 0 : O_TRUNC)
     let file = open(path, flags, 0o666)
     state.withLock {
       $0.entries = entries
+      $0.halfMade = halfMade
       $0.descriptor = file
     }
   }
@@ -63,8 +67,8 @@ public final class RunJournal: Sendable {
   /// Whether runs are written down.
   public var isKept: Bool { state.withLock { $0.descriptor >= 0 } }
 
-  /// How many runs of a suite that was interrupted are known.
-  public var known: Int { state.withLock { $0.entries.count } }
+  /// How many runs of a suite that was interrupted are known, half-made ones among them.
+  public var known: Int { state.withLock { $0.entries.count + $0.halfMade.count } }
 
   /// How many of them were not made again.
   public var reused: Int { state.withLock { $0.reused } }
@@ -95,14 +99,24 @@ public final class RunJournal: Sendable {
     return entry.log
   }
 
+  /// Writes down that a run begins. What an interrupted suite left of it, half made, is set aside first, with the logs
+  /// of the runs below it: nothing is taken away, and a run of the same name has its place.
+  func begins(_ log: String) {
+    if state.withLock({ $0.halfMade.remove(log) }) != nil { Self.setAside(log) }
+    append(["begun": .string(log)])
+  }
+
   /// Writes down a run that was made and judged.
   func note(_ log: String, of evalCase: EvalCase, trial: Int) {
     let report = LogVerifier.verify(path: log)
     guard report.status == .whole, let seal = report.sealDigest else { return }
-    let line: JSONValue = [
+    append([
       "key": .string(key(of: evalCase, trial: trial)), "caseId": .string(evalCase.caseId),
       "log": .string(log), "seal": .string(seal.hex),
-    ]
+    ])
+  }
+
+  private func append(_ line: JSONValue) {
     let bytes = CanonicalJSON.encode(line, form: .plain) + [UInt8(ascii: "\n")]
     state.withLock { state in
       guard state.descriptor >= 0 else { return }
@@ -151,16 +165,59 @@ public final class RunJournal: Sendable {
   private static let limitBytes = 256 << 20
 
   /// What is in a journal. Lines that are not of its form say nothing, as one that was torn off.
-  private static func read(_ path: String) -> [String: Entry] {
-    guard let bytes = try? WholeFile.read(path, limitBytes: limitBytes) else { return [:] }
+  private static func read(_ path: String) -> ([String: Entry], halfMade: Set<String>) {
+    guard let bytes = try? WholeFile.read(path, limitBytes: limitBytes) else { return ([:], []) }
     var entries: [String: Entry] = [:]
+    var begun: Set<String> = []
     for line in bytes.split(separator: UInt8(ascii: "\n")) {
-      guard let value = try? JSONValue(parsing: Array(line), options: .init(depthLimit: 4)),
+      guard let value = try? JSONValue(parsing: Array(line), options: .init(depthLimit: 4)) else {
+        continue
+      }
+      if let log = value["begun"]?.stringValue { begun.insert(log) }
+      guard
         let key = value["key"]?.stringValue, let log = value["log"]?.stringValue,
         let seal = value["seal"]?.stringValue
       else { continue }
       entries[key] = Entry(log: log, seal: seal)
     }
-    return entries
+    return (entries, begun.subtracting(entries.values.map(\.log)))
+  }
+
+  // MARK: What is half made
+
+  /// The most logs of one tree that are looked at.
+  private static let treeLimit = 10_000
+
+  /// Gives a log, and those of the runs below it, other names; one that another writer holds keeps its own.
+  private static func setAside(_ path: String) {
+    var (pending, seen): ([String], Set<String>) = ([path], [])
+    while let log = pending.popLast(), seen.count < treeLimit {
+      guard seen.insert(log).inserted, (try? LogFiles.holdsEvents(log)) == true else { continue }
+      pending += below(log)
+      giveOtherName(to: log)
+    }
+  }
+
+  /// The logs of the runs that a log says it began.
+  private static func below(_ log: String) -> [String] {
+    guard var reader = try? LogReader(path: log) else { return [] }
+    let folder = RunFiles.folder(ofLog: log)
+    var found: [String] = []
+    while let event = try? reader.next() {
+      guard event.type == .toolStarted || event.type == .taskStarted,
+        let runId = (event.data["child"] ?? event.data["run"])?["runId"]?.stringValue
+      else { continue }
+      found.append("\(folder)/\(RunFiles.fileName(for: runId))\(LogFormat.suffix)")
+    }
+    return found
+  }
+
+  private static func giveOtherName(to log: String) {
+    let stem = log.dropLast(LogFormat.suffix.count)
+    for ending in ["", LogFormat.openSuffix] where access(log + ending, F_OK) == 0 {
+      let free = (1...1_000).lazy.map { "\(stem).interrupted-\($0)\(LogFormat.suffix)\(ending)" }
+        .first { access($0, F_OK) != 0 }
+      if let free { _ = rename(log + ending, free) }
+    }
   }
 }

@@ -50,7 +50,7 @@ final class SuiteSpending: Sendable {
   init(_ budget: SuiteBudget, clock: any RunClock) {
     self.budget = budget
     self.clock = clock
-    _ = clock.moment()
+    _ = clock.reading()
   }
 
   /// Why no further run is begun; `nil` where one may be.
@@ -66,7 +66,7 @@ final class SuiteSpending: Sendable {
         return "the suite's budget is spent: \(Self.text(spent.cost)) of cost=\(Self.text(limit))"
       }
     }
-    if let limit = budget.minutes, Double(clock.moment().t) >= limit * 60_000_000 {
+    if let limit = budget.minutes, Double(clock.reading().t) >= limit * 60_000_000 {
       return "the suite's time is over: minutes=\(Self.text(limit))"
     }
     return nil

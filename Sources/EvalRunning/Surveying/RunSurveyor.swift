@@ -50,9 +50,9 @@ public struct RunSurveyor: Sendable {
         let asked = isOne ? all.asked : mined[group]?.asked ?? Expectations()
         let read = try RecordedRun(path: log, for: asked)
         if isOne {
-          all.judge(read.trajectory, read.chronicle)
+          all.judge(read.trajectory, read.gathered)
         } else {
-          mined[group]?.judge(read.trajectory, read.chronicle)
+          mined[group]?.judge(read.trajectory, read.gathered)
         }
       } catch {
         // It could be read a moment ago.
@@ -69,7 +69,11 @@ public struct RunSurveyor: Sendable {
     let log = try run.log.get()
     var profile = RunProfile(name: run.name)
     let read = try RecordedRun(path: log, for: RunProfile.common)
-    profile.apply(read.trajectory, read.chronicle)
+    profile.apply(read.trajectory, read.gathered)
+    if read.source == "tree" {
+      try apply(tree: log, to: &profile)
+      return profile
+    }
     var reader = try LogReader(path: log)
     while let head = try reader.advance() {
       guard case .event(_, _, let type) = head else { continue }
@@ -86,5 +90,17 @@ public struct RunSurveyor: Sendable {
       }
     }
     return profile
+  }
+
+  /// Takes in what a run used with those that it called.
+  private static func apply(tree log: String, to profile: inout RunProfile) throws {
+    var reader = try RunTreeReader(path: log)
+    while let event = try reader.next()?.event {
+      switch event.type {
+      case .runStarted: profile.apply(runStarted: event.data)
+      case .modelResult: profile.apply(modelResult: event.data)
+      default: break
+      }
+    }
   }
 }

@@ -57,7 +57,7 @@ public struct CodeTool: Tool {
     var order = order(program, in: scratch?.path, found.sandbox, code)
     order.timeoutMicroseconds = limit
     let start = SuspendingClock.now
-    let ending: CommandProcess.Ending
+    let ending: CommandProcess.Exit
     do throws(ProgramFault) {
       ending = try await CommandProcess(
         order: order, outputLimitBytes: definition.outputLimitBytes, endsAtOutputLimit: false,
@@ -147,7 +147,7 @@ public struct CodeTool: Tool {
   // MARK: End
 
   private func answer(
-    to request: ToolRequest, after ending: CommandProcess.Ending,
+    to request: ToolRequest, after ending: CommandProcess.Exit,
     in home: HomeFolder?, gaps: [String], elapsed: Int, limit: Int
   ) -> ToolAnswer {
     let hidden = HiddenValues(definition.environment)

@@ -163,6 +163,8 @@ enum ChatCompletions {
     private var details: [JSONValue] = []
     private var calls: [(index: Int?, call: DraftCall)] = []
     private var hasToolCalls = false
+    /// The name of the one call of the form before there were several.
+    private var oldName = TextPieces()
     private var unread = UnreadPlaces()
     private var otherChoices: Set<Int> = []
     private var finishReason: String?
@@ -274,9 +276,9 @@ enum ChatCompletions {
       }
       // The form before there were several calls; some servers send both, in each piece.
       hasToolCalls = hasToolCalls || !(message["tool_calls"]?.arrayValue ?? []).isEmpty
-      if !hasToolCalls, let call = message["function_call"], call.objectValue != nil {
-        take(call: ["function": call], index: 0)
-      }
+      guard let call = message["function_call"], call.objectValue != nil else { return }
+      oldName.append(call["name"])
+      if !hasToolCalls { take(call: ["function": call], index: 0) }
     }
 
     /// Pieces of one detail are told apart from the next by their type and index.
@@ -322,7 +324,7 @@ enum ChatCompletions {
       }
       guard let place else { return }
       calls[place].call.id = calls[place].call.id ?? id
-      calls[place].call.name = calls[place].call.name ?? name
+      take(name: name, of: place, at: path)
       if call["custom"] != nil { calls[place].call.isOfText = true }
       switch function["arguments"] ?? function["input"] {
       case .object(let input)?: calls[place].call.input = .object(input)
@@ -331,6 +333,19 @@ enum ChatCompletions {
       case nil, .null?: break
       default: unread.note("\(path)/function/arguments")
       }
+    }
+
+    /// A name, or a piece of one. Some servers say the whole name with each piece of a call; clients that join whatever
+    /// comes in pieces call by another name than those that take the first.
+    private mutating func take(name: String?, of place: Int, at path: String) {
+      guard let name else { return }
+      guard let known = calls[place].call.name else {
+        calls[place].call.name = name
+        return
+      }
+      guard !known.hasSameUTF8(as: name) else { return }
+      unread.note("\(path)/function/name: in pieces")
+      calls[place].call.name = (known + name).prefix(utf8Bytes: 1_024)
     }
 
     var reply: ProviderReply {
@@ -343,6 +358,11 @@ enum ChatCompletions {
       draft.parts += calls.map { .call($0.call) }
       draft.refusal = refusal
       draft.unread = unread
+      if hasToolCalls, !oldName.isEmpty,
+        !calls.contains(where: { $0.call.name?.hasSameUTF8(as: oldName.text) ?? false })
+      {
+        draft.unread.note("/choices/0/message/function_call: another call beside tool_calls")
+      }
       draft.otherChoices = otherChoices.count
       switch finishReason {
       case "length"?: draft.incomplete = finishReason

@@ -280,6 +280,7 @@ enum OpenAIResponses {
     private var items: [(place: Int, item: JSONValue)] = []
     /// Events that are not known: they count where the last event does not hold the whole response.
     private var unknown = UnreadPlaces()
+    private var told = ToldCalls()
     private(set) var error: ProviderError?
 
     /// Whether everything is there that makes a reply.
@@ -290,7 +291,9 @@ enum OpenAIResponses {
       // Some gateways end every stream as Chat Completions end.
       if event.data.elementsEqual("[DONE]".utf8) { return nil }
       let data = try JSONValue.wire(event.data)
-      switch data["type"]?.stringValue ?? event.name {
+      let type = data["type"]?.stringValue ?? event.name
+      told.take(data, type)
+      switch type {
       case "response.completed", "response.incomplete", "response.failed":
         guard let found = data["response"], found.objectValue != nil else {
           throw .unknownForm("the last event has no response")
@@ -306,7 +309,7 @@ enum OpenAIResponses {
       case "error":
         error =
           ProviderError(data["error"]) ?? ProviderError(data) ?? ProviderError(message: "an error")
-      case let type: if !Self.isKnown(type) { unknown.note("event \(type)") }
+      default: if !Self.isKnown(type) { unknown.note("event \(type)") }
       }
       return nil
     }
@@ -338,6 +341,8 @@ enum OpenAIResponses {
           ($0.element.place, $0.offset) < ($1.element.place, $1.offset)
         }.map(\.element.item)
       }
+      told.note(differencesFrom: output, in: &unread)
+      output += told.missing(from: output)
       var reply = OpenAIResponses.reply(response ?? .null, output: output, unread)
       reply.error = error ?? reply.error
       return reply

@@ -67,6 +67,14 @@ struct RetryAdvice {
   }
 }
 
+extension [HTTPHeader] {
+  /// In how many seconds a server wants to be asked again; `nil` where its headers say nothing that can be read. Never
+  /// below 0, and as long as it likes.
+  ///
+  /// - Parameter now: seconds since 1970, for a header that names a date.
+  public func secondsUntilRetry(now: Int) -> Double? { RetryAdvice.seconds(toldBy: self, now: now) }
+}
+
 extension ProviderError {
   /// Whether money is what is lacking, which waiting does not bring: OpenAI's `insufficient_quota` and the
   /// codes of its limits, Anthropic's billing error and its limit on spending.

@@ -32,7 +32,9 @@ public struct Pager: Sendable {
     setenv("LESS", "FRX", 0)
     var process: pid_t = 0
     var words: [UnsafeMutablePointer<CChar>?] = []
-    for word in ["/bin/sh", "-c", command] { words.append(strdup(word)) }
+    // One that is not there has read nothing: all is shown without it.
+    let script = "\(command)\ncase $? in 126 | 127) exec cat ;; esac"
+    for word in ["/bin/sh", "-c", script] { words.append(strdup(word)) }
     words.append(nil)
     defer { for word in words { free(word) } }
     let status = posix_spawn(&process, "/bin/sh", &actions, &attributes, words, environ)

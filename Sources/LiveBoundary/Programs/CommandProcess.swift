@@ -19,7 +19,7 @@ struct CommandProcess {
   var seeOutput: (@Sendable (UnsafeRawBufferPointer) -> Void)?
 
   /// What came of a program.
-  struct Ending: Sendable {
+  struct Exit: Sendable {
     var end: ProgramEnd
     /// `nil` where it ended by itself.
     var cause: ProgramCause?
@@ -80,7 +80,7 @@ struct CommandProcess {
   /// Runs the program.
   ///
   /// - Throws: ``ProgramFault`` where it was not started.
-  func run(until cancellation: Cancellation) async throws(ProgramFault) -> Ending {
+  func run(until cancellation: Cancellation) async throws(ProgramFault) -> Exit {
     let hub = ProgramHub.shared
     let number = hub.number()
     let collector = Collector(self)
@@ -105,7 +105,7 @@ struct CommandProcess {
     }
     let ended = try result.get()
     let collected = collector.collected
-    return Ending(
+    return Exit(
       end: ended.end, cause: ended.cause, output: collected.output,
       errorHead: collected.errorHead, errors: collected.errors, home: ended.home)
   }

@@ -88,6 +88,8 @@ final class ProgramLoop {
     program.cause = cause
     // What multiplies gets no time to go on.
     if cause == .processLimit { return kill(program) }
+    // Also what it began in a session of its own ends with it.
+    tell(program, UInt8(PROGRAM_END_ALL))
     tell(program, UInt8(SIGTERM))
     after(Self.grace, program.number) { $0.kill($1) }
   }

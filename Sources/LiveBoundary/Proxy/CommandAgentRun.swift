@@ -25,7 +25,7 @@
     }
 
     /// What came of it.
-    public struct Ending: Sendable {
+    public struct Exit: Sendable {
       /// The log's path.
       public var log: String
       /// Why the run stopped.
@@ -67,7 +67,7 @@
     public func run(
       _ start: Runtime.Start, input: String, until cancellation: Cancellation,
       makeSink: @escaping @Sendable () throws -> any ClosableSink
-    ) async throws -> Ending {
+    ) async throws -> Exit {
       let command = filled(start, input)
       // The command hears of signals and of its policy, the run of signals alone.
       let ending = Cancellation()
@@ -103,7 +103,7 @@
         await recorder.answers(hidden.hide(Self.answer(result.output)))
       }
       let end = await recorder.imposedEnd ?? Self.end(result)
-      return Ending(
+      return Exit(
         log: try await recorder.finish(end), stop: await recorder.stopReason ?? .cancelled,
         errors: hidden.hide(result.errors.text, isCut: result.errors.isCut))
     }
@@ -128,7 +128,7 @@
     private func run(
       _ command: CommandAgent, _ input: String, _ port: Int, in network: IsolatedNetwork?,
       until ending: Cancellation
-    ) async throws -> CommandProcess.Ending {
+    ) async throws -> CommandProcess.Exit {
       let program = program(command, port)
       if let fault = program.fault { throw Fault(description: fault) }
       var order = program.order
@@ -165,7 +165,7 @@
       return program.startFault(fault)
     }
 
-    private static func end(_ ending: CommandProcess.Ending) -> CommandEnd {
+    private static func end(_ ending: CommandProcess.Exit) -> CommandEnd {
       switch ending.cause {
       case .timeLimit: return .ended(.budgetExhausted, detail: StopDetail.timeout)
       case .cancelled(let signal): return .cancelled(signal: signal)

@@ -103,7 +103,7 @@ extension ExchangeRecorder {
       return .refused("a policy is in force, and the reply could not be read to be judged by it")
     }
     let calls = held.calls
-    guard let edit = ReplyEdit(wire, dialect) else {
+    guard let edit = ReplyEdit((try? ReadReply.inflated(wire)) ?? wire, dialect) else {
       return refuse(held, "the reply could not be read to be judged by the policy")
     }
     if let fault = edit.unjudged(besides: calls.count) {
@@ -115,12 +115,12 @@ extension ExchangeRecorder {
       return refuse(held, "the policy cannot judge the reply: its calls cannot be read")
     }
     guard !calls.isEmpty else { return .whole }
-    var rulings: [PolicyGate.Ruling] = []
-    for call in calls { rulings.append(await rule(on: call, held.step)) }
-    if let end = endByDenial(rulings) {
+    var checks: [PolicyGate.RuleCheck] = []
+    for call in calls { checks.append(await rule(on: call, held.step)) }
+    if let end = endByDenial(checks) {
       return impose(end, on: held, "the run stops: policy denied a call")
     }
-    var verdicts = rulings.map(\.verdict)
+    var verdicts = checks.map(\.verdict)
     for (index, call) in calls.enumerated() where verdicts[index].status == .approvalRequired {
       guard let heard = await ask(about: call, verdicts[index], held.step) else {
         return impose(
@@ -194,13 +194,13 @@ extension ExchangeRecorder {
 
   // MARK: Verdicts
 
-  private func rule(on call: ProposedCall, _ step: Int) async -> PolicyGate.Ruling {
+  private func rule(on call: ProposedCall, _ step: Int) async -> PolicyGate.RuleCheck {
     let gate = guarding?.gate ?? PolicyGate(Policy())
     let tool = guarding?.tool(of: call) ?? ToolDefinition(name: call.name)
-    let moment = PolicyGate.Moment(
+    let moment = PolicyGate.KnownState(
       run: guarding?.rules.policyContext ?? PolicyContext(),
       limits: guarding?.rules.limits ?? Limits(), state: state,
-      history: guarding?.history ?? PolicyHistory(), time: clock.moment().time)
+      history: guarding?.history ?? PolicyHistory(), time: clock.reading().time)
     var authorization: Authorization?
     if let authorizers = guarding?.rules.authorizers,
       let request = gate.authorizationRequest(on: call, tool: tool, at: moment)
@@ -210,18 +210,18 @@ extension ExchangeRecorder {
       }
       authorization?.requestDigest = request.digest
     }
-    let ruling = gate.ruling(on: call, tool: tool, at: moment, authorization: authorization)
-    recording { try append(.policyDecision, ruling.verdict.encoded, step: step) }
-    return ruling
+    let check = gate.ruleCheck(on: call, tool: tool, at: moment, authorization: authorization)
+    recording { try append(.policyDecision, check.verdict.encoded, step: step) }
+    return check
   }
 
   /// How the run ends because of what was denied; `nil` where it goes on.
-  private func endByDenial(_ rulings: [PolicyGate.Ruling]) -> CommandEnd? {
-    if let stopping = rulings.first(where: \.stopsRun) {
+  private func endByDenial(_ checks: [PolicyGate.RuleCheck]) -> CommandEnd? {
+    if let stopping = checks.first(where: \.stopsRun) {
       return .ended(
         .policyDenied, detail: stopping.verdict.ruleId.map(StopDetail.rule) ?? StopDetail.error)
     }
-    guard rulings.contains(where: { $0.verdict.status == .deny }),
+    guard checks.contains(where: { $0.verdict.status == .deny }),
       state.counters.denials >= guarding?.rules.maxDenials ?? .max
     else { return nil }
     return .ended(.policyDenied, detail: StopDetail.maxDenials)

@@ -71,7 +71,7 @@ public actor ExchangeRecorder {
   }
 
   /// The most bytes of a value that enters the run.
-  private static let valueLimitBytes = 1 << 20
+  static let valueLimitBytes = 1 << 20
   /// How many events are held until it is known which conversation is the agent's own. Each may hold a reply.
   private static let waitingLimit = 128
   /// How long a request waits for a reply that it seems to hold, in milliseconds. The end of a stream is
@@ -196,10 +196,9 @@ public actor ExchangeRecorder {
     var held: HeldReply?
     outcome.error = outcome.error.map { redactor.redacted($0) }
     outcome.unread = outcome.unread.map { redactor.redacted($0) }
-    if var reply = outcome.reply {
-      reply.reply = redactor.redacted(reply.reply)
-      outcome.reply = reply
-    }
+    outcome.reply = outcome.reply.map(withheld)
+    outcome.failed = outcome.failed.map(withheld)
+    outcome.requestId = outcome.requestId.map { redactor.redacted($0) }
     outcome.wire = withheld(outcome.wire, outcome.reply)
     recording {
       let (step, attempt) = try beginStep(turn)
@@ -370,7 +369,7 @@ public actor ExchangeRecorder {
     var type: EventType
     var data: JSONObject
     var step: Int
-    var moment: Moment
+    var moment: ClockReading
     var turn: Conversations.Turn?
   }
 
@@ -398,7 +397,7 @@ public actor ExchangeRecorder {
   func append(
     _ type: EventType, _ data: JSONObject, step: Int, of turn: Conversations.Turn? = nil
   ) throws -> Int {
-    let event = Waiting(type: type, data: data, step: step, moment: clock.moment(), turn: turn)
+    let event = Waiting(type: type, data: data, step: step, moment: clock.reading(), turn: turn)
     let number = seq
     seq += 1
     guarding?.take(self.event(event, number))
@@ -470,7 +469,7 @@ public actor ExchangeRecorder {
     where start.started == nil || data[key] == [] || data[key] == [:] {
       data[key] = nil
     }
-    let moment = waiting.first?.moment ?? clock.moment()
+    let moment = waiting.first?.moment ?? clock.reading()
     // Folded once more, with those who spoke.
     state = AgentState()
     try write(Waiting(type: .runStarted, data: data, step: 0, moment: moment), 0)
@@ -531,51 +530,6 @@ public actor ExchangeRecorder {
       : result.isOfWords ? .returned(data: data) : .ok(data: data)
     let payload = ToolResultPayload(callId: result.callId, tool: result.tool, result: told)
     try append(.toolResult, payload.encoded, step: result.step, of: turn)
-  }
-
-  /// The record without what is withheld. Where that leaves a body that no longer says the same, or a
-  /// secret that came in pieces, the body is not kept.
-  func withheld(_ wire: WireRecord, _ reply: ProviderReply?) -> WireRecord {
-    var wire = wire
-    wire.path = redactor.redacted(wire.path)
-    wire.parameters = redactor.redacted(.object(wire.parameters)).objectValue ?? [:]
-    if CanonicalJSON.encode(.object(wire.parameters)).count > Self.valueLimitBytes {
-      wire.parameters = [:]
-    }
-    guard var kept = wire.reply else { return wire }
-    let body = kept.body
-    // Escapes make it longer.
-    if body.count > WireReply.bodyLimitBytes
-      || CanonicalJSON.encode(wire.encoded["body"] ?? .null).count > WireReply.bodyLimitBytes
-    {
-      wire.reply = nil
-      wire.omitted = "its body has \(body.count) bytes"
-      return wire
-    }
-    guard let text = String(validating: body, as: UTF8.self) else {
-      // Frames cannot be changed in part.
-      let words = String(decoding: body, as: UTF8.self)
-      let isWithheld = reply.map { RedactionToken.isIn($0.reply) } ?? false
-      if isWithheld || !redactor.redacted(words).hasSameUTF8(as: words) {
-        wire.reply = nil
-        wire.omitted = "what it says is withheld in part"
-      }
-      return wire
-    }
-    let redacted = redactor.redacted(text)
-    if !redacted.hasSameUTF8(as: text) {
-      kept.pieces = [Array(redacted.utf8)]
-      wire.reply = kept
-    }
-    guard let reply, let dialect = wire.dialect.flatMap(Dialect.init(rawValue:)),
-      RedactionToken.isIn(reply.reply) || !redacted.hasSameUTF8(as: text)
-    else { return wire }
-    let again = ReadReply(kept, dialect)
-    if again.reply?.reply != reply.reply {
-      wire.reply = nil
-      wire.omitted = "what it says is withheld in part"
-    }
-    return wire
   }
 
   private static func goal(of request: ObservedRequest) -> JSONValue {

@@ -30,7 +30,7 @@ public struct ProxiedCommand: Sendable {
   }
 
   /// Runs the program to its end. A signal that asks this process to end is passed on to the program's whole
-  /// group, and the end is still waited for.
+  /// group, and the end is still waited for; whatever else cancels it ends it, with all that it started.
   ///
   /// - Parameters:
   ///   - cancellation: What ends it early.
@@ -56,8 +56,12 @@ public struct ProxiedCommand: Sendable {
     let terminal = Foreground()
     defer { terminal.takeBack() }
     let tell: @Sendable () -> Void = {
-      let name = cancellation.signal ?? ""
-      hub.signal(number, SignalName.number(of: name) ?? SIGTERM)
+      // A signal is the command's to heed; what else ends it ends it with all that it started.
+      if let signal = cancellation.signal.flatMap(SignalName.number(of:)) {
+        hub.signal(number, signal)
+      } else {
+        hub.end(number, .cancelled(signal: cancellation.signal ?? "a wish"))
+      }
     }
     let result = await cancellation.whileListening(tell) {
       await withCheckedContinuation { continuation in

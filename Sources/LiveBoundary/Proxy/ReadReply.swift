@@ -21,23 +21,28 @@ struct ReadReply {
   ///
   /// - Complexity: linear in the body.
   init(_ wire: WireReply, _ dialect: Dialect) {
-    let encoding = Self.header("content-encoding", of: wire)
-    var plain = wire
-    if BodyInflater.isCompressed(wire.body, encoding: encoding), !wire.body.isEmpty {
-      do throws(BodyInflater.Fault) {
-        let body = try BodyInflater.inflated(
-          wire.body, encoding: encoding, limitBytes: Self.limitBytes)
-        plain.pieces = [body]
-        plain.headers.removeAll { $0.name.lowercased() == "content-encoding" }
-        inflated = plain
-      } catch {
-        let words = "the reply was not read: \(error)"
-        self.error = (200..<300).contains(wire.status) ? words : "status \(wire.status); \(words)"
-        if (200..<400).contains(wire.status) { unread = words }
-        return
-      }
+    do throws(BodyInflater.Fault) { inflated = try Self.inflated(wire) } catch {
+      let words = "the reply was not read: \(error)"
+      self.error = (200..<300).contains(wire.status) ? words : "status \(wire.status); \(words)"
+      if (200..<400).contains(wire.status) { unread = words }
+      return
     }
+    let plain = inflated ?? wire
     if (200..<300).contains(wire.status) { read(plain, dialect) } else { refuse(plain, dialect) }
+  }
+
+  /// A reply with its body as it was before it was compressed; `nil` where it was not.
+  static func inflated(_ wire: WireReply) throws(BodyInflater.Fault) -> WireReply? {
+    let encoding = header("content-encoding", of: wire)
+    guard BodyInflater.isCompressed(wire.body, encoding: encoding), !wire.body.isEmpty else {
+      return nil
+    }
+    var plain = wire
+    plain.pieces = [
+      try BodyInflater.inflated(wire.body, encoding: encoding, limitBytes: limitBytes)
+    ]
+    plain.headers.removeAll { $0.name.lowercased() == "content-encoding" }
+    return plain
   }
 
   private static func header(_ name: String, of wire: WireReply) -> String? {

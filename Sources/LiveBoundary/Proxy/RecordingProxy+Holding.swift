@@ -59,7 +59,10 @@
         switch await recorder.judge(held, wire, dialect) {
         case .whole: return try await send(wire, head.headers, client)
         case .edited(let edited):
-          let headers = head.headers.filter { $0.name.lowercased() != "content-length" }
+          // It goes on as it was before it was compressed.
+          let headers = head.headers.filter {
+            !["content-length", "content-encoding"].contains($0.name.lowercased())
+          }
           return try await send(edited, headers, client)
         case .refused(let words):
           return try await client.refuse(.forbidden, words, isFinal: true)

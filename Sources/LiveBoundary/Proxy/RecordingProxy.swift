@@ -422,7 +422,7 @@
       var head: HTTPHead?
       var pieces: [[UInt8]] = []
       var count = 0
-      var ending = WireReply.Ending.cut
+      var ending = WireReply.Completeness.cut
     }
 
     private let state = Mutex(State())
@@ -440,7 +440,7 @@
     }
 
     /// The first ending counts: what fails behind the last byte has lost nothing.
-    func end(_ ending: WireReply.Ending) {
+    func end(_ ending: WireReply.Completeness) {
       state.withLock { if $0.ending != .whole { $0.ending = ending } }
     }
 

@@ -57,7 +57,7 @@ public struct CommandTool: Tool {
       CanonicalJSON.encode(request.input, form: .plain) + [UInt8(ascii: "\n")])
     order.timeoutMicroseconds = limit
     let start = SuspendingClock.now
-    let ending: CommandProcess.Ending
+    let ending: CommandProcess.Exit
     do throws(ProgramFault) {
       var process = CommandProcess(
         order: order, outputLimitBytes: command.outputLimitBytes,
@@ -105,7 +105,7 @@ public struct CommandTool: Tool {
   // MARK: End
 
   private func answer(
-    to request: ToolRequest, after ending: CommandProcess.Ending, elapsed: Int, limit: Int,
+    to request: ToolRequest, after ending: CommandProcess.Exit, elapsed: Int, limit: Int,
     isParted: Bool
   ) -> ToolAnswer {
     let hidden = HiddenValues(command.environment)

@@ -22,7 +22,7 @@ final class ExpectationWatch {
     var prefix: String
     var expectations: Expectations
     var isEarly: Bool
-    var chronicle: Chronicle
+    var gathered: GatheredFacts
     /// Of its outcomes, those that were found false.
     var broken: Set<String> = []
   }
@@ -61,7 +61,7 @@ final class ExpectationWatch {
       pieces.append(
         Piece(
           name: name, prefix: prefix, expectations: part,
-          isEarly: isEarly ?? part.isDecidableEarly, chronicle: Chronicle(for: part)))
+          isEarly: isEarly ?? part.isDecidableEarly, gathered: GatheredFacts(for: part)))
     }
     for one in whole.all {
       switch one.key {
@@ -153,7 +153,7 @@ final class ExpectationWatch {
     // Results may be most of a log; where nobody looks at them they need not stay in memory.
     if !looksAtResults, seen.type == .toolResult { seen.data["data"] = nil }
     trajectory.apply(seen)
-    for index in pieces.indices { pieces[index].chronicle.apply(event) }
+    for index in pieces.indices { pieces[index].gathered.apply(event) }
     lastSeen = event.seq
     count += 1
   }
@@ -163,7 +163,7 @@ final class ExpectationWatch {
   private func newlyBroken(isStop: Bool) -> [Found] {
     var found: [Found] = []
     for (index, piece) in pieces.enumerated() where piece.isEarly || isStop {
-      for outcome in Judge.judge(trajectory, piece.chronicle, against: piece.expectations).outcomes
+      for outcome in Judge.judge(trajectory, piece.gathered, against: piece.expectations).outcomes
       where outcome.outcome == .fail && !piece.broken.contains(outcome.expectation) {
         found.append((index, outcome.expectation, outcome.message))
       }

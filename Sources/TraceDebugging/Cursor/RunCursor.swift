@@ -48,7 +48,7 @@ public final class RunCursor {
   private var fault: LogError?
   /// How the log ends, once that was seen.
   public private(set) var ending: LogReader.Ending?
-  private var stamp: FileStamp?
+  private var stamp: LogFileState?
   private var end: (seq: Int, step: Int)?
   /// Where a pipeline stood behind some of its events, in their order.
   var pipelineStates: [(seq: Int, state: PipelineState)] = []
@@ -65,7 +65,7 @@ public final class RunCursor {
   public init(path: String) throws(LogError) {
     self.path = path
     filePath = path
-    stamp = FileStamp(path: path)
+    stamp = LogFileState(path: path)
     try fill(around: 0)
     guard !slots.isEmpty else {
       throw fault
@@ -265,7 +265,7 @@ public final class RunCursor {
   ///
   /// - Complexity: nothing but a look at the file where it has not changed.
   public func refresh() -> Bool {
-    let now = FileStamp(path: path)
+    let now = LogFileState(path: path)
     guard now != stamp else { return false }
     stamp = now
     end = nil
@@ -475,7 +475,7 @@ public final class RunCursor {
 }
 
 /// What changes when a log does: also its name, from `.open` to the plain one.
-struct FileStamp: Equatable {
+struct LogFileState: Equatable {
   var device, inode: UInt64
   var size, seconds, nanoseconds: Int
 

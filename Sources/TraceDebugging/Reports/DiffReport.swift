@@ -23,7 +23,13 @@ public struct DiffReport {
   /// The lines of the report.
   public func lines(for diff: RunDiff) -> [String] {
     var lines = head(diff)
+    if !diff.isTold {
+      lines.append(
+        painter.paint("that cannot be told", .warning)
+          + ": the logs of runs that are parts of them are missing")
+    }
     guard let first = diff.first else {
+      guard diff.isTold else { return lines + notes(diff) }
       let count = diff.rows.count { $0.kind == .act }
       lines.append(
         painter.paint("the same", .good) + ": \(Figures.count(count, "act"))"
@@ -62,7 +68,8 @@ public struct DiffReport {
   private func facts(_ run: ComparedRun) -> [String] {
     let done =
       run.isPipeline
-      ? Figures.count(run.acts.count, "task")
+      ? Figures.count(run.acts.count { $0.kind == .task }, "task")
+        + (run.calls > 0 ? ", \(Figures.count(run.calls, "call"))" : "")
       : "\(Figures.count(run.steps, "step")), \(Figures.count(run.calls, "call"))"
     return [
       run.path, "run \(run.runId)",

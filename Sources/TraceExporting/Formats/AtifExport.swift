@@ -43,7 +43,7 @@ enum AtifExport {
     mutating func take(_ item: RunStory.Item) {
       switch item {
       case .said(let said):
-        put(said.role.rawValue, said.text, at: said.t)
+        put(said.role.rawValue, said.text, at: said.at)
       case .turn(let turn): put(turn)
       case .result(let result): put(result)
       case .model(let call):
@@ -51,7 +51,7 @@ enum AtifExport {
         guard call.result.purpose == ModelPurpose.decide.rawValue, call.result.error != nil else {
           return
         }
-        put("agent", "", at: call.t)
+        put("agent", "", at: call.at)
         fill(&steps[steps.count - 1], with: call.result)
         steps[steps.count - 1]["extra"] = [
           "agent_eval": ["error": .string(call.result.error ?? "")]
@@ -59,12 +59,12 @@ enum AtifExport {
       }
     }
 
-    private mutating func put(_ source: String, _ text: String, at t: Int) {
+    private mutating func put(_ source: String, _ text: String, at moment: RunStory.Moment) {
       var step: JSONObject = [
         "step_id": JSONValue(steps.count + 1), "source": .string(source),
         "message": .string(text),
       ]
-      if story.began > 0 { step["timestamp"] = .string(UTCTime.text(story.nanoseconds(at: t))) }
+      if story.began > 0 { step["timestamp"] = .string(UTCTime.text(moment.clock)) }
       steps.append(step)
     }
 
@@ -79,7 +79,7 @@ enum AtifExport {
     }
 
     private mutating func put(_ turn: RunStory.Turn) {
-      put("agent", turn.text ?? "", at: turn.t)
+      put("agent", turn.text ?? "", at: turn.at)
       let index = steps.count - 1
       if let model = turn.model { fill(&steps[index], with: model) }
       steps[index]["reasoning_content"] = turn.reasoning.map(JSONValue.string)
@@ -122,7 +122,7 @@ enum AtifExport {
     /// Results of which no decision tells stand in steps of their own.
     mutating func putStrays() {
       for result in strays {
-        put("agent", "", at: result.t)
+        put("agent", "", at: result.at)
         steps[steps.count - 1]["observation"] = [
           "results": [Self.observation(of: result, id: nil)]
         ]

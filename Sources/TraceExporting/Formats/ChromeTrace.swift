@@ -21,28 +21,27 @@ enum ChromeTrace {
       switch item {
       case .said(let said):
         events.append(
-          instant(said.role.rawValue, said.t, ["text": .string(said.text)], story, process))
+          instant(said.role.rawValue, said.at, ["text": .string(said.text)], process))
       case .turn(let turn):
         events.append(
-          instant("decision: \(turn.kind)", turn.t, ["step": JSONValue(turn.step)], story, process))
+          instant("decision: \(turn.kind)", turn.at, ["step": JSONValue(turn.step)], process))
       case .model(let call):
-        let length = max(0, call.t &- call.began)
         var arguments: JSONObject = ["purpose": .string(call.result.purpose)]
         arguments["inputTokens"] = call.result.inputTokens.map { JSONValue($0) }
         arguments["outputTokens"] = call.result.outputTokens.map { JSONValue($0) }
         arguments["error"] = call.result.error.map(JSONValue.string)
         events.append(
           span(
-            "chat \(call.result.model ?? "")", "model", call.began, length, arguments, story,
+            "chat \(call.result.model ?? "")", "model", (call.began, call.at), arguments,
             (process, 1)))
       case .result(let result):
-        let start = result.startedAt ?? result.t
-        let lane = lanes.firstIndex { $0 <= start } ?? lanes.count
+        let start = result.started ?? result.at
+        let lane = lanes.firstIndex { $0 <= start.microseconds } ?? lanes.count
         if lane == lanes.count {
           lanes.append(0)
           events.append(meta("thread_name", "tools \(lane + 1)", process, lane + 2))
         }
-        lanes[lane] = max(result.t, start &+ 1)
+        lanes[lane] = max(result.at.microseconds, start.microseconds &+ 1)
         var arguments: JSONObject = [
           "callId": .string(result.callId), "status": .string(result.status),
           "result": result.content,
@@ -51,15 +50,15 @@ enum ChromeTrace {
         arguments["verdict"] = story.verdicts[result.callId].map { .string($0.status) }
         events.append(
           span(
-            result.tool, "tool", start, result.t &- start, arguments, story, (process, lane + 2)))
+            result.tool, "tool", (start, result.at), arguments, (process, lane + 2)))
       }
     }
     if let stop = story.stop {
       events.append(
         instant(
-          "stop: \(stop.reason.rawValue)", story.lastT,
+          "stop: \(stop.reason.rawValue)", story.last,
           ["outcomes": .array(results.map { .string("\($0.caseId): \($0.outcome.rawValue)") })],
-          story, process))
+          process))
     }
     return events
   }
@@ -73,26 +72,25 @@ enum ChromeTrace {
     ]
   }
 
-  private static func moment(_ t: Int, _ story: RunStory) -> JSONValue {
-    JSONValue(Int(clamping: story.nanoseconds(at: t) / 1_000))
-  }
-
   private static func instant(
-    _ name: String, _ t: Int, _ arguments: JSONObject, _ story: RunStory, _ process: Int
+    _ name: String, _ moment: RunStory.Moment, _ arguments: JSONObject, _ process: Int
   ) -> JSONValue {
     [
-      "ph": "i", "s": "t", "name": .string(name), "cat": "run", "ts": moment(t, story),
+      "ph": "i", "s": "t", "name": .string(name), "cat": "run",
+      "ts": JSONValue(moment.microseconds),
       "pid": JSONValue(process), "tid": 1, "args": .object(arguments),
     ]
   }
 
   private static func span(
-    _ name: String, _ category: String, _ t: Int, _ length: Int, _ arguments: JSONObject,
-    _ story: RunStory, _ place: (process: Int, thread: Int)
+    _ name: String, _ category: String, _ time: (start: RunStory.Moment, end: RunStory.Moment),
+    _ arguments: JSONObject, _ place: (process: Int, thread: Int)
   ) -> JSONValue {
     [
-      "ph": "X", "name": .string(name), "cat": .string(category), "ts": moment(t, story),
-      "dur": JSONValue(max(0, length)), "pid": JSONValue(place.process),
+      "ph": "X", "name": .string(name), "cat": .string(category),
+      "ts": JSONValue(time.start.microseconds),
+      "dur": JSONValue(max(0, time.end.microseconds &- time.start.microseconds)),
+      "pid": JSONValue(place.process),
       "tid": JSONValue(place.thread), "args": .object(arguments),
     ]
   }

@@ -199,7 +199,7 @@ enum InspectExport {
       agent = story.agentName.isEmpty ? "agent" : story.agentName
       model = story.modelName
       began = story.began
-      ended = story.nanoseconds(at: story.lastT)
+      ended = story.last.clock
     }
   }
 

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceJudging
 import TraceStorage
 
-/// A run as the spans of one trace: the agent's at the root, below it one for each model call and one for each call
+/// A run as spans: the agent's at the root, below it one for each model call and one for each call
 /// of a tool, with the attributes of OpenTelemetry's conventions for generative AI and of OpenInference.
 ///
 /// https://github.com/open-telemetry/semantic-conventions-genai, https://github.com/Arize-ai/openinference (spec)
@@ -10,6 +10,8 @@ struct SpanExport {
   private let story: RunStory
   private let trace: [UInt8]
   private let root: [UInt8]
+  /// The span of the call that the run is.
+  private let parent: [UInt8]?
   private var spans: [ExportSpan] = []
   private var calls: [String: ProposedCall] = [:]
   private var callers: [String: String] = [:]
@@ -19,16 +21,18 @@ struct SpanExport {
   private var agents: [String: Int] = [:]
 
   /// The spans of a run, the root first.
-  static func spans(of story: RunStory, results: [RunResult]) -> [ExportSpan] {
-    var export = SpanExport(story)
+  static func spans(
+    of story: RunStory, at place: SpanPlace? = nil, results: [RunResult]
+  ) -> [ExportSpan] {
+    var export = SpanExport(story, at: place)
     export.putRoot(results)
     export.putItems()
     return export.spans
   }
 
   /// The spans of a run that goes on of which nothing more will be said: neither the root nor those of other agents.
-  static func ended(of story: RunStory) -> [ExportSpan] {
-    var export = SpanExport(story)
+  static func ended(of story: RunStory, at place: SpanPlace? = nil) -> [ExportSpan] {
+    var export = SpanExport(story, at: place)
     let decided = Set(export.turns.keys)
     for item in story.items where story.hasEnded(item, decided: decided) {
       switch item {
@@ -41,9 +45,10 @@ struct SpanExport {
     return export.spans.enumerated().filter { !agents.contains($0.offset) }.map(\.element)
   }
 
-  private init(_ story: RunStory) {
+  private init(_ story: RunStory, at place: SpanPlace?) {
     self.story = story
-    trace = ExportSpan.identifier(["agent-eval", "trace", story.identity], bytes: 16)
+    trace = place?.trace ?? ExportSpan.trace(of: story.identity)
+    parent = place?.parent
     root = ExportSpan.identifier(["agent-eval", "run", story.identity], bytes: 8)
     for case .turn(let turn) in story.items {
       if let seq = turn.modelSeq { turns[seq] = turn }
@@ -89,9 +94,9 @@ struct SpanExport {
   private mutating func putRoot(_ results: [RunResult]) {
     let name = story.agentName
     var span = ExportSpan(
-      trace: trace, id: root, parent: nil,
+      trace: trace, id: root, parent: parent,
       name: name.isEmpty ? "invoke_agent" : "invoke_agent \(name)",
-      start: story.nanoseconds(at: 0), end: story.nanoseconds(at: story.lastT, of: story.lastSeq))
+      start: story.first.nanoseconds, end: story.last.nanoseconds)
     span.set("gen_ai.operation.name", "invoke_agent")
     span.set("openinference.span.kind", "AGENT")
     if !name.isEmpty { span.set("gen_ai.agent.name", name) }
@@ -113,7 +118,7 @@ struct SpanExport {
         span.failure = stop.detail.map { "\(stop.reason.rawValue): \($0)" } ?? stop.reason.rawValue
       }
     }
-    span.events = results.flatMap { $0.events(at: story.nanoseconds(at: story.lastT)) }
+    span.events = results.flatMap { $0.events(at: story.last.clock) }
     spans.append(span)
   }
 
@@ -134,10 +139,9 @@ struct SpanExport {
     }) {
       putTool(
         RunStory.Result(
-          seq: story.lastSeq, t: story.lastT, callId: id, tool: calls[id]?.name ?? "",
+          at: story.last, callId: id, tool: calls[id]?.name ?? "",
           status: "unknown",
-          content: .null, isEffectUnknown: true, startedAt: story.started[id]?.t,
-          startedSeq: story.started[id]?.seq))
+          content: .null, isEffectUnknown: true, started: story.started[id]))
     }
   }
 
@@ -145,11 +149,10 @@ struct SpanExport {
 
   private mutating func putModel(_ call: RunStory.ModelCall) {
     let model = call.result.model ?? story.modelName ?? ""
-    let end = story.nanoseconds(at: call.t, of: call.seq)
-    let start = story.nanoseconds(at: call.began, of: call.seq)
     var span = ExportSpan(
       trace: trace, id: id("event", String(call.seq)), parent: root,
-      name: model.isEmpty ? "chat" : "chat \(model)", start: start, end: end)
+      name: model.isEmpty ? "chat" : "chat \(model)", start: call.began.nanoseconds,
+      end: call.at.nanoseconds)
     span.kind = 3
     span.set("gen_ai.operation.name", "chat")
     span.set("gen_ai.provider.name", story.modelProvider ?? "unknown")
@@ -217,11 +220,16 @@ struct SpanExport {
   private mutating func putTool(_ result: RunStory.Result) {
     let call = calls[result.callId]
     let tool = result.tool.isEmpty ? call?.name ?? "" : result.tool
-    let start = story.nanoseconds(
-      at: result.startedAt ?? result.t, of: result.startedSeq ?? result.seq)
+    let attempts = story.attempts[result.callId] ?? []
     var span = ExportSpan(
       trace: trace, id: id("call", result.callId), parent: root, name: "execute_tool \(tool)",
-      start: start, end: story.nanoseconds(at: result.t, of: result.seq))
+      start: (attempts.first ?? result.started ?? result.at).nanoseconds,
+      end: result.at.nanoseconds)
+    span.events = attempts.enumerated().map { index, moment in
+      ExportSpan.Event(
+        name: "agent_eval.attempt", nanoseconds: moment.nanoseconds,
+        attributes: [("agent_eval.attempt", JSONValue(index + 1))])
+    }
     span.set("gen_ai.operation.name", "execute_tool")
     span.set("openinference.span.kind", "TOOL")
     span.set("gen_ai.tool.name", tool)

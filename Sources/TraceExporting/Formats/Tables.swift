@@ -19,6 +19,7 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
         "run_id", "agent", "agent_version", "model", "case_id", "tags", "source_format", "started",
         "duration_us", "stop_reason", "stop_detail", "steps", "model_calls", "tool_calls",
         "tool_errors", "refused", "input_tokens", "output_tokens", "cost", "goal", "answer", "log",
+        "parent_run_id",
       ]
     case .calls:
       [
@@ -54,13 +55,17 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
       case .model: models += 1
       case .turn(let turn):
         steps.insert(turn.step)
-        called += turn.calls.count
+        called += turn.calls.count { !story.taskCalls.contains($0.callId) }
       case .result(let result):
-        if result.status == "error" { failed += 1 }
+        if result.status == "error", !story.taskCalls.contains(result.callId) { failed += 1 }
         if result.status == "refused" { refused += 1 }
       }
     }
-    let usage = story.usage
+    // What the runs used that are parts of it is in its row, as in an index.
+    let below = story.usedBelow
+    let usage = story.usageOfTree
+    let isOfTasks = story.start["inputs"]?["pipeline"]?.objectValue != nil
+    let parent = story.start["parent"]
     return [
       .string(story.runId), .string(story.agentName), text(story.agentVersion),
       text(story.modelName), text(story.start["case"]?["caseId"]?.stringValue),
@@ -69,11 +74,14 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
           $0.compactMap(\.stringValue).joined(separator: " ")
         }),
       text(story.start["source"]?["format"]?.stringValue),
-      text(story.began > 0 ? UTCTime.text(story.began) : nil), JSONValue(story.lastT),
-      text(story.stop?.reason.rawValue), text(story.stop?.detail), JSONValue(steps.count),
-      JSONValue(models), JSONValue(called), JSONValue(failed), JSONValue(refused),
+      text(story.began > 0 ? UTCTime.text(story.began) : nil), JSONValue(story.last.t),
+      text(story.stop?.reason.rawValue), text(story.stop?.detail),
+      JSONValue(isOfTasks ? below?.steps ?? 0 : steps.count),
+      JSONValue(models &+ (below?.modelCalls ?? 0)), JSONValue(called &+ (below?.toolCalls ?? 0)),
+      JSONValue(failed), JSONValue(refused),
       count(usage.input), count(usage.output), usage.cost.map { JSONValue($0) } ?? .null,
       .string(story.goal), text(story.answer), .string(log),
+      text(ParentRun.isPart(parent) ? parent?["runId"]?.stringValue : nil),
     ]
   }
 
@@ -109,7 +117,7 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
       .string(story.runId), JSONValue(seq), JSONValue(step), .string(call.id),
       .string(call.caller ?? "agent"), .string(call.tool), input, text(verdict?.status),
       text(verdict?.ruleId), text(result?.status), .bool(result?.isEffectUnknown ?? false),
-      count(story.started[call.id]?.t), count(result?.t),
+      count(story.started[call.id]?.t), count(result?.at.t),
       text(result.map { RunStory.text($0.content) }),
     ]
   }

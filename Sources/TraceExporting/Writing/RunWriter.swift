@@ -21,13 +21,16 @@ struct RunWriter {
 
   /// Writes a run.
   ///
+  /// - Parameter place: where its spans stand, in a form that has any.
   /// - Returns: whether its log went along, where it was to.
-  mutating func put(_ run: ExportedRun, results: [RunResult]) throws(ExportError) -> Bool {
+  mutating func put(
+    _ run: ExportedRun, at place: SpanPlace? = nil, results: [RunResult]
+  ) throws(ExportError) -> Bool {
     let story = run.story
     defer { count += 1 }
     switch format {
     case .otlp, .otlpJSON:
-      var spans = SpanExport.spans(of: story, results: results)
+      var spans = SpanExport.spans(of: story, at: place, results: results)
       if let log = run.log { SpanExport.carry(log, on: &spans) }
       if format == .otlp {
         try file.write(OtlpExport.message(spans, of: story, version: version))

@@ -48,10 +48,47 @@ enum Atif: FormatAdapter {
         for (index, (place, value)) in values.enumerated() {
           try read(value, at: place, agent: nil, isContinuation: index > 0, into: &graph)
         }
+        graph.missing += AtifSteps.gaps(in: values.map { ($0.1["steps"], $0.0.appending("steps")) })
+        // It goes on in a file that is not here.
+        if let (place, last) = values.last, let next = last["continued_trajectory_ref"],
+          !next.saysNothing
+        {
+          graph.missing.append(.continuation(at: place.appending("continued_trajectory_ref")))
+        }
+        let told = Set(values.flatMap { subagents(of: $0.1) })
+        for (place, value) in values {
+          graph.missing += refs(in: value["steps"], at: place.appending("steps")).filter {
+            !$0.names.contains(where: told.contains)
+          }.map { .subAgent($0.names.first ?? "", at: $0.pointer) }
+        }
         finish(&graph, values[0].1)
         return graph
       }
     ]
+  }
+
+  /// What the sub-agents are called that a file tells of.
+  private static func subagents(of value: JSONValue) -> [String] {
+    (value["subagent_trajectories"]?.arrayValue ?? []).flatMap { child in
+      ["trajectory_id", "session_id"].compactMap { child[$0]?.stringValue } + subagents(of: child)
+    }
+  }
+
+  /// Where steps speak of sub-agents that stand elsewhere, and what those are called.
+  private static func refs(
+    in steps: JSONValue?, at pointer: JSONPointer
+  ) -> [(pointer: JSONPointer, names: [String])] {
+    (steps?.arrayValue ?? []).enumerated().flatMap { index, step in
+      (step["observation"]?["results"]?.arrayValue ?? []).enumerated().compactMap {
+        number, result in
+        guard let ref = result["subagent_trajectory_ref"], !ref.saysNothing else { return nil }
+        let names = (ref.arrayValue ?? [ref]).flatMap { ref in
+          ["trajectory_id", "session_id"].compactMap { ref[$0]?.stringValue }
+        }
+        let place = ["\(index)", "observation", "results", "\(number)", "subagent_trajectory_ref"]
+        return (JSONPointer(tokens: pointer.tokens + place), names)
+      }
+    }
   }
 
   private static func finish(_ graph: inout CallGraph, _ value: JSONValue) {
@@ -104,6 +141,7 @@ enum Atif: FormatAdapter {
       let name =
         (child["trajectory_id"] ?? child["session_id"] ?? child["agent"]?["name"])?.stringValue
         ?? "subagent-\(index)"
+      graph.missing += AtifSteps.gaps(in: [(child["steps"], place.appending("steps"))])
       try read(child, at: place, agent: name, isContinuation: false, into: &graph)
     }
   }
@@ -152,10 +190,19 @@ enum Atif: FormatAdapter {
       }
     }
     let isReply = role == .assistant
-    // A step of an agent may hold nothing but what its calls gave back.
-    if !(isReply && message.text == nil && message.calls.isEmpty && message.parts.isEmpty
-      && step["observation"] != nil)
+    // Something was done: what, stands in the text alone.
+    let results = step["observation"]?["results"]?.arrayValue ?? []
+    if isReply, message.calls.isEmpty, message.text != nil,
+      results.contains(where: { $0["source_call_id"]?.stringValue == nil })
     {
+      message.unread.append(step.pointer.appending("observation"))
+    }
+    // A step of an agent may hold nothing but what its calls gave back.
+    if isReply, message.text == nil, message.calls.isEmpty, message.parts.isEmpty,
+      step["observation"] != nil
+    {
+      graph.unread += message.unread
+    } else {
       graph.items += MessageItems.items(of: [message], agent: agent)
     }
     try readObservation(of: step, calls: message.calls, agent: agent, into: &graph)
@@ -208,5 +255,30 @@ enum Atif: FormatAdapter {
       if id == nil, calls.count == 1 { result.tool = calls[0].name }
       graph.items.append(.result(result))
     }
+  }
+}
+
+/// The numbers of a trajectory's steps, which the format counts from 1 without a gap.
+private enum AtifSteps {
+  /// The steps that are not there: before the first, or between two.
+  ///
+  /// - Parameter lists: the steps of a trajectory and of its continuations, which go on counting or begin anew.
+  static func gaps(in lists: [(steps: JSONValue?, pointer: JSONPointer)]) -> [MissingPart] {
+    var gaps: [MissingPart] = []
+    var last = 0
+    for (steps, pointer) in lists {
+      for (index, step) in (steps?.arrayValue ?? []).enumerated() {
+        guard let number = step["step_id"]?.intValue, (0...1 << 53).contains(number) else {
+          continue
+        }
+        if index == 0, number <= 1 { last = number - 1 }
+        if number - 1 > last {
+          let place = pointer.appending(String(index)).appending("step_id")
+          gaps.append(.steps((last + 1)...(number - 1), at: place))
+        }
+        last = max(last, number)
+      }
+    }
+    return gaps
   }
 }

@@ -72,7 +72,8 @@ enum ClaudeCode: FormatAdapter {
 
   /// `agent-…`, as its file is named.
   private static func agentName(ofFile name: String) -> String {
-    let last = SourceFiles.lastComponent(of: name)
+    var last = SourceFiles.lastComponent(of: name)
+    if last.hasSuffix(".gz") { last.removeLast(3) }
     return last.hasSuffix(".jsonl") ? String(last.dropLast(6)) : last
   }
 
@@ -84,6 +85,10 @@ enum ClaudeCode: FormatAdapter {
     private var replies: [String: Int] = [:]
     private var agentsSeen: Set<String> = []
     private var progress: [(agent: String, pointer: JSONPointer)] = []
+    /// What hooks and servers say of a call under way, by the call's id.
+    private var spokenOf: [(call: String, pointer: JSONPointer)] = []
+    /// What the first line that holds a message goes on from.
+    private var beginning: (parent: String, pointer: JSONPointer)?
 
     mutating func take(_ lines: SourceLines, agent: String?) {
       graph.unread += lines.unread
@@ -104,8 +109,13 @@ enum ClaudeCode: FormatAdapter {
         if value.mayHoldCall { graph.unread.append(pointer) }
         return
       }
-      if let uuid = line["uuid"]?.stringValue, !seen.insert("\(agent ?? "") \(uuid)").inserted {
+      if let uuid = line["uuid"]?.stringValue, !seen.insert(Self.name(of: uuid, agent)).inserted {
         return
+      }
+      if agent == nil, beginning == nil, type == "user" || type == "assistant",
+        let parent = line["parentUuid"]?.stringValue
+      {
+        beginning = (parent, pointer)
       }
       for key in ["sessionId", "cwd", "gitBranch", "version"] where graph.labels[key] == nil {
         graph.labels[key] = line[key]
@@ -124,7 +134,16 @@ enum ClaudeCode: FormatAdapter {
         if value.mayHoldCall { graph.unread.append(pointer) }
         return
       }
+      if speaker == nil, line["isCompactSummary"]?.boolValue == true {
+        graph.noteSummary(at: pointer)
+      }
       for message in messages { take(message, line, at: pointer, agent: speaker) }
+      if let child = line["toolUseResult"]?["agentId"]?.stringValue,
+        line["toolUseResult"]?["totalToolUseCount"]?.intValue != 0
+      {
+        // What a sub-agent did stands in its own file.
+        progress.append((child, pointer))
+      }
       for member in line where !ClaudeCode.repeated.contains(member.key) {
         if !UnknownMember.isHarmless(member.key, member.value, quiet: ClaudeCode.quiet) {
           graph.unread.append(pointer.appending(member.key))
@@ -165,6 +184,11 @@ enum ClaudeCode: FormatAdapter {
       }
     }
 
+    /// A line, by its id among those of a file.
+    private static func name(of uuid: String, _ agent: String?) -> String {
+      "\(agent ?? "") \(uuid)"
+    }
+
     /// A user's refusal is told in words only.
     private func refuse(_ result: inout GraphResult) {
       guard result.status == .error, let text = result.data.value?.stringValue,
@@ -183,6 +207,14 @@ enum ClaudeCode: FormatAdapter {
         // A sub-agent at work: its own file says the same.
         progress.append((data["agentId"]?.stringValue ?? "", pointer))
         return
+      }
+      if type == "progress", let call = line["toolUseID"]?.stringValue, let data = line["data"],
+        data["toolName"] != nil || data["hookEvent"]?.stringValue?.hasSuffix("ToolUse") == true
+      {
+        spokenOf.append((call, pointer))
+      }
+      if type == "system", line["subtype"]?.stringValue == "compact_boundary" {
+        graph.noteSummary(at: pointer)
       }
       if ClaudeCode.silent.contains(type), !value.mayHoldCall { return }
       if type == "attachment" || type == "file-history-snapshot" { return }
@@ -208,7 +240,18 @@ enum ClaudeCode: FormatAdapter {
     mutating func finished() throws(ImportError) -> CallGraph {
       guard !graph.items.isEmpty || !graph.labels.isEmpty else { throw ImportError(.noMessages) }
       let known = Set(agentsSeen.flatMap { [$0, $0.replacingPrefix("agent-")] })
-      graph.unread += progress.filter { !known.contains($0.agent) }.map(\.pointer)
+      graph.missing += progress.filter { !known.contains($0.agent) }.map {
+        .subAgent($0.agent, at: $0.pointer)
+      }
+      let calls = Set(
+        graph.items.flatMap { item -> [String] in
+          if case .reply(let reply) = item { reply.calls.compactMap(\.id) } else { [] }
+        })
+      graph.unread += spokenOf.filter { !calls.contains($0.call) }.map(\.pointer)
+      // A session that goes on from what another file holds.
+      if let (parent, pointer) = beginning, !seen.contains(Self.name(of: parent, nil)) {
+        graph.missing.append(.line(parent, at: pointer))
+      }
       graph.agentName = "claude-code"
       graph.modelName = graph.firstModel
       graph.ending = graph.endingByRefusal

@@ -14,6 +14,11 @@ enum Codex: FormatAdapter {
   /// Items that hold no call.
   private static let quietItems: Set<String> = ["token_count", "ghost_snapshot", "other"]
 
+  /// Items of events that are no calls.
+  private static let quietEvents: Set<String> = [
+    "agentmessage", "contextcompaction", "plan", "reasoning", "usermessage",
+  ]
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .lines = document else { return false }
     return SourceLines.begin(document) { value in
@@ -52,6 +57,9 @@ enum Codex: FormatAdapter {
     private var reasoning = 0
     private var ending: (StopReason, String, JSONPointer)?
     private var callIds: Set<String> = []
+    /// The sessions whose heads stand there, and those from which they were forked.
+    private var sessions: Set<String> = []
+    private var origins: [(session: String, pointer: JSONPointer)] = []
 
     mutating func take(_ value: JSONValue, at pointer: JSONPointer) {
       guard let line = value.objectValue else { return graph.unread.append(pointer) }
@@ -62,7 +70,7 @@ enum Codex: FormatAdapter {
       }
       let place = pointer.appending("payload")
       switch type {
-      case "session_meta": takeSession(payload)
+      case "session_meta": takeSession(payload, at: place)
       case "turn_context":
         graph.modelName = graph.modelName ?? payload["model"]?.stringValue
         for key in ["approval_policy", "sandbox_policy"] where graph.extra[key] == nil {
@@ -73,14 +81,20 @@ enum Codex: FormatAdapter {
       case "event_msg": takeEvent(payload, at: place)
       case "compacted":
         var message = ReadMessage(role: .other, roleName: "compacted", pointer: place, raw: payload)
+        message.sumsUp = true
         if let text = payload["message"] { message.add(text: text) }
         messages.append(message)
       default: if payload.mayHoldCall { graph.unread.append(place) }
       }
     }
 
-    private mutating func takeSession(_ payload: JSONValue) {
+    /// A session that was forked from another one begins with a copy of it, whose own head stands behind its own.
+    private mutating func takeSession(_ payload: JSONValue, at pointer: JSONPointer) {
       let meta = payload["meta"] ?? payload
+      if let id = meta["id"]?.stringValue { sessions.insert(id) }
+      if let origin = meta["forked_from_id"]?.stringValue, !origin.isEmpty {
+        origins.append((origin, pointer.appending("forked_from_id")))
+      }
       for key in ["id", "cwd", "cli_version", "originator", "model_provider", "source"] {
         if let value = meta[key], value.arrayValue == nil, value.objectValue == nil {
           graph.labels[key] = value
@@ -92,7 +106,10 @@ enum Codex: FormatAdapter {
     private mutating func take(
       item: JSONValue, type: String, at pointer: JSONPointer, time: Timestamp?
     ) {
-      if Codex.quietItems.contains(type) { return takeUsage(item) }
+      if Codex.quietItems.contains(type) {
+        if item.mayHoldCall { graph.unread.append(pointer) }
+        return takeUsage(item)
+      }
       var item = item
       if type == "function_call" || type == "custom_tool_call", item["name"]?.stringValue == nil,
         var object = item.objectValue
@@ -101,6 +118,14 @@ enum Codex: FormatAdapter {
         object["name"] = .string(type)
         item = .object(object)
         graph.unread.append(pointer)
+      }
+      if let name = item["name"]?.stringValue, let space = item["namespace"]?.stringValue,
+        !space.isEmpty,
+        var object = item.objectValue
+      {
+        // Servers' tools are called by both, as they are offered.
+        object["name"] = .string(space + (space.hasSuffix("__") ? "" : "__") + name)
+        item = .object(object)
       }
       guard let read = MessageReader.read(item, at: pointer) else {
         // The first line of the first generation, and lines of its state, hold no item.
@@ -137,7 +162,17 @@ enum Codex: FormatAdapter {
         "view_image_tool_call", "dynamic_tool_call_request", "dynamic_tool_call_response":
         if let id = payload["call_id"]?.stringValue, callIds.contains(id) { return }
         graph.unread.append(pointer)
-      default: break
+      case "item_started", "item_completed", "item_updated":
+        let item = payload["item"]
+        let type = JSONValue.plainKey(item?["type"]?.stringValue ?? "")
+        if Codex.quietEvents.contains(type) { return }
+        if let id = item?["id"]?.stringValue, callIds.contains(id) { return }
+        graph.unread.append(pointer)
+      default:
+        // Whatever it is, it speaks of a call.
+        if let id = payload["call_id"]?.stringValue, !callIds.contains(id) {
+          graph.unread.append(pointer)
+        }
       }
     }
 
@@ -165,6 +200,10 @@ enum Codex: FormatAdapter {
     mutating func finished() -> CallGraph {
       graph.items = MessageItems.items(of: messages)
       graph.agentName = "codex"
+      graph.missing += origins.filter { !sessions.contains($0.session) }.map {
+        .session($0.session, at: $0.pointer)
+      }
+      if let part = messages.summaryOfMissing { graph.missing.append(part) }
       guard let (reason, detail, field) = ending else { return graph }
       if reason != .success {
         graph.ending = ParsedEnding(reason: reason, detail: detail, field: field)

@@ -61,12 +61,22 @@ enum GeminiCli: FormatAdapter {
     }
     for (pointer, value) in messages {
       graph.items += try items(of: try MessageFields(value, at: pointer))
+      graph.missing += subAgents(of: value, at: pointer)
     }
     for key in ["sessionId", "projectHash", "kind"] { graph.labels[key] = head[key] }
     graph.agentName = "gemini-cli"
     graph.modelName = graph.firstModel
     graph.ending = graph.endingByRefusal
     return graph
+  }
+
+  /// The sub-agents that calls were handed to: what they did stands in sessions of their own.
+  private static func subAgents(of message: JSONValue, at pointer: JSONPointer) -> [MissingPart] {
+    (message["toolCalls"]?.arrayValue ?? []).enumerated().compactMap { index, call in
+      guard let name = call["agentId"]?.stringValue, !name.isEmpty else { return nil }
+      let place = ["toolCalls", String(index), "agentId"]
+      return .subAgent(name, at: JSONPointer(tokens: pointer.tokens + place))
+    }
   }
 
   private static func items(of fields: MessageFields) throws(ImportError) -> [GraphItem] {
@@ -117,9 +127,11 @@ enum GeminiCli: FormatAdapter {
         message.unread.append(call.pointer.appending(member.key))
       }
     }
-    let response = call["result"]?.arrayValue?.first?["functionResponse"]?["response"]
+    let answer = call["result"]?.arrayValue?.first?["functionResponse"]
+    let response = answer?["response"]
     var result = GraphResult(
-      id: id, tool: name, data: .absent, status: .ok, pointer: call.pointer)
+      id: id, tool: answer?["name"]?.stringValue ?? name, data: .absent, status: .ok,
+      pointer: call.pointer)
     switch call["status"]?.stringValue {
     case "success": break
     case "error": result.status = .error

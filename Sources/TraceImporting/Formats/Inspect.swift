@@ -69,6 +69,14 @@ enum Inspect: FormatAdapter {
       let place = pointer.appending("messages").appending(String(index))
       graph.items += try items(of: try MessageFields(value, at: place), usage: usage)
     }
+    // Whatever happened, the list of messages does not tell it.
+    if list.isEmpty, ["events", "output"].contains(where: { fields[$0]?.saysNothing == false }) {
+      graph.unread.append(pointer.appending("messages"))
+    }
+    if let place = compaction(in: try fields.list("events")) {
+      graph.missing.append(
+        .summedUp(at: pointer.appending("events").appending(String(place))))
+    }
     graph.agentName = head["eval"]?["task"]?.stringValue
     graph.modelName = head["eval"]?["model"]?.stringValue
     for key in ["id", "epoch", "uuid"] { graph.labels[key] = fields[key] }
@@ -86,7 +94,16 @@ enum Inspect: FormatAdapter {
         graph.unread.append(pointer.appending(member.key))
       }
     }
+    graph.markCallsNotRead(among: CallSightings.all(in: sample, at: pointer))
     return graph
+  }
+
+  /// The first event that says that messages were taken out of the context, where no model's call before it tells of them.
+  private static func compaction(in events: [JSONValue]) -> Int? {
+    guard let place = events.firstIndex(where: { $0["event"] == "compaction" }),
+      !events[..<place].contains(where: { $0["event"] == "model" })
+    else { return nil }
+    return place
   }
 
   /// Texts that stand apart, put in their places.

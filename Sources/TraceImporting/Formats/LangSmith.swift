@@ -46,25 +46,39 @@ enum LangSmith: SpanFormatAdapter {
         runs[number].run[member.key] = member.value
       }
     }
+    var set = SpanSet()
     func take(_ value: JSONValue, at place: JSONPointer) {
-      guard let object = value.objectValue, let id = object["id"]?.stringValue else { return }
+      guard let object = value.objectValue, let id = object["id"]?.stringValue else {
+        return set.addUnread(value, at: place)
+      }
       take(id, object, at: place)
+      set.look(at: value, reading: shapes, at: place)
       for (number, child) in (object["child_runs"]?.arrayValue ?? []).enumerated() {
         take(child, at: place.appending("child_runs").appending(String(number)))
       }
     }
-    for (pointer, value) in SourceLines(document, keys: ["runs"]).values {
+    for (pointer, value) in set.values(of: document, keys: ["runs"]) {
       if let parts = value["multipart"]?.arrayValue {
         for (number, part) in parts.enumerated() {
           let name = (part["name"]?.stringValue ?? "").split(separator: ".").map(String.init)
-          guard name.count >= 2, name[0] == "post" || name[0] == "patch", let body = part["value"]
-          else { continue }
           let place = pointer.appending("multipart").appending(String(number))
+          guard name.count >= 2, name[0] == "post" || name[0] == "patch", let body = part["value"]
+          else {
+            // Attachments and what people say of a run.
+            if !["attachment", "feedback"].contains(name.first ?? "") {
+              set.addUnread(part, at: place)
+            }
+            continue
+          }
+          if name.count == 2 { set.look(at: body, reading: shapes, at: place) }
+          if name.count > 2, shapes[name[2]] == nil { set.addUnread(body, at: place) }
           take(name[1], name.count > 2 ? [name[2]: body] : body.objectValue ?? [:], at: place)
         }
       } else if isRun(value) {
         take(value, at: pointer)
       } else {
+        if value["post"] == nil, value["patch"] == nil { set.addUnread(value, at: pointer) }
+        set.look(at: value, reading: ["post": .list, "patch": .list], at: pointer)
         for key in ["post", "patch"] {
           for (number, run) in (value[key]?.arrayValue ?? []).enumerated() {
             take(run, at: pointer.appending(key).appending(String(number)))
@@ -72,10 +86,26 @@ enum LangSmith: SpanFormatAdapter {
         }
       }
     }
-    var set = SpanSet()
-    for (id, place, run) in runs { try set.add(span(run, id: id, at: place)) }
+    for (id, place, run) in runs {
+      try set.add(span(run, id: id, at: place))
+      // Of another word, or none, nobody knows whether it is a call.
+      if !types.contains(run["run_type"]?.stringValue ?? "") {
+        set.addUnread(.object(run), at: place)
+      }
+    }
     return set
   }
+
+  private static let types: Set<String> = [
+    "llm", "chain", "tool", "retriever", "embedding", "prompt", "parser",
+  ]
+
+  /// What a run has: what is read of it, and what is known to hold no call that its inputs and outputs do not.
+  private static let shapes: [String: SpanSet.Shape] = [
+    "id": .any, "trace_id": .any, "run_type": .any, "inputs": .any, "outputs": .any, "extra": .any,
+    "child_runs": .list, "serialized": .any, "events": .any, "attachments": .any, "error": .any,
+    "manifest": .any, "reference_example": .any, "feedback_stats": .any,
+  ]
 
   private static func span(_ run: JSONObject, id: String, at pointer: JSONPointer) -> TraceSpan {
     let start = SpanTime.nanoseconds(run["start_time"]) ?? 0
@@ -125,7 +155,8 @@ enum OpenAIAgents: SpanFormatAdapter {
     var set = SpanSet()
     var groups: [String: JSONValue] = [:]
     var items: [(JSONPointer, JSONValue)] = []
-    for (pointer, value) in SourceLines(document).values {
+    for (pointer, value) in set.values(of: document, keys: []) {
+      if value["object"] == nil { set.look(at: value, reading: ["data": .list], at: pointer) }
       guard let list = value["data"]?.arrayValue else {
         items.append((pointer, value))
         continue
@@ -137,16 +168,35 @@ enum OpenAIAgents: SpanFormatAdapter {
     for (_, item) in items where item["object"] == "trace" {
       if let id = item["id"]?.stringValue, let group = item["group_id"] { groups[id] = group }
     }
-    for (pointer, item) in items where item["object"] == "trace.span" {
+    for (pointer, item) in items {
+      guard item["object"] == "trace.span" else {
+        if item["object"] != "trace", !item.saysNothing { set.addUnread(item, at: pointer) }
+        continue
+      }
+      set.look(
+        at: item,
+        reading: [
+          "id": .any, "trace_id": .any, "span_data": .object, "error": .any, "metadata": .any,
+        ],
+        at: pointer)
       guard var span = span(item, at: pointer) else {
         set.addUnread(item, at: pointer)
         continue
       }
       span.attributes["session.id"] = groups[span.trace]
       try set.add(span)
+      // Of another word, or none, nobody knows whether it is a call.
+      if !types.contains(item["span_data"]?["type"]?.stringValue ?? "") {
+        set.addUnread(item, at: pointer)
+      }
     }
     return set
   }
+
+  private static let types: Set<String> = [
+    "agent", "function", "generation", "response", "handoff", "guardrail", "custom", "mcp_tools",
+    "transcription", "speech", "speech_group", "task", "turn",
+  ]
 
   private static func span(_ item: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
     guard let id = item["id"]?.stringValue, let trace = item["trace_id"]?.stringValue,
@@ -168,6 +218,7 @@ enum OpenAIAgents: SpanFormatAdapter {
     case "agent":
       set("gen_ai.operation.name", "invoke_agent")
       set("gen_ai.agent.name", data["name"])
+      set("gen_ai.tool.definitions", data["tools"])
     case "function":
       set("gen_ai.operation.name", "execute_tool")
       set("gen_ai.tool.name", data["name"])

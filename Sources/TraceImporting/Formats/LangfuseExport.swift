@@ -27,11 +27,13 @@ enum LangfuseExport: FormatAdapter {
       throw ImportError(.wrongShape(expected: "a trace with `observations`"), at: JSONPointer())
     }
     var set = SpanSet()
-    for (pointer, value) in SourceLines(document, keys: ["data"]).values {
+    for (pointer, value) in set.values(of: document, keys: ["data"]) {
       if isObservation(value) {
         try add(value, session: nil, at: pointer, to: &set)
         continue
       }
+      if value["observations"] == nil { set.addUnread(value, at: pointer) }
+      set.look(at: value, reading: shapes, at: pointer)
       let session = value["trace"]?["sessionId"] ?? value["sessionId"]
       var known: Set<String> = []
       // The trace itself may list them again, without their contents.
@@ -48,6 +50,25 @@ enum LangfuseExport: FormatAdapter {
     return SpanFormats.runs(of: set, format: .langfuse)
   }
 
+  private static let types: Set<String> = [
+    "span", "event", "generation", "agent", "tool", "chain", "retriever", "evaluator", "embedding",
+    "guardrail",
+  ]
+
+  private static let observationShapes: [String: SpanSet.Shape] = [
+    "traceId": .any, "trace_id": .any, "input": .any, "output": .any, "metadata": .any,
+    "modelParameters": .any, "model_parameters": .any, "usage": .any, "usageDetails": .any,
+    "costDetails": .any, "prompt": .any, "scores": .any, "trace": .any, "toolDefinitions": .any,
+    // What it finds in the output by itself.
+    "toolCalls": .any, "toolCallNames": .any,
+  ]
+
+  /// What a trace repeats of its observations is no more than they say.
+  private static let shapes: [String: SpanSet.Shape] = [
+    "observations": .list, "trace": .object, "input": .any, "output": .any, "metadata": .any,
+    "scores": .any,
+  ]
+
   private static func add(
     _ value: JSONValue, session: JSONValue?, at pointer: JSONPointer, to set: inout SpanSet
   ) throws(ImportError) {
@@ -60,6 +81,8 @@ enum LangfuseExport: FormatAdapter {
       trace: trace, name: value["name"]?.stringValue ?? "", start: start,
       end: SpanTime.nanoseconds(value["endTime"] ?? value["end_time"]) ?? start, pointer: pointer)
     let metadata = unwrapped(value["metadata"])
+    set.look(at: value, reading: observationShapes, at: pointer)
+    if mayHoldMore(metadata) { set.addUnread(value, at: pointer) }
     span.scope = unwrapped(metadata?["scope"])?["name"]?.stringValue ?? ""
     span.attributes = (unwrapped(metadata?["attributes"])?.objectValue ?? [:]).mapValues { value in
       // Texts that are JSON stand as they came.
@@ -67,6 +90,8 @@ enum LangfuseExport: FormatAdapter {
     }
     // What it was sorted as counts where its attributes say nothing, or less.
     let type = value["type"]?.stringValue?.lowercased() ?? "span"
+    // Of another word, or none, nobody knows whether it is a call.
+    if value["type"] == nil || !types.contains(type) { set.addUnread(value, at: pointer) }
     let known = span.kind
     if known == .unknown || known == .step && type != "span"
       || known == .agent && type == "generation"
@@ -85,6 +110,21 @@ enum LangfuseExport: FormatAdapter {
     span.attributes["langfuse.observation.status_message"] = value["statusMessage"]
     span.attributes["langfuse.session.id"] = session
     try set.add(span)
+  }
+
+  /// Whether attributes may stand in an observation's metadata elsewhere than where they are read.
+  private static func mayHoldMore(_ metadata: JSONValue?) -> Bool {
+    guard var rest = metadata?.objectValue else { return metadata?.mayBeAttributes ?? false }
+    if let read = unwrapped(rest["attributes"])?.objectValue {
+      rest["attributes"] = .object(
+        JSONObject(
+          read.compactMap { member in
+            // A text is an attribute, whatever it is a text of.
+            JSONValue.isConvention(member.key) || member.value.objectValue == nil
+              ? nil : (member.key, member.value)
+          }))
+    }
+    return JSONValue.object(rest).mayBeAttributes
   }
 
   /// JSON in a text, sometimes twice.

@@ -168,8 +168,27 @@ enum MessageLists: FormatAdapter {
       }
     }
     var graph = try graph(messages, beside: beside, unread: unread)
+    graph.missing += missing(from: value, at: pointer)
+    if let response = value["response"] {
+      graph.missing += missing(from: response, at: pointer.appending("response"))
+    }
     if let tools = value["tools"] { graph.extra["tools"] = tools }
     return graph
+  }
+
+  /// What a request or a response goes on from, and its provider keeps; a reply says itself from which response.
+  private static func missing(from value: JSONValue, at pointer: JSONPointer) -> [MissingPart] {
+    var parts: [MissingPart] = []
+    if let id = value["previous_response_id"]?.stringValue, !id.isEmpty, value["output"] == nil {
+      parts.append(.response(id, at: pointer.appending("previous_response_id")))
+    }
+    let conversation = value["conversation"]
+    if let id = (conversation?["id"] ?? conversation)?.stringValue, !id.isEmpty,
+      value["input"] != nil || value["output"] != nil
+    {
+      parts.append(.conversation(id, at: pointer.appending("conversation")))
+    }
+    return parts
   }
 
   /// Members that may hold messages, of which others were read: they are told already, or nobody read their calls.
@@ -179,8 +198,8 @@ enum MessageLists: FormatAdapter {
     let read = MessageFinder.Found(messages: messages).holders(below: pointer)
     let told = Set(messages.flatMap(\.calls).compactMap(\.id))
     return (value.objectValue ?? [:]).compactMap { member in
-      guard MessageFinder.holderKeys.contains(member.key), !read.contains(member.key),
-        member.value.mayHoldCall
+      guard MessageFinder.holderKeys.contains(member.key) || member.key == "response",
+        !read.contains(member.key), member.value.mayHoldCallAsText
       else { return nil }
       let place = pointer.appending(member.key)
       guard let other = MessageFinder.find(member.value, at: place), other.unread.isEmpty,
@@ -201,6 +220,7 @@ enum MessageLists: FormatAdapter {
     graph.items = MessageItems.items(of: messages)
     graph.extra = beside
     graph.unread = unread
+    if let part = messages.summaryOfMissing { graph.missing.append(part) }
     graph.agentName = (beside["last_agent"] ?? beside["agent"])?.stringValue
     // How the last reply ended may stand beside the list.
     if let finish = (beside["stop_reason"] ?? beside["stopReason"])?.stringValue,

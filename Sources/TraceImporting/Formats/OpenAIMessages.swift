@@ -164,7 +164,7 @@ enum OpenAIMessages: FormatAdapter {
   ) -> ParsedRun {
     var run = ParsedRun(format: .openAIMessages, messages: messages)
     run.extra = extra
-    run.unread = unread
+    run.unread = unread + run.callsInTexts
     run.endsInCalls = false
     if let last = messages.last, last.isAssistantText || last.refusal != nil {
       run.ending =

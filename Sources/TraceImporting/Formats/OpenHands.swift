@@ -33,7 +33,10 @@ enum OpenHands: FormatAdapter {
         let lines = SourceLines(document, keys: ["events"])
         graph.unread = lines.unread
         var open: String?
-        for (pointer, value) in lines.values { read(value, at: pointer, open: &open, into: &graph) }
+        let known = Set(lines.values.compactMap { $0.1["id"] })
+        for (pointer, value) in lines.values {
+          read(value, at: pointer, known: known, open: &open, into: &graph)
+        }
         graph.agentName = "openhands"
         graph.ending = graph.endingByRefusal
         return graph
@@ -42,7 +45,8 @@ enum OpenHands: FormatAdapter {
   }
 
   private static func read(
-    _ event: JSONValue, at pointer: JSONPointer, open: inout String?, into graph: inout CallGraph
+    _ event: JSONValue, at pointer: JSONPointer, known: Set<JSONValue>, open: inout String?,
+    into graph: inout CallGraph
   ) {
     let time = event["timestamp"]?.stringValue.flatMap(Timestamp.init)
     switch event["kind"]?.stringValue ?? "" {
@@ -74,10 +78,21 @@ enum OpenHands: FormatAdapter {
     case "ObservationEvent", "AgentErrorEvent", "UserRejectObservation":
       graph.items.append(.result(observation(event, at: pointer, time: time)))
     case let kind where silent.contains(kind):
-      if kind == "Condensation" { open = nil }
+      if kind == "Condensation" {
+        open = nil
+        if forgets(event, known) { graph.missing.append(.summedUp(at: pointer)) }
+      }
     default:
       if !event.saysNothing { graph.unread.append(pointer) }
     }
+  }
+
+  /// Whether a condensation takes events out of the context that do not stand here.
+  private static func forgets(_ event: JSONValue, _ known: Set<JSONValue>) -> Bool {
+    let forgotten =
+      (event["forgotten_event_ids"]?.arrayValue ?? [])
+      + ["forgotten_events_start_id", "forgotten_events_end_id"].compactMap { event[$0] }
+    return forgotten.contains { !$0.isNull && !known.contains($0) }
   }
 
   private static func action(_ event: JSONValue, at pointer: JSONPointer) -> ReadMessage {

@@ -28,15 +28,10 @@ enum Otlp: SpanFormatAdapter {
         .wrongShape(expected: "requests of OTLP (`resourceSpans`)"), at: JSONPointer())
     }
     var set = SpanSet()
-    let lines = SourceLines(document, keys: keys)
-    set.unread = lines.unread
-    for (pointer, value) in lines.values {
-      if OtlpReader.isSpan(value), let span = OtlpReader.span(value, at: pointer) {
-        try set.add(span)
-        continue
-      }
+    for (pointer, value) in set.values(of: document, keys: keys) {
+      if OtlpReader.isSpan(value), try OtlpReader.take(value, at: pointer, into: &set) { continue }
       guard OtlpReader.isRequest(value) else {
-        if value.mayHoldCall { set.addUnread(value, at: pointer) }
+        if value.mayHoldSpan { set.addUnread(value, at: pointer) }
         continue
       }
       try OtlpReader.read(value, at: pointer, into: &set)
@@ -60,10 +55,20 @@ extension SpanFormatAdapter {
 }
 
 extension [TraceSpan] {
-  /// Whether a part of what they tell of is missing: none of them is a root, or one's parent is not there.
+  /// Whether a part of what they tell of is missing: none of them is a root, or one's parent is not there. The root of a
+  /// run that we exported may stand below the call that it is.
   func isOpen(amongIDs ids: Set<String>) -> Bool {
-    !contains { $0.parent == nil } || contains { $0.parent.map { !ids.contains($0) } ?? false }
+    !contains { $0.parent == nil || $0.headsRun }
+      || contains { $0.parent.map { !ids.contains($0) } ?? false }
   }
+}
+
+extension TraceSpan {
+  /// Whether it is the root of a run that we exported.
+  var headsRun: Bool { attributes["agent_eval.run.id"] != nil }
+
+  /// Whether the log of its run goes along, of which it is the root.
+  var carriesLog: Bool { attributes["agent_eval.log.parts"] != nil }
 }
 
 /// What all formats of spans share.
@@ -90,9 +95,9 @@ enum SpanFormats {
     let ids = Set(set.spans.map(\.id))
     return runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
-        if spans.contains(where: { $0.attributes["agent_eval.log.parts"] != nil }) {
-          let traces = Set(spans.map(\.trace))
-          let own = asRead.spans.filter { traces.contains($0.trace) }
+        if spans.contains(where: \.carriesLog) {
+          let ids = Set(spans.map { [$0.trace, $0.id] })
+          let own = asRead.spans.filter { ids.contains([$0.trace, $0.id]) }
           if let run = try CarriedRun.find(in: own) { return run }
         }
         var graph = SpanGraph.graph(
@@ -101,6 +106,10 @@ enum SpanFormats {
         // What the file does not hold of a trace may be calls.
         if spans.isOpen(amongIDs: ids) { graph.mayGoOn = true }
         graph.unread += spans.filter { $0["agent_eval.partial"]?.boolValue == true }.map(\.pointer)
+        graph.markCallsNotRead(
+          among: spans.flatMap { $0.sightings(records: set.records[$0.id] ?? []) }
+            + spans.namedAsTools)
+        graph.noteEarlierResponses(of: spans)
         return graph
       }
     }

@@ -45,6 +45,7 @@ enum Pi: FormatAdapter {
     guard entry["type"] == "message", let body = entry["message"] else {
       let type = entry["type"]?.stringValue ?? ""
       if !silent.contains(type), !entry.saysNothing { graph.unread.append(pointer) }
+      if type == "compaction" { graph.noteSummary(at: pointer) }
       if type == "session" {
         for key in ["id", "cwd", "version"] { graph.labels[key] = entry[key] }
       }

@@ -21,7 +21,9 @@ enum Jaeger: SpanFormatAdapter {
       throw ImportError(.wrongShape(expected: "traces with `spans` of `spanID`"), at: JSONPointer())
     }
     var set = SpanSet()
-    for (pointer, trace) in SourceLines(document, keys: ["data"]).values {
+    for (pointer, trace) in set.values(of: document, keys: ["data"]) {
+      set.look(
+        at: trace, reading: ["traceID": .any, "spans": .list, "processes": .object], at: pointer)
       for (index, value) in (trace["spans"]?.arrayValue ?? []).enumerated() {
         let place = pointer.appending("spans").appending(String(index))
         guard var span = span(value, at: place) else {
@@ -31,9 +33,27 @@ enum Jaeger: SpanFormatAdapter {
         let process = value["processID"]?.stringValue.flatMap { trace["processes"]?[$0] }
         span.resource["service.name"] = process?["serviceName"]
         try set.add(span)
+        set.look(at: value, reading: spanShapes, at: place)
+        for key in ["tags", "logs"]
+        where !areRead(value[key], below: key == "logs" ? "fields" : nil) {
+          set.addUnread(value, at: place)
+        }
       }
     }
     return set
+  }
+
+  private static let spanShapes: [String: SpanSet.Shape] = [
+    "traceID": .any, "spanID": .any, "parentSpanID": .any, "references": .list, "tags": .list,
+    "logs": .list, "process": .any,
+  ]
+
+  /// Whether all of a list are tags, or have tags below a key.
+  private static func areRead(_ value: JSONValue?, below key: String?) -> Bool {
+    (value?.arrayValue ?? []).allSatisfy { entry in
+      guard let key else { return entry["key"]?.stringValue != nil }
+      return entry[key] == nil || entry[key]?.arrayValue != nil && areRead(entry[key], below: nil)
+    }
   }
 
   private static func span(_ value: JSONValue, at pointer: JSONPointer) -> TraceSpan? {
@@ -116,17 +136,22 @@ enum Phoenix: SpanFormatAdapter {
       throw ImportError(.wrongShape(expected: "spans with `context`"), at: JSONPointer())
     }
     var set = SpanSet()
-    for (pointer, value) in SourceLines(document, keys: keys).values {
+    for (pointer, value) in set.values(of: document, keys: keys) {
       for (place, value) in spans(value, at: pointer) {
         guard let span = span(value, at: place) else {
           set.unread.append(place)
           continue
         }
         try set.add(span)
+        set.look(at: value, reading: spanShapes, at: place)
       }
     }
     return set
   }
+
+  private static let spanShapes: [String: SpanSet.Shape] = [
+    "context": .any, "attributes": .object, "events": .list, "status": .any, "id": .any,
+  ]
 
   private static func spans(_ value: JSONValue, at pointer: JSONPointer) -> [(
     JSONPointer, JSONValue
@@ -192,7 +217,9 @@ enum MLflow: SpanFormatAdapter {
       throw ImportError(.wrongShape(expected: "traces with `info` and `data`"), at: JSONPointer())
     }
     var set = SpanSet()
-    for (pointer, trace) in SourceLines(document, keys: ["traces"]).values {
+    for (pointer, trace) in set.values(of: document, keys: ["traces"]) {
+      set.look(at: trace, reading: ["info": .any, "data": .object], at: pointer)
+      set.look(at: trace["data"] ?? .null, reading: ["spans": .list], at: pointer.appending("data"))
       let metadata = trace["info"]?["trace_metadata"]
       for (index, value) in (trace["data"]?["spans"]?.arrayValue ?? []).enumerated() {
         let place = pointer.appending("data").appending("spans").appending(String(index))
@@ -205,6 +232,7 @@ enum MLflow: SpanFormatAdapter {
         }
         span.attributes["session.id"] = metadata?["mlflow.trace.session"]
         try set.add(span)
+        set.look(atSpan: value, at: place)
       }
     }
     return set

@@ -94,7 +94,7 @@ enum SweAgent: FormatAdapter {
   ///
   /// - Throws: ``ImportError`` where the history is not as it is known: it alone tells what the calls are called.
   private static func unread(of value: JSONValue) throws(ImportError) -> [JSONPointer] {
-    let places = (value.objectValue ?? [:]).compactMap { member in
+    var places = (value.objectValue ?? [:]).compactMap { member in
       known.contains(member.key) || UnknownMember.isHarmless(member.key, member.value, quiet: [])
         ? nil : JSONPointer(tokens: [member.key])
     }
@@ -106,7 +106,12 @@ enum SweAgent: FormatAdapter {
     guard let elements = list.arrayValue else {
       throw ImportError(.wrongShape(expected: "a list of messages"), at: history)
     }
+    let actions = Set(
+      (value["trajectory"]?.arrayValue ?? []).compactMap { $0["action"]?.stringValue })
     for (index, element) in elements.enumerated() where element["is_demo"]?.boolValue != true {
+      if let action = element["action"]?.stringValue, !action.isEmpty, !actions.contains(action) {
+        places.append(history.appending(String(index)).appending("action"))
+      }
       let calls = element["tool_calls"]
       let hasCalls = calls?.saysNothing == false
       // One action is one call.
@@ -116,6 +121,11 @@ enum SweAgent: FormatAdapter {
         throw ImportError(
           .wrongShape(expected: "a message with a role, and its action beside its call"),
           at: history.appending(String(index)))
+      }
+      // What a call is called may stand under a word that nobody knows.
+      for member in element.objectValue ?? [:]
+      where !["content", "tool_calls"].contains(member.key) && member.value.mayHoldCall {
+        places.append(history.appending(String(index)).appending(member.key))
       }
     }
     return places
@@ -169,7 +179,7 @@ enum SweAgent: FormatAdapter {
     }
     let known: Set<String> = ["action", "observation", "response", "thought"]
     for member in step.object where !known.contains(member.key) {
-      if !["messages", "query", "history", "extra_info"].contains(member.key),
+      if !["messages", "query", "history"].contains(member.key),
         !UnknownMember.isHarmless(member.key, member.value, quiet: quiet)
       {
         message.unread.append(step.pointer.appending(member.key))

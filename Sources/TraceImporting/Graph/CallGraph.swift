@@ -18,6 +18,8 @@ struct CallGraph {
   var ending: ParsedEnding?
   /// Where something stands that no rule of the format covers, and that may be a call; items have their own.
   var unread: [JSONPointer] = []
+  /// What the source speaks of and does not hold.
+  var missing: [MissingPart] = []
   /// Whether a call may have made others, of an agent that is a tool, that stand in another source.
   var mayHideInnerCalls = false
   /// Whether the run may go on elsewhere, so that calls without a result are no gap: it ended with them.
@@ -82,6 +84,8 @@ struct GraphReply {
   var isRefusal = false
   var model: String?
   var responseId: String?
+  /// The id of the response that it goes on from, whose provider keeps what was said before.
+  var goesOnFrom: String?
   var inputTokens: Int?
   var outputTokens: Int?
   var cachedTokens: Int?

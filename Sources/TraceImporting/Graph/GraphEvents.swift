@@ -51,6 +51,10 @@ struct GraphEvents {
     guard graph.items.count <= itemLimit else {
       throw ImportError(.tooManyMessages(limit: itemLimit))
     }
+    var graph = graph
+    graph.markRepliesWithoutTheirCalls()
+    graph.markCallsInTexts()
+    graph.noteEarlierResponses()
     var events = GraphEvents(graph, identity, append: append)
     try events.emit()
   }
@@ -129,6 +133,10 @@ extension GraphEvents {
     var data = started.encoded
     if !unread.isEmpty, var source = data["source"]?.objectValue {
       source["unread"] = JSONValue(unread.prefix(RunEvents.unreadLimit).map(\.description))
+      if !graph.missing.isEmpty {
+        source["missing"] = JSONValue(
+          graph.missing.prefix(RunEvents.unreadLimit).map(\.what))
+      }
       data["source"] = .object(source)
     }
     // What the source is silent about is absent, not empty.
@@ -139,7 +147,7 @@ extension GraphEvents {
   }
 
   private var unread: [JSONPointer] {
-    graph.unread + graph.items.flatMap(\.unread) + pairing.unread
+    graph.missing.map(\.pointer) + graph.unread + graph.items.flatMap(\.unread) + pairing.unread
   }
 
   /// The channels that are not whole. No source here holds verdicts, nor how its prompts were made up, nor all
@@ -176,6 +184,8 @@ extension GraphEvents {
       data["answer"] = reply.text.logged
       pointers = reply.pointers
     } else if let refusedIndex, case .reply(let reply) = graph.items[refusedIndex] {
+      // No decision holds the words of a refusal, and they are the last that the run said.
+      if reply.text != .absent, reply.text != .there("") { data["answer"] = reply.text.logged }
       pointers = reply.pointers
     }
     try emit(.stop, data, from: pointers, field: ending.field)
@@ -283,7 +293,7 @@ extension GraphEvents {
       return (.invalid(reason: problem, calls: calls), nil)
     }
     if !calls.isEmpty { return (.tool(calls), nil) }
-    // What was said stands in the model's result.
+    // What was said stands in the model's result, and in the stop.
     if index == refusedIndex { return (.stop(.blocked, detail: reply.refusal), nil) }
     guard reply.text != .absent else {
       return (.invalid(reason: "a reply with neither text nor calls", calls: []), nil)

@@ -26,7 +26,8 @@ struct GraphPairing {
   private(set) var answers: [Int: Answer] = [:]
   /// The calls without a result.
   private(set) var open: [Place] = []
-  /// Where results stand whose call nobody can tell, and that do not name their tool.
+  /// Where results stand whose call nobody can tell, and that do not name their tool; and those of another tool, or of
+  /// another input, than the call that they belong to: what ran is not what was asked for.
   private(set) var unread: [JSONPointer] = []
 
   private struct Call {
@@ -74,6 +75,19 @@ struct GraphPairing {
       guard case .result(let result) = graph.items[index] else { continue }
       if result.tool?.isEmpty != false { unread.append(result.pointer) }
     }
+    for index in results {
+      guard let answer = answers[index], case .result(let result) = graph.items[index],
+        case .reply(let reply) = graph.items[answer.place.item]
+      else { continue }
+      let call = reply.calls[answer.place.call]
+      if let tool = result.tool, !tool.isEmpty, !ToolWord.mayBeSame(tool, call.name) {
+        unread.append(result.pointer)
+      } else if let ran = result.input.flatMap(CallSightings.whole)?.byValue,
+        let asked = call.input.value.flatMap(CallSightings.whole)?.byValue, ran.contradicts(asked)
+      {
+        unread.append(result.pointer)
+      }
+    }
   }
 
   private mutating func add(_ call: Call) {
@@ -117,6 +131,16 @@ struct GraphPairing {
         fits($0) && calls[$0].place.item == last.place.item
           && !(isNamed && calls[$0].id?.isEmpty == false)
       }
+    }
+  }
+}
+
+extension JSONValue {
+  /// Whether another object says something else under the same key. What runs a tool may wrap its arguments, and add some.
+  fileprivate func contradicts(_ other: JSONValue) -> Bool {
+    guard let object = objectValue, let others = other.objectValue else { return false }
+    return others.contains { member in
+      object[member.key].map { $0.byValue != member.value.byValue } ?? false
     }
   }
 }

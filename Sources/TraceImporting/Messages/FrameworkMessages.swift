@@ -188,7 +188,7 @@ enum ResponsesItems {
   ]
 
   /// Calls of tools that the provider's servers run, with the name that they have as tools.
-  private static let serverCalls: [String: String] = [
+  static let serverCalls: [String: String] = [
     "web_search_call": "web_search", "file_search_call": "file_search",
     "code_interpreter_call": "code_interpreter", "computer_call": "computer",
     "image_generation_call": "image_generation", "local_shell_call": "local_shell",
@@ -261,6 +261,9 @@ enum ResponsesItems {
     case "reasoning", "compaction", "context_compaction", "mcp_list_tools", "item_reference":
       item.parts.append(value)
       if type == "mcp_list_tools" || type == "item_reference" { item.isModelCall = false }
+      item.sumsUp = type.hasSuffix("compaction")
+      // What it stands for is kept where only its id leads.
+      if type == "item_reference" { item.unread.append(pointer) }
     default:
       guard let name = serverCalls[type] else { return nil }
       let input = object["action"] ?? object["queries"] ?? object["code"] ?? object["arguments"]
@@ -319,6 +322,6 @@ enum UIMessages {
       let place = message.pointer.appending("parts").appending(String(index))
       PartReader.take(part, at: place, into: &replies[replies.count - 1])
     }
-    return replies.filter { !$0.isEmpty }
+    return replies.filter { !$0.isEmpty || !$0.unread.isEmpty }
   }
 }

@@ -200,7 +200,9 @@ enum MessageFinder {
         ?? object["llm_output"]?["token_usage"])
     let model = (object["model"] ?? object["model_version"] ?? object["modelVersion"])?.stringValue
     let id = object["id"]?.stringValue
+    let earlier = object["previous_response_id"]?.stringValue
     found.tell { reply in
+      reply.goesOnFrom = reply.goesOnFrom ?? earlier
       reply.finish = reply.finish ?? finish ?? (isIncomplete ? "incomplete" : nil)
       if reply.usage.isEmpty { reply.usage = usage }
       reply.model = reply.model ?? model

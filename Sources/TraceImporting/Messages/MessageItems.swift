@@ -82,6 +82,7 @@ enum MessageItems {
     reply.isRefusal = message.isRefusal
     reply.model = message.model
     reply.responseId = message.responseId
+    reply.goesOnFrom = message.goesOnFrom
     reply.take(message.usage)
     reply.extra = message.extra
     reply.unread = message.unread
@@ -143,6 +144,7 @@ extension GraphReply {
     isRefusal = isRefusal || piece.isRefusal
     model = model ?? piece.model
     responseId = responseId ?? piece.responseId
+    goesOnFrom = goesOnFrom ?? piece.goesOnFrom
     isModelCall = isModelCall || piece.isModelCall
     take(piece.usage)
     pointers.append(piece.pointer)

@@ -24,6 +24,10 @@ struct ReadMessage {
   var finish: String?
   var model: String?
   var responseId: String?
+  /// The id of the response that it goes on from, whose provider keeps what was said before.
+  var goesOnFrom: String?
+  /// Whether it stands for what was said before it.
+  var sumsUp = false
   var usage = ReadUsage()
   var time: Timestamp?
   /// Who speaks, where the source names the agent.

@@ -23,12 +23,13 @@ struct SourceGroup {
   static func groups(of files: [SourceFiles.File], below path: String) -> [SourceGroup] {
     let stems = Set(
       files.map(\.path).filter { $0.hasSuffix(SourceFiles.headersEnding) }.map(SourceFiles.stem))
+    let names = Set(files.map(\.relativePath))
     var groups: [SourceGroup] = []
     var byKey: [[UInt8]: Int] = [:]
     for file in files {
       // Headers are read with their body.
       if file.path.hasSuffix(SourceFiles.headersEnding), files.count > 1 { continue }
-      let (key, kind) = key(of: file, stems)
+      let (key, kind) = key(of: file, stems, among: names)
       if let place = byKey[Array(key.utf8)] {
         groups[place].files.append(file)
         groups[place].kind = kind
@@ -58,7 +59,7 @@ struct SourceGroup {
 
   /// By what files belong together: the place of their log.
   private static func key(
-    of file: SourceFiles.File, _ stems: Set<String>
+    of file: SourceFiles.File, _ stems: Set<String>, among names: Set<String>
   ) -> (String, Kind) {
     let relative = file.relativePath
     let folder = folder(of: relative)
@@ -69,8 +70,13 @@ struct SourceGroup {
       return (place("requests"), .bodies)
     }
     let parts = relative.split(separator: "/")
-    if parts.count >= 2, parts[parts.count - 2] == "subagents", relative.hasSuffix(".jsonl") {
-      return (parts.dropLast(2).joined(separator: "/") + ".jsonl", .pieces)
+    if parts.count >= 2, parts[parts.count - 2] == "subagents",
+      [".jsonl", ".jsonl.gz"].contains(where: relative.hasSuffix)
+    {
+      // Each of a session's files may be packed.
+      let session = parts.dropLast(2).joined(separator: "/") + ".jsonl"
+      let packed = session + ".gz"
+      return (!names.contains(session) && names.contains(packed) ? packed : session, .pieces)
     }
     if let continued = continuation(of: relative) { return (continued, .pieces) }
     if relative.hasSuffix(".jsonl") || relative.hasSuffix(".json") {

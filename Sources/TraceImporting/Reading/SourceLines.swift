@@ -3,7 +3,7 @@ import AgentTrace
 /// The values of a file of lines, or of the list that a file holds, each with its place.
 struct SourceLines {
   var values: [(pointer: JSONPointer, value: JSONValue)] = []
-  /// Where lines stand that are no JSON.
+  /// Where lines stand that are no JSON, or nothing but a text.
   var unread: [JSONPointer] = []
 
   /// The most lines that are read.
@@ -17,6 +17,8 @@ struct SourceLines {
       for line in lines.prefix(Self.limit) {
         let place = below.appending(String(line.index))
         switch line.content {
+        // A text may hold a line in turn.
+        case .success(.string(let text)) where !text.isEmpty: unread.append(place)
         case .success(let value): values.append((place, value))
         case .failure: unread.append(place)
         }

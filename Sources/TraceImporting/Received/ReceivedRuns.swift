@@ -7,6 +7,8 @@ public struct ReceivedRuns {
   public struct Run: Sendable {
     /// The trace that its first span is of.
     public var trace: String
+    /// What its log is called: the trace, and where the run is a call of another in it, the span at its root.
+    public var name: String
     /// Whether no root of it has ended, so that nobody knows what may have come behind what is there.
     public var isOpen: Bool
     /// When its first span began, in microseconds since 1970.
@@ -51,8 +53,11 @@ public struct ReceivedRuns {
     source = SpanFormats.runs(spans, of: set, contents, asRead: asRead, format: format)
     let ids = Set(set.spans.map(\.id))
     runs = spans.enumerated().map { index, spans in
-      Run(
-        trace: spans.first?.trace ?? "",
+      let trace = spans.first?.trace ?? ""
+      let root = spans.first(where: \.headsRun)
+      let isCall = root?.parent != nil
+      return Run(
+        trace: trace, name: isCall ? "\(trace)-\(root?.id ?? "")" : trace,
         isOpen: spans.isOpen(amongIDs: ids),
         startedMicroseconds: Int(clamping: (spans.first?.start ?? 0) / 1_000), index: index)
     }

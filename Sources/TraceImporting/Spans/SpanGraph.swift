@@ -56,6 +56,9 @@ struct SpanGraph {
     readExecutions()
     var history = SpanHistory(models: models, executions: executions)
     history.complete(&models)
+    if let span = history.spanInsideTurn(models) {
+      graph.missing.append(.beginningOfTurn(at: span.pointer))
+    }
     attach(&history)
     var items = SpanItems(models: models, executions: executions, history: history)
     items.answer = SpanAnswer.text(of: spans, records: records)
@@ -122,13 +125,18 @@ struct SpanGraph {
   }
 
   /// Whether two spans tell of one call: by the id of its response, else one within the other, and neither says
-  /// anything else.
+  /// anything else. What one instrumentation tells side by side, or several one after the other, is never one call,
+  /// whatever its id: servers that stand in for a provider give each reply the same.
   private func isSame(_ left: ModelCall, _ right: ModelCall, _ above: Set<String>) -> Bool {
-    if let id = left.content.responseId, let other = right.content.responseId { return id == other }
     let isWithin = above.contains(left.span.id) && left.span.trace == right.span.trace
+    let overlap = left.span.start <= right.span.end && right.span.start <= left.span.end
+    if let id = left.content.responseId, let other = right.content.responseId {
+      return id == other
+        && (isWithin || tree.idsAbove(left.span).contains(right.span.id)
+          || left.span.scope != right.span.scope && overlap)
+    }
     let isBeside =
-      left.span.scope != right.span.scope && left.span.parent == right.span.parent
-      && left.span.start <= right.span.end && right.span.start <= left.span.end
+      left.span.scope != right.span.scope && left.span.parent == right.span.parent && overlap
     guard isWithin || isBeside else { return false }
     let (first, second) = (left.content.usage, right.content.usage)
     if let tokens = first.inputTokens, let other = second.inputTokens, tokens != other {
@@ -237,7 +245,7 @@ struct SpanGraph {
     }
     let scopes = Set(spans.map(\.scope)).subtracting([""]).sorted { $0.precedesByUTF8($1) }
     if !scopes.isEmpty { graph.extra["instrumentation"] = JSONValue(scopes) }
-    for span in spans where span.kind == .unknown && span.mayHideCall {
+    for span in spans where span.hasUnknownKind || span.kind == .unknown && span.mayHideCall {
       graph.unread.append(span.pointer)
     }
     for span in spans where span.droppedAttributes > 0 && span.kind == .model {

@@ -46,6 +46,28 @@ struct SpanHistory {
     readResults(models, earlier)
   }
 
+  /// The span of the first call of a model, where what it was shown ends with results of calls that the run neither asked
+  /// for nor ran: it begins in the middle of a turn.
+  func spanInsideTurn(_ models: [SpanGraph.ModelCall]) -> TraceSpan? {
+    guard let first = models.first, let inputs = first.content.inputs else { return nil }
+    let tail = inputs.reversed().prefix { !$0.results.isEmpty }
+    // Some write what a tool is as if it had said something; no call leads to that.
+    let hasCalls = inputs.dropLast(tail.count).last?.calls.isEmpty == false
+    let results = tail.flatMap(\.results).filter { hasCalls || $0.id?.isEmpty == false }
+    guard !results.isEmpty else { return nil }
+    let ids = Set(executions.compactMap(\.tool.id))
+    let (all, unnamed) = (executions, executions.filter { $0.tool.id == nil })
+    let (names, namesOfUnnamed) = (Set(all.map(\.tool.name)), Set(unnamed.map(\.tool.name)))
+    // By its id where both have one, else by the tool, as far as that is said.
+    let isKnown = { (result: GraphResult) in
+      guard let id = result.id else {
+        return result.tool.map(names.contains) ?? !all.isEmpty
+      }
+      return ids.contains(id) || result.tool.map(namesOfUnnamed.contains) ?? !unnamed.isEmpty
+    }
+    return results.allSatisfy(isKnown) ? nil : first.span
+  }
+
   private mutating func readCalls(_ models: inout [SpanGraph.ModelCall], _ known: inout Known) {
     for number in models.indices.dropFirst() {
       var seen: [String: Int] = [:]

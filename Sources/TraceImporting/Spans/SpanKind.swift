@@ -23,47 +23,78 @@ extension TraceSpan {
   var kind: SpanKind {
     // A hand-over that is written as a tool without a name.
     if name.hasPrefix("handoff to "), text("tool.name") == nil { return .handoff }
-    if let word = text("openinference.span.kind") {
-      return Self.openInference[word.uppercased()] ?? .unknown
+    for convention in Self.conventions {
+      if let word = text(convention.key) { return convention.kind(word) ?? convention.otherwise }
     }
-    if let word = text("langfuse.observation.type") {
-      return Self.observations[word.lowercased()] ?? .unknown
-    }
-    if let word = text("langsmith.span.kind") {
-      return Self.runTypes[word.lowercased()] ?? .unknown
-    }
-    if let word = text("mlflow.spanType") { return Self.mlflow[word.uppercased()] ?? .step }
     if let kind = aiSDKKind { return kind }
     if let word = text("gen_ai.operation.name"), let kind = Self.operations[word] {
       // One span more for the results of parallel calls together.
       if kind == .tool, name.hasSuffix("(merged)") { return .other }
       return kind
     }
-    if let word = text("traceloop.span.kind") {
-      return Self.traceloop[word.lowercased()] ?? .unknown
+    if let word = text(Self.traceloop.key) {
+      return Self.traceloop.kind(word) ?? Self.traceloop.otherwise
     }
     if let kind = olderKind { return kind }
     return .unknown
   }
 
-  private static let openInference: [String: SpanKind] = [
-    "LLM": .model, "TOOL": .tool, "AGENT": .agent, "CHAIN": .step, "EMBEDDING": .other,
-    "RETRIEVER": .other, "RERANKER": .other, "GUARDRAIL": .other, "EVALUATOR": .other,
-    "PROMPT": .other, "DECISION": .other, "UNKNOWN": .step,
-  ]
-  private static let observations: [String: SpanKind] = [
-    "generation": .model, "tool": .tool, "agent": .agent, "chain": .step, "span": .step,
-    "event": .other, "retriever": .other, "embedding": .other, "evaluator": .other,
-    "guardrail": .other,
-  ]
-  private static let runTypes: [String: SpanKind] = [
-    "llm": .model, "tool": .tool, "chain": .step, "retriever": .other, "embedding": .other,
-    "prompt": .other, "parser": .other,
-  ]
-  private static let mlflow: [String: SpanKind] = [
-    "LLM": .model, "CHAT_MODEL": .model, "TOOL": .tool, "AGENT": .agent, "CHAIN": .step,
-    "WORKFLOW": .step, "TASK": .step, "RETRIEVER": .other, "EMBEDDING": .other, "RERANKER": .other,
-    "PARSER": .other, "MEMORY": .other, "GUARDRAIL": .other, "EVALUATOR": .other,
+  /// Whether a convention says what it is in a word that is not known, or its name or an attribute that it is a tool where
+  /// no convention says anything.
+  var hasUnknownKind: Bool {
+    for convention in Self.allConventions {
+      if let word = text(convention.key) { return convention.kind(word) == nil }
+    }
+    guard kind == .unknown else { return false }
+    if let word = text("gen_ai.operation.name"), Self.operations[word] == nil { return true }
+    return name.hasPrefix("execute_tool") || name.hasPrefix("tools/call")
+      || text("mcp.method.name") == "tools/call"
+      || ["tool_name", "tool.name", "ai.toolCall.name", "mcp.tool.name"].contains {
+        self[$0] != nil
+      }
+  }
+
+  /// A convention that says in one attribute what a span is.
+  private struct Convention {
+    var key: String
+    var kinds: [String: SpanKind]
+    /// What a span is of another word.
+    var otherwise = SpanKind.unknown
+
+    /// What a word says, in capitals or not and with the marks of a JSON text or not; `nil` for one that is not known.
+    func kind(_ word: String) -> SpanKind? { kinds[word.lowercased().filter { $0 != "\"" }] }
+  }
+
+  /// Those that count before all others, in their order.
+  private static let conventions = [
+    Convention(
+      key: "openinference.span.kind",
+      kinds: [
+        "llm": .model, "tool": .tool, "agent": .agent, "chain": .step, "embedding": .other,
+        "retriever": .other, "reranker": .other, "guardrail": .other, "evaluator": .other,
+        "prompt": .other, "decision": .other, "unknown": .step,
+      ]),
+    Convention(
+      key: "langfuse.observation.type",
+      kinds: [
+        "generation": .model, "tool": .tool, "agent": .agent, "chain": .step, "span": .step,
+        "event": .other, "retriever": .other, "embedding": .other, "evaluator": .other,
+        "guardrail": .other,
+      ]),
+    Convention(
+      key: "langsmith.span.kind",
+      kinds: [
+        "llm": .model, "tool": .tool, "chain": .step, "retriever": .other, "embedding": .other,
+        "prompt": .other, "parser": .other,
+      ]),
+    Convention(
+      key: "mlflow.spanType",
+      kinds: [
+        "llm": .model, "chat_model": .model, "tool": .tool, "agent": .agent, "chain": .step,
+        "workflow": .step, "task": .step, "retriever": .other, "embedding": .other,
+        "reranker": .other,
+        "parser": .other, "memory": .other, "guardrail": .other, "evaluator": .other,
+      ], otherwise: .step),
   ]
   private static let operations: [String: SpanKind] = [
     "chat": .model, "generate_content": .model, "text_completion": .model, "completion": .model,
@@ -73,10 +104,14 @@ extension TraceSpan {
     "unknown": .step, "fetch_response": .other, "guardrail_check": .other,
     "execute_event_loop_cycle": .step, "search_memory": .other, "create_memory": .other,
   ]
-  private static let traceloop: [String: SpanKind] = [
-    "workflow": .step, "agent": .agent, "task": .step, "tool": .tool, "handoff": .handoff,
-    "llm": .model, "unknown": .step,
-  ]
+  private static let traceloop = Convention(
+    key: "traceloop.span.kind",
+    kinds: [
+      "workflow": .step, "agent": .agent, "task": .step, "tool": .tool, "handoff": .handoff,
+      "llm": .model, "unknown": .step,
+    ])
+
+  private static let allConventions = conventions + [traceloop]
 
   /// The AI SDK: a span for the loop, one for each call of a model in it, one for each tool.
   private var aiSDKKind: SpanKind? {

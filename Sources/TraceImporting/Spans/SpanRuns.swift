@@ -37,10 +37,40 @@ enum SpanRuns {
     let runs = members.values.filter { spans in
       spans.contains { [.model, .tool, .agent, .handoff].contains($0.kind) }
     }
-    return runs.map { $0.sorted(by: isBefore) }.sorted { left, right in
+    return runs.flatMap { apart($0.sorted(by: isBefore)) }.sorted { left, right in
       guard let first = left.first, let second = right.first else { return right.first != nil }
       return isBefore(first, second)
     }
+  }
+
+  /// The runs of a trace that we exported: those that are calls of others carry logs of their own.
+  ///
+  /// - Parameter spans: by their beginnings.
+  private static func apart(_ spans: [TraceSpan]) -> [[TraceSpan]] {
+    guard spans.contains(where: \.carriesLog), spans.count(where: \.headsRun) > 1 else {
+      return [spans]
+    }
+    var places: [String: Int] = [:]
+    for (place, span) in spans.enumerated() { places["\(span.trace) \(span.id)"] = place }
+    var heads: [Int?] = Array(repeating: nil, count: spans.count)
+    for place in spans.indices {
+      // Upwards to what is known already, or to the top; never longer than there are spans.
+      var way: [Int] = []
+      var next: Int? = place
+      var head: Int?
+      while let here = next, way.count < spans.count {
+        if let known = heads[here] { head = known } else if spans[here].headsRun { head = here }
+        if head != nil { break }
+        way.append(here)
+        next = spans[here].parent.flatMap { places["\(spans[here].trace) \($0)"] }
+      }
+      // What nothing leads up from belongs to the run at the top.
+      let found = head ?? spans.firstIndex(where: \.headsRun)
+      for here in way + [place] { heads[here] = found }
+    }
+    return Dictionary(grouping: spans.indices) { heads[$0] }.sorted { left, right in
+      (left.key ?? 0) < (right.key ?? 0)
+    }.map { $0.value.map { spans[$0] } }
   }
 
   /// By their beginnings; what ends later holds what ends earlier.

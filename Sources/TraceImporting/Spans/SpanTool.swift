@@ -60,7 +60,8 @@ struct SpanTool {
     "input.value", "langfuse.observation.input", "gen_ai.prompt", "mlflow.spanInputs",
     "traceloop.entity.input", "langsmith.inputs", "gen_ai.tool.arguments",
   ]
-  private static let outputKeys = [
+  /// The attributes that hold what came back.
+  static let outputKeys = [
     "gen_ai.tool.call.result", "ai.toolCall.result", "tool_response",
     "gcp.vertex.agent.tool_response",
     "output.value", "langfuse.observation.output", "gen_ai.completion", "mlflow.spanOutputs",

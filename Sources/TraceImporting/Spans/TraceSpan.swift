@@ -220,9 +220,11 @@ enum OtlpReader {
     if let inner = value["trace"], isRequest(inner) {
       return try read(inner, at: pointer.appending("trace"), into: &set)
     }
+    set.look(at: value, reading: requestShapes, at: pointer)
     for key in spanKeys + logKeys {
       for (index, batch) in (value[key]?.arrayValue ?? []).enumerated() {
         let place = pointer.appending(key).appending(String(index))
+        set.look(at: batch, reading: batchShapes, at: place)
         let resource = attributes(batch["resource"]?["attributes"])
         for scopeKey in scopeKeys {
           for (number, scope) in (batch[scopeKey]?.arrayValue ?? []).enumerated() {
@@ -234,6 +236,32 @@ enum OtlpReader {
     }
   }
 
+  private static let requestShapes = shapes(
+    lists: spanKeys + logKeys, others: ["resourceMetrics", "resource_metrics"])
+  private static let batchShapes = shapes(lists: scopeKeys, others: ["resource"])
+  private static let scopeShapes = shapes(
+    lists: ["spans", "logRecords", "logs"], others: ["scope", "instrumentationLibrary"])
+
+  private static func shapes(lists: [String], others: [String]) -> [String: SpanSet.Shape] {
+    var shapes: [String: SpanSet.Shape] = [:]
+    for key in lists { shapes[key] = .list }
+    for key in others { shapes[key] = .any }
+    return shapes
+  }
+
+  /// Takes in a span, and notes what of it cannot be read; whether it is one.
+  static func take(
+    _ value: JSONValue, at pointer: JSONPointer, in scope: String = "",
+    _ resource: JSONObject = [:], into set: inout SpanSet
+  ) throws(ImportError) -> Bool {
+    guard var span = span(value, at: pointer) else { return false }
+    span.scope = scope
+    span.resource = resource
+    try set.add(span)
+    set.look(atSpan: value, at: pointer)
+    return true
+  }
+
   private static func read(
     _ scope: JSONValue, at pointer: JSONPointer, _ resource: JSONObject, into set: inout SpanSet
   ) throws(ImportError) {
@@ -241,14 +269,10 @@ enum OtlpReader {
       (scope["scope"]?["name"] ?? scope["instrumentationLibrary"]?["name"])?.stringValue ?? ""
     for (index, value) in (scope["spans"]?.arrayValue ?? []).enumerated() {
       let place = pointer.appending("spans").appending(String(index))
-      guard var span = span(value, at: place) else {
-        set.addUnread(value, at: place)
-        continue
-      }
-      span.scope = name
-      span.resource = resource
-      try set.add(span)
+      guard try !take(value, at: place, in: name, resource, into: &set) else { continue }
+      set.addUnread(value, at: place)
     }
+    set.look(at: scope, reading: scopeShapes, at: pointer)
     for (index, value) in (scope["logRecords"]?.arrayValue ?? scope["logs"]?.arrayValue ?? [])
       .enumerated()
     {

@@ -60,7 +60,7 @@ public struct AcceptedCase: Sendable, Hashable {
 /// one day to the next.
 public struct AcceptedRun: Sendable, Hashable {
   /// How the run ended or paused.
-  public struct Ending: Sendable, Hashable {
+  public struct StopFact: Sendable, Hashable {
     /// The stop reason.
     public var reason: String
     /// What exactly; `nil` where the log does not say.
@@ -105,7 +105,7 @@ public struct AcceptedRun: Sendable, Hashable {
   /// Its decisions that hold calls, in order; calls of one decision have no order among themselves.
   public var decisions: [[AcceptedCall]] = []
   /// How it ended; `nil` where it has no stop.
-  public var stop: Ending?
+  public var stop: StopFact?
   /// Steps that hold a decision.
   public var steps = 0
   /// Tokens in and out of all calls of the model; `nil` where they are not all known.
@@ -116,6 +116,8 @@ public struct AcceptedRun: Sendable, Hashable {
   public var checks: [Check] = []
   /// What the run was made with.
   public var setting = RunSetting()
+  /// What the runs below it were made with, each caller once, without the elements of tasks.
+  public var below: [Below] = []
   /// How many of its decisions were invalid.
   public var invalidDecisions = 0
   /// Its last answer.
@@ -124,6 +126,20 @@ public struct AcceptedRun: Sendable, Hashable {
   public var cites: [String] = []
   /// What the case's expectations say of its calls; known of a run that was just judged, never kept.
   var namings = Namings()
+
+  /// The runs of a caller below the root.
+  public struct Below: Sendable, Hashable {
+    /// Who they are.
+    public var caller: String
+    /// What they were made with.
+    public var setting: RunSetting
+
+    /// Nothing else is known of them.
+    public init(caller: String, setting: RunSetting = RunSetting()) {
+      self.caller = caller
+      self.setting = setting
+    }
+  }
 
   /// The answer that a run gave last.
   public enum Answer: Sendable, Hashable {
@@ -171,7 +187,7 @@ public struct AcceptedCall: Sendable {
   /// Its input, leaf by leaf; none for an empty object.
   public var arguments: [Argument] = []
   /// What policy and people said of it, in the order in which they did.
-  public var rulings: [Ruling] = []
+  public var gateAnswers: [GateAnswer] = []
   /// How often it was tried; 1 also where no try was recorded.
   public var attempts = 1
   /// What became of it; `nil` where it has neither start nor result.
@@ -184,11 +200,13 @@ public struct AcceptedCall: Sendable {
   public var step = 0
   /// Whether it may change something: its tool is not known to read alone. See ``events``.
   public var mayWrite = true
+  /// Whether a simulated user made it. See ``events``.
+  var isOfSimulatedUser = false
   /// The namings of the run's ``AcceptedRun/namings`` that speak of it. See ``events``.
   var namedBy: [Int] = []
 
   /// One word on a call.
-  public enum Ruling: Sendable, Hashable {
+  public enum GateAnswer: Sendable, Hashable {
     /// Of policy: the raw value of a `VerdictStatus`.
     case verdict(String)
     /// Of a person who was asked.
@@ -220,12 +238,12 @@ public struct AcceptedCall: Sendable {
 
   /// Policy's words, in their order.
   var verdicts: [String] {
-    rulings.compactMap { if case .verdict(let word) = $0 { word } else { nil } }
+    gateAnswers.compactMap { if case .verdict(let word) = $0 { word } else { nil } }
   }
 
   /// What people said, in their order.
   var grants: [Grant] {
-    rulings.compactMap { if case .approval(let grant) = $0 { grant } else { nil } }
+    gateAnswers.compactMap { if case .approval(let grant) = $0 { grant } else { nil } }
   }
 
   /// The policy gate's last word; `nil` where none was recorded.
@@ -258,7 +276,7 @@ extension AcceptedCall: Hashable {
     // Last, since calls of one decision are sorted by their keys: what became of a call does not
     // change its place.
     parts.append(isInvalid ? "invalid" : "")
-    for ruling in rulings { parts.append(AcceptedText.line(of: ruling)) }
+    for answer in gateAnswers { parts.append(AcceptedText.line(of: answer)) }
     parts += ["\(attempts)", status ?? "", isCited ? "cited" : ""]
     return Array(parts.map { "\($0.utf8.count):\($0)" }.joined().utf8)
   }
@@ -300,9 +318,10 @@ extension AcceptedRun {
     cites = refs.filter { !known.contains(ByteText($0)) }.map(AcceptedText.name(for:))
     if !isLive { answer = Answer(of: trajectory) }
     setting = notes.setting
+    below = notes.below.map { Below(caller: $0.caller, setting: $0.setting) }
     invalidDecisions = notes.invalidDecisions
     stop = trajectory.stop.map { stop in
-      Ending(
+      StopFact(
         reason: stop.reason.rawValue, detail: stop.detail.map { AcceptedText.name(for: $0) })
     }
     steps = trajectory.steps
@@ -319,6 +338,7 @@ extension AcceptedRun {
   var asInFirstFormat: AcceptedRun {
     var run = self
     run.setting = RunSetting()
+    run.below = []
     run.invalidDecisions = 0
     run.answer = .unknown
     run.cites = []
@@ -333,8 +353,8 @@ extension AcceptedRun {
 
 extension AcceptedCall {
   fileprivate mutating func forgetWholePath() {
-    let asked = wasAsked ? [Ruling.verdict(VerdictStatus.approvalRequired.rawValue)] : []
-    rulings = asked + (verdict.map { [.verdict($0)] } ?? [])
+    let asked = wasAsked ? [GateAnswer.verdict(VerdictStatus.approvalRequired.rawValue)] : []
+    gateAnswers = asked + (verdict.map { [.verdict($0)] } ?? [])
     attempts = 1
     isCited = false
   }
@@ -363,11 +383,12 @@ extension AcceptedCall {
     self.init(tool: AcceptedText.name(for: call.tool))
     caller = AcceptedText.name(for: call.caller)
     isInvalid = call.isInvalid
+    isOfSimulatedUser = call.outline.isOfSimulatedUser
     // All of them stand in the notes of a run; what a trajectory knows is the last, and whether one asked.
     if call.outline.wasAsked, call.outline.verdict != .approvalRequired {
-      rulings.append(.verdict(VerdictStatus.approvalRequired.rawValue))
+      gateAnswers.append(.verdict(VerdictStatus.approvalRequired.rawValue))
     }
-    if let verdict = call.outline.verdict { rulings.append(.verdict(verdict.rawValue)) }
+    if let verdict = call.outline.verdict { gateAnswers.append(.verdict(verdict.rawValue)) }
     status = call.status?.rawValue
     events = call.events
     step = call.step

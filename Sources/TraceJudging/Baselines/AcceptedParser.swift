@@ -233,6 +233,14 @@ private struct AcceptedParser {
       run.answer = .none
     case "answer": run.answer = .given(try value(&words))
     case "cites": run.cites.append(try need(words.next(), "what the answer cites"))
+    case "below":
+      let caller = try need(words.next(), "the caller")
+      let word = try need(words.next(), "what its runs were made with")
+      let fact = try need(RunSetting.Key(rawValue: word), "what its runs were made with")
+      if !(run.below.last?.caller.hasSameUTF8(as: caller) ?? false) {
+        run.below.append(.init(caller: caller))
+      }
+      run.below[run.below.count - 1].setting[fact] = try value(&words)
     default:
       guard let fact = RunSetting.Key(rawValue: key), run.setting[fact] == nil else {
         return false
@@ -264,11 +272,11 @@ private struct AcceptedParser {
       let pointer = try need(words.next(), "the place in the input")
       call.arguments.append(.init(pointer: pointer, value: try value(&words)))
     case "asked" where !holdsWholePath:
-      call.rulings.append(.verdict(VerdictStatus.approvalRequired.rawValue))
+      call.gateAnswers.append(.verdict(VerdictStatus.approvalRequired.rawValue))
     case "verdict":
       let verdict = VerdictStatus(rawValue: try need(words.next(), "the verdict"))
-      call.rulings.append(.verdict(try need(verdict, "the verdict").rawValue))
-    case "approval" where holdsWholePath: call.rulings.append(.approval(try grant(&words)))
+      call.gateAnswers.append(.verdict(try need(verdict, "the verdict").rawValue))
+    case "approval" where holdsWholePath: call.gateAnswers.append(.approval(try grant(&words)))
     case "attempts" where holdsWholePath: call.attempts = try count(&words)
     case "cited" where holdsWholePath: call.isCited = true
     case "status":

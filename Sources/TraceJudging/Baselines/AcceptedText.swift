@@ -69,6 +69,12 @@ public enum AcceptedText {
     for key in RunSetting.Key.allCases {
       if let value = run.setting[key] { lines.append("  \(key.rawValue) \(value)") }
     }
+    for below in run.below {
+      for key in RunSetting.Key.allCases {
+        guard let value = below.setting[key] else { continue }
+        lines.append("  below \(word(below.caller)) \(key.rawValue) \(value)")
+      }
+    }
     for decision in run.decisions {
       for (index, call) in decision.enumerated() {
         lines += self.lines(of: call, isFirst: index == 0, format)
@@ -101,7 +107,7 @@ public enum AcceptedText {
       if call.wasAsked { lines.append("    asked") }
       if let verdict = call.verdict { lines.append("    verdict \(verdict)") }
     } else {
-      lines += call.rulings.map { "    \(line(of: $0))" }
+      lines += call.gateAnswers.map { "    \(line(of: $0))" }
     }
     if call.attempts > 1 { lines.append("    attempts \(call.attempts)") }
     if let status = call.status { lines.append("    status \(status)") }
@@ -110,8 +116,8 @@ public enum AcceptedText {
   }
 
   /// What policy or a person said of a call.
-  static func line(of ruling: AcceptedCall.Ruling) -> String {
-    switch ruling {
+  static func line(of answer: AcceptedCall.GateAnswer) -> String {
+    switch answer {
     case .verdict(let word): return "verdict \(word)"
     case .approval(let grant):
       let scope =

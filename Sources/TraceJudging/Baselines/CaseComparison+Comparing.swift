@@ -136,6 +136,14 @@ private struct RunComparison {
     let setting = SettingComparison(accepted.setting, run.setting)
     differences += setting.differences
     reason = reason ?? setting.reason
+    for below in run.below {
+      // A run that was not made, then or now, is told by the calls.
+      guard let before = accepted.below.first(where: { $0.caller.hasSameUTF8(as: below.caller) })
+      else { continue }
+      let setting = SettingComparison(before.setting, below.setting, of: below.caller)
+      differences += setting.differences
+      reason = reason ?? setting.reason
+    }
   }
 
   // MARK: What the judge said

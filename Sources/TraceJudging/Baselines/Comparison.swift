@@ -95,6 +95,8 @@ public struct Difference: Sendable, Hashable {
     case human
     /// Whom the run is for, its policy, limits and notes, as the case says them.
     case conditions
+    /// How many trials the case makes, and how many of them have to pass.
+    case trials
     /// Which recorded run is judged.
     case recording
     /// How the run ended.

@@ -98,7 +98,8 @@ struct CallAsk {
     case "caller":
       guard let its else {
         // Without a caller it speaks of all but the simulated user.
-        return own?.stringValue.flatMap { try? Glob($0) }?.matches(CallEntry.simulatedUser) == false
+        return own?.stringValue.flatMap { try? Glob($0) }?.matches(SimulatedUser.name)
+          == false
       }
       return GlobProof.shows(own ?? "*", within: its) && (own != nil || its == "*")
     case "tool", "rule", "by", "key":

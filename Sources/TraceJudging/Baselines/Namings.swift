@@ -36,7 +36,7 @@ struct Namings: Sendable, Hashable {
     guard entries.contains(where: { $0.tool.matches(call.tool) }) else { return [] }
     return entries.indices.filter { index in
       let entry = entries[index]
-      guard entry.tool.matches(call.tool), entry.speaks(of: call.caller) else { return false }
+      guard entry.tool.matches(call.tool), entry.speaks(of: call) else { return false }
       guard let input = entry.input, !input.usesOrigins else { return true }
       let seen = entry.arguments.map { $0.seen(call.input) } ?? call.input
       return Trilean(input.matches(seen)) == .yes

@@ -135,7 +135,7 @@ struct PathComparison {
 
   /// Whether a call that ran, and did not before, may change something that no expectation speaks of.
   private mutating func isNewWrite(_ call: AcceptedCall) -> Bool {
-    guard call.isExecuted, call.mayWrite, !call.caller.hasSameUTF8(as: CallEntry.simulatedUser)
+    guard call.isExecuted, call.mayWrite, !call.isOfSimulatedUser
     else { return false }
     return !namings.take(call)
   }
@@ -372,7 +372,7 @@ struct PathComparison {
   private mutating func compareStop(
     _ accepted: AcceptedRun, _ actual: AcceptedRun, isBetter: Bool
   ) {
-    func words(_ stop: AcceptedRun.Ending?) -> String {
+    func words(_ stop: AcceptedRun.StopFact?) -> String {
       stop.map { $0.reason + ($0.detail.map { " (\($0))" } ?? "") } ?? "no stop"
     }
     guard !words(accepted.stop).hasSameUTF8(as: words(actual.stop)) else { return }

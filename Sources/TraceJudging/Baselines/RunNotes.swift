@@ -41,6 +41,8 @@ public struct RunNotes: Sendable {
   public private(set) var usage = RunUsage()
   /// What the run was made with.
   private(set) var setting = RunSetting()
+  /// What the runs below it were made with, by who they are, without the elements of tasks.
+  private var settingsBelow: [ByteText: RunSetting] = [:]
   /// Decisions that could not be used.
   private(set) var invalidDecisions = 0
   /// What the tools of the run do to the world at most, by their names.
@@ -53,7 +55,7 @@ public struct RunNotes: Sendable {
   }
 
   private struct CallNotes {
-    var rulings: [AcceptedCall.Ruling] = []
+    var gateAnswers: [AcceptedCall.GateAnswer] = []
     var starts = 0
   }
 
@@ -76,7 +78,9 @@ public struct RunNotes: Sendable {
     case .runStarted:
       setting = RunSetting(started: event.data)
       note(tools: event.data["tools"]?.arrayValue ?? [])
-    case .toolsListed: note(tools: event.data["tools"]?.arrayValue ?? [])
+    case .toolsListed:
+      note(tools: event.data["tools"]?.arrayValue ?? [])
+      if var below = RunBelow(beginningWith: event) { note(&below, event) }
     case .modelResult: usage.count(modelResult: event.data)
     case .decision:
       guard let payload = try? DecisionPayload(decoding: event.data) else { return }
@@ -95,7 +99,7 @@ public struct RunNotes: Sendable {
       if told > 1 { change(callId) { $0.starts = max($0.starts, told) } }
     case .approval:
       guard let approval = try? Approval(decoding: event.data) else { return }
-      change(approval.callId) { $0.rulings.append(.approval(AcceptedCall.Grant(approval))) }
+      change(approval.callId) { $0.gateAnswers.append(.approval(AcceptedCall.Grant(approval))) }
     case .runResumed: setting.goOn(resumed: event.data)
     default: break
     }
@@ -111,7 +115,7 @@ public struct RunNotes: Sendable {
     switch note.type {
     case .policyDecision:
       guard let verdict = note.status.flatMap(VerdictStatus.init(rawValue:)) else { return }
-      change(note.callId) { $0.rulings.append(.verdict(verdict.rawValue)) }
+      change(note.callId) { $0.gateAnswers.append(.verdict(verdict.rawValue)) }
     case .toolStarted: change(note.callId) { $0.starts += 1 }
     default: break
     }
@@ -133,6 +137,19 @@ public struct RunNotes: Sendable {
     }
   }
 
+  private mutating func note(_ below: inout RunBelow, _ event: Event) {
+    guard let started = below.event(event)?.data else { return }
+    let setting = RunSetting(startedBelow: started)
+    settingsBelow[ByteText(CallerPattern.withoutElements(below.caller)), default: setting]
+      .join(setting)
+  }
+
+  /// What the runs below it were made with, sorted by who they are.
+  var below: [(caller: String, setting: RunSetting)] {
+    settingsBelow.map { (AcceptedText.name(for: $0.key.text), $0.value) }
+      .sorted { $0.0.precedesByUTF8($1.0) }
+  }
+
   private mutating func propose(_ callId: String, _ seq: Int) {
     proposals[ByteText(callId)] = seq
   }
@@ -148,7 +165,7 @@ public struct RunNotes: Sendable {
     accepted.mayWrite = effects[ByteText(call.tool)] != .read
     let key = CallKey(callId: ByteText(call.outline.callId), seq: call.outline.seq)
     guard let notes = calls[key] else { return }
-    accepted.rulings = notes.rulings
+    accepted.gateAnswers = notes.gateAnswers
     accepted.attempts = max(1, notes.starts)
   }
 }

@@ -14,6 +14,8 @@ public struct CaseSetting: Sendable, Hashable {
     case human
     /// What else the case says of its run: whom it is for, its policy, limits and notes.
     case conditions
+    /// How many trials are made, how many have to pass, and whether it is a safety case; see ``TrialPlan``.
+    case trials
     /// The recorded run, as a path from the case's folder.
     case recording
   }
@@ -40,10 +42,30 @@ public struct CaseSetting: Sendable, Hashable {
       guard old.map(ByteText.init) != new.map(ByteText.init) else { return nil }
       // A file that nobody could read, then or now, says nothing.
       if key == .agentFile, old == nil || new == nil { return nil }
+      let isNeutral = key == .agentFile || key == .trials && !Self.asksForLess(new, than: old)
       return Difference(
-        kind: key.kind, effect: key == .agentFile ? .neutral : .regression, place: key.rawValue,
+        kind: key.kind, effect: isNeutral ? .neutral : .regression, place: key.rawValue,
         accepted: old, actual: new)
     }
+  }
+}
+
+extension CaseSetting {
+  /// Whether fewer trials are made, fewer or a smaller part of them have to pass, or one that fails is excused now; also
+  /// where nobody can tell. A case that says nothing of trials makes one, which has to pass.
+  private static func asksForLess(_ new: String?, than old: String?) -> Bool {
+    func read(_ text: String?) -> (trials: Int, passes: Int, isSafety: Bool, rates: JSONValue?)? {
+      guard let text else { return (1, 1, false, nil) }
+      guard let value = try? JSONValue(parsing: text), let trials = value["trials"]?.intValue,
+        let passes = value["passThreshold"]?.intValue
+      else { return nil }
+      return (trials, passes, value["safety"] == true, value["rates"])
+    }
+    guard let old = read(old), let new = read(new) else { return true }
+    let isFewer = new.trials < old.trials || new.passes < old.passes
+    let (share, _) = new.passes.multipliedReportingOverflow(by: old.trials)
+    let (before, _) = old.passes.multipliedReportingOverflow(by: new.trials)
+    return isFewer || share < before || old.isSafety && !new.isSafety || old.rates != new.rates
   }
 }
 
@@ -55,6 +77,7 @@ extension CaseSetting.Key {
     case .agentFile: .agentFile
     case .human: .human
     case .conditions: .conditions
+    case .trials: .trials
     case .recording: .recording
     }
   }
@@ -98,6 +121,54 @@ public struct RunSetting: Sendable, Hashable {
     }
   }
 
+  /// What was said of one more run of the same caller: of limits the loosest, of all else what any of them was made
+  /// with.
+  mutating func join(_ other: RunSetting) {
+    for key in Key.allCases {
+      guard let own = self[key], let its = other[key] else {
+        self[key] = key == .limits ? nil : self[key] ?? other[key]
+        continue
+      }
+      if own.hasSameUTF8(as: its) { continue }
+      guard let one = try? JSONValue(parsing: own), let two = try? JSONValue(parsing: its) else {
+        // A digest tells nothing of what it is of.
+        self[key] = own.precedesByUTF8(its) ? own : its
+        continue
+      }
+      if key == .limits {
+        say(key, Self.loosest(one, two))
+      } else {
+        let all = Set((one.arrayValue ?? [one]) + (two.arrayValue ?? [two]))
+        say(key, .array(all.sorted { $0.description.precedesByUTF8($1.description) }))
+      }
+    }
+  }
+
+  /// Each limit that both have, and of each the higher one.
+  private static func loosest(_ one: JSONValue, _ two: JSONValue) -> JSONValue {
+    .object(
+      JSONObject(
+        (one.objectValue ?? [:]).compactMap { limit in
+          guard let other = two[limit.key] else { return nil }
+          let isHigher = limit.value.doubleValue ?? .infinity > other.doubleValue ?? .infinity
+          return (limit.key, isHigher ? limit.value : other)
+        }))
+  }
+
+  /// What the data of a `run_started` of a run below the root say.
+  ///
+  /// Of its limits those of its own file: what its parent had left is another number each time.
+  init(startedBelow data: JSONObject) {
+    var own = data
+    let given = data["origins"]?.objectValue ?? [:]
+    own["limits"] = (data["limits"]?.objectValue).map { limits in
+      .object(
+        JSONObject(
+          limits.filter { given["limits.\($0.key)"] != "parent" }.map { ($0.key, $0.value) }))
+    }
+    self.init(started: own)
+  }
+
   /// Takes in under which policy a run went on.
   mutating func goOn(resumed data: JSONObject) {
     guard let digest = data["policyDigest"]?.stringValue else { return }
@@ -122,11 +193,17 @@ struct SettingComparison {
   /// Why the two cannot be compared.
   private(set) var reason: String?
 
-  init(_ accepted: RunSetting, _ actual: RunSetting) {
-    for key in RunSetting.Key.allCases { compare(key, accepted[key], actual[key]) }
+  /// - Parameter caller: whose runs they are of; `nil` for the root.
+  init(_ accepted: RunSetting, _ actual: RunSetting, of caller: String? = nil) {
+    for key in RunSetting.Key.allCases {
+      let place = caller.map { "\(key.rawValue) of \($0)" } ?? key.rawValue
+      compare(key, accepted[key], actual[key], place)
+    }
   }
 
-  private mutating func compare(_ key: RunSetting.Key, _ old: String?, _ new: String?) {
+  private mutating func compare(
+    _ key: RunSetting.Key, _ old: String?, _ new: String?, _ place: String
+  ) {
     guard old.map(ByteText.init) != new.map(ByteText.init) else { return }
     var effect = Difference.Effect.neutral
     switch key {
@@ -135,7 +212,7 @@ struct SettingComparison {
       guard let old else { return }
       guard let new else {
         reason =
-          reason ?? "\(key.rawValue) of the run were accepted, and its log does not say them now"
+          reason ?? "\(place) of the run were accepted, and its log does not say them now"
         return
       }
       if key == .policyContext || Self.isLooser(old, new) { effect = .regression }
@@ -143,7 +220,7 @@ struct SettingComparison {
     }
     differences.append(
       Difference(
-        kind: key.kind, effect: effect, place: key.rawValue, accepted: old, actual: new))
+        kind: key.kind, effect: effect, place: place, accepted: old, actual: new))
   }
 
   /// Whether a limit is higher, or gone; also where nobody can tell.

@@ -98,16 +98,17 @@ package struct ConformanceRun: Sendable {
   mutating func change(_ place: Int, _ body: (inout Event) -> Void) { body(&events[place]) }
 
   /// One decision with its calls, then what became of them.
-  mutating func decide(_ calls: Call..., by caller: String? = nil, isInvalid: Bool = false) {
+  mutating func decide(
+    _ calls: Call..., by caller: String? = nil, isInvalid: Bool = false, isOfUser: Bool = false
+  ) {
     step += 1
     let proposed = calls.enumerated().map { index, call in
       ProposedCall(callId: "\(step).1.\(index)", name: call.tool, input: call.input)
     }
-    add(
-      .decision,
-      DecisionPayload(
-        isInvalid ? .invalid(reason: "bad", calls: proposed) : .tool(proposed), caller: caller
-      ).encoded)
+    var decision = DecisionPayload(
+      isInvalid ? .invalid(reason: "bad", calls: proposed) : .tool(proposed), caller: caller)
+    decision.isOfUser = isOfUser
+    add(.decision, decision.encoded)
     for (call, made) in zip(calls, proposed) { rule(on: made, call) }
     for (call, made) in zip(calls, proposed) { finish(made, call, by: caller) }
   }
@@ -244,10 +245,10 @@ package struct ConformanceRun: Sendable {
   /// - Parameter votes: what a model says of every statement, vote by vote; none is asked where it is
   ///   empty.
   package func judge(_ expectations: Expectations, graded votes: [Outcome] = []) -> Judgement {
-    var (trajectory, chronicle) = (Trajectory(), Chronicle(for: expectations))
+    var (trajectory, gathered) = (Trajectory(), GatheredFacts(for: expectations))
     for event in events {
       trajectory.apply(event)
-      chronicle.apply(event)
+      gathered.apply(event)
     }
     if isTorn { trajectory.markTorn() }
     var aids = Judge.Aids()
@@ -260,6 +261,6 @@ package struct ConformanceRun: Sendable {
             source: JudgementSource(log: "judgement.jsonl.gz", seq: 3))
         })
     }
-    return Judge.judge(trajectory, chronicle, against: expectations, aids: aids)
+    return Judge.judge(trajectory, gathered, against: expectations, aids: aids)
   }
 }

@@ -30,14 +30,14 @@ public struct CallEntry: Sendable, Hashable {
   public var result: Matcher?
   /// Without it, an entry needs a call of its own.
   public var times: Times?
-  /// Who made it, or a glob; without it every caller but `user`.
+  /// Who made it, or a glob; without it every caller but a simulated user.
   public var caller: Glob? { didSet { pattern = caller.map(CallerPattern.init) } }
   /// The same as it is matched.
   private(set) var pattern: CallerPattern?
   /// Which arguments may differ without meaning anything; `nil` where each counts.
   public var arguments: ArgumentRule?
 
-  /// Without conditions, any call of the tool fits that `user` did not make.
+  /// Without conditions, any call of the tool fits that no simulated user made.
   public init(
     tool: Glob, input: Matcher? = nil, statuses: [CallStatus]? = nil, result: Matcher? = nil,
     times: Times? = nil, caller: Glob? = nil
@@ -56,12 +56,9 @@ public struct CallEntry: Sendable, Hashable {
     "tool", "input", "status", "result", "times", "caller", "defaults", "ignore",
   ]
 
-  /// The caller whose calls an entry does not speak of unless it says so.
-  static let simulatedUser = "user"
-
-  /// Whether the entry speaks of calls by someone.
-  func speaks(of caller: String) -> Bool {
-    pattern?.matches(caller) ?? !caller.hasSameUTF8(as: Self.simulatedUser)
+  /// Whether the entry speaks of calls by whoever made one; of a simulated user's only where it says so.
+  func speaks(of call: Trajectory.Call) -> Bool {
+    pattern?.matches(call.caller) ?? !call.outline.isOfSimulatedUser
   }
 }
 

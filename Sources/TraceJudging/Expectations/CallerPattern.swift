@@ -60,7 +60,7 @@ struct CallerPattern: Sendable, Hashable {
   }
 
   /// A caller without the elements of tasks in it.
-  private static func withoutElements(_ caller: String) -> String {
+  static func withoutElements(_ caller: String) -> String {
     let bytes = Array(caller.utf8)
     var text: [UInt8] = []
     var place = 0

@@ -154,7 +154,7 @@ package enum ExpectationSchema {
         ],
       ],
       "result": described("The data of a result that is ok, else the reason.", "matcher"),
-      "caller": name("Who makes the call, or a glob; without it everybody but user."),
+      "caller": name("Who makes the call, or a glob; without it everybody but a simulated user."),
       "defaults": [
         "description": "Arguments that may be left out, with the values they have then.",
         "type": "object", "minProperties": 1,
@@ -200,7 +200,7 @@ package enum ExpectationSchema {
   private static let callProperties: [(String, JSONValue)] = [
     ("tool", name("The tool of the call, or a glob.")),
     ("input", described("What goes into the call.", "matcher")),
-    ("caller", name("Who makes the call, or a glob; without it everybody but user.")),
+    ("caller", name("Who makes the call, or a glob; without it everybody but a simulated user.")),
   ]
 
   static let verdictProperties: [(String, JSONValue)] =

@@ -106,6 +106,7 @@ extension Expectations {
   var ofEachRun: Expectations {
     var expectations = self
     expectations.all.removeAll { !$0.base.isOfEachRun }
+    if let time = self[TimeExpectation.self] { expectations[TimeExpectation.self] = time.ofEachRun }
     expectations.gatherNeeds()
     for index in parts.indices {
       expectations.parts[index].expectations = parts[index].expectations.ofEachRun
@@ -202,7 +203,7 @@ extension Expectations {
     }
   }
 
-  /// The rules on contexts, in the order in which a chronicle watches for them.
+  /// The rules on contexts, in the order in which gathering watches for them.
   var contextRules: [ContextRule] {
     (self[ContextExpectation.self]?.rules ?? []) + parts.flatMap(\.expectations.contextRules)
   }

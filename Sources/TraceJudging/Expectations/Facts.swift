@@ -30,7 +30,9 @@ public struct Facts: OptionSet, Sendable, Hashable {
   public var eventTypes: Set<EventType>? {
     if contains(.state) || contains(.runsBelow) { return nil }
     if isEmpty { return [] }
-    var types = Trajectory.types.union([.approval, .humanReplied])
+    var types = Trajectory.types.union([
+      .approval, .humanReplied, .taskAnswered, TreeEvents.ownType,
+    ])
     if contains(.usage) { types.insert(.modelResult) }
     if contains(.contexts) { types.insert(.contextBuilt) }
     if contains(.memory) { types.formUnion([.memoryRead, .memoryWritten]) }

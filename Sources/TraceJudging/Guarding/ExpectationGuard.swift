@@ -10,7 +10,7 @@ public struct ExpectationGuard: Sendable {
   /// What the run is held against.
   public let expectations: Expectations
   private var trajectory = Trajectory()
-  private var chronicle: Chronicle
+  private var gathered: GatheredFacts
   private var step = 0
   private var time = 0
   /// Of the run of an agent that the guarded one called: how its events are told.
@@ -24,7 +24,7 @@ public struct ExpectationGuard: Sendable {
     let problems = expectations.undecidable
     guard problems.isEmpty else { throw ExpectationErrors(problems: problems) }
     self.expectations = expectations
-    chronicle = Chronicle(for: expectations)
+    gathered = GatheredFacts(for: expectations)
   }
 
   /// What is left of the guard for the runs of an agent that this one calls: of what breaks the tree where it breaks
@@ -42,7 +42,7 @@ public struct ExpectationGuard: Sendable {
   public mutating func apply(_ event: Event) {
     let event = tree.event(event, of: member, seq: event.seq)
     trajectory.apply(event)
-    chronicle.apply(event)
+    gathered.apply(event)
     step = event.step
     time = event.t
   }
@@ -51,14 +51,21 @@ public struct ExpectationGuard: Sendable {
   ///
   /// - Complexity: as judging what has happened so far.
   public func breach() -> ExpectationOutcome? {
-    Judge.judge(trajectory, chronicle, against: expectations).outcomes
+    Judge.judge(trajectory, gathered, against: expectations).outcomes
       .first { $0.outcome == .fail }
   }
 
   /// The first expectation that would be broken if these calls, which a decision has proposed, began
   /// now.
-  public func breach(ifStarted callIds: [String]) -> ExpectationOutcome? {
+  ///
+  /// - Parameters:
+  ///   - callIds: the calls, in the order in which they would begin.
+  ///   - verdict: the word of policy on the last of them, where it has not been taken in yet.
+  public func breach(
+    ifStarted callIds: [String], by verdict: Verdict? = nil
+  ) -> ExpectationOutcome? {
     var copy = self
+    if let verdict { copy.add(.policyDecision, verdict.encoded, step: step) }
     for callId in callIds {
       let told = member.told(callId: callId)
       guard let call = trajectory.calls.last(where: { $0.outline.callId.hasSameUTF8(as: told) })

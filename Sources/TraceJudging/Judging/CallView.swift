@@ -113,7 +113,7 @@ final class CallView: Sendable {
 
   /// All but those of a simulated user.
   var agentsCalls: [Trajectory.Call] {
-    calls.filter { !$0.caller.hasSameUTF8(as: CallEntry.simulatedUser) }
+    calls.filter { !$0.outline.isOfSimulatedUser }
   }
 
   /// Whether an answer that was given may not be the last.
@@ -186,7 +186,7 @@ final class CallView: Sendable {
   private func matches(
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: Scope, unknownCounts: Bool
   ) -> Trilean {
-    guard entry.speaks(of: call.caller) else { return .no }
+    guard entry.speaks(of: call) else { return .no }
     var answer = fits(entry.tool, call.tool)
     if Self.mayBeAnother(call) { answer = .both(answer, .unknown) }
     if scope == .executed {

@@ -62,8 +62,8 @@ struct ExactOrder {
   /// Whether a call is by one of those whom the entries speak of; without entries, by any but a simulated user.
   private static func isSpokenOf(_ call: Trajectory.Call, _ entries: [CallEntry]) -> Bool {
     entries.isEmpty
-      ? !call.caller.hasSameUTF8(as: CallEntry.simulatedUser)
-      : entries.contains { $0.speaks(of: call.caller) }
+      ? !call.outline.isOfSimulatedUser
+      : entries.contains { $0.speaks(of: call) }
   }
 
   private func outcome() -> ExpectationOutcome {

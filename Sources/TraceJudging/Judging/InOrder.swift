@@ -258,7 +258,7 @@ struct InOrder {
 
   private var seen: [Trajectory.Call] {
     view.calls.filter { call in
-      entries.contains { $0.speaks(of: call.caller) }
+      entries.contains { $0.speaks(of: call) }
         && (scope == .proposed || view.executed(call) == .yes)
     }
   }

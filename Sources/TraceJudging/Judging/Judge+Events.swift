@@ -10,12 +10,12 @@ extension Judge {
     _ events: some Sequence<Event>, against expectations: Expectations
   ) -> Judgement {
     var trajectory = Trajectory()
-    var chronicle = Chronicle(for: expectations)
-    let facts = chronicle.facts
+    var gathered = GatheredFacts(for: expectations)
+    let facts = gathered.facts
     for event in events {
       trajectory.apply(event)
-      if !facts.isEmpty { chronicle.apply(event) }
+      if !facts.isEmpty { gathered.apply(event) }
     }
-    return judge(trajectory, facts.isEmpty ? nil : chronicle, against: expectations)
+    return judge(trajectory, facts.isEmpty ? nil : gathered, against: expectations)
   }
 }

@@ -28,7 +28,7 @@ public enum Judge {
   ///
   /// - Parameters:
   ///   - trajectory: The run's calls, its answer and its stop.
-  ///   - chronicle: What the run holds beyond its calls, gathered for these expectations; only
+  ///   - gathered: What the run holds beyond its calls, gathered for these expectations; only
   ///     where ``Expectations/facts`` ask for something.
   ///   - expectations: What a case asks of the run.
   ///   - aids: What others found out.
@@ -36,14 +36,14 @@ public enum Judge {
   /// - Complexity: O(entries · calls) matches, and as many steps again for each augmenting path; the
   ///   matches are bounded one by one (see `Matcher`).
   public static func judge(
-    _ trajectory: Trajectory, _ chronicle: Chronicle? = nil, against expectations: Expectations,
+    _ trajectory: Trajectory, _ gathered: GatheredFacts? = nil, against expectations: Expectations,
     aids: Aids = Aids(), warns: Bool = true
   ) -> Judgement {
     let view = CallView(trajectory)
     var contexts = 0
-    var outcomes = Self.outcomes(view, chronicle, expectations, aids, &contexts)
+    var outcomes = Self.outcomes(view, gathered, expectations, aids, &contexts)
     for part in expectations.parts {
-      for var outcome in Self.outcomes(view, chronicle, part.expectations, aids, &contexts) {
+      for var outcome in Self.outcomes(view, gathered, part.expectations, aids, &contexts) {
         if !part.name.isEmpty { outcome.expectation = "\(part.name).\(outcome.expectation)" }
         outcome.severity = part.severity
         outcomes.append(outcome)
@@ -55,11 +55,11 @@ public enum Judge {
 
   /// - Parameter contexts: how many rules on contexts were judged before.
   private static func outcomes(
-    _ view: CallView, _ chronicle: Chronicle?, _ expectations: Expectations, _ aids: Aids,
+    _ view: CallView, _ gathered: GatheredFacts?, _ expectations: Expectations, _ aids: Aids,
     _ contexts: inout Int
   ) -> [ExpectationOutcome] {
     var run = JudgedRun(
-      view: view, chronicle: chronicle, expectations: expectations, aids: aids,
+      view: view, gathered: gathered, expectations: expectations, aids: aids,
       contextsTaken: contexts)
     defer { contexts = run.contextsTaken }
     return run.outcomes()

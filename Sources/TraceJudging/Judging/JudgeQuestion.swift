@@ -93,8 +93,9 @@ extension JudgeRule {
   /// - Parameters:
   ///   - trajectory: the run's calls, its answer and its stop, of which the model is shown what the rule
   ///     names.
-  ///   - chronicle: gathered for expectations that hold this rule.
-  public func subject(in trajectory: Trajectory, _ chronicle: Chronicle) -> JudgeQuestion.Subject {
+  ///   - gathered: gathered for expectations that hold this rule.
+  public func subject(in trajectory: Trajectory, _ gathered: GatheredFacts) -> JudgeQuestion.Subject
+  {
     let view = CallView(trajectory)
     let stop = trajectory.stop.map { [$0.seq] } ?? []
     if view.mayHideCalls || view.mayHideAnswer {
@@ -114,7 +115,7 @@ extension JudgeRule {
     if shown == .answer, trajectory.answer == nil {
       return .settled(.fail, events: stop, message: "The run gave no answer.")
     }
-    let observed = ObservedRun(trajectory, chronicle, shown).json
+    let observed = ObservedRun(trajectory, gathered, shown).json
     let size = CanonicalJSON.encode(observed, form: .plain).count
     guard size <= JudgeQuestion.shownLimitBytes else {
       return .settled(
@@ -131,18 +132,18 @@ extension JudgeRule {
 /// A run as a judging model is shown it.
 private struct ObservedRun {
   private let trajectory: Trajectory
-  private let chronicle: Chronicle
+  private let gathered: GatheredFacts
   private let shown: JudgeRule.Shown
 
-  init(_ trajectory: Trajectory, _ chronicle: Chronicle, _ shown: JudgeRule.Shown) {
+  init(_ trajectory: Trajectory, _ gathered: GatheredFacts, _ shown: JudgeRule.Shown) {
     self.trajectory = trajectory
-    self.chronicle = chronicle
+    self.gathered = gathered
     self.shown = shown
   }
 
   var json: JSONValue {
     var object: JSONObject = [
-      "asked": chronicle.goal ?? .null, "answer": trajectory.answer?.value ?? .null,
+      "asked": gathered.goal ?? .null, "answer": trajectory.answer?.value ?? .null,
     ]
     switch shown {
     case .answer: break
@@ -189,31 +190,38 @@ private struct ObservedRun {
       for (key, value) in Self.result(of: call) { returned[key] = value }
       entries.append((seq, ["returned": .object(returned)]))
     }
-    for verdict in chronicle.verdicts where verdict.status != .allow {
+    for verdict in gathered.verdicts where verdict.status != .allow {
       var said: JSONObject = ["verdict": .string(verdict.status?.rawValue ?? "unknown")]
       said["tool"] = tool(of: verdict.callId)
       said["reason"] = verdict.reason
       entries.append((verdict.seq, ["policy": .object(said)]))
     }
-    for approval in chronicle.approvals {
+    for approval in gathered.approvals {
       var said: JSONObject = [
         "granted": .bool(approval.isGranted), "by": .string(approval.by),
       ]
       said["tool"] = tool(of: approval.callId)
       entries.append((approval.seq, ["approval": .object(said)]))
     }
-    for question in chronicle.questions {
+    for approval in gathered.taskApprovals {
+      let said: JSONObject = [
+        "granted": .bool(approval.isGranted), "by": .string(approval.by),
+        "task": .string(approval.task),
+      ]
+      entries.append((approval.seq, ["approval": .object(said)]))
+    }
+    for question in gathered.questions {
       entries.append((question.seq, ["question": question.value ?? .null]))
     }
-    for reply in chronicle.replies {
+    for reply in gathered.replies {
       var said: JSONObject = ["text": reply.value ?? .null]
       said["by"] = reply.by.map(JSONValue.string)
       entries.append((reply.seq, ["person": .object(said)]))
     }
-    for answer in chronicle.answers {
+    for answer in gathered.answers {
       entries.append((answer.seq, ["answer": answer.value ?? .null]))
     }
-    for (seq, _) in chronicle.invalidDecisions { entries.append((seq, ["invalidDecision": true])) }
+    for (seq, _) in gathered.invalidDecisions { entries.append((seq, ["invalidDecision": true])) }
     let ordered = entries.enumerated().sorted {
       ($0.element.seq, $0.offset) < ($1.element.seq, $1.offset)
     }

@@ -5,27 +5,27 @@ import TraceMatching
 struct JudgedRun {
   let view: CallView
   /// Empty where none was gathered; then nothing is asked of it.
-  let chronicle: Chronicle
+  let gathered: GatheredFacts
   let expectations: Expectations
   let aids: Judge.Aids
   /// The place of each call by its id.
   let callIndices: [String: Int]
-  /// How many rules on contexts were judged; a chronicle watches for them in this order.
+  /// How many rules on contexts were judged; gathering watches for them in this order.
   private(set) var contextsTaken: Int
 
-  private static let nothingGathered = Chronicle(for: Expectations())
+  private static let nothingGathered = GatheredFacts(for: Expectations())
 
   init(
-    view: CallView, chronicle: Chronicle?, expectations: Expectations, aids: Judge.Aids,
+    view: CallView, gathered: GatheredFacts?, expectations: Expectations, aids: Judge.Aids,
     contextsTaken: Int
   ) {
     self.contextsTaken = contextsTaken
     self.view = view
-    self.chronicle = chronicle ?? Self.nothingGathered
+    self.gathered = gathered ?? Self.nothingGathered
     self.expectations = expectations
     self.aids = aids
     var indices: [String: Int] = [:]
-    if !self.chronicle.facts.isEmpty {
+    if !self.gathered.facts.isEmpty {
       for (index, call) in view.calls.enumerated() { indices[call.outline.callId] = index }
     }
     callIndices = indices
@@ -35,7 +35,7 @@ struct JudgedRun {
   mutating func outcomes() -> [ExpectationOutcome] {
     var outcomes: [ExpectationOutcome] = []
     for one in expectations.all {
-      guard chronicle.facts.isSuperset(of: one.base.facts) else {
+      guard gathered.facts.isSuperset(of: one.base.facts) else {
         outcomes.append(
           ExpectationOutcome(
             expectation: one.key, outcome: .unverifiable,
@@ -84,11 +84,11 @@ struct JudgedRun {
     EvidenceExpectation.key: "A pipeline cites nothing; its tasks do, and callers speaks of them.",
   ]
 
-  /// What was watched for the next rule on contexts; `nil` where the chronicle was made for others.
+  /// What was watched for the next rule on contexts; `nil` where facts were gathered for others.
   mutating func takeContextWatch() -> ContextWatch? {
     defer { contextsTaken += 1 }
-    guard chronicle.contexts.indices.contains(contextsTaken) else { return nil }
-    return chronicle.contexts[contextsTaken]
+    guard gathered.contexts.indices.contains(contextsTaken) else { return nil }
+    return gathered.contexts[contextsTaken]
   }
 
   // MARK: Counting
@@ -160,7 +160,7 @@ struct JudgedRun {
 
   /// Where attempts begin beyond the first of their call.
   func retries(of calls: [Trajectory.Call]) -> [Int] {
-    calls.flatMap { chronicle.efforts[$0.outline.callId]?.retries ?? [] }.sorted()
+    calls.flatMap { gathered.efforts[$0.outline.callId]?.retries ?? [] }.sorted()
   }
 }
 

@@ -34,7 +34,7 @@ struct NearMiss {
       return
     }
     let seen = view.calls.indices.filter { index in
-      entry.speaks(of: view.calls[index].caller)
+      entry.speaks(of: view.calls[index])
         && (scope == .proposed || view.executed(view.calls[index]) == .yes)
     }
     events =
@@ -54,7 +54,7 @@ struct NearMiss {
   private static func reason(
     _ entry: CallEntry, _ call: Trajectory.Call, _ scope: CallView.Scope, _ view: CallView
   ) -> (rank: Int, text: String) {
-    guard entry.speaks(of: call.caller) else {
+    guard entry.speaks(of: call) else {
       return (4, "it was made by \(CallWording.short(call.caller))")
     }
     if scope == .executed, view.executed(call) == .no {

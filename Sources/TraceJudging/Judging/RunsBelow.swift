@@ -12,10 +12,12 @@ struct RunsBelow: Sendable {
     var below: RunBelow?
     var trajectory = Trajectory()
     /// `nil` where its rule asks nothing beyond a trajectory.
-    var chronicle: Chronicle?
+    var gathered: GatheredFacts?
   }
 
   let rules: [CallerRule]
+  /// The runs of which nobody knows what hangs on an order.
+  var openRuns: Set<String> = []
   private(set) var held: [Held] = []
   /// Of those, the root; it hears of everything.
   private var roots: [Int] = []
@@ -63,7 +65,7 @@ struct RunsBelow: Sendable {
       held.append(
         Held(
           rule: index, caller: caller, below: below,
-          chronicle: facts.isEmpty ? nil : Chronicle(for: rule.expectations)))
+          gathered: facts.isEmpty ? nil : GatheredFacts(for: rule.expectations)))
     }
     return Array(first..<held.count)
   }
@@ -78,20 +80,20 @@ extension RunsBelow.Held {
       trajectory.skip(to: event.seq - 1)
       trajectory.apply(own)
     }
-    chronicle?.apply(own)
+    gathered?.apply(own)
   }
 
   fileprivate func outcomes(
     against expectations: Expectations, root: Trajectory, missing gaps: [Trajectory.Gap]
   ) -> [ExpectationOutcome] {
     guard below != nil else {
-      return Judge.judge(root, chronicle, against: expectations, warns: false).outcomes
+      return Judge.judge(root, gathered, against: expectations, warns: false).outcomes
     }
     var trajectory = trajectory
     for gap in gaps { trajectory.miss(gap) }
     // What waits has stopped too; what has no stop was cut off.
     if trajectory.stop == nil, trajectory.recorded["stop"] == nil { trajectory.markTorn() }
-    return Judge.judge(trajectory, chronicle, against: expectations, warns: false).outcomes
+    return Judge.judge(trajectory, gathered, against: expectations, warns: false).outcomes
   }
 }
 
@@ -101,21 +103,27 @@ struct CallerJudge {
   let rule: CallerRule
 
   func outcomes() -> [ExpectationOutcome] {
-    let below = run.chronicle.runsBelow
+    let below = run.gathered.runsBelow
     let number = below.rules.firstIndex(of: rule)
     let runs = below.held.filter { $0.rule == number }
-    if let why = whyNobodyKnows(runs.map(\.caller)) {
-      return [said(.unverifiable, why)]
-    }
+    let why = whyNobodyKnows(runs.map(\.caller))
     guard !runs.isEmpty else {
+      if let why { return [said(.unverifiable, why)] }
       let end = run.view.trajectory.stop.map { [$0.seq] } ?? []
       return [said(.fail, "No run of “\(CallWording.short(rule.caller.text))” began.", end)]
     }
     var found: [ExpectationOutcome] = []
     for (index, one) in runs.enumerated() {
-      for outcome in below.outcomes(of: one, root: run.view.trajectory) {
+      let runId = one.below?.runId ?? run.view.trajectory.runId
+      let ordered = below.openRuns.contains(runId) ? rule.expectations.ordered : []
+      for var outcome in below.outcomes(of: one, root: run.view.trajectory) {
+        if ordered.contains(where: { $0.says(outcome) }) { outcome.outcome = .unverifiable }
         add(outcome, of: index, among: runs.count, to: &found)
       }
+    }
+    if let why {
+      // What one of them breaks is broken, whatever the others did.
+      return found.filter { $0.outcome == .fail } + [said(.unverifiable, why)]
     }
     if let why = whyThereMayBeMore {
       for index in found.indices where found[index].outcome != .fail {

@@ -13,7 +13,7 @@ private struct TaskJudge {
   let run: JudgedRun
   let rule: TaskRule
 
-  private var tasks: TaskChronicle { run.chronicle.tasks }
+  private var tasks: TaskFacts { run.gathered.tasks }
   private var isTorn: Bool { !run.view.gaps.isEmpty }
   private var end: [Int] { run.view.trajectory.stop.map { [$0.seq] } ?? [] }
 
@@ -59,7 +59,7 @@ private struct TaskJudge {
         return "The pipeline has no task “\(CallWording.short(address.task.text))”"
           + (nearest.map { "; did you mean “\($0)”?" } ?? ".")
       }
-      if address.isOfElements, !named.contains(where: \.isFanOut) {
+      if address.isOfElements || isOfElements, !named.contains(where: \.isFanOut) {
         return "“\(CallWording.short(address.task.text))” is no fan-out: it has no elements."
       }
       if !address.isOfElements, named.contains(where: \.isFanOut), isOfEachNode {
@@ -76,6 +76,14 @@ private struct TaskJudge {
     case .attempts, .output, .undone, .by: true
     case .ran, .notRan, .order, .status, .elements: false
     }
+  }
+
+  /// Whether the rule asks how many elements there are, which fan-outs alone have.
+  private var isOfElements: Bool { if case .elements = rule.claim { true } else { false } }
+
+  /// Whether a node is of a task that runs once for each of many.
+  private func isFanOut(_ node: TaskNode) -> Bool {
+    tasks.definition?.contains { $0.isFanOut && $0.id.hasSameUTF8(as: node.task) } ?? false
   }
 
   private func outcome(
@@ -95,8 +103,12 @@ private struct TaskJudge {
     let found = tasks.nodes(at: address).filter(\.fact.ran).map {
       (answer: Trilean.yes, events: [$0.fact.start ?? $0.fact.end].compactMap { $0 })
     }
+    // As a stand-in it runs as well, each time that an attempt of it begins in the place of another task.
+    let inPlace = tasks.standIns(at: address).flatMap(\.attempts).map {
+      (answer: Trilean.yes, events: [$0])
+    }
     return run.count(
-      rule.name, times, isForbidden, found, mayBeMore: isTorn, "\(address.text) runs",
+      rule.name, times, isForbidden, found + inPlace, mayBeMore: isTorn, "\(address.text) runs",
       whyMore: run.view.whyHidden)
   }
 
@@ -105,9 +117,10 @@ private struct TaskJudge {
   /// All nodes that an address names, and one at least, have to be as asked.
   private func each(
     _ address: TaskAddress, _ expected: String,
-    _ ask: (TaskNode, TaskChronicle.Node) -> (answer: Trilean, actual: String)
+    _ ask: (TaskNode, TaskFacts.Node) -> (answer: Trilean, actual: String)
   ) -> ExpectationOutcome {
-    let nodes = tasks.nodes(at: address)
+    // Of tasks that a glob names, those that are no fan-outs have no elements to count.
+    let nodes = tasks.nodes(at: address).filter { !isOfElements || isFanOut($0.node) }
     var unknown: (node: TaskNode, actual: String)?
     for (node, fact) in nodes {
       let (answer, actual) = ask(node, fact)
@@ -130,6 +143,12 @@ private struct TaskJudge {
         "\(address.text): \(expected)")
     }
     guard let first = nodes.first else {
+      if let standIn = tasks.standIns(at: address).first {
+        return outcome(
+          .unverifiable, [standIn.attempts.first].compactMap { $0 },
+          "\(address.text) ran in the place of \(standIn.place) alone: what became of it is told of that task.",
+          "\(address.text): \(expected)", "stood in for \(standIn.place)")
+      }
       return outcome(
         .fail, end, "It never began.", "\(address.text): \(expected)", "never began")
     }
@@ -141,7 +160,7 @@ private struct TaskJudge {
 
   private func number(
     _ address: TaskAddress, _ times: CallEntry.Times, _ what: String, plural: String? = nil,
-    _ count: (TaskChronicle.Node) -> Int?
+    _ count: (TaskFacts.Node) -> Int?
   ) -> ExpectationOutcome {
     func say(_ count: Int) -> String { "\(count) \(count == 1 ? what : plural ?? what + "s")" }
     let expected =
@@ -170,12 +189,13 @@ private struct TaskJudge {
   private func order(_ steps: [[TaskAddress]]) -> ExpectationOutcome {
     let expected = steps.map { $0.map(\.text).joined(separator: " and ") }
       .joined(separator: ", then ")
-    var before: [(node: TaskNode, fact: TaskChronicle.Node)] = []
+    var before: [(node: TaskNode, fact: TaskFacts.Node)] = []
     var events: [Int] = []
     for step in steps {
-      var here: [(node: TaskNode, fact: TaskChronicle.Node)] = []
+      var here: [(node: TaskNode, fact: TaskFacts.Node)] = []
       for address in step {
-        let nodes = tasks.nodes(at: address).filter { !$0.fact.rounds.isEmpty }
+        let inPlace = tasks.standIns(at: address).map { (node: $0.node, fact: $0.fact) }
+        let nodes = (tasks.nodes(at: address) + inPlace).filter { !$0.fact.rounds.isEmpty }
         guard !nodes.isEmpty else {
           return outcome(
             isTorn ? .unverifiable : .fail, end, "\(address.text) never began.", expected)

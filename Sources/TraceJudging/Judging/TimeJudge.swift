@@ -9,9 +9,9 @@ struct TimeJudge {
   private let rule: TimeRule
   private let name: String
   /// What the rule speaks of, or speaks against.
-  private let moments: Instants
+  private let moments: Occurrences
   /// What they are before, after, until.
-  private let others: Instants
+  private let others: Occurrences
   private let hiddenMoments: [Hidden]
   private let hiddenOthers: [Hidden]
 
@@ -21,9 +21,9 @@ struct TimeJudge {
     self.name = name
     // A call of unknown effect may have run: that breaks a rule against it, and meets none for it.
     let isAgainst = rule.claim == .never || rule.claim == .only
-    moments = Instants(
-      judge.instants(of: rule.moments, unknownCounts: isAgainst, others: rule.claim == .only))
-    others = Instants(judge.instants(of: rule.others, unknownCounts: rule.claim == .expect))
+    moments = Occurrences(
+      judge.occurrences(of: rule.moments, unknownCounts: isAgainst, others: rule.claim == .only))
+    others = Occurrences(judge.occurrences(of: rule.others, unknownCounts: rule.claim == .expect))
     hiddenMoments = judge.hidden(rule.moments)
     hiddenOthers = rule.others.isEmpty ? [] : judge.hidden(rule.others)
   }
@@ -50,20 +50,20 @@ struct TimeJudge {
       expected: CallWording.short(rule.description), actual: actual)
   }
 
-  private func hiddenOutcome(_ instant: Instant? = nil) -> ExpectationOutcome {
-    if let instant {
+  private func hiddenOutcome(_ occurrence: Occurrence? = nil) -> ExpectationOutcome {
+    if let occurrence {
       return outcome(
-        .unverifiable, instant.events, "Whether this is such a moment cannot be seen.",
-        text(instant))
+        .unverifiable, occurrence.events, "Whether this is such a moment cannot be seen.",
+        text(occurrence))
     }
     let isKnown = !judge.view.gaps.isEmpty || judge.view.lacksCalls
     let why = isKnown ? judge.view.whyHidden : "that channel was not recorded"
     return outcome(.unverifiable, [], "This cannot be seen: \(why).")
   }
 
-  private func text(_ instant: Instant) -> String {
-    guard let call = instant.call else {
-      return "event \(instant.seq)"
+  private func text(_ occurrence: Occurrence) -> String {
+    guard let call = occurrence.call else {
+      return "event \(occurrence.seq)"
     }
     return CallWording.of(judge.view.calls[call])
   }
@@ -71,8 +71,8 @@ struct TimeJudge {
   /// The end of what can be seen.
   private var end: [Int] { judge.view.trajectory.stop.map { [$0.seq] } ?? [] }
 
-  private func certain(_ instants: Instants) -> Instant? {
-    instants.all.first { $0.answer == .yes }
+  private func certain(_ occurrences: Occurrences) -> Occurrence? {
+    occurrences.all.first { $0.answer == .yes }
   }
 
   // MARK: Without another moment
@@ -87,7 +87,7 @@ struct TimeJudge {
     if let found = moments.all.first(where: { isInTime($0.steps.lowerBound) }) {
       return hiddenOutcome(found)
     }
-    if hiddenMoments.contains(where: { isInTime(judge.chronicle.step(before: $0.first)) }) {
+    if hiddenMoments.contains(where: { isInTime(judge.gathered.step(before: $0.first)) }) {
       return hiddenOutcome()
     }
     if let late = certain(moments) {
@@ -110,7 +110,7 @@ struct TimeJudge {
   // MARK: never … after …
 
   private func neverAfter() -> ExpectationOutcome {
-    var possible: Instant?
+    var possible: Occurrence?
     for moment in moments.all {
       if let other = neighbour(of: moment, in: others, isBefore: true, certainly: true) {
         if moment.answer == .yes {
@@ -129,7 +129,7 @@ struct TimeJudge {
     for hole in hiddenMoments {
       let mayFollow = others.all.contains { other in
         (hole.last.map { $0 > other.span.lowerBound } ?? true)
-          && isNear(judge.chronicle.step(before: hole.first), after: other.steps.upperBound)
+          && isNear(judge.gathered.step(before: hole.first), after: other.steps.upperBound)
       }
       // One event that is hidden is not both.
       let mayFollowHidden = hiddenOthers.contains { other in
@@ -151,7 +151,7 @@ struct TimeJudge {
   // MARK: never … before …, never … until …
 
   private func neverBefore(isStrong: Bool) -> ExpectationOutcome {
-    var possible: Instant?
+    var possible: Occurrence?
     for moment in moments.all
     where neighbour(of: moment, in: others, isBefore: true, certainly: true) == nil {
       let mayBeFine =
@@ -182,7 +182,7 @@ struct TimeJudge {
   // MARK: expect … before …, expect … after …
 
   private func expect(isBefore: Bool) -> ExpectationOutcome {
-    var (possible, witness): (Instant?, [Int]?)
+    var (possible, witness): (Occurrence?, [Int]?)
     for other in others.all {
       if let moment = neighbour(of: other, in: moments, isBefore: isBefore, certainly: true) {
         if other.answer == .yes { witness = witness ?? moment.events + other.events }
@@ -208,13 +208,13 @@ struct TimeJudge {
         guard moment.answer == .yes else { return false }
         guard isBefore else {
           return hole.last.map { moment.span.lowerBound > $0 } ?? false
-            && isNear(moment.steps.upperBound, after: judge.chronicle.step(before: hole.first))
+            && isNear(moment.steps.upperBound, after: judge.gathered.step(before: hole.first))
         }
         guard moment.span.upperBound < hole.first else { return false }
         guard rule.within != nil else { return true }
         // What is hidden stands at most in the step that is seen next.
         return hole.last.map { last in
-          let step = judge.chronicle.step(after: last) ?? judge.chronicle.step(before: .max)
+          let step = judge.gathered.step(after: last) ?? judge.gathered.step(before: .max)
           return isNear(step, after: moment.steps.lowerBound)
         } ?? false
       }
@@ -228,11 +228,11 @@ struct TimeJudge {
 
   /// A place of a list that stands before or after another, near enough: for certain, or perhaps.
   private func neighbour(
-    of instant: Instant, in list: Instants, isBefore: Bool, certainly: Bool
-  ) -> Instant? {
-    func suits(_ candidate: Instant) -> Bool {
+    of occurrence: Occurrence, in list: Occurrences, isBefore: Bool, certainly: Bool
+  ) -> Occurrence? {
+    func suits(_ candidate: Occurrence) -> Bool {
       guard !certainly || candidate.answer == .yes else { return false }
-      let (left, right) = isBefore ? (candidate, instant) : (instant, candidate)
+      let (left, right) = isBefore ? (candidate, occurrence) : (occurrence, candidate)
       let answer = Trilean.both(judge.isBefore(left, right), isNear(right, after: left))
       return certainly ? answer == .yes : answer != .no
     }
@@ -240,57 +240,57 @@ struct TimeJudge {
     // The others are sorted: look from the nearest outwards.
     let placed = list.placed
     guard isBefore else {
-      let split = placed.partitionPoint { $0.span.lowerBound < instant.span.lowerBound }
+      let split = placed.partitionPoint { $0.span.lowerBound < occurrence.span.lowerBound }
       return placed[split...].first(where: suits)
     }
-    var index = placed.partitionPoint { $0.span.lowerBound < instant.span.upperBound }
+    var index = placed.partitionPoint { $0.span.lowerBound < occurrence.span.upperBound }
     while index > 0 {
       index -= 1
-      if isNear(instant, after: placed[index]) == .no { return nil }
+      if isNear(occurrence, after: placed[index]) == .no { return nil }
       if suits(placed[index]) { return placed[index] }
     }
     return nil
   }
 
   /// Whether one place lies near enough behind another.
-  private func isNear(_ instant: Instant, after earlier: Instant) -> Trilean {
-    if isNear(instant.steps.upperBound, after: earlier.steps.lowerBound) { return .yes }
-    return isNear(instant.steps.lowerBound, after: earlier.steps.upperBound) ? .unknown : .no
+  private func isNear(_ occurrence: Occurrence, after earlier: Occurrence) -> Trilean {
+    if isNear(occurrence.steps.upperBound, after: earlier.steps.lowerBound) { return .yes }
+    return isNear(occurrence.steps.lowerBound, after: earlier.steps.upperBound) ? .unknown : .no
   }
 
   private func isNear(_ step: Int, after earlier: Int) -> Bool {
     rule.within.map { step - earlier <= $0 } ?? true
   }
 
-  private func mayHide(_ holes: [Hidden], before instant: Instant) -> Bool {
+  private func mayHide(_ holes: [Hidden], before occurrence: Occurrence) -> Bool {
     holes.contains { hole in
-      guard hole.first < instant.span.upperBound else { return false }
+      guard hole.first < occurrence.span.upperBound else { return false }
       guard rule.within != nil else { return true }
       // What is hidden stands at most in the step that is seen next.
-      let own = instant.steps.upperBound
-      let last = hole.last.map { judge.chronicle.step(after: $0) ?? own } ?? own
-      return isNear(instant.steps.lowerBound, after: last)
+      let own = occurrence.steps.upperBound
+      let last = hole.last.map { judge.gathered.step(after: $0) ?? own } ?? own
+      return isNear(occurrence.steps.lowerBound, after: last)
     }
   }
 
-  private func mayHide(_ holes: [Hidden], after instant: Instant) -> Bool {
+  private func mayHide(_ holes: [Hidden], after occurrence: Occurrence) -> Bool {
     holes.contains { hole in
-      guard hole.last.map({ $0 > instant.span.lowerBound }) ?? true else { return false }
+      guard hole.last.map({ $0 > occurrence.span.lowerBound }) ?? true else { return false }
       // Where no place is known, what is hidden may stand at the first.
-      let first = max(hole.first, instant.span.lowerBound + 1)
-      return isNear(judge.chronicle.step(before: first), after: instant.steps.upperBound)
+      let first = max(hole.first, occurrence.span.lowerBound + 1)
+      return isNear(judge.gathered.step(before: first), after: occurrence.steps.upperBound)
     }
   }
 }
 
 /// Places, those that are known apart: they are sorted.
-private struct Instants {
+private struct Occurrences {
   /// In the order of the log.
-  let all: [Instant]
-  let placed: [Instant]
-  let unplaced: [Instant]
+  let all: [Occurrence]
+  let placed: [Occurrence]
+  let unplaced: [Occurrence]
 
-  init(_ all: [Instant]) {
+  init(_ all: [Occurrence]) {
     self.all = all
     placed = all.allSatisfy(\.isPlaced) ? all : all.filter(\.isPlaced)
     unplaced = placed.count == all.count ? [] : all.filter { !$0.isPlaced }

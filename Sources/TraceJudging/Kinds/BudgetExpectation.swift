@@ -283,18 +283,26 @@ extension ExpectationReader {
 extension RunTotals {
   /// What a run used, as far as its log shows.
   ///
-  /// The chronicle must have been gathered for expectations that hold a budget; otherwise tokens and
+  /// They must have been gathered for expectations that hold a budget; otherwise tokens and
   /// cost are unknown.
-  public init(of trajectory: Trajectory, _ chronicle: Chronicle) {
+  ///
+  /// - Parameters:
+  ///   - trajectory: the run, with the runs below it where those were read.
+  ///   - gathered: what was gathered of it while it was read.
+  ///   - includesBelow: whether the steps of the runs below it count, too; all else of theirs always does.
+  public init(
+    of trajectory: Trajectory, _ gathered: GatheredFacts, includesBelow: Bool = false
+  ) {
     let view = CallView(trajectory)
-    let usage = chronicle.usage
+    let usage = gathered.usage
     let calls = view.agentsCalls
     var more: Set<Budget.Measure> = []
     if view.mayHideCalls { more.formUnion(Budget.Measure.allCases) }
     // A pipeline has no steps of its own.
-    if trajectory.isPipeline { more.insert(.steps) }
+    if trajectory.isPipeline, !includesBelow { more.insert(.steps) }
+    let ownSteps = trajectory.isPipeline && includesBelow ? 0 : trajectory.steps
     if calls.contains(where: { view.executed($0) == .unknown }) { more.insert(.calls) }
-    if !chronicle.facts.contains(.usage) || trajectory.recorded["model"] != nil {
+    if !gathered.facts.contains(.usage) || trajectory.recorded["model"] != nil {
       more.formUnion([.modelCalls, .tokens, .inputTokens, .outputTokens, .cost])
     }
     if usage.lacksTokens { more.formUnion([.tokens, .inputTokens, .outputTokens]) }
@@ -302,19 +310,19 @@ extension RunTotals {
     if trajectory.recorded["time"] != nil { more.insert(.seconds) }
     // How they ended was not recorded, or how often they were tried.
     if calls.contains(where: { $0.status == .returned }) { more.insert(.errors) }
-    if calls.contains(where: chronicle.lacksAttempts) { more.insert(.retries) }
+    if calls.contains(where: gathered.lacksAttempts) { more.insert(.retries) }
     if trajectory.recorded["tools"] != nil { more.formUnion([.errors, .retries]) }
     self.init(
       runId: trajectory.runId,
       amounts: [
-        .steps: Double(trajectory.steps),
+        .steps: Double(ownSteps + (includesBelow ? trajectory.stepsBelow : 0)),
         .calls: Double(calls.count { view.executed($0) == .yes }),
         .modelCalls: Double(usage.calls),
         .tokens: Double(usage.inputTokens) + Double(usage.outputTokens),
         .inputTokens: Double(usage.inputTokens), .outputTokens: Double(usage.outputTokens),
-        .cost: usage.cost, .seconds: Double(chronicle.elapsedMicroseconds) / 1e6,
+        .cost: usage.cost, .seconds: Double(gathered.elapsedMicroseconds) / 1e6,
         .retries: Double(
-          calls.reduce(0) { $0 + (chronicle.efforts[$1.outline.callId]?.retries.count ?? 0) }),
+          calls.reduce(0) { $0 + (gathered.efforts[$1.outline.callId]?.retries.count ?? 0) }),
         .errors: Double(calls.count { $0.outline.hasFailed }),
       ], mayBeMore: more)
   }
@@ -322,7 +330,7 @@ extension RunTotals {
 
 extension JudgedRun {
   func budget(_ budget: Budget) -> [ExpectationOutcome] {
-    let own = RunTotals(of: view.trajectory, chronicle)
+    let own = RunTotals(of: view.trajectory, gathered, includesBelow: budget.includesSubRuns)
     let others = budget.includesSubRuns ? aids.subRuns : []
     return budget.limits.map { limit in
       if let tool = limit.tool { return self.limit(limit, on: tool) }
@@ -357,7 +365,7 @@ extension JudgedRun {
       let index = Int(min(limit.maximum, Double(executed.count)))
       return executed.indices.contains(index) ? executed[index].events : end
     case .modelCalls, .tokens, .inputTokens, .outputTokens, .cost:
-      return chronicle.usage.last.map { [$0] } ?? end
+      return gathered.usage.last.map { [$0] } ?? end
     case .retries:
       let all = retries(of: view.agentsCalls)
       let index = Int(min(limit.maximum, Double(all.count)))
@@ -389,13 +397,13 @@ extension JudgedRun {
       shown = failed.dropFirst(Int(min(limit.maximum, 1e9))).first?.events ?? []
     case .retries:
       let retries = retries(of: calls)
-      mayBeMore = mayBeMore || executed.contains(where: chronicle.lacksAttempts)
+      mayBeMore = mayBeMore || executed.contains(where: gathered.lacksAttempts)
       amount = Double(retries.count)
       shown = retries.dropFirst(Int(min(limit.maximum, 1e9))).first.map { [$0] } ?? []
     default:
       var microseconds = 0.0
       for call in executed {
-        guard let took = chronicle.efforts[call.outline.callId]?.elapsedMicroseconds else {
+        guard let took = gathered.efforts[call.outline.callId]?.elapsedMicroseconds else {
           mayBeMore = true
           continue
         }

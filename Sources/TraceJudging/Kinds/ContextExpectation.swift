@@ -76,7 +76,7 @@ struct ContextExpectation: Expectation {
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
     rules.indices.flatMap { index -> [ExpectationOutcome] in
-      // A chronicle made for other expectations watched for other things.
+      // What was gathered for other expectations watched for other things.
       guard let watch = run.takeContextWatch() else { return [] }
       return run.context(watch, rules.count == 1 ? Self.key : "\(Self.key)[\(index)]")
     }
@@ -262,8 +262,8 @@ extension JudgedRun {
     let lacks = view.trajectory.recorded["context"] != nil
     let isHidden = view.gaps.contains { gap in
       guard let steps = rule.steps else { return true }
-      let first = chronicle.step(before: gap.first)
-      let last = gap.last.flatMap { chronicle.step(after: $0) } ?? .max
+      let first = gathered.step(before: gap.first)
+      let last = gap.last.flatMap { gathered.step(after: $0) } ?? .max
       return steps.overlaps(first...max(first, last))
     }
     let mayBeMore = isHidden || lacks

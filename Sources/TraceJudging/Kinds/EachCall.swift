@@ -72,7 +72,7 @@ struct EachCall: Expectation {
   ) -> ExpectationOutcome {
     var (first, unsure): (Trajectory.Call?, Trajectory.Call?)
     let expected = "each call: \(entry)"
-    for call in view.calls where entry.tool.matches(call.tool) && entry.speaks(of: call.caller) {
+    for call in view.calls where entry.tool.matches(call.tool) && entry.speaks(of: call) {
       let executed = view.executed(call)
       guard executed != .no else { continue }
       var fits = Trilean.yes

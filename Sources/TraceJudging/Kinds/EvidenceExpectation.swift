@@ -150,14 +150,14 @@ extension JudgedRun {
     var outcomes: [ExpectationOutcome] = []
     if rule.mustBeObserved {
       let expected = "every observation cited was shown to the model that gave the answer"
-      let strange = chronicle.unobserved.filter { !wasReturned($0, before: answer?.seq ?? -1) }
+      let strange = gathered.unobserved.filter { !wasReturned($0, before: answer?.seq ?? -1) }
       // Of a result that succeeded and is no evidence, only its place was shown.
-      let unseen = chronicle.unshown + chronicle.placed.filter(hasSucceeded)
+      let unseen = gathered.unshown + gathered.placed.filter(hasSucceeded)
       if let isHidden {
         outcomes.append(outcome("observed", .unverifiable, [], isHidden, expected))
       } else if refs.isEmpty {
         outcomes.append(outcome("observed", .notExercised, [], "Nothing is cited.", expected))
-      } else if strange.isEmpty, chronicle.lacksPacket || view.trajectory.recorded["context"] != nil
+      } else if strange.isEmpty, gathered.lacksPacket || view.trajectory.recorded["context"] != nil
       {
         outcomes.append(
           outcome(

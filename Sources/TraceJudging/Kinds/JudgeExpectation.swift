@@ -358,7 +358,7 @@ extension JudgedRun {
           expected: CallWording.short($0.text))
       }
     }
-    switch rule.subject(in: view.trajectory, chronicle) {
+    switch rule.subject(in: view.trajectory, gathered) {
     case .settled(let outcome, let events, let message): return outcomes(outcome, message, events)
     case .question(let question):
       switch aids.judged[rule] {

@@ -21,7 +21,7 @@ struct MaxInvalidDecisions: CountLimit {
   var facts: Facts { .timeline }
 
   func outcomes(in run: inout JudgedRun) -> [ExpectationOutcome] {
-    let invalid = run.chronicle.invalidDecisions.map(\.seq)
+    let invalid = run.gathered.invalidDecisions.map(\.seq)
     return [
       run.bound(
         Self.key, invalid.count, limit, "invalid decision", mayBeMore: run.view.mayHideCalls,

@@ -28,7 +28,7 @@ struct MaxRetries: CountLimit {
       run.bound(
         Self.key, retries.count, limit, "retry", plural: "retries",
         mayBeMore: view.mayHideCalls || view.trajectory.recorded["tools"] != nil
-          || calls.contains(where: run.chronicle.lacksAttempts),
+          || calls.contains(where: run.gathered.lacksAttempts),
         events: retries.count > limit ? [retries[limit]] : [])
     ]
   }

@@ -46,8 +46,14 @@ struct MaxToolCalls: CountLimit {
     book.add(
       "the simulated user's own calls do not count", [key: 0],
       on: Run { run in
-        run.decide(Call("a"), by: "user")
+        run.decide(Call("a"), by: "user", isOfUser: true)
         run.end()
       }, is: .pass)
+    book.add(
+      "an agent that is called user is no simulated user", [key: 0],
+      on: Run { run in
+        run.decide(Call("a"), by: "user")
+        run.end()
+      }, is: .fail)
   }
 }

@@ -152,7 +152,7 @@ extension ExpectationReader {
 
 extension JudgedRun {
   fileprivate func memory(_ rule: MemoryRule) -> ExpectationOutcome {
-    let found = chronicle.notes.compactMap { note -> (answer: Trilean, events: [Int])? in
+    let found = gathered.notes.compactMap { note -> (answer: Trilean, events: [Int])? in
       guard note.isWritten == rule.isWritten, rule.scope?.matches(note.scope) ?? true,
         rule.key?.matches(note.key) ?? true
       else { return nil }

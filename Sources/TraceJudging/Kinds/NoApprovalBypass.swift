@@ -136,7 +136,7 @@ extension JudgedRun {
     if view.trajectory.recorded["policy"] != nil {
       return outcome(.unverifiable, [], "What policy said was not recorded.")
     }
-    let wasAsked = chronicle.verdicts.first { $0.status == .approvalRequired || $0.found.isCovered }
+    let wasAsked = gathered.verdicts.first { $0.status == .approvalRequired || $0.found.isCovered }
     guard let wasAsked else {
       return outcome(.notExercised, [], "No approval was ever asked for.")
     }
@@ -152,7 +152,7 @@ extension JudgedRun {
     // What is granted in one run of a tree lets no other's calls run.
     var approvalsOfRuns: [String: Approvals] = [:]
     var granted: Set<[String]> = []
-    var next = chronicle.approvals[...]
+    var next = gathered.approvals[...]
     for start in starts() {
       while let fact = next.first, fact.seq < start.seq {
         next.removeFirst()
@@ -232,7 +232,7 @@ extension JudgedRun {
 
   /// The tool and input that an approval of a call has to cover; `nil` where that cannot be seen.
   private func actionId(
-    of call: Trajectory.Call, isAsked: Bool, _ resting: Chronicle.VerdictFact?
+    of call: Trajectory.Call, isAsked: Bool, _ resting: GatheredFacts.VerdictFact?
   ) -> String? {
     if let input = call.input, !input.hidesSomething {
       return ProposedCall(callId: call.outline.callId, name: call.tool, input: input).actionId
@@ -242,10 +242,10 @@ extension JudgedRun {
 
   /// The calls that ran, or may have, in the order in which they began, with what policy said of each.
   private func starts() -> [(
-    seq: Int, call: Trajectory.Call, verdicts: [Chronicle.VerdictFact]
+    seq: Int, call: Trajectory.Call, verdicts: [GatheredFacts.VerdictFact]
   )] {
-    var verdicts: [Int: [Chronicle.VerdictFact]] = [:]
-    for verdict in chronicle.verdicts where verdict.status != .allow || verdict.found.isCovered {
+    var verdicts: [Int: [GatheredFacts.VerdictFact]] = [:]
+    for verdict in gathered.verdicts where verdict.status != .allow || verdict.found.isCovered {
       if let index = callIndices[verdict.callId] { verdicts[index, default: []].append(verdict) }
     }
     return verdicts.compactMap { index, verdicts in

@@ -83,8 +83,8 @@ struct NoExtraCalls: Expectation {
     for (index, call) in view.calls.enumerated() {
       guard
         entries.isEmpty
-          ? !call.caller.hasSameUTF8(as: CallEntry.simulatedUser)
-          : entries.contains(where: { $0.speaks(of: call.caller) })
+          ? !call.outline.isOfSimulatedUser
+          : entries.contains(where: { $0.speaks(of: call) })
       else { continue }
       let executed = view.executed(call)
       guard executed != .no else { continue }

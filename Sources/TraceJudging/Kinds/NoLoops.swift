@@ -103,7 +103,7 @@ struct NoLoops: Expectation {
   /// a caller had not seen before, or a person's word, begins anew. The results of one decision are
   /// learned together, and only once all of them are there or another decision follows.
   private func loop(_ run: JudgedRun, unsureToo: Bool) -> [Trajectory.Call]? {
-    let (view, chronicle) = (run.view, run.chronicle)
+    let (view, gathered) = (run.view, run.gathered)
     var walks: [String: LoopWalk] = [:]
     var (start, before) = (0, 0)
     while start < view.calls.count {
@@ -121,11 +121,11 @@ struct NoLoops: Expectation {
       let mayBeNew =
         view.lacksCalls || view.gaps.contains { $0.first <= last && $0.last ?? .max >= before }
       before = first.outline.seq
-      if isOpen, end == view.calls.count, chronicle.answers.last?.seq ?? -1 < first.outline.seq {
+      if isOpen, end == view.calls.count, gathered.answers.last?.seq ?? -1 < first.outline.seq {
         return nil
       }
       var walk = walks[first.caller] ?? LoopWalk()
-      let replies = chronicle.replies.count { $0.seq < first.outline.seq }
+      let replies = gathered.replies.count { $0.seq < first.outline.seq }
       if replies > walk.replies {
         walk.replies = replies
         walk.since = [:]

@@ -49,7 +49,7 @@ struct NoRepeatedSideEffect: Expectation {
 
   /// No write with the same canonical input is done twice.
   private func outcome(_ run: JudgedRun) -> ExpectationOutcome {
-    let (name, view, chronicle) = (Self.key, run.view, run.chronicle)
+    let (name, view, gathered) = (Self.key, run.view, run.gathered)
     func outcome(
       _ outcome: Outcome, _ calls: [Trajectory.Call], _ message: String
     ) -> ExpectationOutcome {
@@ -74,7 +74,7 @@ struct NoRepeatedSideEffect: Expectation {
     for call in begun.map(\.element) {
       let isWrite: Trilean
       if tools.isEmpty {
-        isWrite = chronicle.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
+        isWrite = gathered.sideEffects[call.tool].map { $0 == .write ? .yes : .no } ?? .unknown
       } else {
         let fits = tools.map { view.fits($0, call.tool) }
         isWrite = fits.contains(.yes) ? .yes : fits.contains(.unknown) ? .unknown : .no

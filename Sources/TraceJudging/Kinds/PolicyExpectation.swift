@@ -170,7 +170,7 @@ extension ExpectationReader {
 extension JudgedRun {
   /// How often a verdict or an approval was given.
   fileprivate func counted(_ rule: CountedMoments) -> ExpectationOutcome {
-    let found = instants(of: [rule.moment], unknownCounts: true)
+    let found = occurrences(of: [rule.moment], unknownCounts: true)
     return count(
       rule.name, rule.times, rule.isForbidden, found.map { ($0.answer, $0.events) },
       mayBeMore: !hidden([rule.moment]).isEmpty, rule.moment.description,

@@ -131,7 +131,7 @@ extension JudgedRun {
     if let channel = channels.first(where: { view.trajectory.recorded[$0] != nil }) {
       return outcome(.unverifiable, "What this rests on was not recorded: \(channel).")
     }
-    let value = (chronicle.pipeline?.encoded ?? chronicle.state.encoded)[rule.pointer]
+    let value = (gathered.pipeline?.encoded ?? gathered.state.encoded)[rule.pointer]
     switch rule.matcher.match(value) {
     case .match: return outcome(.pass, "The final state matches.", nil, value?.excerpt ?? "nothing")
     case .mismatch(let mismatch):

@@ -18,7 +18,7 @@ struct TasksExpectation: Expectation {
         "additionalProperties": value,
       ]
     }
-    let words = TaskChronicle.Status.allCases.map(\.rawValue)
+    let words = TaskFacts.Status.allCases.map(\.rawValue)
     var schema = ExpectationSchema.record([
       ("ran", ExpectationSchema.list("Tasks that ran.", ExpectationSchema.ref("taskThatRan"))),
       (
@@ -161,7 +161,7 @@ struct TaskRule: Sendable, Hashable {
     case ran(TaskAddress, CallEntry.Times)
     case notRan(TaskAddress)
     case order([[TaskAddress]])
-    case status(TaskAddress, [TaskChronicle.Status])
+    case status(TaskAddress, [TaskFacts.Status])
     case attempts(TaskAddress, CallEntry.Times)
     case output(TaskAddress, Matcher)
     case elements(TaskAddress, CallEntry.Times)
@@ -278,7 +278,7 @@ extension ExpectationReader {
   ) -> TaskRule.Claim? {
     switch key {
     case "status":
-      words(value, at: place, TaskChronicle.Status.self, "a status of a task").map {
+      words(value, at: place, TaskFacts.Status.self, "a status of a task").map {
         .status(address, $0)
       }
     case "output": matcher(value, at: place).map { .output(address, $0) }

@@ -34,7 +34,16 @@ struct TimeExpectation: Expectation {
   }
 
   var needs: TrajectoryNeeds { .all }
-  var isOfEachRun: Bool { false }
+  var isOfEachRun: Bool { ofEachRun != nil }
+  /// Its rules that are broken for a tree where one of its runs breaks them: what must not be, and stands in one run
+  /// in an order that no other run changes. Steps are each run's own.
+  var ofEachRun: Self? {
+    let own = rules.filter { rule in
+      (rule.claim == .never || rule.claim == .only) && rule.within == nil
+        && rule.relation != .until
+    }
+    return own.isEmpty ? nil : TimeExpectation(rules: own)
+  }
   var facts: Facts { .timeline }
   var undecided: [UndecidedPart] {
     rules.enumerated().compactMap { index, rule in

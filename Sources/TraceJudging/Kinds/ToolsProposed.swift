@@ -63,7 +63,7 @@ struct ToolsProposed: Expectation {
     }
     var unknown: Trajectory.Call?
     for (index, call) in view.calls.enumerated()
-    where entries.contains(where: { $0.speaks(of: call.caller) }) {
+    where entries.contains(where: { $0.speaks(of: call) }) {
       let executed = view.executed(call)
       if executed == .yes, known[index] == nil {
         return ExpectationOutcome(

@@ -284,8 +284,12 @@ extension MutantMaker {
             called(call, ["caller": name, "times": JSONValue(count)]),
           ]
         })
+      // Who makes it is said by all that says so of one of the other's.
+      let said = decisions.first { caller($0).hasSameUTF8(as: other) }.map { events[$0].data }
       mutant.replaced[call.decision] = events[call.decision]
-      mutant.replaced[call.decision]?.data["caller"] = .string(other)
+      for key in ["caller", "ofAgent", SimulatedUser.key] {
+        mutant.replaced[call.decision]?.data[key] = said?[key]
+      }
       return mutant
     }
   }

@@ -49,7 +49,7 @@ extension MutantMaker {
   /// Whether a decision is the run's answer, and none that an agent gave to the one that called it.
   func isAnswer(_ decision: JSONObject) -> Bool {
     decision["kind"] == "answer"
-      && (decision["caller"] == nil || decision["caller"] == "agent" || decision["ofAgent"] == true)
+      && (decision["caller"] == nil || decision["ofAgent"] == true)
   }
 
   /// The answer cites less than it did, or what nobody has seen.

@@ -136,13 +136,13 @@ public struct RunMutants: Sendable {
         let changed = mutant.events(of: events)
         fold = Folds(
           trajectory: Trajectory(of: changed),
-          chronicles: cases.map { RunFold(of: changed, for: $0.expected).chronicle })
+          gathered: cases.map { RunFold(of: changed, for: $0.expected).gathered })
       }
       let noticedBy = cases.indices.filter { place in
-        let chronicle = fold.chronicles[way == .plain ? place : plan.chronicleOfCase[place]]
+        let gathered = fold.gathered[way == .plain ? place : plan.factsOfCase[place]]
         let expected = cases[place].expected
         return Judge.judge(
-          fold.trajectory, chronicle.facts.isEmpty ? nil : chronicle, against: expected,
+          fold.trajectory, gathered.facts.isEmpty ? nil : gathered, against: expected,
           warns: false
         ).outcome != .pass
       }
@@ -209,25 +209,25 @@ public struct RunMutants: Sendable {
 /// One run, folded for one set of expectations.
 private struct RunFold {
   var trajectory = Trajectory()
-  var chronicle: Chronicle
+  var gathered: GatheredFacts
 
   init(of events: [Event], for expected: Expectations) {
-    chronicle = Chronicle(for: expected)
-    let facts = chronicle.facts
+    gathered = GatheredFacts(for: expected)
+    let facts = gathered.facts
     let types = facts.isEmpty ? Trajectory.types : facts.eventTypes
     for event in events {
       guard types?.contains(event.type) ?? true else {
         trajectory.passOver(event.seq)
-        chronicle.passOver(event.seq, step: event.step, t: event.t)
+        gathered.passOver(event.seq, step: event.step, t: event.t)
         continue
       }
       trajectory.apply(event)
-      if !facts.isEmpty { chronicle.apply(event) }
+      if !facts.isEmpty { gathered.apply(event) }
     }
   }
 
   func outcome(_ expected: Expectations) -> CaseOutcome {
-    Judge.judge(trajectory, chronicle.facts.isEmpty ? nil : chronicle, against: expected).outcome
+    Judge.judge(trajectory, gathered.facts.isEmpty ? nil : gathered, against: expected).outcome
   }
 }
 
@@ -235,28 +235,28 @@ private struct RunFold {
 private struct FoldPlan: Sendable {
   /// Nothing has happened.
   var start: Folds
-  /// The chronicle that each case is judged by. Cases that look at the same things share one.
-  var chronicleOfCase: [Int] = []
-  /// The types that each chronicle takes in; `nil` for all.
+  /// Which of the facts gathered each case is judged by. Cases that look at the same things share one.
+  var factsOfCase: [Int] = []
+  /// The types that each of them takes in; `nil` for all.
   var types: [Set<EventType>?] = []
-  /// For each event who takes it in: the trajectory, then the chronicles.
+  /// For each event who takes it in: the trajectory, then those who gather facts.
   var wants: [[Bool]] = []
 
   init(_ expectations: [Expectations], _ events: [Event]) {
-    start = Folds(trajectory: Trajectory(), chronicles: [])
+    start = Folds(trajectory: Trajectory(), gathered: [])
     var shared: [Int: Int] = [:]
     for expected in expectations {
-      let chronicle = Chronicle(for: expected)
-      let facts = chronicle.facts
-      // Rules on contexts are watched for one by one: such a chronicle is its case's own.
+      let gathered = GatheredFacts(for: expected)
+      let facts = gathered.facts
+      // Rules on contexts are watched for one by one: such facts are its case's own.
       if !facts.contains(.contexts), let known = shared[facts.rawValue] {
-        chronicleOfCase.append(known)
+        factsOfCase.append(known)
         continue
       }
       if !facts.contains(.contexts) { shared[facts.rawValue] = types.count }
-      chronicleOfCase.append(types.count)
+      factsOfCase.append(types.count)
       types.append(facts.eventTypes)
-      start.chronicles.append(chronicle)
+      start.gathered.append(gathered)
     }
     var known: [EventType: [Bool]] = [:]
     wants = events.map { event in
@@ -275,11 +275,11 @@ private struct FoldPlan: Sendable {
 /// What the cases of a run look at, folded as far as it goes.
 private struct Folds: Sendable {
   var trajectory: Trajectory
-  var chronicles: [Chronicle]
+  var gathered: [GatheredFacts]
 
   mutating func apply(_ event: Event, _ wants: [Bool]) {
     if wants[0] { trajectory.apply(event) } else { trajectory.passOver(event.seq) }
-    for index in chronicles.indices where wants[index + 1] { chronicles[index].apply(event) }
+    for index in gathered.indices where wants[index + 1] { gathered[index].apply(event) }
   }
 
   /// These folds of what precedes a change, gone on with to the end of the changed run.
@@ -338,7 +338,7 @@ private struct Remedies {
   let original: Trajectory
   /// What was tried on the run before: what it expects, where the run meets it.
   private var known: [JSONValue: Expectations?] = [:]
-  private var chronicles: [Int: Chronicle] = [:]
+  private var gatheredByFacts: [Int: GatheredFacts] = [:]
 
   /// What else the run may be expected to be.
   private let others: [JSONValue]
@@ -350,17 +350,17 @@ private struct Remedies {
   }
 
   mutating func first(for mutant: Mutant, _ trajectory: Trajectory) -> JSONValue? {
-    var chronicles: [Int: Chronicle] = [:]
+    var gatheredByFacts: [Int: GatheredFacts] = [:]
     // What was made for the change comes first, then whatever else can be expected.
     for remedy in mutant.remedies() + others {
       guard let expected = met(remedy) else { continue }
       let facts = expected.facts
-      var chronicle = chronicles[facts.rawValue]
-      if chronicle == nil, !facts.isEmpty {
-        chronicle = Self.chronicle(of: mutant.events(of: events), for: expected)
-        chronicles[facts.rawValue] = chronicle
+      var gathered = gatheredByFacts[facts.rawValue]
+      if gathered == nil, !facts.isEmpty {
+        gathered = Self.gathered(of: mutant.events(of: events), for: expected)
+        gatheredByFacts[facts.rawValue] = gathered
       }
-      let judged = Judge.judge(trajectory, chronicle, against: expected, warns: false)
+      let judged = Judge.judge(trajectory, gathered, against: expected, warns: false)
       if judged.outcome == .fail { return remedy }
     }
     return nil
@@ -372,27 +372,27 @@ private struct Remedies {
     var found: Expectations?
     if let expected = try? Expectations(parsing: remedy) {
       let facts = expected.facts
-      if chronicles[facts.rawValue] == nil, !facts.isEmpty {
-        chronicles[facts.rawValue] = Self.chronicle(of: events, for: expected)
+      if gatheredByFacts[facts.rawValue] == nil, !facts.isEmpty {
+        gatheredByFacts[facts.rawValue] = Self.gathered(of: events, for: expected)
       }
-      let chronicle = chronicles[facts.rawValue]
-      let judged = Judge.judge(original, chronicle, against: expected, warns: false)
+      let gathered = gatheredByFacts[facts.rawValue]
+      let judged = Judge.judge(original, gathered, against: expected, warns: false)
       if judged.outcome == .pass { found = expected }
     }
     known[remedy] = .some(found)
     return found
   }
 
-  private static func chronicle(of events: [Event], for expected: Expectations) -> Chronicle {
-    var chronicle = Chronicle(for: expected)
-    let types = chronicle.facts.eventTypes
+  private static func gathered(of events: [Event], for expected: Expectations) -> GatheredFacts {
+    var gathered = GatheredFacts(for: expected)
+    let types = gathered.facts.eventTypes
     for event in events {
       if types?.contains(event.type) ?? true {
-        chronicle.apply(event)
+        gathered.apply(event)
       } else {
-        chronicle.passOver(event.seq, step: event.step, t: event.t)
+        gathered.passOver(event.seq, step: event.step, t: event.t)
       }
     }
-    return chronicle
+    return gathered
   }
 }

@@ -26,17 +26,23 @@ public enum RunRewriting {
     return event
   }
 
-  /// The events of a run that was changed, with the totals and the digest of the state that its last stop
-  /// has now. A stop that does not tell them is left as it is.
+  /// The events of a run that was changed, with the totals and the digest of the state that each of its stops has
+  /// now: also those at which it paused. A stop that does not tell them is left as it is, and so is the digest of an
+  /// earlier one that another fold made: nobody compares it.
   public static func ended(_ events: [Event]) -> [Event] {
     var events = events
     guard let last = events.lastIndex(where: { $0.type == .stop }) else { return events }
     var state = AgentState()
-    for event in events[..<last] { state.apply(event) }
-    let data = events[last].data
-    if data["totals"] != nil { events[last].data["totals"] = .object(state.totals.encoded) }
-    if data["stateDigest"] != nil {
-      events[last].data["stateDigest"] = .string(state.digest.hex)
+    for index in events.indices[...last] {
+      if events[index].type == .stop {
+        let data = events[index].data
+        if data["totals"] != nil { events[index].data["totals"] = .object(state.totals.encoded) }
+        let isKnown = index == last || data["stateFormat"] == JSONValue(AgentState.format)
+        if data["stateDigest"] != nil, isKnown {
+          events[index].data["stateDigest"] = .string(state.digest.hex)
+        }
+      }
+      state.apply(events[index])
     }
     return events
   }

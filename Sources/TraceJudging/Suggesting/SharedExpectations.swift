@@ -237,7 +237,7 @@ private struct ShownRun {
       if event.type == .toolsListed { take(event.data["tools"]) }
     }
     var groups: [Int: Int] = [:]
-    for call in trajectory.calls where call.caller != CallEntry.simulatedUser {
+    for call in trajectory.calls where !call.outline.isOfSimulatedUser {
       groups[call.group, default: 0] += 1
       if call.isExecuted {
         executed.append(
@@ -256,9 +256,9 @@ private struct ShownRun {
   }
 
   private static func tasks(of events: [Event]) -> JSONObject {
-    var chronicle = TaskChronicle(keepsOutputs: false)
-    for event in events { chronicle.apply(event) }
-    let whole = chronicle.nodes.filter { $0.key.element == nil }.sorted { $0.key < $1.key }
+    var gathered = TaskFacts(keepsOutputs: false)
+    for event in events { gathered.apply(event) }
+    let whole = gathered.nodes.filter { $0.key.element == nil }.sorted { $0.key < $1.key }
     return JSONObject(
       whole.map { ($0.key.description, JSONValue.string($0.value.status.rawValue)) })
   }

@@ -115,8 +115,8 @@ public struct MinedRules: Sendable {
   public var asked: Expectations { expectations }
 
   /// Takes in a run in the second pass.
-  public mutating func judge(_ trajectory: Trajectory, _ chronicle: Chronicle?) {
-    let judgement = Judge.judge(trajectory, chronicle, against: expectations, warns: false)
+  public mutating func judge(_ trajectory: Trajectory, _ gathered: GatheredFacts?) {
+    let judgement = Judge.judge(trajectory, gathered, against: expectations, warns: false)
     var bits: UInt64 = 0
     var told = Set<Int>()
     for outcome in judgement.outcomes {

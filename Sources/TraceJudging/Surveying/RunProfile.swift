@@ -77,15 +77,15 @@ public struct RunProfile: Sendable {
   }
 
   /// Takes in the run as a judge looks at it, and what one says of `common`.
-  public mutating func apply(_ trajectory: Trajectory, _ chronicle: Chronicle?) {
-    for call in trajectory.calls where call.caller != CallEntry.simulatedUser {
+  public mutating func apply(_ trajectory: Trajectory, _ gathered: GatheredFacts?) {
+    for call in trajectory.calls where !call.outline.isOfSimulatedUser {
       calls.append(Call(tool: call.tool, status: call.status, isExecuted: call.isExecuted))
     }
     hasAllCalls = trajectory.hasAllCalls
     toolNames = trajectory.toolNames
     stop = trajectory.stop?.reason
     steps = trajectory.steps
-    let judgement = Judge.judge(trajectory, chronicle, against: Self.common, warns: false)
+    let judgement = Judge.judge(trajectory, gathered, against: Self.common, warns: false)
     for outcome in judgement.outcomes { common[outcome.expectation] = outcome.outcome }
   }
 }

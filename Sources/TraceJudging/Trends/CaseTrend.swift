@@ -170,10 +170,12 @@ public struct CaseTrend: Sendable {
   private static func state(of points: [Point], flips: Int) -> State {
     if flips > 0 { return .flaky }
     let isLive = points.last?.record.isLive ?? false
-    let decided =
-      isLive
-      ? points.flatMap(\.record.trials).filter { $0 == .pass || $0 == .fail }
-      : points.map(\.record.outcome).filter { $0 == .pass || $0 == .fail }
+    // Spelled out: as one expression the compiler looks for its types for seven seconds.
+    let outcomes: [CaseOutcome] =
+      if isLive { points.flatMap(\.record.trials) } else { points.map(\.record.outcome) }
+    let decided = outcomes.filter { (outcome: CaseOutcome) in
+      outcome == .pass || outcome == .fail
+    }
     guard let last = decided.last else { return .unknown }
     let streak = decided.reversed().prefix { $0 == last }.count
     guard !isLive || streak > 1 else { return .unknown }

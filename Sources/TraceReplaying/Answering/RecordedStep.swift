@@ -125,7 +125,7 @@ extension RecordedStep {
       guard list.source.hasSameUTF8(as: request.source), events[list.index].seq > seq else {
         return false
       }
-      switch request.moment {
+      switch request.timing {
       case .session: return true
       case .packet(let tryNumber): return list.tryNumber == tryNumber
       }

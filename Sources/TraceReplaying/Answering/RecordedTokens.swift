@@ -12,9 +12,9 @@ extension Redactor {
   /// - Throws: `LogError` where the beginning of the log cannot be read.
   convenience init(
     recalling path: String, of agent: AgentDefinition, _ secrets: RunSecrets = RunSecrets(),
-    values: Values
+    values: Values, sharing parent: Redactor? = nil
   ) throws {
-    self.init(agent.redaction, secrets, values: values)
+    self.init(agent.redaction, secrets, values: values, sharing: parent)
     _ = agent.redacted(by: self)
     guard hasWithheld else { return }
     var reader = try LogReader(path: path)

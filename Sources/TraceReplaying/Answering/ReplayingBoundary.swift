@@ -174,7 +174,7 @@ public final class ReplayingBoundary: Boundary {
     if let offer = firstFailure.noting({ try lists.offer(request, in: steps.step(request.step)) }) {
       return offer
     }
-    guard request.moment == .session else { return nil }
+    guard request.timing == .session else { return nil }
     return ToolOffer(error: "the log holds no list of this source")
   }
 
@@ -225,13 +225,13 @@ public final class ReplayingBoundary: Boundary {
   }
 
   /// The recorded moment of the event that is made next; behind the end that of the last one.
-  fileprivate func moment() -> Moment {
+  fileprivate func reading() -> ClockReading {
     let made = state.withLock { $0.made }
     guard let step = firstFailure.noting({ try steps.step(holding: made) }) else {
-      return Moment(t: RecordedTime.limit, time: "")
+      return ClockReading(t: RecordedTime.limit, time: "")
     }
     let event = step.events[made - step.start]
-    return Moment(t: RecordedTime.clamped(event.t), time: event.time ?? "")
+    return ClockReading(t: RecordedTime.clamped(event.t), time: event.time ?? "")
   }
 }
 
@@ -240,7 +240,7 @@ private struct RecordedClock: RunClock {
   let boundary: ReplayingBoundary
 
   var isFixed: Bool { true }
-  func moment() -> Moment { boundary.moment() }
+  func reading() -> ClockReading { boundary.reading() }
   /// The time has passed already.
   func wait(microseconds: Int) async {}
   func advance(to t: Int) {}

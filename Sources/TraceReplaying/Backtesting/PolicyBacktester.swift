@@ -132,6 +132,7 @@ struct BacktestPass {
   private var found = PolicyBacktest()
   private var tools: [String: ToolDefinition] = [:]
   private var context = PolicyContext()
+  private var simulatedUser = SimulatedUser()
   private var limits = Limits()
   /// The calls of the last decision that reaches policy, by their ids.
   private var proposed: [String: Proposal] = [:]
@@ -178,6 +179,7 @@ struct BacktestPass {
   private mutating func start(_ event: Event) {
     // Key by key: an import may hold only some, and one that is wrong says nothing about the others.
     let data = event.data
+    simulatedUser.take(runStarted: data)
     context = (try? PolicyContext(decoding: data["policyContext"]?.objectValue ?? [:])) ?? context
     limits = (try? Limits(decoding: data["limits"]?.objectValue ?? [:])) ?? limits
     define(
@@ -194,13 +196,13 @@ struct BacktestPass {
     settle()
     guard let payload = try? DecisionPayload(decoding: event.data),
       // What a simulated user calls is no matter of the agent's policy.
-      payload.caller != "user", case .tool(let calls) = payload.decision
+      !simulatedUser.made(event), case .tool(let calls) = payload.decision
     else { return }
     // Where nobody asked, each call counts as it would have been ruled on.
     let recorded = history
     defer { history = recorded }
     for call in calls {
-      let status = call.isUnclear ? nil : ruling(on: call, at: event.time, nil)?.status
+      let status = call.isUnclear ? nil : ruleCheck(on: call, at: event.time, nil)?.status
       if let status { history.assume(status, of: call.callId) }
       proposed[call.callId] = Proposal(call: call, unasked: status)
       order.append(call.callId)
@@ -225,7 +227,7 @@ struct BacktestPass {
     guard !proposal.call.isUnclear else { return }
     proposed[old.callId]?.unasked = nil
     found.verdicts += 1
-    guard let new = ruling(on: proposal.call, at: event.time, old.authorization) else {
+    guard let new = ruleCheck(on: proposal.call, at: event.time, old.authorization) else {
       found.unanswered += 1
       return
     }
@@ -255,12 +257,12 @@ struct BacktestPass {
   ///   - time: the event's, by which approvals run out.
   ///   - recorded: what an authorizer said then.
   /// - Returns: `nil` where an authorizer is to be asked something that it was not asked then.
-  private mutating func ruling(
+  private mutating func ruleCheck(
     on call: ProposedCall, at time: String?, _ recorded: Authorization?
   ) -> Verdict? {
     let known = givenTools[call.name] ?? tools[call.name]
     if known == nil { found.add(undefinedTool: call.name) }
-    let moment = PolicyGate.Moment(
+    let moment = PolicyGate.KnownState(
       run: context, limits: limits, state: state, history: history, time: time)
     let tool = known ?? ToolDefinition(name: call.name)
     if let request = gate.authorizationRequest(on: call, tool: tool, at: moment) {
@@ -268,7 +270,7 @@ struct BacktestPass {
         recorded.requestDigest.hasSameUTF8(as: request.digest)
       else { return nil }
     }
-    return gate.ruling(on: call, tool: tool, at: moment, authorization: recorded).verdict
+    return gate.ruleCheck(on: call, tool: tool, at: moment, authorization: recorded).verdict
   }
 }
 

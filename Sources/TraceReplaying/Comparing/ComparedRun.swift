@@ -41,6 +41,8 @@ public struct ComparedRun: Sendable {
     public internal(set) var parts: [(name: String, value: ComparedValue)]
     /// Acts of one group have no order among themselves: the calls of a decision, and what they wrote.
     var group: Int
+    /// Where it stands in a pipeline; see ``ComparedPlaces``. Empty for an act of no task.
+    var place: [Int] = []
   }
 
   /// The log that was read.
@@ -74,10 +76,13 @@ public struct ComparedRun: Sendable {
   /// Events that are missing from the log.
   public private(set) var holes: [ClosedRange<Int>] = []
 
+  /// Why nobody knows what some of the agents that it called did, in sentences: their logs are not there, or are others.
+  public private(set) var missing: [String] = []
+
   /// The most acts of a run that are compared.
   public static let actLimit = 200_000
 
-  /// Reads a log, and those of the agents that its run called, which lie beside it.
+  /// Reads a log, and those of the runs that are parts of it, which lie beside it: of agents that it called, of tasks.
   ///
   /// - Parameters:
   ///   - path: the log; where only `….open` is there, that is read.
@@ -91,7 +96,11 @@ public struct ComparedRun: Sendable {
     var reading = Reading(ignored: ignored)
     var hasChildren = false
     while let event = try reader.next() {
-      if event.type == .toolStarted, event.data["child"] != nil { hasChildren = true }
+      switch event.type {
+      case .toolStarted where event.data["child"] != nil: hasChildren = true
+      case .taskStarted where event.data["run"] != nil: hasChildren = true
+      default: break
+      }
       try reading.take(event, path: path)
     }
     if hasChildren { reading = try Self.tree(path, ignored) }
@@ -100,11 +109,11 @@ public struct ComparedRun: Sendable {
     holes = reader.holes
   }
 
-  /// What a run tells with the runs of the agents that it called, each act by its caller.
+  /// What a run tells with the runs that are parts of it, each act by its caller.
   private static func tree(_ path: String, _ ignored: IgnoredFields) throws -> Reading {
     var reader = try RunTreeReader(path: path)
     var reading = Reading(ignored: ignored)
-    while let entry = try reader.next() { try reading.take(entry.event, path: path) }
+    while let entry = try reader.next() { try reading.take(entry, path: path) }
     return reading
   }
 
@@ -184,8 +193,14 @@ extension ComparedRun {
     private var room = 64 << 20
     var run: ComparedRun
     var totals = Totals()
-    /// Tasks of a pipeline that have begun and have not ended.
-    var tasks = ComparedTasks()
+    /// The tasks of each pipeline of the tree, by the names that lead to it; of the root by an empty text.
+    var tasks: [String: ComparedTasks] = [:]
+    var places = ComparedPlaces()
+    /// The names that lead to the run whose event is taken in, and where its acts stand.
+    var member: [String] = []
+    var place: [Int] = []
+    /// Digests of the files that a pipeline's tasks were read from.
+    var fileLabels: [(name: String, value: String)] = []
     private var lacksTokens = false
     private var groups = 0
     private var lastDecidedStep = -1
@@ -218,6 +233,8 @@ extension ComparedRun {
         add(
           .memory, word, event, [(word, picked(["scope", "key", "value"], of: event.data))],
           group: group)
+      case .unseen where event.data["what"]?.stringValue == Unseen.Kind.child.rawValue:
+        run.missing.append(event.data["reason"]?.stringValue ?? "a run below it is not there")
       case .unseen:
         var channels = RecordedChannels()
         for (name, extent) in run.recorded { channels[name] = extent }
@@ -227,6 +244,10 @@ extension ComparedRun {
       case .stop: stop(event)
       default: take(task: event)
       }
+      try checkLength(path)
+    }
+
+    func checkLength(_ path: String) throws(ComparingError) {
       if run.acts.count > ComparedRun.actLimit { throw ComparingError(path: path) }
     }
 
@@ -280,6 +301,7 @@ extension ComparedRun {
         ("imported from", event.data["source"]?["format"]),
       ]
       run.labels = labels.compactMap { name, value in value?.stringValue.map { (name, $0) } }
+      run.labels += fileLabels
     }
 
     private mutating func count(_ data: JSONObject) {
@@ -294,7 +316,7 @@ extension ComparedRun {
     }
 
     private mutating func decide(_ event: Event) {
-      if event.step != lastDecidedStep {
+      if !run.isPipeline, event.step != lastDecidedStep {
         run.steps += 1
         lastDecidedStep = event.step
       }
@@ -391,12 +413,12 @@ extension ComparedRun {
 
     mutating func add(
       _ kind: Act.Kind, _ name: String, _ event: Event, _ parts: [(String, JSONValue)],
-      caller: String = "agent", group: Int? = nil
+      caller: String = "agent", group: Int? = nil, place: [Int]? = nil
     ) {
       if group == nil { groups += 1 }
       var act = Act(
         kind: kind, name: name, caller: caller, step: event.step, events: [event.seq], parts: [],
-        group: group ?? groups)
+        group: group ?? groups, place: place ?? self.place)
       for (part, value) in parts {
         if let value = kept(part, value) { act.parts.append((part, value)) }
       }

@@ -67,8 +67,23 @@ public struct RunDiff: Sendable {
   /// What could not be compared, in sentences.
   public private(set) var notes: [String] = []
 
-  /// Whether nothing that counts differs.
-  public var isSame: Bool { !rows.contains(where: \.differs) }
+  /// Whether nothing that counts differs, and all that counts is there.
+  public var isSame: Bool { missing.isEmpty && !rows.contains(where: \.differs) }
+
+  /// What is missing of either run, in sentences: logs of the agents that it called.
+  public var missing: [String] {
+    [left, right].flatMap { run in run.missing.map { "\(run.path): \($0)" } }
+  }
+
+  /// Whether it can be told that the runs are the same, or that they are not. Where the log of an agent that one of them
+  /// called is missing, they differ for certain in what they began with, came to or did themselves alone.
+  public var isTold: Bool {
+    missing.isEmpty
+      || rows.contains { row in
+        guard row.differs, row.kind != .usage else { return false }
+        return [row.left, row.right].allSatisfy { $0?.caller.hasSameUTF8(as: "agent") ?? true }
+      }
+  }
 
   /// The row that differs first; `nil` where none does.
   public var first: Row? { rows.first(where: \.differs) }
@@ -101,6 +116,7 @@ public struct RunDiff: Sendable {
     }
     note(self.left)
     note(self.right)
+    notes += missing.map { "what runs below it did is not compared: \($0)" }
   }
 
   /// Names of parts that one of the runs has no record of, so that nothing can be said about them.
@@ -165,6 +181,7 @@ extension RunDiff {
         ("firstAct", firstAct.map(\.json) ?? .null),
         ("differences", .array(differing.prefix(limit).map(\.json))),
         ("untold", JSONValue(max(0, differing.count - limit))),
+        ("missing", JSONValue(missing)),
         ("sameActs", JSONValue(rows.count { $0.kind == .act && !$0.differs })),
         ("notes", JSONValue(notes)),
       ]))

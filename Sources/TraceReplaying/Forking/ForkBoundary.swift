@@ -107,6 +107,10 @@ final class ForkBoundary: Boundary {
       ? .recorded : .needsValues
   }
 
+  func reasonNotToBegin(_ child: ChildStart, as tool: String) -> String? {
+    live?.reasonNotToBegin(child, as: tool)
+  }
+
   // MARK: Questions
 
   func reply(to request: ModelRequest) async -> ModelAnswer {
@@ -302,7 +306,7 @@ private struct OrderedClock: RunClock {
   let base: any RunClock
 
   var isFixed: Bool { true }
-  func moment() -> Moment { base.moment() }
+  func reading() -> ClockReading { base.reading() }
   func wait(microseconds: Int) async {}
   func advance(to t: Int) { base.advance(to: t) }
 }

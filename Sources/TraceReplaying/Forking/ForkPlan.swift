@@ -70,6 +70,7 @@ extension ForkPlan {
   /// What was executed behind an event, by action id. What cannot be read is not known to be done.
   private static func laterActions(in path: String, behind shared: Int) throws -> [String: Int] {
     var reader = try LogReader(path: path)
+    let writes = LaterWrites(ofLog: path)
     var actions: [String: String] = [:]
     var done: [String: Int] = [:]
     while let event = try? reader.next() {
@@ -83,6 +84,8 @@ extension ForkPlan {
         guard let action = event.data["callId"]?.stringValue.flatMap({ actions[$0] }) else {
           continue
         }
+        // A call of an agent does what its run does.
+        if event.data["child"] != nil, !writes.mayHaveWritten(startedAt: event.seq) { continue }
         done[action] = done[action] ?? event.seq
       default: continue
       }

@@ -75,7 +75,8 @@ extension RunFork {
   ///   - observeShared: Called with each event that is copied.
   ///   - observe: Called with each event of the fork's own once it is kept.
   /// - Throws: ``ForkError``, ``RecordingError`` or `LogError` of the parent, before anything is
-  ///   written; `LogError` where the fork's log is there already or cannot be written.
+  ///   written; `LogError` where the fork's log is there already or cannot be written, or where the logs of children
+  ///   that it has of its parent cannot be copied to beside it.
   /// - Complexity: reading the parent up to the place twice, and all of it once where something live
   ///   may answer.
   public init(
@@ -118,6 +119,7 @@ extension RunFork {
     }
     if let failure = boundary.failure { throw failure }
     let closed = try writer.close()
+    try LogFiles.copyChildren(ofLog: closed.path, fromBeside: request.parent)
     log = closed.path
     sealDigest = closed.sealDigest
     state = writer.state
@@ -296,7 +298,7 @@ private struct ForkInProgress {
   func resumed(_ past: RunPast, at clock: any RunClock) -> Event? {
     guard isPaused, let stop = past.state.stop else { return nil }
     let cause = [stop.reason, stop.detail].compactMap { $0 }.joined(separator: ", ")
-    let moment = clock.moment()
+    let moment = clock.reading()
     return Event(
       seq: past.nextSeq, step: past.progress.step, type: .runResumed, runId: request.runId,
       time: moment.time, t: moment.t, data: RunResumed(why: "forked after \(cause)").encoded)
@@ -315,7 +317,8 @@ private struct ForkInProgress {
         return isHarmless ? .runAgain : .askAgain
       },
       asksAgain: { call, tool in
-        guard isLive, tool.sideEffect == .write, let seq = later[call.actionId],
+        guard isLive, tool.sideEffect == .write || tool.agent != nil,
+          let seq = later[call.actionId],
           !boundary.isRecorded(call)
         else { return nil }
         return LaterAction.reason(seq)

@@ -97,6 +97,7 @@ final class ComparingSink: EventSink {
       throw difference(now: event)
     }
     let recorded = step.events[position]
+    let event = sharing(event, with: recorded)
     guard areSame(recorded, event) else {
       throw difference(recorded: recorded, now: event)
     }
@@ -108,6 +109,20 @@ final class ComparingSink: EventSink {
     case "ok": errorsInARow = 0
     default: break
     }
+  }
+
+  /// A call that a fork took over is a run of whichever run made it first, whose identifier the fork's own does not lead
+  /// to.
+  private func sharing(_ event: Event, with recorded: Event) -> Event {
+    guard let parent = boundary.steps.started.parent, parent.relation == "fork",
+      event.type == .toolStarted, recorded.seq <= parent.seq,
+      let runId = recorded.data["child"]?["runId"],
+      var child = event.data["child"]?.objectValue
+    else { return event }
+    var event = event
+    child["runId"] = runId
+    event.data["child"] = .object(child)
+    return event
   }
 
   private func compareInPlace(_ event: Event) throws {

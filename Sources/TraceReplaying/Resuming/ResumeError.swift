@@ -3,6 +3,14 @@ public import AgentTrace
 /// Why a run cannot go on, or why what a person said cannot be written to its log. Nothing has been
 /// written then.
 public struct ResumeError: Error, Hashable, Sendable {
+  /// A question that waits for an answer.
+  public struct AskedQuestion: Hashable, Sendable {
+    /// The call whose agent asks, as the tree has it; empty for the root.
+    public var call: String
+    /// What it asks.
+    public var question: String
+  }
+
   /// What is wrong; cases may be added.
   public enum Code: Hashable, Sendable {
     /// The run has ended for good.
@@ -35,6 +43,9 @@ public struct ResumeError: Error, Hashable, Sendable {
     case notStarted(callId: String, tool: String)
     /// Nobody is asked anything.
     case noQuestion(waiting: [WaitingCall])
+    /// Several runs of a tree ask, or the call that was named does not: who asks what, by the call whose agent it is,
+    /// empty for the root.
+    case severalQuestions(of: String?, [AskedQuestion])
     /// What the person said is more than enters a run.
     case tooLarge
   }
@@ -95,6 +106,15 @@ extension ResumeError: CustomStringConvertible {
       "call \(callId) of \(tool) was never started: nothing has come of it. Approve or deny it."
     case .noQuestion(let waiting):
       "the run has asked no question that waits for an answer. \(Self.told(waiting))"
+    case .severalQuestions(let call, let questions):
+      (call.map { "call \($0.prefix(utf8Bytes: 200)) has asked nothing. " }
+        ?? "several agents ask; say with --call which is answered. ")
+        + (questions.isEmpty ? "No question waits." : "What is asked: ")
+        + questions.prefix(10).map {
+          ($0.call.isEmpty ? "the run itself" : "--call \($0.call)")
+            + ": “\($0.question.prefix(utf8Bytes: 200))”"
+        }.joined(separator: "; ")
+        + (questions.count > 10 ? "; and \(questions.count - 10) more" : "")
     case .tooLarge:
       "more than 1 MiB or 64 levels of nesting do not enter a run."
     }

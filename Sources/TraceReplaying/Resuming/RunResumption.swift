@@ -27,6 +27,11 @@ public struct RunResumption: Sendable {
     public var clock: @Sendable (Int) -> any RunClock
     /// Told what no log holds, as it happens, from any task.
     public var report: @Sendable (RunProgress) -> Void = { _ in }
+    /// Of the run that calls this one: both withhold the same values. `nil` where none does.
+    public var parentRedactor: Redactor?
+    /// Whether no run above this one is under way in this process: whoever goes on with a run by itself has to leave it
+    /// alone where another process goes on with one above it.
+    public var standsAlone = false
     /// Makes whoever answers.
     public var boundary: @Sendable (AgentDefinition, any RunClock) -> any Boundary
 
@@ -60,7 +65,7 @@ extension RunResumption {
   ///   - request: Which log goes on, with which agent, and who answers it.
   ///   - observePast: Called with each event that the log holds.
   ///   - observe: Called with each new event once it is kept.
-  /// - Throws: ``ResumeError`` or ``RecordingError`` before anything is written; `LogError` where the
+  /// - Throws: ``ResumeError``, ``RecordingError`` or `RunInUse` before anything is written; `LogError` where the
   ///   log is damaged, held by another writer, or cannot be written.
   /// - Complexity: reads the log three times: what the run was, its last whole block, and its lines to go
   ///   on behind them.
@@ -78,11 +83,14 @@ extension RunResumption {
     let changes = run.changes(to: agent)
     // What the run may use was said when it was started; who accepts changes accepts other limits.
     if changes.isEmpty { agent.limits = run.started.limits }
-    if !run.isOver, !request.acceptsChanges, let change = changes.first { throw change }
+    if !run.isOver, !request.acceptsChanges {
+      if let change = try changes.first ?? run.changeBelow(agent) { throw change }
+    }
     let clock = request.clock(run.t + Self.tick)
     let boundary = request.boundary(agent, clock)
     let redactor = try Redactor(
-      recalling: request.log, of: agent, boundary.secrets, values: .needed)
+      recalling: request.log, of: agent, boundary.secrets, values: .needed,
+      sharing: request.parentRedactor)
     let runtime = try Runtime(
       agent: agent, boundary: boundary, redactor: redactor, report: request.report)
     let (writer, reopened) = try LogWriter.reopening(request.log, options: request.logOptions)
@@ -90,11 +98,18 @@ extension RunResumption {
       _ = try writer.close()
       throw run.error(.changedMeanwhile)
     }
+    if request.standsAlone {
+      do { try LogFiles.checkTreeIsFree(of: request.log) } catch {
+        // What was closed is closed again; what a process had left stays for the next try.
+        if reopened.wasClosed { _ = try writer.close() }
+        throw error
+      }
+    }
     newEvents = 0
     if !run.isOver {
       var past = run.past
       let event = run.resumed(
-        reopened, agent: agent, isOther: !changes.isEmpty, withheldBy: redactor, clock.moment())
+        reopened, agent: agent, isOther: !changes.isEmpty, withheldBy: redactor, clock.reading())
       try writer.append(event, isEffectAhead: false)
       try past.take(event)
       observe(event)
@@ -116,7 +131,7 @@ extension RunResumption {
 
 extension WaitingRun {
   /// In what an agent that is to go on is another than the one before: the agent file, the policy.
-  fileprivate func changes(to agent: AgentDefinition) -> [ResumeError] {
+  package func changes(to agent: AgentDefinition) -> [ResumeError] {
     func areSame(_ recorded: String?, _ now: String?) -> Bool {
       switch (recorded, now) {
       case (nil, nil): true
@@ -134,6 +149,24 @@ extension WaitingRun {
     return changes
   }
 
+  /// In what an agent below, whose run this one waits for, is another than the one before; `nil` where none is.
+  ///
+  /// - Throws: as ``init(path:agent:observe:)`` of a log below.
+  fileprivate func changeBelow(_ agent: AgentDefinition, depth: Int = 0) throws -> ResumeError? {
+    guard depth < WaitingTree.depthLimit else { return nil }
+    let folder = RunTreeReader.folder(ofLog: path)
+    for (call, start) in past.progress.openChildren {
+      guard let child = agent.agent(calledBy: [call.name]),
+        let log = RunTreeReader.log(of: start.runId, in: folder), try LogFiles.holdsEvents(log)
+      else { continue }
+      let run = try WaitingRun(path: log)
+      if let change = try run.changes(to: child).first ?? run.changeBelow(child, depth: depth + 1) {
+        return change
+      }
+    }
+    return nil
+  }
+
   /// The event that says that the run goes on.
   ///
   /// - Parameters:
@@ -141,7 +174,7 @@ extension WaitingRun {
   ///   - isOther: whether it is not the one from before.
   fileprivate func resumed(
     _ reopened: LogWriter.Reopened, agent: AgentDefinition, isOther: Bool,
-    withheldBy redactor: Redactor, _ moment: Moment
+    withheldBy redactor: Redactor, _ moment: ClockReading
   ) -> Event {
     var resumed = RunResumed(
       why: stop.map { "after \([$0.reason, $0.detail].compactMap { $0 }.joined(separator: ", "))" }

@@ -26,6 +26,7 @@ extension WaitingRun {
   ///   - scope: what a yes covers.
   ///   - until: when a yes runs out, as `UTC` writes it; `nil` for never.
   ///   - secrets: what is withheld from what they say, beside credentials.
+  ///   - redaction: what else is, as the agent's file says.
   ///   - options: how the log is written on.
   ///   - moment: makes the event's time, from the microseconds of active run time.
   /// - Returns: the event that was written.
@@ -35,7 +36,8 @@ extension WaitingRun {
   public func record(
     _ word: SpokenWord, about name: String, by: String, reason: String? = nil,
     scope: ApprovalScope = .once, until: String? = nil, secrets: RunSecrets = RunSecrets(),
-    options: LogWriter.Options = .init(), at moment: (Int) -> Moment
+    redaction: RedactionSettings = RedactionSettings(), options: LogWriter.Options = .init(),
+    at moment: (Int) -> ClockReading
   ) throws -> Event {
     let call = try call(name, word).call
     if case .happened(let data) = word { try check(data) }
@@ -45,22 +47,24 @@ extension WaitingRun {
       (approval.scope, approval.until) = (scope, until)
       payload = .approval(approval)
     }
-    return try write(payload, secrets, options, at: moment)
+    return try write(payload, Redactor(redaction, secrets), options, at: moment)
   }
 
   /// Writes what a person answers to the run's question behind its stop, and closes the log again.
   ///
-  /// - Throws: as ``record(_:about:by:reason:scope:until:secrets:options:at:)``.
+  /// - Throws: as ``record(_:about:by:reason:scope:until:secrets:redaction:options:at:)``.
   @discardableResult
   public func record(
     answer text: String, by: String, secrets: RunSecrets = RunSecrets(),
-    options: LogWriter.Options = .init(), at moment: (Int) -> Moment
+    redaction: RedactionSettings = RedactionSettings(), options: LogWriter.Options = .init(),
+    at moment: (Int) -> ClockReading
   ) throws -> Event {
     try checkStandsStill()
     guard question != nil else { throw error(.noQuestion(waiting: calls)) }
     try check(.string(text))
     let reply = HumanReplied(text: .string(text), by: by, replyTo: past.progress.decisionSeq)
-    return try write(.humanReplied(reply), secrets, options, at: moment)
+    return try write(
+      .humanReplied(reply), Redactor(redaction, secrets), options, at: moment)
   }
 
   private func payload(
@@ -143,11 +147,9 @@ extension WaitingRun {
   // MARK: Writing
 
   private func write(
-    _ payload: EventPayload, _ secrets: RunSecrets, _ options: LogWriter.Options,
-    at moment: (Int) -> Moment
+    _ payload: EventPayload, _ redactor: Redactor, _ options: LogWriter.Options,
+    at moment: (Int) -> ClockReading
   ) throws -> Event {
-    // The agent's own rules are not known here, only what is a credential for everyone.
-    let redactor = Redactor(RedactionSettings(), secrets)
     let data = redactor.redacted(.object(payload.encoded)).objectValue ?? payload.encoded
     let (writer, reopened) = try LogWriter.reopening(path, options: options)
     guard reopened.nextSeq == past.nextSeq else {

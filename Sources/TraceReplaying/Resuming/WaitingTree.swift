@@ -25,7 +25,7 @@ public struct WaitingTree: Sendable {
     members = try Self.members(of: Member(run: try WaitingRun(path: path), prefix: ""), depth: 0)
   }
 
-  private static let depthLimit = 64
+  static let depthLimit = 64
 
   private static func members(of member: Member, depth: Int) throws -> [Member] {
     let (run, folder) = (member.run, RunTreeReader.folder(ofLog: member.run.path))
@@ -63,8 +63,28 @@ public struct WaitingTree: Sendable {
     throw ResumeError(code: .noSuchCall(name, waiting: calls), path: path)
   }
 
-  /// The run that has asked a question; the first of them, in the order of calls.
+  /// The run that has asked a question; the first of them, in the order of calls, and the root where none has.
   public var asking: WaitingRun { (members.first { $0.run.question != nil } ?? members[0]).run }
+
+  /// The run whose question a person answers.
+  ///
+  /// - Parameter call: the id of the call whose agent asks, as the tree has it (`1.1.0`); of a tree in which one run
+  ///   asks, `nil` will do.
+  /// - Throws: ``ResumeError`` where several runs ask and none is named, or the one that is named asks nothing.
+  public func asking(call: String?) throws(ResumeError) -> WaitingRun {
+    let asking = members.filter { $0.run.question != nil }
+    let fitting = asking.filter { member in
+      call.map { (member.prefix + "/").hasPrefix($0 + "/") } ?? true
+    }
+    if let only = fitting.first, fitting.count == 1 { return only.run }
+    // The run says itself that it asks nothing.
+    if asking.isEmpty, call == nil { return self.asking }
+    let questions = asking.map { member in
+      ResumeError.AskedQuestion(
+        call: String(member.prefix.dropLast()), question: member.run.question ?? "")
+    }
+    throw ResumeError(code: .severalQuestions(of: call, questions), path: path)
+  }
 
   /// Whether any of them waits for a person's word, on a call or to a question.
   public var waits: Bool {

@@ -24,7 +24,7 @@ struct GitHubReport {
   }
 
   private func annotations(_ kind: String, _ cases: [CaseResult]) -> [String] {
-    var lines = cases.prefix(Self.most).map { annotation(kind, Account(of: $0, in: context)) }
+    var lines = cases.prefix(Self.most).map { annotation(kind, CaseText(of: $0, in: context)) }
     if cases.count > Self.most {
       lines.append(
         "::\(kind) title=agent-eval::and \(Figures.count(cases.count - Self.most, "case")) more")
@@ -32,14 +32,15 @@ struct GitHubReport {
     return lines
   }
 
-  private func annotation(_ kind: String, _ account: Account) -> String {
-    let result = account.result
-    var text = Account.cut(account.lines().joined(separator: "\n"), 4_000)
-    if text.isEmpty { text = account.headline }
+  private func annotation(_ kind: String, _ caseText: CaseText) -> String {
+    let result = caseText.result
+    var text = CaseText.cut(caseText.lines().joined(separator: "\n"), 4_000)
+    if text.isEmpty { text = caseText.headline }
     let title = Workflow.neutral("\(Visible.line(result.caseId, width: 150)) \(result.words)")
     text = Workflow.neutral(text)
-    return "::\(kind) file=\(Workflow.property(Workflow.neutral(Visible.line(account.place.path))))"
-      + ",line=\(account.place.line),title=\(Workflow.property(title))::\(Workflow.data(text))"
+    return
+      "::\(kind) file=\(Workflow.property(Workflow.neutral(Visible.line(caseText.place.path))))"
+      + ",line=\(caseText.place.line),title=\(Workflow.property(title))::\(Workflow.data(text))"
   }
 }
 

@@ -83,11 +83,11 @@ struct HTMLReport {
   // MARK: One case
 
   private func section(_ result: CaseResult, id: String, timelines: inout Int) -> String {
-    let account = Account(of: result, in: context)
+    let caseText = CaseText(of: result, in: context)
     let isOpen = result.standing != .pass || result.differs
     let checks =
-      account.checks == 0
-      ? "" : "<span class=\"checks\">\(account.passed) of \(account.checks) checks</span>"
+      caseText.checks == 0
+      ? "" : "<span class=\"checks\">\(caseText.passed) of \(caseText.checks) checks</span>"
     let strip = chart?.strip(of: result.caseId) ?? ""
     var body = chart?.sentence(of: result.caseId) ?? ""
     if let error = result.error { body += "<pre class=\"error\">\(HTML.text(error))</pre>\n" }
@@ -102,20 +102,20 @@ struct HTMLReport {
     {
       body += "<p class=\"trials\">\(HTML.line(line))</p>\n"
     }
-    for (index, trial) in result.trials.prefix(Account.mostTrials).enumerated() {
+    for (index, trial) in result.trials.prefix(CaseText.mostTrials).enumerated() {
       if result.trials.count > 1 {
         body += "<h3>Run \(index + 1) of \(result.trials.count): \(trial.outcome.words)</h3>\n"
       }
       body += self.trial(trial, id: "\(id)t\(index)", timelines: &timelines)
     }
-    if result.trials.count > Account.mostTrials {
-      body += "<p>and \(result.trials.count - Account.mostTrials) more runs</p>\n"
+    if result.trials.count > CaseText.mostTrials {
+      body += "<p>and \(result.trials.count - CaseText.mostTrials) more runs</p>\n"
     }
     return """
       <details class="case \(result.standing.rawValue)\(result.changeClass)"\(isOpen ? " open" : "")>
       <summary><span class="badge">\(result.words)</span>
-      <span class="name">\(HTML.line(account.name))</span> \(checks)\(strip)
-      <span class="place">\(HTML.line(account.place.path)):\(account.place.line)</span></summary>
+      <span class="name">\(HTML.line(caseText.name))</span> \(checks)\(strip)
+      <span class="place">\(HTML.line(caseText.place.path)):\(caseText.place.line)</span></summary>
       \(body)</details>
 
       """
@@ -130,12 +130,12 @@ struct HTMLReport {
       timelines += 1
       rows = timeline(of: trial, id: id, evidence: evidence)
     }
-    var html = told.prefix(Account.mostOutcomes)
+    var html = told.prefix(CaseText.mostOutcomes)
       .map { check($0, id: id, hasTimeline: !rows.isEmpty) }.joined()
-    if told.count > Account.mostOutcomes {
-      html += "<p>and \(told.count - Account.mostOutcomes) more checks</p>\n"
+    if told.count > CaseText.mostOutcomes {
+      html += "<p>and \(told.count - CaseText.mostOutcomes) more checks</p>\n"
     }
-    for warning in trial.judgement.warnings.prefix(Account.mostOutcomes) {
+    for warning in trial.judgement.warnings.prefix(CaseText.mostOutcomes) {
       html += "<p class=\"warning\"><b>warning</b> \(HTML.line(warning))</p>\n"
     }
     let passed = outcomes.filter { $0.outcome == .pass }
@@ -313,7 +313,7 @@ enum HTML {
 
   /// A text on the lines it has, of 4,000 scalars at most.
   static func text(_ text: String) -> String {
-    Markup.escape(Visible.lines(Account.cut(text, 4_000)).joined(separator: "\n"))
+    Markup.escape(Visible.lines(CaseText.cut(text, 4_000)).joined(separator: "\n"))
   }
 
   /// What a page's policy allows its own style or script by (Content Security Policy, hash-source).

@@ -26,7 +26,7 @@ struct JUnitReport {
 
   private struct Suite {
     var name: String
-    var cases: [Account]
+    var cases: [CaseText]
     var skipped: [SkippedCase] = []
   }
 
@@ -35,13 +35,13 @@ struct JUnitReport {
     var suites: [Suite] = []
     var places: [[UInt8]: Int] = [:]
     for result in results.cases {
-      let account = Account(of: result, in: context)
-      let key = Array(account.place.path.utf8)
+      let caseText = CaseText(of: result, in: context)
+      let key = Array(caseText.place.path.utf8)
       if let place = places[key] {
-        suites[place].cases.append(account)
+        suites[place].cases.append(caseText)
       } else {
         places[key] = suites.count
-        suites.append(Suite(name: account.place.path, cases: [account]))
+        suites.append(Suite(name: caseText.place.path, cases: [caseText]))
       }
     }
     return suites
@@ -52,7 +52,7 @@ struct JUnitReport {
       Self.counts(suite.cases.map(\.result), skipped: suite.skipped.count)
       + time(of: suite.cases.map(\.result))
     var lines = [" <testsuite name=\"\(XML.attribute(suite.name))\"\(counts)>"]
-    for account in suite.cases { lines += self.lines(for: account, in: suite) }
+    for caseText in suite.cases { lines += self.lines(for: caseText, in: suite) }
     for skipped in suite.skipped {
       lines.append("  <testcase classname=\"skipped\" name=\"\(XML.attribute(skipped.caseId))\">")
       lines.append("   <skipped message=\"\(XML.attribute(skipped.reason))\"/>")
@@ -62,28 +62,28 @@ struct JUnitReport {
     return lines
   }
 
-  private func lines(for account: Account, in suite: Suite) -> [String] {
+  private func lines(for caseText: CaseText, in suite: Suite) -> [String] {
     let head =
       "  <testcase classname=\"\(XML.attribute(suite.name))\""
-      + " name=\"\(XML.attribute(account.result.caseId))\""
-      + " file=\"\(XML.attribute(account.place.path))\" line=\"\(account.place.line)\""
-      + time(of: [account.result])
+      + " name=\"\(XML.attribute(caseText.result.caseId))\""
+      + " file=\"\(XML.attribute(caseText.place.path))\" line=\"\(caseText.place.line)\""
+      + time(of: [caseText.result])
     var body: [String] = []
-    switch account.result.standing {
+    switch caseText.result.standing {
     case .pass: break
     case .fail:
-      let kind = account.result.comparison?.kind
+      let kind = caseText.result.comparison?.kind
       let type = kind == nil ? "fail" : kind == .changed ? "change" : "regression"
-      body.append(element("failure", type: type, account))
-    case .error: body.append(element("error", type: "error", account))
-    case .inconclusive: body.append(element("error", type: "inconclusive", account))
+      body.append(element("failure", type: type, caseText))
+    case .error: body.append(element("error", type: "error", caseText))
+    case .inconclusive: body.append(element("error", type: "inconclusive", caseText))
     }
-    if account.result.standing == .pass, account.result.comparison?.kind == .changed {
-      let told = account.lines().joined(separator: "\n")
+    if caseText.result.standing == .pass, caseText.result.comparison?.kind == .changed {
+      let told = caseText.lines().joined(separator: "\n")
       body.append("   <system-err>\(XML.text("changed\n" + told))</system-err>")
     }
-    let logs = account.result.trials.prefix(Account.mostTrials).map {
-      "log: " + Account.cut($0.log, 4_096)
+    let logs = caseText.result.trials.prefix(CaseText.mostTrials).map {
+      "log: " + CaseText.cut($0.log, 4_096)
     }
     if !logs.isEmpty {
       body.append("   <system-out>\(XML.text(logs.joined(separator: "\n")))</system-out>")
@@ -91,9 +91,9 @@ struct JUnitReport {
     return body.isEmpty ? [head + "/>"] : [head + ">"] + body + ["  </testcase>"]
   }
 
-  private func element(_ name: String, type: String, _ account: Account) -> String {
-    let text = XML.text(account.lines().joined(separator: "\n"))
-    return "   <\(name) type=\"\(type)\" message=\"\(XML.attribute(account.headline))\">"
+  private func element(_ name: String, type: String, _ caseText: CaseText) -> String {
+    let text = XML.text(caseText.lines().joined(separator: "\n"))
+    return "   <\(name) type=\"\(type)\" message=\"\(XML.attribute(caseText.headline))\">"
       + "\(text)</\(name)>"
   }
 

@@ -18,7 +18,7 @@ struct MarkdownReport {
     let open = results.worstFirst.filter { $0.standing != .pass || $0.differs }
     var told = 0
     for result in open {
-      let section = section(Account(of: result, in: context))
+      let section = section(CaseText(of: result, in: context))
       guard text.utf8.count + section.utf8.count + Self.reserve <= limitBytes else { break }
       text += section
       told += 1
@@ -32,16 +32,17 @@ struct MarkdownReport {
     return text + rest(of: results, room: limitBytes - text.utf8.count - Self.reserve)
   }
 
-  private func section(_ account: Account) -> String {
-    let checks = account.checks == 0 ? "" : ", \(account.passed) of \(account.checks) checks passed"
+  private func section(_ caseText: CaseText) -> String {
+    let checks =
+      caseText.checks == 0 ? "" : ", \(caseText.passed) of \(caseText.checks) checks passed"
     return """
 
-      ## \(symbol(account.result)) \(Markdown.code(account.name))
+      ## \(symbol(caseText.result)) \(Markdown.code(caseText.name))
 
-      \(Markdown.code("\(account.place.path):\(account.place.line)")): \
-      \(account.result.words)\(checks)
+      \(Markdown.code("\(caseText.place.path):\(caseText.place.line)")): \
+      \(caseText.result.words)\(checks)
 
-      \(Markdown.block(account.lines()))
+      \(Markdown.block(caseText.lines()))
 
       """
   }
@@ -52,9 +53,9 @@ struct MarkdownReport {
     let passed = results.cases.filter { $0.standing == .pass && !$0.differs }
     if !passed.isEmpty {
       let rows = passed.map { result in
-        let account = Account(of: result, in: context)
-        let warned = account.passed < account.checks ? " of \(account.checks)" : ""
-        return "| \(Markdown.cell(account.name)) | \(account.passed)\(warned) |\n"
+        let caseText = CaseText(of: result, in: context)
+        let warned = caseText.passed < caseText.checks ? " of \(caseText.checks)" : ""
+        return "| \(Markdown.cell(caseText.name)) | \(caseText.passed)\(warned) |\n"
       }
       text += fold(
         Figures.count(passed.count, "case") + " passed",

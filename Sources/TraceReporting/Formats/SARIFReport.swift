@@ -70,7 +70,7 @@ struct SARIFReport {
       ("expected", finding.expected), ("actual", finding.actual), ("log", finding.log),
     ] {
       properties[key] = value.map { text in
-        .string(Visible.lines(Account.cut(text, 2_000)).joined(separator: "\n"))
+        .string(Visible.lines(CaseText.cut(text, 2_000)).joined(separator: "\n"))
       }
     }
     return [

@@ -32,10 +32,11 @@ extension Difference {
       return step == nil && !place.hasPrefix("call ")
         ? "\(place): \(old) → \(new)" : "\(place) \(kind.rawValue): \(old) → \(new)"
     // A digest tells a person nothing but that it is another one.
-    case .policy where accepted != nil && actual != nil: return "another policy"
+    case .policy where accepted != nil && actual != nil: return "another \(place)"
     case .argument, .answer, .invalidDecisions, .model, .policy, .limits, .policyContext:
       return "\(place): \(old) → \(new)"
-    case .input, .human, .conditions: return "the case's \(place) was edited: \(old) → \(new)"
+    case .input, .human, .conditions, .trials:
+      return "the case's \(place) was edited: \(old) → \(new)"
     case .agent, .recording: return "the case names another \(place): \(old) → \(new)"
     case .agentFile: return "the agent's file was edited"
     }

@@ -331,7 +331,7 @@ public struct ResultsReport {
 
   /// The lines of a value, as many as anybody reads.
   private static func told(_ text: String) -> [String] {
-    let lines = Visible.lines(Account.cut(text, 20_000))
+    let lines = Visible.lines(CaseText.cut(text, 20_000))
     guard lines.count > 100 else { return lines }
     return lines.prefix(100) + ["… and \(lines.count - 100) more lines"]
   }

@@ -1,5 +1,12 @@
+import AgentTrace
+
 /// What the viewer file says of each event, in the words of `Timeline`, and what it adds up.
+///
+/// A type without words of its own here is told by its name and its data: the page knows every type that the
+/// program knows, by the same list.
 enum ViewerTimeline {
+  private static let known = CanonicalJSON.string(JSONValue(EventType.known.map(\.rawValue)))
+
   static let script = #"""
     // Text from a trace on one line: what has no look of its own or changes that of other text is
     // written out.
@@ -154,7 +161,8 @@ enum ViewerTimeline {
       "task_output", "task_finished", "task_asked", "task_answered"]);
     const UNUSUAL = /\.\d*0\D|\d{16}|\d[eE]/;
     Log.prototype.asTold = function (index, type, data) {
-      return QUOTING.has(type) && UNUSUAL.test(this.text(index)) ? this.data(index, true) : data;
+      const isQuoting = QUOTING.has(type) || !Object.hasOwn(tellers, type);
+      return isQuoting && UNUSUAL.test(this.text(index)) ? this.data(index, true) : data;
     };
     // What a yes covers beyond the one call.
     const extentOf = (d) => {
@@ -172,11 +180,16 @@ enum ViewerTimeline {
         : isObject(list) && Array.isArray(list.$list)
           ? list.$list.reduce((n, item) => n + (Array.isArray(item) ? numberOf(item[1]) : 1), 0) : 0;
     const callsOf = (d) => (Array.isArray(d?.calls) ? d.calls.filter(isObject) : []);
+    const KNOWN = new Set(\#(known));
+    // What is a word or a number; the rest stands beside the timeline.
+    const byName = (type, d) => [type.replaceAll("_", " "), "faint", Object.keys(d)
+      .filter((key) => !isObject(d[key]) && !Array.isArray(d[key]))
+      .map((key) => key + ": " + plain(d[key])).join(", ")];
     const tell = (type, data, line) => {
       if (!isObject(data)) return [["unclear", "warning", type + " with data of another shape"]];
       const teller = Object.hasOwn(tellers, type) ? tellers[type] : null;
-      const lines = teller === null ? [["later", "faint", type + ", of a newer version"]]
-        : teller(data, line);
+      const lines = teller !== null ? teller(data, line)
+        : KNOWN.has(type) ? [byName(type, data)] : [["later", "faint", type + ", of a newer version"]];
       return lines.length === 0 ? [["call", "faint", "no calls"]] : lines;
     };
 

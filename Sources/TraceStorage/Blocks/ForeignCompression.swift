@@ -32,7 +32,8 @@ public enum ForeignCompression {
       }
       guard crc.value == stored else { throw .damaged }
       position += 8
-    } while position + 18 <= bytes.count && bytes[position] == 0x1f && bytes[position + 1] == 0x8b
+      // Some fill up with zeros; anything else is another member, or damage.
+    } while bytes[position...].contains { $0 != 0 }
     return output
   }
 

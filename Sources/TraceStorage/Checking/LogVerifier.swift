@@ -15,6 +15,13 @@ public enum LogVerifier {
   ///   - expectedDigest: the digest that the last seal must have. Only it shows that a log was cut back
   ///     to an earlier pause, or written anew.
   public static func verify(path: String, expectedDigest: Digest? = nil) -> VerifyReport {
+    verifyGatheringChildren(path: path, expectedDigest: expectedDigest).report
+  }
+
+  /// The same, and the children that the log names.
+  static func verifyGatheringChildren(
+    path: String, expectedDigest: Digest?
+  ) -> (report: VerifyReport, children: [ChildLog]) {
     var report = VerifyReport(
       path: path, status: .whole, findings: [], notes: [], events: 0, blocks: 0, sealDigest: nil)
     do {
@@ -24,11 +31,11 @@ public enum LogVerifier {
       report.path = reader.path
       var verification = Verification(cursor: reader.cursor, report: report)
       verification.run(expectedDigest: expectedDigest)
-      return verification.report
+      return (verification.report, verification.children.all)
     } catch {
       report.status = .unreadable
       report.findings = [.init(block: nil, offset: nil, message: error.description)]
-      return report
+      return (report, [])
     }
   }
 }
@@ -84,6 +91,7 @@ private struct Verification {
   private var proof = RunProof()
   private var summary = RunSummary()
   private var order = CallOrder()
+  private(set) var children: ChildLogs
   /// Whether everything before was read, so that what follows from it can be compared.
   private var isComplete: Bool { cursor.damage.isEmpty && !hasUnreadable }
   private var hasUnreadable = false
@@ -104,6 +112,7 @@ private struct Verification {
   init(cursor: LineCursor, report: VerifyReport) {
     self.cursor = cursor
     self.report = report
+    children = ChildLogs(ofLog: report.path)
   }
 
   mutating func run(expectedDigest: Digest?) {
@@ -225,6 +234,7 @@ private struct Verification {
     if !isPacket { try cursor.fold(into: &proof.state) }
     summary.apply(event)
     order.apply(event)
+    children.apply(event)
   }
 
   private mutating func check(_ mark: Mark) {

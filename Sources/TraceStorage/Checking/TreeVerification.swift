@@ -14,12 +14,12 @@ extension LogVerifier {
     path: String, expectedDigest: Digest? = nil, knowing known: inout Set<String>
   ) -> [VerifyReport] {
     known.insert(path)
-    var report = verify(path: path, expectedDigest: expectedDigest)
+    var (report, children) = verifyGatheringChildren(path: path, expectedDigest: expectedDigest)
     var reports: [VerifyReport] = []
     guard report.status == .whole || report.status == .torn else { return [report] }
     do throws(LogError) {
       let start = try start(ofLog: path)
-      for child in try LogFiles.children(ofLog: path) {
+      for child in children {
         if let fault = fault(in: child, of: start) {
           report.add(.init(block: nil, offset: nil, seq: child.seq, message: fault))
         }
@@ -49,7 +49,10 @@ extension LogVerifier {
       guard link["seq"]?.intValue == child.seq, link["digest"]?.stringValue == child.digest else {
         return "\(name): its log says that another event started it"
       }
-    } else if !isForked || link["runId"] != parent?.data["parent"]?["runId"] {
+    } else if !isForked
+      || link["runId"] != parent?.data["parent"]?["runId"]
+        && !ChildStart.isRun(child.runId, ofCall: child.callId, attempt: child.attempt, in: link)
+    {
       return "\(name): its log is that of another run's child"
     }
     guard let end = child.end else { return nil }

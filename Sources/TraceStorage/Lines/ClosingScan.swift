@@ -6,7 +6,7 @@
 /// anything else the answer is `nil`, and the plain way has to be gone. `ClosingScanTests` holds both
 /// against each other.
 struct ClosingScan {
-  private var stop: (runId: String, ending: Trajectory.Ending)?
+  private var stop: (runId: String, ending: Trajectory.StopFact)?
   private var summary: (calls: [CallOutline], recorded: RecordedChannels)?
   private var isSealed = false
 
@@ -43,7 +43,7 @@ struct ClosingScan {
 
 extension LineScanner {
   /// Reads a `stop` up to the end of its data, as far as ``Stop/init(decoding:)`` looks at it.
-  mutating func stop() -> (runId: String, ending: Trajectory.Ending)? {
+  mutating func stop() -> (runId: String, ending: Trajectory.StopFact)? {
     guard let envelope = Envelope(&self), envelope.type == .stop else { return nil }
     var reason: StopReason?
     var detail: String?
@@ -73,7 +73,7 @@ extension LineScanner {
     guard isWhole, let reason else { return nil }
     return (
       text(envelope.runId),
-      Trajectory.Ending(reason: reason, detail: detail, isFinal: isFinal, seq: envelope.seq)
+      Trajectory.StopFact(reason: reason, detail: detail, isFinal: isFinal, seq: envelope.seq)
     )
   }
 
@@ -116,10 +116,14 @@ extension LineScanner {
     var (seq, startedSeq, resultSeq): (Int?, Int?, Int?)
     var status: CallStatus?
     var verdict: VerdictStatus?
+    var isOfUser = false
     let isWhole = members { scanner, key in
       switch scanner.bytes(key) {
       case "callId": callId = scanner.quotedName().map(scanner.text)
       case "caller": caller = scanner.quotedName().map(scanner.text)
+      case "ofUser":
+        isOfUser = scanner.skip("true")
+        return isOfUser
       case "tool": tool = scanner.quotedName().map(scanner.text)
       case "seq": seq = scanner.number()
       case "startedSeq": return scanner.take(&startedSeq) { $0.number() }
@@ -130,10 +134,12 @@ extension LineScanner {
       }
       return true
     }
-    guard isWhole, let callId, let caller, let tool, let seq, let status else { return nil }
+    guard isWhole, let callId, let caller, let tool, let seq, let status,
+      isOfUser || !caller.hasSameUTF8(as: SimulatedUser.name)
+    else { return nil }
     return CallOutline(
       callId: callId, caller: caller, tool: tool, seq: seq, status: status, verdict: verdict,
-      startedSeq: startedSeq, resultSeq: resultSeq)
+      startedSeq: startedSeq, resultSeq: resultSeq, isOfUser: isOfUser)
   }
 
   /// Steps over the data of a seal; `false` where its digest is none.

@@ -58,7 +58,7 @@ struct EventScan {
     guard let envelope = Envelope(&scanner), envelope.type == .decision else { return nil }
     var (caller, kind): (Range<Int>?, Range<Int>?)
     var calls: [DecisionOutline.Call]?
-    var hasText = false
+    var (hasText, isOfUser) = (false, false)
     let isWhole = scanner.members { scanner, key in
       switch scanner.bytes(key) {
       case "caller":
@@ -72,6 +72,9 @@ struct EventScan {
         kind = scanner.quotedName()
         return kind != nil
       case "modelResult": return scanner.number() != nil
+      case "ofUser":
+        isOfUser = scanner.skip("true")
+        return isOfUser || scanner.skip("false")
       case "text":
         hasText = scanner.byte == UInt8(ascii: "\"") || scanner.isAtForm
         return hasText && scanner.skipValue()
@@ -85,11 +88,12 @@ struct EventScan {
       guard scanner.isText("tool", at: kind), calls != nil else { return nil }
     }
     return DecisionOutline(
-      seq: envelope.seq, step: envelope.step, caller: caller.map(scanner.text), calls: calls ?? [])
+      seq: envelope.seq, step: envelope.step, caller: caller.map(scanner.text), calls: calls ?? [],
+      isOfUser: isOfUser)
   }
 
   /// The stop of a line, if nothing in it stands for something else.
-  static func stop(of line: UnsafeBufferPointer<UInt8>) -> Trajectory.Ending? {
+  static func stop(of line: UnsafeBufferPointer<UInt8>) -> Trajectory.StopFact? {
     guard !line.mayHoldForms, var scanner = LineScanner(line), let stop = scanner.stop(),
       scanner.skip(UInt8(ascii: "}")), scanner.isAtEnd
     else { return nil }

@@ -269,7 +269,7 @@ public struct LogReader: EventSource {
 
   /// How the run ends by the `stop` that ``advance()`` stepped to; `nil` where that cannot be told from
   /// its text alone, and ``line()`` reads it.
-  public func stopOutline() -> Trajectory.Ending? { EventScan.stop(of: cursor.bytes) }
+  public func stopOutline() -> Trajectory.StopFact? { EventScan.stop(of: cursor.bytes) }
 
   /// What the verdict, start or result that ``advance()`` stepped to says of its call; `nil` where that
   /// cannot be told from its text alone, and ``line()`` reads it.

@@ -25,6 +25,8 @@ struct PipelineRowReader {
 
   private(set) var hasChildren = false
   private(set) var hasParallelChildren = false
+  /// Whether calls went on beside a child in the run of some task.
+  private(set) var hasUnorderedEvents = false
   private(set) var nextSeq = 0
   var ending: LogReader.Ending? { reader.ending }
   var tree = TreeEvents()
@@ -133,6 +135,7 @@ struct PipelineRowReader {
     guard var entry = next else {
       children[place].isTold = true
       if children[place].reader?.hasParallelChildren ?? false { hasParallelChildren = true }
+      if children[place].reader?.hasUnorderedEvents ?? false { hasUnorderedEvents = true }
       if children[place].reader.map({ $0.ending != .closed }) ?? false {
         let name = children[place].node
         tell("“\(name)” is a run whose log is not closed: what it did since is not known")
@@ -224,7 +227,8 @@ struct PipelineRowReader {
   private mutating func append(_ event: Event, original: Event?) {
     told.append(
       Entry(
-        event: tree.event(event, of: member, seq: nextSeq), original: original, member: member))
+        event: tree.event(event, of: member, seq: nextSeq), original: original, member: member,
+        seq: event.seq))
     nextSeq += 1
   }
 

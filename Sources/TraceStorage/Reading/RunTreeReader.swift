@@ -18,6 +18,10 @@ public struct RunTreeReader {
     case first
     /// What began last; of a pipeline, as late as can be.
     case last
+    /// As ``first``, but what began at this place among those side by side is told before all others.
+    case leading(Int)
+    /// As ``first``, but what began at this place among those side by side is told behind all others.
+    case trailing(Int)
     /// Of a pipeline, event by event as chance has it; of anything else as ``last``.
     case woven(Int)
   }
@@ -30,6 +34,8 @@ public struct RunTreeReader {
     public var original: Event?
     /// Which run says it.
     public var member: TreeEvents.Member
+    /// The number of the event of that run's log that tells it; `nil` for what no log tells.
+    public var seq: Int?
   }
 
   /// How deep children are followed, whatever limits their logs name.
@@ -48,6 +54,8 @@ public struct RunTreeReader {
     var start: Int
     /// The calls that are runs and have no result yet.
     var open: Set<String> = []
+    /// The other calls that have none.
+    var ownOpen: Set<String> = []
     /// Of those, the ones whose logs were not there: their results may name others.
     var missing: [String: Start] = [:]
     /// Children that began, and are read before the next event that may follow on one of them.
@@ -70,11 +78,25 @@ public struct RunTreeReader {
   private var foundChildren = false
   /// Whether children ran side by side, so that their order among themselves is nobody's to say.
   public var hasParallelChildren: Bool { pipeline?.hasParallelChildren ?? foundParallelChildren }
-  private var foundParallelChildren = false
+  private var foundParallelChildren: Bool { parallelWidth > 1 }
+  /// Whether a run and what else went on meanwhile have no order among themselves: another child, or a call of the run
+  /// that began it.
+  public var hasUnorderedEvents: Bool {
+    hasParallelChildren || pipeline?.hasUnorderedEvents ?? foundCallsBeside
+  }
+  private var foundCallsBeside = false
+  /// How many children ran side by side at most.
+  private var parallelWidth = 0
+  /// Of how many of them each is told first and last.
+  private static let widthLimit = 16
   /// The orders beside ``Order/first`` in which the row is to be read, where children ran side by side.
   public var otherOrders: [Order] {
     guard hasParallelChildren else { return [] }
-    return pipeline == nil ? [.last] : [.last, .woven(1), .woven(2), .woven(3)]
+    guard pipeline == nil else { return [.last, .woven(1), .woven(2), .woven(3)] }
+    guard parallelWidth > 2 else { return [.last] }
+    // Of each run, what is so whatever the others did before, and what only if they did.
+    return [.last]
+      + (0..<min(parallelWidth, Self.widthLimit)).flatMap { [Order.leading($0), .trailing($0)] }
   }
   /// How the root's log ends, once all is read.
   public var ending: LogReader.Ending? { pipeline?.ending ?? levels.first?.reader.ending }
@@ -134,7 +156,7 @@ public struct RunTreeReader {
       }
       guard let event = try levels[last].reader.next() else {
         if !levels[last].begun.isEmpty {
-          levels[last].isReadingChildren = true
+          beginChildren(at: last)
           continue
         }
         tellMissing(at: last)
@@ -144,10 +166,25 @@ public struct RunTreeReader {
       }
       if !levels[last].begun.isEmpty, TreeEvents.mayFollowOnChild(event.type) {
         levels[last].held = event
-        levels[last].isReadingChildren = true
+        beginChildren(at: last)
         continue
       }
       return try take(event, at: last)
+    }
+  }
+
+  /// Turns to the children that began, in the order in which they are told.
+  private mutating func beginChildren(at last: Int) {
+    levels[last].isReadingChildren = true
+    let count = levels[last].begun.count
+    switch order {
+    case .first: break
+    case .last, .woven: levels[last].begun.reverse()
+    case .leading(let place):
+      let start = levels[last].begun.remove(at: place % count)
+      levels[last].begun.insert(start, at: 0)
+    case .trailing(let place):
+      levels[last].begun.append(levels[last].begun.remove(at: place % count))
     }
   }
 
@@ -157,8 +194,7 @@ public struct RunTreeReader {
       levels[last].isReadingChildren = false
       return false
     }
-    let start =
-      order == .first ? levels[last].begun.removeFirst() : levels[last].begun.removeLast()
+    let start = levels[last].begun.removeFirst()
     if try !enter(start.payload.child?.runId ?? "", start, at: last) {
       levels[last].missing[start.payload.callId] = start
     }
@@ -176,12 +212,15 @@ public struct RunTreeReader {
     nextSeq = max(nextSeq, seq + 1)
     let entry = Entry(
       event: tree.event(event, of: levels[last].member, seq: seq), original: event,
-      member: levels[last].member)
+      member: levels[last].member, seq: event.seq)
     switch event.type {
     case .toolStarted where event.data["child"] != nil: begin(event, at: last)
+    case .toolStarted:
+      if let callId = event.data["callId"]?.stringValue { levels[last].ownOpen.insert(callId) }
     case .toolResult: try end(event, at: last)
     default: break
     }
+    if !levels[last].open.isEmpty, !levels[last].ownOpen.isEmpty { foundCallsBeside = true }
     return entry
   }
 
@@ -192,16 +231,15 @@ public struct RunTreeReader {
       return
     }
     foundChildren = true
-    if levels[last].open.contains(where: { !$0.hasSameUTF8(as: payload.callId) }) {
-      foundParallelChildren = true
-    }
     levels[last].open.insert(payload.callId)
+    parallelWidth = max(parallelWidth, levels[last].open.count)
     levels[last].begun.append(Start(event: event, payload: payload))
   }
 
   private mutating func end(_ event: Event, at last: Int) throws(LogError) {
     guard let callId = event.data["callId"]?.stringValue else { return }
     levels[last].open.remove(callId)
+    levels[last].ownOpen.remove(callId)
     let runId = event.data["child"]?["runId"]?.stringValue
     guard let start = levels[last].missing.removeValue(forKey: callId) else {
       if let runId, let seal = event.data["child"]?["sealDigest"]?.stringValue {
@@ -257,7 +295,15 @@ public struct RunTreeReader {
       parent["relation"]?.stringValue == ParentRun.subagent,
       let runId = parent["runId"]?.stringValue
     else { return false }
-    if let forkedFrom = levels[last].forkedFrom, forkedFrom.hasSameUTF8(as: runId) { return true }
+    if let forkedFrom = levels[last].forkedFrom {
+      if forkedFrom.hasSameUTF8(as: runId) { return true }
+      let payload = start.payload
+      if ChildStart.isRun(
+        first.runId, ofCall: payload.callId, attempt: payload.attempt, in: parent)
+      {
+        return true
+      }
+    }
     return runId.hasSameUTF8(as: levels[last].runId)
       && parent["seq"]?.intValue == start.event.seq
       && parent["digest"]?.stringValue?.hasSameUTF8(as: start.payload.digest.hex) ?? false

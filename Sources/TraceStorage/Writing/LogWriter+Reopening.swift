@@ -107,7 +107,7 @@ private struct Recovery {
   }
 
   private mutating func take(raw: Event, resolved event: Event) throws(LogError) {
-    result.saidOnce.take(raw: raw, resolved: event, lineBytes: cursor.bytes.count)
+    result.deduplicator.take(raw: raw, resolved: event, lineBytes: cursor.bytes.count)
     try cursor.fold(into: &result.state)
     result.summary.apply(event)
     lastEvent = event

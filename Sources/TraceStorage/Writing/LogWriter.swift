@@ -59,7 +59,7 @@ public final class LogWriter: EventSink {
   private let options: Options
   private let file: LogFile
   private var blocks: BlockWriter
-  private var saidOnce: SaidOnce
+  private var deduplicator: Deduplicator
   private var summary: RunSummary
   private var bytesSinceCheckpoint: Int
   /// How many bytes the file has.
@@ -125,7 +125,7 @@ public final class LogWriter: EventSink {
   /// Where a writer begins: behind what the file holds.
   struct Start {
     var tail = BlockWriter.Tail()
-    var saidOnce = SaidOnce()
+    var deduplicator = Deduplicator()
     var state = AgentState()
     var summary = RunSummary()
     var nextSeq = 0
@@ -148,7 +148,7 @@ public final class LogWriter: EventSink {
     self.options = options
     self.file = file
     blocks = BlockWriter(deflater: deflater, tail: start.tail)
-    saidOnce = start.saidOnce
+    deduplicator = start.deduplicator
     state = start.state
     summary = start.summary
     nextSeq = start.nextSeq
@@ -192,13 +192,13 @@ public final class LogWriter: EventSink {
       throw LogError(.wrongNumber(expected: nextSeq, found: event.seq), path: path)
     }
     let event = event.inThisFormat
-    saidOnce.fileBytes = fileBytes
-    let line = saidOnce.encode(event)
+    deduplicator.fileBytes = fileBytes
+    let line = deduplicator.encode(event)
     try check(line)
     prepareBlock(for: event, lineBytes: line.bytes.count + 1)
     add(line.bytes)
     if options.flushesEachEvent { blocks.flush() }
-    saidOnce.commit(line)
+    deduplicator.commit(line)
     state.apply(event, digest: line.digest)
     summary.apply(event)
     nextSeq += 1
@@ -211,7 +211,7 @@ public final class LogWriter: EventSink {
     guard !isStopped, !isClosed else { throw LogError(.writerStopped, path: path) }
   }
 
-  private func check(_ line: SaidOnce.Line) throws(LogError) {
+  private func check(_ line: Deduplicator.Line) throws(LogError) {
     guard line.bytes.count < LogFormat.lineLimitBytes else {
       throw LogError(.lineTooLong(limitBytes: LogFormat.lineLimitBytes), path: path)
     }
@@ -219,7 +219,7 @@ public final class LogWriter: EventSink {
       throw LogError(.tooDeep(limit: LogFormat.depthLimit), path: path)
     }
     guard line.expandedBytes <= LogFormat.expandedLimitBytes,
-      line.itemCount <= LogFormat.listItemLimit, saidOnce.mayAskFor(line)
+      line.itemCount <= LogFormat.listItemLimit, deduplicator.mayAskFor(line)
     else {
       throw LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
     }
@@ -244,7 +244,7 @@ public final class LogWriter: EventSink {
     // As a mark's canonical line, without making a value of the state.
     var line = Array("{\"mark\":\"\(LogFormat.checkpointMark)\",\"data\":{\"digest\":".utf8)
     CanonicalJSON.appendString(state.digest.hex, to: &line)
-    let lists = saidOnce.checkpoint
+    let lists = deduplicator.checkpoint
     line.append(contentsOf: ",\"items\":".utf8)
     CanonicalJSON.append(lists.items, to: &line)
     line.append(contentsOf: ",\"lists\":".utf8)

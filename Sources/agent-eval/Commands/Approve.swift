@@ -113,11 +113,13 @@ struct Approve: ParsableCommand, Verb {
     default: word = .granted
     }
     let waiting = try tree.run(of: call)
+    let withheld = try Spoken.Withheld(to: waiting.run.path, below: log)
     return try waiting.run.record(
       word, about: waiting.call, by: by, reason: reason,
       scope: sameInput ? .input : .calls(count ?? 1),
       until: until.flatMap(UTC.microsecondsSince1970).map(UTC.text(microsecondsSince1970:)),
-      secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
+      secrets: withheld.secrets, redaction: withheld.redaction,
+      at: Spoken.moment(isFixed: fixedClock))
   }
 
   /// Says a word about a task of a pipeline.
@@ -129,9 +131,10 @@ struct Approve: ParsableCommand, Verb {
       deny ? .denied : happened ? .happened : didNotHappen ? .didNotHappen : .granted
     var said: JSONValue?
     if happened { said = try dataOfCall() }
+    let withheld = try Spoken.Withheld(to: pipeline.log, below: log)
     let event = try pipeline.record(
-      word, about: name, data: said, by: by, reason: reason, secrets: .inEnvironment,
-      at: Spoken.moment(isFixed: fixedClock))
+      word, about: name, data: said, by: by, reason: reason, secrets: withheld.secrets,
+      redaction: withheld.redaction, at: Spoken.moment(isFixed: fixedClock))
     try Spoken.reportTask(event, in: log, json: json)
   }
 
@@ -165,6 +168,9 @@ struct AnswerVerb: ParsableCommand, Verb {
   @Option(help: "Of a pipeline, the task that asks, where several do.")
   var task: String?
 
+  @Option(help: "Of a tree of runs, the call whose agent asks, where several do.")
+  var call: String?
+
   @Option(name: .shortAndLong, help: "Who answers.")
   var by = "person"
 
@@ -179,31 +185,64 @@ struct AnswerVerb: ParsableCommand, Verb {
   func run() throws {
     if (try? WaitingPipeline.isPipeline(log)) == true {
       let (pipeline, task) = try WaitingPipeline(log: log).addressed(by: task)
-      if let run = try pipeline.asking(task: task) {
-        let event = try run.record(
-          answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
+      if let run = try pipeline.asking(task: task, call: call) {
+        let event = try say(to: run)
         return try Spoken.reportTask(event, in: log, json: json)
       }
+      guard call == nil else { throw ValidationError("That task is no agent's: leave --call out.") }
+      let withheld = try Spoken.Withheld(to: pipeline.log, below: log)
       let event = try pipeline.record(
-        .answered, about: task, data: .string(text), by: by, secrets: .inEnvironment,
-        at: Spoken.moment(isFixed: fixedClock))
+        .answered, about: task, data: .string(text), by: by, secrets: withheld.secrets,
+        redaction: withheld.redaction, at: Spoken.moment(isFixed: fixedClock))
       return try Spoken.reportTask(event, in: log, json: json)
     }
     guard task == nil else { throw ValidationError("--task is for pipelines.") }
-    let event = try WaitingTree(path: log).asking.record(
-      answer: text, by: by, secrets: .inEnvironment, at: Spoken.moment(isFixed: fixedClock))
+    let event = try say(to: WaitingTree(path: log).asking(call: call))
     try Spoken.report(event, in: log, json: json)
+  }
+
+  /// Answers the question of a run.
+  private func say(to run: WaitingRun) throws -> Event {
+    let withheld = try Spoken.Withheld(to: run.path, below: log)
+    return try run.record(
+      answer: text, by: by, secrets: withheld.secrets, redaction: withheld.redaction,
+      at: Spoken.moment(isFixed: fixedClock))
   }
 }
 
 /// What both verbs share.
 private enum Spoken {
+  /// What is withheld of what a person says.
+  struct Withheld {
+    var secrets: RunSecrets
+    var redaction: RedactionSettings
+
+    /// - Parameters:
+    ///   - log: of the run that is spoken to.
+    ///   - root: the log that was named.
+    /// - Throws: where a log does not say all that is withheld, and its file is not below this folder.
+    init(to log: String, below root: String) throws {
+      var withholding = try SaidWithholding(log: log, root: root)
+      for log in withholding.unknown {
+        if try WaitingPipeline.isPipeline(log) {
+          withholding.take(try PipelineRuns.load(of: log, file: nil).0.redaction)
+        } else {
+          withholding.take(
+            try RecordedAgent.load(of: log, agent: nil, policy: nil, notesPolicy: false).agent
+              .redaction)
+        }
+      }
+      redaction = withholding.recorded.settings
+      secrets = .inEnvironment(naming: withholding.recorded.variables)
+    }
+  }
+
   /// The time of a word: no active run time passes while a run stands still.
-  static func moment(isFixed: Bool) -> (Int) -> Moment {
+  static func moment(isFixed: Bool) -> (Int) -> ClockReading {
     { elapsed in
       isFixed
-        ? FixedClock(elapsedMicroseconds: elapsed).moment()
-        : SystemClock(elapsedMicroseconds: elapsed).moment()
+        ? FixedClock(elapsedMicroseconds: elapsed).reading()
+        : SystemClock(elapsedMicroseconds: elapsed).reading()
     }
   }
 
@@ -222,15 +261,10 @@ private enum Spoken {
     for one in open {
       Output.line("waits  \(Visible.line("\(one.name): \(one.words)"))")
     }
-    let log = Visible.line(log)
     if let other = open.first {
-      let name = Visible.line(other.name)
-      Output.line(
-        other.isQuestion
-          ? "next   agent-eval answer \(log) TEXT --task \(name)"
-          : "next   agent-eval approve \(log) \(name) --by NAME")
+      Output.line("next   \(PipelineRuns.hint(for: other, in: log))")
     } else {
-      Output.line("next   agent-eval resume \(log)")
+      Output.line("next   agent-eval resume \(ShellWord.quote(log))")
     }
   }
 
@@ -255,10 +289,10 @@ private enum Spoken {
     for call in waiting { Output.line("waits  \(Visible.line("\(call)"))") }
     // Without the others the run would only ask for them.
     if let other = waiting.first {
-      let call = Visible.line(other.call.callId)
-      Output.line("next   agent-eval approve \(Visible.line(log)) \(call) --by NAME")
+      let call = ShellWord.quote(other.call.callId)
+      Output.line("next   agent-eval approve \(ShellWord.quote(log)) \(call) --by NAME")
     } else {
-      Output.line("next   agent-eval resume \(Visible.line(log))")
+      Output.line("next   agent-eval resume \(ShellWord.quote(log))")
     }
   }
 }

@@ -63,6 +63,7 @@ struct Diff: ParsableCommand, Verb {
       let report = DiffReport(painter: Screen.painter, width: Screen.columns, showsAll: all)
       Output.lines(report.lines(for: diff))
     }
+    if !diff.isTold { throw ExitCode(2) }
     if !diff.isSame { throw ExitCode(1) }
   }
 }

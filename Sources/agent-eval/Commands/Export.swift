@@ -18,7 +18,7 @@ struct Export: ParsableCommand, Verb {
       then.
       """
         + Example.list([
-          "export otlp latest -o trace.json": "the newest run for OpenTelemetry",
+          "export otlp latest -o trace.pb": "the newest run for OpenTelemetry",
           "export --formats": "what can be written",
         ]))
 

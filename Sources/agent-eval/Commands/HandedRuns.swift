@@ -44,7 +44,7 @@ final class HandedRuns: Sendable {
   private let server: TraceServer
   /// Logs that are being written and that nobody reads yet.
   private let waiting = Mutex<[String]>([])
-  private let following = Mutex<Task<[String: SpanFeed.Sent], Never>?>(nil)
+  private let following = Mutex<Task<FollowedLogs.End, Never>?>(nil)
 
   /// - Parameter url: with `/v1/traces`, or what that stands behind; `nil` makes none.
   init?(to url: String?) {
@@ -62,18 +62,18 @@ final class HandedRuns: Sendable {
     }
   }
 
-  private func keepFollowing() async -> [String: SpanFeed.Sent] {
+  private func keepFollowing() async -> FollowedLogs.End {
     var logs = FollowedLogs(server)
     while !Task.isCancelled {
       let new = waiting.withLock { paths in
         defer { paths = [] }
         return paths
       }
-      logs.add(new)
+      for path in new { logs.add(path) }
       await logs.sendWhatEnded()
       try? await Task.sleep(for: .milliseconds(200))
     }
-    return logs.sent
+    return logs.end
   }
 
   /// Hands on runs that are over, and those that are calls of them, with their outcomes; each log once, without the spans
@@ -81,129 +81,71 @@ final class HandedRuns: Sendable {
   func hand(_ logs: [String], results: EvalResults? = nil) async {
     let task = following.withLock { $0 }
     task?.cancel()
-    let sent = await task?.value ?? [:]
+    let before = await task?.value ?? .init()
     var exporter = Exporter(format: .otlp, output: nil, version: AgentEval.configuration.version)
     if let results, let known = try? RunResults(decoding: results.json) { exporter.results = known }
-    var (known, lost, reason): (Set<String>, Int, String?) = ([], 0, nil)
+    var known: Set<String> = []
+    let trees = logs.flatMap { (try? LogFiles.tree(ofLog: $0).map(\.path)) ?? [$0] }
+    let all = trees.filter { known.insert($0).inserted }
+    let places = RunPlaces(of: all)
+    var tally = before.tally
+    // A server that asked to be left alone for a while is.
+    if let later = before.askedUntil { try? await Task.sleep(until: later, clock: .continuous) }
     var success = ContinuousClock.now
-    for root in logs {
-      for log in (try? LogFiles.tree(ofLog: root).map(\.path)) ?? [root] {
-        guard known.insert(log).inserted else { continue }
-        let end = success + .seconds(Self.patienceSeconds)
-        do throws(HandingFault) {
-          guard .now < end else { throw HandingFault(description: "there was no time left") }
-          let body = try Self.body(of: log, exporter, behind: sent[log] ?? .init())
-          try await server.post(body, until: end, tries: Self.triesEach)
+    for log in all {
+      let end = success + .seconds(Self.patienceSeconds)
+      do throws(HandingFault) {
+        guard .now < end else { throw HandingFault(description: "there was no time left") }
+        for body in try Self.rest(of: log, exporter, before.sent[log], places) {
+          tally.take(try await server.post(body, until: end, tries: Self.triesEach))
           success = .now
-        } catch {
-          lost += 1
-          reason = reason ?? error.description
         }
+      } catch {
+        tally.lost += 1
+        tally.reason = tally.reason ?? error.description
       }
     }
-    guard lost > 0 else { return }
-    Output.error(
-      Visible.line(
-        "note: \(lost) of \(Figures.count(known.count, "run")) could not be handed to \(server.url): "
-          + (reason ?? "")))
+    tell(tally, of: all.count)
   }
 
-  private static func body(
-    of log: String, _ exporter: Exporter, behind sent: SpanFeed.Sent
-  ) throws(HandingFault) -> [UInt8] {
-    do throws(ExportError) { return try exporter.rest(of: log, behind: sent) } catch {
+  private static func rest(
+    of log: String, _ exporter: Exporter, _ sent: SpanFeed.Sent?, _ places: RunPlaces
+  ) throws(HandingFault) -> [[UInt8]] {
+    do throws(ExportError) {
+      return try exporter.rest(of: log, behind: sent ?? .init(), at: places)
+    } catch {
       throw HandingFault(description: "\(error)")
+    }
+  }
+
+  private func tell(_ tally: HandingTally, of count: Int) {
+    if tally.lost > 0 {
+      Output.error(
+        Visible.line(
+          "note: \(tally.lost) of \(Figures.count(count, "run")) could not be handed to \(server.name): "
+            + (tally.reason ?? "")))
+    }
+    if tally.rejectedSpans > 0 {
+      let words = tally.message.map { ": \($0.prefix(200))" } ?? ""
+      Output.error(
+        Visible.line(
+          "note: \(server.name) took the runs but for \(Figures.count(tally.rejectedSpans, "span"))\(words)"
+        ))
     }
   }
 }
 
-/// Logs that are being written, and what was sent of each. The files are the queue: no more is read of them than one request
-/// holds before that has gone through, so that a server which hangs or refuses costs neither memory nor time of the runs.
-private struct FollowedLogs {
-  /// So many events at most are looked at for one request.
-  private static let eventsEach = 128
-  private static let postSeconds = 5.0
-  private static let longestPauseSeconds = 30.0
+/// What a server did not take.
+struct HandingTally {
+  /// Runs of which not all was sent, and why the first of them was not.
+  var lost = 0
+  var reason: String?
+  /// Spans that it was sent and will not have, and why, in its words.
+  var rejectedSpans = 0
+  var message: String?
 
-  private struct Run {
-    var path: String
-    /// `nil` until its log is there.
-    var follower: LogFollower?
-    var feed: SpanFeed
-    /// What was not taken yet.
-    var batch: SpanFeed.Batch?
-    var isOver = false
-  }
-
-  private let server: TraceServer
-  private var runs: [Run] = []
-  private var pause = 0.0
-  private var next = ContinuousClock.now
-
-  init(_ server: TraceServer) { self.server = server }
-
-  var sent: [String: SpanFeed.Sent] {
-    Dictionary(runs.map { ($0.path, $0.feed.sent) }) { first, _ in first }
-  }
-
-  mutating func add(_ paths: [String]) {
-    for path in paths where !runs.contains(where: { $0.path == path }) {
-      runs.append(Run(path: path, feed: SpanFeed(version: AgentEval.configuration.version)))
-    }
-  }
-
-  /// Sends what has ended since, of one run after the other; of one that calls others, of those too.
-  mutating func sendWhatEnded() async {
-    var index = 0
-    while index < runs.count {
-      while !Task.isCancelled, next <= .now, await send(of: index) {}
-      index += 1
-    }
-  }
-
-  /// Sends the next request of a run; false where there is none, or it did not go through.
-  private mutating func send(of index: Int) async -> Bool {
-    if runs[index].batch == nil { read(index) }
-    guard let batch = runs[index].batch else { return false }
-    do throws(HandingFault) {
-      try await server.post(batch.body, until: .now + .seconds(Self.postSeconds), tries: 1)
-    } catch {
-      pause = min(max(1, pause * 2), Self.longestPauseSeconds)
-      next = .now + .seconds(pause)
-      return false
-    }
-    pause = 0
-    runs[index].feed.confirm(batch)
-    runs[index].batch = nil
-    return true
-  }
-
-  /// Reads on in a run's log until there is enough for a request.
-  private mutating func read(_ index: Int) {
-    guard !runs[index].isOver else { return }
-    // It may be that the run has not begun.
-    if runs[index].follower == nil {
-      runs[index].follower = try? LogFollower(path: runs[index].path)
-    }
-    guard runs[index].follower != nil else { return }
-    do throws(LogError) {
-      reading: for _ in 0..<Self.eventsEach {
-        switch try runs[index].follower?.next() {
-        case .line(.event(let event)): runs[index].feed.take(event)
-        case .line(.mark): continue
-        case .nothingYet, nil: break reading
-        case .ended:
-          runs[index].isOver = true
-          break reading
-        }
-      }
-    } catch {
-      // What cannot be followed is handed on once it is over.
-      runs[index].isOver = true
-    }
-    runs[index].batch = runs[index].feed.ended()
-    let folder = RunTreeReader.folder(ofLog: runs[index].path)
-    add(runs[index].feed.takeChildren().compactMap { RunTreeReader.log(of: $0, in: folder) })
-    if runs[index].isOver { runs[index].follower = nil }
+  mutating func take(_ answer: OtlpAnswer) {
+    rejectedSpans = rejectedSpans.addingReportingOverflow(answer.rejectedSpans).partialValue
+    if answer.rejectedSpans > 0, !answer.message.isEmpty { message = message ?? answer.message }
   }
 }

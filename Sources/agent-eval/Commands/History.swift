@@ -52,7 +52,7 @@ struct History: ParsableCommand, Verb {
   static let mostRunsOnPage = 200
 
   func validate() throws {
-    if let since, Instant(since: since) == nil {
+    if let since, SinceTime(since: since) == nil {
       throw ValidationError(
         "--since takes a date (2026-01-31), a time in UTC (2026-01-31T12:00) or 90m, 12h, 7d, 4w.")
     }
@@ -63,7 +63,7 @@ struct History: ParsableCommand, Verb {
   func run() throws {
     let (index, found) = try Indexing.refreshed(dir)
     var filter = HistoryFilter()
-    filter.since = since.flatMap { Instant(since: $0)?.text }
+    filter.since = since.flatMap { SinceTime(since: $0)?.text }
     filter.branch = branch
     filter.last = last == 0 ? nil : last
     let history = try index.history(filter)

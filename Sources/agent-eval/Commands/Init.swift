@@ -29,7 +29,7 @@ struct Init: AsyncParsableCommand {
     try start.write(to: folder == "." ? "" : folder)
     for file in start.files { Output.line(Visible.line("made   \(path(file.path))")) }
     for baseline in try await accept() { Output.line(Visible.line("made   \(baseline)")) }
-    Output.line(Visible.line("next   agent-eval run \(path(ProjectStart.casesFolder))"))
+    Output.line("next   agent-eval run \(ShellWord.quote(path(ProjectStart.casesFolder)))")
   }
 
   /// Judges the cases that were made and writes down what they do; returns the paths of that.

@@ -78,9 +78,9 @@ struct Inspect: ParsableCommand, Verb {
     } catch {
       throw InspectFailure(description: "\(path) cannot be written: \(error)")
     }
-    let paths = paths.map { Visible.line($0) }.joined(separator: " ")
+    let paths = paths.map { ShellWord.quote($0) }.joined(separator: " ")
     Output.error(
-      "rules in \(Visible.line(path)); next: agent-eval run \(Visible.line(path)) --on \(paths)")
+      "rules in \(Visible.line(path)); next: agent-eval run \(ShellWord.quote(path)) --on \(paths)")
     return true
   }
 }

@@ -56,10 +56,12 @@ struct List: ParsableCommand, Verb {
   @Option(help: "Only runs that acted for this tenant, or for one like this glob.")
   var tenant: String?
 
-  @Option(help: ArgumentHelp("Only the runs that calls of this run are.", valueName: "run-id"))
+  @Option(
+    help: ArgumentHelp(
+      "Only the runs that are parts of this run: calls of agents, tasks.", valueName: "run-id"))
   var parent: String?
 
-  @Flag(help: "Show the runs of agents that other runs called beside those.")
+  @Flag(help: "Show the runs of agents that others called, and of tasks, beside those.")
   var children = false
 
   @Flag(help: "Print a line of JSON for each run.")
@@ -79,7 +81,7 @@ struct List: ParsableCommand, Verb {
       throw ValidationError(
         "--setting takes PURPOSE.KEY=VALUE, for example decide.temperature=0.2, not “\(setting)”.")
     }
-    if let since, Instant(since: since) == nil {
+    if let since, SinceTime(since: since) == nil {
       throw ValidationError(
         "--since takes a date (2026-01-31), a time in UTC (2026-01-31T12:00) or 90m, 12h, 7d, 4w.")
     }
@@ -118,7 +120,7 @@ struct List: ParsableCommand, Verb {
     // Whoever asks for something finds it wherever it happened.
     filter.showsChildren =
       children || !tool.isEmpty || !notTool.isEmpty || agent != nil || model != nil
-    filter.since = since.flatMap { Instant(since: $0)?.text }
+    filter.since = since.flatMap { SinceTime(since: $0)?.text }
     return filter
   }
 

@@ -99,46 +99,27 @@ enum PipelineRuns {
     if !recording.isSuccess { throw ExitCode(1) }
   }
 
+  /// The command that says something to what waits.
+  static func hint(for open: WaitingPipeline.Open, in log: String) -> String {
+    // An element's brackets are a pattern to a shell.
+    let log = ShellWord.quote(log)
+    let name = ShellWord.quote(open.name)
+    if open.isQuestion { return "agent-eval answer \(log) TEXT --task \(name)" }
+    return "agent-eval approve \(log) \(name) --by NAME\(open.why == .doubt ? " --happened" : "")"
+  }
+
   private static func nextSteps(_ recording: PipelineRecording) throws -> [String] {
-    let log = Visible.line(recording.log)
+    let log = ShellWord.quote(recording.log)
     guard recording.state.stop?.isFinal == false else { return [] }
     let waiting = try WaitingPipeline(log: recording.log)
-    if let first = try waiting.open().first {
-      let name = Visible.line(first.name)
-      if first.isQuestion { return ["agent-eval answer \(log) TEXT --task \(name)"] }
-      let word = first.why == .doubt ? " --happened" : ""
-      return ["agent-eval approve \(log) \(name) --by NAME\(word)"]
-    }
+    if let first = try waiting.open().first { return [hint(for: first, in: recording.log)] }
     if recording.state.rollback != nil { return ["agent-eval resume \(log)"] }
     switch recording.state.stop?.reason {
-    case StopReason.cancelled.rawValue: return ["agent-eval resume \(log)"]
+    case StopReason.cancelled.rawValue, StopReason.blocked.rawValue:
+      return ["agent-eval resume \(log)"]
     case StopReason.toolFailure.rawValue: return ["agent-eval rollback \(log) --to CHECKPOINT"]
     default: return []
     }
-  }
-}
-
-extension PipelineRuns {
-  /// Makes the run of a pipeline again: exits with 1 where it goes another way.
-  static func reexecute(_ log: String, file: String?, json: Bool) async throws {
-    let path =
-      try file
-      ?? WaitingPipeline.definitionFile(of: log, among: AgentSearch(pipelines: true))
-    let definition = try Diagnostics.unwrap(PipelineLoader.load(path))
-    let made = try await PipelineRecording.reexecution(of: log, by: definition)
-    if json {
-      Output.json([
-        "log": .string(log), "agentFile": .string(path), "eventsMade": JSONValue(made.events),
-        "result": made.divergence == nil ? "faithful" : "diverged",
-        "divergence": made.divergence?.json ?? .null,
-      ])
-    } else if let divergence = made.divergence {
-      Output.line("diverged  \(Visible.line(log))")
-      Output.line("          \(Visible.line("\(divergence)"))")
-    } else {
-      Output.line("faithful  \(Visible.line(log)), \(made.events) events")
-    }
-    if made.divergence != nil { throw ExitCode(1) }
   }
 }
 
@@ -205,7 +186,7 @@ struct Rollback: AsyncParsableCommand, Verb {
     let isBack = recording.state.stop?.detail == "rolled_back"
     if json || !isBack { return try PipelineRuns.report(recording, json: json) }
     Output.line("log    \(Visible.line(recording.log))")
-    Output.error("next   agent-eval resume \(Visible.line(recording.log))")
+    Output.error("next   agent-eval resume \(ShellWord.quote(recording.log))")
   }
 }
 

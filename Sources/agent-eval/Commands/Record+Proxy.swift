@@ -84,7 +84,7 @@
       var start = try recorderStart(runId)
       start.caseId = name
       start.guarding = guarding
-      start.guarding?.endCommand = { ending.cancel(signal: "SIGTERM") }
+      start.guarding?.endCommand = { ending.cancel(signal: "policy") }
       let recorder = ExchangeRecorder(
         start, clock: SystemClock(cancellation: cancellation),
         redactor: Redactor(RedactionSettings(), .inEnvironment)

@@ -102,7 +102,12 @@ struct ReexecutionCommand {
       Output.error("agent-eval: no logs below \(places).")
       return 2
     }
-    let items = try await suite().run(logs) { item in
+    if arguments.count == 1, logs == arguments, let log = logs.first,
+      (try? WaitingPipeline.isPipeline(log)) == true
+    {
+      return try await reportPipeline(log)
+    }
+    let items = try await suite(agents: try agents()).run(logs) { item in
       if logs.count > 1 { Output.progress("made again: \(Visible.line(item.log, width: 60))") }
     }
     if logs.count > 1 { Output.progress("") }
@@ -131,12 +136,61 @@ struct ReexecutionCommand {
     return loaded.cases
   }
 
-  private func suite() throws -> ReexecutionSuite {
+  /// Makes a pipeline again, and the runs of its tasks that lie beside it: one answer for all of them.
+  private func reportPipeline(_ log: String) async throws -> Int32 {
+    let items = try await suite(agents: .found(AgentSearch()), pipeline: options.agent.first)
+      .run([log])
+    guard let root = items.first else { return 2 }
+    let parts = items.dropFirst()
+    let missing = items.reduce(0) { $0 + $1.missingParts }
+    let isFailed = items.contains { $0.failure != nil }
+    let isDiverged = items.contains { $0.isFaithful == false }
+    if json {
+      var object = root.json.objectValue ?? [:]
+      object["result"] = .string(isDiverged ? "diverged" : isFailed ? "failed" : "faithful")
+      object["divergence"] = object["divergence"] ?? .null
+      if !parts.isEmpty { object["runs"] = .array(parts.map(\.json)) }
+      if missing > 0 { object["notMadeAgain"] = JSONValue(missing) }
+      object["note"] = nil
+      Output.json(.object(object))
+    } else {
+      tell(pipeline: root, parts, missing: missing)
+    }
+    return isDiverged ? 1 : isFailed ? 2 : 0
+  }
+
+  private func tell(
+    pipeline root: ReexecutionSuite.Item, _ parts: ArraySlice<ReexecutionSuite.Item>, missing: Int
+  ) {
+    let log = Visible.line(root.log)
+    if let failure = root.failure {
+      Output.error(Visible.lines("agent-eval: \(failure)").joined(separator: "\n"))
+    } else if let divergence = root.pipeline?.divergence {
+      Output.line("diverged  \(log)")
+      Output.line("          \(Visible.line("\(divergence)"))")
+    } else {
+      let alike = parts.count { $0.isFaithful == true }
+      Output.line(
+        "faithful  \(log), \(root.made) events"
+          + (alike > 0 ? "; with it \(Figures.count(alike, "run")) below it" : ""))
+    }
+    for part in parts where part.isFaithful != true { tell(part) }
+    if missing > 0 {
+      Output.line(
+        "note      \(Figures.count(missing, "run")) below it not made again: no log of theirs is there"
+      )
+    }
+  }
+
+  private func suite(
+    agents: ReexecutionSuite.Agents, pipeline: String? = nil
+  ) throws -> ReexecutionSuite {
     let policy = try options.policy.map { try Diagnostics.unwrap(PolicyLoader.load($0)) }
     let person = try options.approve.map { try Diagnostics.unwrap(PersonLoader.load($0)) }
     let conditions = options.conditions
     return ReexecutionSuite(
-      agents: try agents(), cases: try cases(), jobs: options.jobs ?? Screen.processorCount,
+      agents: agents, pipeline: pipeline, cases: try cases(),
+      jobs: options.jobs ?? Screen.processorCount,
       explains: options.explain != ReexecutionOptions.Explaining.none,
       change: { agent in
         if let policy { agent.policy = policy }

@@ -83,11 +83,6 @@ struct Replay: AsyncParsableCommand, Verb {
   private var printsStep: Bool { step != nil || event != nil }
 
   func run() async throws {
-    if reexecution.reexecute, logs.count == 1, (try? LogFiles.all(below: log)) == [log],
-      (try? WaitingPipeline.isPipeline(log)) == true
-    {
-      return try await PipelineRuns.reexecute(log, file: reexecution.agent.first, json: json)
-    }
     if reexecution.reexecute {
       return try await ReexecutionCommand(options: reexecution, json: json).run(logs)
     }

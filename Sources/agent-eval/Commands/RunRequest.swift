@@ -171,7 +171,7 @@ struct RunRequest: Hashable {
     teller.end()
     end(journal, cancellation)
     try baselines.compare(
-      &results, of: cases, among: filter == nil ? loaded.cases : nil, paths: paths,
+      &results, of: cases, among: filter == nil && !lastFailed ? loaded.cases : nil, paths: paths,
       isPart: shard != nil)
     guard let shard, let suite else { return results }
     var marked = suite.mark(results, as: shard, isWhole: cancellation.signal == nil)

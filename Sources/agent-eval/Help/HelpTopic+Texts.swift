@@ -48,8 +48,8 @@ extension HelpTopic {
       Wherever a verb takes a log, it takes
 
       - a path: `runs/x.jsonl.gz`, also while it is written (`….open`). A file of the name goes first.
-      - `latest`: the run that began last, the first of `agent-eval list`; of two that began in the same \
-      microsecond the one whose path is first by its bytes. Runs that other runs called are passed over.
+      - `latest`: the run whose log was written last, by the time of its file. Runs that other runs called are \
+      passed over.
       - `last-failed`, or the option `--last-failed` in its place: the log of the first case that failed in the \
       last `agent-eval run` of this folder. `run --last-failed` judges just those cases.
       - the beginning of a run's identifier, of four characters or more. One that several runs begin with is refused, \

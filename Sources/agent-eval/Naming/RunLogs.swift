@@ -10,7 +10,7 @@ import TraceStorage
 
 /// What stands on a command line in the place of a log.
 ///
-/// - `latest`: the run that began last, as `agent-eval list` has it first; runs that other runs called are passed over.
+/// - `latest`: the run whose log was written last; runs that other runs called are passed over.
 /// - `last-failed`: the first case that failed in the last `agent-eval run` of this folder.
 /// - the beginning of a run's identifier, of at least ``leastCharacters``.
 ///
@@ -70,15 +70,27 @@ enum RunLogs {
       && access(folder, F_OK) == 0
   }
 
+  /// The run whose log was written last. What a run says of when it was counts only among those written at once: a
+  /// scripted one lives on a clock of its own, and an imported one long ago. Of copies of one run, scrubbed or repaired,
+  /// the log that is named after it.
   private static func newest() throws -> String {
-    var found: String?
+    var found: (path: String, id: String)?
     var filter = RunFilter()
-    filter.showsChildren = false
+    (filter.showsChildren, filter.order) = (false, .written)
     try index().list(filter) { run in
-      found = run["path"].stringValue
+      guard let path = run["path"].stringValue else { return true }
+      let id = run["runId"].stringValue ?? ""
+      let isNamed = LogFiles.stem(of: path.split(separator: "/").last.map(String.init) ?? path)
+        .hasSameUTF8(as: id)
+      guard let copy = found else {
+        found = (path, id)
+        return !isNamed
+      }
+      guard isNamed, copy.id.hasSameUTF8(as: id) else { return true }
+      found = (path, id)
       return false
     }
-    guard let found else {
+    guard let found = found?.path else {
       throw Unknown(description: "there is no run below \(folder), so that none is the latest")
     }
     return "\(folder)/\(found)"

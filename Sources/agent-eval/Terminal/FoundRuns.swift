@@ -41,7 +41,7 @@ enum FoundRuns {
       // A file that is no log is a trace; one that is not there is a log that cannot be read.
       logs =
         isOneFolder
-        ? LogFiles.withoutChildren(try LogFiles.all(below: path).filter(isLog))
+        ? LogFiles.withoutParts(try LogFiles.all(below: path).filter(isLog))
         : isLog(path) || access(path, F_OK) != 0 ? [path] : []
     } catch {
       return [FoundRun(name: path, log: .failure(FoundFault("\(error)")))]
@@ -50,8 +50,11 @@ enum FoundRuns {
       runs.append(FoundRun(name: LogFiles.stem(of: name(of: log, below: path)), log: .success(log)))
     }
     if isOneFolder || logs.isEmpty {
-      // Files with the names of logs that are none are traces, too.
-      let others = isOneFolder ? (try? LogFiles.all(below: path))?.filter { !isLog($0) } ?? [] : []
+      // Files with the names of logs that are none are traces, too; what a writer has open is named as no trace is.
+      let others =
+        isOneFolder
+        ? (try? LogFiles.all(below: path, endings: [LogFormat.suffix + LogFormat.openSuffix]))?
+          .filter { !isLog($0) } ?? [] : []
       for source in [path] + others {
         cache.runs(below: source) { run in
           let prefix = source == path ? "" : name(of: source, below: path)

@@ -89,7 +89,7 @@ extension RunIndex.Report {
 }
 
 /// A time in UTC as runs are compared by it.
-struct Instant {
+struct SinceTime {
   /// `YYYY-MM-DDTHH:MM:SS`, or the beginning of that.
   var text: String
 

@@ -16,6 +16,7 @@ extension ImportReport {
         "\(log): \(counts.messages) messages, \(counts.toolCalls + counts.userToolCalls) calls, "
         + "stop \(counts.stopReason ?? "not recorded")"
         + (counts.unread.first.map { "; calls may have gone unread, first at \($0)" } ?? "")
+        + (counts.missing.first.map { ": \($0)" } ?? "")
     case .failed(let error): return "\(place): \(error)"
     }
   }

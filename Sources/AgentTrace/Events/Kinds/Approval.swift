@@ -1,3 +1,8 @@
+extension EventType {
+  /// A person granted or denied a call.
+  public static let approval = EventType(rawValue: "approval")
+}
+
 /// What a person's yes covers.
 public enum ApprovalScope: Sendable, Hashable {
   /// The call that it was given to, and the next calls of equal tool and input: so many in all, at least 1.

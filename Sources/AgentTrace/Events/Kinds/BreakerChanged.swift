@@ -1,3 +1,8 @@
+extension EventType {
+  /// A tool's circuit breaker opened, closed or let one call through.
+  public static let breakerChanged = EventType(rawValue: "breaker_changed")
+}
+
 /// The data of a `breaker_changed` event.
 public struct BreakerChanged: Sendable, Hashable {
   /// The states of a circuit breaker.

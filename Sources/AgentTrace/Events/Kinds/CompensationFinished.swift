@@ -1,3 +1,8 @@
+extension EventType {
+  /// What came of undoing an effect.
+  public static let compensationFinished = EventType(rawValue: "compensation_finished")
+}
+
 /// The data of a `compensation_finished` event: what came of undoing an effect.
 public struct CompensationFinished: Sendable, Hashable {
   /// Whose effect.

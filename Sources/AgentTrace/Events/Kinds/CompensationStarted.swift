@@ -1,3 +1,8 @@
+extension EventType {
+  /// An effect is about to be undone; on disk before it is.
+  public static let compensationStarted = EventType(rawValue: "compensation_started")
+}
+
 /// The data of a `compensation_started` event: an effect is about to be undone. On disk before it is.
 public struct CompensationStarted: Sendable, Hashable {
   /// Whose effect.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// A context packet was assembled; stands before each decision.
+  public static let contextBuilt = EventType(rawValue: "context_built")
+}
+
 /// Something that was taken into a context or left out of it, and why.
 public struct ContextItem: Sendable, Hashable {
   /// `system`, `goal`, `tool:<name>`, `summary:<event>`, or the id of an observation.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// The reply was read as a decision.
+  public static let decision = EventType(rawValue: "decision")
+}
+
 /// A call that a decision proposes. What becomes of it is for validation and policy to say.
 public struct ProposedCall: Sendable, Hashable {
   /// Ours: `<step>.<try>.<index>`, steps and tries from 1, index from 0.
@@ -113,6 +118,8 @@ public struct DecisionPayload: Sendable, Hashable {
   public var conversation: Int?
   /// Whether it is part of the agent's own conversation though ``caller`` is another: one that was handed over.
   public var isOfAgent = false
+  /// Whether a simulated user makes the calls, who is none of the agents whatever ``caller`` says.
+  public var isOfUser = false
 
   /// Without more, a decision of the agent's own that names no reply.
   public init(_ decision: Decision, caller: String? = nil, modelResult: Int? = nil) {
@@ -135,6 +142,7 @@ public struct DecisionPayload: Sendable, Hashable {
     modelResult = try reader.optionalInt("modelResult")
     conversation = try reader.optionalInt("conversation")
     isOfAgent = try reader.optionalBool("ofAgent") ?? false
+    isOfUser = try reader.optionalBool(SimulatedUser.key) ?? false
     var calls: [ProposedCall] = []
     for call in try reader.objects("calls") { calls.append(try ProposedCall(reader: call)) }
     switch try reader.string("kind") {
@@ -172,6 +180,7 @@ public struct DecisionPayload: Sendable, Hashable {
     object["modelResult"] = modelResult.map { JSONValue($0) }
     object["conversation"] = conversation.map { JSONValue($0) }
     if isOfAgent { object["ofAgent"] = true }
+    if isOfUser { object[SimulatedUser.key] = true }
     return object
   }
 }
@@ -198,6 +207,9 @@ extension DecisionPayload: EventData {
       DataKey(
         "ofAgent", .boolean,
         "Whether it is the agent's own conversation, which was handed over to the caller."),
+      DataKey(
+        SimulatedUser.key, .boolean,
+        "Whether a simulated user makes the calls, who is none of the agents."),
     ]
   }
 

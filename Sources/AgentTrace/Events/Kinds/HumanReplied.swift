@@ -1,3 +1,8 @@
+extension EventType {
+  /// A person, or one simulated, spoke.
+  public static let humanReplied = EventType(rawValue: "human_replied")
+}
+
 /// The data of a `human_replied` event.
 public struct HumanReplied: Sendable, Hashable {
   /// A string, unless it was lost, cut or no UTF-8.

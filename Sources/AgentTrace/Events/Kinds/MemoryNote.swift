@@ -1,3 +1,10 @@
+extension EventType {
+  /// A note was looked up.
+  public static let memoryRead = EventType(rawValue: "memory_read")
+  /// A note was kept.
+  public static let memoryWritten = EventType(rawValue: "memory_written")
+}
+
 /// The data of a `memory_read` or `memory_written` event.
 public struct MemoryNote: Sendable, Hashable {
   /// `run`, `agent`, `actor` or `tenant`.

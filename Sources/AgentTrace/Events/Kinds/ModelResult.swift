@@ -1,3 +1,8 @@
+extension EventType {
+  /// A model answered, or failed to; one event per try.
+  public static let modelResult = EventType(rawValue: "model_result")
+}
+
 /// What a model is called for.
 public enum ModelPurpose: String, Sendable, Hashable, CaseIterable {
   /// For the agent's next decision.

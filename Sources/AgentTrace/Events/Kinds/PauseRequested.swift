@@ -1,3 +1,8 @@
+extension EventType {
+  /// Of a pipeline it is wished that it pauses: nothing new begins.
+  public static let pauseRequested = EventType(rawValue: "pause_requested")
+}
+
 /// The data of a `pause_requested` event: what is under way ends by itself, and nothing new begins.
 public struct PauseRequested: Sendable, Hashable {
   /// How the wish came: the name of a signal, or `pause` for a word of another process.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// Of a proxy: calls were taken out of a reply before whoever asked saw it.
+  public static let replyChanged = EventType(rawValue: "reply_changed")
+}
+
 /// The data of a `reply_changed` event: calls were taken out of a model's reply before whoever asked saw it.
 public struct ReplyChanged: Sendable, Hashable {
   /// The number of the `model_result` that holds the reply as it came.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// A proxy passed on a request that is no call of a model.
+  public static let requestForwarded = EventType(rawValue: "request_forwarded")
+}
+
 /// The data of a `request_forwarded` event: a proxy passed on a request that asks no model for a reply.
 public struct RequestForwarded: Sendable, Hashable {
   /// For example `GET`.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// A pipeline goes back to a checkpoint.
+  public static let rollbackStarted = EventType(rawValue: "rollback_started")
+}
+
 /// The data of a `rollback_started` event: a pipeline goes back to a checkpoint. What was done behind it is
 /// undone first, the last first.
 public struct RollbackStarted: Sendable, Hashable {

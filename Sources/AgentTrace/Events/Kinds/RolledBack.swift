@@ -1,3 +1,8 @@
+extension EventType {
+  /// What stands behind a checkpoint is undone, and runs anew.
+  public static let rolledBack = EventType(rawValue: "rolled_back")
+}
+
 /// The data of a `rolled_back` event: every effect behind the checkpoint is undone, or left with somebody's
 /// word, and what stands behind it runs anew.
 public struct RolledBack: Sendable, Hashable {

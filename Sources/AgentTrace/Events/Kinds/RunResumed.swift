@@ -1,3 +1,8 @@
+extension EventType {
+  /// A log was opened again to go on.
+  public static let runResumed = EventType(rawValue: "run_resumed")
+}
+
 /// The data of a `run_resumed` event.
 public struct RunResumed: Sendable, Hashable {
   /// The reason in words.

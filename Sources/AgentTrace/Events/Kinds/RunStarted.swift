@@ -1,3 +1,8 @@
+extension EventType {
+  /// The first event of a log.
+  public static let runStarted = EventType(rawValue: "run_started")
+}
+
 /// Where a trace came from, if not from our own runtime, and which channels it lacks.
 public struct RunSource: Sendable, Hashable {
   /// The name of the format, for example `tau2`.
@@ -51,6 +56,12 @@ public struct ParentRun: Sendable, Hashable {
 
   /// The relation of a run that a task of a pipeline is.
   public static let task = "task"
+
+  /// Whether what a `run_started` says of its parent makes it a part of that one: a call of it, or an attempt at a task of
+  /// it. Whoever looks at that one sees this with it; what this one used is in the totals of that.
+  public static func isPart(_ parent: JSONValue?) -> Bool {
+    isCall(parent) || parent?["relation"]?.stringValue == task
+  }
 
   /// Without an edit, it goes on as the parent was.
   public init(runId: String, seq: Int, relation: String, edit: JSONObject = [:]) {

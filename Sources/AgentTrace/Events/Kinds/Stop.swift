@@ -1,3 +1,8 @@
+extension EventType {
+  /// The run ended or paused.
+  public static let stop = EventType(rawValue: "stop")
+}
+
 /// The data of a `stop` event: the run ended or paused.
 public struct Stop: Sendable, Hashable {
   /// The kind of end.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// What a person said of a task that waits.
+  public static let taskAnswered = EventType(rawValue: "task_answered")
+}
+
 /// The data of a `task_answered` event: what a person said of a task that waits.
 public struct TaskAnswered: Sendable, Hashable {
   /// What was said.

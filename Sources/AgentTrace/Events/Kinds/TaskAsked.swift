@@ -1,3 +1,8 @@
+extension EventType {
+  /// A task waits for a person.
+  public static let taskAsked = EventType(rawValue: "task_asked")
+}
+
 /// The data of a `task_asked` event: a task waits for a person.
 public struct TaskAsked: Sendable, Hashable {
   /// Why a person is asked.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// Of a task that runs for each of many it is known how many.
+  public static let taskExpanded = EventType(rawValue: "task_expanded")
+}
+
 /// The data of a `task_expanded` event: of a task that runs for each of many it is known how many.
 public struct TaskExpanded: Sendable, Hashable {
   /// The task's id.

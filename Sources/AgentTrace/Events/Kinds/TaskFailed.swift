@@ -1,3 +1,8 @@
+extension EventType {
+  /// An attempt at a task failed, and what is done about it.
+  public static let taskFailed = EventType(rawValue: "task_failed")
+}
+
 /// The data of a `task_failed` event: an attempt failed, or a task cannot be attempted; and what is done
 /// about it. Both stand in one event, so that no recovery is decided twice.
 public struct TaskFailed: Sendable, Hashable {

@@ -1,3 +1,8 @@
+extension EventType {
+  /// A task, or an element of one, has its output.
+  public static let taskFinished = EventType(rawValue: "task_finished")
+}
+
 /// The data of a `task_finished` event: a task, or an element of one, has its output.
 public struct TaskFinished: Sendable, Hashable {
   /// Which task, and which element of it.

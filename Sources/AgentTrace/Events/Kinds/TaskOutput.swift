@@ -1,3 +1,8 @@
+extension EventType {
+  /// A part of a task's output came before its end.
+  public static let taskOutput = EventType(rawValue: "task_output")
+}
+
 /// The data of a `task_output` event: a part of a task's output came before its end.
 public struct TaskOutput: Sendable, Hashable {
   /// Which task, and which element of it.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// The run that an attempt is goes on, behind the end of a process or a person's word.
+  public static let taskResumed = EventType(rawValue: "task_resumed")
+}
+
 /// The data of a `task_resumed` event: the run that an attempt is goes on in its own log, behind the end of a process
 /// or a person's word. On disk before it does.
 public struct TaskResumed: Sendable, Hashable {

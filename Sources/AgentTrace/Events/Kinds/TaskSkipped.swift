@@ -1,3 +1,8 @@
+extension EventType {
+  /// A task's output is absent.
+  public static let taskSkipped = EventType(rawValue: "task_skipped")
+}
+
 /// The data of a `task_skipped` event: whoever needs the task's output sees that it is absent.
 public struct TaskSkipped: Sendable, Hashable {
   /// Which task, and which element of it.

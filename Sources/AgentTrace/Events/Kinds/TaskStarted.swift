@@ -1,3 +1,8 @@
+extension EventType {
+  /// An attempt at a task of a pipeline begins; on disk before anything is done.
+  public static let taskStarted = EventType(rawValue: "task_started")
+}
+
 /// The data of a `task_started` event: an attempt at a task begins. On disk before anything is done.
 public struct TaskStarted: Sendable, Hashable {
   /// Which task, and which element of it.

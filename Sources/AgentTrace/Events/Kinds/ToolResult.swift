@@ -1,3 +1,8 @@
+extension EventType {
+  /// What became of a call.
+  public static let toolResult = EventType(rawValue: "tool_result")
+}
+
 /// What became of a call.
 public enum ToolResult: Sendable, Hashable {
   /// The tool ran and returned this.
@@ -36,6 +41,8 @@ public struct ToolResultPayload: Sendable, Hashable {
   public var tool: String
   /// Who made the call; `nil` means the agent.
   public var caller: String?
+  /// Whether a simulated user made the call; see ``DecisionPayload/isOfUser``.
+  public var isOfUser = false
   /// The person who said what became of the call, where no tool did; `nil` for a tool's own result.
   public var by: String?
   /// See ``ProposedCall/executedBy``.
@@ -70,6 +77,7 @@ public struct ToolResultPayload: Sendable, Hashable {
     callId = try reader.string("callId")
     tool = try reader.text("tool")
     caller = try reader.optionalString("caller")
+    isOfUser = try reader.optionalBool(SimulatedUser.key) ?? false
     by = try reader.optionalString("by")
     executedBy = try reader.optionalString("executedBy")
     attempts = try reader.optionalInt("attempts")
@@ -96,6 +104,7 @@ public struct ToolResultPayload: Sendable, Hashable {
       ("elapsedMicroseconds", elapsedMicroseconds.map { JSONValue($0) }),
       ("child", child.map { .object($0.encoded) }),
     ])
+    if isOfUser { object[SimulatedUser.key] = true }
     switch result {
     case .ok(let data), .returned(let data): object["data"] = data
     case .refused(let reason): object["reason"] = .string(reason)
@@ -112,6 +121,7 @@ extension ToolResultPayload: EventData {
     [
       DataKey("callId!", .string, "The call."), DataKey("tool!", .text, "The tool."),
       DataKey("caller", .string, "Who made the call; the agent without it."),
+      DataKey(SimulatedUser.key, .boolean, "Whether a simulated user made it."),
       DataKey("by", .string, "The person who said what became of it, where no tool did."),
       DataKey("executedBy", .string, "Who ran it, where that is not who runs the agent: provider."),
       DataKey("status!", .words(["ok", "returned", "refused", "error"]), "How it ended."),

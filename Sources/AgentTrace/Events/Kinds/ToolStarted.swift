@@ -1,3 +1,8 @@
+extension EventType {
+  /// A tool is about to run; on disk before it does.
+  public static let toolStarted = EventType(rawValue: "tool_started")
+}
+
 /// The data of a `tool_started` event.
 public struct ToolStartedPayload: Sendable, Hashable {
   /// The call that begins; see ``ProposedCall/callId``.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// A source of tools was asked what it offers.
+  public static let toolsListed = EventType(rawValue: "tools_listed")
+}
+
 /// The data of a `tools_listed` event.
 public struct ToolsListed: Sendable, Hashable {
   /// Which source was asked.

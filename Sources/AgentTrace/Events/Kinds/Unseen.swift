@@ -1,3 +1,8 @@
+extension EventType {
+  /// Something went by that could not be read, and may have held what the log then lacks.
+  public static let unseen = EventType(rawValue: "unseen")
+}
+
 /// The data of an `unseen` event: something went by that could not be read, and what the log may lack of it.
 ///
 /// Whoever judges the run takes the channels to be as little whole as the worst that the run says of them.

@@ -1,3 +1,8 @@
+extension EventType {
+  /// The policy gate gave its verdict on one call.
+  public static let policyDecision = EventType(rawValue: "policy_decision")
+}
+
 /// The policy gate's word on one call. (A judge's word on an expectation is an *outcome*.)
 public enum VerdictStatus: String, Sendable, Hashable, CaseIterable {
   /// The call may run.

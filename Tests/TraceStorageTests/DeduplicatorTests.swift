@@ -4,16 +4,16 @@ import Testing
 @testable import TraceStorage
 
 @Suite("What was said before is not said again")
-struct SaidOnceTests {
+struct DeduplicatorTests {
   static let long = String(repeating: "long ", count: 60)
 
   /// The data of each event as they stand in their lines.
   static func lines(_ events: [(EventType, JSONObject)]) -> [String] {
-    var saidOnce = SaidOnce()
+    var deduplicator = Deduplicator()
     return events.enumerated().map { seq, event in
-      let line = saidOnce.encode(
+      let line = deduplicator.encode(
         Event(seq: seq, step: 0, type: event.0, runId: "r", data: event.1))
-      saidOnce.commit(line)
+      deduplicator.commit(line)
       let text = String(decoding: line.bytes, as: UTF8.self)
       return text.components(after: "\"data\":").dropLast().description
     }
@@ -176,7 +176,7 @@ struct SaidOnceTests {
   @Test("a run of twice the steps makes a log of about twice the size")
   func growth() {
     func bytes(steps: Int) -> Int {
-      var saidOnce = SaidOnce()
+      var deduplicator = Deduplicator()
       var messages: [JSONValue] = []
       var total = 0
       for step in 0..<steps {
@@ -188,9 +188,9 @@ struct SaidOnceTests {
           ),
           (.contextBuilt, ["prompt": ["messages": .array(messages)]]),
         ].enumerated() {
-          let line = saidOnce.encode(
+          let line = deduplicator.encode(
             Event(seq: 2 * step + seq, step: step, type: event.0, runId: "r", data: event.1))
-          saidOnce.commit(line)
+          deduplicator.commit(line)
           total += line.bytes.count
         }
         messages.append(["role": "tool", "content": .string(text)])

@@ -1,6 +1,6 @@
 @_spi(Scanning) import AgentTrace
 
-extension SaidOnce {
+extension Deduplicator {
   /// A part of a list as it is written.
   enum Segment {
     /// Items that have numbers, with about how many bytes each has.
@@ -11,7 +11,7 @@ extension SaidOnce {
 
   /// Finds which items of a list stood in the latest packets, one after the other.
   struct KnownItems {
-    private let tables: SaidOnce
+    private let tables: Deduplicator
     private let list: Int
     private let elements: [JSONValue]
     private let before: KnownList
@@ -31,7 +31,7 @@ extension SaidOnce {
     /// What an item counts for beside its bytes, when a run is weighed.
     private static let itemOverhead = 16
 
-    private init(_ elements: [JSONValue], _ list: Int, in tables: SaidOnce) {
+    private init(_ elements: [JSONValue], _ list: Int, in tables: Deduplicator) {
       self.tables = tables
       self.list = list
       self.elements = elements
@@ -48,7 +48,7 @@ extension SaidOnce {
     /// - Complexity: a comparison for each item that goes on from the packet before, mostly of addresses;
     ///   linear in the text of the others.
     static func segments(
-      of elements: [JSONValue], _ list: Int, in tables: SaidOnce
+      of elements: [JSONValue], _ list: Int, in tables: Deduplicator
     ) -> [Segment] {
       var known = KnownItems(elements, list, in: tables)
       var segments: [(segment: Segment, weight: Int)] = []

@@ -5,7 +5,7 @@
 ///
 /// Remembers of each long string within the window a key and a place, never the text; of each item of the
 /// latest packets the value, which the run's own contexts mostly hold besides.
-struct SaidOnce {
+struct Deduplicator {
   /// A list item that a packet may take over.
   struct Item {
     var value: JSONValue
@@ -230,7 +230,7 @@ struct SaidOnce {
   }
 }
 
-extension SaidOnce.Item {
+extension Deduplicator.Item {
   init(_ value: JSONValue, _ keys: TextKeyMaker) {
     let text = CanonicalJSON.encode(value)
     let key = text.withUnsafeBytes { keys.key(of: $0) }

@@ -1,9 +1,9 @@
 @_spi(Scanning) import AgentTrace
 
-extension SaidOnce {
+extension Deduplicator {
   /// One walk over an event in the order of its line's bytes.
   struct Walk {
-    let tables: SaidOnce
+    let tables: Deduplicator
     let event: Event
     var line: [UInt8]
     /// The pointer to the value being written, as far as a long string may stand there.
@@ -43,14 +43,14 @@ extension SaidOnce {
     }
 
     /// - Parameter room: empty, and nobody else's.
-    init(tables: SaidOnce, event: Event, room: consuming Room) {
+    init(tables: Deduplicator, event: Event, room: consuming Room) {
       self.tables = tables
       self.event = event
       line = room.line
       resolved = room.resolved
       path = room.path
       sharesText = event.type != .stop
-      lists = event.type == .contextBuilt ? SaidOnce.listTokens : []
+      lists = event.type == .contextBuilt ? Deduplicator.listTokens : []
       written = Array(repeating: nil, count: lists.count)
     }
 

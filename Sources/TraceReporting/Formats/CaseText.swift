@@ -5,7 +5,7 @@ import TraceJudging
 ///
 /// All formats tell the same: what the judge said that was not a pass, with its evidence, and the
 /// commands that show more. They differ in how they frame and escape it.
-struct Account {
+struct CaseText {
   /// Outcomes of one trial, and trials of one case, that are told in full.
   static let mostOutcomes = 50
   static let mostTrials = 20

@@ -3,7 +3,7 @@ import AgentTrace
 import TraceMatching
 
 /// Verdicts on many calls of one long run, under a policy of 100 rules of all kinds.
-enum Ruling {
+enum RuleChecking {
   static let calls = 20_000
   static let tools = (0..<20).map { "tool_\($0)" }
 
@@ -25,11 +25,11 @@ enum Ruling {
       var allowed: [ProposedCall] = []
       for call in proposed {
         let tool = ToolDefinition(name: call.name, sideEffect: .write)
-        let moment = PolicyGate.Moment(
+        let moment = PolicyGate.KnownState(
           run: PolicyContext(
             actorId: "ana", tenantId: "acme", route: "support", attributes: ["tier": "gold"]),
           t: t, history: history)
-        let verdict = gate.ruling(on: call, tool: tool, at: moment).verdict
+        let verdict = gate.ruleCheck(on: call, tool: tool, at: moment).verdict
         verdicts[VerdictStatus.allCases.firstIndex(of: verdict.status) ?? 0] += 1
         if verdict.status == .allow { allowed.append(call) }
         take(.policyDecision(verdict))

@@ -4,7 +4,7 @@ import TraceMatching
 /// What of a run the words beyond calls, stop and answer speak of, gathered event by event.
 ///
 /// Holds what the expectations it was made for need, and nothing else.
-public struct Chronicle: Sendable {
+public struct GatheredFacts: Sendable {
   /// What is gathered.
   public let facts: Facts
 
@@ -31,6 +31,15 @@ public struct Chronicle: Sendable {
     var actionId: String { approval.actionId }
     var isGranted: Bool { approval.granted }
     var by: String { approval.by }
+  }
+
+  /// A person's yes or no to a task of a pipeline: an approval of no call.
+  struct TaskApproval: Sendable {
+    var seq, step: Int
+    /// The task, behind those that lead to its pipeline.
+    var task: String
+    var isGranted: Bool
+    var by: String
   }
 
   /// Something with a text or a value: a reply, an answer, a note.
@@ -62,6 +71,9 @@ public struct Chronicle: Sendable {
 
   private(set) var verdicts: [VerdictFact] = []
   private(set) var approvals: [ApprovalFact] = []
+  private(set) var taskApprovals: [TaskApproval] = []
+  /// What leads to each run below the root; kept where words on tasks are.
+  private var paths: [String: [String]] = [:]
   private(set) var replies: [Said] = []
   private(set) var answers: [Said] = []
   private(set) var questions: [Said] = []
@@ -80,7 +92,7 @@ public struct Chronicle: Sendable {
   private(set) var contexts: [ContextWatch] = []
   private(set) var state = AgentState()
   /// What became of tasks, where the run is a pipeline's.
-  private(set) var tasks: TaskChronicle
+  private(set) var tasks: TaskFacts
   /// The runs of the tree that have expectations of their own.
   private(set) var runsBelow: RunsBelow
   /// Where the run is a pipeline's, its own state; kept only where the state is.
@@ -113,7 +125,7 @@ public struct Chronicle: Sendable {
     facts = expectations.facts
     contexts = expectations.contextRules.map(ContextWatch.init)
     runsBelow = RunsBelow(expectations.callerRules)
-    tasks = TaskChronicle(keepsOutputs: facts.contains(.taskOutputs))
+    tasks = TaskFacts(keepsOutputs: facts.contains(.taskOutputs))
   }
 
   /// Takes in the next event. An event whose data are not what its type promises is passed over.
@@ -125,7 +137,9 @@ public struct Chronicle: Sendable {
     case .runStarted:
       goal = event.data["goal"]
       apply(tools: event.data["tools"]?.arrayValue ?? [])
-    case .toolsListed: apply(tools: event.data["tools"]?.arrayValue ?? [])
+    case .toolsListed:
+      apply(tools: event.data["tools"]?.arrayValue ?? [])
+      if let path = event.pathOfChild { paths[event.runId] = path }
     case .decision: apply(decision: event)
     case .policyDecision:
       verdicts.append(
@@ -146,6 +160,8 @@ public struct Chronicle: Sendable {
         Said(
           seq: event.seq, step: event.step, value: event.data["text"],
           by: event.data["by"]?.stringValue))
+    case .taskAnswered, TreeEvents.ownType:
+      if let word = event.wordOnTask { apply(word, event) }
     case .modelResult: if facts.contains(.usage) { usage.count(event) }
     case .contextBuilt:
       if facts.contains(.state) { packet = (event.step, event.data) }
@@ -174,6 +190,24 @@ public struct Chronicle: Sendable {
     }
   }
 
+  /// What a person says of a task is as what one says of a call, but that it is of no call.
+  private mutating func apply(_ word: TaskAnswered, _ event: Event) {
+    switch word.word {
+    case .granted, .denied:
+      let path = (paths[event.runId] ?? []) + ["\(word.node)"]
+      taskApprovals.append(
+        TaskApproval(
+          seq: event.seq, step: event.step, task: path.joined(separator: "/"),
+          isGranted: word.word == .granted, by: word.by))
+    case .answered:
+      replies.append(Said(seq: event.seq, step: event.step, value: word.data, by: word.by))
+    case .happened, .didNotHappen, .skipped: break
+    }
+  }
+
+  /// Says nothing of some runs that hangs on an order, where each is judged by itself.
+  package mutating func leaveOpen(runs: Set<String>) { runsBelow.openRuns = runs }
+
   private mutating func apply(tools: [JSONValue]) {
     for tool in tools {
       guard let name = tool["name"]?.stringValue,
@@ -189,11 +223,8 @@ public struct Chronicle: Sendable {
     case "answer":
       answers.append(
         Said(
-          seq: event.seq, step: event.step, value: data["text"],
-          by: data["caller"]?.stringValue ?? "agent"))
-      guard facts.contains(.state), data["caller"]?.stringValue ?? "agent" == "agent" else {
-        return
-      }
+          seq: event.seq, step: event.step, value: data["text"], by: data["caller"]?.stringValue))
+      guard facts.contains(.state), data["caller"] == nil else { return }
       compareEvidence(
         (data["evidenceRefs"]?.arrayValue ?? []).compactMap(\.stringValue), in: event.step)
     case "ask_human":
@@ -281,7 +312,7 @@ public struct Chronicle: Sendable {
   }
 }
 
-extension Chronicle {
+extension GatheredFacts {
   /// The step of the first thing seen behind an event; `nil` where nothing is.
   func step(after seq: Int) -> Int? {
     let last = step(before: seq + 1)
@@ -290,7 +321,7 @@ extension Chronicle {
   }
 }
 
-extension Chronicle.Usage {
+extension GatheredFacts.Usage {
   mutating func count(_ event: Event) {
     let data = event.data
     calls += 1

@@ -2,7 +2,7 @@ import AgentTrace
 import TraceMatching
 
 /// One place in a run at which a moment happened, or may have.
-struct Instant {
+struct Occurrence {
   /// The event that tells of it.
   var seq: Int
   /// Where it may stand. More than one place where the start of a call lies in a hole of the log, or where no
@@ -24,7 +24,7 @@ struct Instant {
   var isPlaced: Bool { span.lowerBound == span.upperBound }
 }
 
-extension Instant {
+extension Occurrence {
   /// One at an event.
   fileprivate init(
     at seq: Int, step: Int, call: Int? = nil, sort: Moment.Sort, answer: Trilean
@@ -48,21 +48,21 @@ extension JudgedRun {
   /// - Parameters:
   ///   - unknownCounts: whether a call of unknown effect counts as one that ran for certain.
   ///   - others: asks for the places of the same sorts at which none of the moments happens.
-  func instants(
+  func occurrences(
     of moments: [Moment], unknownCounts: Bool, others: Bool = false
-  ) -> [Instant] {
-    var found: [Instant] = []
+  ) -> [Occurrence] {
+    var found: [Occurrence] = []
     var sorts: [Moment.Sort] = []
     for moment in moments where !sorts.contains(moment.sort) { sorts.append(moment.sort) }
     for sort in sorts {
       let same = moments.filter { $0.sort == sort }
-      for var instant in places(of: sort, same, unknownCounts) {
+      for var occurrence in places(of: sort, same, unknownCounts) {
         if others {
-          instant.answer = !instant.answer
+          occurrence.answer = !occurrence.answer
           // Whether there is such a place at all may not be known.
-          if !instant.isThere, instant.answer == .yes { instant.answer = .unknown }
+          if !occurrence.isThere, occurrence.answer == .yes { occurrence.answer = .unknown }
         }
-        if instant.answer != .no { found.append(instant) }
+        if occurrence.answer != .no { found.append(occurrence) }
       }
     }
     return found.sorted {
@@ -105,31 +105,37 @@ extension JudgedRun {
   /// Every place of a sort that could be one of the moments, with whether it is.
   private func places(
     of sort: Moment.Sort, _ moments: [Moment], _ unknownCounts: Bool
-  ) -> [Instant] {
+  ) -> [Occurrence] {
     switch sort {
     case .called, .proposed, .returned:
       return view.calls.indices.compactMap { call(sort, $0, moments, unknownCounts) }
     case .verdict:
-      return chronicle.verdicts.map { verdict in
+      return gathered.verdicts.map { verdict in
         let call = callIndex(verdict.callId)
-        return Instant(
+        return Occurrence(
           at: verdict.seq, step: verdict.step, call: call, sort: sort,
           answer: any(moments) { self.answer(verdict, call, $0) })
       }
     case .approval:
-      return chronicle.approvals.map { approval in
+      let ofCalls = gathered.approvals.map { approval in
         let call = callIndex(approval.callId)
-        return Instant(
+        return Occurrence(
           at: approval.seq, step: approval.step, call: call, sort: sort,
           answer: any(moments) { self.answer(approval, call, $0) })
       }
-    case .reply: return chronicle.replies.map { said($0, sort, moments) }
+      let ofTasks = gathered.taskApprovals.map { approval in
+        Occurrence(
+          at: approval.seq, step: approval.step, sort: sort,
+          answer: any(moments) { Trilean(Self.isSuch(approval, $0)) })
+      }
+      return ofCalls + ofTasks
+    case .reply: return gathered.replies.map { said($0, sort, moments) }
     case .answer:
-      return chronicle.answers.filter { $0.by?.hasSameUTF8(as: "agent") ?? true }
+      return gathered.answers.filter { $0.by == nil }
         .map { said($0, sort, moments) }
     case .stop:
-      return chronicle.stops.map { stop in
-        Instant(
+      return gathered.stops.map { stop in
+        Occurrence(
           at: stop.seq, step: stop.step, sort: sort,
           answer: any(moments) {
             if case .stop(let reasons) = $0 {
@@ -140,8 +146,8 @@ extension JudgedRun {
           })
       }
     case .invalidDecision:
-      return chronicle.invalidDecisions.map {
-        Instant(at: $0.seq, step: $0.step, sort: sort, answer: .yes)
+      return gathered.invalidDecisions.map {
+        Occurrence(at: $0.seq, step: $0.step, sort: sort, answer: .yes)
       }
     }
   }
@@ -162,7 +168,7 @@ extension JudgedRun {
 
   private func call(
     _ sort: Moment.Sort, _ index: Int, _ moments: [Moment], _ unknownCounts: Bool
-  ) -> Instant? {
+  ) -> Occurrence? {
     let call = view.calls[index]
     let outline = call.outline
     switch sort {
@@ -172,7 +178,7 @@ extension JudgedRun {
     }
     // Calls by a simulated user are of this sort only where a moment speaks of them.
     let entries = moments.compactMap(\.entry)
-    guard entries.contains(where: { $0.speaks(of: call.caller) }) else { return nil }
+    guard entries.contains(where: { $0.speaks(of: call) }) else { return nil }
     let answer = any(moments) { moment in
       guard let entry = moment.entry else { return .no }
       return view.isSuch(
@@ -187,7 +193,7 @@ extension JudgedRun {
       }
     // What no decision holds may have been begun in any step before.
     let firstStep = outline.isStray && span.lowerBound < span.upperBound ? 0 : call.step
-    return Instant(
+    return Occurrence(
       seq: seq, span: span, steps: min(firstStep, call.step)...call.step, call: index, sort: sort,
       answer: answer, events: sort == .called && seq != outline.seq ? [outline.seq, seq] : [seq],
       isThere: sort != .called || view.executed(call) == .yes)
@@ -214,7 +220,7 @@ extension JudgedRun {
   }
 
   private func answer(
-    _ verdict: Chronicle.VerdictFact, _ call: Int?, _ moment: Moment
+    _ verdict: GatheredFacts.VerdictFact, _ call: Int?, _ moment: Moment
   ) -> Trilean {
     guard case .verdict(let asked) = moment else { return .no }
     guard let status = verdict.status, asked.statuses.contains(status) else { return .no }
@@ -227,7 +233,7 @@ extension JudgedRun {
   }
 
   private func answer(
-    _ approval: Chronicle.ApprovalFact, _ call: Int?, _ moment: Moment
+    _ approval: GatheredFacts.ApprovalFact, _ call: Int?, _ moment: Moment
   ) -> Trilean {
     guard case .approval(let asked) = moment,
       asked.isGranted.map({ $0 == approval.isGranted }) ?? true,
@@ -236,10 +242,21 @@ extension JudgedRun {
     return fits(asked.call, call)
   }
 
+  /// A word on a task is on no call: what names a tool or an input does not speak of it, and the caller is the task.
+  private static func isSuch(_ approval: GatheredFacts.TaskApproval, _ moment: Moment) -> Bool {
+    guard case .approval(let asked) = moment,
+      asked.isGranted.map({ $0 == approval.isGranted }) ?? true,
+      asked.by?.matches(approval.by) ?? true
+    else { return false }
+    guard let call = asked.call else { return true }
+    return call.tool.text == "*" && call.input == nil
+      && call.pattern?.matches(approval.task) ?? true
+  }
+
   private func said(
-    _ said: Chronicle.Said, _ sort: Moment.Sort, _ moments: [Moment]
-  ) -> Instant {
-    Instant(
+    _ said: GatheredFacts.Said, _ sort: Moment.Sort, _ moments: [Moment]
+  ) -> Occurrence {
+    Occurrence(
       at: said.seq, step: said.step, sort: sort,
       answer: any(moments) { moment in
         switch moment {
@@ -258,7 +275,7 @@ extension JudgedRun {
 
   /// Whether one place comes before another. Calls of one decision have no order among themselves,
   /// nor have their results, nor their verdicts.
-  func isBefore(_ left: Instant, _ right: Instant) -> Trilean {
+  func isBefore(_ left: Occurrence, _ right: Occurrence) -> Trilean {
     let areWithoutOrder =
       left.sort.isOfCall && right.sort.isOfCall || left.sort == .verdict && right.sort == .verdict
     if let a = left.call, let b = right.call, a != b, areWithoutOrder,

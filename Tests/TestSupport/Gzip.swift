@@ -1,7 +1,7 @@
 /// Makes gzip without compressing anything.
-enum Gzip {
+public enum Gzip {
   /// A member of stored blocks (RFC 1951, 3.2.4; RFC 1952).
-  static func stored(_ bytes: [UInt8]) -> [UInt8] {
+  public static func stored(_ bytes: [UInt8]) -> [UInt8] {
     func little(_ value: UInt32, _ count: Int) -> [UInt8] {
       (0..<count).map { UInt8(truncatingIfNeeded: value >> (8 * UInt32($0))) }
     }

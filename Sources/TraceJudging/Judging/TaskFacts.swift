@@ -4,7 +4,7 @@ import TraceMatching
 /// What became of the tasks of a pipeline, gathered event by event.
 ///
 /// Holds a few words for each node that has begun; outputs only where somebody asks for them.
-struct TaskChronicle: Sendable {
+struct TaskFacts: Sendable {
   /// What became of a node. Raw values are what cases say.
   enum Status: String, Sendable, Hashable, CaseIterable {
     /// It has an output.
@@ -53,7 +53,23 @@ struct TaskChronicle: Sendable {
   /// The tasks that the pipeline has, as its log says them last; `nil` where the run is no pipeline.
   private(set) var definition: [Trajectory.Task]?
   private(set) var nodes: [TaskNode: Node] = [:]
+  /// A task in the place of another one.
+  struct StandIn: Sendable {
+    /// The task that acted, with the element that it acted for.
+    let node: TaskNode
+    /// The one in whose place it did.
+    let place: TaskNode
+    /// Where each attempt of it began.
+    var attempts: [Int] = []
+    /// When it acted.
+    var fact = Node()
+  }
+
+  /// The tasks that stood in for others, each once for each of these.
+  private(set) var standIns: [StandIn] = []
   private let keepsOutputs: Bool
+  /// The tasks that are pipelines.
+  private var pipelines: Set<String> = []
 
   init(keepsOutputs: Bool) { self.keepsOutputs = keepsOutputs }
 
@@ -66,10 +82,24 @@ struct TaskChronicle: Sendable {
       .map { ($0.key, $0.value) }
   }
 
+  /// The tasks that an address names where they stood in for others: of a whole fan-out too where they acted for one of
+  /// its elements.
+  func standIns(at address: TaskAddress) -> [StandIn] {
+    standIns.filter { standIn in
+      address.matches(standIn.node)
+        || !address.isOfElements && address.task.matches(standIn.node.task)
+    }
+  }
+
   mutating func apply(_ event: Event) {
     switch event.type {
-    case .runStarted: if event.beginsPipeline { definition = Trajectory.Task.all(in: event.data) }
-    case .runResumed: definition = definition.map { Trajectory.Task.all(in: event.data) ?? $0 }
+    case .runStarted:
+      guard event.beginsPipeline else { return }
+      definition = Trajectory.Task.all(in: event.data)
+      notePipelines(of: event)
+    case .runResumed:
+      definition = definition.map { Trajectory.Task.all(in: event.data) ?? $0 }
+      notePipelines(of: event)
     default:
       guard definition != nil,
         let change = try? PipelineEvent(type: event.type, data: event.data)
@@ -78,11 +108,44 @@ struct TaskChronicle: Sendable {
     }
   }
 
+  private mutating func notePipelines(of event: Event) {
+    for task in event.data["inputs"]?["pipeline"]?["tasks"]?.arrayValue ?? []
+    where task["kind"]?.stringValue == "pipeline" {
+      if let id = task["id"]?.stringValue { pipelines.insert(id) }
+    }
+  }
+
+  /// Whether what waits is a pipeline that was only paused with the one around it: one that waits for a person shows for
+  /// what.
+  private func isPaused(_ asked: TaskAsked) -> Bool {
+    asked.why == .run && asked.show == nil
+      && pipelines.contains(nodes[asked.node]?.acting ?? asked.node.task)
+  }
+
   private mutating func change(_ node: TaskNode, seq: Int, _ body: (inout Node) -> Void) {
     var fact = nodes[node] ?? Node()
     if fact.rounds.last.map({ $0.undone != nil }) ?? true { fact.rounds.append(Round(start: seq)) }
     body(&fact)
     nodes[node] = fact
+  }
+
+  private mutating func standIn(_ acting: String, for place: TaskNode, seq: Int) {
+    let node = TaskNode(acting, element: place.element)
+    let known = standIns.lastIndex { $0.place == place && $0.node == node }
+    if known == nil { standIns.append(StandIn(node: node, place: place)) }
+    let index = known ?? standIns.count - 1
+    standIns[index].attempts.append(seq)
+    let last = standIns[index].fact.rounds.last
+    if last.map({ $0.end != nil || $0.undone != nil }) ?? true {
+      standIns[index].fact.rounds.append(Round(start: seq))
+    }
+  }
+
+  /// Ends what stood in for a node.
+  private mutating func closeStandIns(for place: TaskNode, at seq: Int) {
+    for index in standIns.indices where standIns[index].place == place {
+      if standIns[index].fact.end == nil { standIns[index].fact.close(seq) }
+    }
   }
 
   private mutating func apply(_ change: PipelineEvent, seq: Int) {
@@ -94,14 +157,16 @@ struct TaskChronicle: Sendable {
         $0.ran = true
         $0.acting = started.acting
       }
+      if let acting = started.acting { standIn(acting, for: started.node, seq: seq) }
       if started.node.element != nil {
         self.change(TaskNode(started.node.task), seq: seq) { $0.ran = true }
       }
     case .expanded(let expanded):
       self.change(TaskNode(expanded.task), seq: seq) { $0.elements = expanded.elements }
     case .asked(let asked):
+      let isPaused = isPaused(asked)
       self.change(asked.node, seq: seq) {
-        $0.status = .waiting
+        $0.status = isPaused ? .open : .waiting
         $0.isHuman = asked.why == .human
       }
     case .answered(let answered):
@@ -117,6 +182,7 @@ struct TaskChronicle: Sendable {
         $0.status = .skipped
         $0.close(seq)
       }
+      closeStandIns(for: skipped.node, at: seq)
     case .compensationFinished(let end) where end.error == nil:
       nodes[end.node]?.compensations += 1
     case .rolledBack(let end): apply(end, seq: seq)
@@ -136,6 +202,11 @@ struct TaskChronicle: Sendable {
       default: break
       }
     }
+    switch failed.recovery.action {
+    // Another one stands in, or nothing more is done.
+    case .fail, .compensate, .fallback: closeStandIns(for: failed.node, at: seq)
+    default: break
+    }
   }
 
   private mutating func apply(_ finished: TaskFinished, seq: Int) {
@@ -147,6 +218,7 @@ struct TaskChronicle: Sendable {
       node.output = keeps ? finished.output : nil
       node.by = finished.via ?? node.acting
     }
+    closeStandIns(for: finished.node, at: seq)
   }
 
   private mutating func apply(_ end: RolledBack, seq: Int) {
@@ -163,12 +235,15 @@ struct TaskChronicle: Sendable {
         nodes[node]?.output = nil
         nodes[node]?.by = nil
         nodes[node]?.acting = nil
+        for index in standIns.indices where standIns[index].place == node {
+          standIns[index].fact.undo(seq)
+        }
       }
     }
   }
 }
 
-extension TaskChronicle.Node {
+extension TaskFacts.Node {
   fileprivate mutating func close(_ seq: Int) {
     if !rounds.isEmpty { rounds[rounds.count - 1].end = seq }
   }

@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Takes in what is kept of each place of a list of work.
-final class Board<Kept: Sendable>: Sendable {
+final class ResultSlots<Kept: Sendable>: Sendable {
   private let kept: Mutex<[Kept?]>
 
   init(count: Int) { kept = Mutex(Array(repeating: nil, count: count)) }

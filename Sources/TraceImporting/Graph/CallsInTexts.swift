@@ -1,0 +1,235 @@
+import AgentTrace
+
+/// Calls that a model wrote as its text: some programs read them there and run them, others ask models that call so
+/// because nobody read what they wrote. Which of the two, the text does not say.
+///
+/// A text is a call where it is nothing but JSON of one, or of a list of them, also behind a mark or in a fence of code;
+/// where it ends with one in the tags that models are taught; and where a model's own sign for calls stands in it. What
+/// speaks of calls otherwise, or shows one in the middle of what it says, is text.
+enum CallsInTexts {
+  /// The calls that a text is or ends with. One whose name cannot be read is called as no tool is.
+  ///
+  /// - Complexity: O(*n*) in the text's bytes.
+  static func calls(in text: String) -> [CallSightings.Call] {
+    let bytes = Array(text.utf8)
+    guard bytes.contains(where: { marks.contains($0) }) else { return [] }
+    let trimmed = trim(bytes[...])
+    if let body = jsonBody(of: trimmed) { return callsOfJSON(body) }
+    return callsInTags(trimmed)
+  }
+
+  /// What none of the forms is without.
+  private static let marks: Set<UInt8> = [UInt8(ascii: "{"), UInt8(ascii: "<")]
+  /// A name that no call that was read has.
+  private static let unknownName = "\u{0}"
+
+  // MARK: JSON
+
+  /// A text that is JSON: as it stands, behind the mark of a model's calls, or in a fence of code.
+  private static func jsonBody(of text: ArraySlice<UInt8>) -> ArraySlice<UInt8>? {
+    var body = text
+    for mark in ["[TOOL_CALLS]", "<|python_tag|>", "<|tool_call|>", "functools"] {
+      if body.starts(with: mark.utf8) { body = trim(body.dropFirst(mark.utf8.count)) }
+    }
+    if body.starts(with: fence), body.count > 6, body.suffix(3).elementsEqual(fence),
+      let line = body.firstIndex(of: UInt8(ascii: "\n"))
+    {
+      body = trim(body[(line + 1)...].dropLast(3))
+    }
+    guard let first = body.first, let last = body.last else { return nil }
+    let isObject = first == UInt8(ascii: "{") && last == UInt8(ascii: "}")
+    let isList = first == UInt8(ascii: "[") && last == UInt8(ascii: "]")
+    return isObject || isList ? body : nil
+  }
+
+  private static let fence = Array("```".utf8)
+
+  private static func callsOfJSON(_ body: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    if let value = parse(body) { return calls(of: value) }
+    // Parallel calls stand a line each.
+    var calls: [CallSightings.Call] = []
+    for line in body.split(separator: UInt8(ascii: "\n")) {
+      guard let value = parse(trim(line)), value.objectValue != nil else { return [] }
+      let found = self.calls(of: value)
+      if found.isEmpty { return [] }
+      calls += found
+    }
+    return calls
+  }
+
+  private static func parse(_ bytes: ArraySlice<UInt8>) -> JSONValue? {
+    try? JSONValue(parsing: Array(bytes), options: SourceDocument.options)
+  }
+
+  /// The calls that a value is: itself, the elements of a list, or those of a message in the chat interface's shape.
+  private static func calls(of value: JSONValue) -> [CallSightings.Call] {
+    (value.arrayValue ?? [value]).flatMap { element -> [CallSightings.Call] in
+      guard let object = element.objectValue else { return [] }
+      if let call = call(object) { return [call] }
+      return object.flatMap { member -> [CallSightings.Call] in
+        let key = JSONValue.plainKey(member.key)
+        guard
+          CallSightings.listKeys.contains(key) || CallSightings.singleKeys.contains(key)
+        else { return [] }
+        return (member.value.arrayValue ?? [member.value]).compactMap { call in
+          CallSightings.name(in: call).map {
+            CallSightings.Call(name: $0, input: CallSightings.input(in: call))
+          }
+        }
+      }
+    }
+  }
+
+  private static let nameKeys = [
+    "name", "tool", "tool_name", "toolName", "function", "function_name", "action",
+  ]
+  private static let inputKeys = [
+    "arguments", "args", "parameters", "input", "tool_input", "toolInput", "action_input",
+    "params", "kwargs",
+  ]
+  /// What may stand beside a name and its arguments where these are not called so.
+  private static let besideKeys: Set<String> = [
+    "id", "call_id", "callId", "index", "type", "thought", "thoughts", "reasoning", "reason",
+  ]
+
+  /// A name beside arguments that are an object, and nothing that says that it is something else.
+  private static func call(_ object: JSONObject) -> CallSightings.Call? {
+    guard let nameKey = nameKeys.first(where: { object[$0]?.stringValue?.isEmpty == false }),
+      let name = object[nameKey]?.stringValue,
+      let inputKey = inputKeys.first(where: { object[$0] != nil }), let input = object[inputKey]
+    else {
+      return CallSightings.call(object).map { CallSightings.Call(name: $0.name, input: $0.input) }
+    }
+    let isAction = nameKey == "action" && inputKey == "action_input"
+    // In this form of thought and action the last action is the answer.
+    if isAction, ["finalanswer", "finish"].contains(JSONValue.plainKey(name)) { return nil }
+    guard isAction || CallSightings.whole(input) != nil else { return nil }
+    // A tool's description has its parameters, too.
+    guard object["description"] == nil, input["properties"] == nil || input["type"] == nil else {
+      return nil
+    }
+    let isNamedSo = inputKey.hasPrefix("arg") || isAction || nameKey.hasPrefix("tool")
+    guard
+      isNamedSo
+        || object.allSatisfy({
+          $0.key == nameKey || $0.key == inputKey || besideKeys.contains($0.key)
+        })
+    else { return nil }
+    return CallSightings.Call(name: name, input: CallSightings.whole(input))
+  }
+
+  // MARK: Tags
+
+  /// The tags that models are taught, with what ends them; a text that ends with one ends with a call.
+  private static let tags: [(open: [UInt8], close: [UInt8])] = [
+    ("<tool_call>", "</tool_call>"), ("<tool_calls>", "</tool_calls>"),
+    ("<function_call>", "</function_call>"), ("<function_calls>", "</function_calls>"),
+    ("<function=", "</function>"), ("<invoke name=", "</invoke>"),
+  ].map { (Array($0.0.utf8), Array($0.1.utf8)) }
+
+  /// Signs of models that nobody writes who speaks of something else.
+  private static let signs = [
+    "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>",
+    "<｜tool▁call▁begin｜>", "<|python_tag|>", "<|tool_call|>", "<start_function_call>",
+    "<|channel|>commentary to=",
+  ].map { Array($0.utf8) }
+
+  private static func callsInTags(_ text: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    for (open, close) in tags where text.suffix(close.count).elementsEqual(close) {
+      guard let start = firstLine(beginningWithAnyOf: [open], in: text) else { continue }
+      return names(in: text[start...])
+    }
+    return firstLine(beginningWithAnyOf: signs, in: text) != nil
+      ? [CallSightings.Call(name: unknownName, input: nil)] : []
+  }
+
+  /// Where the first line outside of fences begins that begins with one of some marks.
+  private static func firstLine(
+    beginningWithAnyOf marks: [[UInt8]], in text: ArraySlice<UInt8>
+  ) -> Int? {
+    var isInFence = false
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      let begin = line.drop(while: isSpace)
+      if begin.starts(with: fence) { isInFence.toggle() }
+      if !isInFence, marks.contains(where: { begin.starts(with: $0) }) { return begin.startIndex }
+    }
+    return nil
+  }
+
+  /// The names that tags and the JSON within them say.
+  private static func names(in text: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    var calls: [CallSightings.Call] = []
+    for piece in text.split(separator: UInt8(ascii: "<")) {
+      for mark in ["function=", "invoke name="] where piece.starts(with: mark.utf8) {
+        // A name in quotes or without them.
+        let name = piece.dropFirst(mark.utf8.count).drop(while: isQuote).prefix {
+          !isQuote($0) && $0 != UInt8(ascii: ">")
+        }
+        calls.append(CallSightings.Call(name: String(decoding: name, as: UTF8.self), input: nil))
+      }
+      guard let end = piece.firstIndex(of: UInt8(ascii: ">")),
+        let value = parse(trim(piece[(end + 1)...]))
+      else { continue }
+      calls += self.calls(of: value)
+    }
+    return calls.isEmpty ? [CallSightings.Call(name: unknownName, input: nil)] : calls
+  }
+
+  // MARK: Bytes
+
+  private static func isQuote(_ byte: UInt8) -> Bool {
+    byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
+  }
+
+  private static func isSpace(_ byte: UInt8) -> Bool {
+    byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
+  }
+
+  private static func trim(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var bytes = bytes.drop(while: isSpace)
+    while let last = bytes.last, isSpace(last) { bytes.removeLast() }
+    return bytes
+  }
+}
+
+extension CallsInTexts {
+  /// The calls that what a model said is or ends with: all its text, or one of its parts.
+  fileprivate static func calls(text: JSONValue?, parts: [JSONValue]) -> [CallSightings.Call] {
+    var texts = [text?.stringValue]
+    if parts.count > 1 {
+      texts += parts.map { $0["type"] == "text" ? $0["text"]?.stringValue : nil }
+    }
+    return texts.lazy.compactMap(\.self).map(calls).first { !$0.isEmpty } ?? []
+  }
+}
+
+extension CallGraph {
+  /// Marks the replies whose text is a call, or ends with one, that was read nowhere in the run.
+  mutating func markCallsInTexts() {
+    var read: ReadCalls?
+    for index in items.indices {
+      guard case .reply(var reply) = items[index] else { continue }
+      let calls = CallsInTexts.calls(text: reply.text.value, parts: reply.parts)
+      guard !calls.isEmpty else { continue }
+      let known = read ?? ReadCalls(self)
+      read = known
+      guard let pointer = reply.pointers.first, !calls.allSatisfy(known.hold) else { continue }
+      reply.unread.append(pointer)
+      items[index] = .reply(reply)
+    }
+  }
+}
+
+extension ParsedRun {
+  /// The messages whose text is a call, or ends with one, that was read nowhere in the run.
+  var callsInTexts: [JSONPointer] {
+    var read: ReadCalls?
+    return messages.filter { $0.role == .assistant }.compactMap { message in
+      let calls = CallsInTexts.calls(text: message.content.text, parts: message.content.parts)
+      guard !calls.isEmpty else { return nil }
+      let known = read ?? ReadCalls(self)
+      read = known
+      return calls.allSatisfy(known.hold) ? nil : message.pointer
+    }
+  }
+}

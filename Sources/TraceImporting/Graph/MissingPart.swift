@@ -1,0 +1,102 @@
+import AgentTrace
+
+/// A part of a run that its source speaks of and does not hold: nobody knows which calls were made there.
+struct MissingPart: Hashable {
+  /// Where the source speaks of it.
+  var pointer: JSONPointer
+  /// What is not there, in words for whoever reads why checks are unverifiable.
+  var what: String
+
+  /// How many bytes of what is not there are named.
+  private static let nameLimitBytes = 200
+
+  private init(_ pointer: JSONPointer, _ what: String) {
+    self.pointer = pointer
+    self.what = what.prefix(utf8Bytes: Self.nameLimitBytes)
+  }
+
+  /// What a model was told before a response that goes on from another one, which its provider keeps.
+  static func response(_ id: String, at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "the response \(id), from which this one goes on, is not in the source")
+  }
+
+  /// What was said in a conversation that a provider keeps.
+  static func conversation(_ id: String, at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "what was said in the conversation \(id) before is not in the source")
+  }
+
+  /// What a session holds from which another one was made.
+  static func session(_ id: String, at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "the session \(id), from which this one goes on, is not in the source")
+  }
+
+  /// What a session's first line goes on from.
+  static func line(_ id: String, at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "the line \(id), from which the session goes on, is not in the source")
+  }
+
+  /// What a sub-agent did.
+  static func subAgent(_ name: String, at pointer: JSONPointer) -> MissingPart {
+    let agent = name.isEmpty ? "a sub-agent" : "the sub-agent \(name)"
+    return MissingPart(pointer, "what \(agent) did is not in the source")
+  }
+
+  /// What was said before it was summed up, as contexts are where they grow too long.
+  static func summedUp(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "a summary stands for what happened before, which is not in the source")
+  }
+
+  /// Steps between two that have numbers, or before the first.
+  static func steps(_ range: ClosedRange<Int>, at pointer: JSONPointer) -> MissingPart {
+    let words =
+      range.count == 1
+      ? "step \(range.lowerBound) is" : "steps \(range.lowerBound) to \(range.upperBound) are"
+    return MissingPart(pointer, "\(words) not in the source")
+  }
+
+  /// What a run goes on with.
+  static func continuation(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "what it goes on with is not in the source")
+  }
+
+  /// The model's call that asked for what the first call of a run was shown the results of.
+  static func beginningOfTurn(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(
+      pointer, "the run begins in the middle of a turn; the calls before are not in the source")
+  }
+}
+
+extension CallGraph {
+  /// Notes a summary of what happened before, unless some of that stands there: then the source keeps what it sums up.
+  mutating func noteSummary(at pointer: JSONPointer) {
+    let isKept = items.contains { if case .reply = $0 { true } else { false } }
+    let part = MissingPart.summedUp(at: pointer)
+    // One place is enough.
+    if !isKept, !missing.contains(where: { $0.what == part.what }) { missing.append(part) }
+  }
+
+  /// Notes the responses from which replies go on and that no reply of the run is.
+  mutating func noteEarlierResponses() {
+    let told = Set(
+      items.compactMap { item -> String? in
+        if case .reply(let reply) = item { reply.responseId } else { nil }
+      })
+    var noted: Set<String> = []
+    for case .reply(let reply) in items {
+      guard let id = reply.goesOnFrom, !told.contains(id), noted.insert(id).inserted,
+        let pointer = reply.pointers.first
+      else { continue }
+      missing.append(.response(id, at: pointer))
+    }
+  }
+}
+
+extension [ReadMessage] {
+  /// The first of them, where it is a summary of what no message before it says.
+  var summaryOfMissing: MissingPart? {
+    guard let index = firstIndex(where: \.sumsUp),
+      !self[..<index].contains(where: { $0.role == .assistant })
+    else { return nil }
+    return .summedUp(at: self[index].pointer)
+  }
+}

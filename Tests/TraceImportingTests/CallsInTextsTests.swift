@@ -1,0 +1,127 @@
+import AgentTrace
+import Testing
+import TraceImporting
+
+/// Calls that a model wrote as its text: no reader knows whether some program ran them.
+struct CallsInTextsTests {
+  /// Texts that are a call of `delete_file`, or end with one.
+  static let calls = [
+    #"{"name":"delete_file","arguments":{"p":1}}"#,
+    #"{"name": "delete_file", "parameters": {}}"#,
+    " \n{\"type\":\"function\",\"function\":{\"name\":\"delete_file\",\"arguments\":\"{\\\"p\\\":1}\"}}\n",
+    #"[{"type":"tool_use","id":"a","name":"delete_file","input":{}}]"#,
+    #"{"tool_calls":[{"id":"a","function":{"name":"delete_file","arguments":"{}"}}]}"#,
+    #"[{"role":"assistant","content":"x","tool_calls":[{"id":"z","function":"delete_file","arguments":{}}]}]"#,
+    #"{"function_call":{"name":"delete_file","arguments":"{}"}}"#,
+    #"{"thought":"It is old.","action":"delete_file","action_input":"a.txt"}"#,
+    #"{"thought":"It is old.","tool":"delete_file","args":{"p":"a.txt"}}"#,
+    #"{"tool":"delete_file","tool_input":{"p":"a.txt"},"confidence":1}"#,
+    #"{"type":"web_search_call","id":"x"}"#,
+    "{\"name\":\"list\",\"arguments\":{}}\n{\"name\":\"delete_file\",\"arguments\":{}}",
+    "```json\n{\"name\":\"delete_file\",\"arguments\":{\"p\":1}}\n```",
+    #"[TOOL_CALLS][{"name":"delete_file","arguments":{"p":1}}]"#,
+    #"<|python_tag|>{"name":"delete_file","parameters":{"p":1}}"#,
+    #"<tool_call>{"name":"delete_file","arguments":{"p":1}}</tool_call>"#,
+    "I will remove it.\n<tool_call>\n{\"name\": \"delete_file\", \"arguments\": {\"p\": \"a<b\"}}\n</tool_call>\n",
+    "<tool_call>\n<function=delete_file>\n<parameter=p>\n1\n</parameter>\n</function>\n</tool_call>",
+    "First this.\n<function=delete_file>{\"p\": 1}</function>",
+    "<function_calls>\n<invoke name=\"delete_file\">\n<parameter name=\"p\">1</parameter>\n</invoke>\n</function_calls>",
+    "<tool_call>delete_file\n<arg_key>p</arg_key></tool_call>",
+    "<|tool_calls_section_begin|><|tool_call_begin|>functions.delete_file:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
+    "Hm.\n<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>delete_file",
+    "<|channel|>commentary to=functions.delete_file <|constrain|>json<|message|>{}",
+  ]
+
+  /// Texts that speak of calls, show them, or are other JSON.
+  static let texts = [
+    #"I called {"name":"delete_file","arguments":{"p":1}}, as you asked."#,
+    "This is a call:\n```json\n{\"name\":\"delete_file\",\"arguments\":{\"p\":1}}\n```\nShall I make it?",
+    "```xml\n<tool_call>{\"name\":\"delete_file\",\"arguments\":{}}</tool_call>\n```",
+    #"Models of this family write <tool_call>{"name":"delete_file","arguments":{}}</tool_call>"#,
+    "<tool_call>\n{\"name\":\"delete_file\",\"arguments\":{}}\n</tool_call>\nis what it looks like.",
+    #"{"name":"Ana","email":"ana@example.com"}"#,
+    #"{"name":"delete_file","description":"Deletes a file","parameters":{"type":"object","properties":{}}}"#,
+    #"{"name":"delete_file","parameters":{"type":"object","properties":{"p":{"type":"string"}}}}"#,
+    #"{"name":"Ana","parameters":{"weight":60},"diagnosis":"flu"}"#,
+    #"{"name":"delete_file","arguments":"all of them"}"#,
+    #"{"action":"Final Answer","action_input":"It is done."}"#,
+    #"{"calls":3,"tools":["delete_file"]}"#, #"[1,2,{"name":"delete_file"}]"#,
+    #"["delete_file",{"arguments":{}}]"#, "{", "[", "{}", "[]", "<tool_call>", "</tool_call>", "",
+    "``````", "```\n```", "[TOOL_CALLS]", "<function=",
+    "{\"name\":\"delete_file\",\"arguments\":{}",
+    "if (a < b) { return }", "delete_file(1)",
+  ]
+
+  /// A reply in the chat interface, in Anthropic's, in one of two parts, and in a session.
+  private static let frames: [(name: String, text: String)] = [
+    ("a.json", #"[{"role":"user","content":"hi"},{"role":"assistant","content":TEXT}]"#),
+    (
+      "a.json",
+      #"[{"role":"user","content":"hi"},{"role":"assistant","content":[{"type":"text","text":"So."},{"type":"text","text":TEXT}]}]"#
+    ),
+    (
+      "a.json",
+      #"[{"role":"user","parts":[{"text":"hi"}]},{"role":"model","parts":[{"text":TEXT}]}]"#
+    ),
+    (
+      "s.jsonl",
+      #"{"type":"user","uuid":"u1","sessionId":"s","parentUuid":null,"isSidechain":false,"message":{"role":"user","content":"hi"}}"#
+        + "\n"
+        + #"{"type":"assistant","uuid":"u2","sessionId":"s","parentUuid":"u1","message":{"id":"m","role":"assistant","content":[{"type":"text","text":TEXT}]}}"#
+        + "\n"
+    ),
+  ]
+
+  private static func calls(of text: String, in frame: (name: String, text: String)) throws
+    -> JSONValue?
+  {
+    let told = CanonicalJSON.string(.string(text), form: .plain)
+    let file = try ImportedFile(frame.text.replacing("TEXT", with: told), name: frame.name)
+    return try #require(file.data(.runStarted).first, "\(file.errors)")["recorded"]?["calls"]
+  }
+
+  @Test("a text that is a call, or ends with one in a model's tags, makes calls partial")
+  func call() throws {
+    for frame in Self.frames {
+      for text in Self.calls {
+        #expect(try Self.calls(of: text, in: frame) == "partial", "\(text) in \(frame.text)")
+      }
+    }
+  }
+
+  @Test("a text that speaks of calls, or shows one within what it says, is text")
+  func text() throws {
+    for frame in Self.frames {
+      for text in Self.texts where !text.isEmpty {
+        #expect(try Self.calls(of: text, in: frame) == nil, "\(text) in \(frame.text)")
+      }
+    }
+  }
+
+  @Test(
+    "a text that is a call which was read is told already, and other arguments are another call")
+  func read() throws {
+    for (input, isPartial) in [(#"{\"p\":1}"#, false), (#"{\"p\":2}"#, true)] {
+      let text = #"{\"name\":\"delete_file\",\"arguments\":{\"p\":1}}"#
+      let call = #"{"id":"c","function":{"name":"delete_file","arguments":"\#(input)"}}"#
+      let file = try ImportedFile(
+        #"[{"role":"user","content":"hi"},{"role":"assistant","content":"\#(text)","tool_calls":[\#(call)]},{"role":"tool","tool_call_id":"c","content":"ok"},{"role":"assistant","content":"done"}]"#
+      )
+      let recorded = try #require(file.data(.runStarted).first?["recorded"])
+      #expect((recorded["calls"] == "partial") == isPartial)
+    }
+  }
+
+  @Test("what a user or a tool wrote is no call of the model's, whatever it looks like")
+  func others() throws {
+    for text in Self.calls {
+      let told = CanonicalJSON.string(.string(text), form: .plain)
+      let call = #"{"id":"c","function":{"name":"read","arguments":"{}"}}"#
+      let file = try ImportedFile(
+        #"[{"role":"system","content":\#(told)},{"role":"user","content":\#(told)},{"role":"assistant","content":null,"tool_calls":[\#(call)]},{"role":"tool","tool_call_id":"c","content":\#(told)},{"role":"assistant","content":"done"}]"#
+      )
+      let recorded = try #require(file.data(.runStarted).first?["recorded"])
+      #expect(recorded["calls"] == nil, "\(text)")
+    }
+  }
+}
