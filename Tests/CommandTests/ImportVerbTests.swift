@@ -89,6 +89,20 @@ struct ImportVerbTests {
     "what may be a call and was not read is told, and no case against calls passes or is made of it"
   )
   func unread() async throws {
+    // What a source speaks of and does not hold is told where the run begins.
+    let parts = try TemporaryFolder()
+    try parts.write(
+      "one.json",
+      #"""
+      {"schema_version":"ATIF-v1.7","session_id":"s","agent":{"name":"a","version":"1"},"steps":[
+        {"step_id":1,"source":"user","message":"Go on"},{"step_id":4,"source":"agent","message":"Done"}]}
+      """#)
+    try await Binary.run(["import", "one.json", "--out", "runs"], in: parts.path)
+    let begun = try await Binary.run(["show", "runs/one.jsonl.gz"], in: parts.path)
+    #expect(
+      begun.lines.contains {
+        $0.contains(" missing ") && $0.contains("steps 2 to 3 are not in the source")
+      }, "\(begun)")
     let folder = try TemporaryFolder()
     try folder.write(
       "in/one.json",
@@ -101,8 +115,12 @@ struct ImportVerbTests {
     #expect(
       told.output.contains("calls may have gone unread, first at /1/additional_kwargs"))
     let log = "runs/one.jsonl.gz"
+    let shown = try await Binary.run(["show", log], in: folder.path)
+    #expect(shown.output.contains("calls partial"), "\(shown)")
     #expect(
-      try await Binary.run(["show", log], in: folder.path).output.contains("calls partial"))
+      shown.lines.contains {
+        $0.contains(" unread ") && $0.contains("/1/additional_kwargs/tool_calls")
+      }, "\(shown)")
     try folder.write(
       "case.yaml", "caseId: one\nexpected: {toolsNotCalled: [\"delete_*\"]}\nrecording: \(log)\n")
     for options in [[], ["--no-summary"]] {

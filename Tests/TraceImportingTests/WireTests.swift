@@ -114,6 +114,44 @@ struct WireTests {
   }
 
   @Test(
+    "a request that is named as nothing is known for what it is, and so are several behind their lengths",
+    arguments: ["spans.bin", "spans", "export.data", "spans.json", "spans.pb"])
+  func named(name: String) throws {
+    let source = SpanSource.run(toolFailure: "no")
+    let body = Wire.request(source)
+    let framed = Self.framed([body, body])
+    func reports(_ bytes: [UInt8]) throws -> (TemporaryFolder, [ImportReport]) {
+      let folder = try TemporaryFolder()
+      let path = "\(folder.path)/\(name)"
+      try Data(bytes).write(to: URL(fileURLWithPath: path))
+      var reports: [ImportReport] = []
+      try Importer(format: nil, output: "\(folder.path)/out").run(paths: [path]) {
+        reports.append($0)
+      }
+      return (folder, reports)
+    }
+    // What is told twice is one.
+    for bytes in [body, framed] {
+      let (folder, told) = try reports(bytes)
+      #expect(told.map(\.format) == [.otlp], "\(told.map(\.json))")
+      let events = try ImportedFile.events(
+        of: "\(folder.path)/out/\(try #require(folder.files(below: "out").first))")
+      #expect(Self.told(events) == Self.told(try source.imported().events))
+    }
+    // Cut short, nothing of it is taken for the whole.
+    for cut in [1, 3, framed.count / 3] {
+      let (_, refused) = try reports(Array(framed.dropLast(cut)))
+      #expect(refused.map { $0.json["error"] != nil } == [true], "\(refused.map(\.json))")
+    }
+  }
+
+  private static func framed(_ requests: [[UInt8]]) -> [UInt8] {
+    requests.flatMap { body in
+      [24, 16, 8, 0].map { UInt8(truncatingIfNeeded: body.count >> $0) } + body
+    }
+  }
+
+  @Test(
     "a body cut at any byte, or with any byte changed, is refused or read, and never more than it holds"
   )
   func damage() throws {

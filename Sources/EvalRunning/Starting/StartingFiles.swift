@@ -1,5 +1,18 @@
 /// What the first files of a project hold.
 enum StartingFiles {
+  /// What a workflow judges.
+  struct Judging {
+    /// Case files and folders, from the project's folder.
+    var paths: [String]
+    /// Whether what was accepted is compared with.
+    var isComparing = false
+    /// Files and folders of recorded runs that the cases are put on; none where they name their own.
+    var runs: [String] = []
+  }
+
+  /// Keeps out of commits what the program makes on the way: runs, results, and the schemas, which are its own.
+  static let ignored = "*\n"
+
   static let cases = """
     # What must be seen to have happened. Run it: agent-eval run EvalCases/
     defaults:
@@ -89,41 +102,56 @@ enum StartingFiles {
 
     """
 
-  static func gitHubWorkflow(version: String) -> String {
-    """
-    name: evals
-    on:
-      push: {branches: [main]}
-      pull_request:
-    # The second is for the comment on the pull request; without it there is none.
-    permissions: {contents: read, pull-requests: write}
-    jobs:
-      evals:
-        runs-on: ubuntu-latest
-        steps:
-          - uses: actions/checkout@v4
-          # The repository of agent-eval; name your own copy if you have one.
-          - uses: agent-eval/agent-eval@v\(version)
-            with:
-              paths: EvalCases
-              against: accepted
+  static func gitHubWorkflow(_ judging: Judging, version: String) -> String {
+    var inputs = [field("paths", judging.paths)]
+    if judging.isComparing { inputs.append("against: accepted") }
+    if !judging.runs.isEmpty { inputs.append(field("arguments", ["--on"] + judging.runs)) }
+    return """
+      name: evals
+      on:
+        push: {branches: [main]}
+        pull_request:
+      # The second is for the comment on the pull request; without it there is none.
+      permissions: {contents: read, pull-requests: write}
+      jobs:
+        evals:
+          runs-on: ubuntu-latest
+          steps:
+            - uses: actions/checkout@v4
+            # The repository of agent-eval; name your own copy if you have one.
+            - uses: agent-eval/agent-eval@v\(version)
+              with:
+                \(inputs.joined(separator: "\n          "))
 
-    """
+      """
   }
 
-  static func gitLabPipeline(version: String) -> String {
-    """
-    include:
-      # The repository of agent-eval; name your own copy if you have one.
-      - project: agent-eval/agent-eval
-        ref: v\(version)
-        file: CI/gitlab.yml
-    evals:
-      extends: .agent-eval-run
-      variables:
-        AGENT_EVAL_PATHS: EvalCases
-        AGENT_EVAL_AGAINST: accepted
+  static func gitLabPipeline(_ judging: Judging, version: String) -> String {
+    // Without a second dollar sign the runner would put a variable there.
+    func variable(_ key: String, _ words: [String]) -> String {
+      field(key, words.map { $0.replacing("$", with: "$$") })
+    }
+    var variables = [variable("AGENT_EVAL_PATHS", judging.paths)]
+    if judging.isComparing { variables.append("AGENT_EVAL_AGAINST: accepted") }
+    if !judging.runs.isEmpty {
+      variables.append(variable("AGENT_EVAL_ARGUMENTS", ["--on"] + judging.runs))
+    }
+    return """
+      include:
+        # The repository of agent-eval; name your own copy if you have one.
+        - project: agent-eval/agent-eval
+          ref: v\(version)
+          file: CI/gitlab.yml
+      evals:
+        extends: .agent-eval-run
+        variables:
+          \(variables.joined(separator: "\n    "))
 
-    """
+      """
+  }
+
+  /// A key with a text that holds a word a line.
+  private static func field(_ key: String, _ words: [String]) -> String {
+    "\(key): \(PromotedCase.scalar(.string(words.joined(separator: "\n"))))"
   }
 }

@@ -44,6 +44,42 @@ enum OtlpWire {
     return nil
   }
 
+  /// Whether bytes begin as a request does, as several with their lengths do, or as either packed by gzip.
+  static func mayBegin(_ bytes: [UInt8]) -> Bool {
+    [[0x0a], [0x00], [0x1f, 0x8b]].contains { bytes.starts(with: $0) }
+  }
+
+  /// Several requests as one in JSON, each behind its length in four bytes, the highest first, as the collector's file
+  /// exporter writes them (`format: proto`,
+  /// https://github.com/open-telemetry/opentelemetry-collector-contrib/tree/main/exporter/fileexporter).
+  ///
+  /// - Returns: `nil` where the bytes are no such list.
+  /// - Throws: ``ImportError`` where one of them is cut short, is no request, or holds too much.
+  static func requests(_ bytes: [UInt8]) throws(ImportError) -> JSONValue? {
+    var found: [Signal: [JSONValue]] = [:]
+    var position = 0
+    while position < bytes.count {
+      let start = position + 4
+      let count = bytes[position..<min(start, bytes.count)].reduce(0) { $0 << 8 | Int($1) }
+      let end = start + count
+      guard start < end, end <= bytes.count, case let message = Array(bytes[start..<end]),
+        let signal = signal(of: message)
+      else {
+        if found.isEmpty { return nil }
+        throw ImportError(.notProtobuf(byte: position))
+      }
+      let value = try request(message, signal: signal)
+      found[signal, default: []] += value[signal.rawValue]?.arrayValue ?? []
+      position = end
+    }
+    guard !found.isEmpty else { return nil }
+    return .object(
+      JSONObject(
+        present: [Signal.traces, .logs].map { signal in
+          (signal.rawValue, found[signal].map(JSONValue.array))
+        }))
+  }
+
   private static func hasEntries(
     _ value: JSONValue, _ resources: String, _ scopes: String, _ entries: String
   ) -> Bool {

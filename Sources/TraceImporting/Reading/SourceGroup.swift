@@ -128,12 +128,29 @@ struct SourceGroup {
       } else if Zip.isOne(bytes) {
         content = try Self.members(of: try Zip(bytes))
       } else {
-        content = try SourceDocument(parsing: bytes, name: file.relativePath)
+        content = try Self.textOrRequest(bytes, of: file)
       }
       if kind == .single { return content }
       parts.append(SourceDocument.Part(name: file.relativePath, content: content))
     }
     return .parts(parts)
+  }
+
+  /// What a file says whose name tells nothing: JSON, or a request in its binary form.
+  ///
+  /// - Throws: ``ImportError`` where it is neither: what keeps it from being JSON.
+  private static func textOrRequest(
+    _ bytes: [UInt8], of file: SourceFiles.File
+  ) throws(ImportError) -> SourceDocument {
+    do {
+      return try SourceDocument(parsing: bytes, name: file.relativePath)
+    } catch {
+      let request = RequestBody(path: "", contentType: "application/x-protobuf")
+      guard OtlpWire.mayBegin(bytes), let document = try? request.document(bytes) else {
+        throw error
+      }
+      return document
+    }
   }
 
   /// The members of an archive that are JSON.
@@ -241,10 +258,11 @@ struct RequestBody {
     if type.contains("protobuf") || name.hasSuffix(".pb")
       || name.hasSuffix(".pb.gz")
     {
-      guard let signal = signal ?? OtlpWire.signal(of: bytes) else {
-        throw ImportError(.notProtobuf(byte: 0))
+      if let signal = signal ?? OtlpWire.signal(of: bytes) {
+        return .value(try OtlpWire.request(bytes, signal: signal))
       }
-      return .value(try OtlpWire.request(bytes, signal: signal))
+      if let requests = try OtlpWire.requests(bytes) { return .value(requests) }
+      throw ImportError(.notProtobuf(byte: 0))
     }
     return try SourceDocument(parsing: bytes, name: "body.json")
   }

@@ -71,6 +71,10 @@ enum ViewerTimeline {
           lines.push(["recorded", "warning",
             Object.keys(d.recorded).map((key) => key + " " + plain(d.recorded[key])).join(", ")]);
         }
+        const texts = (value) => (Array.isArray(value) ? value : []).filter((text) => typeof text === "string");
+        const unread = texts(d.source?.unread);
+        if (unread.length > 0) lines.push(["unread", "warning", unread.join(", ")]);
+        for (const part of texts(d.source?.missing)) lines.push(["missing", "warning", part]);
         return lines;
       },
       tools_listed: (d) => [["tools", "faint", plain(d.source) + ": " + count(size(d.tools), "tool")]],

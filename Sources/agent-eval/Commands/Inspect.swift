@@ -48,10 +48,7 @@ struct Inspect: ParsableCommand, Verb {
 
   func run() throws {
     let runs = FoundRuns.all(of: paths, cache: importCache)
-    let surveyor = RunSurveyor(runs, minesRules: write != nil) { index in
-      if index % 50 == 0 { Output.progress("looking at run \(index + 1) of \(runs.count)") }
-    }
-    Output.progress("")
+    let surveyor = FoundRuns.survey(of: runs, minesRules: write != nil)
     let report = SurveyReport(surveyor.survey, rules: surveyor.rules)
     if json {
       Output.json(report.json)

@@ -31,6 +31,17 @@ enum FoundRuns {
     return runs
   }
 
+  /// Looks at runs at a glance, telling how far it has come.
+  ///
+  /// - Parameter minesRules: whether what they have in common is looked for.
+  static func survey(of runs: [FoundRun], minesRules: Bool) -> RunSurveyor {
+    let surveyor = RunSurveyor(runs, minesRules: minesRules) { index in
+      if index % 50 == 0 { Output.progress("looking at run \(index + 1) of \(runs.count)") }
+    }
+    Output.progress("")
+    return surveyor
+  }
+
   private static func runs(
     of path: String, _ cache: ImportCache, progress: (Int) -> Void
   ) -> [FoundRun] {

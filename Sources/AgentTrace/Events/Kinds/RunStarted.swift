@@ -358,6 +358,14 @@ extension RunStarted: EventData {
     if !recorded.isEmpty {
       lines.append(EventLine("recorded", .warning, "\(recorded.words)"))
     }
+    let source = event.data["source"]
+    let unread = source?["unread"]?.arrayValue?.compactMap(\.stringValue) ?? []
+    if !unread.isEmpty {
+      lines.append(EventLine("unread", .warning, "\(unread.joined(separator: ", "))"))
+    }
+    for part in source?["missing"]?.arrayValue?.compactMap(\.stringValue) ?? [] {
+      lines.append(EventLine("missing", .warning, "\(part)"))
+    }
     return lines
   }
 }
