@@ -32,7 +32,6 @@ let configured: [CSetting] = [.define("HAVE_CONFIG_H")]
 /// C that makes calls of Linux which stand behind this word in its headers.
 let systemCalls: [CSetting] = [.define("_GNU_SOURCE")]
 
-let crypto: Target.Dependency = .product(name: "Crypto", package: "swift-crypto")
 let argumentParser: Target.Dependency = .product(
   name: "ArgumentParser", package: "swift-argument-parser")
 let subprocess: Target.Dependency = .product(name: "Subprocess", package: "swift-subprocess")
@@ -78,7 +77,6 @@ let package = Package(
   ],
   dependencies: [
     .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.2"),
-    .package(url: "https://github.com/apple/swift-crypto", from: "4.5.2"),
     .package(url: "https://github.com/apple/swift-system", from: "1.8.1"),
     .package(
       url: "https://github.com/swiftlang/swift-subprocess", from: "1.0.2", traits: []),
@@ -95,9 +93,10 @@ let package = Package(
     // In place of what only newer C libraries have; linked in by being there.
     .target(name: "CGlibcShim", cSettings: systemCalls),
     .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
+    .target(name: "CSHA256"),
     .target(name: "FilePaths", swiftSettings: library),
     .target(name: "SQLite", dependencies: ["CSQLite", "FilePaths"], swiftSettings: library),
-    .target(name: "AgentTrace", dependencies: [crypto], swiftSettings: library),
+    .target(name: "AgentTrace", dependencies: ["CSHA256"], swiftSettings: library),
     .target(name: "TraceMatching", dependencies: ["AgentTrace"], swiftSettings: library),
     .target(
       name: "TraceStorage", dependencies: ["AgentTrace", "CZlib", "FilePaths"],
@@ -194,7 +193,8 @@ let package = Package(
       name: "SQLiteTests", dependencies: ["CSQLite", "SQLite", "TestSupport"],
       swiftSettings: strict),
     .testTarget(
-      name: "AgentTraceTests", dependencies: ["AgentTrace", "TestSupport"], swiftSettings: strict),
+      name: "AgentTraceTests", dependencies: ["CSHA256", "AgentTrace", "TestSupport"],
+      swiftSettings: strict),
     .testTarget(
       name: "TraceMatchingTests", dependencies: ["AgentTrace", "TraceMatching", "TestSupport"],
       swiftSettings: strict),

@@ -29,8 +29,8 @@ LICENCES = {
     "swift-service-context": "Apache-2.0", "swift-service-lifecycle": "Apache-2.0",
     "swift-subprocess": EXCEPTION, "swift-system": EXCEPTION,
 }
-# Resolved with the others, and linked into tests alone.
-TESTS_ALONE = {"swift-subprocess"}
+# Resolved with the others, and not linked into the program: for tests, or for parts of packages that are not used.
+NOT_LINKED = {"swift-subprocess", "swift-crypto"}
 # What --part may name: licence, where it comes from, what it is.
 PARTS = {
     "swift": (EXCEPTION, "https://github.com/swiftlang/swift",
@@ -89,7 +89,7 @@ def main():
             homepage=location, supplier="NOASSERTION", primaryPackagePurpose="LIBRARY",
             externalRefs=[{"referenceCategory": "PACKAGE-MANAGER", "referenceType": "purl",
                            "referenceLocator": f"pkg:github/{owner}@{version}"}]))
-        if name in TESTS_ALONE:
+        if name in NOT_LINKED:
             relations.append((identifier(name), "TEST_DEPENDENCY_OF", identifier("agent-eval")))
         else:
             relations.append((identifier("agent-eval"), "STATIC_LINK", identifier(name)))

@@ -1,6 +1,8 @@
-import Crypto
+import CSHA256
 
 /// A SHA-256 digest (FIPS 180-4); written as 64 lower-case hex characters.
+///
+/// Made by C of our own: Docs/decisions/0032-sha-256-is-our-own.md.
 public struct Digest: Hashable, Sendable {
   /// The 32 bytes as four words in the machine's order: a run has one or two digests an event, and none
   /// of them is worth memory of its own.
@@ -16,23 +18,22 @@ public struct Digest: Hashable, Sendable {
     Swift.withUnsafeBytes(of: words, body)
   }
 
-  /// - Parameter bytes: 32 of them; fewer leave zeros behind.
-  private init(copying bytes: UnsafeRawBufferPointer) {
+  /// - Parameter write: Told where to write the 32 bytes; what it leaves is zeros.
+  fileprivate init(writtenBy write: (UnsafeMutableRawBufferPointer) -> Void) {
     var words: (UInt64, UInt64, UInt64, UInt64) = (0, 0, 0, 0)
-    Swift.withUnsafeMutableBytes(of: &words) { words in
-      words.copyMemory(from: UnsafeRawBufferPointer(rebasing: bytes.prefix(words.count)))
-    }
+    Swift.withUnsafeMutableBytes(of: &words, write)
     self.words = words
   }
 
   /// The digest of some bytes.
-  public init(of bytes: [UInt8]) { self.init(SHA256.hash(data: bytes)) }
+  public init(of bytes: [UInt8]) { self = bytes.withUnsafeBytes { Digest(of: $0) } }
 
   /// The digest of bytes that stay where they are.
   public init(of bytes: UnsafeRawBufferPointer) {
-    var hasher = SHA256()
-    hasher.update(bufferPointer: bytes)
-    self.init(hasher.finalize())
+    self.init { place in
+      guard let start = place.baseAddress else { return }
+      sha256_of(bytes.baseAddress, bytes.count, start)
+    }
   }
 
   /// The digest of the bytes of some digests, one behind the other.
@@ -46,11 +47,7 @@ public struct Digest: Hashable, Sendable {
   /// The digest of two digests' bytes, one behind the other: a link of a chain.
   init(of first: Digest, _ second: Digest) {
     let both = (first.words, second.words)
-    self = Swift.withUnsafeBytes(of: both) { bytes in
-      var hasher = SHA256()
-      hasher.update(bufferPointer: bytes)
-      return Digest(hasher.finalize())
-    }
+    self = Swift.withUnsafeBytes(of: both) { Digest(of: $0) }
   }
 
   /// The digest of a value's canonical bytes.
@@ -66,16 +63,17 @@ public struct Digest: Hashable, Sendable {
       else { return nil }
       bytes.append(high << 4 | low)
     }
-    self = bytes.withUnsafeBytes { Digest(copying: $0) }
+    self.init { $0.copyBytes(from: bytes) }
   }
 
   /// The HMAC of some bytes under a key (RFC 2104, with SHA-256).
   public init(authenticating bytes: [UInt8], key: [UInt8]) {
-    let code = HMAC<SHA256>.authenticationCode(for: bytes, using: SymmetricKey(data: key))
-    self = code.withUnsafeBytes { Digest(copying: $0) }
+    // As long as a block of the hash.
+    var block = key.count > 64 ? Digest(of: key).bytes : key
+    block += [UInt8](repeating: 0, count: 64 - block.count)
+    let inner = Digest(of: block.map { $0 ^ 0x36 } + bytes)
+    self.init(of: block.map { $0 ^ 0x5c } + inner.bytes)
   }
-
-  init(_ hash: SHA256.Digest) { self = hash.withUnsafeBytes { Digest(copying: $0) } }
 
   /// 64 lower-case hex characters.
   public var hex: String {
@@ -120,19 +118,26 @@ extension Digest: CustomStringConvertible {
 
 /// A digest that grows as bytes come in; for chains over more than fits in memory.
 public struct DigestBuilder {
-  private var hasher = SHA256()
+  private var state = sha256_begin()
 
   /// A digest of nothing yet.
   public init() {}
 
   /// Takes in some bytes.
-  public mutating func update(_ bytes: [UInt8]) { hasher.update(data: bytes) }
+  public mutating func update(_ bytes: [UInt8]) { bytes.withUnsafeBytes { update($0) } }
 
   /// Takes in bytes that stay where they are.
   public mutating func update(_ bytes: UnsafeRawBufferPointer) {
-    hasher.update(bufferPointer: bytes)
+    sha256_update(&state, bytes.baseAddress, bytes.count)
   }
 
   /// The digest of all bytes taken in so far; more may follow.
-  public func digest() -> Digest { Digest(hasher.finalize()) }
+  public func digest() -> Digest {
+    withUnsafePointer(to: state) { state in
+      Digest { place in
+        guard let start = place.baseAddress else { return }
+        sha256_digest(state, start)
+      }
+    }
+  }
 }
