@@ -162,6 +162,8 @@ struct ToolServerTests {
     arguments: [
       (["modern"], "2026-07-28", 1), (["legacy"], "2025-06-18", 1), ([], "2026-07-28", 1),
       (["legacy", "silent"], "2025-06-18", 1), (["exits", "legacy"], "2025-06-18", 2),
+      // Who begins later than the first question waits is asked the other way, too, and then may refuse that.
+      (["modern", "late"], "2026-07-28", 1), (["legacy", "late"], "2025-06-18", 1),
     ])
   func eras(_ switches: [String], _ version: String, _ starts: Int) async throws {
     let served = try ServedAgent(switches, calls: [("fake.echo", ["text": "hi"])])

@@ -12,12 +12,13 @@ public enum ToolServerScript {
 
   private static let text = #"""
     # Switches: legacy modern silent exits pages loop endless stray stderr twice changes lingers child
-    #           requests nolist badlist version
+    #           requests nolist badlist version late
     modes=" $* "
     has() { [[ $modes == *" $1 "* ]]; }
     echo $$ >>starts
     has lingers && trap '' TERM
     has child && { sleep 300 & }
+    has late && sleep 4
     calls=0
     text() { printf '{"content":[{"type":"text","text":"%s"}]}' "$1"; }
     reply() {

@@ -40,28 +40,53 @@ struct MCPSession: Sendable {
   ) async throws -> MCPSession {
     var link = try await open()
     do {
+      var saidNothing = false
       if known?.isModern ?? true {
-        if let session = try await discover(link, until: end) { return session }
+        switch try await discover(link, until: end, within: probeMicroseconds) {
+        case .modern(let session): return session
+        case .silence: saidNothing = true
+        case .other: break
+        }
         if link.end != nil {
           await link.close()
           link = try await open()
+          saidNothing = false
         }
       }
-      return try await initialize(link, until: end)
+      switch try await initialize(link, until: end) {
+      case .success(let session): return session
+      case .failure(let refusal):
+        // A modern server that was still beginning when it was asked.
+        if saidNothing, case .modern(let session) = try await discover(link, until: end) {
+          return session
+        }
+        throw MCPFault(.lost, "the server refused to begin: \(refusal.words)")
+      }
     } catch {
       await link.abandon()
       throw error
     }
   }
 
-  /// - Returns: `nil` where the server is not modern.
+  /// What came of the question whether a server is modern.
+  private enum Discovery {
+    case modern(MCPSession)
+    /// It is none.
+    case other
+    /// It said nothing in time.
+    case silence
+  }
+
+  /// Asks whether a server is modern.
+  ///
+  /// - Parameter limit: microseconds after which who says nothing is asked otherwise, at most half of what is left; `nil`
+  ///   where nothing else is to be asked.
   private static func discover(
-    _ link: any MCPLink, until end: ContinuousClock.Instant
-  ) async throws -> MCPSession? {
+    _ link: any MCPLink, until end: ContinuousClock.Instant, within limit: Int? = nil
+  ) async throws -> Discovery {
     await link.use(.modern)
-    // Who says nothing to this may still answer what comes next.
-    let probe = ReplyLimits(
-      totalMicroseconds: min(ReplyLimits(until: end).totalMicroseconds / 2, probeMicroseconds))
+    let left = ReplyLimits(until: end).totalMicroseconds
+    let probe = ReplyLimits(totalMicroseconds: limit.map { min(left / 2, $0) } ?? left)
     let request = RPCRequest(method: "server/discover", params: ["_meta": .object(meta(.modern))])
     let reply: RPCReply
     do { reply = try await link.reply(to: request, within: probe) } catch let fault as MCPFault {
@@ -69,21 +94,23 @@ struct MCPSession: Sendable {
       case .cancelled, .notSent: throw fault
       // Whoever refuses who asks will not be nicer in another version.
       case .status(let status) where [401, 403].contains(status) || status >= 500: throw fault
-      default: return nil
+      case .timeout: return .silence
+      default: return .other
       }
     }
     switch reply {
     case .result(let result):
-      guard supports(result["supportedVersions"]) else { return nil }
+      guard supports(result["supportedVersions"]) else { return .other }
       var server = serverInfo(result["_meta"]?["io.modelcontextprotocol/serverInfo"])
       server["protocol"] = .string(MCPVersion.modern.name)
-      return MCPSession(link: link, version: .modern, server: server)
+      return .modern(MCPSession(link: link, version: .modern, server: server))
     case .error(let error):
       guard error.code == RPCError.unsupportedVersion, supports(error.data?["supported"]) else {
-        return nil
+        return .other
       }
-      return MCPSession(
-        link: link, version: .modern, server: ["protocol": .string(MCPVersion.modern.name)])
+      return .modern(
+        MCPSession(
+          link: link, version: .modern, server: ["protocol": .string(MCPVersion.modern.name)]))
     }
   }
 
@@ -93,9 +120,10 @@ struct MCPSession: Sendable {
     }
   }
 
+  /// Greets a server of before; a failure is its refusal.
   private static func initialize(
     _ link: any MCPLink, until end: ContinuousClock.Instant
-  ) async throws -> MCPSession {
+  ) async throws -> Result<MCPSession, RPCError> {
     let wanted = MCPVersion.legacy[0]
     await link.use(wanted)
     let request = RPCRequest(
@@ -107,8 +135,7 @@ struct MCPSession: Sendable {
     let result: JSONValue
     switch try await link.reply(to: request, within: ReplyLimits(until: end)) {
     case .result(let value): result = value
-    case .error(let error):
-      throw MCPFault(.lost, "the server refused to begin: \(error.words)")
+    case .error(let error): return .failure(error)
     }
     guard let name = result["protocolVersion"]?.stringValue,
       let version = MCPVersion.known(name), !version.isModern
@@ -121,7 +148,7 @@ struct MCPSession: Sendable {
     await link.notify("notifications/initialized", [:])
     var server = serverInfo(result["serverInfo"])
     server["protocol"] = .string(version.name)
-    return MCPSession(link: link, version: version, server: server)
+    return .success(MCPSession(link: link, version: version, server: server))
   }
 
   private static func serverInfo(_ value: JSONValue?) -> JSONObject {
