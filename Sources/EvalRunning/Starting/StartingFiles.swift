@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// What the first files of a project hold.
 enum StartingFiles {
   /// What a workflow judges.
