@@ -275,6 +275,21 @@ struct AgentLoaderTests {
       ])
   }
 
+  @Test("A limit in money of a model without prices is warned of; with prices, or of a script, not")
+  func costWithoutPrices() {
+    let served = "provider: openai, name: m"
+    for (model, isTold) in [
+      (served, true), ("\(served), prices: {input: 1, output: 2}", false),
+      ("script: [{answer: x}]", false),
+    ] {
+      let loaded = loadAgent("name: a\nmodel: {\(model)}\nlimits: {maxCost: 0.5}\n")
+      #expect(loaded.value != nil, "\(loaded.diagnostics)")
+      let told = loaded.diagnostics.map(\.description).filter { $0.contains("limits.maxCost") }
+      #expect(told.count == (isTold ? 1 : 0), "\(model): \(loaded.diagnostics)")
+      #expect(told.allSatisfy { $0.hasPrefix("agent.yaml:3:19: warning: ") }, "\(told)")
+    }
+  }
+
   @Test("Control characters never reach a message as they are")
   func controlCharacters() {
     let loaded = loadAgent("name: a\nmodel: {script: [{answer: x}]}\n\"\\e[31m\\u202e\": 1")

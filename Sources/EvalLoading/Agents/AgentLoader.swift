@@ -79,6 +79,7 @@ public enum AgentLoader {
       tools: agent.tools.map(\.definition.name) + agent.sources.flatMap(\.knownNames),
       open: agent.sources.filter(\.mayHaveOthers).map(\.prefix))
     reader.checkPrompts(of: agent)
+    reader.checkCost(of: agent)
     reader.addDecisions(to: &agent)
     return Loaded(
       agent,

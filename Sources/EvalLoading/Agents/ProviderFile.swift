@@ -304,3 +304,16 @@ enum ProviderFile {
     return nil
   }
 }
+
+extension FieldReader {
+  /// Warns of a limit in money that never holds, since nobody knows what the agent's model costs.
+  func checkCost(of agent: AgentDefinition) {
+    guard agent.limits.maxCost != nil, case .provider(let model) = agent.model.implementation,
+      model.prices == nil
+    else { return }
+    reportAt(
+      [.key("limits"), .key("maxCost")], .warning,
+      "the model has no prices: nobody knows what is spent, and this limit never holds",
+      hint: "say “prices” of the model, or limit “maxTokens”")
+  }
+}
