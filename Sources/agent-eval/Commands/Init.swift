@@ -4,6 +4,7 @@ import EvalLoading
 import EvalRunning
 import FilePaths
 import Glibc
+import TraceJudging
 import TraceReporting
 
 /// Starts a project.
