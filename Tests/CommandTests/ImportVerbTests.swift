@@ -119,7 +119,7 @@ struct ImportVerbTests {
     #expect(shown.output.contains("calls partial"), "\(shown)")
     #expect(
       shown.lines.contains {
-        $0.contains(" unread ") && $0.contains("/1/additional_kwargs/tool_calls")
+        $0.contains(" unread ") && $0.contains("/1/additional_kwargs")
       }, "\(shown)")
     try folder.write(
       "case.yaml", "caseId: one\nexpected: {toolsNotCalled: [\"delete_*\"]}\nrecording: \(log)\n")

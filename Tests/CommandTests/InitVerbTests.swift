@@ -246,7 +246,7 @@ struct InitVerbTests {
       ])
     let next = try #require(made.lines.last?.split(separator: " ", maxSplits: 2).last)
     let run = try await shell(
-      "\"$0\" \(next.dropFirst("agent-eval ".count))", in: folder.path)
+      "\"$0\" \(next)", in: folder.path)
     #expect(run.output.contains(" passed"), "\(run)")
   }
 

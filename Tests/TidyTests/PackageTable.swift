@@ -52,10 +52,11 @@ struct PackageManifest {
     }
     targets = manifest.matches(
       of:
-        #/\.(?:systemLibrary|target|executableTarget)\(\s*name: "([\w-]+)"(.*?)(?:Settings: \w+|\]\)|\n      \]|\])\)(?:,|\n  \])/#
+        #/\.(?:systemLibrary|target|executableTarget)\(\s*name: "([\w-]+)"(?:|(.*?)(?:Settings: \w+|\]\)|\n      \]|\]))\)(?:,|\n  \])/#
         .dotMatchesNewlines()
-    ).filter { !$0.2.contains("path:") }.map { match in
-      let list = match.2.firstMatch(of: #/dependencies: \[(.*?)\]/#.dotMatchesNewlines())?.1 ?? ""
+    ).filter { !($0.2 ?? "").contains("path:") }.map { match in
+      let list =
+        (match.2 ?? "").firstMatch(of: #/dependencies: \[(.*?)\]/#.dotMatchesNewlines())?.1 ?? ""
       let words = list.split { ", \n".contains($0) }.map { word in
         // `nio("NIOCore")` is a function of the manifest's; the name is what it is given.
         let name = word.firstMatch(of: #/^(?:nio\()?"([\w-]+)"\)?$/#).map { String($0.1) }
