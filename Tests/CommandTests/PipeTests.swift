@@ -14,6 +14,10 @@ struct NamedPipeTests {
     try folder.write(
       "one.jsonl.gz",
       Array(Data(contentsOf: URL(fileURLWithPath: Fixture.run("refund-drafted")))))
+    // Nor is a device read that never ends.
+    let device = try await shell(
+      "\"$0\" \(verb) /dev/zero; echo \"exit $?\"", in: folder.path, timeoutSeconds: 20)
+    #expect(device.lines.last == "exit 2", "\(device)")
     let outcome = try await shell(
       "mkfifo pipe.jsonl.gz; \"$0\" \(verb) pipe.jsonl.gz; echo \"exit $?\"", in: folder.path,
       timeoutSeconds: 20)

@@ -52,6 +52,13 @@ final class LogFile {
 
   // MARK: Reading
 
+  /// - Throws: ``LogError`` where it is no regular file.
+  func checkKind() throws(LogError) {
+    guard try status().st_mode & S_IFMT == S_IFREG else {
+      throw LogError(.noRegularFile, path: path)
+    }
+  }
+
   /// Bytes in the file.
   func size() throws(LogError) -> Int { Int(try status().st_size) }
 

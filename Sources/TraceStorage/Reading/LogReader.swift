@@ -76,7 +76,10 @@ public struct LogReader: EventSource {
   ///   - options: how it is read; where they are left out, damage is an error.
   /// - Throws: ``LogError`` where the file is not there or cannot be read.
   public init(path: String, options: Options = .init()) throws(LogError) {
-    cursor = try LineCursor(file: try Self.open(path), options: options)
+    let file = try Self.open(path)
+    // Whoever passes over what is damaged would read a device for ever.
+    if options.skipsDamaged { try file.checkKind() }
+    cursor = try LineCursor(file: file, options: options)
     if options.provesStates { proof = RunProof(requiresAll: true) }
   }
 

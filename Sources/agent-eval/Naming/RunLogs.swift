@@ -38,10 +38,12 @@ enum RunLogs {
     case lastFailed: found = try firstFailed()
     default:
       guard mayBeIdentifier(text), let run = try run(beginning: text) else {
-        guard let word = Spelling.nearest(to: text, among: [latest, lastFailed]) else {
-          return text
+        if let word = Spelling.nearest(to: text, among: [latest, lastFailed]) {
+          throw Unknown(description: "there is no log “\(text)”; did you mean “\(word)”?")
         }
-        throw Unknown(description: "there is no log “\(text)”; did you mean “\(word)”?")
+        // Nobody means a file by it.
+        guard LogFiles.stem(of: text) == text else { return text }
+        throw Unknown(description: "\(text): there is no such log, \(whyNoIdentifier(text))")
       }
       found = run
     }
@@ -63,6 +65,15 @@ enum RunLogs {
 
   private static func isThere(_ path: String) -> Bool {
     access(path, F_OK) == 0 || access(path + LogFormat.openSuffix, F_OK) == 0
+  }
+
+  private static func whyNoIdentifier(_ text: String) -> String {
+    if text.utf8.count < leastCharacters {
+      return "and the beginning of a run's identifier has \(leastCharacters) characters or more"
+    }
+    return access(folder, F_OK) == 0
+      ? "and no run below \(folder) has an identifier that begins so; agent-eval list tells them"
+      : "and no folder \(folder), where a run's identifier is looked for"
   }
 
   private static func mayBeIdentifier(_ text: String) -> Bool {
