@@ -163,7 +163,7 @@ struct UsageTests {
       Row("show", "Fixtures/damaged/error-recovered.jsonl.gz", status: 2, says: "damaged"),
       Row("show", "nowhere.jsonl.gz", status: 2, says: "there is no such log"),
       Row("show", "3ea", status: 2, says: "a run's identifier has 4 characters or more"),
-      Row("show", "3ea5f01", status: 2, says: "where a run's identifier is looked for"),
+      Row("show", "3ea5f01", status: 2, says: "there is no such log, and no"),
       Row("show", "Fixtures", status: 2, says: "agent-eval list Fixtures"),
       Row("show", "Package.swift", status: 2, says: "Package.swift"),
       Row("replay", "nowhere.jsonl.gz", "--step", "1", status: 2, says: "there is no such log"),
