@@ -62,6 +62,9 @@ struct Init: AsyncParsableCommand {
 
   /// Makes rules of what was recorded.
   private func beginFromRuns() throws {
+    if let path = from.first(where: { access($0, F_OK) != 0 }) {
+      throw InitFailure(description: "nothing was made: there is no “\(path)”")
+    }
     let runs = from.compactMap { pathFromProject($0) }
     let isInside = runs.count == from.count
     if !isInside, let ci, ci != .none {
