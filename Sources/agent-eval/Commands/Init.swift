@@ -53,7 +53,14 @@ struct Init: AsyncParsableCommand {
       }
       return
     }
-    try write(ProjectStart(exampleFor: ci ?? .github, version: AgentEval.configuration.version))
+    let start = ProjectStart(exampleFor: ci ?? .github, version: AgentEval.configuration.version)
+    do {
+      try write(start)
+    } catch let refusal as ProjectStart.Refusal where ProjectStart.isBegun(in: place) {
+      throw InitFailure(
+        description:
+          "\(refusal.reason); --ci github or gitlab makes a workflow for cases that are there")
+    }
     for baseline in try await accept() { Output.line(Visible.line("made   \(baseline)")) }
     Output.line("next   agent-eval run \(ShellWord.quote(path(ProjectStart.casesFolder)))")
   }
