@@ -6,12 +6,15 @@ import PackageDescription
 
 /// Optimised also where the rest is built for debugging, as `bin/test` asks for: tests spend most of their time
 /// in these. Nobody can depend on a package with flags of this kind, so that they are never there unasked.
+let isOptimized = Context.environment["AGENT_EVAL_OPTIMIZED"] == "1"
 let optimized: [SwiftSetting] =
-  Context.environment["AGENT_EVAL_OPTIMIZED"] == "1"
+  isOptimized
   ? [
     .unsafeFlags(
       ["-O", "-whole-module-optimization", "-num-threads", "2"], .when(configuration: .debug))
   ] : []
+let optimizedC: [CSetting] =
+  isOptimized ? [.unsafeFlags(["-O2"], .when(configuration: .debug))] : []
 
 /// What every target is compiled with.
 let strict: [SwiftSetting] = [
@@ -92,8 +95,8 @@ let package = Package(
     .target(name: "CPrograms", cSettings: systemCalls),
     // In place of what only newer C libraries have; linked in by being there.
     .target(name: "CGlibcShim", cSettings: systemCalls),
-    .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
-    .target(name: "CSHA256"),
+    .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured + optimizedC),
+    .target(name: "CSHA256", cSettings: optimizedC),
     .target(name: "FilePaths", swiftSettings: library),
     .target(name: "SQLite", dependencies: ["CSQLite", "FilePaths"], swiftSettings: library),
     .target(name: "AgentTrace", dependencies: ["CSHA256"], swiftSettings: library),

@@ -1,4 +1,5 @@
 public import AgentRuntime
+import AgentTrace
 import Synchronization
 
 /// A clock whose time passes only when a test says so: whoever waits goes on once enough of it has.

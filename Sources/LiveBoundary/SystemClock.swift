@@ -1,4 +1,5 @@
 public import AgentRuntime
+import AgentTrace
 import Glibc
 import Synchronization
 

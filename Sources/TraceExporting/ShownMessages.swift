@@ -99,8 +99,8 @@ enum UTCTime {
     }
     guard let year = number(0..<4), let month = number(5..<7), let day = number(8..<10),
       let hour = number(11..<13), let minute = number(14..<16), let second = number(17..<19),
-      (1970...9999).contains(year), (1...12).contains(month), (1...31).contains(day),
-      hour < 24, minute < 60, second <= 60
+      year >= 1970, let date = CalendarDay(year: year, month: month, day: day), hour < 24,
+      minute < 60, second <= 60
     else { return nil }
     var fraction = 0
     if bytes[19] == UInt8(ascii: ".") {
@@ -109,41 +109,14 @@ enum UTCTime {
       fraction = value
       for _ in digits..<9 { fraction *= 10 }
     }
-    let seconds = days(year, month, day) * 86_400 + hour * 3_600 + minute * 60 + second
+    let seconds = date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second
     guard seconds >= 0, seconds < 9_000_000_000 else { return nil }
     return UInt64(seconds) * 1_000_000_000 + UInt64(fraction)
   }
 
-  /// Days since 1970-01-01 of a day of the Gregorian calendar, counted from March on so that the leap day comes
-  /// last.
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = year / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-  }
-
   /// A moment as text, `2026-01-01T00:00:00.000000Z`.
   static func text(_ nanoseconds: UInt64) -> String {
-    let micros = nanoseconds / 1_000
-    let (seconds, fraction) = (Int(micros / 1_000_000), Int(micros % 1_000_000))
-    let day = seconds / 86_400 + 719_468
-    let era = day / 146_097
-    let dayOfEra = day - era * 146_097
-    let yearOfEra = (dayOfEra - dayOfEra / 1_460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
-    let dayOfYear = dayOfEra - (365 * yearOfEra + yearOfEra / 4 - yearOfEra / 100)
-    let shifted = (5 * dayOfYear + 2) / 153
-    let month = shifted < 10 ? shifted + 3 : shifted - 9
-    let year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
-    let (hour, minute, second) = (seconds % 86_400 / 3_600, seconds % 3_600 / 60, seconds % 60)
-    func padded(_ value: Int, _ width: Int) -> String {
-      let digits = String(value)
-      return String(repeating: "0", count: max(0, width - digits.utf8.count)) + digits
-    }
-    return
-      "\(padded(year, 4))-\(padded(month, 2))-\(padded(dayOfYear - (153 * shifted + 2) / 5 + 1, 2))"
-      + "T\(padded(hour, 2)):\(padded(minute, 2)):\(padded(second, 2)).\(padded(fraction, 6))Z"
+    UTC.text(microsecondsSince1970: Int(nanoseconds / 1_000))
   }
 }
 

@@ -157,6 +157,22 @@ import TraceStorage
       #expect(try again.json()["summary"]?["fail"] == 1)
     }
 
+    @Test("runs that no rule is for are told where each is judged, and counted at the end")
+    func withoutRule() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write(
+        "rules.yaml", "{caseId: never, where: {agent: nobody}, expected: {maxSteps: 0}}")
+      let receiver = try await RunningReceiver(
+        Self.soon + ["--rules", "rules.yaml", "--results", "outcomes.jsonl"], in: folder)
+      for number in 1...2 { try await receiver.post(AgentTraceRequest(number).whole) }
+      #expect(await eventually(withinSeconds: 30) { Self.logs(folder).count == 2 })
+      #expect(await receiver.end() == 0)
+      #expect(
+        receiver.output.contains("skip   no-rule/\(AgentTraceRequest(1).trace): no rule is for"))
+      #expect(receiver.errors.contains("0 passed, 0 failed; no rule is for 2 runs"))
+      #expect(folder.text("outcomes.jsonl")?.split(separator: "\n").count == 2)
+    }
+
     @Test("a command that fails, one that hangs and a server that is not there stop nothing")
     func deafHooks() async throws {
       let folder = try TemporaryFolder()

@@ -83,6 +83,42 @@ struct RulesVerbTests {
     #expect(outcomes["support"] == "error")
   }
 
+  @Test("a run that no rule is for is told as not judged, and is neither accepted nor missed later")
+  func withoutRule() async throws {
+    let folder = try Self.makeFolder()
+    try folder.write(
+      "some.yaml", "{caseId: some, where: {agent: support*}, expected: {toolsNotCalled: [x]}}")
+    let run = ["run", "some.yaml", "--on", "runs"]
+    let said = try await Binary.run(run, in: folder.path, status: 0)
+    #expect(said.output.contains("skip   no-rule/trace.json: no rule is for this run: "))
+    #expect(said.output.contains("2 passed, 1 skipped"))
+    let json = try await Binary.run(run + ["--json"], in: folder.path, status: 0).json()
+    #expect(json["skipped"]?.arrayValue?.count == 1)
+    // Whoever asks for one rule asks for the runs that it is for.
+    let one = try await Binary.run(
+      run + ["--filter", "some", "--json"], in: folder.path, status: 0
+    ).json()
+    #expect(one["skipped"]?.arrayValue?.count == 0 && one["cases"]?.arrayValue?.count == 2)
+
+    try folder.write("before.json", CanonicalJSON.encode(json))
+    try await Binary.run(
+      ["accept", "some.yaml", "--on", "runs", "--all"], in: folder.path, status: 0)
+    #expect(folder.listing.allSatisfy { !$0.contains("no-rule") })
+    // Judged from now on: nothing is gone with its being left out.
+    try folder.write(
+      "some.yaml",
+      """
+      cases:
+        - {caseId: some, where: {agent: support*}, expected: {toolsNotCalled: [x]}}
+        - {caseId: calm, where: {format: "*messages*"}, expected: {noLoops: 3}}
+      """)
+    for against in ["accepted", "before.json"] {
+      let compared = try await Binary.run(
+        run + ["--against", against], in: folder.path, status: 0)
+      #expect(!compared.output.contains("GONE") && !compared.output.contains("skip"))
+    }
+  }
+
   @Test("a rule with a run or an agent of its own is refused, and so is a where without --on")
   func refusals() async throws {
     let folder = try Self.makeFolder()

@@ -1,3 +1,4 @@
+import AgentTrace
 import Synchronization
 
 /// The times of a run.

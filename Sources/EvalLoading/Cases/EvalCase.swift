@@ -16,6 +16,9 @@ public struct EvalCase: Sendable {
   public var filter: RunFilter?
   /// The id of the case that it is made of, which is put on many runs; `nil` for one that stands in a file so.
   public var rule: String?
+  /// Whether it only tells of a run that no case is for, of those that were put on it: nothing is judged, and nothing
+  /// is accepted.
+  public var isOfNoRule = false
   /// Why it cannot be judged, which is told in place of an outcome; `nil` where it can.
   public var fault: String?
   /// The path of the agent file, seen from where this process works.

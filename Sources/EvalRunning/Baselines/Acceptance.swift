@@ -30,7 +30,7 @@ public struct Acceptance: Sendable {
     public var change: Change
   }
 
-  /// One for each case, in the order of the cases.
+  /// One for each case, in the order of the cases; none for a run that no case is for.
   public let items: [Item]
 
   /// Looks at the baselines that are there, and writes nothing.
@@ -45,7 +45,7 @@ public struct Acceptance: Sendable {
     var skipped: [[UInt8]: CaseComparison] = [:]
     for result in results.skipped { skipped[Array(result.caseId.utf8)] = result.comparison }
     var settings = CaseSettings()
-    items = cases.map { evalCase in
+    items = cases.lazy.filter { !$0.isOfNoRule }.map { evalCase in
       let key = Array(evalCase.caseId.utf8)
       return Self.item(evalCase, judged[key], judged[key]?.comparison ?? skipped[key], &settings)
     }

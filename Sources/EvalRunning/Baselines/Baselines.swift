@@ -167,7 +167,8 @@ extension Baselines {
         error: results.cases[index].error)
     }
     for index in results.skipped.indices {
-      guard let evalCase = cases[Array(results.skipped[index].caseId.utf8)] else { continue }
+      guard let evalCase = cases[Array(results.skipped[index].caseId.utf8)], !evalCase.isOfNoRule
+      else { continue }
       results.skipped[index].comparison = compare(
         evalCase.acceptedAsSkipped(&settings), evalCase, request, error: nil)
     }
@@ -253,7 +254,8 @@ extension Baselines {
     var orphans = Orphans()
     if case .results(let found, _) = source {
       let ids = Set(loaded.map { Array($0.caseId.utf8) })
-      orphans.gone = found.keys.filter { !ids.contains($0) }
+      // What was left out then was not judged then either: with it nothing is lost.
+      orphans.gone = found.filter { $0.value.skip == nil && !ids.contains($0.key) }.keys
         .sorted { $0.lexicographicallyPrecedes($1) }
         .map { GoneCase(caseId: String(decoding: $0, as: UTF8.self), path: name) }
       return orphans

@@ -41,7 +41,8 @@ public enum RuleSuite {
 
   /// The cases, in the order of the rules, and for each in that of the runs.
   ///
-  /// A run that cannot be read is a case that cannot be judged, one for all rules. So is a rule that no run is for.
+  /// A run that cannot be read is a case that cannot be judged, one for all rules. So is a rule that no run is for. A
+  /// run that no rule is for is a case that is left out: it was not judged, and nobody shall take it for judged.
   ///
   /// - Parameter tellsUnused: whether a rule that no run is for is told; not where runs come one by one.
   /// - Complexity: reads the runs once where a rule has a `where`, else none.
@@ -58,6 +59,7 @@ public enum RuleSuite {
     var descriptions = Descriptions(
       asksForCalls: rules.contains { $0.filter?.asksForCalls ?? false })
     var suite = Gathered()
+    var judged: Set<Int> = []
     for rule in rules {
       var isUsed = false
       for (index, run) in runs.enumerated() {
@@ -70,6 +72,7 @@ public enum RuleSuite {
           }
         }
         isUsed = true
+        judged.insert(index)
         suite.add(rule.on(run: run.name, recording: log), from: run)
       }
       guard !isUsed, tellsUnused else { continue }
@@ -86,14 +89,31 @@ public enum RuleSuite {
       case .failure(let found): fault = found
       case .success: if case .failure(let found)? = descriptions.known[index] { fault = found }
       }
-      guard let fault, var one = rules.first else { continue }
-      one.caseId = "unreadable"
+      guard fault != nil || !judged.contains(index), var one = rules.first else { continue }
+      one.caseId = fault == nil ? noRule : unreadable
       one = one.on(run: run.name, recording: nil)
       one.rule = nil
-      one.fault = fault.reason
+      one.skip = nil
+      one.fault = fault?.reason
+      if fault == nil {
+        one.isOfNoRule = true
+        one.skip = CaseSkip(reason: reason(against: descriptions.known[index]))
+      }
       suite.add(one, from: run)
     }
     return suite.cases
+  }
+
+  /// What the cases of runs that cannot be read begin with, and of those that no rule is for.
+  private static let unreadable = "unreadable"
+  private static let noRule = "no-rule"
+
+  /// Why a run is not judged: what it is, beside which every `where` asks for something else.
+  private static func reason(against known: Result<RunDescription, FoundFault>?) -> String {
+    guard case .success(let run)? = known else { return "no rule is for this run" }
+    let agent = run.agent.isEmpty ? "an agent without a name" : "agent “\(run.agent)”"
+    let calls = run.hasAllCalls ? "" : ", calls recorded in part"
+    return "no rule is for this run: \(agent)\(run.format.map { ", format \($0)" } ?? "")\(calls)"
   }
 
   /// Cases, each with an id of its own.

@@ -34,6 +34,19 @@ extension RunSurveyor {
     return lines.joined(separator: "\n") + "\n"
   }
 
+  /// The runs that no rule of ``rulesText(of:)`` is for, since nothing holds on all of their group, as a sentence
+  /// without its end; `nil` where there are none.
+  public var withoutRules: String? {
+    let groups = rules.filter { $0.rules.holding.isEmpty }
+    guard !groups.isEmpty else { return nil }
+    let runs = groups.reduce(0) { $0 + $1.rules.runs }
+    let named = groups.prefix(3).map { "“\(Self.title($0.group))”" }.joined(separator: ", ")
+    let more = groups.count > 3 ? " and \(groups.count - 3) more" : ""
+    return
+      "no rule is for \(runs) of \(survey.runs) runs (\(named)\(more)): nothing holds on all of "
+      + (groups.count == 1 ? "them" : "each of these groups")
+  }
+
   private static func title(_ group: Survey.Group?) -> String {
     guard let group else { return "every-run" }
     let agent = group.agent.isEmpty ? "runs" : group.agent

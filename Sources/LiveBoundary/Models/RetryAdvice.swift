@@ -119,13 +119,14 @@ enum HTTPDate {
     let words = text.split(separator: " ")
     guard words.count == 6, words[5] == "GMT", words[0].hasSuffix(","),
       let day = number(words[1], 1...31), let month = months.firstIndex(of: String(words[2])),
-      let year = number(words[3], 1970...9999)
+      let year = number(words[3], 1970...9999),
+      let date = CalendarDay(year: year, month: month + 1, day: day)
     else { return nil }
     let time = words[4].split(separator: ":", omittingEmptySubsequences: false)
     guard time.count == 3, let hour = number(time[0], 0...23), let minute = number(time[1], 0...59),
       let second = number(time[2], 0...60)
     else { return nil }
-    return days(year, month + 1, day) * 86_400 + hour * 3_600 + minute * 60 + second
+    return date.daysSince1970 * 86_400 + hour * 3_600 + minute * 60 + second
   }
 
   private static func number(_ digits: Substring, _ range: ClosedRange<Int>) -> Int? {
@@ -133,14 +134,5 @@ enum HTTPDate {
       let number = Int(digits), range.contains(number)
     else { return nil }
     return number
-  }
-
-  /// Days since 1970-01-01 (Howard Hinnant, chrono-compatible low-level date algorithms).
-  private static func days(_ year: Int, _ month: Int, _ day: Int) -> Int {
-    let year = month <= 2 ? year - 1 : year
-    let era = year / 400
-    let yearOfEra = year - era * 400
-    let dayOfYear = (153 * (month + (month > 2 ? -3 : 9)) + 2) / 5 + day - 1
-    return era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
   }
 }

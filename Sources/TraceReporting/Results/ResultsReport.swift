@@ -82,6 +82,8 @@ public struct ResultsReport {
 
   /// Cases that passed and are named on a terminal.
   private static let mostPassed = 200
+  /// Cases that were left out that are told one by one, at most.
+  private static let mostSkipped = 100
 
   /// What is told of one case: one line where it passed, its evidence where it did not.
   public func lines(for result: CaseResult) -> [String] {
@@ -183,9 +185,7 @@ public struct ResultsReport {
 
   /// The last lines: how many cases had which outcome.
   public func summary(of results: EvalResults) -> [String] {
-    var lines = results.skipped.map {
-      painter.paint("skip", .faint) + "   " + Visible.line("\($0.caseId): \($0.reason)")
-    }
+    var lines = skipped(in: results)
     lines.append("")
     lines.append(tally(of: results))
     if let shard = results.shard {
@@ -194,6 +194,18 @@ public struct ResultsReport {
         painter.paint(
           "shard \(shard.index) of \(shard.count), which have "
             + "\(Figures.count(shard.suiteCases, "case"))\(cut)", .faint))
+    }
+    return lines
+  }
+
+  /// A line for each case that was left out, with why; behind many of them how many more there are.
+  public func skipped(in results: EvalResults) -> [String] {
+    var lines = results.skipped.prefix(Self.mostSkipped).map {
+      painter.paint("skip", .faint) + "   " + Visible.line("\($0.caseId): \($0.reason)")
+    }
+    if results.skipped.count > Self.mostSkipped {
+      lines.append(
+        painter.paint("skip   and \(results.skipped.count - Self.mostSkipped) more", .faint))
     }
     return lines
   }

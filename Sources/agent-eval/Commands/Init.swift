@@ -104,6 +104,7 @@ struct Init: AsyncParsableCommand {
     }
     Output.line("read   \(read) \(read == 1 ? "run" : "runs"); \(hint) tells of them")
     try write(start(rules))
+    if let without = surveyor.withoutRules { Output.line(Visible.line("note   \(without)")) }
     Output.line(
       "next   agent-eval run \(ShellWord.quote(path(ProjectStart.rulesFile))) --on \(given)")
     if !isInside, ci == nil {

@@ -76,6 +76,7 @@ struct Inspect: ParsableCommand, Verb {
       throw InspectFailure(description: "\(path) cannot be written: \(error)")
     }
     let paths = paths.map { ShellWord.quote($0) }.joined(separator: " ")
+    if let without = surveyor.withoutRules { Output.error(Visible.line("note: \(without).")) }
     Output.error(
       "rules in \(Visible.line(path)); next: agent-eval run \(ShellWord.quote(path)) --on \(paths)")
     return true

@@ -19,7 +19,8 @@
     private let results: String
     private let notices: FailureNotices
     private let isJSON: Bool
-    private let tally = Mutex((passed: 0, failed: 0, others: 0))
+    private let tally = Mutex(
+      (passed: 0, failed: 0, others: 0, ofNoRule: Set<String>()))
 
     /// - Throws: exit code 2, behind words, where the rules cannot be read or are none.
     init(rules path: String, results: String, notices: FailureNotices, isJSON: Bool) throws {
@@ -46,6 +47,8 @@
       tally.withLock {
         "\(Figures.count($0.passed + $0.failed + $0.others, "outcome")): \($0.passed) passed, "
           + "\($0.failed) failed" + ($0.others > 0 ? ", \($0.others) could not be told" : "")
+          + ($0.ofNoRule.isEmpty
+            ? "" : "; no rule is for \(Figures.count($0.ofNoRule.count, "run"))")
       }
     }
 
@@ -61,6 +64,14 @@
       guard !cases.isEmpty else { return }
       let outcome = await runner.run(cases)
       count(outcome)
+      // What a run is can be told better when more of it has come.
+      tally.withLock {
+        if cases.contains(where: \.isOfNoRule) {
+          $0.ofNoRule.insert(log.name)
+        } else {
+          $0.ofNoRule.remove(log.name)
+        }
+      }
       let told: JSONValue = [
         "run": .string(log.name), "log": .string(log.path), "version": JSONValue(log.version),
         "results": outcome.json,
@@ -70,7 +81,7 @@
         Output.json(told)
       } else {
         let report = ResultsReport(painter: Screen.painter, width: Screen.width)
-        Output.lines(outcome.cases.flatMap(report.lines(for:)))
+        Output.lines(outcome.cases.flatMap(report.lines(for:)) + report.skipped(in: outcome))
       }
       if outcome.count(.fail) > 0 { await notices.tell(told) }
     }
