@@ -151,7 +151,7 @@ struct RunTreeTests {
     "one that waits for a person goes on where it stands, and comes to what it would have come to",
     arguments: 0..<parts)
   func waitsAsOne(part: Int) async throws {
-    for seed in Self.seeds(of: part, first: Self.isLong ? 1_000 : 24) {
+    for seed in Self.seeds(of: part, first: Self.isLong ? 400 : 24) {
       let team = try RandomTeam(seed: seed, asks: true)
       let log = try await team.record(seed: seed)
       let asked = try await team.finish(log)
@@ -337,7 +337,7 @@ struct RunTreeTests {
     "what the guard of the root forbids, no agent below it does", arguments: 0..<parts)
   func isGuarded(part: Int) async throws {
     var stopped = 0
-    for seed in Self.seeds(of: part, first: Self.isLong ? 1_000 : 24) {
+    for seed in Self.seeds(of: part, first: Self.isLong ? 400 : 24) {
       let expected: JSONValue = [
         [
           "toolsNotCalled": [
