@@ -13,6 +13,27 @@ extension Unicode.Scalar {
 }
 
 extension String {
+  /// Whether every byte is one of ASCII that shows: 0x20 to 0x7e. Such a text is one column a byte, and nothing of it is
+  /// hidden.
+  ///
+  /// - Complexity: 8 bytes at once; texts of traces are long, and most are of this kind.
+  package var isPlainASCII: Bool {
+    var text = self
+    return text.withUTF8 { bytes in
+      let raw = UnsafeRawBufferPointer(bytes)
+      var index = 0
+      while index &+ 8 <= raw.count {
+        let eight = raw.loadUnaligned(fromByteOffset: index, as: UInt64.self)
+        // The high bit of some byte is set where one is 0x7f or above; below 0x20.
+        let high = eight | (eight &+ 0x0101_0101_0101_0101)
+        let low = (eight &- 0x2020_2020_2020_2020) & ~eight
+        guard (high | low) & 0x8080_8080_8080_8080 == 0 else { return false }
+        index &+= 8
+      }
+      return raw[index...].allSatisfy { $0 &- 0x20 < 0x5f }
+    }
+  }
+
   /// JSON in which every hidden character stands as a `\u` escape of its UTF-16 units: the same value,
   /// harmless to a terminal.
   ///
@@ -22,7 +43,7 @@ extension String {
   /// - Complexity: O(*n*); nothing is copied where there is nothing to escape.
   public var escapingHiddenScalars: String {
     func isEscaped(_ scalar: Unicode.Scalar) -> Bool { scalar != "\n" && scalar.isHidden }
-    guard unicodeScalars.contains(where: isEscaped) else { return self }
+    guard !isPlainASCII, unicodeScalars.contains(where: isEscaped) else { return self }
     var escaped = ""
     for scalar in unicodeScalars {
       guard isEscaped(scalar) else {

@@ -11,7 +11,7 @@ public enum Visible {
   /// The text on one line: control characters, line breaks, direction and invisible marks stand as
   /// `\n`, `\t` or `\u{1b}`.
   public static func line(_ text: String) -> String {
-    guard text.unicodeScalars.contains(where: \.isHidden) else { return text }
+    guard !text.isPlainASCII, text.unicodeScalars.contains(where: \.isHidden) else { return text }
     var visible = ""
     for scalar in text.unicodeScalars {
       switch scalar {
@@ -38,10 +38,17 @@ public enum Visible {
   public static func line(_ text: String, width: Int) -> String {
     // Cut first: a value of a megabyte must not be made visible for eighty columns. A character with
     // its marks has four scalars at most here; one with more is cut short like a long text.
-    let scalars = text.unicodeScalars
-    let head = scalars.prefix(4 * (max(0, width) + 1))
-    let visible = line(String(String.UnicodeScalarView(head)))
-    guard visible.count > width || head.endIndex < scalars.endIndex else { return visible }
+    let width = max(0, width)
+    let limit = 4 * (width + 1)
+    let end =
+      text.utf8.count <= limit
+      ? text.endIndex
+      : text.unicodeScalars.index(text.startIndex, offsetBy: limit, limitedBy: text.endIndex)
+        ?? text.endIndex
+    let isCut = end < text.endIndex
+    let visible = line(isCut ? String(text[..<end]) : text)
+    // As many bytes are at least as many characters.
+    guard isCut || visible.utf8.count > width && visible.count > width else { return visible }
     return visible.prefix(max(0, width - 1)) + "…"
   }
 

@@ -212,9 +212,7 @@ private struct Verification {
     report.events += 1
     if isPacket { try cursor.fold(into: &proof.state) }
     guard let raw = try cursor.rawEvent() else { return }
-    if !raw.isCanonical(in: cursor.bytes) {
-      find("the line is not in canonical form", seq: raw.seq)
-    }
+    if isPacket, !cursor.isFoldedCanonical { checkForm(of: raw) }
     var event = raw
     if isPacket { event.data = raw.data.saidHere } else { event = try cursor.resolved(raw) }
     do { _ = try EventPayload(of: event) } catch {
@@ -231,10 +229,19 @@ private struct Verification {
       report.notes.append(
         "event \(event.seq): the digest of a state of another format was not compared")
     }
-    if !isPacket { try cursor.fold(into: &proof.state) }
+    if !isPacket {
+      try cursor.fold(into: &proof.state)
+      if !cursor.isFoldedCanonical { checkForm(of: raw) }
+    }
     summary.apply(event)
     order.apply(event)
     children.apply(event)
+  }
+
+  /// Holds a line against the canonical form of what was read from it.
+  private mutating func checkForm(of raw: Event) {
+    guard !raw.isCanonical(in: cursor.bytes) else { return }
+    find("the line is not in canonical form", seq: raw.seq)
   }
 
   private mutating func check(_ mark: Mark) {

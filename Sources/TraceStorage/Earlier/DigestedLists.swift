@@ -15,8 +15,12 @@ struct DigestedLists {
     var runs: [ItemRun]
     var pieces: [ListPiece] = []
     var digest = ListDigest()
-    /// Those of its pieces that a later list may have, by the number of the first item.
-    fileprivate var known: [(number: Int, Known)] = []
+    /// Those of its pieces that a later list may have, by the number of the first item; with their places among all.
+    fileprivate var known: [(number: Int, Known, place: Int)] = []
+    /// How many of ``known``, from the first on, the list before had as well.
+    fileprivate var inherited = 0
+    /// Whether the last piece is ended by its last item, and not by the end of the list.
+    fileprivate var isClosed = false
     /// How many items and pieces were hashed for it.
     fileprivate(set) var hashes = 0
   }
@@ -32,10 +36,13 @@ struct DigestedLists {
     subscript(number: Int) -> Known? { recent[number] ?? older[number] }
 
     mutating func keep(_ list: List) {
-      for (number, known) in list.known where recent[number] != known { recent[number] = known }
+      // Those of the list before were kept with it.
+      for (number, known, _) in list.known[list.inherited...] where recent[number] != known {
+        recent[number] = known
+      }
       guard recent.count > Self.limit + list.known.count else { return }
       older = recent
-      recent = Dictionary(list.known) { $1 }
+      recent = Dictionary(list.known.map { ($0.number, $0.1) }) { $1 }
     }
   }
 
@@ -52,9 +59,13 @@ struct DigestedLists {
     _ runs: [ItemRun], inList list: Int, item: (_ position: Int, _ number: Int) -> Digest?
   ) -> List? {
     var walk = Walk(list: List(runs: runs))
+    // Most lists are the last one with more behind it: its pieces are taken over without being looked for.
+    var taken = latest[list].map { walk.takeBeginning(of: $0) } ?? 0
     var position = 0
     for (index, run) in runs.enumerated() {
-      var number = run.first
+      let passed = min(taken, run.count)
+      taken -= passed
+      var number = run.first + passed
       while number < run.end {
         if walk.isBetweenPieces, let known = pieces[list][number],
           number + known.piece.count <= run.end,
@@ -85,9 +96,29 @@ struct DigestedLists {
 
     var isBetweenPieces: Bool { open.isEmpty }
 
+    /// Takes over the pieces that another list begins with as well; how many items they have.
+    mutating func takeBeginning(of other: List) -> Int {
+      let common = list.runs.commonCount(with: other.runs)
+      let ended = other.isClosed ? other.pieces.count : other.pieces.count - 1
+      var (count, items) = (0, 0)
+      while count < ended, items + other.pieces[count].count <= common {
+        items += other.pieces[count].count
+        count += 1
+      }
+      list.pieces.reserveCapacity(count + 2)
+      list.pieces += other.pieces[..<count]
+      let known = other.known.prefix { $0.place < count }
+      list.known.reserveCapacity(known.count + 2)
+      list.known += known
+      list.inherited = known.count
+      list.hashes += count
+      return items
+    }
+
     mutating func take(_ known: Known, number: Int) {
+      list.known.append((number, known, list.pieces.count))
       list.pieces.append(known.piece)
-      list.known.append((number, known))
+      list.isClosed = known.isClosed
       list.hashes += 1
     }
 
@@ -104,9 +135,12 @@ struct DigestedLists {
 
     private mutating func close(isClosed: Bool) {
       let piece = ListPiece(of: open[...])
+      if let first {
+        list.known.append((first, Known(piece: piece, isClosed: isClosed), list.pieces.count))
+      }
       list.pieces.append(piece)
+      list.isClosed = isClosed
       list.hashes += 1
-      if let first { list.known.append((first, Known(piece: piece, isClosed: isClosed))) }
       open.removeAll(keepingCapacity: true)
     }
 
@@ -219,10 +253,10 @@ extension DigestedLists.List {
   /// Finds those of its pieces whose items lie in one run. Of the last one nobody knows whether its last item
   /// ends it; the list that goes on from it makes it anew.
   private mutating func findKnown() {
-    var found: [(number: Int, DigestedLists.Known)] = []
+    var found: [(number: Int, DigestedLists.Known, place: Int)] = []
     forEachPiece { index, piece, own in
       guard index + 1 < pieces.count, own.count == 1 else { return }
-      found.append((own[0].first, DigestedLists.Known(piece: piece, isClosed: true)))
+      found.append((own[0].first, DigestedLists.Known(piece: piece, isClosed: true), index))
     }
     known = found
   }

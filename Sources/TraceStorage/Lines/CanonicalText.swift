@@ -28,9 +28,12 @@ struct CanonicalText {
   /// From where on what was looked at is not in the output yet.
   private var copied: Int
   /// Where in the output the value of each of the keys looked for stands; empty where there is none.
-  private(set) var found = InlineArray<4, Range<Int>>(repeating: 0..<0)
+  private(set) var found = InlineArray<8, Range<Int>>(repeating: 0..<0)
   /// Where the value of the key `data` stands, if the data have it.
   private(set) var result: Range<Int>?
+  /// Whether what was looked at is for certain the one way in which this project writes it. Not known where a number is
+  /// no short whole one, or a packet's list stands as an array.
+  private(set) var isCanonical = true
   /// The bits of the strings looked at, and perhaps of some bytes behind them.
   private var seen: UInt64 = 0
 
@@ -53,7 +56,7 @@ struct CanonicalText {
 
   /// Copies an event's data, an object, without some of its keys.
   ///
-  /// - Parameter wanted: the keys whose values are looked for, at most four; see ``found``.
+  /// - Parameter wanted: the keys whose values are looked for, at most eight; see ``found``.
   mutating func copyData(
     without excluded: [StaticString], lookingFor wanted: [StaticString] = [],
     ofPacket isPacket: Bool, from earlier: inout some Earlier, to output: inout [UInt8]
@@ -133,7 +136,10 @@ struct CanonicalText {
     _ list: Int, _ depth: Int, _ earlier: inout some Earlier, _ output: inout [UInt8]
   ) -> Bool {
     let start = scanner.position
-    guard scanner.skip("{\"$list\":[") else { return value(depth, &earlier, &output) }
+    guard scanner.skip("{\"$list\":[") else {
+      isCanonical = false
+      return value(depth, &earlier, &output)
+    }
     output.append(contentsOf: scanner.bytes(copied..<start))
     earlier.begin(list: list)
     if !scanner.skip(UInt8(ascii: "]")) {
@@ -268,10 +274,12 @@ struct CanonicalText {
   }
 
   private mutating func skipNumber() -> Bool {
-    _ = scanner.skip(UInt8(ascii: "-"))
+    let isNegative = scanner.skip(UInt8(ascii: "-"))
     let first = scanner.byte
     let whole = scanner.skipDigits()
     guard whole == 1 || (whole > 1 && first != UInt8(ascii: "0")) else { return false }
+    let isWhole = scanner.byte != UInt8(ascii: ".") && scanner.byte | 0x20 != UInt8(ascii: "e")
+    if !isWhole || whole > 15 || isNegative && first == UInt8(ascii: "0") { isCanonical = false }
     if scanner.skip(UInt8(ascii: ".")), scanner.skipDigits() == 0 { return false }
     guard scanner.byte | 0x20 == UInt8(ascii: "e") else { return true }
     _ = scanner.next()

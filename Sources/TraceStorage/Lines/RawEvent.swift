@@ -81,7 +81,8 @@ extension JSONObject {
 
 extension JSONValue {
   fileprivate var saidHere: JSONValue {
-    switch self {
+    guard mayHoldForm else { return self }
+    return switch self {
     case .array(let elements): .array(elements.map(\.saidHere))
     case .object(let object):
       switch try? SpecialForm(object) {
@@ -91,6 +92,16 @@ extension JSONValue {
       case nil: .object(object.saidHere)
       }
     default: self
+    }
+  }
+
+  /// Whether a key in it has a meaning of its own, or is written so that it has none.
+  private var mayHoldForm: Bool {
+    switch self {
+    case .array(let elements): elements.contains(where: \.mayHoldForm)
+    case .object(let object):
+      object.contains { $0.key.utf8.first == UInt8(ascii: "$") || $0.value.mayHoldForm }
+    default: false
     }
   }
 }

@@ -9,6 +9,7 @@ extension LineCursor {
   /// Folds the event in that was stepped to; a mark changes nothing.
   func fold(into state: inout AgentState) throws(LogError) {
     guard isAtEvent else { return }
+    isFoldedCanonical = false
     if try foldText(into: &state) { return }
     guard let raw = try rawEvent() else { return }
     let event = try resolved(raw)
@@ -59,6 +60,7 @@ extension LineCursor {
     }
     if envelope.type == .contextBuilt { foldedLists.take(earlier.packet) }
     state.apply(event, digest: Digest(of: output), resultText: resultText)
+    isFoldedCanonical = text.isCanonical
     return true
   }
 }

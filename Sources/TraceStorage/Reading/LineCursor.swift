@@ -37,6 +37,9 @@ final class LineCursor {
   var lastRunID = ""
   /// What folding from text keeps.
   let foldedLists: FoldedLists
+  /// Whether the line of the event that was folded in last is in canonical form, as far as that was seen on the way:
+  /// false says nothing.
+  var isFoldedCanonical = false
   /// Memory for the resolved text of one event.
   var foldedText: [UInt8] = []
   /// The members up to here, those before the start too, to read one of them again.
