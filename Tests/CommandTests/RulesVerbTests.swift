@@ -91,14 +91,14 @@ struct RulesVerbTests {
     let run = ["run", "some.yaml", "--on", "runs"]
     let said = try await Binary.run(run, in: folder.path, status: 0)
     #expect(said.output.contains("skip   no-rule/trace.json: no rule is for this run: "))
-    #expect(said.output.contains("2 passed, 1 skipped"))
+    #expect(said.output.contains("1 passed, 2 skipped"))
     let json = try await Binary.run(run + ["--json"], in: folder.path, status: 0).json()
-    #expect(json["skipped"]?.arrayValue?.count == 1)
+    #expect(json["skipped"]?.arrayValue?.count == 2)
     // Whoever asks for one rule asks for the runs that it is for.
     let one = try await Binary.run(
       run + ["--filter", "some", "--json"], in: folder.path, status: 0
     ).json()
-    #expect(one["skipped"]?.arrayValue?.count == 0 && one["cases"]?.arrayValue?.count == 2)
+    #expect(one["skipped"]?.arrayValue?.count == 0 && one["cases"]?.arrayValue?.count == 1)
 
     try folder.write("before.json", CanonicalJSON.encode(json))
     try await Binary.run(
@@ -110,7 +110,7 @@ struct RulesVerbTests {
       """
       cases:
         - {caseId: some, where: {agent: support*}, expected: {toolsNotCalled: [x]}}
-        - {caseId: calm, where: {format: "*messages*"}, expected: {noLoops: 3}}
+        - {caseId: calm, expected: {maxSteps: 1000}}
       """)
     for against in ["accepted", "before.json"] {
       let compared = try await Binary.run(

@@ -21,6 +21,9 @@ struct DigestedLists {
     fileprivate var inherited = 0
     /// Whether the last piece is ended by its last item, and not by the end of the list.
     fileprivate var isClosed = false
+    /// The items of a last piece that the end of the list ends, and the number of the first where the others follow on
+    /// it; none where that piece was not made but found.
+    fileprivate var tail: (items: [Digest], first: Int?) = ([], nil)
     /// How many items and pieces were hashed for it.
     fileprivate(set) var hashes = 0
   }
@@ -112,6 +115,15 @@ struct DigestedLists {
       list.known += known
       list.inherited = known.count
       list.hashes += count
+      // What the end of that list ended goes on here.
+      let tail = other.tail.items
+      if count == ended, !other.isClosed, tail.count == other.pieces[count].count,
+        items + tail.count <= common
+      {
+        (open, first) = (tail, other.tail.first)
+        items += tail.count
+        list.hashes += tail.count
+      }
       return items
     }
 
@@ -145,7 +157,10 @@ struct DigestedLists {
     }
 
     consuming func finish() -> List {
-      if !open.isEmpty { close(isClosed: false) }
+      if !open.isEmpty {
+        list.tail = (open, first)
+        close(isClosed: false)
+      }
       list.digest = ListDigest(of: list.pieces)
       return list
     }

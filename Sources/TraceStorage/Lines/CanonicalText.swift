@@ -31,8 +31,8 @@ struct CanonicalText {
   private(set) var found = InlineArray<8, Range<Int>>(repeating: 0..<0)
   /// Where the value of the key `data` stands, if the data have it.
   private(set) var result: Range<Int>?
-  /// Whether what was looked at is for certain the one way in which this project writes it. Not known where a number is
-  /// no short whole one, or a packet's list stands as an array.
+  /// Whether what was looked at is for certain the one way in which this project writes it. Not known where a packet's
+  /// list stands as an array.
   private(set) var isCanonical = true
   /// The bits of the strings looked at, and perhaps of some bytes behind them.
   private var seen: UInt64 = 0
@@ -274,12 +274,10 @@ struct CanonicalText {
   }
 
   private mutating func skipNumber() -> Bool {
-    let isNegative = scanner.skip(UInt8(ascii: "-"))
+    _ = scanner.skip(UInt8(ascii: "-"))
     let first = scanner.byte
     let whole = scanner.skipDigits()
     guard whole == 1 || (whole > 1 && first != UInt8(ascii: "0")) else { return false }
-    let isWhole = scanner.byte != UInt8(ascii: ".") && scanner.byte | 0x20 != UInt8(ascii: "e")
-    if !isWhole || whole > 15 || isNegative && first == UInt8(ascii: "0") { isCanonical = false }
     if scanner.skip(UInt8(ascii: ".")), scanner.skipDigits() == 0 { return false }
     guard scanner.byte | 0x20 == UInt8(ascii: "e") else { return true }
     _ = scanner.next()
