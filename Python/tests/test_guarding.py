@@ -500,3 +500,87 @@ def test_a_guard_is_entered_once() -> None:
             guard.__enter__()
     with guard:
         pass
+
+
+@pytest.mark.parametrize("ending", [TimeoutError, KeyboardInterrupt, ConnectionError, ZeroDivisionError])
+def test_a_write_that_ended_in_an_error_may_have_been_done(ending: type[BaseException]) -> None:
+    paid: list[int] = []
+
+    class NotAllowed(Exception):
+        pass
+
+    @agent_eval.tool(side_effect="write", no_effect_errors=[NotAllowed])
+    def pay(order: int) -> None:
+        paid.append(order)
+        raise NotAllowed("no such order") if order == 0 else ending("no answer")
+
+    @agent_eval.tool(side_effect="read")
+    def look(order: int) -> None:
+        raise ending("no answer")
+
+    with agent_eval.guard({"noRepeatedSideEffect": True}):
+        for _ in range(2):
+            with pytest.raises(NotAllowed):
+                pay(0)
+            with pytest.raises(ending):
+                look(1)
+        with pytest.raises(ending):
+            pay(1)
+        with pytest.raises(agent_eval.Forbidden, match="noRepeatedSideEffect"):
+            pay(1)
+    assert paid == [0, 0, 1]
+    # Whoever guards nothing of the kind is not held back by it.
+    with agent_eval.guard({"maxToolCalls": 9}):
+        for _ in range(2):
+            with pytest.raises(ending):
+                pay(1)
+
+
+def test_a_write_that_was_cancelled_may_have_been_done() -> None:
+    paid: list[int] = []
+
+    @agent_eval.tool(side_effect="write")
+    async def pay(order: int) -> None:
+        paid.append(order)
+        await asyncio.sleep(60)
+
+    async def main() -> None:
+        with agent_eval.guard({"noRepeatedSideEffect": True}):
+            first = asyncio.ensure_future(pay(1))
+            while not paid:
+                await asyncio.sleep(0.01)
+            first.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await first
+            with pytest.raises(agent_eval.Forbidden):
+                await pay(1)
+            # One that was cancelled before it was let through never began.
+            early = asyncio.ensure_future(pay(2))
+            await asyncio.sleep(0)
+            early.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await early
+            late = asyncio.ensure_future(pay(2))
+            while paid != [1, 2]:
+                assert not late.done()
+                await asyncio.sleep(0.01)
+            late.cancel()
+
+    asyncio.run(main())
+
+
+def test_what_stands_around_a_call_says_what_was_wrong() -> None:
+    guard = agent_eval.guard({"noRepeatedSideEffect": True}, side_effects={"pay": "write"})
+    with pytest.raises(TypeError, match="after takes what before returned"):
+        guard.after("pay")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the input of pay is a list"):
+        guard.before("pay", [1])  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="none or unknown"):
+        guard.after(guard.before("pay", {"order": 1}), effect="some")
+    with pytest.raises(TypeError, match="no class of exceptions"):
+        agent_eval.tool(no_effect_errors=["x"])  # type: ignore[list-item]
+    ticket = guard.before("pay", {"order": 2})
+    guard.after(ticket, error="refused", effect="none")
+    guard.after(guard.before("pay", {"order": 2}), error="no answer")
+    with pytest.raises(agent_eval.Forbidden):
+        guard.before("pay", {"order": 2})

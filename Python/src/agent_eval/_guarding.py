@@ -66,6 +66,7 @@ class Ticket:
     input: dict[str, Any]
     result: Any = None
     error: str | None = None
+    is_effect_unknown: bool = False
     is_over: bool = False
 
 
@@ -125,8 +126,23 @@ class Guard:
             # Calls side by side have no order; that those under way began before this one counts as well.
             self._ask([*done, *under_way], [ticket])
 
-    def after(self, ticket: Ticket, result: Any = None, *, error: str | BaseException | None = None) -> None:
-        """Says what came of a call: its result, or why it failed. What JSON cannot say of a result is its text."""
+    def after(
+        self,
+        ticket: Ticket,
+        result: Any = None,
+        *,
+        error: str | BaseException | None = None,
+        effect: str = "unknown",
+    ) -> None:
+        """Says what came of a call: its result, or why it failed. What JSON cannot say of a result is its text.
+
+        With ``error``, ``effect`` says whether nothing was done (``none``); else nobody knows (``unknown``), and
+        ``noRepeatedSideEffect`` lets no equal call of a tool that does more than read begin again.
+        """
+        if not isinstance(ticket, Ticket):
+            raise TypeError(f"after takes what before returned, not {type(ticket).__name__}")
+        if effect not in ("none", "unknown"):
+            raise ValueError(f"effect is {effect!r}; it is none or unknown")
         try:
             told = plain(result, "result")
         except (TypeError, ValueError, RecursionError):
@@ -135,6 +151,7 @@ class Guard:
             ticket.is_over = True
             if error is not None:
                 ticket.error = str(error) or type(error).__name__
+                ticket.is_effect_unknown = effect == "unknown"
             else:
                 ticket.result = told
             self._calls.remove(ticket)
@@ -149,7 +166,7 @@ class Guard:
 
     def tool(self, function: _Function) -> _Function:
         """Guards a function, by this guard and those in force; see ``agent_eval.tool``."""
-        return _guarded(function, None, (), None, lambda: [*(g for g in _find() if g is not self), self])
+        return _guarded(function, None, (), None, (), lambda: [*(g for g in _find() if g is not self), self])
 
     def __enter__(self) -> Guard:
         if self._token is not None:
@@ -192,6 +209,8 @@ class Guard:
                 )
                 if index < len(done):
                     said = {"error": ticket.error} if ticket.error is not None else {"ok": ticket.result}
+                    if ticket.is_effect_unknown and self._holds_unknown_effects(ticket.tool):
+                        said["effect"] = "unknown"
                     tool["scripted"].append({"when": {"step": index + 1}, **_literal(said)})
             script.append({"calls": [{"tool": t.tool, "input": _literal(t.input)} for t in tickets]})
         for tool in tools.values():
@@ -208,6 +227,10 @@ class Guard:
             "guard": self._expected,
             "model": {"script": script},
         }
+
+    def _holds_unknown_effects(self, tool: str) -> bool:
+        """Whether a call that may have done something counts as one that did."""
+        return self._expected.get("noRepeatedSideEffect") is True and self._effects.get(tool) != "read"
 
     def _ask(self, done: list[Ticket], last: list[Ticket]) -> None:
         """Puts the last call of a decision to the program."""
@@ -322,7 +345,11 @@ def tool(function: _Function) -> _Function: ...
 
 @overload
 def tool(
-    *, name: str | None = None, ignore: Iterable[str] = (), side_effect: str | None = None
+    *,
+    name: str | None = None,
+    ignore: Iterable[str] = (),
+    side_effect: str | None = None,
+    no_effect_errors: Iterable[type[BaseException]] = (),
 ) -> Callable[[_Function], _Function]: ...
 
 
@@ -332,23 +359,28 @@ def tool(
     name: str | None = None,
     ignore: Iterable[str] = (),
     side_effect: str | None = None,
+    no_effect_errors: Iterable[type[BaseException]] = (),
 ) -> Any:
     """Decorates a function that an agent calls as a tool, so that the guard in force looks at each call before it runs.
 
     ``name`` is the tool's name, that of the function without it. ``ignore`` names parameters that are no input, such as
     a connection; ``self`` and the ``cls`` of a class method are none. What a call leaves out is given with its default,
     but for defaults that JSON cannot say. ``side_effect`` says what the tool does to the world: ``read``, ``draft`` or
-    ``write``.
+    ``write``. ``no_effect_errors`` names the exceptions by which it says that nothing was done; after any other nobody
+    knows, cancelling and time limits included.
 
     Without a guard in force the function runs as it is; with several within each other all of them look at the call. The decorator writes nothing to a log: what a recording tells
     of tools is what models are told of them.
     """
-    names = tuple(ignore)
+    names, harmless = tuple(ignore), tuple(no_effect_errors)
     if side_effect is not None and side_effect not in _EFFECTS:
         raise ValueError(f"side_effect is {side_effect!r}; it is one of {', '.join(_EFFECTS)}")
+    for kind in harmless:
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise TypeError(f"no_effect_errors holds {kind!r}, which is no class of exceptions")
 
     def decorate(function: _Function) -> _Function:
-        return _guarded(function, name, names, side_effect, _find)
+        return _guarded(function, name, names, side_effect, harmless, _find)
 
     return decorate(function) if function is not None else decorate
 
@@ -371,11 +403,20 @@ def _find() -> list[Guard]:
 
 
 def _let_through(
-    guards: Sequence[Guard], tool: str, input: Mapping[str, Any], side_effect: str | None
+    guards: Sequence[Guard],
+    tool: str,
+    input: Mapping[str, Any],
+    side_effect: str | None,
+    is_wanted: Callable[[], bool] = lambda: True,
 ) -> list[tuple[Guard, Ticket]]:
-    """Puts a call to each of the guards; it counts for all of them, or, where one holds it back, for none."""
+    """Puts a call to each of the guards; it counts for all of them, or, where one holds it back, for none.
+
+    A call that nobody wants any more when it was judged counts for none either.
+    """
     if side_effect is not None and side_effect not in _EFFECTS:
         raise ValueError(f"side_effect is {side_effect!r}; it is one of {', '.join(_EFFECTS)}")
+    if not isinstance(input, Mapping):
+        raise TypeError(f"the input of {tool} is a {type(input).__name__}; it is a mapping of names to values")
     given = plain(dict(input), f"the input of {tool}")
     begun = [(guard, Ticket(tool, given)) for guard in guards]
     with ExitStack() as locks:
@@ -384,6 +425,8 @@ def _let_through(
             locks.enter_context(guard._lock)
         for guard, ticket in begun:
             guard._judge(ticket, side_effect)
+        if not is_wanted():
+            return []
         for guard, ticket in begun:
             guard._calls.append(ticket)
     return begun
@@ -401,11 +444,12 @@ def _guarded(
     name: str | None,
     ignore: tuple[str, ...],
     side_effect: str | None,
+    harmless: tuple[type[BaseException], ...],
     in_force: Callable[[], list[Guard]],
 ) -> _Function:
     if isinstance(function, (classmethod, staticmethod)):
         # Under the decorator that binds, where the call has its arguments.
-        bound: Any = type(function)(_guarded(function.__func__, name, ignore, side_effect, in_force))
+        bound: Any = type(function)(_guarded(function.__func__, name, ignore, side_effect, harmless, in_force))
         return bound  # type: ignore[no-any-return]
     # What a partial has filled in is given as well.
     inner = function.func if isinstance(function, functools.partial) else function
@@ -416,16 +460,18 @@ def _guarded(
     if unknown:
         raise ValueError(f"{called} has no parameter {unknown[0]!r} to ignore")
 
-    def begin(arguments: tuple[Any, ...], named: dict[str, Any]) -> list[tuple[Guard, Ticket]]:
+    def begin(
+        arguments: tuple[Any, ...], named: dict[str, Any], is_wanted: Callable[[], bool] = lambda: True
+    ) -> list[tuple[Guard, Ticket]]:
         guards = in_force()
         if not guards:
             return []
         given = _input(called, signature, ignore, (*filled, *arguments), {**named_before, **named})
-        return _let_through(guards, called, given, side_effect)
+        return _let_through(guards, called, given, side_effect, is_wanted)
 
     def end(begun: list[tuple[Guard, Ticket]], result: Any = None, error: BaseException | None = None) -> None:
         for guard, ticket in begun:
-            guard.after(ticket, result, error=error)
+            guard.after(ticket, result, error=error, effect="none" if isinstance(error, harmless) else "unknown")
 
     wrapper: Any
     if inspect.iscoroutinefunction(function):
@@ -435,10 +481,14 @@ def _guarded(
             import asyncio
 
             context = contextvars.copy_context()
-            asking = asyncio.ensure_future(asyncio.to_thread(context.run, begin, arguments, named))
+            given_up = threading.Event()
+            asking = asyncio.ensure_future(
+                asyncio.to_thread(context.run, begin, arguments, named, lambda: not given_up.is_set())
+            )
             try:
                 begun = await asyncio.shield(asking)
             except asyncio.CancelledError:
+                given_up.set()
                 asking.add_done_callback(_forget)
                 raise
             try:
