@@ -18,6 +18,8 @@ public struct ImportError: Error, Hashable, Sendable {
     case damagedArchive(String)
     /// JSON in a shape that no format has.
     case unknownFormat
+    /// The text of a run log of ours.
+    case unpackedLog
     /// JSON that lacks what its format promises.
     case wrongShape(expected: String)
     /// Something that another importer would be needed for.
@@ -70,6 +72,8 @@ extension ImportError.Code {
     case .damagedArchive(let what): "\(what)"
     case .unknownFormat:
       "in the shape of no known format (\(Self.formats)); `import --formats` says what each is"
+    case .unpackedLog:
+      "a run log that was unpacked; name the .jsonl.gz that it came from, or pack it again with gzip"
     case .wrongShape(let expected): "expected \(expected)"
     case .unsupported(let what): "\(what): not supported by any importer yet"
     case .noRuns: "holds no runs"

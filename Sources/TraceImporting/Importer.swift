@@ -47,6 +47,7 @@ public struct Importer: Sendable {
     var format = format
     let runs: [SourceRun]
     do throws(ImportError) {
+      if SourceFiles.isUnpackedLog(group.path) { throw ImportError(.unpackedLog) }
       let document = try group.document(takingIn: &digest)
       format = format ?? ImportFormat.guess(document)
       runs = try Self.runs(in: document, format)
@@ -69,7 +70,7 @@ public struct Importer: Sendable {
     guard let format else { throw ImportError(.unknownFormat) }
     let runs = try format.adapter.runs(in: document)
     guard !runs.isEmpty else { throw ImportError(.noRuns) }
-    return runs.markingCallsNotRead(in: document)
+    return runs.markingCallsNotRead(in: document).notingContinuation(of: document)
   }
 
   private func importRun(_ run: SourceRun, as identity: RunIdentity) -> ImportReport.Outcome {

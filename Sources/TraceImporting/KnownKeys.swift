@@ -113,7 +113,10 @@ extension JSONValue {
     case .object(let object):
       let keys = object.filter { !$0.value.saysNothing }.map { Self.plainKey($0.key) }
       if keys.contains(where: Self.callKeys.contains) { return true }
-      if keys.contains(where: Self.nameKeys.contains),
+      let isNamed = object.contains {
+        Self.nameKeys.contains(Self.plainKey($0.key)) && $0.value.mayBeName
+      }
+      if isNamed,
         object.contains(where: { Self.inputKeys.contains(Self.plainKey($0.key)) })
       {
         return true
@@ -125,6 +128,27 @@ extension JSONValue {
     default: return false
     }
   }
+
+  /// Whether something can be a name, or hold one: counts and yes or no are none.
+  private var mayBeName: Bool {
+    switch self {
+    case .number, .bool, .null: false
+    default: !saysNothing
+    }
+  }
+
+  /// Whether something of a type that is not known speaks of tools: in the name of the type, or by a key that names one.
+  func speaksOfTools(type: String?) -> Bool {
+    if let type = type.map(Self.plainKey), Self.toolStems.contains(where: type.contains) {
+      return true
+    }
+    return objectValue?.contains {
+      Self.toolKeys.contains(Self.plainKey($0.key)) && $0.value.stringValue?.isEmpty == false
+    } ?? false
+  }
+
+  private static let toolStems = ["mcp", "tool", "functioncall"]
+  private static let toolKeys: Set<String> = ["function", "functionname", "tool", "toolname"]
 
   /// The same, also of what stands in it as a text of JSON.
   var mayHoldCallAsText: Bool {

@@ -152,7 +152,8 @@ extension RunEvents {
 
   /// Where something stands that may be a call and was not read as one.
   private var unread: [JSONPointer] {
-    run.unread + run.messages.flatMap(\.unread) + pairing.unread
+    let unnamed = run.messages.filter { $0.calls.contains { ToolWord.isOdd($0.name) } }
+    return run.unread + run.messages.flatMap(\.unread) + unnamed.map(\.pointer) + pairing.unread
   }
 
   private static func firstUserMessage(of run: ParsedRun) -> ParsedMessage? {

@@ -4,7 +4,7 @@ import Glibc
 import TraceStorage
 
 /// The foreign files that a path names, and their bytes.
-struct SourceFiles {
+public struct SourceFiles {
   /// What names of trace files end in; other files of a folder are passed over.
   static let endings =
     [".json"] + lineEndings + [".traj", ".eval"] + bodyEndings + packedEndings
@@ -32,12 +32,36 @@ struct SourceFiles {
   ///
   /// - Throws: ``ImportError`` where nothing can be found or read.
   static func find(_ path: String) throws(ImportError) -> [File] {
+    let found = try look(below: path).found
+    guard !found.isEmpty else { throw ImportError(.nothingToImport) }
+    return found
+  }
+
+  /// The files below a folder that nobody reads for a trace, since their names do not say that they are any, though what
+  /// they begin with may be one: JSON, or something packed. Hidden ones are none; nor is anything where the path is a file,
+  /// or cannot be read.
+  ///
+  /// - Complexity: reads the first bytes of each file that is no trace by its name.
+  public static func passedOver(below path: String) -> [String] {
+    guard let others = try? look(below: path).others else { return [] }
+    return others.filter { file in
+      let head = head(file.path, count: 64)
+      if head.starts(with: [0x1f, 0x8b]) { return !LogFiles.looksLikeLog(file.path) }
+      let first = head.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
+      return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
+    }.map(\.relativePath)
+  }
+
+  private static func look(
+    below path: String
+  ) throws(ImportError) -> (found: [File], others: [File]) {
     var status = stat()
     guard stat(path, &status) == 0 else { throw ImportError(.unreadable(systemError())) }
     guard isFolder(status) else {
-      return [File(path: path, relativePath: lastComponent(of: path))]
+      return ([File(path: path, relativePath: lastComponent(of: path))], [])
     }
     var found: [File] = []
+    var others: [File] = []
     var folders = [""]
     while let folder = folders.popLast() {
       let names: [String]
@@ -56,11 +80,15 @@ struct SourceFiles {
           folders.append(relative)
         } else if isTrace(name, at: full) || hasHeaders(full) {
           found.append(File(path: full, relativePath: relative))
+        } else {
+          others.append(File(path: full, relativePath: relative))
         }
       }
     }
-    guard !found.isEmpty else { throw ImportError(.nothingToImport) }
-    return found.sorted { $0.relativePath.precedesByUTF8($1.relativePath) }
+    func sorted(_ files: [File]) -> [File] {
+      files.sorted { $0.relativePath.precedesByUTF8($1.relativePath) }
+    }
+    return (sorted(found), sorted(others))
   }
 
   /// Whether a file of a folder has the name of a trace, and is no run log of ours.
@@ -74,6 +102,14 @@ struct SourceFiles {
   private static func hasHeaders(_ path: String) -> Bool {
     access(stem(of: path) + headersEnding, F_OK) == 0
   }
+
+  /// Whether a file is the text of a run log of ours, as `zcat` takes it out.
+  public static func isUnpackedLog(_ path: String) -> Bool {
+    head(path, count: unpackedHead.count) == unpackedHead
+  }
+
+  /// How the first line of every run log begins.
+  private static let unpackedHead = Array(#"{"seq":0,"step":0,"type":"run_started","#.utf8)
 
   /// A path without the endings of its name that say how it is packed.
   static func stem(of path: String) -> String {

@@ -64,7 +64,16 @@
       let port = server.channel.localAddress?.port ?? 0
       return try await server.executeThenClose { connections in
         try await withThrowingTaskGroup(of: Result?.self) { group in
-          group.addTask { try await work(port) }
+          group.addTask {
+            do {
+              let result = try await work(port)
+              await recorder.close()
+              return result
+            } catch {
+              await recorder.close()
+              throw error
+            }
+          }
           group.addTask {
             try await withThrowingDiscardingTaskGroup { group in
               for try await connection in connections {

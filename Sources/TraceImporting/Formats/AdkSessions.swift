@@ -106,6 +106,7 @@ enum AdkSessions: FormatAdapter {
     let author = event["author"]?.stringValue
     let speaker = author ?? content["role"]?.stringValue
     let parts = content["parts"]?.arrayValue ?? []
+    let isUnread = content["parts"].map { $0.arrayValue == nil && !$0.saysNothing } ?? false
     let holdsResults = parts.contains {
       $0["functionResponse"] != nil || $0["function_response"] != nil
     }
@@ -113,7 +114,7 @@ enum AdkSessions: FormatAdapter {
     let role: ParsedMessage.Role = isUser ? .user : holdsResults ? .tool : .assistant
     var message = ReadMessage(
       role: role, roleName: "\(role)", pointer: event.pointer, raw: .object(event.object))
-    if speaker == nil { message.unread.append(event.pointer) }
+    if speaker == nil || isUnread { message.unread.append(event.pointer) }
     let place = event.pointer.appending("content").appending("parts")
     for (index, part) in parts.enumerated() {
       PartReader.take(part, at: place.appending(String(index)), into: &message)

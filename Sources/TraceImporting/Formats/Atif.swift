@@ -91,6 +91,12 @@ enum Atif: FormatAdapter {
     }
   }
 
+  /// Those that were published when this was written: 1.0 to 1.8.
+  private static func isKnown(version: String) -> Bool {
+    let numbers = version.split(separator: "v").last?.split(separator: ".") ?? []
+    return numbers.count >= 2 && numbers[0] == "1" && (0...8).contains(Int(numbers[1]) ?? -1)
+  }
+
   private static func finish(_ graph: inout CallGraph, _ value: JSONValue) {
     let agent = value["agent"]
     graph.agentName = agent?["name"]?.stringValue
@@ -123,6 +129,15 @@ enum Atif: FormatAdapter {
       // Steps that were taken over from before are told there.
       if fields["is_copied_context"]?.boolValue == true, isContinuation { continue }
       try read(step: fields, agent: agent, into: &graph)
+    }
+    if let version = value["schema_version"]?.stringValue, !isKnown(version: version) {
+      graph.unread.append(pointer.appending("schema_version"))
+    }
+    if let total = value["final_metrics"]?["total_steps"]?.intValue, total > steps.count,
+      !isContinuation, value["continued_trajectory_ref"] == nil
+    {
+      graph.missing.append(
+        .counted(steps.count, of: total, at: pointer.appending("final_metrics")))
     }
     let known: Set<String> = ["steps", "schema_version", "subagent_trajectories"]
     for member in value.objectValue ?? [:] where !known.contains(member.key) {

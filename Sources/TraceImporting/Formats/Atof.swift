@@ -20,13 +20,27 @@ enum Atof: FormatAdapter {
     }
     var spans: [String: TraceSpan] = [:]
     var order: [String] = []
+    var children: [(session: String, pointer: JSONPointer)] = []
     var set = SpanSet()
     let lines = SourceLines(document)
     set.unread = lines.unread
     for (pointer, event) in lines.values {
       guard event["kind"] == "scope", let id = event["uuid"]?.stringValue else {
-        // Marks tell of approvals and sub-agents, and hold no call.
-        if event["kind"] != "mark" || event.mayHoldCall { set.unread.append(pointer) }
+        // Marks tell of approvals and sub-agents, and hold no call; one of a category that has scopes may be one.
+        let category = event["category"]?.stringValue
+        if event["kind"] != "mark" || event.mayHoldCall
+          || category.map({ $0 != "agent" && $0 != "llm" }) ?? false
+        {
+          set.unread.append(pointer)
+        }
+        if event["name"]?.stringValue?.hasSuffix("subagent.start") == true {
+          for key in ["child_session_id", "childSessionId"] {
+            if let id = (event["data"]?[key] ?? event["metadata"]?[key] ?? event[key])?.stringValue
+            {
+              children.append((id, pointer))
+            }
+          }
+        }
         continue
       }
       // What is none of these may be a tool's, by another word.
@@ -37,6 +51,9 @@ enum Atof: FormatAdapter {
       take(event, into: &span)
       spans[id] = span
     }
+    // What a sub-agent did stands under its own session.
+    let sessions = Set(spans.values.map(\.trace))
+    set.unread += children.filter { !sessions.contains($0.session) }.map(\.pointer)
     for id in order {
       if let span = spans[id] { try set.add(span) }
     }

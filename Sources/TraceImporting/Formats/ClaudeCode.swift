@@ -143,6 +143,11 @@ enum ClaudeCode: FormatAdapter {
       {
         // What a sub-agent did stands in its own file.
         progress.append((child, pointer))
+      } else if line["toolUseResult"]?["agentId"] == nil,
+        let count = line["toolUseResult"]?["totalToolUseCount"]?.intValue, count > 0
+      {
+        // Whose calls these were, nobody says.
+        graph.missing.append(.subAgent("", at: pointer))
       }
       for member in line where !ClaudeCode.repeated.contains(member.key) {
         if !UnknownMember.isHarmless(member.key, member.value, quiet: ClaudeCode.quiet) {
@@ -216,7 +221,12 @@ enum ClaudeCode: FormatAdapter {
       if type == "system", line["subtype"]?.stringValue == "compact_boundary" {
         graph.noteSummary(at: pointer)
       }
-      if ClaudeCode.silent.contains(type), !value.mayHoldCall { return }
+      if ClaudeCode.silent.contains(type), !value.mayHoldCall {
+        if type == "system", line["toolName"]?.stringValue != nil, line["toolUseID"] == nil {
+          graph.unread.append(pointer)
+        }
+        return
+      }
       if type == "attachment" || type == "file-history-snapshot" { return }
       if !value.saysNothing, value.mayHoldCall || !ClaudeCode.silent.contains(type) {
         graph.unread.append(pointer)

@@ -84,7 +84,8 @@ enum Codex: FormatAdapter {
         message.sumsUp = true
         if let text = payload["message"] { message.add(text: text) }
         messages.append(message)
-      default: if payload.mayHoldCall { graph.unread.append(place) }
+      case let other:
+        if payload.mayHoldCall || payload.speaksOfTools(type: other) { graph.unread.append(place) }
       }
     }
 
@@ -107,7 +108,7 @@ enum Codex: FormatAdapter {
       item: JSONValue, type: String, at pointer: JSONPointer, time: Timestamp?
     ) {
       if Codex.quietItems.contains(type) {
-        if item.mayHoldCall { graph.unread.append(pointer) }
+        if item.mayHoldCall || item.speaksOfTools(type: nil) { graph.unread.append(pointer) }
         return takeUsage(item)
       }
       var item = item
@@ -170,7 +171,9 @@ enum Codex: FormatAdapter {
         graph.unread.append(pointer)
       default:
         // Whatever it is, it speaks of a call.
-        if let id = payload["call_id"]?.stringValue, !callIds.contains(id) {
+        if let id = payload["call_id"]?.stringValue {
+          if !callIds.contains(id) { graph.unread.append(pointer) }
+        } else if payload.speaksOfTools(type: payload["type"]?.stringValue) {
           graph.unread.append(pointer)
         }
       }

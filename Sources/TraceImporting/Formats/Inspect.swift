@@ -12,6 +12,13 @@ enum Inspect: FormatAdapter {
     "invalidation", "target", "choices", "sandbox", "setup", "files", "timelines", "events_data",
   ]
 
+  /// The words of its events (`inspect_ai.event`).
+  private static let knownEvents: Set<String> = [
+    "anchor", "approval", "branch", "checkpoint", "compaction", "error", "info", "input",
+    "interrupt", "logger", "model", "sample_init", "sample_limit", "sandbox", "score",
+    "score_edit", "span_begin", "span_end", "state", "step", "store", "subtask", "tool",
+  ]
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     switch document {
     case .value(let value): isLog(value)
@@ -76,6 +83,12 @@ enum Inspect: FormatAdapter {
     if let place = compaction(in: try fields.list("events")) {
       graph.missing.append(
         .summedUp(at: pointer.appending("events").appending(String(place))))
+    }
+    for (index, event) in try fields.list("events").enumerated() {
+      guard let word = event["event"]?.stringValue, !knownEvents.contains(word),
+        event.speaksOfTools(type: word)
+      else { continue }
+      graph.unread.append(pointer.appending("events").appending(String(index)))
     }
     graph.agentName = head["eval"]?["task"]?.stringValue
     graph.modelName = head["eval"]?["model"]?.stringValue

@@ -159,6 +159,11 @@ enum MessageLists: FormatAdapter {
     {
       messages += answer.messages
       unread += answer.unread
+    } else if isResponse(value["response"]), value["messages"] != nil,
+      !found.holders(below: pointer).contains("response")
+    {
+      // What was answered, nobody can read.
+      unread.append(pointer.appending("response"))
     }
     unread += passedOver(value, at: pointer, messages)
     for member in value.objectValue ?? [:] where !known.contains(member.key) {
@@ -230,7 +235,7 @@ enum MessageLists: FormatAdapter {
       reply.finish = finish
       graph.items[last] = .reply(reply)
     }
-    graph.ending = graph.endingByForm
+    graph.ending = beside["error"]?.saysNothing == false ? nil : graph.endingByForm
     graph.mayHideInnerCalls = messages.contains(where: \.isFromFramework)
     graph.modelName = graph.firstModel
     return graph

@@ -167,9 +167,10 @@ enum OpenAIMessages: FormatAdapter {
     run.unread = unread + run.callsInTexts
     run.endsInCalls = false
     if let last = messages.last, last.isAssistantText || last.refusal != nil {
+      let word = (last.raw["finish_reason"] ?? last.raw["stop_reason"])?.stringValue
       run.ending =
         last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
-        ?? ParsedEnding(reason: .success, detail: StopDetail.finalAnswer)
+        ?? (extra["error"]?.saysNothing == false ? nil : FinishWord.ending(ofText: word))
     }
     return run
   }

@@ -4,14 +4,16 @@ import AgentTrace
 /// because nobody read what they wrote. Which of the two, the text does not say.
 ///
 /// A text is a call where it is nothing but JSON of one, or of a list of them, also behind a mark or in a fence of code;
-/// where it ends with one in the tags that models are taught; and where a model's own sign for calls stands in it. What
-/// speaks of calls otherwise, or shows one in the middle of what it says, is text.
+/// where it ends with one in the tags that models are taught; where a model's own sign for calls stands in it; and where
+/// lines name an action and its input, as agents of thought and action write (ReAct). What speaks of calls otherwise, or shows one in the middle of what it says, is text.
 enum CallsInTexts {
   /// The calls that a text is or ends with. One whose name cannot be read is called as no tool is.
   ///
   /// - Complexity: O(*n*) in the text's bytes.
   static func calls(in text: String) -> [CallSightings.Call] {
     let bytes = Array(text.utf8)
+    let actions = holdsAction(bytes) ? actionLines(in: bytes[...]) : []
+    if !actions.isEmpty { return actions }
     guard bytes.contains(where: { marks.contains($0) }) else { return [] }
     let trimmed = trim(bytes[...])
     if let body = jsonBody(of: trimmed) { return callsOfJSON(body) }
@@ -116,6 +118,59 @@ enum CallsInTexts {
         })
     else { return nil }
     return CallSightings.Call(name: name, input: CallSightings.whole(input))
+  }
+
+  // MARK: Actions
+
+  private static let action = Array("Action".utf8)
+
+  private static func holdsAction(_ text: [UInt8]) -> Bool {
+    var rest = text[...]
+    while let place = rest.firstIndex(of: action[0]) {
+      if rest[place...].starts(with: action) { return true }
+      rest = rest[(place + 1)...]
+    }
+    return false
+  }
+
+  /// The calls that lines tell: `Action: look_up` above `Action Input: …`, and `Action 1: look_up[Graz]`. An action without
+  /// an input, and the last one, which is the answer, are none.
+  private static func actionLines(in text: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    var calls: [CallSightings.Call] = []
+    var named: ArraySlice<UInt8>?
+    for line in text.split(separator: UInt8(ascii: "\n")) {
+      // Some set the word in bold.
+      let line = trim(line).drop { $0 == UInt8(ascii: "*") }
+      guard line.starts(with: action),
+        let colon = line.prefix(24).firstIndex(of: UInt8(ascii: ":"))
+      else { continue }
+      let word = line[line.startIndex..<colon].dropFirst(action.count).filter {
+        !isSpace($0) && $0 != UInt8(ascii: "*")
+      }
+      let body = trim(line[(colon + 1)...].drop { $0 == UInt8(ascii: "*") })
+      let isNumbered = !word.isEmpty && word.allSatisfy { (0x30...0x39).contains($0) }
+      if word.elementsEqual("Input".utf8) || word.elementsEqual("input".utf8) {
+        if let name = named { calls += call(ofAction: name) }
+        named = nil
+      } else if isNumbered, body.last == UInt8(ascii: "]"),
+        let bracket = body.firstIndex(of: UInt8(ascii: "["))
+      {
+        calls += call(ofAction: body[..<bracket])
+        named = nil
+      } else if word.isEmpty || isNumbered {
+        named = body
+      }
+    }
+    return calls
+  }
+
+  private static func call(ofAction name: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    let name = String(decoding: trim(name).filter { $0 != UInt8(ascii: "`") }, as: UTF8.self)
+    guard !name.isEmpty, !["finalanswer", "finish", "none"].contains(JSONValue.plainKey(name))
+    else {
+      return []
+    }
+    return [CallSightings.Call(name: name, input: nil)]
   }
 
   // MARK: Tags

@@ -71,9 +71,29 @@ extension CallGraph {
     }
   }
 
-  private static let endsWithCalls: Set<String> = [
-    "finishreasontoolcalls", "functioncall", "toolcall", "toolcalls", "tooluse",
+  /// Words for how a reply ended, as ``JSONValue/plainKey(_:)`` writes them: with calls, or with some that its interface
+  /// could not make out.
+  static let endsWithCalls: Set<String> = [
+    "finishreasontoolcalls", "functioncall", "malformedfunctioncall", "toolcall", "toolcalls",
+    "toomanytoolcalls", "tooluse", "unexpectedtoolcall",
   ]
+
+  /// Marks the calls, and the results of calls that nobody asked for, whose tool has no name that can be one.
+  mutating func markCallsWithoutName() {
+    for index in items.indices {
+      switch items[index] {
+      case .reply(var reply):
+        guard reply.calls.contains(where: { ToolWord.isOdd($0.name) }) else { continue }
+        reply.unread += reply.pointers.prefix(1)
+        items[index] = .reply(reply)
+      case .result(var result):
+        guard let tool = result.tool, ToolWord.isOdd(tool) else { continue }
+        result.unread.append(result.pointer)
+        items[index] = .result(result)
+      case .message: break
+      }
+    }
+  }
 
   /// Marks what has the form of a call and was read nowhere in the run.
   mutating func markCallsNotRead(among sightings: [CallSightings.Sighting]) {

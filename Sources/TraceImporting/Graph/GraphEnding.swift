@@ -33,6 +33,16 @@ enum FinishWord {
     }
     return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer, field: field)
   }
+
+  /// How a run ends whose last reply is text, by the word for how that ended; `nil` where that says nothing about it.
+  static func ending(ofText word: String?) -> ParsedEnding? {
+    let word = word?.lowercased() ?? ""
+    if limits.contains(word) {
+      return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxTokens)
+    }
+    guard word.isEmpty || ended.contains(word) else { return nil }
+    return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer)
+  }
 }
 
 extension ParsedEnding {

@@ -53,6 +53,7 @@ struct GraphEvents {
     }
     var graph = graph
     graph.markRepliesWithoutTheirCalls()
+    graph.markCallsWithoutName()
     graph.markCallsInTexts()
     graph.noteEarlierResponses()
     var events = GraphEvents(graph, identity, append: append)

@@ -10,7 +10,7 @@ struct MissingPart: Hashable {
   /// How many bytes of what is not there are named.
   private static let nameLimitBytes = 200
 
-  private init(_ pointer: JSONPointer, _ what: String) {
+  init(_ pointer: JSONPointer, _ what: String) {
     self.pointer = pointer
     self.what = what.prefix(utf8Bytes: Self.nameLimitBytes)
   }

@@ -11,6 +11,14 @@ enum ToolWord {
     left == right || left.hasSuffix("_" + right) || right.hasSuffix("_" + left)
   }
 
+  /// Whether nobody can call a tool so: a name in which nothing shows, or that begins or ends with what does not.
+  static func isOdd(_ name: String) -> Bool {
+    guard let first = name.unicodeScalars.first, let last = name.unicodeScalars.last else {
+      return true
+    }
+    return [first, last].contains { $0.isHidden || $0.properties.isWhitespace }
+  }
+
   /// A name in small letters, with one sign for whatever joins its words.
   static func plain(_ name: String) -> String {
     String(

@@ -103,7 +103,9 @@ enum MessageFinder {
     _ object: JSONObject, at pointer: JSONPointer, depth: Int
   ) -> Found? {
     var found: Found?
-    if let choice = object["choices"]?.arrayValue?.first, let message = choice["message"] {
+    if let choice = object["choices"]?.arrayValue?.first, let message = choice["message"],
+      message.objectValue != nil
+    {
       let place = pointer.appending("choices").appending("0")
       found = MessageReader.read(message, at: place.appending("message")).map {
         Found(messages: $0)

@@ -274,9 +274,12 @@ struct SpanContent {
         "langfuse.observation.model.name", "ai.response.model", "ai.model.id", "mlflow.llm.model",
         "llm.request.model")
     responseId = span.text("gen_ai.response.id", "ai.response.id", "llm.response.id") ?? responseId
-    let reasons = span["gen_ai.response.finish_reasons"]
+    // Some exporters write a list as a text of JSON.
+    let told = span["gen_ai.response.finish_reasons"]
+    let reasons = told?.stringValue.flatMap(JSONText.parse)?.arrayValue ?? told?.arrayValue
+    let words = reasons?.compactMap(\.stringValue) ?? [told?.stringValue].compactMap { $0 }
     finish =
-      (reasons?.arrayValue?.first ?? reasons)?.stringValue
+      (words.first { CallGraph.endsWithCalls.contains(JSONValue.plainKey($0)) } ?? words.first)
       ?? span.text(
         "gen_ai.response.finish_reason", "llm.finish_reason", "gen_ai.completion.0.finish_reason",
         "anthropic.message.stop_reason") ?? finish

@@ -259,7 +259,9 @@ struct SpanGraph {
     let ids = Set(spans.map(\.id))
     let hasLost = spans.contains { span in span.parent.map { !ids.contains($0) } ?? false }
     guard !hasLost,
-      let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) })
+      let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) }),
+      // One that has begun and not ended.
+      root.end > 0 || root.start == 0
     else { return nil }
     // Our own exports say how it ended.
     if let reason = root.text("agent_eval.stop.reason").flatMap(StopReason.init(rawValue:)) {

@@ -51,8 +51,16 @@ struct SpanTool {
     for prefix in ["execute_tool ", "running tool: ", "Tool: "] where span.name.hasPrefix(prefix) {
       return String(span.name.dropFirst(prefix.count))
     }
-    return span.name.hasSuffix(".tool") ? String(span.name.dropLast(5)) : span.name
+    let name = span.name.hasSuffix(".tool") ? String(span.name.dropLast(5)) : span.name
+    // What it is, and not which.
+    return kindWords.contains(JSONValue.plainKey(name)) ? "" : name
   }
+
+  /// What spans of tools are called whose tool nobody named, as ``JSONValue/plainKey(_:)`` writes it.
+  private static let kindWords: Set<String> = [
+    "aitoolcall", "calltool", "executetool", "function", "functioncall", "runningtool", "tool",
+    "toolcall", "toolscall",
+  ]
 
   private static let inputKeys = [
     "gen_ai.tool.call.arguments", "ai.toolCall.args", "tool_arguments",

@@ -90,6 +90,8 @@ struct SpanSet {
     let key = span.trace + span.id
     if let index = indexByID[key] {
       let known = spans[index]
+      // Not the same told twice, but two things under one id: one of them is lost.
+      if !known.mayBeSame(as: span) { unread.append(span.pointer) }
       if span.end >= known.end, span.attributes.count >= known.attributes.count {
         spans[index] = span
       }
@@ -105,6 +107,15 @@ struct SpanSet {
     for index in spans.indices {
       spans[index].pointer = JSONPointer(tokens: ["spans", spans[index].trace, spans[index].id])
     }
+  }
+}
+
+extension TraceSpan {
+  /// Whether a span of the same id may be this one, told again or when more of it was known.
+  fileprivate func mayBeSame(as other: TraceSpan) -> Bool {
+    if !name.isEmpty, !other.name.isEmpty, !name.hasSameUTF8(as: other.name) { return false }
+    let (kind, otherKind) = (kind, other.kind)
+    return kind == otherKind || kind == .unknown || otherKind == .unknown
   }
 }
 

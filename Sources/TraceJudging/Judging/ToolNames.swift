@@ -74,7 +74,15 @@ struct ToolWarnings {
         + "expression, and matches no tool of this run"
         + (slip.meant.map { "; did you mean “\($0)”?" } ?? "")
     }
-    guard trajectory.toolNames != nil, let name = named.tool.literal else { return nil }
+    guard let name = named.tool.literal else { return nil }
+    guard trajectory.toolNames != nil else {
+      // Which tools there were beside those that were called, nobody knows: only what looks like one of them is told.
+      let nearest = Spelling.nearest(to: name, among: trajectory.calls.map(\.tool))
+      return nearest.map {
+        "\(named.place): no call of this run is of a tool named “\(CallWording.short(name))”; "
+          + "did you mean “\($0)”?"
+      }
+    }
     let nearest = Spelling.nearest(to: name, among: names)
     return "\(named.place): no tool of this run is named “\(CallWording.short(name))”"
       + (nearest.map { "; did you mean “\($0)”?" } ?? "")

@@ -158,20 +158,37 @@
           try await started.run(
             until: cancellation, watch: network == nil ? watch : nil, in: network)
         }
-        await Self.note(watch.others, recorder)
+        await Self.note(watch.others, routes, recorder)
         return end
       }
     }
 
-    /// Connections past the proxy are no fault: agents have tools. But one may have led to a model.
-    private static func note(_ others: [String], _ recorder: ExchangeRecorder) async {
-      guard !others.isEmpty else { return }
-      let more = others.count > 5 ? " and \(others.count - 5) more" : ""
+    /// Connections past the proxy are no fault: agents have tools. But one that led to a provider was to a model.
+    private static func note(
+      _ others: [String], _ routes: ProxyRoutes, _ recorder: ExchangeRecorder
+    ) async {
+      let providers = await routes.providers(among: others)
+      let past = others.filter(providers.contains)
+      if !past.isEmpty {
+        await recorder.notice(
+          Unseen(
+            .connections, ["calls": "partial", "model": "partial"],
+            reason:
+              "the command had connections to a provider of models past the proxy, of which nothing "
+              + "is recorded: \(list(past))"))
+      }
+      let elsewhere = others.filter { !providers.contains($0) }
+      guard !elsewhere.isEmpty else { return }
       await recorder.notice(
         Unseen(
           .connections, [:],
           reason: "the command had connections past the proxy, of which nothing is recorded: "
-            + others.prefix(5).joined(separator: ", ") + more))
+            + list(elsewhere)))
+    }
+
+    private static func list(_ addresses: [String]) -> String {
+      let more = addresses.count > 5 ? " and \(addresses.count - 5) more" : ""
+      return addresses.prefix(5).joined(separator: ", ") + more
     }
 
     /// Keys that clients want to have, where none is set.

@@ -18,7 +18,7 @@ struct Run: AsyncParsableCommand, Verb {
             "fail on regressions only, with a report for a build",
         ]))
 
-  @Argument(help: "Case files, or folders of them.")
+  @Argument(help: "Case files, or folders of them. Default: the setting “paths”, else EvalCases.")
   var paths: [String] = []
 
   @OptionGroup var judging: JudgingOptions
@@ -102,6 +102,9 @@ struct Run: AsyncParsableCommand, Verb {
     request.lastFailed = lastFailed
     request.continues = continues
     request.take(.here)
+    if request.paths.isEmpty, filesFrom == nil, FileSort(of: "EvalCases") == .folder {
+      request.paths = ["EvalCases"]
+    }
     return request
   }
 

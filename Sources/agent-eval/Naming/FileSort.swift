@@ -8,6 +8,8 @@ import TraceStorage
 /// What a file that a command line names turns out to be.
 enum FileSort: Hashable, CaseIterable {
   case log
+  /// A run log whose text was taken out of it.
+  case unpackedLog
   case cases
   case agent
   case policy
@@ -47,6 +49,7 @@ enum FileSort: Hashable, CaseIterable {
         }
         if FileKind(of: value) == .case { return .cases }
       }
+      if SourceFiles.isUnpackedLog(path) { return .unpackedLog }
       // Traces have keys of agents, too: what they are is looked at first.
       if ImportFormat.guess(path: path) != nil { return .trace }
       return FileKind(path: path).map(FileSort.init)
@@ -69,6 +72,7 @@ enum FileSort: Hashable, CaseIterable {
   var noun: String {
     switch self {
     case .log: "a run log"
+    case .unpackedLog: "a run log that was unpacked"
     case .cases: "a case file"
     case .agent: "an agent file"
     case .policy: "a policy file"
@@ -84,6 +88,7 @@ enum FileSort: Hashable, CaseIterable {
   func commands(_ path: String) -> [String] {
     switch self {
     case .log: ["show \(path)", "replay \(path)", "run CASES --on \(path)"]
+    case .unpackedLog: []
     case .cases: ["run \(path)", "check \(path)"]
     case .agent: ["record \(path) GOAL", "check \(path)"]
     case .policy: ["policy check \(path)", "policy backtest LOGS --policy \(path)"]

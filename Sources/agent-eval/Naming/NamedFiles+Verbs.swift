@@ -57,7 +57,7 @@ extension Import: NamesFiles {
         &arguments[index],
         isYAML
           ? [.trace, .folder]
-          : Set(FileSort.allCases).subtracting([.log, .cases, .results]))
+          : Set(FileSort.allCases).subtracting([.log, .unpackedLog, .cases, .results]))
     }
   }
 }

@@ -17,6 +17,10 @@ enum NamedFiles {
     var takes: Set<FileSort>
 
     var description: String {
+      guard sort != .unpackedLog else {
+        return
+          "\(path) is \(sort.noun); name the .jsonl.gz that it came from, or pack it again: gzip \(path)"
+      }
       let wanted = FileSort.allCases.filter(takes.contains).map(\.noun).joined(separator: " or ")
       let commands = sort.commands(path).prefix(2).map { "agent-eval \($0)" }
       return "\(path) is \(sort.noun), and \(verb) takes \(wanted). For \(sort.noun): "

@@ -28,7 +28,22 @@ enum FoundRuns {
       }
     }
     Output.progress("")
+    notePassedOver(below: paths)
     return runs
+  }
+
+  /// Names the files of folders that may be traces and were not looked at.
+  private static func notePassedOver(below paths: [String]) {
+    let files = paths.filter(isFolder).flatMap { path in
+      SourceFiles.passedOver(below: path).map { "\(trimmed(path))/\($0)" }
+    }
+    guard let first = files.first else { return }
+    let named = files.prefix(3).joined(separator: ", ")
+    let more = files.count > 3 ? " and \(files.count - 3) more" : ""
+    Output.error(
+      Visible.line(
+        "note: not looked at, since no name of a trace ends so: \(named)\(more); to read one, name it: "
+          + "--on \(first)"))
   }
 
   /// Looks at runs at a glance, telling how far it has come.
