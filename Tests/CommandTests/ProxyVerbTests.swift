@@ -297,6 +297,46 @@ import TraceStorage
     }
 
     @Test(
+      "a connection to the provider past the proxy, and a request that the end cut off, may have held calls",
+      .enabled("needs bash and curl") {
+        let hasBash = (try? await shell("command -v bash")) != nil
+        return await ProxyVerbTests.hasCurl() && hasBash
+      })
+    func notSeen() async throws {
+      let folder = try TemporaryFolder()
+      let agent = try folder.script("agent.sh", Self.agent)
+      let server = try FakeServer { request, reply in
+        if request.text.contains("slow") { _ = reply.wait(seconds: 4) }
+        reply.finish(body: request.text.contains("tool_call_id") ? Self.answer : Self.call)
+      }
+      let port = try #require(server.url.split(separator: ":").last)
+      let body = #"{"model":"m","messages":[{"role":"user","content":"slow"}]}"#
+      for (name, script, words) in [
+        (
+          "past", "exec 3<>/dev/tcp/127.0.0.1/\(port); sleep 1; \(agent) What",
+          "connections to a provider of models past the proxy"
+        ),
+        (
+          "late",
+          """
+          \(agent) What; (curl -sS -d '\(body)' "$OPENAI_BASE_URL/chat/completions" >late 2>&1 </dev/null &)
+          sleep 1
+          """, "the recording ended before there was a reply"
+        ),
+      ] {
+        let told = try await proxy(
+          folder, ["--out", "\(name).jsonl.gz", "--require-complete"], ["bash", "-c", script],
+          environment: ["OPENAI_BASE_URL": "\(server.url)/v1"], status: 1)
+        #expect(
+          told.errors.contains("warning: not seen: ") && told.errors.contains(words), "\(told)")
+        try folder.write(
+          "cases/\(name).yaml",
+          "caseId: \(name)\nrecording: ../\(name).jsonl.gz\nexpected: {toolsNotCalled: [pay]}\n")
+        try await Binary.run(["run", "cases/\(name).yaml"], in: folder.path, status: 3)
+      }
+    }
+
+    @Test(
       "with --isolate nothing but the proxy can be reached, and where the system refuses that, it is said",
       .enabled("needs python3") { await hasPython() })
     func isolated() async throws {

@@ -119,6 +119,43 @@ struct RulesVerbTests {
     }
   }
 
+  @Test("files of a folder that may be traces and are not looked at are named")
+  func passedOver() async throws {
+    let folder = try Self.makeFolder()
+    try folder.write("runs/session.log", Self.list)
+    try folder.write("runs/notes.txt", "not a trace")
+    for arguments in [["run", "rules.yaml", "--on", "runs"], ["inspect", "runs"]] {
+      let told = try await Binary.run(arguments, in: folder.path, status: nil)
+      #expect(told.errors.contains("runs/session.log"), "\(told)")
+      #expect(!told.errors.contains("notes.txt"))
+    }
+    let read = try await Self.results(
+      ["rules.yaml", "--on", "runs/session.log", "--filter", "calm"], in: folder, status: 0)
+    #expect(read["calm/session.log"] == "pass")
+  }
+
+  @Test(
+    "a prohibition that is misspelt is told where the name was called, whoever recorded the run")
+  func misspelt() async throws {
+    let folder = try Self.makeFolder()
+    try folder.write("rules.yaml", "{caseId: c, expected: {toolsNotCalled: [Add]}}")
+    let told = try await Binary.run(
+      ["run", "rules.yaml", "--on", "runs/trace.json"], in: folder.path, status: 0)
+    #expect(told.output.contains("did you mean “add”?"), "\(told)")
+  }
+
+  @Test("the text of a log is called what it is by whoever is given it")
+  func unpacked() async throws {
+    let folder = try Self.makeFolder()
+    _ = try await shell("zcat runs/deep/budget-steps.jsonl.gz > log.jsonl", in: folder.path)
+    for verb in [["show"], ["verify"], ["replay", "--step", "1"], ["import", "--out", "x"]] {
+      let told = try await Binary.run(
+        [verb[0], "log.jsonl"] + verb.dropFirst(), in: folder.path, status: nil)
+      #expect(told.status != 0 && (told.errors + told.output).contains("unpacked"), "\(told)")
+    }
+    #expect(!folder.listing.contains { $0.hasPrefix("x/") })
+  }
+
   @Test("a rule with a run or an agent of its own is refused, and so is a where without --on")
   func refusals() async throws {
     let folder = try Self.makeFolder()

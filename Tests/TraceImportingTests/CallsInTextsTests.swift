@@ -30,6 +30,10 @@ struct CallsInTextsTests {
     "<|tool_calls_section_begin|><|tool_call_begin|>functions.delete_file:0<|tool_call_argument_begin|>{}<|tool_call_end|>",
     "Hm.\n<｜tool▁calls▁begin｜><｜tool▁call▁begin｜>function<｜tool▁sep｜>delete_file",
     "<|channel|>commentary to=functions.delete_file <|constrain|>json<|message|>{}",
+    "Thought: It is old.\nAction: delete_file\nAction Input: {\"p\": 1}\nObservation: deleted",
+    "**Thought:** old\n**Action:** delete_file\n**Action Input:** a.txt",
+    "Thought 1: It must go.\nAction 1: delete_file[a.txt]",
+    "Thought: It must go.\nAction:\n```\n{\"action\":\"delete_file\",\"action_input\":\"a.txt\"}\n```",
   ]
 
   /// Texts that speak of calls, show them, or are other JSON.
@@ -49,7 +53,10 @@ struct CallsInTextsTests {
     #"["delete_file",{"arguments":{}}]"#, "{", "[", "{}", "[]", "<tool_call>", "</tool_call>", "",
     "``````", "```\n```", "[TOOL_CALLS]", "<function=",
     "{\"name\":\"delete_file\",\"arguments\":{}",
-    "if (a < b) { return }", "delete_file(1)",
+    "if (a < b) { return }", "delete_file(1)", "Action: delete_file", "Action items:\n- delete [1]",
+    "Action: Final Answer\nAction Input: It is done.", "Action Input: a.txt",
+    "Action 1: Finish[done]",
+    "Such agents write:\n```\nAction: delete_file\nAction Input: a.txt\n```\nand read what came back.",
   ]
 
   /// A reply in the chat interface, in Anthropic's, in one of two parts, and in a session.

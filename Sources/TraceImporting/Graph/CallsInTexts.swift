@@ -138,7 +138,19 @@ enum CallsInTexts {
   private static func actionLines(in text: ArraySlice<UInt8>) -> [CallSightings.Call] {
     var calls: [CallSightings.Call] = []
     var named: ArraySlice<UInt8>?
+    // Where a fence began whose text is the action.
+    var fenced: Int?
+    var isInFence = false
     for line in text.split(separator: UInt8(ascii: "\n")) {
+      if trim(line).starts(with: fence) {
+        if isInFence, let start = fenced, let value = parse(trim(text[start..<line.startIndex])) {
+          calls += self.calls(of: value)
+        }
+        fenced = !isInFence && named?.isEmpty == true ? line.endIndex : nil
+        isInFence.toggle()
+        if fenced == nil { named = nil }
+      }
+      guard !isInFence else { continue }
       // Some set the word in bold.
       let line = trim(line).drop { $0 == UInt8(ascii: "*") }
       guard line.starts(with: action),
