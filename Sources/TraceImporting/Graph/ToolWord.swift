@@ -1,3 +1,5 @@
+import AgentTrace
+
 /// Names of tools, as different sources of one run write them.
 enum ToolWord {
   /// Whether two names may be of one tool: they differ in capitals, in what joins their words, or one stands behind the

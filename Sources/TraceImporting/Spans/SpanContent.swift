@@ -275,9 +275,9 @@ struct SpanContent {
         "llm.request.model")
     responseId = span.text("gen_ai.response.id", "ai.response.id", "llm.response.id") ?? responseId
     // Some exporters write a list as a text of JSON.
-    let told = span["gen_ai.response.finish_reasons"]
-    let reasons = told?.stringValue.flatMap(JSONText.parse)?.arrayValue ?? told?.arrayValue
-    let words = reasons?.compactMap(\.stringValue) ?? [told?.stringValue].compactMap { $0 }
+    let ended = span["gen_ai.response.finish_reasons"]
+    let reasons = ended?.stringValue.flatMap(JSONText.parse)?.arrayValue ?? ended?.arrayValue
+    let words = reasons?.compactMap(\.stringValue) ?? [ended?.stringValue].compactMap { $0 }
     finish =
       (words.first { CallGraph.endsWithCalls.contains(JSONValue.plainKey($0)) } ?? words.first)
       ?? span.text(
