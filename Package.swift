@@ -30,7 +30,7 @@ let library: [SwiftSetting] =
   strict + [.enableUpcomingFeature("InternalImportsByDefault")] + optimized
 
 /// C of other people that asks for what its own configure would have found out.
-let configured: [CSetting] = [.define("HAVE_CONFIG_H")]
+let configured: [CSetting] = [.define("HAVE_CONFIG_H")] + optimizedC
 
 /// C that makes calls of Linux which stand behind this word in its headers.
 let systemCalls: [CSetting] = [.define("_GNU_SOURCE")]
@@ -95,7 +95,7 @@ let package = Package(
     .target(name: "CPrograms", cSettings: systemCalls),
     // In place of what only newer C libraries have; linked in by being there.
     .target(name: "CGlibcShim", cSettings: systemCalls),
-    .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured + optimizedC),
+    .target(name: "CYaml", exclude: ["LICENSE"], cSettings: configured),
     .target(name: "CSHA256", cSettings: optimizedC),
     .target(name: "FilePaths", swiftSettings: library),
     .target(name: "SQLite", dependencies: ["CSQLite", "FilePaths"], swiftSettings: library),

@@ -34,7 +34,6 @@ struct UsageTests {
       Mistake("", says: "there is no verb “”"),
       Mistake("\u{1b}[2J", says: "\\u{1b}[2J"),
       Mistake("--nonsense", says: "nonsense"),
-      Mistake("run", says: "paths"),
       Mistake("run", "x", "--jobs", says: "--jobs"),
       Mistake("run", "x", "--jobs", "many", says: "many"),
       Mistake("run", "x", "--jobs=-1", says: "0 to 1024"),

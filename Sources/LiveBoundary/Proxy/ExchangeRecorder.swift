@@ -58,6 +58,8 @@ public actor ExchangeRecorder {
     /// SHA-256 of the body as it came.
     var responseDigest: String?
     var elapsedMicroseconds: Int
+    /// Whether there is no reply because the recording ended, while whoever asked still waited for it.
+    var isCutOff = false
   }
 
   /// What the recording may lack, in words: for whoever started the command.
@@ -101,8 +103,6 @@ public actor ExchangeRecorder {
   private var firstRequests: [Int: ObservedRequest] = [:]
   /// What the recording may lack so far.
   public private(set) var lack = Lack()
-  /// Whether the recording ends: see ``close()``.
-  private var isClosing = false
   /// By conversation: the step that came to nothing last, and how often it was tried.
   private var failed: [Int: (step: Int, attempt: Int)] = [:]
   /// By conversation: the last thing that was said, where it is an answer.
@@ -189,9 +189,6 @@ public actor ExchangeRecorder {
     return turn.request.hasChoiceOfTools || conversations.replies(of: turn.conversation) > 0
   }
 
-  /// Takes in that the recording ends: what is under way from now on is cut off by that, and by nobody who asked.
-  func close() { isClosing = true }
-
   private static let cutOffWords = "the recording ended before there was a reply"
 
   /// Takes in what became of a request.
@@ -201,7 +198,7 @@ public actor ExchangeRecorder {
   func end(_ turn: Conversations.Turn, _ outcome: Outcome) -> HeldReply? {
     var outcome = outcome
     var held: HeldReply?
-    if isClosing, outcome.reply == nil, outcome.error != nil {
+    if outcome.isCutOff {
       // Whoever asked may go on, and ask again where nobody looks.
       outcome.error = Self.cutOffWords
       outcome.unread = outcome.unread ?? Self.cutOffWords

@@ -13,6 +13,8 @@
       var reply: WireReply?
       /// Why nothing came.
       var error: String?
+      /// Whether nothing came because nobody waited for it any more, or the recording ended.
+      var isCancelled = false
       /// The provider's own id of the request.
       var requestId: String?
     }
@@ -33,6 +35,7 @@
           model: observed.model),
         requestId: fetched.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
+      outcome.isCutOff = fetched.isCancelled && !client.hasLeft()
       if let error = fetched.error { outcome.wire.reply = client.refusal(.badGateway, error) }
       let held = await recorder.end(turn, outcome)
       let isSent: Void? =
@@ -98,7 +101,8 @@
       } catch {
         kept.end(.dropped)
         if !kept.hasBegun {
-          return Fetched(error: "whoever asked went away before there was a reply")
+          return Fetched(
+            error: "whoever asked went away before there was a reply", isCancelled: true)
         }
       }
       return Fetched(

@@ -64,16 +64,7 @@
       let port = server.channel.localAddress?.port ?? 0
       return try await server.executeThenClose { connections in
         try await withThrowingTaskGroup(of: Result?.self) { group in
-          group.addTask {
-            do {
-              let result = try await work(port)
-              await recorder.close()
-              return result
-            } catch {
-              await recorder.close()
-              throw error
-            }
-          }
+          group.addTask { try await work(port) }
           group.addTask {
             try await withThrowingDiscardingTaskGroup { group in
               for try await connection in connections {
@@ -101,7 +92,7 @@
         var parts = inbound.makeAsyncIterator()
         while case .head(let head)? = try await parts.next(isolation: #isolation) {
           guard let request = try await read(head, &parts, outbound) else { break }
-          let client = Client(outbound: outbound, head: head)
+          let client = Client(outbound: outbound, head: head, hasLeft: { watch.hasLeft })
           guard isOurs(head, port) else {
             try await client.refuse(.forbidden, "this proxy is for one command alone")
             break
@@ -196,6 +187,7 @@
         requestId: passed.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
       outcome.wire.isLeft = passed.isLeft
+      outcome.isCutOff = passed.isLeft && !client.hasLeft()
       await recorder.end(turn, outcome)
       return passed.isWhole
     }
@@ -369,6 +361,8 @@
   struct Client: Sendable {
     let outbound: NIOAsyncChannelOutboundWriter<HTTPServerResponsePart>
     let head: HTTPRequestHead
+    /// Whether whoever asked has closed the connection.
+    var hasLeft: @Sendable () -> Bool = { false }
 
     func begin(_ status: Int, _ headers: [HTTPHeader]) async throws {
       var fields = HTTPHeaders()
@@ -482,6 +476,8 @@
     }
 
     private let state = Mutex(State())
+
+    var hasLeft: Bool { state.withLock { $0.hasLeft } }
 
     func leave() {
       let cancel = state.withLock { state in
