@@ -222,7 +222,9 @@ enum ClaudeCode: FormatAdapter {
         graph.noteSummary(at: pointer)
       }
       if ClaudeCode.silent.contains(type), !value.mayHoldCall {
-        if type == "system", line["toolName"]?.stringValue != nil, line["toolUseID"] == nil {
+        if type == "system", line["toolUseID"] == nil,
+          value.speaksOfTools(type: line["subtype"]?.stringValue)
+        {
           graph.unread.append(pointer)
         }
         return

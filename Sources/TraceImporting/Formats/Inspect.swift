@@ -90,12 +90,22 @@ enum Inspect: FormatAdapter {
       else { continue }
       graph.unread.append(pointer.appending("events").appending(String(index)))
     }
+    // Each call of a tool has a span of its own.
+    let called = ReadCalls(graph)
+    for (index, event) in try fields.list("events").enumerated() {
+      guard event["event"] == "span_begin", event["type"] == "tool",
+        let name = event["name"]?.stringValue,
+        !called.hold(CallSightings.Call(name: name, input: nil))
+      else { continue }
+      graph.unread.append(pointer.appending("events").appending(String(index)))
+    }
     graph.agentName = head["eval"]?["task"]?.stringValue
     graph.modelName = head["eval"]?["model"]?.stringValue
     for key in ["id", "epoch", "uuid"] { graph.labels[key] = fields[key] }
     for key in ["task", "run_id"] { graph.labels[key] = head["eval"]?[key] }
     for key in ["scores", "target", "model_usage"] { graph.extra[key] = fields[key] }
-    graph.ending = ending(of: fields, graph)
+    // What has begun and not ended.
+    graph.ending = head["status"] == "started" ? nil : ending(of: fields, graph)
     if fields["metadata"]?["agent_eval"]?["partial"] == true {
       graph.unread.append(pointer.appending("metadata"))
     }

@@ -114,6 +114,7 @@ enum LangSmith: SpanFormatAdapter {
       trace: run["trace_id"]?.stringValue ?? id, name: run["name"]?.stringValue ?? "", start: start,
       end: SpanTime.nanoseconds(run["end_time"]) ?? start, pointer: pointer)
     span.scope = "langsmith"
+    span.isOpen = run["status"] == "pending"
     span.attributes["langsmith.span.kind"] = run["run_type"]
     span.attributes["langsmith.inputs"] = run["inputs"]
     span.attributes["langsmith.outputs"] = run["outputs"]

@@ -153,13 +153,13 @@ enum MessageLists: FormatAdapter {
     var unread = found.unread
     var messages = found.messages
     // A logged request, and what was answered.
-    if let response = value["response"], value["messages"] != nil,
+    if let response = value["response"],
       !found.holders(below: pointer).contains("response"),
       let answer = MessageFinder.find(response, at: pointer.appending("response"))
     {
       messages += answer.messages
       unread += answer.unread
-    } else if isResponse(value["response"]), value["messages"] != nil,
+    } else if isResponse(value["response"]),
       !found.holders(below: pointer).contains("response")
     {
       // What was answered, nobody can read.

@@ -32,12 +32,24 @@ enum Pi: FormatAdapter {
         let lines = SourceLines(document)
         graph.unread = lines.unread
         for (pointer, value) in lines.values { read(value, at: pointer, into: &graph) }
+        graph.missing += missingLines(among: lines)
         graph.agentName = "pi"
         graph.modelName = graph.firstModel
         graph.ending = graph.endingByRefusal
         return graph
       }
     ]
+  }
+
+  /// The lines from which others go on and that are not there.
+  private static func missingLines(among lines: SourceLines) -> [MissingPart] {
+    let ids = Set(lines.values.compactMap { $0.value["id"]?.stringValue })
+    return lines.values.compactMap { pointer, value in
+      guard value["type"] == "message", let parent = value["parentId"]?.stringValue,
+        !parent.isEmpty, !ids.contains(parent)
+      else { return nil }
+      return .line(parent, at: pointer)
+    }
   }
 
   private static func read(_ entry: JSONValue, at pointer: JSONPointer, into graph: inout CallGraph)

@@ -221,6 +221,15 @@ enum MLflow: SpanFormatAdapter {
       set.look(at: trace, reading: ["info": .any, "data": .object], at: pointer)
       set.look(at: trace["data"] ?? .null, reading: ["spans": .list], at: pointer.appending("data"))
       let metadata = trace["info"]?["trace_metadata"]
+      // How many spans it was written with.
+      let sizes = metadata?["mlflow.trace.sizeStats"].flatMap {
+        $0.stringValue.flatMap(JSONText.parse) ?? $0
+      }
+      if let count = sizes?["num_spans"]?.intValue,
+        count > trace["data"]?["spans"]?.arrayValue?.count ?? 0
+      {
+        set.unread.append(pointer.appending("info"))
+      }
       for (index, value) in (trace["data"]?["spans"]?.arrayValue ?? []).enumerated() {
         let place = pointer.appending("data").appending("spans").appending(String(index))
         guard var span = OtlpReader.span(value, at: place) else {
@@ -231,6 +240,7 @@ enum MLflow: SpanFormatAdapter {
           value.stringValue.flatMap(JSONText.any) ?? value
         }
         span.attributes["session.id"] = metadata?["mlflow.trace.session"]
+        if span.parent == nil, trace["info"]?["state"] == "IN_PROGRESS" { span.isOpen = true }
         try set.add(span)
         set.look(atSpan: value, at: place)
       }

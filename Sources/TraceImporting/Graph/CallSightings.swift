@@ -90,6 +90,8 @@ struct CallSightings {
       descend(member.key) { sightings in
         if Self.singleKeys.contains(key), let name = Self.name(in: member.value) {
           sightings.add(name, Self.input(in: member.value))
+        } else if key == "toolcallnames", let names = member.value.arrayValue {
+          for name in names { sightings.add(name.stringValue ?? "", nil) }
         } else if Self.listKeys.contains(key) {
           sightings.lookAtCalls(member.value, textDepth: textDepth)
         } else {
@@ -104,6 +106,8 @@ struct CallSightings {
     guard let calls = value.arrayValue ?? value.stringValue.flatMap(JSONText.parse)?.arrayValue
     else { return look(at: value, textDepth: textDepth) }
     for (index, element) in calls.enumerated() {
+      // Some write each call as a text of JSON.
+      let element = element.stringValue.flatMap(JSONText.parse) ?? element
       descend(String(index)) { sightings in
         if let name = Self.name(in: element) {
           sightings.add(name, Self.input(in: element))
@@ -138,6 +142,8 @@ struct CallSightings {
       if let inputs = Self.toolNames[member.key] {
         let input = inputs.lazy.compactMap { object[$0] }.first.flatMap(Self.whole)
         descend(member.key) { $0.add(name, input) }
+      } else if member.key.hasSuffix(".function_call_name") {
+        descend(member.key) { $0.add(name, nil) }
       } else if Self.isFlattenedName(member.key) {
         let stem = member.key.dropLast(4)
         let input = (object[stem + "arguments"] ?? object[stem + "input"]).flatMap(Self.whole)

@@ -201,7 +201,35 @@ enum CallsInTexts {
     "<|channel|>commentary to=",
   ].map { Array($0.utf8) }
 
-  private static func callsInTags(_ text: ArraySlice<UInt8>) -> [CallSightings.Call] {
+  /// A text without the words and colons that some models write before the names of their tags.
+  private static func withoutPrefixes(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    guard text.contains(UInt8(ascii: ":")) else { return text }
+    var plain: [UInt8] = []
+    plain.reserveCapacity(text.count)
+    var index = text.startIndex
+    while index < text.endIndex {
+      let byte = text[index]
+      plain.append(byte)
+      index += 1
+      guard byte == UInt8(ascii: "<") else { continue }
+      if index < text.endIndex, text[index] == UInt8(ascii: "/") {
+        plain.append(text[index])
+        index += 1
+      }
+      let word = text[index...].prefix(20).prefix { isLetter($0) || $0 == UInt8(ascii: "_") }
+      if !word.isEmpty, word.endIndex < text.endIndex, text[word.endIndex] == UInt8(ascii: ":") {
+        index = word.endIndex + 1
+      }
+    }
+    return plain[...]
+  }
+
+  private static func isLetter(_ byte: UInt8) -> Bool {
+    (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
+  }
+
+  private static func callsInTags(_ written: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    let text = withoutPrefixes(written)
     for (open, close) in tags where text.suffix(close.count).elementsEqual(close) {
       guard let start = firstLine(beginningWithAnyOf: [open], in: text) else { continue }
       return names(in: text[start...])

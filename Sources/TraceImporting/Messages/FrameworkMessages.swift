@@ -157,6 +157,7 @@ enum AutoGenMessages {
         message.roleName = type
       }
     default:
+      if value.speaksOfTools(type: type) { message.unread.append(pointer) }
       if content.stringValue != nil {
         message.add(text: content)
       } else if let parts = content.arrayValue {

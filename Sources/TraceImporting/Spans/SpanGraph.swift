@@ -248,7 +248,15 @@ struct SpanGraph {
     for span in spans where span.hasUnknownKind || span.kind == .unknown && span.mayHideCall {
       graph.unread.append(span.pointer)
     }
-    for span in spans where span.droppedAttributes > 0 && span.kind == .model {
+    // An agent of which nothing below was recorded may have done anything.
+    if !spans.contains(where: { [.model, .tool].contains($0.kind) }), let agent = agents.first {
+      graph.unread.append(agent.pointer)
+    }
+    // What was left out of a model's span may be its calls, and of one without a kind that it is a model's or a tool's.
+    for span in spans
+    where span.droppedAttributes > 0 && [.model, .unknown].contains(span.kind)
+      || span.droppedEvents > 0 && span.kind == .model
+    {
       graph.unread.append(span.pointer)
     }
   }
@@ -260,8 +268,7 @@ struct SpanGraph {
     let hasLost = spans.contains { span in span.parent.map { !ids.contains($0) } ?? false }
     guard !hasLost,
       let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) }),
-      // One that has begun and not ended.
-      root.end > 0 || root.start == 0
+      !spans.contains(where: \.isOpen)
     else { return nil }
     // Our own exports say how it ended.
     if let reason = root.text("agent_eval.stop.reason").flatMap(StopReason.init(rawValue:)) {

@@ -19,6 +19,10 @@ struct TraceSpan {
   var statusMessage: String?
   /// How many attributes a limit took away.
   var droppedAttributes = 0
+  /// How many events an exporter left out.
+  var droppedEvents = 0
+  /// Whether its source says that it has not ended.
+  var isOpen = false
   var pointer: JSONPointer
   /// What is known of the process that it comes from.
   var resource: JSONObject = [:]
@@ -319,6 +323,8 @@ enum OtlpReader {
       pointer: pointer)
     span.attributes = attributes(object["attributes"])
     span.droppedAttributes = object["droppedAttributesCount"]?.intValue ?? 0
+    span.droppedEvents = object["droppedEventsCount"]?.intValue ?? 0
+    span.isOpen = end == 0 && span.start > 0
     let code = object["status"]?["code"]
     span.hasFailed =
       code?.intValue == 2 || code?.stringValue == "STATUS_CODE_ERROR"
