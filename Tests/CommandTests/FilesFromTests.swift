@@ -25,7 +25,12 @@ struct FilesFromTests {
       ["run", "EvalCases", "--files-from", "-"] + arguments, status: 64)
     #expect(outcome.errors.contains("\(arguments[0]) does not go with it"))
     try await Binary.run(["run", "EvalCases", "--by-case-id"], status: 64)
-    try await Binary.run(["run"], status: 64)
+    // Without a path it takes the cases that are there.
+    let folder = try TemporaryFolder()
+    try await Binary.run(["run"], in: folder.path, status: 64)
+    try folder.write("EvalCases/c.yaml", "{caseId: c, skip: later, expected: {maxSteps: 1}}")
+    let taken = try await Binary.run(["run"], in: folder.path, status: nil)
+    #expect(taken.output.contains("1 skipped"), "\(taken)")
   }
 
   @Test("what stops it: cases with mistakes, a list that is not there, nobody who reads")

@@ -136,6 +136,22 @@ struct MarkedSourceTests {
       what: "an event whose unknown type is of tools", name: "s.jsonl",
       text: codex(#"{"type":"tool_started","name":"delete_x"}"#)),
     Source(
+      what: "code that calls tools", name: "s.jsonl",
+      text: codex(#"{"type":"agent_message","message":"so"}"#) + "\n"
+        + #"{"timestamp":"2026-01-01T10:00:01Z","type":"response_item","payload":{"type":"custom_tool_call","name":"exec","call_id":"c","input":"await tools.delete_x({})"}}"#
+    ),
+    Source(
+      what: "ids of calls that nobody made",
+      text: adk(#"[{"text":"done"}]"#).replacing(
+        #""author":"bot","#, with: #""author":"bot","longRunningToolIds":["call-9"],"#)),
+    Source(
+      what: "a session that goes on from another", name: "s.jsonl",
+      text:
+        #"{"type":"session","version":3,"id":"s","timestamp":"2026-05-12T01:02:27Z","cwd":"/","parentSession":"/x/y.jsonl"}"#
+        + "\n"
+        + #"{"type":"message","id":"a","parentId":null,"timestamp":"2026-05-12T01:02:28Z","message":{"role":"user","content":[{"type":"text","text":"x"}]}}"#
+    ),
+    Source(
       what: "a version to come",
       text:
         #"{"schema_version":"ATIF-v2.0","session_id":"s","agent":{"name":"a","version":"1"},"steps":[{"step_id":1,"source":"user","message":"hi"},{"step_id":2,"source":"agent","message":"so"}]}"#

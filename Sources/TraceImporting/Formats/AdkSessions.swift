@@ -79,6 +79,7 @@ enum AdkSessions: FormatAdapter {
       failure = (fields["errorCode"] ?? fields["error_code"])?.stringValue
     }
     graph.items = MessageItems.items(of: messages)
+    graph.unread += callsElsewhere(events, among: Set(messages.flatMap(\.calls).compactMap(\.id)))
     graph.agentName = (session["appName"] ?? session["app_name"])?.stringValue
     graph.modelName = graph.firstModel
     for key in ["id", "userId", "user_id"] { graph.labels[key] = session[key] }
@@ -97,6 +98,21 @@ enum AdkSessions: FormatAdapter {
       }
     }
     return graph
+  }
+
+  /// The events that speak of calls by ids that no call of the session has.
+  private static func callsElsewhere(
+    _ events: [(JSONPointer, JSONValue)], among ids: Set<String>
+  ) -> [JSONPointer] {
+    events.filter { _, event in
+      let running = (event["longRunningToolIds"] ?? event["long_running_tool_ids"])?.arrayValue
+      let actions = event["actions"]
+      let asked =
+        (actions?["requestedToolConfirmations"] ?? actions?["requested_tool_confirmations"])?
+        .objectValue
+      let spokenOf = (running ?? []).compactMap(\.stringValue) + (asked ?? [:]).map(\.key)
+      return spokenOf.contains { !ids.contains($0) }
+    }.map(\.0)
   }
 
   /// What an event says; `nil` where it has no content.

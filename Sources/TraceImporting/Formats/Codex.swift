@@ -120,6 +120,9 @@ enum Codex: FormatAdapter {
         item = .object(object)
         graph.unread.append(pointer)
       }
+      if type == "function_call" || type == "custom_tool_call" {
+        noteInnerCalls(of: item, at: pointer)
+      }
       if let name = item["name"]?.stringValue, let space = item["namespace"]?.stringValue,
         !space.isEmpty,
         var object = item.objectValue
@@ -145,6 +148,16 @@ enum Codex: FormatAdapter {
         callIds.formUnion(message.calls.compactMap(\.id))
         messages.append(message)
       }
+    }
+
+    /// What a call makes happen that no line of this session tells: the calls of code that a model wrote to call tools, and
+    /// those of an agent that it started.
+    private mutating func noteInnerCalls(of item: JSONValue, at pointer: JSONPointer) {
+      let name = item["name"]?.stringValue ?? ""
+      if name == "spawn_agent" { graph.missing.append(.subAgent("", at: pointer)) }
+      guard name == "exec" || name.hasSuffix(".exec") else { return }
+      let code = (item["input"] ?? item["arguments"])?.stringValue ?? ""
+      if code.contains("tools.") { graph.unread.append(pointer) }
     }
 
     private mutating func takeEvent(_ payload: JSONValue, at pointer: JSONPointer) {

@@ -105,7 +105,9 @@ enum Inspect: FormatAdapter {
     for key in ["task", "run_id"] { graph.labels[key] = head["eval"]?[key] }
     for key in ["scores", "target", "model_usage"] { graph.extra[key] = fields[key] }
     // What has begun and not ended.
-    graph.ending = head["status"] == "started" ? nil : ending(of: fields, graph)
+    let isOpen =
+      head["status"] == "started" || (try fields.list("events")).last?["pending"] == true
+    graph.ending = isOpen ? nil : ending(of: fields, graph)
     if fields["metadata"]?["agent_eval"]?["partial"] == true {
       graph.unread.append(pointer.appending("metadata"))
     }

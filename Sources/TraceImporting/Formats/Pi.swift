@@ -45,6 +45,16 @@ enum Pi: FormatAdapter {
   private static func missingLines(among lines: SourceLines) -> [MissingPart] {
     let ids = Set(lines.values.compactMap { $0.value["id"]?.stringValue })
     return lines.values.compactMap { pointer, value in
+      if value["type"] == "session", let parent = value["parentSession"]?.stringValue,
+        !parent.isEmpty
+      {
+        return .session(parent, at: pointer)
+      }
+      if value["type"] == "branch_summary", let from = value["fromId"]?.stringValue,
+        !ids.contains(from)
+      {
+        return .line(from, at: pointer)
+      }
       guard value["type"] == "message", let parent = value["parentId"]?.stringValue,
         !parent.isEmpty, !ids.contains(parent)
       else { return nil }

@@ -86,9 +86,12 @@ extension [SourceRun] {
       var run = run
       if var graph = content as? CallGraph {
         graph.missing += missing
+        // How it ends stands on the last page.
+        graph.ending = nil
         run.content = .success(graph)
       } else if var list = content as? ParsedRun {
         list.unread += missing.map(\.pointer)
+        list.ending = nil
         run.content = .success(list)
       }
       return run
