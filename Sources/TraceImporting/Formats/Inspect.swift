@@ -105,8 +105,8 @@ enum Inspect: FormatAdapter {
     for key in ["task", "run_id"] { graph.labels[key] = head["eval"]?[key] }
     for key in ["scores", "target", "model_usage"] { graph.extra[key] = fields[key] }
     // What has begun and not ended.
-    let isOpen =
-      head["status"] == "started" || (try fields.list("events")).last?["pending"] == true
+    let last = try fields.list("events").last
+    let isOpen = head["status"] == "started" || last?["pending"] == true
     graph.ending = isOpen ? nil : ending(of: fields, graph)
     if fields["metadata"]?["agent_eval"]?["partial"] == true {
       graph.unread.append(pointer.appending("metadata"))
