@@ -28,7 +28,9 @@ struct FilesFromTests {
     // Without a path it takes the cases that are there.
     let folder = try TemporaryFolder()
     try await Binary.run(["run"], in: folder.path, status: 64)
-    try folder.write("EvalCases/c.yaml", "{caseId: c, skip: later, expected: {maxSteps: 1}}")
+    try folder.write(
+      "EvalCases/c.yaml",
+      "{caseId: c, input: x, agent: a.yaml, skip: later, expected: {maxSteps: 1}}")
     let taken = try await Binary.run(["run"], in: folder.path, status: nil)
     #expect(taken.output.contains("1 skipped"), "\(taken)")
   }
