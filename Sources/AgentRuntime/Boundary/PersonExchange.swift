@@ -30,7 +30,7 @@ public struct ApprovalAnswer: Sendable, Hashable {
   public var reason: String?
   /// What it covers; `nil` as a log of before there was such a word has it.
   public var scope: ApprovalScope?
-  /// When it runs out, as ``UTC`` writes it; `nil` for never. What is no such time has run out.
+  /// When it runs out, as `UTC` writes it; `nil` for never. What is no such time has run out.
   public var until: String?
 
   /// Without more, it covers this one call.
