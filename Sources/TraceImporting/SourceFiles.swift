@@ -4,7 +4,7 @@ import Glibc
 import TraceStorage
 
 /// The foreign files that a path names, and their bytes.
-public struct SourceFiles {
+package struct SourceFiles {
   /// What names of trace files end in; other files of a folder are passed over.
   static let endings =
     [".json"] + lineEndings + [".traj", ".eval"] + bodyEndings + packedEndings
@@ -42,7 +42,7 @@ public struct SourceFiles {
   /// or cannot be read.
   ///
   /// - Complexity: reads the first bytes of each file that is no trace by its name.
-  public static func passedOver(below path: String) -> [String] {
+  package static func passedOver(below path: String) -> [String] {
     guard let others = try? look(below: path).others else { return [] }
     return others.filter { file in
       let head = head(file.path, count: 64)
@@ -80,7 +80,8 @@ public struct SourceFiles {
           folders.append(relative)
         } else if isTrace(name, at: full) || hasHeaders(full) {
           found.append(File(path: full, relativePath: relative))
-        } else {
+        } else if !isNamedAsTrace(name) {
+          // What is named so and is none is a log of ours.
           others.append(File(path: full, relativePath: relative))
         }
       }
@@ -93,9 +94,13 @@ public struct SourceFiles {
 
   /// Whether a file of a folder has the name of a trace, and is no run log of ours.
   private static func isTrace(_ name: String, at path: String) -> Bool {
+    isNamedAsTrace(name)
+      && (!name.lowercased().hasSuffix(LogFormat.suffix) || !LogFiles.looksLikeLog(path))
+  }
+
+  private static func isNamedAsTrace(_ name: String) -> Bool {
     let name = name.lowercased()
-    guard endings.contains(where: name.hasSuffix) else { return false }
-    return !name.hasSuffix(LogFormat.suffix) || !LogFiles.looksLikeLog(path)
+    return endings.contains(where: name.hasSuffix)
   }
 
   /// Whether the headers of a request stand beside what may be its body.
@@ -104,7 +109,7 @@ public struct SourceFiles {
   }
 
   /// Whether a file is the text of a run log of ours, as `zcat` takes it out.
-  public static func isUnpackedLog(_ path: String) -> Bool {
+  package static func isUnpackedLog(_ path: String) -> Bool {
     head(path, count: unpackedHead.count) == unpackedHead
   }
 

@@ -47,6 +47,9 @@ import TraceStorage
     }
 
     static func hasCurl() async -> Bool { (try? await shell("command -v curl")) != nil }
+    static func hasBashAndCurl() async -> Bool {
+      (try? await shell("command -v bash && command -v curl")) != nil
+    }
 
     @Test(
       "any agent is recorded, judged by cases, and answered again without provider and key",
@@ -278,10 +281,7 @@ import TraceStorage
 
     @Test(
       "connections past the proxy are noted, and change nothing else",
-      .enabled("needs bash and curl") {
-        let hasBash = (try? await shell("command -v bash")) != nil
-        return await ProxyVerbTests.hasCurl() && hasBash
-      })
+      .enabled("needs bash and curl") { await ProxyVerbTests.hasBashAndCurl() })
     func connections() async throws {
       let folder = try TemporaryFolder()
       let agent = try folder.script("agent.sh", Self.agent)
@@ -298,10 +298,7 @@ import TraceStorage
 
     @Test(
       "a connection to the provider past the proxy, and a request that the end cut off, may have held calls",
-      .enabled("needs bash and curl") {
-        let hasBash = (try? await shell("command -v bash")) != nil
-        return await ProxyVerbTests.hasCurl() && hasBash
-      })
+      .enabled("needs bash and curl") { await ProxyVerbTests.hasBashAndCurl() })
     func notSeen() async throws {
       let folder = try TemporaryFolder()
       let agent = try folder.script("agent.sh", Self.agent)

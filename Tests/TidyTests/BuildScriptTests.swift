@@ -163,6 +163,18 @@ struct BuildScriptTests {
     #expect(project.calls.count == 3)
   }
 
+  @Test("a build with flags of a caller's own is never taken for one without them")
+  func flags() async throws {
+    let project = try FakeProject()
+    let flags = ["AGENT_EVAL_BUILD_FLAGS": "-debug-info-format\ndwarf"]
+    for (environment, calls) in [
+      (flags, 1), (flags, 1), (flags, 1), ([:], 2), ([:], 2), (flags, 3),
+    ] {
+      #expect(try await project.run(environment: environment).status == 5)
+      #expect(project.calls.count == calls)
+    }
+  }
+
   @Test("a command that needs the network begins again in the build that has it")
   func handingOver() async throws {
     let project = try FakeProject()

@@ -93,12 +93,10 @@ public enum RuleSuite {
       one.caseId = fault == nil ? noRule : unreadable
       one = one.on(run: run.name, recording: nil)
       one.rule = nil
-      one.skip = nil
+      one.isOfNoRule = fault == nil
       one.fault = fault?.reason
-      if fault == nil {
-        one.isOfNoRule = true
-        one.skip = CaseSkip(reason: reason(against: descriptions.known[index]))
-      }
+      one.skip =
+        fault == nil ? CaseSkip(reason: reason(against: descriptions.known[index])) : nil
       suite.add(one, from: run)
     }
     return suite.cases

@@ -11,12 +11,13 @@
     /// port no connection has are not looked up.
     public func providers(among others: [String]) async -> Set<String> {
       let ends = others.compactMap { other in Self.end(other).map { (other, $0) } }
-      let wanted = upstreams.compactMap { HTTPAddress($0.url) }.filter { address in
-        ends.contains { $0.1.port == address.port }
-      }
+      let wanted = Set(
+        upstreams.compactMap { HTTPAddress($0.url) }.filter { address in
+          ends.contains { $0.1.port == address.port }
+        }.map { Host(name: $0.host, port: $0.port) })
       guard !wanted.isEmpty else { return [] }
       let known = await withTaskGroup(of: [End]?.self) { group in
-        for address in Set(wanted.map { Host(name: $0.host, port: $0.port) }) {
+        for address in wanted {
           group.addTask {
             await HostLookup.addresses(of: address.name).compactMap {
               Self.canonical($0).map { End(address: $0, port: address.port) }
@@ -27,9 +28,7 @@
           try? await Task.sleep(for: .seconds(Self.lookupSeconds))
           return nil
         }
-        var (known, left) = (
-          Set<End>(), Set(wanted.map { Host(name: $0.host, port: $0.port) }).count
-        )
+        var (known, left) = (Set<End>(), wanted.count)
         for await found in group {
           guard let found else { break }
           known.formUnion(found)

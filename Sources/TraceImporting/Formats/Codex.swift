@@ -19,6 +19,14 @@ enum Codex: FormatAdapter {
     "agentmessage", "contextcompaction", "plan", "reasoning", "usermessage",
   ]
 
+  /// Whether code calls a tool by its name: `tools.look_up(`, and no file that is called so.
+  fileprivate static func callsTools(_ code: String) -> Bool {
+    code.split(separator: "tools.", omittingEmptySubsequences: false).dropFirst().contains { rest in
+      let name = rest.utf8.prefix { ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x5f }
+      return !name.isEmpty && name.endIndex < rest.endIndex && rest.utf8[name.endIndex] == 0x28
+    }
+  }
+
   static func recognizes(_ document: SourceDocument) -> Bool {
     guard case .lines = document else { return false }
     return SourceLines.begin(document) { value in
@@ -157,7 +165,7 @@ enum Codex: FormatAdapter {
       if name == "spawn_agent" { graph.missing.append(.subAgent("", at: pointer)) }
       guard name == "exec" || name.hasSuffix(".exec") else { return }
       let code = (item["input"] ?? item["arguments"])?.stringValue ?? ""
-      if code.contains("tools.") { graph.unread.append(pointer) }
+      if Codex.callsTools(code) { graph.unread.append(pointer) }
     }
 
     private mutating func takeEvent(_ payload: JSONValue, at pointer: JSONPointer) {

@@ -25,23 +25,19 @@ enum FinishWord {
     if let refusal = reply.refusal {
       return ParsedEnding(reason: .blocked, detail: refusal, field: field)
     }
-    if limits.contains(word) {
-      return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxTokens, field: field)
-    }
-    guard reply.calls.isEmpty, reply.text != .absent, word.isEmpty || ended.contains(word) else {
-      return nil
-    }
-    return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer, field: field)
+    let byWord = ending(ofText: word, field: field)
+    if byWord?.reason == .budgetExhausted { return byWord }
+    return reply.calls.isEmpty && reply.text != .absent ? byWord : nil
   }
 
   /// How a run ends whose last reply is text, by the word for how that ended; `nil` where that says nothing about it.
-  static func ending(ofText word: String?) -> ParsedEnding? {
+  static func ending(ofText word: String?, field: JSONPointer? = nil) -> ParsedEnding? {
     let word = word?.lowercased() ?? ""
     if limits.contains(word) {
-      return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxTokens)
+      return ParsedEnding(reason: .budgetExhausted, detail: StopDetail.maxTokens, field: field)
     }
     guard word.isEmpty || ended.contains(word) else { return nil }
-    return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer)
+    return ParsedEnding(reason: .success, detail: StopDetail.finalAnswer, field: field)
   }
 }
 

@@ -49,12 +49,12 @@ extension TraceSpan {
     if let word = text("gen_ai.operation.name"), Self.operations[word] == nil { return true }
     return name.hasPrefix("execute_tool") || name.hasPrefix("tools/call")
       || text("mcp.method.name") == "tools/call"
-      || Self.wordsOfTools.contains { self[$0] != nil }
+      || Self.wordsOfCalls.contains { self[$0] != nil }
       || events.contains { $0.name == "gen_ai.tool.message" }
   }
 
   /// Attributes that a tool's span has, or a model's, whatever its convention calls it.
-  private static let wordsOfTools = [
+  private static let wordsOfCalls = [
     "tool_name", "toolName", "tool.name", "tool.id", "ai.toolCall.name", "mcp.tool.name",
     "function_name", "function.name", "gen_ai.tool.call.id", "gen_ai.tool.call.name",
     "gen_ai.tool.type", "gen_ai.request.model", "gen_ai.response.model",

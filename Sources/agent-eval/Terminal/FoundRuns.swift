@@ -37,13 +37,13 @@ enum FoundRuns {
     let files = paths.filter(isFolder).flatMap { path in
       SourceFiles.passedOver(below: path).map { "\(trimmed(path))/\($0)" }
     }
-    guard let first = files.first else { return }
+    guard !files.isEmpty else { return }
     let named = files.prefix(3).joined(separator: ", ")
     let more = files.count > 3 ? " and \(files.count - 3) more" : ""
     Output.error(
       Visible.line(
-        "note: not looked at, since no name of a trace ends so: \(named)\(more); to read one, name it: "
-          + "--on \(first)"))
+        "note: not looked at, since no name of a trace ends so: \(named)\(more); a file that is named is read"
+      ))
   }
 
   /// Looks at runs at a glance, telling how far it has come.
