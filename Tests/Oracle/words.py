@@ -262,9 +262,27 @@ def is_again(facts, earlier, later):
 def loops(facts, asked):
     """No caller makes the same call so often and gets the same result with nothing new in between."""
     most = 3 if asked is True else asked
-    had, counts, heard, before = {}, {}, {}, 0
     if any(call.is_stray for call in facts.calls):
         raise NotCovered("equal calls, of one of which nobody knows the input")
+    if goes_in_circles(facts, most, is_certain=True):
+        return "fail"
+    if facts.is_missing("decisions"):
+        return "unverifiable"
+    if "tools" in facts.recorded:  # A result that is not seen may be the same again, or something new.
+        if goes_in_circles(facts, most, is_certain=False):
+            return "unverifiable"
+        made = {}
+        for call in facts.calls:
+            if facts.executed(call) is not False or call.result:
+                made.setdefault((call.caller, call.tool, key_of(call.input)), []).append(call.result)
+        if any(len(results) >= most and None in results for results in made.values()):
+            return "unverifiable"
+    return "pass"
+
+
+def goes_in_circles(facts, most, is_certain):
+    """Whether some caller does; where not certain, whatever may have told something new told nothing."""
+    had, counts, heard, before = {}, {}, {}, 0
     valid = [event for event in facts.decisions if event["data"]["kind"] != "invalid" and event["data"].get("calls")]
     for event in valid:
         calls = [call for call in facts.calls if call.decision is event]
@@ -276,8 +294,11 @@ def loops(facts, asked):
         if words > heard.get(caller, 0):
             heard[caller], counts[caller] = words, {}
         last = max([call.result["seq"] for call in ended] or [event["seq"]]) if is_whole else float("inf")
-        may_hide_news = "calls" in facts.recorded or (
-            facts.gap is not None and facts.gap[0] <= last and facts.gap[1] >= before)
+        may_hide_news = is_certain and (
+            "calls" in facts.recorded
+            or (facts.gap is not None and facts.gap[0] <= last and facts.gap[1] >= before)
+            or ("tools" in facts.recorded
+                and any(not call.result and facts.executed(call) is not False for call in calls)))
         before = event["seq"]
         if may_hide_news:
             counts = {}
@@ -290,19 +311,10 @@ def loops(facts, asked):
         for one in results:
             mine[one] = mine.get(one, 0) + 1
             if mine[one] >= most and not may_hide_news:
-                return "fail"
+                return True
         if may_hide_news:
             counts[caller] = {}
-    if facts.is_missing("decisions"):
-        return "unverifiable"
-    if "tools" in facts.recorded:  # A result that is not seen may be the same again.
-        made = {}
-        for call in facts.calls:
-            if facts.executed(call) is not False or call.result:
-                made.setdefault((call.caller, call.tool, key_of(call.input)), []).append(call.result)
-        if any(len(results) >= most and None in results for results in made.values()):
-            return "unverifiable"
-    return "pass"
+    return False
 
 
 def key_of(value):

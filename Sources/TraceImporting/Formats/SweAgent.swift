@@ -3,8 +3,8 @@ import AgentTrace
 /// Trajectories of SWE-agent, `{"trajectory":[{"action","observation","response","thought","state"}],"history","info"}`, and of
 /// mini-SWE-agent, `{"trajectory_format","messages","info"}`.
 ///
-/// An action is one call. Where the model called functions it has their names and arguments; else it is a command
-/// line, and the call's name is `action`.
+/// An action is one call. Where the model called functions it has their names and arguments, and one that the history
+/// does not name is not read; else it is a command line, and the call's name is `action`.
 enum SweAgent: FormatAdapter {
   static let summary = FormatSummary(
     reads: "trajectories of SWE-agent and mini-SWE-agent",
@@ -83,9 +83,14 @@ enum SweAgent: FormatAdapter {
     }
     graph.items = opening(of: value)
     let calls = functionCalls(of: value)
+    let callsFunctions =
+      !calls.isEmpty
+      || (value["history"]?.arrayValue ?? []).contains {
+        $0["role"]?.stringValue == "tool" && $0["is_demo"]?.boolValue != true
+      }
     for (index, step) in steps.enumerated() {
       let place = JSONPointer(tokens: ["trajectory", String(index)])
-      try read(try MessageFields(step, at: place), calls: calls, into: &graph)
+      try read(try MessageFields(step, at: place), calls: calls, callsFunctions, into: &graph)
     }
     return graph
   }
@@ -165,7 +170,8 @@ enum SweAgent: FormatAdapter {
   }
 
   private static func read(
-    _ step: MessageFields, calls: [String: JSONValue], into graph: inout CallGraph
+    _ step: MessageFields, calls: [String: JSONValue], _ callsFunctions: Bool,
+    into graph: inout CallGraph
   ) throws(ImportError) {
     var message = ReadMessage(
       role: .assistant, roleName: "assistant", pointer: step.pointer,
@@ -174,6 +180,12 @@ enum SweAgent: FormatAdapter {
     let action = step["action"]?.stringValue ?? ""
     if let call = calls[action] {
       MessageReader.read(call: call, at: step.pointer.appending("action"), into: &message)
+    } else if action == "submit", callsFunctions {
+      // The run ends with this tool of every set of tools, before its history says so.
+      message.calls.append(GraphCall(name: action, input: .there([:])))
+    } else if !action.isEmpty, callsFunctions {
+      // The model called functions, and of this one the history holds no name: it may have been any of them.
+      message.unread.append(step.pointer.appending("action"))
     } else if !action.isEmpty {
       message.calls.append(GraphCall(name: "action", input: .there(["command": .string(action)])))
     }

@@ -114,12 +114,14 @@ struct NoLoops: Expectation {
       start = end
       guard !first.isInvalid else { continue }
       let isOpen = calls.contains { $0.outline.resultSeq == nil }
-      // A hole on the way here, or in this decision, may hide something new, and so may a call that went unread. A result that is not seen
-      // may stand in any hole behind.
+      // A hole on the way here, or in this decision, may hide something new, and so may a call that went unread, or
+      // one whose result was not recorded. A result that is not seen may stand in any hole behind.
       let last =
         isOpen ? .max : calls.compactMap(\.outline.resultSeq).max() ?? first.outline.seq
       let mayBeNew =
         view.lacksCalls || view.gaps.contains { $0.first <= last && $0.last ?? .max >= before }
+        || view.trajectory.recorded["tools"] != nil
+          && calls.contains { $0.outline.resultSeq == nil && view.executed($0) != .no }
       before = first.outline.seq
       if isOpen, end == view.calls.count, gathered.answers.last?.seq ?? -1 < first.outline.seq {
         return nil
