@@ -8,6 +8,12 @@ struct DigestedLists {
     var piece: ListPiece
     /// Whether its last item ends it, and not the end of the list.
     var isClosed: Bool
+
+    /// Whether a run has all of its items from a number on, and it ends there.
+    func fits(at number: Int, in run: ItemRun, isLast: Bool) -> Bool {
+      let end = number + piece.count
+      return end <= run.end && (isClosed || isLast && end == run.end)
+    }
   }
 
   /// A list as it stood in a packet.
@@ -17,8 +23,8 @@ struct DigestedLists {
     var digest = ListDigest()
     /// Those of its pieces that a later list may have, by the number of the first item; with their places among all.
     fileprivate var known: [(number: Int, Known, place: Int)] = []
-    /// How many of ``known``, from the first on, the list before had as well.
-    fileprivate var inherited = 0
+    /// Which of ``known`` the list before did not have.
+    fileprivate var fresh: [Int] = []
     /// Whether the last piece is ended by its last item, and not by the end of the list.
     fileprivate var isClosed = false
     /// The items of a last piece that the end of the list ends, and the number of the first where the others follow on
@@ -40,8 +46,8 @@ struct DigestedLists {
 
     mutating func keep(_ list: List) {
       // Those of the list before were kept with it.
-      for (number, known, _) in list.known[list.inherited...] where recent[number] != known {
-        recent[number] = known
+      for index in list.fresh where recent[list.known[index].number] != list.known[index].1 {
+        recent[list.known[index].number] = list.known[index].1
       }
       guard recent.count > Self.limit + list.known.count else { return }
       older = recent
@@ -64,17 +70,27 @@ struct DigestedLists {
     var walk = Walk(list: List(runs: runs))
     // Most lists are the last one with more behind it: its pieces are taken over without being looked for.
     var taken = latest[list].map { walk.takeBeginning(of: $0) } ?? 0
+    // One that lost some of its beginning has the pieces of the last one behind it, in their order.
+    let others = latest[list]?.known ?? []
+    var other = walk.list.known.count
     var position = 0
     for (index, run) in runs.enumerated() {
       let passed = min(taken, run.count)
       taken -= passed
       var number = run.first + passed
       while number < run.end {
-        if walk.isBetweenPieces, let known = pieces[list][number],
-          number + known.piece.count <= run.end,
-          known.isClosed || index + 1 == runs.count && number + known.piece.count == run.end
+        while walk.isBetweenPieces, other < others.count, others[other].number < number {
+          other += 1
+        }
+        if walk.isBetweenPieces, other < others.count, others[other].number == number,
+          others[other].1.fits(at: number, in: run, isLast: index + 1 == runs.count)
         {
-          walk.take(known, number: number)
+          walk.take(others[other].1, number: number, isFresh: false)
+          number += others[other].1.piece.count
+        } else if walk.isBetweenPieces, let known = pieces[list][number],
+          known.fits(at: number, in: run, isLast: index + 1 == runs.count)
+        {
+          walk.take(known, number: number, isFresh: true)
           number += known.piece.count
         } else {
           guard let next = item(position + number - run.first, number) else { return nil }
@@ -113,7 +129,6 @@ struct DigestedLists {
       let known = other.known.prefix { $0.place < count }
       list.known.reserveCapacity(known.count + 2)
       list.known += known
-      list.inherited = known.count
       list.hashes += count
       // What the end of that list ended goes on here.
       let tail = other.tail.items
@@ -127,7 +142,8 @@ struct DigestedLists {
       return items
     }
 
-    mutating func take(_ known: Known, number: Int) {
+    mutating func take(_ known: Known, number: Int, isFresh: Bool) {
+      if isFresh { list.fresh.append(list.known.count) }
       list.known.append((number, known, list.pieces.count))
       list.pieces.append(known.piece)
       list.isClosed = known.isClosed
@@ -148,6 +164,7 @@ struct DigestedLists {
     private mutating func close(isClosed: Bool) {
       let piece = ListPiece(of: open[...])
       if let first {
+        list.fresh.append(list.known.count)
         list.known.append((first, Known(piece: piece, isClosed: isClosed), list.pieces.count))
       }
       list.pieces.append(piece)
@@ -274,5 +291,6 @@ extension DigestedLists.List {
       found.append((own[0].first, DigestedLists.Known(piece: piece, isClosed: true), index))
     }
     known = found
+    fresh = Array(found.indices)
   }
 }

@@ -6,7 +6,7 @@ import AgentTrace
 /// run and not on its length.
 struct PacketWindow<Item> {
   private struct Table {
-    var items: [Int: (item: Item, bytes: Int)] = [:]
+    var items = NumberedItems<(item: Item, bytes: Int)>()
     /// How many items have numbers.
     var count: Int
   }
@@ -54,7 +54,7 @@ struct PacketWindow<Item> {
 
   /// Holds an item that has a number already.
   mutating func keep(_ item: Item, number: Int, ofTable table: Int, bytes: Int) {
-    let old = tables[table].items.updateValue((item, bytes), forKey: number)
+    let old = tables[table].items.updateValue((item, bytes), number: number)
     self.bytes += bytes - (old?.bytes ?? 0)
   }
 
@@ -93,10 +93,11 @@ struct PacketWindow<Item> {
       guard !held.isEmpty else { continue }
       let runs = held.subtracting(stillHeld(table))
       for number in runs.lazy.flatMap({ $0.first..<$0.end }) {
-        guard let (item, bytes) = tables[table].items.removeValue(forKey: number) else { continue }
+        guard let (item, bytes) = tables[table].items.removeValue(number: number) else { continue }
         self.bytes -= bytes
         forgetting(table, number, item)
       }
+      tables[table].items.shrink()
     }
   }
 

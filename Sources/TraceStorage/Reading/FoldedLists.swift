@@ -11,13 +11,20 @@ final class FoldedLists {
   /// A packet that is being read.
   struct Packet {
     /// The runs of each list that stands in it as `$list`.
-    var lists = [[ItemRun]?](repeating: nil, count: LogFormat.listCount)
+    var lists: [[ItemRun]?]
     /// The digests of the items that it says, by table.
     fileprivate var new: [[Digest]]
     /// The lists whose digests are known.
-    fileprivate var digested = [DigestedLists.List?](repeating: nil, count: LogFormat.listCount)
+    fileprivate var digested: [DigestedLists.List?]
 
-    init(tableCount: Int) { new = Array(repeating: [], count: tableCount) }
+    /// No packet: of an event of another type.
+    init() { (lists, new, digested) = ([], [], []) }
+
+    init(tableCount: Int) {
+      lists = Array(repeating: nil, count: LogFormat.listCount)
+      new = Array(repeating: [], count: tableCount)
+      digested = Array(repeating: nil, count: LogFormat.listCount)
+    }
   }
 
   init(version: Int) {

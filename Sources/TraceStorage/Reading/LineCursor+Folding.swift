@@ -34,10 +34,12 @@ extension LineCursor {
     AgentState.appendDigestHead(of: envelope.type, step: envelope.step, to: &output)
     let start = output.count
     let keys = AgentState.keysRead(of: envelope.type)
-    var earlier = EarlierText(seq: envelope.seq, lists: foldedLists, cursor: self)
+    let isPacket = envelope.type == .contextBuilt
+    var earlier = EarlierText(
+      seq: envelope.seq, ofPacket: isPacket, lists: foldedLists, cursor: self)
     let isCopied = text.copyData(
-      without: AgentState.keysNotDigested, lookingFor: keys ?? [],
-      ofPacket: envelope.type == .contextBuilt, from: &earlier, to: &output)
+      without: AgentState.keysNotDigested, lookingFor: keys ?? [], ofPacket: isPacket,
+      from: &earlier, to: &output)
     if let error = earlier.error { throw error }
     scanner = text.scanner
     guard isCopied, scanner.skip(UInt8(ascii: "}")), scanner.isAtEnd,
@@ -58,7 +60,7 @@ extension LineCursor {
       resultText = output[result].beginningAsText
       guard resultText != nil else { return false }
     }
-    if envelope.type == .contextBuilt { foldedLists.take(earlier.packet) }
+    if isPacket { foldedLists.take(earlier.packet) }
     state.apply(event, digest: Digest(of: output), resultText: resultText)
     isFoldedCanonical = text.isCanonical
     return true
@@ -137,11 +139,11 @@ private struct EarlierText: CanonicalText.Earlier {
   var packet: FoldedLists.Packet
   private var list = 0
 
-  init(seq: Int, lists: FoldedLists, cursor: LineCursor) {
+  init(seq: Int, ofPacket isPacket: Bool, lists: FoldedLists, cursor: LineCursor) {
     self.seq = seq
     self.lists = lists
     self.cursor = cursor
-    packet = FoldedLists.Packet(tableCount: lists.counts.count)
+    packet = isPacket ? FoldedLists.Packet(tableCount: lists.counts.count) : FoldedLists.Packet()
   }
 
   mutating func append(sameAs reference: String, to output: inout [UInt8]) -> Bool {
