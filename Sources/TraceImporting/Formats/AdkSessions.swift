@@ -136,6 +136,8 @@ enum AdkSessions: FormatAdapter {
       PartReader.take(part, at: place.appending(String(index)), into: &message)
     }
     message.finish = (event["finishReason"] ?? event["finish_reason"])?.stringValue
+    // Somebody spoke over it, or it was ended: it did not end by itself.
+    if event["interrupted"]?.boolValue == true { message.finish = "interrupted" }
     message.model = (event["modelVersion"] ?? event["model_version"])?.stringValue
     message.usage = ReadUsage(event["usageMetadata"] ?? event["usage_metadata"])
     message.author = author

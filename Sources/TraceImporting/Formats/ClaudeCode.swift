@@ -259,10 +259,8 @@ enum ClaudeCode: FormatAdapter {
         graph.items.flatMap { item -> [String] in
           if case .reply(let reply) = item { reply.calls.compactMap(\.id) } else { [] }
         })
-      if agentsSeen.isEmpty, progress.isEmpty,
-        let place = graph.firstCall(ofAnyOf: ["Agent", "Task"])
-      {
-        graph.missing.append(.subAgent("", at: place))
+      if agentsSeen.isEmpty, progress.isEmpty {
+        graph.noteSubAgent(behindAnyOf: ["Agent", "Task"])
       }
       graph.unread += spokenOf.filter { !calls.contains($0.call) }.map(\.pointer)
       // A session that goes on from what another file holds.
@@ -275,17 +273,6 @@ enum ClaudeCode: FormatAdapter {
       if !agentsSeen.isEmpty { graph.items = Self.merged(graph.items) }
       return graph
     }
-  }
-}
-
-extension CallGraph {
-  /// Where the first call stands of a tool of one of some names.
-  fileprivate func firstCall(ofAnyOf names: Set<String>) -> JSONPointer? {
-    for case .reply(let reply) in items
-    where reply.calls.contains(where: { names.contains($0.name) }) {
-      return reply.pointers.first
-    }
-    return nil
   }
 }
 

@@ -10,6 +10,11 @@ enum GeminiCli: FormatAdapter {
   private static let quiet: Set<String> = [
     "thoughts", "tokens", "meta", "displayContent", "summary",
   ]
+  /// The tools that begin one of its own sub-agents (packages/core/src/agents).
+  private static let agentTools: Set<String> = [
+    "delegate_to_agent", "invoke_agent", "codebase_investigator", "generalist", "cli_help",
+    "browser_agent",
+  ]
   private static let callQuiet: Set<String> = ["resultDisplay", "result", "args", "error"]
 
   static func recognizes(_ document: SourceDocument) -> Bool {
@@ -63,6 +68,7 @@ enum GeminiCli: FormatAdapter {
       graph.items += try items(of: try MessageFields(value, at: pointer))
       graph.missing += subAgents(of: value, at: pointer)
     }
+    if graph.missing.isEmpty { graph.noteSubAgent(behindAnyOf: agentTools) }
     for key in ["sessionId", "projectHash", "kind"] { graph.labels[key] = head[key] }
     graph.agentName = "gemini-cli"
     graph.modelName = graph.firstModel

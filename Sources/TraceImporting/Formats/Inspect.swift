@@ -105,8 +105,9 @@ enum Inspect: FormatAdapter {
     for key in ["task", "run_id"] { graph.labels[key] = head["eval"]?[key] }
     for key in ["scores", "target", "model_usage"] { graph.extra[key] = fields[key] }
     // What has begun and not ended.
-    let last = try fields.list("events").last
-    let isOpen = head["status"] == "started" || last?["pending"] == true
+    let isOpen =
+      try fields.list("events").contains { $0["pending"] == true }
+      || head["status"] == "started"
     graph.ending = isOpen ? nil : ending(of: fields, graph)
     if fields["metadata"]?["agent_eval"]?["partial"] == true {
       graph.unread.append(pointer.appending("metadata"))

@@ -88,6 +88,13 @@ enum LangSmith: SpanFormatAdapter {
     }
     for (id, place, run) in runs {
       try set.add(span(run, id: id, at: place))
+      // A run that another one names as its child, and that stands nowhere.
+      for key in ["direct_child_run_ids", "child_run_ids"] {
+        for child in run[key]?.arrayValue ?? [] {
+          guard let id = child.stringValue, index[id] == nil else { continue }
+          set.addUnread(["child": child], at: place.appending(key))
+        }
+      }
       // Of another word, or none, nobody knows whether it is a call.
       if !types.contains(run["run_type"]?.stringValue ?? "") {
         set.addUnread(.object(run), at: place)

@@ -224,7 +224,7 @@ enum MessageLists: FormatAdapter {
     var graph = CallGraph(format: .messages)
     graph.items = MessageItems.items(of: messages)
     graph.extra = beside
-    graph.unread = unread
+    graph.unread = unread + messages.callsSummedUp
     if let part = messages.summaryOfMissing { graph.missing.append(part) }
     graph.agentName = (beside["last_agent"] ?? beside["agent"])?.stringValue
     // How the last reply ended may stand beside the list.

@@ -37,6 +37,8 @@ enum OpenHands: FormatAdapter {
         for (pointer, value) in lines.values {
           read(value, at: pointer, known: known, open: &open, into: &graph)
         }
+        // What its sub-agents do stands in conversations of their own.
+        graph.noteSubAgent(behindAnyOf: ["delegate", "task"])
         graph.agentName = "openhands"
         graph.ending = graph.endingByRefusal
         return graph

@@ -91,6 +91,8 @@ struct GraphReply {
   var cachedTokens: Int?
   var reasoningTokens: Int?
   var cost: Double?
+  /// How many calls of tools that the provider's servers run it made, where its usage counts them.
+  var serverCalls: Int?
   var extra: JSONObject = [:]
   var unread: [JSONPointer] = []
   var time: Timestamp?

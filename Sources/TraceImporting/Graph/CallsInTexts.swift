@@ -4,8 +4,10 @@ import AgentTrace
 /// because nobody read what they wrote. Which of the two, the text does not say.
 ///
 /// A text is a call where it is nothing but JSON of one, or of a list of them, also behind a mark or in a fence of code;
-/// where it ends with one in the tags that models are taught; where a model's own sign for calls stands in it; and where
-/// lines name an action and its input, as agents of thought and action write (ReAct). What speaks of calls otherwise, or shows one in the middle of what it says, is text.
+/// where it is nothing but a list of calls as Python writes them; where it ends with one in the tags that models are taught;
+/// where a model's own sign for calls, or a fence of Gemini's `tool_code`, stands in it; and where lines name an action and
+/// its input, as agents of thought and action write (ReAct). What speaks of calls otherwise, or shows one in the middle of
+/// what it says, is text.
 enum CallsInTexts {
   /// The calls that a text is or ends with. One whose name cannot be read is called as no tool is.
   ///
@@ -14,13 +16,22 @@ enum CallsInTexts {
     let bytes = Array(text.utf8)
     let actions = holdsAction(bytes) ? actionLines(in: bytes[...]) : []
     if !actions.isEmpty { return actions }
-    guard bytes.contains(where: { marks.contains($0) }) else { return [] }
     let trimmed = trim(bytes[...])
+    if holdsToolCode(bytes) { return [CallSightings.Call(name: unknownName, input: nil)] }
+    let python = pythonCalls(trimmed)
+    if !python.isEmpty { return python }
+    guard bytes.contains(where: { marks.contains($0) }) else { return [] }
     if let body = jsonBody(of: trimmed) { return callsOfJSON(body) }
     return callsInTags(trimmed)
   }
 
-  /// What none of the forms is without.
+  /// The calls that what a model thought ends with, in tags; some models begin to call before they have ended thinking.
+  static func calls(inThought text: String) -> [CallSightings.Call] {
+    guard text.utf8.contains(UInt8(ascii: "<")) else { return [] }
+    return callsInTags(trim(Array(text.utf8)[...]))
+  }
+
+  /// What none of the forms of JSON and tags is without.
   private static let marks: Set<UInt8> = [UInt8(ascii: "{"), UInt8(ascii: "<")]
   /// A name that no call that was read has.
   private static let unknownName = "\u{0}"
@@ -118,6 +129,75 @@ enum CallsInTexts {
         })
     else { return nil }
     return CallSightings.Call(name: name, input: CallSightings.whole(input))
+  }
+
+  // MARK: Python
+
+  private static let toolCode = Array("```tool_code".utf8)
+
+  /// Whether a fence begins in a line of its own whose code Gemini's programs run as calls.
+  private static func holdsToolCode(_ text: [UInt8]) -> Bool {
+    var rest = text[...]
+    while let place = rest.firstIndex(of: toolCode[0]) {
+      let before = text[..<place].last { $0 != 0x20 && $0 != 0x09 }
+      if before ?? 0x0a == 0x0a, rest[place...].starts(with: toolCode) { return true }
+      rest = rest[(place + 1)...]
+    }
+    return false
+  }
+
+  /// The calls of a text that is `[look_up(town="Graz"), …]` and nothing else, as Llama's models call.
+  private static func pythonCalls(_ text: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    guard text.first == UInt8(ascii: "["), text.suffix(2).elementsEqual(")]".utf8) else {
+      return []
+    }
+    var calls: [CallSightings.Call] = []
+    var rest = text.dropFirst()
+    while true {
+      rest = rest.drop(while: isSpace)
+      let name = rest.prefix {
+        isLetter($0) || (0x30...0x39).contains($0) || $0 == UInt8(ascii: "_")
+          || $0 == UInt8(ascii: ".")
+      }
+      guard let first = name.first, !(0x30...0x39).contains(first),
+        let end = endOfArguments(rest[name.endIndex...])
+      else { return [] }
+      calls.append(CallSightings.Call(name: String(decoding: name, as: UTF8.self), input: nil))
+      rest = rest[end...].drop(while: isSpace)
+      guard let sign = rest.popFirst() else { return [] }
+      if sign == UInt8(ascii: "]") { return rest.isEmpty ? calls : [] }
+      guard sign == UInt8(ascii: ",") else { return [] }
+    }
+  }
+
+  /// Behind the bracket that closes the one that stands here; `nil` where none does.
+  private static func endOfArguments(_ text: ArraySlice<UInt8>) -> Int? {
+    guard text.first == UInt8(ascii: "(") else { return nil }
+    var depth = 0
+    var quote: UInt8?
+    var isEscaped = false
+    for index in text.indices {
+      let byte = text[index]
+      if let open = quote {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == open {
+          quote = nil
+        }
+        continue
+      }
+      if isQuote(byte) {
+        quote = byte
+      } else if "([{".utf8.contains(byte) {
+        depth += 1
+      } else if ")]}".utf8.contains(byte) {
+        depth -= 1
+        if depth == 0 { return index + 1 }
+      }
+    }
+    return nil
   }
 
   // MARK: Actions
@@ -294,7 +374,19 @@ extension CallsInTexts {
     if parts.count > 1 {
       texts += parts.map { $0["type"] == "text" ? $0["text"]?.stringValue : nil }
     }
-    return texts.lazy.compactMap(\.self).map(calls).first { !$0.isEmpty } ?? []
+    let said = texts.lazy.compactMap(\.self).map(calls).first { !$0.isEmpty }
+    return said ?? parts.lazy.compactMap(thought(of:)).map(calls(inThought:)).first { !$0.isEmpty }
+      ?? []
+  }
+
+  private static let thoughtKeys = ["thinking", "reasoning", "text", "content"]
+
+  /// The text of a part that a model only thought.
+  private static func thought(of part: JSONValue) -> String? {
+    guard let type = part["type"]?.stringValue,
+      type.hasPrefix("thinking") || type.hasPrefix("reasoning")
+    else { return nil }
+    return thoughtKeys.lazy.compactMap { part[$0]?.stringValue }.first
   }
 }
 

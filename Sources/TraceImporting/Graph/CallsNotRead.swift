@@ -61,8 +61,15 @@ extension CallGraph {
   /// The most places that are marked for what was seen and not read.
   private static let markLimit = 100
 
-  /// Marks the replies that say that they ended with calls, and of which none was read.
+  /// Marks the replies that say that they ended with calls, and of which none was read; and those whose usage counts more
+  /// calls of a server's tools than were read of them.
   mutating func markRepliesWithoutTheirCalls() {
+    for case .reply(let reply) in items {
+      guard let count = reply.serverCalls, count > reply.calls.count(where: \.mayBeOfServer) else {
+        continue
+      }
+      unread += reply.pointers.prefix(1)
+    }
     for case .reply(let reply) in items where reply.calls.isEmpty {
       guard let finish = reply.finish, Self.endsWithCalls.contains(JSONValue.plainKey(finish)),
         reply.extra["finalAnswerCall"] == nil
@@ -122,6 +129,11 @@ extension CallGraph {
       }
     }
   }
+}
+
+extension GraphCall {
+  /// Whether it may be of a tool that the provider's servers run; Anthropic's ids say so.
+  fileprivate var mayBeOfServer: Bool { id?.hasPrefix("srvtoolu_") ?? true }
 }
 
 extension JSONPointer {

@@ -67,6 +67,15 @@ struct MissingPart: Hashable {
 }
 
 extension CallGraph {
+  /// Notes that what a sub-agent did is not there, where a tool of one of some names, which begins one, is called.
+  mutating func noteSubAgent(behindAnyOf names: Set<String>) {
+    for case .reply(let reply) in items
+    where reply.calls.contains(where: { names.contains($0.name) }) {
+      guard let place = reply.pointers.first else { continue }
+      return missing.append(.subAgent("", at: place))
+    }
+  }
+
   /// Notes a summary of what happened before, unless some of that stands there: then the source keeps what it sums up.
   mutating func noteSummary(at pointer: JSONPointer) {
     let isKept = items.contains { if case .reply = $0 { true } else { false } }
@@ -98,5 +107,20 @@ extension [ReadMessage] {
       !self[..<index].contains(where: { $0.role == .assistant })
     else { return nil }
     return .summedUp(at: self[index].pointer)
+  }
+
+  /// Where one of them says in a text what calls gave back, and no result stands before it.
+  var callsSummedUp: [JSONPointer] {
+    var hasResults = false
+    var places: [JSONPointer] = []
+    for message in self {
+      if message.sumsUpCalls {
+        if !hasResults { places.append(message.pointer) }
+        hasResults = false
+      } else if !message.results.isEmpty {
+        hasResults = true
+      }
+    }
+    return places
   }
 }

@@ -70,6 +70,8 @@ enum PydanticMessages {
           part, at: pointer.appending("parts").appending(String(index)), into: &message)
       }
       message.finish = object["finish_reason"]?.stringValue
+      // A reply that was broken off, or goes on later, did not end by itself.
+      if let state = object["state"]?.stringValue, state != "complete" { message.finish = state }
       message.model = object["model_name"]?.stringValue
       message.responseId =
         (object["provider_response_id"] ?? object["vendor_id"])?.stringValue
@@ -151,6 +153,7 @@ enum AutoGenMessages {
       "ModelClientStreamingChunkEvent",
       "SelectSpeakerEvent", "MemoryQueryEvent", "UserInputRequestedEvent", "SelectorEvent":
       message.isModelCall = false
+      message.sumsUpCalls = type == "ToolCallSummaryMessage"
       if content.stringValue != nil { message.add(text: content) }
       if type.hasSuffix("Event") {
         message.role = .other

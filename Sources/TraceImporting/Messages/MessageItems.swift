@@ -124,6 +124,7 @@ extension GraphReply {
     cachedTokens = usage.cachedTokens ?? cachedTokens
     reasoningTokens = usage.reasoningTokens ?? reasoningTokens
     cost = usage.cost ?? cost
+    serverCalls = usage.serverCalls ?? serverCalls
   }
 
   /// Takes in another piece of the same reply.

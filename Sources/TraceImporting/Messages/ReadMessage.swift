@@ -28,6 +28,8 @@ struct ReadMessage {
   var goesOnFrom: String?
   /// Whether it stands for what was said before it.
   var sumsUp = false
+  /// Whether it says in a text what calls before it gave back.
+  var sumsUpCalls = false
   var usage = ReadUsage()
   var time: Timestamp?
   /// Who speaks, where the source names the agent.
@@ -76,6 +78,8 @@ struct ReadUsage: Hashable {
   var cachedTokens: Int?
   var reasoningTokens: Int?
   var cost: Double?
+  /// How many calls of tools that the provider's servers run the reply made.
+  var serverCalls: Int?
 
   /// Nothing is known.
   init() {}
@@ -116,6 +120,14 @@ struct ReadUsage: Hashable {
       ?? Self.number(value["completion_tokens_details"], ["reasoning_tokens"])
       ?? Self.number(value["output_tokens_details"], ["reasoning_tokens"])
       ?? Self.number(value["output_token_details"], ["reasoning"])
+    serverCalls = Self.serverCalls(value)
+  }
+
+  /// The sum of Anthropic's counts, `{"web_search_requests": 2, …}`.
+  private static func serverCalls(_ value: JSONValue) -> Int? {
+    let counts = (value["server_tool_use"]?.objectValue ?? [:]).compactMap(\.value.intValue)
+    let made = counts.filter { $0 > 0 }.reduce(0) { $0.addingReportingOverflow($1).partialValue }
+    return made > 0 ? made : nil
   }
 
   private static func number(_ value: JSONValue?, _ keys: [String]) -> Int? {

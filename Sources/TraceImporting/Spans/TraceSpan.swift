@@ -274,6 +274,13 @@ enum OtlpReader {
     span.resource = resource
     try set.add(span)
     set.look(atSpan: value, at: pointer)
+    // The protocol has each key once: of two values under one, one is lost.
+    let events = (value["events"] ?? value["span_events"])?.arrayValue ?? []
+    if hasKeyTwice(value["attributes"], span.attributes)
+      || zip(events, span.events).contains(where: { hasKeyTwice($0["attributes"], $1.attributes) })
+    {
+      set.addUnread(value, at: pointer.appending("attributes"))
+    }
     return true
   }
 
@@ -416,6 +423,12 @@ enum OtlpReader {
       (value?.arrayValue ?? []).compactMap { entry in
         entry["key"]?.stringValue.map { ($0, entry["value"].map(plain) ?? .null) }
       })
+  }
+
+  /// Whether a list of attributes has more of them than what was read of it.
+  private static func hasKeyTwice(_ list: JSONValue?, _ read: JSONObject) -> Bool {
+    guard let entries = list?.arrayValue, entries.count > read.count else { return false }
+    return entries.count { $0["key"]?.stringValue != nil } > read.count
   }
 
   /// A value of the protocol as plain JSON.
