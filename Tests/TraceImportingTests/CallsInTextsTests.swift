@@ -34,6 +34,8 @@ struct CallsInTextsTests {
     "**Thought:** old\n**Action:** delete_file\n**Action Input:** a.txt",
     "Thought 1: It must go.\nAction 1: delete_file[a.txt]",
     "Thought: It must go.\nAction:\n```\n{\"action\":\"delete_file\",\"action_input\":\"a.txt\"}\n```",
+    #"[delete_file(path="a)]\"b", all=[1, (2)]), look()]"#, "[files.delete_file()]",
+    "I will.\n```tool_code\nprint(default_api.delete_file(path='a'))\n```",
   ]
 
   /// Texts that speak of calls, show them, or are other JSON.
@@ -53,7 +55,9 @@ struct CallsInTextsTests {
     #"["delete_file",{"arguments":{}}]"#, "{", "[", "{}", "[]", "<tool_call>", "</tool_call>", "",
     "``````", "```\n```", "[TOOL_CALLS]", "<function=",
     "{\"name\":\"delete_file\",\"arguments\":{}",
-    "if (a < b) { return }", "delete_file(1)", "Action: delete_file", "Action items:\n- delete [1]",
+    "[a link](https://example.com)", "[see (1), or (2)]", "[delete_file(1]", "[f(1)] is a list",
+    "Write `tool_code` there.", "if (a < b) { return }", "delete_file(1)", "Action: delete_file",
+    "Action items:\n- delete [1]",
     "Action: Final Answer\nAction Input: It is done.", "Action Input: a.txt",
     "Action 1: Finish[done]",
     "Such agents write:\n```\nAction: delete_file\nAction Input: a.txt\n```\nand read what came back.",

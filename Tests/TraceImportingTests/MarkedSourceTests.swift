@@ -161,7 +161,70 @@ struct MarkedSourceTests {
       text:
         #"{"schema_version":"ATIF-v1.7","session_id":"s","agent":{"name":"a","version":"1"},"final_metrics":{"total_steps":9},"steps":[{"step_id":1,"source":"user","message":"hi"},{"step_id":2,"source":"agent","message":"so"}]}"#
     ),
+    Source(
+      what: "an attribute told twice",
+      text: otlp([
+        agent, chat(),
+        tool(
+          "x", "execute_tool", [("gen_ai.tool.name", "look"), ("gen_ai.tool.name", "delete_x")]),
+      ])),
+    Source(what: "runs of LangSmith", text: langSmith(#"["r1"]"#), isWhole: true),
+    Source(what: "a child that is not there", text: langSmith(#"["r1","r2"]"#)),
+    Source(
+      what: "calls of a server's tools that were counted",
+      text: list(
+        #"{"role":"assistant","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":1,"output_tokens":1,"server_tool_use":{"web_search_requests":2}}}"#
+      )),
+    Source(
+      what: "no call of a server's tools",
+      text: list(
+        #"{"role":"assistant","content":[{"type":"text","text":"Done."}],"usage":{"input_tokens":1,"output_tokens":1,"server_tool_use":{"web_search_requests":0}}}"#
+      ), isWhole: true),
+    Source(
+      what: "a call that a model began while it thought",
+      text: list(
+        #"{"role":"assistant","content":[{"type":"thinking","thinking":"So.\n<tool_call>{\"name\":\"delete_x\",\"arguments\":{}}</tool_call>","signature":"s"},{"type":"text","text":"Done."}]}"#
+      )),
+    Source(
+      what: "a summary of calls that are not there",
+      text:
+        #"[{"source":"user","type":"TextMessage","content":"hi"},{"source":"bot","type":"ToolCallSummaryMessage","content":"deleted"}]"#
+    ),
+    Source(
+      what: "a summary of calls",
+      text:
+        #"[{"source":"user","type":"TextMessage","content":"hi"},{"source":"bot","type":"ToolCallRequestEvent","content":[{"id":"c","name":"look","arguments":"{}"}]},{"source":"bot","type":"ToolCallExecutionEvent","content":[{"call_id":"c","name":"look","content":"ok","is_error":false}]},{"source":"bot","type":"ToolCallSummaryMessage","content":"ok"}]"#,
+      isWhole: true),
+    Source(
+      what: "a sub-agent of the Gemini CLI",
+      text:
+        #"{"sessionId":"s","projectHash":"p","messages":[{"id":"a","type":"user","content":"hi"},{"id":"b","type":"gemini","content":"","toolCalls":[{"id":"c","name":"codebase_investigator","args":{},"status":"success","result":[{"functionResponse":{"id":"c","name":"codebase_investigator","response":{"output":"ok"}}}]}]},{"id":"d","type":"gemini","content":"Done."}]}"#
+    ),
+    Source(
+      what: "a sub-agent of OpenHands", name: "e.jsonl",
+      text: [
+        #"{"kind":"MessageEvent","id":"1","source":"user","llm_message":{"role":"user","content":[{"type":"text","text":"hi"}]}}"#,
+        #"{"kind":"ActionEvent","id":"2","source":"agent","thought":[],"tool_name":"delegate","tool_call_id":"c","llm_response_id":"r","tool_call":{"id":"c","name":"delegate","arguments":"{}"}}"#,
+        #"{"kind":"ObservationEvent","id":"3","source":"environment","tool_name":"delegate","tool_call_id":"c","observation":{"content":[{"type":"text","text":"ok"}]}}"#,
+      ].joined(separator: "\n")),
+    Source(
+      what: "an action that the history does not name",
+      text: sweAgent(
+        #",{"role":"assistant","content":"so","action":"look","tool_calls":[{"id":"c","function":{"name":"look","arguments":"{}"}}]},{"role":"tool","content":"ok"}"#
+      )),
+    Source(
+      what: "an action where functions are called",
+      text: sweAgent(#",{"role":"tool","content":"ok"}"#)),
+    Source(what: "an action that is a line", text: sweAgent(""), isWhole: true),
   ]
+
+  private static func langSmith(_ children: String) -> String {
+    #"[{"id":"r0","trace_id":"r0","run_type":"chain","name":"agent","start_time":"2026-01-01T10:00:00Z","end_time":"2026-01-01T10:00:09Z","inputs":{},"outputs":{},"child_run_ids":\#(children)},{"id":"r1","parent_run_id":"r0","trace_id":"r0","run_type":"tool","name":"look","start_time":"2026-01-01T10:00:01Z","end_time":"2026-01-01T10:00:02Z","inputs":{"input":"{}"},"outputs":{"output":"ok"}}]"#
+  }
+
+  private static func sweAgent(_ history: String) -> String {
+    #"{"environment":"e","history":[{"role":"user","content":"hi"}\#(history)],"info":{"exit_status":"submitted"},"trajectory":[{"action":"remove a","observation":"ok","response":"hm","state":"{}"}]}"#
+  }
 
   @Test(
     "where a call may stand that nobody read, calls are partial, and else they are not",
@@ -188,6 +251,22 @@ struct MarkedSourceTests {
       #expect(file.stop?.hasPrefix("success") != true, "\(reply) \(beside): \(file.stop ?? "")")
     }
     #expect(try ImportedFile(Self.list(Self.done)).stop == "success final_answer")
+  }
+
+  @Test("a reply that was broken off is no success")
+  func brokenOff() throws {
+    let kinds = { (state: String) in
+      #"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"hi"}]},{"kind":"response","parts":[{"part_kind":"text","content":"So"}]\#(state)}]"#
+    }
+    let interrupted = Self.adk(#"[{"text":"so"}]"#).replacing(
+      #""author":"bot","#, with: #""author":"bot","interrupted":true,"#)
+    for text in [kinds(#","state":"interrupted""#), interrupted] {
+      let file = try ImportedFile(text)
+      #expect(file.errors.isEmpty && file.stop?.hasPrefix("success") != true, "\(text)")
+    }
+    for text in [kinds(#","state":"complete""#), kinds(""), Self.adk(#"[{"text":"so"}]"#)] {
+      #expect(try ImportedFile(text).stop == "success final_answer", "\(text)")
+    }
   }
 
   @Test("the text of a log of ours is no trace")
