@@ -13,6 +13,9 @@ public struct RecordedStep: Sendable {
   public let ending: RecordingEnd?
 
   private var replies: [Try: Int] = [:]
+  /// What models said that played a person, in sessions before this one too: a run that goes on behind such a reply, of
+  /// which nothing had come, makes of it what it says.
+  private var personReplies: [Try: Event] = [:]
   private var proposals: [String: ProposedCall] = [:]
   private var attempts: [String: [Start]] = [:]
   private var results: [String: Int] = [:]
@@ -78,6 +81,9 @@ public struct RecordedStep: Sendable {
           purpose: purpose, number: Self.number(of: purpose, inTry: number, ofPerson),
           attempt: attempt)
         if index >= 0 { replies[key] = replies[key] ?? index }
+        if purpose == ModelPurpose.human.rawValue {
+          personReplies[key] = personReplies[key] ?? event
+        }
       case .decision:
         for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
           proposals[call.callId] = call
@@ -338,12 +344,12 @@ extension RecordedStep {
   /// The person that a model played when the step asked them for the n-th time, from 1; `nil` where none
   /// was asked then.
   func simulatedPerson(question: Int) -> SimulatedPerson? {
-    let tries = replies.filter {
-      $0.key.purpose == ModelPurpose.human.rawValue && $0.key.number == question
-    }
+    let tries = personReplies.filter { $0.key.number == question }
     guard let last = tries.max(by: { $0.key.attempt < $1.key.attempt })?.value else { return nil }
-    let model = events[last].data["model"]?.stringValue ?? ""
-    let spoken = events[last...].first { $0.data["modelResult"] == JSONValue(events[last].seq) }
+    let model = last.data["model"]?.stringValue ?? ""
+    let spoken = events.first {
+      $0.seq > last.seq && $0.data["modelResult"] == JSONValue(last.seq)
+    }
     var person = SimulatedPerson(
       model: ModelDefinition(
         provider: "recorded", name: model, implementation: .scripted(ModelScript(turns: []))),
