@@ -219,6 +219,40 @@ struct MadeAgainTests {
     }
   }
 
+  @Test("a fork right behind what a model said in a person's place makes of it what the run did")
+  func behindPersons() async throws {
+    let folder = try TemporaryFolder()
+    var generator = Seeded(seed: 23)
+    var forks = 0
+    for seed in 0..<400 where forks < 20 {
+      let run = try await RandomRun(seed: 3_000_000 + seed)
+      let replies = run.events.filter {
+        $0.type == .modelResult && $0.data["purpose"] == "human" && $0.data["reply"] != nil
+      }
+      guard !replies.isEmpty else { continue }
+      let parent = try writeLog(run.events, in: folder, named: "parent-\(seed)")
+      for reply in replies {
+        for agent in [run.agent, Self.other(run.agent, &generator)] {
+          let fork: RunFork
+          do {
+            fork = try await RunFork(
+              .init(
+                parent: parent, at: .event(reply.seq), agent: agent, runId: "fork",
+                log: folder.path("fork-\(forks).jsonl.gz"), logOptions: .init(durability: .none),
+                clock: { FixedClock(elapsedMicroseconds: $0) }))
+          } catch is ForkError { continue }
+          let again = try await Reexecution(of: fork.log, with: agent)
+          #expect(
+            again.isFaithful,
+            "seed \(seed), behind \(reply.seq): \(again.divergence.map { "\($0)".prefix(600) } ?? "")"
+          )
+          forks += 1
+        }
+      }
+    }
+    #expect(forks >= 20)
+  }
+
   @Test("what was said beside the agent file is taken from the log, whatever became of the file")
   func origins() async throws {
     let folder = try TemporaryFolder()
