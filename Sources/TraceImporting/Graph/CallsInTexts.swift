@@ -370,13 +370,19 @@ enum CallsInTexts {
 extension CallsInTexts {
   /// The calls that what a model said is or ends with: all its text, or one of its parts.
   fileprivate static func calls(text: JSONValue?, parts: [JSONValue]) -> [CallSightings.Call] {
-    var texts = [text?.stringValue]
+    var texts = [text?.stringValue].compactMap(\.self)
     if parts.count > 1 {
-      texts += parts.map { $0["type"] == "text" ? $0["text"]?.stringValue : nil }
+      texts += parts.compactMap { $0["type"] == "text" ? $0["text"]?.stringValue : nil }
     }
-    let said = texts.lazy.compactMap(\.self).map(calls).first { !$0.isEmpty }
-    return said ?? parts.lazy.compactMap(thought(of:)).map(calls(inThought:)).first { !$0.isEmpty }
-      ?? []
+    for text in texts {
+      let said = calls(in: text)
+      if !said.isEmpty { return said }
+    }
+    for part in parts {
+      let begun = thought(of: part).map { calls(inThought: $0) } ?? []
+      if !begun.isEmpty { return begun }
+    }
+    return []
   }
 
   private static let thoughtKeys = ["thinking", "reasoning", "text", "content"]
