@@ -32,6 +32,11 @@ extension LogError: CustomStringConvertible {
     case .tooDeep(let limit): "\(path): a line nests deeper than \(limit)\(place)"
     case .expandsTooFar(let limit):
       "\(path): an event grows beyond \(limit) bytes once what it repeats stands in it\(place)"
+    case .listTooLong(let limit):
+      "\(path): a list of a context has more than \(limit) items\(place)"
+    case .contextsTooLong:
+      "\(path): the contexts of the run hold so many items together that no reader would follow them\(place); "
+        + "a context that drops or sums up what is old, or a trace split in several, can be kept"
     case .newerFormat(let version):
       "\(path): log format \(version) is newer than this agent-eval reads; update agent-eval"
     case .olderFormat(let version):

@@ -43,6 +43,10 @@ public struct LogError: Error, Hashable, Sendable {
     case tooDeep(limit: Int)
     /// An event is too large once everything said before stands in it again.
     case expandsTooFar(limitBytes: Int)
+    /// A list of a context packet has more items than a reader takes.
+    case listTooLong(limitItems: Int)
+    /// All contexts together would ask readers for more items than they follow in a file of this size.
+    case contextsTooLong
 
     // Damage.
     /// A member's header is not the one of this format.

@@ -35,6 +35,10 @@ struct SettingsFileTests {
       ("filter: x\n", "filter", "unknown key"), ("trials: 3\n", "trials", "unknown key"),
       ("jobs: many\n", "jobs", ""), ("jobs: 2000\n", "jobs", ""), ("strict: maybe\n", "strict", ""),
       ("color: blue\n", "color", ""), ("report: junit\n", "report", "FORMAT:FILE"),
+      ("tolerance: 5\ntolerance_: 1\n", "tolerance_", "unknown key"),
+      ("jobs: 1\ntolerance: lots\nagainst: accepted\n", ".agent-eval.yaml:2", "per cent"),
+      ("tolerance: [steps=5, words=3]\nagainst: accepted\n", ".agent-eval.yaml:1", "cost="),
+      ("report: junti:r.xml\n", ".agent-eval.yaml:1", "junit"),
       ("[1, 2]\n", ".agent-eval.yaml", "settings"),
       ("paths: []\n", "paths", ""), ("out: ''\n", "out", ""),
       ("a: &a [*a]\n", ".agent-eval.yaml", ""),
@@ -55,6 +59,19 @@ struct SettingsFileTests {
     try await Binary.run(["config"], in: folder.path, status: 2)
     try await Binary.run(["--help"], in: folder.path)
     try await Binary.run(["help", "settings"], in: folder.path)
+  }
+
+  @Test(
+    "settings under a name that nobody reads are told, not passed over",
+    arguments: [".agent-eval.yml", ".agent-eval.json"])
+  func otherName(_ name: String) async throws {
+    let folder = try Self.project(nil)
+    try folder.write(name, "strict: true\n")
+    try folder.write("case.yaml", Self.passing)
+    let refused = try await Binary.run(["run", "case.yaml"], in: folder.path, status: 2)
+    #expect(
+      refused.errors.contains(name) && refused.errors.contains("rename it to .agent-eval.yaml"),
+      "\(refused)")
   }
 
   @Test("the file is found upwards to the repository's root, and no further")

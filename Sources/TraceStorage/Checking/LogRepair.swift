@@ -164,7 +164,8 @@ private struct LogCopy {
     do { try writer.append(event, isEffectAhead: false) } catch {
       switch error.code {
       // With what it repeats lost it may have grown beyond what a line may hold.
-      case .lineTooLong, .tooDeep, .expandsTooFar: return cursor.passOver(error)
+      case .lineTooLong, .tooDeep, .expandsTooFar, .listTooLong, .contextsTooLong:
+        return cursor.passOver(error)
       default: throw error
       }
     }

@@ -218,11 +218,13 @@ public final class LogWriter: EventSink {
     guard line.depth <= LogFormat.depthLimit else {
       throw LogError(.tooDeep(limit: LogFormat.depthLimit), path: path)
     }
-    guard line.expandedBytes <= LogFormat.expandedLimitBytes,
-      line.itemCount <= LogFormat.listItemLimit, deduplicator.mayAskFor(line)
-    else {
+    guard line.expandedBytes <= LogFormat.expandedLimitBytes else {
       throw LogError(.expandsTooFar(limitBytes: LogFormat.expandedLimitBytes), path: path)
     }
+    guard line.itemCount <= LogFormat.listItemLimit else {
+      throw LogError(.listTooLong(limitItems: LogFormat.listItemLimit), path: path)
+    }
+    guard deduplicator.mayAskFor(line) else { throw LogError(.contextsTooLong, path: path) }
   }
 
   /// Sees to it that a block is open in which the event may stand.

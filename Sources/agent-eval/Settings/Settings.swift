@@ -73,6 +73,12 @@ struct Settings: Sendable {
   init(file: String?, hasVariables: Bool = true, variable: (String) -> String?) {
     self.file = file
     values = ProjectSettings()
+    for name in SettingsFolder.otherNames where access(name, F_OK) == 0 {
+      faults.append(
+        Diagnostic(
+          .error, path: name, message: "settings of this name are not read",
+          hint: "rename it to \(SettingsLoader.fileName)"))
+    }
     if let file {
       let loaded = SettingsLoader.load(file)
       faults = loaded.diagnostics
@@ -83,7 +89,11 @@ struct Settings: Sendable {
         }
       }
     }
-    guard hasVariables else { return }
+    if hasVariables { takeVariables(variable) }
+    checkWords()
+  }
+
+  private mutating func takeVariables(_ variable: (String) -> String?) {
     for (key, _) in ProjectSettings.keys {
       let name = Self.variableName(of: key)
       guard let text = variable(name) else { continue }
@@ -94,6 +104,32 @@ struct Settings: Sendable {
       }
       sources[key] = .variable(name)
     }
+  }
+
+  /// Holds words against what the options take that they stand for.
+  private mutating func checkWords() {
+    if let words = values.tolerance, (try? AgainstRequest.parsed(tolerance: words)) == nil {
+      report(
+        "tolerance", words.joined(separator: " "),
+        "a number of per cent, or steps=, tokens= or cost= and a number")
+    }
+    for text in values.report ?? [] {
+      let format = String(text.prefix { $0 != ":" })
+      guard ReportFormat(rawValue: format) == nil else { continue }
+      report("report", format, ReportFormat.allCases.map(\.rawValue).joined(separator: ", "))
+    }
+  }
+
+  private mutating func report(_ key: String, _ value: String, _ expected: String) {
+    var fault = Diagnostic(
+      .error, path: "", key: key, message: "“\(value)” is no value of \(key)",
+      hint: "it takes \(expected)")
+    switch sources[key] {
+    case .file(let path, let line)?: (fault.path, fault.line) = (path, line)
+    case .variable(let name)?: fault.path = name
+    case nil: break
+    }
+    faults.append(fault)
   }
 
   /// `AGENT_EVAL_OUT` for `out`.
@@ -149,6 +185,9 @@ struct Settings: Sendable {
 
 /// Where the settings of a project stand.
 enum SettingsFolder {
+  /// Names under which people may keep settings that nobody reads.
+  static let otherNames = [".agent-eval.yml", ".agent-eval.json"]
+
   /// How many folders upwards are looked at.
   private static let limit = 64
 

@@ -58,10 +58,12 @@ struct AgainstRequest: Hashable {
     _ = try parsedTolerance()
   }
 
+  private func parsedTolerance() throws -> Tolerance { try Self.parsed(tolerance: tolerance) }
+
   /// What the words of `--tolerance` say together, the later ones over the earlier.
-  private func parsedTolerance() throws -> Tolerance {
+  static func parsed(tolerance words: [String]) throws -> Tolerance {
     var parsed = Tolerance()
-    for text in tolerance {
+    for text in words {
       let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
       let measures =
         parts.count == 1
