@@ -569,6 +569,37 @@ def test_a_write_that_was_cancelled_may_have_been_done() -> None:
     asyncio.run(main())
 
 
+def test_what_a_function_gives_to_be_awaited_is_its_result_once_it_came() -> None:
+    async def work(order: int) -> str:
+        if order < 0:
+            raise ZeroDivisionError
+        ran.append(f"pay {order}")
+        return "paid"
+
+    @agent_eval.tool(side_effect="write")
+    def pay(order: int) -> Any:
+        return work(order)
+
+    @agent_eval.tool(side_effect="write")
+    def send(order: int) -> Any:
+        return asyncio.ensure_future(work(order))
+
+    async def main() -> None:
+        with agent_eval.guard({"noRepeatedSideEffect": True}):
+            assert await pay(1) == "paid"
+            assert await send(2) == "paid"
+            # Not judged by what came back before it did.
+            with pytest.raises(ZeroDivisionError):
+                await send(-2)
+            with pytest.raises(agent_eval.Forbidden):
+                await pay(1)
+            with pytest.raises(agent_eval.Forbidden):
+                await send(-2)
+
+    asyncio.run(main())
+    assert ran == ["pay 1", "pay 2"]
+
+
 def test_what_stands_around_a_call_says_what_was_wrong() -> None:
     guard = agent_eval.guard({"noRepeatedSideEffect": True}, side_effects={"pay": "write"})
     with pytest.raises(TypeError, match="after takes what before returned"):

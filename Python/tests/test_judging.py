@@ -105,6 +105,14 @@ def test_traces_are_judged(folder: Path) -> None:
     (folder / "two.jsonl").write_text((json.dumps({"messages": MESSAGES}) + "\n") * 2)
     with pytest.raises(agent_eval.LogError, match="2 runs stand in it"):
         agent_eval.judge("two.jsonl", {"toolsCalled": ["look"]})
+    (folder / "many").mkdir()
+    for number in range(9):
+        (folder / "many" / f"{number}.json").write_text(json.dumps({"nothing": number}))
+    with pytest.raises(agent_eval.LogError, match="9 runs or files stand in it") as told:
+        agent_eval.judge("many", {"toolsCalled": ["look"]})
+    assert len(str(told.value)) < 2000
+    with pytest.raises(agent_eval.LogError, match="an empty path"):
+        agent_eval.judge("", {"toolsCalled": ["look"]})
 
 
 def test_messages_may_be_objects() -> None:

@@ -512,12 +512,44 @@ def _guarded(
             except BaseException as error:
                 end(begun, error=error)
                 raise
+            if inspect.isawaitable(result):
+                # Nothing has come back yet: it does to whoever awaits it.
+                return _ending(result, lambda value=None, error=None: end(begun, value, error))
             end(begun, result)
             return result
 
         wrapper = synchronous
     guarded: _Function = wrapper
     return guarded
+
+
+def _ending(awaitable: Any, end: Callable[..., None]) -> Any:
+    """What is awaited in the place of what a call gave: it tells what came of it."""
+    import asyncio
+
+    if asyncio.isfuture(awaitable):
+
+        def tell(future: Any) -> None:
+            try:
+                value = future.result()
+            except BaseException as error:  # noqa: BLE001 - cancelled, or whatever it ended with
+                end(error=error)
+            else:
+                end(value)
+
+        awaitable.add_done_callback(tell)
+        return awaitable
+
+    async def awaited() -> Any:
+        try:
+            value = await awaitable
+        except BaseException as error:
+            end(error=error)
+            raise
+        end(value)
+        return value
+
+    return awaited()
 
 
 def _input(

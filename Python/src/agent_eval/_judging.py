@@ -228,6 +228,8 @@ def _log_of(subject: Any, out: str | os.PathLike[str] | None, format: str | None
             raise LogError("The run is not over yet: judge it behind its block.")
         return _Kept(log=subject.log, past=tuple(subject._past))
     if isinstance(subject, (str, os.PathLike)):
+        if not os.fspath(subject):
+            raise LogError("judge was given an empty path", 2)
         path = Path(os.fspath(subject)).absolute()
         if path.name.endswith((".jsonl.gz", ".jsonl.gz.open")) and format is None:
             return _Kept(log=path)
@@ -254,9 +256,16 @@ def _import(path: Path, out: str | os.PathLike[str] | None, format: str | None) 
         runs = [json.loads(line) for line in answered.stdout.splitlines() if line.startswith("{")]
         wrong = [run["error"] for run in runs if "error" in run]
         if answered.returncode != 0 or wrong or len(runs) != 1:
-            told = "; ".join(wrong) or answered.stderr.strip()
-            if not told:
-                told = f"{len(runs)} runs stand in it; import them with agent-eval import, and judge each log"
+            kinds = list(dict.fromkeys(wrong))
+            told = "; ".join(kinds[:3]) or answered.stderr.strip()
+            if len(kinds) > 3:
+                told += f"; and {len(kinds) - 3} more"
+            if len(runs) > 1:
+                several = (
+                    f"{len(runs)} {'runs or files' if wrong else 'runs'} stand in it, and judge takes one run; "
+                    "agent-eval import makes a log of each, agent-eval run RULES.yaml --on FOLDER judges all"
+                )
+                told = f"{several} ({told})" if told else several
             raise LogError(f"{path.name}: {told}", 2)
         log = Path(path_of(runs[0]["log"]))
         return _Kept(folder=temporary, log=log if log.is_absolute() else Path.cwd() / log)
