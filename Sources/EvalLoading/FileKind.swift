@@ -36,9 +36,7 @@ public enum FileKind: Sendable, Hashable {
       } else if object["rules"] != nil {
         self = .policy
       } else if object.count <= 100,
-        object.keys.contains(where: {
-          Spelling.nearest(to: $0, among: ["caseId", "expected"]) != nil
-        })
+        object.keys.contains(where: Self.isSlip)
       {
         self = .case
       } else {
@@ -46,6 +44,14 @@ public enum FileKind: Sendable, Hashable {
       }
     default: return nil
     }
+  }
+
+  /// Whether a key is likely one of a case with a slip in it. Few slips are in the first letter, and `last_id` is none.
+  private static func isSlip(_ key: String) -> Bool {
+    guard let nearest = Spelling.nearest(to: key, among: ["caseId", "expected"]) else {
+      return false
+    }
+    return key.prefix(1).lowercased() == nearest.prefix(1)
   }
 }
 

@@ -18,6 +18,16 @@ struct FileCheckerTests {
 
   private static let agent = "name: a\nmodel: {script: [{answer: x}]}\n"
 
+  @Test("a key of a case with a slip in it makes a case, and a key that only looks alike does not")
+  func kindBySlips() {
+    for key in ["caseid", "case_id", "caesId", "caseIdd", "expcted", "Expected"] {
+      #expect(FileKind(of: [key: "x"]) == .case, "\(key)")
+    }
+    for key in ["last_id", "first_id", "rejected", "data", "has_more"] {
+      #expect(FileKind(of: [key: "x"]) == nil, "\(key)")
+    }
+  }
+
   @Test("Case, agent and policy files are told apart by their keys and all checked")
   func allKinds() throws {
     #expect(
