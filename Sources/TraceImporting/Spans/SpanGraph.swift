@@ -248,8 +248,10 @@ struct SpanGraph {
     for span in spans where span.hasUnknownKind || span.kind == .unknown && span.mayHideCall {
       graph.unread.append(span.pointer)
     }
-    // An agent of which nothing below was recorded may have done anything.
-    if !spans.contains(where: { [.model, .tool].contains($0.kind) }), let agent = agents.first {
+    // An agent of which nothing below was recorded may have done anything, unless it was only made.
+    if !spans.contains(where: { [.model, .tool].contains($0.kind) }),
+      let agent = agents.first(where: { $0.text("gen_ai.operation.name") != "create_agent" })
+    {
       graph.unread.append(agent.pointer)
     }
     // What was left out of a model's span may be its calls, and of one without a kind that it is a model's or a tool's.
