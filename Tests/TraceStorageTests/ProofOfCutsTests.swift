@@ -5,11 +5,11 @@ import Testing
 
 @testable import TraceStorage
 
-/// A log of 1,000 small events in many small blocks, with checkpoints, text said once and lists, that
+/// A log of 400 small events in many small blocks, with checkpoints, text said once and lists, that
 /// paused once and went on, and what every prefix of its file must hold.
 struct ManyBlocks {
   static let options = LogWriter.Options(
-    blockBytes: 6_000, checkpointBytes: 40_000, durability: .none)
+    blockBytes: 2_400, checkpointBytes: 16_000, durability: .none)
 
   let bytes: [UInt8]
   /// The text of all lines, each with its `\n`.
@@ -121,6 +121,9 @@ struct ManyBlocks {
 
 @Suite("A log of many blocks, cut at any byte")
 struct ProofOfCutsTests {
+  /// What a cut costs grows with the log, and so does their number.
+  private static let eventCount = 400
+
   /// The lines and events read of a file must be exactly the first so many.
   private static func read(
     _ path: String, _ log: ManyBlocks, count: Int
@@ -236,14 +239,14 @@ struct ProofOfCutsTests {
   /// Made once for all parts.
   private static let log = Result {
     let folder = try TemporaryFolder()
-    var log = try ManyBlocks(events: 1_000, in: folder)
+    var log = try ManyBlocks(events: Self.eventCount, in: folder)
     try log.countLines()
     return log
   }
 
   private static func everyCut(of log: ManyBlocks, part: Int) throws {
     let folder = try TemporaryFolder()
-    try #require(log.members.count > 20 && log.isEvent.count(where: { $0 }) == 1_000)
+    try #require(log.members.count > 20 && log.isEvent.count(where: { $0 }) == Self.eventCount)
     let inflater = try #require(Inflater())
     let room = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: 1 << 20)
     defer { room.deallocate() }
@@ -261,7 +264,7 @@ struct ProofOfCutsTests {
     }
     if isLongRun {
       print(
-        "proof: \(cuts.count) of \(log.bytes.count + 1) cuts of a log of 1,000 events in "
+        "proof: \(cuts.count) of \(log.bytes.count + 1) cuts of a log of \(eventCount) events in "
           + "\(log.members.count) members")
     }
   }
