@@ -181,6 +181,10 @@ enum OpenAIMessages: FormatAdapter {
     switch message.role {
     case .assistant:
       try readCalls(of: fields, into: &message)
+      // A list of this interface has no place for calls of tools that a provider's servers ran.
+      if ReadUsage(fields["usage"]).serverCalls != nil {
+        message.unread.append(fields.pointer.appending("usage"))
+      }
       if let refusal = declined(message) {
         message.content.text = refusal
         message.content.parts = [["type": "text", "text": refusal]]
