@@ -106,6 +106,8 @@ struct RunUpdateTests {
     for seed in 0..<TestRun.count(60, long: 2_000) {
       let said = (0..<(seed % 40)).map { _ in pieces.randomElement(using: &generator) ?? "" }
       let text = said.joined()
+      // A reply in which nothing is said is no answer: the model is asked again.
+      guard text.isEmpty || !text.allSatisfy(\.isWhitespace) else { continue }
       let parts = Self.cut(text, &generator)
       let (_, told) = try await Self.run(Writer(parts: parts), inWords: true)
       let texts = told.compactMap { update -> String? in
