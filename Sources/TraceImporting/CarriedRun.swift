@@ -35,6 +35,19 @@ struct CarriedRun: EventSource {
     }
   }
 
+  /// How our own export says that the run ended, where no log goes along and that was otherwise than well; `nil` where it
+  /// says nothing: that a run ended well its messages say.
+  ///
+  /// - Parameter own: what stands under our key.
+  static func ending(_ own: JSONValue?, at pointer: JSONPointer) -> ParsedEnding? {
+    guard let reason = own?["stop"]?.stringValue.flatMap(StopReason.init(rawValue:)),
+      reason != .success
+    else { return nil }
+    return ParsedEnding(
+      reason: reason, detail: own?["detail"]?.stringValue ?? "",
+      field: pointer.appending(CarriedLog.key).appending("stop"))
+  }
+
   /// The run that spans carry in pieces.
   ///
   /// - Throws: ``ImportError`` where they are no log.
@@ -69,6 +82,7 @@ struct CarriedRun: EventSource {
         [
           .string(span.id), .string(span.parent ?? ""), .string(span.name),
           .object(JSONObject(attributes.map { ($0.key, $0.value) })), .bool(span.hasFailed),
+          .array(span.events.map { [.string($0.name), .object($0.attributes)] }),
         ]
       )
     }

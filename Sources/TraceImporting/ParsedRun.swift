@@ -69,6 +69,9 @@ struct ParsedEnding: Hashable {
   var detail: String
   /// The field of the source that says so, where it is one outside the messages.
   var field: JSONPointer?
+
+  /// Whether it waits for a person: what was said last is a question, and no answer.
+  var waitsForPerson: Bool { reason == .blocked && detail == StopDetail.human }
 }
 
 /// One message, whatever tool wrote it.

@@ -61,7 +61,10 @@ struct RunEvents {
       run.messages[index].refusal.flatMap { run.ending?.isRefusal($0) ?? false ? index : nil }
     }
     refusedIndex = refused
-    answerIndex = last.flatMap { $0 != refused && run.messages[$0].isAssistantText ? $0 : nil }
+    let isQuestion = run.ending?.waitsForPerson ?? false
+    answerIndex = last.flatMap {
+      $0 != refused && !isQuestion && run.messages[$0].isAssistantText ? $0 : nil
+    }
   }
 
   /// Hands on a run's events, in order.

@@ -38,15 +38,19 @@ package struct SourceFiles {
   }
 
   /// The files below a folder that nobody reads for a trace, since their names do not say that they are any, though what
-  /// they begin with may be one: JSON, or something packed. Hidden ones are none; nor is anything where the path is a file,
-  /// or cannot be read.
+  /// they begin with may be one: JSON, or something packed, a run log too; and the links to folders, with a slash behind
+  /// their names. Hidden ones are none; nor is anything where the path is a file, or cannot be read.
   ///
   /// - Complexity: reads the first bytes of each file that is no trace by its name.
   package static func passedOver(below path: String) -> [String] {
     guard let others = try? look(below: path).others else { return [] }
     return others.filter { file in
+      // A link to a folder.
+      if file.relativePath.hasSuffix("/") { return true }
       let head = head(file.path, count: 64)
-      if head.starts(with: [0x1f, 0x8b]) { return !LogFiles.looksLikeLog(file.path) }
+      if head.starts(with: [0x1f, 0x8b]) {
+        return !file.path.hasSuffix(LogFormat.suffix + LogFormat.openSuffix)
+      }
       let first = head.first { $0 != 0x20 && $0 != 0x09 && $0 != 0x0a && $0 != 0x0d }
       return first == UInt8(ascii: "{") || first == UInt8(ascii: "[")
     }.map(\.relativePath)
@@ -78,6 +82,8 @@ package struct SourceFiles {
         let full = joined(path, relative)
         if lstat(full, &status) == 0, isFolder(status) {
           folders.append(relative)
+        } else if stat(full, &status) == 0, isFolder(status) {
+          others.append(File(path: full, relativePath: relative + "/"))
         } else if isTrace(name, at: full) || hasHeaders(full) {
           found.append(File(path: full, relativePath: relative))
         } else if !isNamedAsTrace(name) {

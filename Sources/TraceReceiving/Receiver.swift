@@ -177,6 +177,11 @@ public final class Receiver: Sendable {
       }
       return .refused(400, "\(error)", contentType: contentType)
     }
+    if received.isLost {
+      return .refused(
+        400, "nothing in it names its trace and itself, so that no run can be made of it",
+        contentType: contentType)
+    }
     if !received.pieces.isEmpty {
       do {
         try await gate.add(Array(zip(received.pieces, digests)))

@@ -306,6 +306,13 @@ extension SpanExport {
           .string(id), .string(span.parent.map(ExportSpan.hex) ?? ""), .string(span.name),
           .object(JSONObject(span.attributes.map { ($0.key, $0.value) })),
           .bool(span.failure != nil),
+          .array(
+            span.events.map { event in
+              [
+                .string(event.name),
+                .object(JSONObject(event.attributes.map { ($0.key, $0.value) })),
+              ]
+            }),
         ]
       )
     }

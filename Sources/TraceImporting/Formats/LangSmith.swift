@@ -121,7 +121,10 @@ enum LangSmith: SpanFormatAdapter {
       trace: run["trace_id"]?.stringValue ?? id, name: run["name"]?.stringValue ?? "", start: start,
       end: SpanTime.nanoseconds(run["end_time"]) ?? start, pointer: pointer)
     span.scope = "langsmith"
-    span.isOpen = run["status"] == "pending"
+    let isOver = run["status"].map { $0 != "pending" && !$0.saysNothing } ?? false
+    span.isOpen =
+      run["status"] == "pending"
+      || !isOver && (run["end_time"]?.saysNothing ?? true) && (run["error"]?.saysNothing ?? true)
     span.attributes["langsmith.span.kind"] = run["run_type"]
     span.attributes["langsmith.inputs"] = run["inputs"]
     span.attributes["langsmith.outputs"] = run["outputs"]
@@ -217,6 +220,7 @@ enum OpenAIAgents: SpanFormatAdapter {
       name: data["name"]?.stringValue ?? type, start: start,
       end: SpanTime.nanoseconds(item["ended_at"]) ?? start, pointer: pointer)
     span.scope = "openai-agents"
+    span.isOpen = item["started_at"]?.stringValue != nil && (item["ended_at"]?.saysNothing ?? true)
     if let error = item["error"], !error.saysNothing {
       span.hasFailed = true
       span.statusMessage = error["message"]?.stringValue

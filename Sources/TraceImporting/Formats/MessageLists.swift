@@ -127,6 +127,7 @@ enum MessageLists: FormatAdapter {
     let (beside, own) = CarriedLog.taking(from: value, at: [])
     var graph = try run(beside, at: pointer)
     if own?["partial"] == true { graph.unread.append(pointer.appending(CarriedLog.key)) }
+    graph.ending = CarriedRun.ending(own, at: pointer) ?? graph.ending
     return graph
   }
 

@@ -109,6 +109,7 @@ enum OpenAIMessages: FormatAdapter {
     let (beside, own) = CarriedLog.taking(from: value, at: [])
     var run = try run(beside, at: pointer)
     if own?["partial"] == true { run.unread.append(pointer.appending(CarriedLog.key)) }
+    run.ending = CarriedRun.ending(own, at: pointer) ?? run.ending
     return run
   }
 

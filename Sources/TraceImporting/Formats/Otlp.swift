@@ -55,10 +55,11 @@ extension SpanFormatAdapter {
 }
 
 extension [TraceSpan] {
-  /// Whether a part of what they tell of is missing: none of them is a root, or one's parent is not there. The root of a
-  /// run that we exported may stand below the call that it is.
+  /// Whether a part of what they tell of is missing: none of them is a root, one that is has not ended, or one's parent is
+  /// not there. The root of a run that we exported may stand below the call that it is.
   func isOpen(amongIDs ids: Set<String>) -> Bool {
-    !contains { $0.parent == nil || $0.headsRun }
+    let roots = filter { $0.parent == nil || $0.headsRun }
+    return roots.isEmpty || roots.contains(where: \.isOpen)
       || contains { $0.parent.map { !ids.contains($0) } ?? false }
   }
 }
@@ -95,7 +96,10 @@ enum SpanFormats {
     let ids = Set(set.spans.map(\.id))
     return runs.enumerated().map { index, spans in
       SourceRun(index: runs.count == 1 ? nil : index) { () throws(ImportError) in
-        if spans.contains(where: \.carriesLog) {
+        // A log that goes along tells nothing of what the file holds besides.
+        if spans.contains(where: \.carriesLog), set.unread.isEmpty,
+          !spans.contains(where: { set.records[$0.id]?.isEmpty == false })
+        {
           let ids = Set(spans.map { [$0.trace, $0.id] })
           let own = asRead.spans.filter { ids.contains([$0.trace, $0.id]) }
           if let run = try CarriedRun.find(in: own) { return run }

@@ -70,7 +70,8 @@ struct GraphEvents {
     goal = graph.input ?? .null
     let refused = graph.refusedIndex
     refusedIndex = refused
-    answerIndex = graph.answerIndex.flatMap { $0 == refused ? nil : $0 }
+    let isQuestion = graph.ending?.waitsForPerson ?? false
+    answerIndex = graph.answerIndex.flatMap { $0 == refused || isQuestion ? nil : $0 }
     lastReplies = graph.lastRepliesOfAgents
   }
 

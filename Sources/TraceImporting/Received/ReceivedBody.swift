@@ -20,6 +20,12 @@ public struct ReceivedBody: Sendable {
   public private(set) var pieces: [ReceivedPiece] = []
   /// Spans and records that no run can be made of, because they name no trace or no span.
   public private(set) var rejected = 0
+  /// What stands in the body where nothing is read, or names no trace, and may be calls: of which run, nobody knows. It
+  /// goes along with the first piece, and marks the runs of all of them.
+  private var unplaced: [JSONValue] = []
+
+  /// Whether nothing of the body can be kept, though something in it may tell of calls.
+  public var isLost: Bool { pieces.isEmpty && !unplaced.isEmpty }
 
   /// Reads a body that is not packed any more.
   ///
@@ -85,11 +91,34 @@ public struct ReceivedBody: Sendable {
   private mutating func finish(
     _ shares: Shares, _ format: ImportFormat, _ body: (Share) -> JSONValue
   ) {
-    pieces = shares.all.map { share in
-      ReceivedPiece(
+    pieces = shares.all.enumerated().map { index, share in
+      var value = body(share)
+      if !unplaced.isEmpty, var object = value.objectValue {
+        object["unplaced"] = .array(
+          (index == 0 ? unplaced : [.null]).map { ["spanId": "", "held": $0] })
+        value = .object(object)
+      }
+      return ReceivedPiece(
         format: format, keys: share.keys, endsRun: share.endsRun, spans: share.spans,
-        payload: CanonicalJSON.encode(body(share)))
+        payload: CanonicalJSON.encode(value))
     }
+  }
+
+  /// Keeps what stands in an object where nothing is read and may be a call; readers know its other keys.
+  private mutating func keepUnplaced(_ object: JSONObject, but known: [String]) {
+    for member in object where !known.contains(member.key) && member.value.mayHoldSpan {
+      unplaced.append(.object([member.key: member.value]))
+    }
+  }
+
+  /// The elements of what is to be a list; anything else that says something is kept.
+  private mutating func elements(_ value: JSONValue?) -> [JSONValue] {
+    guard let value, !value.saysNothing else { return [] }
+    guard let elements = value.arrayValue else {
+      unplaced.append(value)
+      return []
+    }
+    return elements
   }
 
   // MARK: OTLP
@@ -99,12 +128,12 @@ public struct ReceivedBody: Sendable {
       throw ImportError(.wrongShape(expected: "a request of OTLP (`resourceSpans`)"))
     }
     var shares = Shares()
-    for key in OtlpReader.spanKeys + OtlpReader.logKeys {
+    let keys = OtlpReader.spanKeys + OtlpReader.logKeys
+    for key in keys {
       let isLogs = OtlpReader.logKeys.contains(key)
-      for batch in value[key]?.arrayValue ?? [] {
-        take(batch, isLogs: isLogs, into: &shares)
-      }
+      for batch in elements(value[key]) { take(batch, isLogs: isLogs, into: &shares) }
     }
+    keepUnplaced(object, but: keys + ["resourceMetrics", "resource_metrics"])
     finish(shares, .otlp) { share in
       // Spans and records of one trace never come in one body of a client's, and both are read.
       .object([
@@ -115,13 +144,22 @@ public struct ReceivedBody: Sendable {
   }
 
   private mutating func take(_ batch: JSONValue, isLogs: Bool, into shares: inout Shares) {
-    guard let object = batch.objectValue else { return }
+    guard let object = batch.objectValue else {
+      if !batch.saysNothing { unplaced.append(batch) }
+      return
+    }
     let resource = Self.named(batch["resource"]?["attributes"])
     var scopes: [(key: String, scope: JSONValue)] = []
     for key in OtlpReader.scopeKeys {
-      for scope in batch[key]?.arrayValue ?? [] {
-        let entries = (isLogs ? scope["logRecords"] ?? scope["logs"] : scope["spans"])?.arrayValue
-        for (trace, entries) in sorted(entries ?? [], isLogs, resource, &shares) {
+      for scope in elements(batch[key]) {
+        let list = isLogs ? scope["logRecords"] ?? scope["logs"] : scope["spans"]
+        let sorted = sorted(elements(list), isLogs, resource, &shares)
+        if sorted.isEmpty {
+          keepUnplaced(
+            scope.objectValue ?? ["scope": scope],
+            but: ["spans", "logRecords", "logs", "scope", "instrumentationLibrary"])
+        }
+        for (trace, entries) in sorted {
           var rest = scope.objectValue ?? [:]
           for key in ["spans", "logRecords", "logs"] { rest[key] = nil }
           rest[isLogs ? "logRecords" : "spans"] = .array(entries)
@@ -129,6 +167,7 @@ public struct ReceivedBody: Sendable {
         }
       }
     }
+    if scopes.isEmpty { keepUnplaced(object, but: OtlpReader.scopeKeys + ["resource"]) }
     var order: [String] = []
     for (trace, _) in scopes where !order.contains(trace) { order.append(trace) }
     for trace in order {
@@ -151,6 +190,8 @@ public struct ReceivedBody: Sendable {
         OtlpReader.identifier(entry["spanId"] ?? entry["span_id"], bytes: 8) != nil
       else {
         rejected += 1
+        // Records of no span are those of a program beside its traces.
+        if isLogs ? entry.mayHoldCall : !entry.saysNothing { unplaced.append(entry) }
         continue
       }
       let key = "otlp trace \(trace)"
@@ -188,6 +229,7 @@ public struct ReceivedBody: Sendable {
     guard let items = value["data"]?.arrayValue else {
       throw ImportError(.wrongShape(expected: "`data`, a list of items with `object` trace.span"))
     }
+    keepUnplaced(value.objectValue ?? [:], but: ["data"])
     var shares = Shares()
     for item in items {
       let isTrace = item["object"] == "trace"
@@ -195,6 +237,7 @@ public struct ReceivedBody: Sendable {
         let trace = (isTrace ? item["id"] : item["trace_id"])?.stringValue, !trace.isEmpty
       else {
         rejected += 1
+        if !item.saysNothing { unplaced.append(item) }
         continue
       }
       let key = "agents trace \(trace)"
@@ -214,9 +257,10 @@ public struct ReceivedBody: Sendable {
     _ value: JSONValue, patched: String?
   ) throws(ImportError) {
     var shares = Shares()
-    for (event, run) in try Self.events(value, patched: patched) {
+    for (event, run) in try events(value, patched: patched) {
       guard let id = run["id"]?.stringValue, !id.isEmpty else {
         rejected += 1
+        if !run.isEmpty { unplaced.append(.object(run)) }
         continue
       }
       let trace = run["trace_id"]?.stringValue
@@ -243,7 +287,7 @@ public struct ReceivedBody: Sendable {
   }
 
   /// What a body says of runs, one after the other; what comes in parts, put together.
-  private static func events(
+  private mutating func events(
     _ value: JSONValue, patched: String?
   ) throws(ImportError) -> [(String, JSONObject)] {
     if let parts = value["multipart"]?.arrayValue { return events(parts: parts) }
@@ -255,18 +299,33 @@ public struct ReceivedBody: Sendable {
     guard value["post"]?.arrayValue != nil || value["patch"]?.arrayValue != nil else {
       throw ImportError(.wrongShape(expected: "runs under `post` and `patch`"))
     }
-    return ["post", "patch"].flatMap { event in
-      (value[event]?.arrayValue ?? []).map { (event, $0.objectValue ?? [:]) }
+    let keys = ["post", "patch"]
+    keepUnplaced(value.objectValue ?? [:], but: keys)
+    var found: [(String, JSONObject)] = []
+    for event in keys {
+      for run in elements(value[event]) {
+        guard let run = run.objectValue else {
+          rejected += 1
+          if !run.saysNothing { unplaced.append(run) }
+          continue
+        }
+        found.append((event, run))
+      }
     }
+    return found
   }
 
-  private static func events(parts: [JSONValue]) -> [(String, JSONObject)] {
+  private mutating func events(parts: [JSONValue]) -> [(String, JSONObject)] {
     var found: [(event: String, run: JSONObject)] = []
     var indexes: [String: Int] = [:]
     for part in parts {
       let name = (part["name"]?.stringValue ?? "").split(separator: ".").map(String.init)
       guard name.count >= 2, name[0] == "post" || name[0] == "patch", let body = part["value"]
-      else { continue }
+      else {
+        // Attachments and what people say of a run.
+        if !["attachment", "feedback"].contains(name.first ?? "") { unplaced.append(part) }
+        continue
+      }
       let key = "\(name[0]).\(name[1])"
       let index = indexes[key] ?? found.count
       if index == found.count {

@@ -331,7 +331,8 @@ enum OtlpReader {
     span.attributes = attributes(object["attributes"])
     span.droppedAttributes = object["droppedAttributesCount"]?.intValue ?? 0
     span.droppedEvents = object["droppedEventsCount"]?.intValue ?? 0
-    span.isOpen = end == 0 && span.start > 0
+    // What is not there is 0 in protocol buffers.
+    span.isOpen = (end ?? 0) == 0 && span.start > 0
     let code = object["status"]?["code"]
     span.hasFailed =
       code?.intValue == 2 || code?.stringValue == "STATUS_CODE_ERROR"

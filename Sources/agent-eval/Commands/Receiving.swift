@@ -188,7 +188,8 @@
       ]
       if counts.refused > 0 { words.append("\(Figures.count(counts.refused, "request")) refused") }
       if counts.rejected > 0 {
-        words.append("\(Figures.count(counts.rejected, "span")) without a trace")
+        words.append(
+          "\(Figures.count(counts.rejected, "span")) without the id of a trace or of its own")
       }
       if counts.leftOver > 0 {
         words.append("\(Figures.count(counts.leftOver, "span")) of no agent's run")

@@ -42,7 +42,7 @@ enum FoundRuns {
     let more = files.count > 3 ? " and \(files.count - 3) more" : ""
     Output.error(
       Visible.line(
-        "note: not looked at, since no name of a trace ends so: \(named)\(more); a file that is named is read"
+        "note: not looked at, since no name of a trace or a log ends so, or a folder is only linked: \(named)\(more); what is named is read"
       ))
   }
 
