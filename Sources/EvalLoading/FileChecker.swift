@@ -6,10 +6,12 @@ import Glibc
 public enum FileChecker {
   /// Checks files and folders of them. What a file is for is told by its keys.
   ///
+  /// - Parameter isLog: whether a file that is there begins as a run log does; without it nobody looks.
   /// - Returns: Errors and warnings, sorted by file and line; nothing where all is well. A file in a
   ///   folder that is none of the three is a warning, a file that an argument names itself an error.
   public static func check(
-    _ paths: [String], limits: SourceLimits = SourceLimits()
+    _ paths: [String], limits: SourceLimits = SourceLimits(),
+    isLog: @escaping (String) -> Bool = { _ in true }
   ) -> [Diagnostic] {
     let finder = FileFinder(paths)
     let agents = AgentChecks()
@@ -25,14 +27,16 @@ public enum FileChecker {
       switch reference.kind {
       case .agent: agents.fault(of: reference.file)
       case .pipeline: agents.fault(ofPipeline: reference.file)
-      case .recording: recordingFault(reference.file)
+      case .recording: recordingFault(reference.file, isLog)
       }
     }
     for file in finder.files {
       guard let document = batch.load(file.path) else { continue }
       switch document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first {
       case .agent: agents.add(AgentLoader.load(document), path: file.path)
-      case .shared: batch.check(shared: file.path)
+      case .shared:
+        batch.check(shared: file.path)
+        batch.diagnostics += SharedPartsFinder.unused(document)
       case .pipeline: agents.add(PipelineLoader.load(document), path: file.path)
       case .policy: batch.diagnostics += PolicyLoader.read(document).diagnostics
       default:
@@ -49,9 +53,9 @@ public enum FileChecker {
       (batch.diagnostics + batch.sharedDiagnostics + agents.diagnostics).sorted())
   }
 
-  /// What is wrong with a recording: here only whether it can be opened. An unfinished one stands
+  /// What is wrong with a recording: here only whether it is there and begins as a log does. An unfinished one stands
   /// beside its name with `.open` behind it.
-  private static func recordingFault(_ path: String) -> String? {
+  private static func recordingFault(_ path: String, _ isLog: (String) -> Bool) -> String? {
     if RecordingGlob.isOne(path) {
       guard let glob = try? RecordingGlob(path) else {
         return "\(path.quotedPath) is no usable glob"
@@ -60,7 +64,17 @@ public enum FileChecker {
     }
     for name in [path, path + ".open"] {
       var status = stat()
-      if stat(name, &status) == 0, status.st_mode & S_IFMT == S_IFREG { return nil }
+      guard stat(name, &status) == 0 else { continue }
+      switch status.st_mode & S_IFMT {
+      case S_IFREG where isLog(name): return nil
+      case S_IFREG:
+        return
+          "the recording \(path.quotedPath) is no run log; agent-eval import makes one of another tool's trace"
+      case S_IFDIR:
+        return
+          "the recording \(path.quotedPath) is a folder; a glob such as \(path)/*.jsonl.gz names what is in it"
+      default: return nil
+      }
     }
     return "the recording \(path.quotedPath) is not there"
   }

@@ -43,6 +43,65 @@ struct FileCheckerTests {
       ])
   }
 
+  @Test("What is accepted in silence and protects nothing is told with the nearest name")
+  func slips() throws {
+    let guarded =
+      Self.agent + "tools: [{name: pay, description: d, sideEffect: write, scripted: [{ok: 1}]}]\n"
+    for (files, says) in [
+      (
+        [("agent.yaml", guarded + "guard: {toolsNotCalled: [pya]}\n")],
+        "warning: guard: the agent has no tool “pya”"
+      ), ([("agent.yaml", guarded + "guard: {toolsNotCalled: [delete_other]}\n")], ""),
+      ([("policy.yaml", "rules: [{id: \"guard:mine\", verdict: deny}]")], "error: rules[0].id"),
+      (
+        [("c.yaml", "caseId: a\nexpected: {memory: {notRead: [{scope: agnet}]}}\n")],
+        "did you mean “agent”?"
+      ), ([("c.yaml", "caseId: a\nexpected: {memory: {notRead: [{scope: team}]}}\n")], ""),
+      (
+        [
+          (
+            "c.yaml",
+            "caseId: a-${who}\ninput: x\nagent: agent.yaml\nexpected: {maxSteps: 1}\ntable: [{who: b, limit: {maxSteps: 1}}]\n"
+          ), ("agent.yaml", Self.agent),
+        ], "did you mean “limits”?"
+      ),
+      (
+        [
+          ("c.yaml", "caseId: a\nexpected: {maxSteps: 1}\n"),
+          ("default.yaml", "defaults: {input: x}\n"),
+        ], "default.yaml: warning: defaults: these hold for no case"
+      ),
+      (
+        [
+          ("c.yaml", "caseId: a\nexpected: {maxSteps: 1}\n"),
+          ("defaults.yaml", "defaults: {input: x}\n"),
+        ], ""
+      ),
+      (
+        [("c.yaml", "caseId: a\nskip: {reason: r, until: 2999-02-30}\nexpected: {maxSteps: 1}\n")],
+        "a day such as"
+      ),
+    ] as [([(String, String)], String)] {
+      let told = try check(files)
+      #expect(
+        says.isEmpty ? told.isEmpty : told.contains { $0.contains(says) }, "\(files): \(told)")
+    }
+  }
+
+  @Test("A recording that is a folder, or no log, is told")
+  func recordings() throws {
+    let folder = try TemporaryFolder()
+    try folder.write("logs/a.jsonl.gz", "x")
+    try folder.write("trace.json", "{}")
+    for (recording, says) in [
+      ("logs", "is a folder"), ("trace.json", "is no run log"), ("gone.jsonl.gz", "is not there"),
+    ] {
+      try folder.write("c.yaml", "caseId: a\nrecording: \(recording)\nexpected: {maxSteps: 1}\n")
+      let told = FileChecker.check([folder.path("c.yaml")], isLog: { _ in false })
+      #expect(told.contains { $0.description.contains(says) }, "\(told)")
+    }
+  }
+
   @Test("A file that is named and none of the three is an error")
   func namedOther() throws {
     #expect(

@@ -18,6 +18,13 @@ struct FileSchemaTests {
     #expect(try String(contentsOfFile: path, encoding: .utf8) == schema.text)
   }
 
+  @Test("No part of the schema of cases has the name of another")
+  func partNames() {
+    let ofRuns = Set(CaseConditionsFile.definitions.keys)
+    let ofExpectations = Set(ExpectationsSchema.definitions.keys)
+    #expect(!ofRuns.isEmpty && ofRuns.isDisjoint(with: ofExpectations))
+  }
+
   @Test("A schema is valid JSON that can be compiled", arguments: FileSchema.allCases)
   func compiles(schema: FileSchema) throws {
     let json = try JSONValue(parsing: schema.text)
@@ -486,6 +493,8 @@ private let wholeCase = """
 // MARK: - Tables
 
 private let validCases = [
+  "{caseId: a, input: x, limits: {maxSteps: 3, maxToolCalls: 4, maxTokens: 5, maxCost: 0.1, timeoutSeconds: 6}, expected: {maxSteps: 1}}",
+  "{caseId: a, expected: {budget: {calls: 4, inputTokens: 5}}}",
   "{caseId: a, input: x, agent: {command: [a, '${input}'], cwd: b}, expected: {maxSteps: 1}}",
   "{defaults: {agent: {command: [a]}, input: i}, cases: [{caseId: a, expected: {maxSteps: 1}}]}",
   "{sets: {c: {maxSteps: 1}}, cases: [{caseId: a, include: [c, {set: c, severity: warning}]}]}",
@@ -516,6 +525,7 @@ private let validCases = [
 ]
 
 private let invalidCases = [
+  "{caseId: a, input: x, limits: {calls: 4}, expected: {maxSteps: 1}}",
   "{caseId: a, input: x, agent: {command: []}, expected: {maxSteps: 1}}",
   "{caseId: a, input: x, agent: {cwd: b}, expected: {maxSteps: 1}}",
   "{caseId: a, input: x, agent: {command: [a], answer: b}, expected: {maxSteps: 1}}",

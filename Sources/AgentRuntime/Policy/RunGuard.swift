@@ -67,5 +67,10 @@ public struct GuardBreach: Sendable, Hashable {
   }
 
   /// What a verdict names in place of a policy's rule.
-  var ruleId: String { "guard:\(expectation)" }
+  var ruleId: String { Policy.guardPrefix + expectation }
+}
+
+extension Policy {
+  /// What the rule of a verdict begins with that a guard gave; no rule of a policy is called so.
+  package static let guardPrefix = "guard:"
 }

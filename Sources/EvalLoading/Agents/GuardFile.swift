@@ -6,6 +6,7 @@ import TraceJudging
 enum GuardFile {
   static let shape = Shape<any RunGuard>(["$ref": "#/$defs/expected"]) { value, reader in
     guard let expectations = CaseFile.expectations(in: value, reader) else { return nil }
+    for tool in expectations.toolsNamed { reader.mention(.guarded(tool)) }
     do throws(ExpectationErrors) {
       return try ExpectationRunGuard(expectations)
     } catch {

@@ -185,6 +185,11 @@ enum PolicyFile {
   ) -> [Policy.Rule]? {
     var seen: [[UInt8]: Int] = [:]
     for (index, rule) in rules.enumerated() where !rule.id.isEmpty {
+      if rule.id.hasPrefix(Policy.guardPrefix) {
+        reader.report(
+          "no rule is called so: verdicts of a run's guard bear ids that begin with “\(Policy.guardPrefix)”",
+          deeper: [.index(index), .key("id")])
+      }
       let id = Array(rule.id.utf8)
       if let first = seen[id] {
         reader.report(

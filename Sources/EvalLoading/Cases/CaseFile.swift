@@ -213,6 +213,6 @@ extension Shape where Value == String {
     let digits = bytes.indices.filter { $0 != 4 && $0 != 7 }.map { bytes[$0] }
     guard digits.allSatisfy({ (0x30...0x39).contains($0) }) else { return false }
     let number = digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
-    return (1...12).contains(number / 100 % 100) && (1...31).contains(number % 100)
+    return CalendarDay(year: number / 10_000, month: number / 100 % 100, day: number % 100) != nil
   }
 }

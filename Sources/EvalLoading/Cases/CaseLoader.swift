@@ -39,6 +39,7 @@ public struct CaseLoader: Sendable {
       if !file.isNamed,
         document.roots.lazy.compactMap({ FileKind(of: $0.value) }).first == .shared
       {
+        batch.diagnostics += SharedPartsFinder.unused(document)
         continue
       }
       batch.diagnostics.append(

@@ -1,5 +1,6 @@
 import AgentRuntime
 import AgentTrace
+import TraceMatching
 
 /// Expands a case with a `table` into one case for each row: `${column}` in a text is the row's value.
 ///
@@ -62,6 +63,7 @@ struct CaseTable {
   ) {
     var template = object
     template["table"] = nil
+    warnOfSlips(in: template, reader)
     let isNumbered = !(object["caseId"]?.stringValue?.contains("${") ?? true)
     for (index, row) in rows.enumerated() {
       let before = reader.errorCount
@@ -80,6 +82,24 @@ struct CaseTable {
       }
       take(filled, conditions)
       if reader.errorCount > before { return }
+    }
+  }
+
+  /// Warns of a column that nothing in the case asks for and that is called nearly as a key that says something of a run.
+  private func warnOfSlips(in template: JSONObject, _ reader: FieldReader) {
+    let text = CanonicalJSON.string(.object(template), form: .plain)
+    var seen: Set<String> = []
+    for (index, row) in rows.enumerated() {
+      for name in row.keys
+      where !CaseConditionsFile.keys.contains(name) && seen.insert(name).inserted {
+        guard let nearest = Spelling.nearest(to: name, among: CaseConditionsFile.keys),
+          !text.contains("${\(name)}")
+        else { continue }
+        reader.report(
+          "no \u{24}{\(name)} stands in the case, so that this column says nothing",
+          hint: "did you mean “\(nearest)”?", as: .warning,
+          deeper: [.key("table"), .index(index), .key(name)])
+      }
     }
   }
 

@@ -191,6 +191,20 @@ struct SetReference: Sendable {
 struct SharedPartsFinder {
   private static let names = ["defaults.yaml", "defaults.yml", "defaults.json"]
 
+  /// What to say of a file whose defaults hold for no case, because it is called otherwise than such files are and has no
+  /// cases of its own.
+  static func unused(_ document: SourceDocument) -> [Diagnostic] {
+    guard let root = document.roots.first(where: { $0.value["defaults"] != nil }),
+      root.value["cases"] == nil,
+      let name = document.path.split(separator: "/").last.map(String.init), !names.contains(name)
+    else { return [] }
+    return [
+      Diagnostic(
+        .warning, path: document.path, key: "defaults", message: "these hold for no case",
+        hint: "a folder's defaults stand in \(names.joined(separator: ", ")) or beside “cases”")
+    ]
+  }
+
   private let limits: SourceLimits
   private var byFolder: [String: SharedParts] = [:]
   private var byFile: [String: SharedParts] = [:]

@@ -167,6 +167,8 @@ enum ToolMention: Sendable {
   case call(String)
   /// By a rule, for one tool or many.
   case rule(Glob)
+  /// By a guard, which may speak of tools of the agents below.
+  case guarded(Glob)
 }
 
 /// A key of a mapping: its name, its kind, and where its value goes.

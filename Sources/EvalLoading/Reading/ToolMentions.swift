@@ -51,6 +51,14 @@ extension ToolMention {
         "the agent has no tool \(name.quoted); the call will be an invalid decision",
         nearest.map { "did you mean “\($0)”?" }
       )
+    case .guarded(let glob):
+      guard let name = glob.literal, !tools.contains(where: { $0.hasSameUTF8(as: name) }),
+        let nearest = Spelling.nearest(to: name, among: tools)
+      else { return nil }
+      return (
+        "the agent has no tool \(name.quoted): guarding it protects nothing",
+        "did you mean “\(nearest)”?"
+      )
     case .rule(let glob):
       if tools.contains(where: { glob.matches($0) }) { return nil }
       let nearest = Spelling.nearest(to: glob.text, among: tools)
@@ -67,7 +75,7 @@ extension ToolMention {
     let name: String
     switch self {
     case .call(let called): name = called
-    case .rule(let glob):
+    case .rule(let glob), .guarded(let glob):
       guard let literal = glob.literal else { return true }
       name = literal
     }

@@ -1,5 +1,5 @@
 public import AgentTrace
-import TraceMatching
+package import TraceMatching
 
 /// A tool that an expectation names.
 struct NamedTool: Sendable {
@@ -27,6 +27,9 @@ struct NamedTool: Sendable {
 extension Expectations {
   /// Every tool that they name, parts aside, in the order of their outcomes.
   fileprivate var namedTools: [NamedTool] { all.flatMap(\.base.namedTools) }
+
+  /// The tools that they name, or globs of them, each as often as it is named.
+  package var toolsNamed: [Glob] { namedTools.map(\.tool) }
 
   /// Whether a warning may have to be given of these calls, so that it has to be known which tools their run
   /// had: a name is among the expectations that none of the calls has.

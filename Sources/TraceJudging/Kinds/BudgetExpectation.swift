@@ -37,8 +37,8 @@ struct BudgetExpectation: Expectation {
   }
   static var schemaParts: JSONObject {
     [
-      "runLimits": .object(limits(Budget.runMeasures)),
-      "toolLimits": .object(limits(Budget.toolMeasures)),
+      "runUse": .object(limits(Budget.runMeasures)),
+      "toolUse": .object(limits(Budget.toolMeasures)),
     ]
   }
 

@@ -90,6 +90,9 @@ struct MemoryExpectation: Expectation {
 
 /// A note that is read or written, or is not.
 public struct MemoryRule: Sendable, Hashable {
+  /// Whose notes this project's runs keep.
+  fileprivate static let scopes = ["run", "agent", "actor", "tenant"]
+
   /// The list it stands in, with its place: `memory.read[0]`.
   public var name: String
   /// Whether it speaks of notes that are written.
@@ -141,6 +144,14 @@ extension ExpectationReader {
     else { return nil }
     if object.isEmpty { report(pointer, "says nothing") }
     rule.scope = object["scope"].flatMap { name($0, at: pointer.appending("scope")) }
+    // Logs of other runtimes may have scopes of their own: only a slip is told.
+    if let scope = rule.scope?.literal, !MemoryRule.scopes.contains(scope),
+      let nearest = Spelling.nearest(to: scope, among: MemoryRule.scopes)
+    {
+      report(
+        pointer.appending("scope"), "no note has the scope “\(scope)”",
+        hint: "did you mean “\(nearest)”?")
+    }
     rule.key = object["key"].flatMap { name($0, at: pointer.appending("key")) }
     rule.value = object["value"].flatMap { matcher($0, at: pointer.appending("value")) }
     if let times = object["times"].flatMap({ self.times($0, at: pointer.appending("times")) }) {

@@ -117,8 +117,6 @@ public struct PolicyBacktester: Sendable {
 struct BacktestPass {
   /// The events that it looks into where no rule looks back.
   static let types: Set<EventType> = [.runStarted, .toolsListed, .decision, .policyDecision]
-  /// What the rule of a verdict that a guard gave begins with.
-  private static let guardPrefix = "guard:"
 
   let gate: PolicyGate
   /// Definitions that stand in for those of the log.
@@ -232,7 +230,7 @@ struct BacktestPass {
       return
     }
     var from = old.status
-    if from == .deny, old.ruleId?.hasPrefix(Self.guardPrefix) == true {
+    if from == .deny, old.ruleId?.hasPrefix(Policy.guardPrefix) == true {
       // A guard is asked only about what policy has allowed.
       found.guarded += 1
       from = .allow

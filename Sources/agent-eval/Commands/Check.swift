@@ -5,6 +5,7 @@ import EvalLoading
 import EvalRunning
 import TraceJudging
 import TraceReporting
+import TraceStorage
 
 /// Validates files.
 struct Check: ParsableCommand, Verb {
@@ -56,7 +57,7 @@ struct Check: ParsableCommand, Verb {
   func run() throws {
     if ready { return try tellReadiness() }
     if let graph { return try draw(graph) }
-    let diagnostics = FileChecker.check(paths)
+    let diagnostics = FileChecker.check(paths, isLog: LogFiles.looksLikeLog)
     for diagnostic in diagnostics { Output.line(Visible.line(diagnostic.description)) }
     let errors = diagnostics.count { $0.severity == .error }
     Output.error(
@@ -78,7 +79,9 @@ struct Check: ParsableCommand, Verb {
   }
 
   private func tellReadiness() throws {
-    let wrong = FileChecker.check(paths + cases).filter { $0.severity == .error }
+    let wrong = FileChecker.check(paths + cases, isLog: LogFiles.looksLikeLog).filter {
+      $0.severity == .error
+    }
     for diagnostic in wrong { Output.line(Visible.line(diagnostic.description)) }
     if !wrong.isEmpty { throw ExitCode(2) }
     let loaded = CaseLoader.load(paths + cases, areRunsElsewhere: true)

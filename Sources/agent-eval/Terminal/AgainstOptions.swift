@@ -49,7 +49,7 @@ struct AgainstRequest: Hashable {
   var isStrict: Bool { strict ?? false }
 
   func validate() throws {
-    guard strict == nil || against != nil else {
+    guard strict != true || against != nil else {
       throw ValidationError("--strict needs --against.")
     }
     guard tolerance.isEmpty || against != nil else {
