@@ -129,11 +129,11 @@ public enum LiveBoundary {
     switch registration.implementation {
     case .source(let source): return source
     case .command(let command):
-      let hidden = HiddenValues(CommandEnvironment(pass: registration.variables))
+      let edges = CutEdges(CommandEnvironment(pass: registration.variables))
       let folder = CommandTool.absolute(folder)
       return MCPSource(registration, clock: clock, cancellation: cancellation) {
         try await StdioLink.open(
-          ProgramStart(serving: command, folder: folder), hiding: hidden, until: cancellation)
+          ProgramStart(serving: command, folder: folder), trimming: edges, until: cancellation)
       }
     #if Live
       case .endpoint(let endpoint):

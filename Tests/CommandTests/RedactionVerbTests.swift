@@ -149,6 +149,58 @@ struct RedactionVerbTests {
     #expect(!got.contains("«redacted"))
   }
 
+  @Test(
+    "the value of a variable that a command is passed is withheld in every form, and given to what needs it",
+    arguments: [("SVC_PLACE", "us-east-1-blue"), ("SVC_PIN", "8361027495523")])
+  func passedOn(_ variable: (name: String, value: String)) async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "agent.json",
+      CanonicalJSON.string(
+        [
+          "name": "passing",
+          "policy": ["rules": [["id": "all", "tool": "*", "verdict": "allow"]]],
+          "tools": [
+            [
+              "name": "who", "sideEffect": "read",
+              "command": [
+                "arguments": [
+                  "sh", "-c",
+                  .string(
+                    "v=$\(variable.name); printf '{\"v\":\"acct-%s\",\"b\":\"%s\",\"n\":%s}' $v $(printf %s $v | base64 -w0) $(echo $v | grep -xE '[0-9]+' || echo 0)"
+                  ),
+                ], "environment": ["pass": [.string(variable.name)]],
+              ],
+            ],
+            [
+              "name": "pay", "sideEffect": "write",
+              "command": ["arguments": ["sh", "-c", "cat > paid.json; echo 1"]],
+            ],
+          ],
+          "model": [
+            "script": [
+              ["call": ["tool": "who", "input": [:]]],
+              ["call": ["tool": "pay", "input": ["to": "${last.data.v}", "n": "${last.data.n}"]]],
+              ["answer": "done"],
+            ]
+          ],
+        ], form: .plain))
+    try folder.write(
+      "case.yaml",
+      "caseId: a\nrecording: run.jsonl.gz\nexpected: {toolsNotCalled: [{tool: pay, input: {to: acct-\(variable.value)}}]}\n"
+    )
+    try await Binary.run(
+      ["record", "agent.json", "go", "--out", "run.jsonl.gz"], in: folder.path,
+      environment: [variable.name: variable.value])
+    let log = try await shell("zcat run.jsonl.gz", in: folder.path).output
+    #expect(!log.contains(variable.value) && log.contains("«redacted:environment:"))
+    #expect(!log.contains(Data(variable.value.utf8).base64EncodedString()))
+    // The effect has the value itself, and of what nobody sees nothing passes.
+    #expect(folder.text("paid.json")?.contains("acct-\(variable.value)") == true)
+    let judged = try await Binary.run(["run", "case.yaml"], in: folder.path, status: 3)
+    #expect(judged.output.contains("inconclusive") || judged.output.contains("cannot"), "\(judged)")
+  }
+
   @Test("with the same key a secret has the same token in every run, without one in none")
   func keys() async throws {
     let folder = try TemporaryFolder()

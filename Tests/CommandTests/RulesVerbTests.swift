@@ -124,9 +124,15 @@ struct RulesVerbTests {
     let folder = try Self.makeFolder()
     try folder.write("runs/session.log", Self.list)
     try folder.write("runs/notes.txt", "not a trace")
+    // A log of ours under another name, and a folder that is only linked.
+    _ = try await shell(
+      "cp runs/deep/budget-steps.jsonl.gz runs/other.gz; mkdir far; ln -s ../far runs/linked",
+      in: folder.path)
     for arguments in [["run", "rules.yaml", "--on", "runs"], ["inspect", "runs"]] {
       let told = try await Binary.run(arguments, in: folder.path, status: nil)
-      #expect(told.errors.contains("runs/session.log"), "\(told)")
+      for name in ["runs/session.log", "runs/other.gz", "runs/linked/"] {
+        #expect(told.errors.contains(name), "\(told)")
+      }
       #expect(!told.errors.contains("notes.txt"))
     }
     let read = try await Self.results(

@@ -356,20 +356,21 @@ struct CommandToolTests {
   }
 
   @Test(
-    "the value of a variable that is passed on stands in no result and no error",
+    "no part of a secret stands where a text was cut: of a variable that is passed on, of a token, of a key in lines",
     arguments: [
-      "printf '{\"a\":[\"x %s y\"],\"%s\":1}' \"$AGENT_EVAL_TEST_KEY\" \"$AGENT_EVAL_TEST_KEY\"",
-      "echo \"oops $AGENT_EVAL_TEST_KEY\" >&2; exit 3",
-      "echo \"oops $AGENT_EVAL_TEST_KEY\" >&2; kill -SEGV $$",
       "head -c 65530 /dev/zero | tr '\\0' x; echo $AGENT_EVAL_TEST_KEY; head -c 2000000 /dev/zero | tr '\\0' x",
       "echo $AGENT_EVAL_TEST_KEY >&2; head -c 2040 /dev/zero | tr '\\0' x >&2; exit 1",
+      "printf ' x-sk-0123456789abcdef ' >&2; head -c 2030 /dev/zero | tr '\\0' ' ' >&2; echo >&2 end; exit 2",
+      "for i in $(seq 60); do echo 0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef; done >&2; exit 2",
     ])
   func hiddenValues(script: String) async throws {
     setenv("AGENT_EVAL_TEST_KEY", "sk-0123456789abcdef", 1)
     let attempt = try await Attempt.run(
       script, environment: CommandEnvironment(pass: ["AGENT_EVAL_TEST_KEY"]))
     let text = attempt.answer.result.reason
-    for part in ["sk-0123456789abcdef", "sk-01", "bcdef"] { #expect(!text.contains(part)) }
+    for part in ["sk-0123456789abcdef", "sk-01", "bcdef"] {
+      #expect(!text.contains(part), "\(text)")
+    }
   }
 
   @Test("a failure quotes the end of standard error and no more")

@@ -21,10 +21,7 @@ public struct LocalExecutor: Executor {
     do {
       var outcome = try await task.execute(context)
       guard let output = outcome.output else { return outcome }
-      let wrong =
-        Self.fault(
-          in: output, by: task.spec.outputSchema, "the output is not what outputSchema says")
-        ?? Self.fault(in: output, by: task.spec.validate)
+      let wrong = task.spec.fault(inOutput: output)
       if let wrong = try await Self.first(wrong, { try await task.validate(output, context) }) {
         outcome.output = nil
         outcome.error = TaskError(.invalid, wrong)
@@ -68,6 +65,15 @@ public struct LocalExecutor: Executor {
       if matcher.matches(output) == true { return nil }
       return "the output is not as validate says: \(CanonicalJSON.string(output.cut(toBytes: 400)))"
     } catch { return "validate cannot be read: \(error)" }
+  }
+}
+
+extension TaskSpec {
+  /// What of an output is not as the task says that its outputs are, whoever gave it; `nil` where nothing is.
+  func fault(inOutput output: JSONValue) -> String? {
+    LocalExecutor.fault(
+      in: output, by: outputSchema, "the output is not what outputSchema says")
+      ?? LocalExecutor.fault(in: output, by: validate)
   }
 }
 

@@ -137,9 +137,17 @@ extension PipelineEngine {
   func begin(_ attempt: Attempt, _ task: any PipelineTask, _ context: TaskContext) {
     if recorded != nil { return }
     if context.runId != nil { runs.insert(attempt) }
+    // What stands in for a task gives what that task is to give.
+    let own = spec.tasks.first { $0.id.hasSameUTF8(as: attempt.node.task) }
+    let asked = own.flatMap { $0.id.hasSameUTF8(as: task.spec.id) ? nil : $0 }
     handles[attempt] = Task { [executor, mailbox] in
       let start = ContinuousClock.now
-      let outcome = await executor.run(task, context)
+      var outcome = await executor.run(task, context)
+      if let wrong = outcome.output.flatMap({ asked?.fault(inOutput: $0) }) {
+        outcome.output = nil
+        outcome.error = TaskError(.invalid, wrong)
+        outcome.isEffectUnknown = task.spec.sideEffect == .write
+      }
       let (seconds, attoseconds) = (ContinuousClock.now - start).components
       mailbox.post(
         .ended(

@@ -106,7 +106,12 @@ extension Scheduler {
       let output: JSONValue = ["text": answer.data ?? .null, "by": .string(answer.by)]
       return .append(.finished(finished(node, output: output, via: "person")))
     case (.doubt, .happened), (.failed, .answered), (.failed, .happened), (.again, .happened):
-      return .append(.finished(finished(node, output: answer.data ?? .null, via: "person")))
+      let output = answer.data ?? .null
+      // The output of a task for many is the list of theirs.
+      if !isWhole, let wrong = spec.tasks[key.task].fault(inOutput: output) {
+        return .fail(node, TaskError(.invalid, "what \(answer.by) said: \(wrong)"))
+      }
+      return .append(.finished(finished(node, output: output, via: "person")))
     // What a run waits for is said in its own log.
     case (.run, _): break
     case (.doubt, .didNotHappen), (.doubt, .granted), (.failed, .granted), (.again, .granted):

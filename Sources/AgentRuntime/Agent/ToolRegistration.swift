@@ -91,9 +91,14 @@ public struct ToolRegistration: Sendable {
 }
 
 extension ToolRegistration {
-  /// The variables of the environment whose values its requests hold.
+  /// The variables of the environment whose values its requests hold, or that its program is passed by name.
   public var variables: [String] {
-    if case .http(let http) = implementation { http.headers.flatMap(\.value.variables) } else { [] }
+    switch implementation {
+    case .http(let http): http.headers.flatMap(\.value.variables)
+    case .command(let command): command.environment.pass
+    case .code(let code): code.environment.pass
+    case .scripted, .memory, .tool, .agent, .listed, .decision: []
+    }
   }
 
   /// What of it needs the network; see ``AgentDefinition/networkNeed``.

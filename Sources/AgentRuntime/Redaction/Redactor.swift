@@ -46,6 +46,8 @@ public final class Redactor: Sendable {
     var texts = KnownTexts()
     /// Of how many words those are at most that were known before they were met.
     var mostWords = 1
+    /// The kinds of those that are numbers as well.
+    var numbers: [String: String] = [:]
   }
 
   /// What is known of values, of a run and of those that it calls.
@@ -128,7 +130,10 @@ public final class Redactor: Sendable {
   private func know(_ secret: Secret) {
     _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
     let words = secret.text.split(whereSeparator: \.isWhitespace).count
-    state.withLock { $0.mostWords = max($0.mostWords, words) }
+    state.withLock { state in
+      state.mostWords = max(state.mostWords, words)
+      if JSONNumber(token: secret.text) != nil { state.numbers[secret.text] = secret.kind }
+    }
   }
 
   /// Whether something was withheld so far.
@@ -147,8 +152,16 @@ public final class Redactor: Sendable {
     case .bytes(let bytes):
       isClean(String(decoding: bytes, as: UTF8.self)) ? value : withheld(value, kind: "bytes")
     case .cut(let count, let head): .cut(bytes: count, head: redacted(head))
-    case .null, .bool, .number, .lost: value
+    // A secret of digits alone may be printed as a number.
+    case .number(let number): token(forNumber: number.token).map(JSONValue.string) ?? value
+    case .null, .bool, .lost: value
     }
+  }
+
+  /// What stands for a number that is a known secret; `nil` where it is none.
+  private func token(forNumber text: String) -> String? {
+    guard let kind = state.withLock({ $0.numbers[text] }) else { return nil }
+    return token(for: .string(text), kind: kind, isLookedFor: true)
   }
 
   /// A text as it may stand in the run.

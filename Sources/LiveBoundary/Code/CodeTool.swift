@@ -150,7 +150,7 @@ public struct CodeTool: Tool {
     to request: ToolRequest, after ending: CommandProcess.Exit,
     in home: HomeFolder?, gaps: [String], elapsed: Int, limit: Int
   ) -> ToolAnswer {
-    let hidden = HiddenValues(definition.environment)
+    let edges = CutEdges(definition.environment)
     switch ending.cause {
     case .timeLimit: return .timedOut(request, afterMicroseconds: limit)
     case .cancelled(let signal):
@@ -167,7 +167,7 @@ public struct CodeTool: Tool {
     case .killed(let signal):
       return .cutOff(
         request,
-        reason: "killed by \(SignalName.name(of: signal))\(hidden.quote(ending.errors))",
+        reason: "killed by \(SignalName.name(of: signal))\(edges.quote(ending.errors))",
         afterMicroseconds: elapsed)
     }
     var result: JSONObject = [
@@ -187,7 +187,7 @@ public struct CodeTool: Tool {
       result["files"] = .object(files)
     }
     return ToolAnswer(
-      result: .ok(data: hidden.hide(.object(result))), elapsedMicroseconds: elapsed)
+      result: .ok(data: edges.trimmed(.object(result))), elapsedMicroseconds: elapsed)
   }
 }
 

@@ -30,7 +30,7 @@
 
     private let headers: [HTTPHeader]
     private let cancellation: Cancellation
-    private let hidden: HiddenValues
+    private let edges: CutEdges
     private let state: Mutex<State>
 
     /// - Throws: ``MCPFault`` where a variable of its headers is not set.
@@ -39,7 +39,7 @@
       do { headers = try endpoint.headers.resolved() } catch {
         throw MCPFault(.notSent, "not asked: \(error)")
       }
-      hidden = HiddenValues(
+      edges = CutEdges(
         CommandEnvironment(pass: endpoint.headers.flatMap(\.value.variables)))
       self.cancellation = cancellation
     }
@@ -273,9 +273,9 @@
       {
         return .error(RPCError(error))
       }
-      let text = hidden.hide(
+      let text = edges.trimmed(
         String(decoding: bytes.prefix(Self.quoteBytes).withoutTornCharacter, as: UTF8.self),
-        isCut: true)
+        bytes.count > Self.quoteBytes ? .end : [])
       throw MCPFault(
         .status(head.status), text.isEmpty ? "\(head.status)" : "\(head.status): \(text)")
     }

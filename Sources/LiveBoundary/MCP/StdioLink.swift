@@ -26,6 +26,7 @@ final class StdioLink: MCPLink {
     /// Lines that are no messages, and the beginning of the first.
     var strays = 0
     var firstStray = ""
+    var isFirstStrayCut = false
     /// Replies to requests of the server's own.
     var ownReplies = 0
     var process: ServerProcess?
@@ -38,20 +39,20 @@ final class StdioLink: MCPLink {
 
   private let state = Mutex(State())
   private let cancellation: Cancellation
-  private let hidden: HiddenValues
+  private let edges: CutEdges
 
-  private init(_ cancellation: Cancellation, _ hidden: HiddenValues) {
+  private init(_ cancellation: Cancellation, _ edges: CutEdges) {
     self.cancellation = cancellation
-    self.hidden = hidden
+    self.edges = edges
   }
 
   /// Starts the server.
   ///
   /// - Throws: ``MCPFault``, where it cannot be started.
   static func open(
-    _ program: ProgramStart, hiding hidden: HiddenValues, until cancellation: Cancellation
+    _ program: ProgramStart, trimming edges: CutEdges, until cancellation: Cancellation
   ) async throws -> StdioLink {
-    let link = StdioLink(cancellation, hidden)
+    let link = StdioLink(cancellation, edges)
     let process = try await ServerProcess.start(
       program, receive: { link.take($0) }, ended: { link.finish($0, $1) })
     link.state.withLock { $0.process = process }
@@ -237,6 +238,7 @@ final class StdioLink: MCPLink {
     state.withLock { state in
       state.strays += 1
       if state.strays == 1 {
+        state.isFirstStrayCut = bytes.count > 200
         state.firstStray = String(decoding: bytes.prefix(200).withoutTornCharacter, as: UTF8.self)
       }
     }
@@ -274,7 +276,7 @@ final class StdioLink: MCPLink {
   ///
   /// - Parameter errors: the end of what it wrote to standard error.
   private func finish(_ words: String, _ errors: Tail) {
-    let said = hidden.quote(errors)
+    let said = edges.quote(errors)
     let (waiting, end) = state.withLock { state -> ([Int: Waiting], String) in
       let end = state.end ?? words + said + strays(state)
       state.end = end
@@ -288,6 +290,6 @@ final class StdioLink: MCPLink {
     state.strays == 0
       ? ""
       : "; on standard output stood \(state.strays) lines that are no messages, first "
-        + "“\(hidden.hide(state.firstStray, isCut: true))”"
+        + "“\(edges.trimmed(state.firstStray, state.isFirstStrayCut ? .end : []))”"
   }
 }

@@ -98,14 +98,14 @@
           }
         }
       }.get()
-      let hidden = HiddenValues(command.environment)
+      let edges = CutEdges(command.environment)
       if command.answer == .stdout {
-        await recorder.answers(hidden.hide(Self.answer(result.output)))
+        await recorder.answers(edges.trimmed(Self.answer(result.output)))
       }
       let end = await recorder.imposedEnd ?? Self.end(result)
       return Exit(
         log: try await recorder.finish(end), stop: await recorder.stopReason ?? .cancelled,
-        errors: hidden.hide(result.errors.text, isCut: result.errors.isCut))
+        errors: edges.trimmed(result.errors.text, result.errors.isCut ? .start : []))
     }
 
     private func filled(_ start: Runtime.Start, _ input: String) -> CommandAgent {

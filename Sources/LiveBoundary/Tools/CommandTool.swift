@@ -40,7 +40,7 @@ public struct CommandTool: Tool {
   /// Takes the lines that a call prints.
   func makeParts() -> PrintedParts {
     PrintedParts(
-      limitBytes: command.outputLimitBytes, hidden: HiddenValues(command.environment))
+      limitBytes: command.outputLimitBytes)
   }
 
   /// - Parameter parts: told the lines as they come; what the call then returns is for them to say, and more than
@@ -108,8 +108,8 @@ public struct CommandTool: Tool {
     to request: ToolRequest, after ending: CommandProcess.Exit, elapsed: Int, limit: Int,
     isParted: Bool
   ) -> ToolAnswer {
-    let hidden = HiddenValues(command.environment)
-    let words = hidden.quote(ending.errors)
+    let edges = CutEdges(command.environment)
+    let words = edges.quote(ending.errors)
     switch ending.cause {
     case .timeLimit: return .timedOut(request, afterMicroseconds: limit)
     case .cancelled(let signal):
@@ -132,7 +132,7 @@ public struct CommandTool: Tool {
     case .exited(0):
       let result =
         isParted
-        ? ToolResult.ok(data: .null) : hidden.hide(Self.result(reading: ending.output))
+        ? ToolResult.ok(data: .null) : edges.trimmed(Self.result(reading: ending.output))
       return .ended(request, result, afterMicroseconds: elapsed)
     case .exited(let code):
       let result = ToolResult.error("exited with \(code)\(words)")

@@ -36,68 +36,102 @@ struct CommandVariables {
   }
 }
 
-/// The values of variables that are passed on by name. They may be secrets: where a command prints one,
-/// `«NAME»` stands in its place before a result or an error is made.
-struct HiddenValues {
+/// Takes from the edges of a text that was cut what may be a part of a secret: whoever withholds secrets knows them whole
+/// only. What is withheld whole, the run's redactor does, which can put it back.
+struct CutEdges {
+  /// Where a text was cut.
+  struct Ends: OptionSet {
+    let rawValue: Int
+    static let start = Ends(rawValue: 1)
+    static let end = Ends(rawValue: 2)
+  }
+
   /// Shorter values are no secrets, and stand everywhere by chance.
   private static let shortest = 8
+  /// Of the word at an edge no more is taken away: no token that is of use in part is longer.
+  private static let wordLimit = 1_024
+  /// Lines of so many characters of base64 are those of a key (RFC 7468 has 64).
+  private static let keyLineBytes = 40
 
-  private let values: [(name: String, bytes: [UInt8])]
+  private let values: [[UInt8]]
 
+  /// - Parameter environment: the values of what it passes on by name may be secrets of any form.
   init(_ environment: CommandEnvironment) {
     values = environment.pass.compactMap { name in
       guard let value = getenv(name) else { return nil }
       let bytes = Array(String(cString: value).utf8)
-      return bytes.count >= Self.shortest ? (name, bytes) : nil
-    }.sorted { $0.bytes.count > $1.bytes.count }
+      return bytes.count >= Self.shortest ? bytes : nil
+    }.sorted { $0.count > $1.count }
   }
 
   /// `: …` with the end of standard error, or nothing where that is empty.
   func quote(_ errors: Tail) -> String {
-    let text = hide(errors.text, isCut: errors.isCut)
+    let text = trimmed(errors.text, errors.isCut ? .start : [])
     return text.isEmpty ? "" : ": \(text)"
   }
 
-  func hide(_ result: ToolResult) -> ToolResult {
-    guard !values.isEmpty else { return result }
-    switch result {
-    case .ok(let data): return .ok(data: hide(data))
-    case .returned(let data): return .returned(data: hide(data))
-    case .error(let reason, let isUnknown):
-      return .error(reason: hide(reason), isEffectUnknown: isUnknown)
-    case .refused: return result
-    }
+  /// A result of which perhaps only the beginning is there.
+  func trimmed(_ result: ToolResult) -> ToolResult {
+    guard case .ok(.cut(let bytes, let head)) = result else { return result }
+    return .ok(data: .cut(bytes: bytes, head: trimmed(head, .end)))
   }
 
-  func hide(_ value: JSONValue) -> JSONValue {
-    guard !values.isEmpty else { return value }
+  /// The same of a value, and of what stands in an object.
+  func trimmed(_ value: JSONValue) -> JSONValue {
     switch value {
-    case .string(let text): return .string(hide(text))
-    case .array(let elements): return .array(elements.map(hide))
-    case .object(let object):
-      var hidden = JSONObject()
-      for member in object { hidden[hide(member.key)] = hide(member.value) }
-      return .object(hidden)
-    case .cut(let bytes, let head): return .cut(bytes: bytes, head: hide(head, isCut: true))
-    default: return value
+    case .cut(let bytes, let head): .cut(bytes: bytes, head: trimmed(head, .end))
+    case .object(let object): .object(object.mapValues(trimmed))
+    default: value
     }
   }
 
-  /// - Parameter isCut: whether the text may begin or end within a value: what could be a part of one
-  ///   there goes too.
-  func hide(_ text: String, isCut: Bool = false) -> String {
-    var bytes = Array(text.utf8)
-    for (name, value) in values {
-      bytes = bytes.replacing(value, with: Array("«\(name)»".utf8))
-      guard isCut else { continue }
-      for count in (4..<value.count).reversed() where bytes.count >= count {
-        if bytes.suffix(count).elementsEqual(value.prefix(count)) { bytes.removeLast(count) }
-        let start = bytes.starts(with: "…".utf8) ? "…".utf8.count : 0
-        if bytes.dropFirst(start).starts(with: value.suffix(count)) {
-          bytes.removeSubrange(start..<(start + count))
-        }
+  func trimmed(_ text: String, _ ends: Ends) -> String {
+    guard !ends.isEmpty else { return text }
+    let mark = text.hasPrefix("…") ? "…" : ""
+    var bytes = Array(text.utf8)[mark.utf8.count...]
+    if ends.contains(.start) {
+      for value in values {
+        let count = (4..<value.count).reversed().first { bytes.starts(with: value.suffix($0)) }
+        bytes = bytes.dropFirst(count ?? 0)
       }
+      bytes = bytes.dropFirst(bytes.prefix(Self.wordLimit).prefix(while: Self.isOfToken).count)
+      bytes = Self.withoutKeyLines(bytes)
     }
-    return String(decoding: bytes, as: UTF8.self)
+    if ends.contains(.end) {
+      for value in values {
+        let count = (4..<value.count).reversed().first {
+          bytes.suffix($0).elementsEqual(value.prefix($0))
+        }
+        bytes = bytes.dropLast(count ?? 0)
+      }
+      bytes = bytes.dropLast(
+        bytes.suffix(Self.wordLimit).reversed().prefix(while: Self.isOfToken).count)
+    }
+    return mark + String(decoding: bytes, as: UTF8.self)
+  }
+
+  /// What tokens are made of.
+  private static func isOfToken(_ byte: UInt8) -> Bool {
+    switch byte {
+    case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+      UInt8(ascii: "0")...UInt8(ascii: "9"):
+      true
+    default: "+/=_-.~%:".utf8.contains(byte)
+    }
+  }
+
+  /// Without the lines that a key goes on in whose beginning was cut off.
+  private static func withoutKeyLines(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+    var rest = text
+    while rest.first == UInt8(ascii: "\n") || rest.first == UInt8(ascii: "\r") {
+      let line = rest.drop { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") }
+      let count = line.prefix(while: isOfToken).count
+      let end = line.dropFirst(count).first
+      guard count >= keyLineBytes,
+        end == nil || end == UInt8(ascii: "\n") || end == UInt8(ascii: "\r")
+      else { break }
+      rest = line.dropFirst(count)
+    }
+    return rest
   }
 }

@@ -282,9 +282,9 @@
     private func answer(_ reply: Reply, _ request: ToolRequest) -> ToolAnswer {
       let status = reply.head.status
       guard (200..<300).contains(status) else {
-        let hidden = HiddenValues(CommandEnvironment(pass: http.headers.flatMap(\.value.variables)))
+        let edges = CutEdges(CommandEnvironment(pass: http.headers.flatMap(\.value.variables)))
         let text = String(decoding: reply.body.withoutTornCharacter, as: UTF8.self)
-        let words = hidden.hide(text, isCut: true)
+        let words = edges.trimmed(text, reply.body.count >= Self.quoteBytes ? .end : [])
         let reason = words.isEmpty ? "\(status)" : "\(status): \(words)"
         // A client's mistake was turned away; what a server broke off at, nobody knows, unless it says so.
         let says = (try? JSONValue(parsing: reply.body))?.saysNoEffect ?? false

@@ -17,16 +17,12 @@ final class PrintedParts: Sendable {
   private let splitter: Mutex<LineSplitter>
   private let lines: AsyncStream<[UInt8]>
   private let input: AsyncStream<[UInt8]>.Continuation
-  private let hidden: HiddenValues
 
-  /// - Parameters:
-  ///   - limitBytes: how long a line may be. The program is ended beyond as many bytes in all, so that no more are
-  ///     held here.
-  ///   - hidden: what is not shown of them.
-  init(limitBytes: Int, hidden: HiddenValues) {
+  /// - Parameter limitBytes: how long a line may be. The program is ended beyond as many bytes in all, so that no more are
+  ///   held here.
+  init(limitBytes: Int) {
     splitter = Mutex(LineSplitter(limitBytes: limitBytes))
     (lines, input) = AsyncStream.makeStream()
-    self.hidden = hidden
   }
 
   /// Takes in what the program has printed.
@@ -49,7 +45,7 @@ final class PrintedParts: Sendable {
       number += 1
       if line.allSatisfy({ space.contains($0) }) { continue }
       let value: JSONValue
-      do { value = hidden.hide(try JSONValue(parsing: line)) } catch {
+      do { value = try JSONValue(parsing: line) } catch {
         return .fault("line \(number) of standard output is not JSON: \(error)")
       }
       guard await part(value) else { return .unwanted }

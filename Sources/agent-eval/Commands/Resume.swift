@@ -76,6 +76,11 @@ struct Resume: AsyncParsableCommand, Verb {
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     let isFixed = fixedClock
+    if isFixed, let until = try deadline() {
+      throw ValidationError(
+        "--fixed-clock stands still, and an approval of this run is given until \(Visible.line(until)): go on without it."
+      )
+    }
     let person = try people.person(for: &definition, cancellation)
     let store = try memory.store(for: definition)
     let makeBoundary = RunTreeBoundaries.maker(person: person, memory: store)
@@ -109,6 +114,15 @@ struct Resume: AsyncParsableCommand, Verb {
     }
     report(resumption, MakingAgain(of: resumption.log, agent: path, policy: policy))
     if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
+  }
+
+  /// The time until which a person gave an approval in the log; `nil` where none is given for a time.
+  private func deadline() throws -> String? {
+    var reader = try LogReader(path: log)
+    while let event = try reader.next() {
+      if event.type == .approval, let until = event.data["until"]?.stringValue { return until }
+    }
+    return nil
   }
 
   private func report(_ resumption: RunResumption, _ again: MakingAgain) {
