@@ -100,7 +100,8 @@
       }.get()
       let edges = CutEdges(command.environment)
       if command.answer == .stdout {
-        await recorder.answers(edges.trimmed(Self.answer(result.output)))
+        await recorder.answers(
+          edges.trimmed(Self.answer(result.output), result.output.isCut ? .end : []))
       }
       let end = await recorder.imposedEnd ?? Self.end(result)
       return Exit(
