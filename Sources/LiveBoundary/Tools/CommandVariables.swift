@@ -46,7 +46,7 @@ struct CutEdges {
     static let end = Ends(rawValue: 2)
   }
 
-  /// Shorter values are no secrets, and stand everywhere by chance.
+  /// Shorter values are no secrets, and stand everywhere by chance; so do shorter parts of words.
   private static let shortest = 8
   /// Of the word at an edge no more is taken away: no token that is of use in part is longer.
   private static let wordLimit = 1_024
@@ -94,7 +94,8 @@ struct CutEdges {
         let count = (4..<value.count).reversed().first { bytes.starts(with: value.suffix($0)) }
         bytes = bytes.dropFirst(count ?? 0)
       }
-      bytes = bytes.dropFirst(bytes.prefix(Self.wordLimit).prefix(while: Self.isOfToken).count)
+      let word = bytes.prefix(Self.wordLimit).prefix(while: Self.isOfToken).count
+      if word >= Self.shortest { bytes = bytes.dropFirst(word) }
       bytes = Self.withoutKeyLines(bytes)
     }
     if ends.contains(.end) {
@@ -104,8 +105,8 @@ struct CutEdges {
         }
         bytes = bytes.dropLast(count ?? 0)
       }
-      bytes = bytes.dropLast(
-        bytes.suffix(Self.wordLimit).reversed().prefix(while: Self.isOfToken).count)
+      let word = bytes.suffix(Self.wordLimit).reversed().prefix(while: Self.isOfToken).count
+      if word >= Self.shortest { bytes = bytes.dropLast(word) }
     }
     return mark + String(decoding: bytes, as: UTF8.self)
   }

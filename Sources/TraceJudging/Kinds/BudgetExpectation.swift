@@ -20,7 +20,7 @@ struct BudgetExpectation: Expectation {
           "type": "object",
           "minProperties": 1,
           "additionalProperties": [
-            "allOf": [ExpectationSchema.ref("toolLimits")], "minProperties": 1,
+            "allOf": [ExpectationSchema.ref("toolUse")], "minProperties": 1,
           ],
         ]
       ))
