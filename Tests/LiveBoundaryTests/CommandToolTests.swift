@@ -270,7 +270,8 @@ struct CommandToolTests {
       #expect(
         attempt.answer.result
           == .ok(
-            data: .cut(bytes: size + 1, head: "\"" + String(repeating: "x", count: 65_535 - 1_024))))
+            data: .cut(bytes: size + 1, head: "\"" + String(repeating: "x", count: 65_535 - 1_024)))
+      )
       #expect(attempt.folder.text("ended") != nil)
     }
   }
