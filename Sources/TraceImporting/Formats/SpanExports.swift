@@ -178,7 +178,7 @@ enum Phoenix: SpanFormatAdapter {
       id: id, parent: value["parent_id"]?.stringValue, trace: trace,
       name: value["name"]?.stringValue ?? "", start: start,
       end: SpanTime.nanoseconds(value["end_time"]) ?? start, pointer: pointer)
-    span.isOpen = span.start > 0 && (value["end_time"]?.saysNothing ?? true)
+    span.isOpen = span.start > 0 && value["end_time"]?.isNull == true
     span.attributes = Flattened.flat(value["attributes"]?.objectValue ?? [:])
     if span["openinference.span.kind"] == nil {
       span.attributes["openinference.span.kind"] = value["span_kind"]
