@@ -167,7 +167,7 @@ struct RedactionVerbTests {
                 "arguments": [
                   "sh", "-c",
                   .string(
-                    "v=$\(variable.name); printf '{\"v\":\"acct-%s\",\"b\":\"%s\",\"n\":%s}' $v $(printf %s $v | base64 -w0) $(echo $v | grep -xE '[0-9]+' || echo 0)"
+                    "v=$\(variable.name); printf '{\"v\":\"acct-%s\",\"b\":\"%s\",\"pin\":%s}' $v $(printf %s $v | base64 -w0) $(echo $v | grep -xE '[0-9]+' || echo 0)"
                   ),
                 ], "environment": ["pass": [.string(variable.name)]],
               ],
@@ -180,7 +180,7 @@ struct RedactionVerbTests {
           "model": [
             "script": [
               ["call": ["tool": "who", "input": [:]]],
-              ["call": ["tool": "pay", "input": ["to": "${last.data.v}", "n": "${last.data.n}"]]],
+              ["call": ["tool": "pay", "input": ["to": "${last.data.v}", "n": "${last.data.pin}"]]],
               ["answer": "done"],
             ]
           ],

@@ -67,7 +67,7 @@ extension Redactor {
     case .string(let text): return .string(redacted(text, as: kind))
     case .number:
       let digits = CanonicalJSON.string(value, form: .plain)
-      guard digits.utf8.allSatisfy(ByteClass.digit.contains) else { return value }
+      guard digits.utf8.allSatisfy(ByteClass.digit.contains) else { return redacted(value) }
       let isSecret =
         switch kind {
         case .password: digits.utf8.count >= 4
@@ -75,7 +75,7 @@ extension Redactor {
         case .card: (12...19).contains(digits.utf8.count)
         case .secret, .key, .header, .address, .weak: false
         }
-      guard isSecret else { return value }
+      guard isSecret else { return redacted(value) }
       return .string(token(for: value, kind: Self.tokenKind(kind), isLookedFor: false))
     case .array(let elements):
       switch kind {
