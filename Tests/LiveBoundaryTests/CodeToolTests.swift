@@ -97,11 +97,11 @@ struct CodeToolTests {
   @Test("outputs that are too much are cut, what is no UTF-8 is repaired")
   func outputs() async {
     let data = Self.data(
-      await Self.run("printf 'a\\377b'; head -c 5000 /dev/zero | tr '\\0' y >&2") {
+      await Self.run("printf 'a\\377b'; yes | head -c 5000 >&2") {
         $0.outputLimitBytes = 100
       })
     #expect(data["stdout"] == "a\u{fffd}b")
-    #expect(data["stderr"] == .cut(bytes: 5_000, head: String(repeating: "y", count: 100)))
+    #expect(data["stderr"] == .cut(bytes: 5_000, head: String(repeating: "y\n", count: 50)))
   }
 
   @Test("a program cannot reach the network where the system can keep it from it")
