@@ -180,7 +180,11 @@ struct RedactionVerbTests {
           "model": [
             "script": [
               ["call": ["tool": "who", "input": [:]]],
-              ["call": ["tool": "pay", "input": ["to": "${last.data.v}", "n": "${last.data.pin}"]]],
+              [
+                "call": [
+                  "tool": "pay", "input": ["to": "${last.data.v}", "n": "${last.data.pin}"],
+                ]
+              ],
               ["answer": "done"],
             ]
           ],

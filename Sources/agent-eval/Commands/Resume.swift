@@ -3,6 +3,7 @@ import AgentTrace
 import ArgumentParser
 import EvalLoading
 import EvalRunning
+import Glibc
 import LiveBoundary
 import TraceReplaying
 import TraceReporting
@@ -78,7 +79,7 @@ struct Resume: AsyncParsableCommand, Verb {
     let isFixed = fixedClock
     if isFixed, let until = try deadline() {
       throw ValidationError(
-        "--fixed-clock stands still, and an approval of this run is given until \(Visible.line(until)): go on without it."
+        "an approval of this run was given until \(Visible.line(until)), which is past; --fixed-clock does not see that: go on without it."
       )
     }
     let person = try people.person(for: &definition, cancellation)
@@ -116,11 +117,17 @@ struct Resume: AsyncParsableCommand, Verb {
     if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
   }
 
-  /// The time until which a person gave an approval in the log; `nil` where none is given for a time.
+  /// A time until which a person gave an approval in the log, and which is past though a clock that stands still has not
+  /// come to it; `nil` where there is none.
   private func deadline() throws -> String? {
     var reader = try LogReader(path: log)
+    let now = Int(time(nil)) * 1_000_000
+    let still = UTC.microsecondsSince1970(FixedClock(elapsedMicroseconds: 0).reading().time)
     while let event = try reader.next() {
-      if event.type == .approval, let until = event.data["until"]?.stringValue { return until }
+      guard event.type == .approval, let until = event.data["until"]?.stringValue,
+        let end = UTC.microsecondsSince1970(until), end <= now
+      else { continue }
+      if still.map({ $0 < end }) ?? true { return until }
     }
     return nil
   }
