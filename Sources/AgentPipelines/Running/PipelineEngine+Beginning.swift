@@ -138,8 +138,8 @@ extension PipelineEngine {
     if recorded != nil { return }
     if context.runId != nil { runs.insert(attempt) }
     // What stands in for a task gives what that task is to give.
-    let own = spec.tasks.first { $0.id.hasSameUTF8(as: attempt.node.task) }
-    let asked = own.flatMap { $0.id.hasSameUTF8(as: task.spec.id) ? nil : $0 }
+    let isStandIn = !task.spec.id.hasSameUTF8(as: attempt.node.task)
+    let asked = isStandIn ? pipeline.graph.places[attempt.node.task].map { spec.tasks[$0] } : nil
     handles[attempt] = Task { [executor, mailbox] in
       let start = ContinuousClock.now
       var outcome = await executor.run(task, context)

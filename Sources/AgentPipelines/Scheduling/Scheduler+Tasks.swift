@@ -107,9 +107,9 @@ extension Scheduler {
       return .append(.finished(finished(node, output: output, via: "person")))
     case (.doubt, .happened), (.failed, .answered), (.failed, .happened), (.again, .happened):
       let output = answer.data ?? .null
-      // The output of a task for many is the list of theirs.
+      // The output of a task for many is the list of theirs. What has happened is not tried again, as what is invalid is.
       if !isWhole, let wrong = spec.tasks[key.task].fault(inOutput: output) {
-        return .fail(node, TaskError(.invalid, "what \(answer.by) said: \(wrong)"))
+        return .fail(node, TaskError(.denied, "what \(answer.by) said: \(wrong)"))
       }
       return .append(.finished(finished(node, output: output, via: "person")))
     // What a run waits for is said in its own log.
