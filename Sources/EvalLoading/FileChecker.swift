@@ -6,7 +6,10 @@ import Glibc
 public enum FileChecker {
   /// Checks files and folders of them. What a file is for is told by its keys.
   ///
-  /// - Parameter isLog: whether a file that is there begins as a run log does; without it nobody looks.
+  /// - Parameters:
+  ///   - paths: the files, and the folders whose files are looked at with all below them.
+  ///   - limits: how large a file may be, and what it may make of itself.
+  ///   - isLog: whether a file that is there begins as a run log does; without it nobody looks.
   /// - Returns: Errors and warnings, sorted by file and line; nothing where all is well. A file in a
   ///   folder that is none of the three is a warning, a file that an argument names itself an error.
   public static func check(

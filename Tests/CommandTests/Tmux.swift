@@ -74,7 +74,8 @@ final class Tmux {
   /// Waits until the terminal shows something, and stands still.
   func shows(_ isSuch: ([String]) -> Bool) async throws -> [String] {
     var before: [String] = []
-    for _ in 0..<200 {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while ContinuousClock.now < deadline {
       let now = try await rows()
       if now == before, isSuch(now) { return now }
       before = now

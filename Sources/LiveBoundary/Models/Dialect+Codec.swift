@@ -22,7 +22,10 @@ extension Dialect {
   /// The body of a request.
   ///
   /// - Parameters:
+  ///   - prompt: what the model is shown.
   ///   - model: the model as the provider names it.
+  ///   - settings: how the model is to generate.
+  ///   - stream: whether the reply comes in pieces.
   ///   - isOpenAI: whether OpenAI serves it: others know fewer keys.
   public func body(
     of prompt: ModelPrompt, model: String, _ settings: GenerationSettings = GenerationSettings(),
@@ -66,7 +69,9 @@ extension Dialect {
 
   /// Reads a whole body that came with a status of success.
   ///
-  /// - Parameter tools: what the model was told of, to call tools by their own names again.
+  /// - Parameters:
+  ///   - body: what the provider answered.
+  ///   - tools: what the model was told of, to call tools by their own names again.
   /// - Throws: ``ReplyFault`` where it is no reply of this dialect. What the provider says went wrong is
   ///   a value: ``ProviderReply/error``.
   public func reply(

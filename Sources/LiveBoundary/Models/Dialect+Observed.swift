@@ -19,7 +19,9 @@ extension Dialect {
 
   /// Reads a request that somebody else wrote; `nil` where it is none of the dialect.
   ///
-  /// - Parameter path: where it goes to: in one dialect that names the model.
+  /// - Parameters:
+  ///   - body: what was asked.
+  ///   - path: where it goes to: in one dialect that names the model.
   public func observed(_ body: JSONObject, path: String = "") -> ObservedRequest? {
     switch self {
     case .openai: ChatCompletions.observed(body)

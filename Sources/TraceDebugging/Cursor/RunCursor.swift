@@ -46,6 +46,8 @@ public final class RunCursor {
   private var readState = AgentState()
   /// What keeps the reader from going on; `nil` where nothing did.
   private var fault: LogError?
+  /// Whether the last event was selected when a file that had changed could not be read yet.
+  private var wasAtEnd = false
   /// How the log ends, once that was seen.
   public private(set) var ending: LogReader.Ending?
   private var stamp: LogFileState?
@@ -127,7 +129,9 @@ public final class RunCursor {
   public var isDamaged: Bool { fault != nil }
 
   /// Whether the selected event is the last that could be read when the end was last seen.
-  public var isAtEnd: Bool { index == slots.count - 1 && (ending != nil || fault != nil) }
+  public var isAtEnd: Bool {
+    index == slots.count - 1 && (ending != nil || fault != nil || wasAtEnd)
+  }
 
   // MARK: Going
 
@@ -271,7 +275,10 @@ public final class RunCursor {
     end = nil
     stepStarts = [:]
     let old = slots[index]
+    // What follows the end goes on to do so once the file has settled.
+    let wasAtEnd = isAtEnd
     if (try? load(around: old.seq)) == true, seq == old.seq { return true }
+    self.wasAtEnd = wasAtEnd
     // A writer is between two names, or cuts a torn end: what was seen stays until it has settled.
     if !slots.contains(where: { $0.seq == old.seq }) { (slots, index, reader) = ([old], 0, nil) }
     stamp = nil
@@ -326,6 +333,7 @@ public final class RunCursor {
     readState = reader.startState
     fault = nil
     ending = nil
+    wasAtEnd = false
     while let head = try step(&reader) {
       guard case .event(let number, _, _) = head else { continue }
       guard number >= first else {

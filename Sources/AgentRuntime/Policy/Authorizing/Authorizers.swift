@@ -104,6 +104,7 @@ extension Authorization {
   /// - Parameters:
   ///   - request: what was asked; its digest is left to whoever asks.
   ///   - error: why there is none.
+  ///   - elapsedMicroseconds: how long it was waited for.
   public init(to request: AuthorizationRequest, error: String, elapsedMicroseconds: Int = 0) {
     self.init(
       authorizer: request.authorizer, requestDigest: "", status: .deny, error: error,
