@@ -81,8 +81,8 @@ struct MessageFields {
     reading read: (MessageFields) throws(ImportError) -> ParsedMessage
   ) throws(ImportError) -> [ParsedMessage] {
     guard !elements.isEmpty else { throw ImportError(.noMessages, at: pointer) }
-    guard elements.count <= RunEvents.messageLimit else {
-      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit), at: pointer)
+    guard elements.count <= ImportLimits.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit), at: pointer)
     }
     var messages: [ParsedMessage] = []
     for (index, element) in elements.enumerated() {

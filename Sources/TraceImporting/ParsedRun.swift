@@ -11,6 +11,11 @@ struct SourceRun {
     self.index = index
     content = Result { () throws(ImportError) in try read() }
   }
+
+  /// Reads a run that is a list of messages; an error stays with it.
+  init(index: Int?, list read: () throws(ImportError) -> ParsedRun) {
+    self.init(index: index) { () throws(ImportError) in CallGraph(try read()) }
+  }
 }
 
 /// A run that can be told as events.
@@ -29,19 +34,14 @@ extension EventSource {
   var carriedLog: [UInt8]? { nil }
 }
 
-extension ParsedRun: EventSource {
-  func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws {
-    try RunEvents.emit(self, as: identity, to: append)
-  }
-}
-
 extension CallGraph: EventSource {
   func emitEvents(as identity: RunIdentity, to append: @escaping (Event) throws -> Void) throws {
     try GraphEvents.emit(self, as: identity, to: append)
   }
 }
 
-/// What every format boils down to: a list of messages and what the source says around it.
+/// A list of messages in the manner of the chat-completion interface, and what the source says around it. Of it a
+/// ``CallGraph`` is made.
 struct ParsedRun {
   var format: ImportFormat
   var messages: [ParsedMessage]
@@ -94,8 +94,10 @@ struct ParsedMessage {
   var raw: JSONValue
   var content: MessageContent
   var calls: [ParsedCall] = []
-  /// What kind of refusal it is, as a stop's detail; `nil` for none.
-  var refusal: String?
+  /// The word for how the reply ended, as the source has it.
+  var finish: String?
+  /// Whether the model declined to answer, in the field that an interface has for it.
+  var isRefusal = false
   /// What a tool gave back; for messages of that role.
   var result: ParsedResult?
   /// Who makes the calls, or made the one that is answered; `nil` means the agent.
@@ -115,6 +117,13 @@ struct ParsedMessage {
     var inputTokens: Int?
     var outputTokens: Int?
     var cost: Double?
+  }
+
+  /// What kind of refusal it is, as a stop's detail; `nil` for none.
+  var refusal: String? {
+    guard role == .assistant, calls.isEmpty else { return nil }
+    return isRefusal
+      ? RefusalWord.detail(ofRefusal: finish) : RefusalWord.detail(ofFinish: finish)
   }
 
   /// Whether this is an assistant's text without calls.

@@ -62,8 +62,8 @@ enum AdkSessions: FormatAdapter {
     _ events: [(JSONPointer, JSONValue)], _ session: JSONObject
   ) throws(ImportError) -> CallGraph {
     guard !events.isEmpty else { throw ImportError(.noMessages) }
-    guard events.count <= RunEvents.messageLimit else {
-      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit))
+    guard events.count <= ImportLimits.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit))
     }
     var graph = CallGraph(format: .adk)
     var messages: [ReadMessage] = []

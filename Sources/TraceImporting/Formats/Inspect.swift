@@ -68,8 +68,8 @@ enum Inspect: FormatAdapter {
     let fields = try MessageFields(sample, at: pointer)
     var graph = CallGraph(format: .inspect)
     let list = try fields.list("messages")
-    guard list.count <= RunEvents.messageLimit else {
-      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit), at: pointer)
+    guard list.count <= ImportLimits.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit), at: pointer)
     }
     let usage = modelUsage(of: try fields.list("events"))
     for (index, value) in list.enumerated() {

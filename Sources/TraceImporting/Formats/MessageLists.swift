@@ -219,8 +219,8 @@ enum MessageLists: FormatAdapter {
   private static func graph(
     _ messages: [ReadMessage], beside: JSONObject, unread: [JSONPointer]
   ) throws(ImportError) -> CallGraph {
-    guard messages.count <= RunEvents.messageLimit else {
-      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit))
+    guard messages.count <= ImportLimits.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit))
     }
     var graph = CallGraph(format: .messages)
     graph.items = MessageItems.items(of: messages)

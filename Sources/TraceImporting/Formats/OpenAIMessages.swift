@@ -107,7 +107,7 @@ enum OpenAIMessages: FormatAdapter {
   ) throws(ImportError) -> any EventSource {
     if let run = try CarriedRun.find(in: value, at: []) { return run }
     let (beside, own) = CarriedLog.taking(from: value, at: [])
-    var run = try run(beside, at: pointer)
+    var run = CallGraph(try run(beside, at: pointer))
     if own?["partial"] == true { run.unread.append(pointer.appending(CarriedLog.key)) }
     run.ending = CarriedRun.ending(own, at: pointer) ?? run.ending
     return run
@@ -124,8 +124,8 @@ enum OpenAIMessages: FormatAdapter {
   /// A file that holds one message a line.
   private static func messageLines(_ lines: [SourceDocument.Line]) -> SourceRun {
     SourceRun(index: nil) { () throws(ImportError) in
-      guard lines.count <= RunEvents.messageLimit else {
-        throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit))
+      guard lines.count <= ImportLimits.messageLimit else {
+        throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit))
       }
       var messages: [ParsedMessage] = []
       for line in lines {
@@ -165,13 +165,12 @@ enum OpenAIMessages: FormatAdapter {
   ) -> ParsedRun {
     var run = ParsedRun(format: .openAIMessages, messages: messages)
     run.extra = extra
-    run.unread = unread + run.callsInTexts
+    run.unread = unread
     run.endsInCalls = false
     if let last = messages.last, last.isAssistantText || last.refusal != nil {
-      let word = (last.raw["finish_reason"] ?? last.raw["stop_reason"])?.stringValue
       run.ending =
         last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
-        ?? (extra["error"]?.saysNothing == false ? nil : FinishWord.ending(ofText: word))
+        ?? (extra["error"]?.saysNothing == false ? nil : FinishWord.ending(ofText: last.finish))
     }
     return run
   }
@@ -190,11 +189,8 @@ enum OpenAIMessages: FormatAdapter {
         message.content.text = refusal
         message.content.parts = [["type": "text", "text": refusal]]
       }
-      if message.calls.isEmpty {
-        let finish = RefusalWord.detail(ofFinish: fields["finish_reason"]?.stringValue)
-        message.refusal =
-          declined(message) == nil ? finish : finish ?? RefusalWord.detail(ofRefusal: nil)
-      }
+      message.isRefusal = declined(message) != nil
+      message.finish = (fields["finish_reason"] ?? fields["stop_reason"])?.stringValue
     case .tool:
       message.result = ParsedResult(
         providerCallId: fields["tool_call_id"]?.stringValue, tool: fields["name"]?.stringValue,

@@ -78,8 +78,8 @@ enum SweAgent: FormatAdapter {
   private static func steps(of value: JSONValue) throws(ImportError) -> CallGraph {
     var graph = CallGraph(format: .sweAgent)
     let steps = value["trajectory"]?.arrayValue ?? []
-    guard steps.count <= RunEvents.messageLimit else {
-      throw ImportError(.tooManyMessages(limit: RunEvents.messageLimit))
+    guard steps.count <= ImportLimits.messageLimit else {
+      throw ImportError(.tooManyMessages(limit: ImportLimits.messageLimit))
     }
     graph.items = opening(of: value)
     let calls = functionCalls(of: value)

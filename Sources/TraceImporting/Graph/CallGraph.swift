@@ -56,12 +56,16 @@ struct GraphMessage: Hashable {
   var extra: JSONObject = [:]
   var unread: [JSONPointer] = []
   var time: Timestamp?
+  /// Whether a model was shown it.
+  var isShown = true
 }
 
 /// What a model answered.
 struct GraphReply {
   /// The sub-agent whose model it is; `nil` for the run's own.
   var agent: String?
+  /// Whether ``agent`` is a simulated user, who calls tools.
+  var isOfUser = false
   /// Whether a model was asked, as far as the source shows; else only the calls are known.
   var isModelCall = true
   var pointers: [JSONPointer]
@@ -134,6 +138,8 @@ struct GraphResult: Hashable {
   var status: Status
   /// Who made the call; `nil` for the run's own agent.
   var agent: String?
+  /// Whether ``agent`` is a simulated user, who calls tools.
+  var isOfUser = false
   var pointer: JSONPointer
   var extra: JSONObject = [:]
   var unread: [JSONPointer] = []

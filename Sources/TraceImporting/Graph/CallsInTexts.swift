@@ -412,17 +412,3 @@ extension CallGraph {
     }
   }
 }
-
-extension ParsedRun {
-  /// The messages whose text is a call, or ends with one, that was read nowhere in the run.
-  var callsInTexts: [JSONPointer] {
-    var read: ReadCalls?
-    return messages.filter { $0.role == .assistant }.compactMap { message in
-      let calls = CallsInTexts.calls(text: message.content.text, parts: message.content.parts)
-      guard !calls.isEmpty else { return nil }
-      let known = read ?? ReadCalls(self)
-      read = known
-      return calls.allSatisfy(known.hold) ? nil : message.pointer
-    }
-  }
-}

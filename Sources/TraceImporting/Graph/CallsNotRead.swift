@@ -25,11 +25,6 @@ struct ReadCalls {
     }
   }
 
-  /// Those of a list of messages.
-  init(_ run: ParsedRun) {
-    for call in run.messages.flatMap(\.calls) { add(call.name, call.input) }
-  }
-
   private mutating func add(_ name: String, _ input: JSONValue?) {
     let name = ToolWord.plain(name)
     guard let input = input.flatMap(CallSightings.whole) else {

@@ -39,6 +39,8 @@ struct GraphEvents {
     var messages: [JSONValue] = []
     var bytes = 0
     var pointers: [JSONPointer] = []
+    /// Whether one of those is of a message that no event of its own carries.
+    var isUncarried = false
   }
 
   /// Hands on a graph's events, in order.
@@ -84,6 +86,10 @@ struct GraphEvents {
       case .result(let result): try emit(result, at: index)
       }
     }
+    // Messages that no event carried yet, for example instructions behind the last reply.
+    if let prompt = prompts[""], prompt.isUncarried {
+      try emitContext(prompt.messages, bytes: prompt.bytes, from: prompt.pointers)
+    }
     try emitStop()
   }
 
@@ -100,7 +106,7 @@ struct GraphEvents {
     if let field { source["field"] = .string(field.description) }
     data["source"] = .object(source)
     if !extra.isEmpty {
-      data["extra"] = .object(extra.mapValues { $0.cut(toBytes: RunEvents.valueLimitBytes) })
+      data["extra"] = .object(extra.mapValues { $0.cut(toBytes: ImportLimits.valueLimitBytes) })
     }
     let event = Event(
       seq: seq, step: step ?? self.step, type: type, runId: identity.runId, time: time, t: t,
@@ -131,13 +137,13 @@ extension GraphEvents {
     started.recorded = recorded
     started.source = RunSource(
       format: graph.format.rawValue, file: identity.file, index: identity.index,
-      labels: graph.labels.mapValues { $0.cut(toBytes: RunEvents.valueLimitBytes) })
+      labels: graph.labels.mapValues { $0.cut(toBytes: ImportLimits.valueLimitBytes) })
     var data = started.encoded
     if !unread.isEmpty, var source = data["source"]?.objectValue {
-      source["unread"] = JSONValue(unread.prefix(RunEvents.unreadLimit).map(\.description))
+      source["unread"] = JSONValue(unread.prefix(ImportLimits.unreadLimit).map(\.description))
       if !graph.missing.isEmpty {
         source["missing"] = JSONValue(
-          graph.missing.prefix(RunEvents.unreadLimit).map(\.what))
+          graph.missing.prefix(ImportLimits.unreadLimit).map(\.what))
       }
       data["source"] = .object(source)
     }
@@ -201,13 +207,14 @@ extension GraphEvents {
     if message.role == .user, message.agent == nil {
       advance(to: message.time)
       let reply = HumanReplied(
-        text: (message.text ?? "").cut(toBytes: RunEvents.valueLimitBytes), by: "user")
+        text: (message.text ?? "").cut(toBytes: ImportLimits.valueLimitBytes), by: "user")
       try emit(
         .humanReplied, reply.encoded, from: [message.pointer], extra: message.extra, time: time)
     }
+    guard message.isShown else { return }
     show(
       message.roleName, message.parts, to: message.agent, from: [message.pointer],
-      extra: message.role == .user ? [:] : message.extra)
+      extra: message.role == .user ? [:] : message.extra, isCarried: message.role == .user)
   }
 
   private mutating func emit(_ reply: GraphReply, at index: Int) throws {
@@ -231,7 +238,7 @@ extension GraphEvents {
 
   private func result(of reply: GraphReply) -> ModelResult {
     var result = ModelResult(
-      reply: reply.error == nil ? reply.raw.cut(toBytes: RunEvents.replyLimitBytes) : nil)
+      reply: reply.error == nil ? reply.raw.cut(toBytes: ImportLimits.replyLimitBytes) : nil)
     result.error = reply.error.map { $0.prefix(utf8Bytes: 64 << 10) }
     result.inputTokens = reply.inputTokens
     result.outputTokens = reply.outputTokens
@@ -248,13 +255,20 @@ extension GraphEvents {
     let key = reply.agent ?? ""
     var prompt = prompts[key] ?? Prompt()
     let pointers = prompt.pointers
-    prompt.pointers = []
+    (prompt.pointers, prompt.isUncarried) = ([], false)
     prompts[key] = prompt
-    let messages = reply.context ?? prompt.messages
-    contextBytes +=
-      reply.context.map { $0.reduce(0) { $0 + CanonicalJSON.byteCount(of: $1) } } ?? prompt.bytes
-    guard contextBytes <= RunEvents.contextLimitBytes else {
-      throw ImportError(.tooLong(limitBytes: RunEvents.contextLimitBytes))
+    try emitContext(
+      reply.context ?? prompt.messages,
+      bytes: reply.context.map { $0.reduce(0) { $0 + CanonicalJSON.byteCount(of: $1) } }
+        ?? prompt.bytes, from: pointers)
+  }
+
+  private mutating func emitContext(
+    _ messages: [JSONValue], bytes: Int, from pointers: [JSONPointer]
+  ) throws {
+    contextBytes += bytes
+    guard contextBytes <= ImportLimits.contextLimitBytes else {
+      throw ImportError(.tooLong(limitBytes: ImportLimits.contextLimitBytes))
     }
     let data: JSONObject = [
       "runId": .string(identity.runId), "goal": goal, "prompt": ["messages": .array(messages)],
@@ -271,7 +285,10 @@ extension GraphEvents {
         providerCallId: call.id)
     }
     let (decision, textKey) = decision(of: reply, calls, at: index)
-    var data = DecisionPayload(decision, caller: reply.agent, modelResult: modelResult).encoded
+    var payload = DecisionPayload(decision, caller: reply.agent, modelResult: modelResult)
+    payload.isOfUser = reply.isOfUser
+    var data = payload.encoded
+    // Text that is no proper string stands as the bytes it is.
     if let textKey { data[textKey] = reply.text.logged }
     try emit(
       .decision, data, from: reply.pointers, extra: reply.isModelCall ? [:] : reply.extra,
@@ -336,27 +353,31 @@ extension GraphEvents {
       case .error: .error(reason: data, isEffectUnknown: false)
       case .refused: .refused(reason: data.stringValue ?? data.description)
       }
-    return ToolResultPayload(callId: callId, tool: tool, caller: result.agent, result: outcome)
+    var payload = ToolResultPayload(
+      callId: callId, tool: tool, caller: result.agent, result: outcome)
+    payload.isOfUser = result.isOfUser
+    return payload
   }
 
   /// Adds what an agent's model was shown to the contexts to come.
   private mutating func show(
     _ role: String, _ parts: [JSONValue], to agent: String?, from pointers: [JSONPointer],
-    extra: JSONObject = [:]
+    extra: JSONObject = [:], isCarried: Bool = true
   ) {
     guard graph.items.count <= Self.promptLimit else { return }
     var item: JSONObject = [
       "role": .string(role),
-      "content": .array(parts.map { $0.cut(toBytes: RunEvents.valueLimitBytes) }),
+      "content": .array(parts.map { $0.cut(toBytes: ImportLimits.valueLimitBytes) }),
     ]
     if !extra.isEmpty {
-      item["extra"] = .object(extra.mapValues { $0.cut(toBytes: RunEvents.valueLimitBytes) })
+      item["extra"] = .object(extra.mapValues { $0.cut(toBytes: ImportLimits.valueLimitBytes) })
     }
     var prompt = prompts[agent ?? ""] ?? Prompt()
     prompts[agent ?? ""] = nil
     prompt.bytes += CanonicalJSON.byteCount(of: .object(item))
     prompt.messages.append(.object(item))
     prompt.pointers += pointers
+    if !isCarried { prompt.isUncarried = true }
     prompts[agent ?? ""] = prompt
   }
 }
@@ -399,7 +420,7 @@ extension CallGraph {
 
   /// What the run was asked.
   var input: JSONValue? {
-    firstUserMessage.map { ($0.text ?? "").cut(toBytes: RunEvents.valueLimitBytes) }
+    firstUserMessage.map { ($0.text ?? "").cut(toBytes: ImportLimits.valueLimitBytes) }
   }
 
   /// The last reply of the run's own agent.

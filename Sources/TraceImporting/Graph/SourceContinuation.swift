@@ -89,10 +89,6 @@ extension [SourceRun] {
         // How it ends stands on the last page.
         graph.ending = nil
         run.content = .success(graph)
-      } else if var list = content as? ParsedRun {
-        list.unread += missing.map(\.pointer)
-        list.ending = nil
-        run.content = .success(list)
       }
       return run
     }

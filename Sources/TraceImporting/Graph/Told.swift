@@ -14,7 +14,7 @@ enum Told: Hashable {
   /// As a log holds it: whatever is not whole is a cut value, which no check takes for another.
   var logged: JSONValue {
     switch self {
-    case .there(let value): value.cut(toBytes: RunEvents.valueLimitBytes)
+    case .there(let value): value.cut(toBytes: ImportLimits.valueLimitBytes)
     case .absent, .redacted: .cut(bytes: 0, head: "")
     case .cut(let head): .cut(bytes: head.utf8.count, head: head.prefix(utf8Bytes: 1024))
     }

@@ -110,7 +110,7 @@ enum MessageItems {
       return [
         [
           "role": .string(message.roleName),
-          "content": .array(parts.map { $0.cut(toBytes: RunEvents.valueLimitBytes) }),
+          "content": .array(parts.map { $0.cut(toBytes: ImportLimits.valueLimitBytes) }),
         ]
       ]
     }
