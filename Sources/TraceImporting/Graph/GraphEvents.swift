@@ -5,7 +5,9 @@ import TraceStorage
 ///
 /// Docs/importing.md has the table. A reply is a `context_built`, a `model_result` where a model was asked, and
 /// a `decision`; a result is a `tool_result`; what a user says is a `human_replied`. Every decision is a step of
-/// its own, so that call ids stay unique; what precedes the first one has step 0.
+/// its own, a simulated user's too, so that call ids stay unique; what precedes the first one has step 0.
+///
+/// Why contexts name only what is new: Docs/decisions/0004-context-of-imports.md
 struct GraphEvents {
   /// The most items a graph may have: every context repeats those before it.
   static let itemLimit = 50_000

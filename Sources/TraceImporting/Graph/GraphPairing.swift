@@ -95,6 +95,7 @@ struct GraphPairing {
         }
       }
     }
+    pairStrangers(results, of: graph)
     open = calls.filter { !$0.isTaken }.map(\.place)
     for index in results where answers[index] == nil {
       guard case .result(let result) = graph.items[index] else { continue }
@@ -148,6 +149,35 @@ struct GraphPairing {
   private func isUnclear(_ turn: Turn, results: Int) -> Bool {
     let open = turn.calls.count { !calls[$0].isTaken }
     return open > 1 && results < open && turn.calls.allSatisfy { calls[$0].id?.isEmpty == false }
+  }
+
+  /// Gives results whose ids no call of their turn has to the calls that are left of it, where they are as many: ids
+  /// may have been written otherwise. They may be those of others all the same, and are marked.
+  private mutating func pairStrangers(_ results: [Int], of graph: CallGraph) {
+    var strangers: [(turn: Turn, results: [Int])] = []
+    for index in results where answers[index] == nil {
+      guard case .result(let result) = graph.items[index],
+        let turn = turn(of: result.agent, before: index)
+      else { continue }
+      if strangers.last?.turn.item == turn.item {
+        strangers[strangers.count - 1].results.append(index)
+      } else {
+        strangers.append((turn, [index]))
+      }
+    }
+    for (turn, results) in strangers {
+      let left = turn.calls.filter { !calls[$0].isTaken }
+      guard left.count == results.count else { continue }
+      for (call, index) in zip(left, results) {
+        guard case .result(let result) = graph.items[index] else { continue }
+        if let tool = result.tool, !tool.isEmpty, !calls[call].name.hasSameUTF8(as: tool) {
+          continue
+        }
+        calls[call].isTaken = true
+        answers[index] = Answer(place: calls[call].place, means: .order)
+        unread.append(result.pointer)
+      }
+    }
   }
 
   private mutating func find(_ result: GraphResult, _ means: Means, before index: Int) -> Int? {
