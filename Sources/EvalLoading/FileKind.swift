@@ -16,16 +16,18 @@ public enum FileKind: Sendable, Hashable {
 
   /// The kind of a root; `nil` where nothing tells.
   ///
-  /// `caseId`, `expected` or `cases`, or what looks like a slip in one of the first two, make a case;
-  /// `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list is of the kind of its first element.
+  /// `caseId`, `expected` or `cases`, what looks like a slip in one of the first two, or a list of cases under any other
+  /// key make a case; `sets` or `defaults` without cases what cases share; `model`, `command`, `tools` or `mcpServers` an
+  /// agent; `rules` a policy; `pipeline` with `tasks` a pipeline. A list in which a case stands is one of cases.
   public init?(of value: JSONValue) {
     switch value {
     case .array(let elements):
-      guard let first = elements.first, first.objectValue != nil, FileKind(of: first) == .case
-      else { return nil }
+      guard Self.holdsCase(elements) else { return nil }
       self = .case
     case .object(let object):
-      if ["caseId", "expected", "cases"].contains(where: { object[$0] != nil }) {
+      if ["caseId", "expected", "cases"].contains(where: { object[$0] != nil })
+        || Self.listOfCases(in: object) != nil
+      {
         self = .case
       } else if object["sets"] != nil || object["defaults"] != nil {
         self = .shared
@@ -44,6 +46,22 @@ public enum FileKind: Sendable, Hashable {
       }
     default: return nil
     }
+  }
+
+  /// How many elements of a list are looked at.
+  private static let sample = 100
+
+  private static func holdsCase(_ elements: [JSONValue]) -> Bool {
+    elements.prefix(sample).contains { $0.objectValue != nil && FileKind(of: $0) == .case }
+  }
+
+  /// The key under which a mapping that is no case itself holds a list of cases.
+  static func listOfCases(in object: JSONObject) -> String? {
+    guard object["caseId"] == nil else { return nil }
+    if object["cases"] != nil { return "cases" }
+    return object.first { member in
+      member.value.arrayValue?.prefix(sample).contains { $0["caseId"] != nil } ?? false
+    }?.key
   }
 
   /// Whether a key is likely one of a case with a slip in it. Few slips are in the first letter, and `last_id` is none.

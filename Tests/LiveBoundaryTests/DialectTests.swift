@@ -339,6 +339,8 @@ struct DialectTests {
     let events = FakeProvider.events(Self.spoken, dialect)
     let bytes = Array(events.joined())
     var random = Seeded(seed: 5)
+    // Events of this one tell each call twice: one that was changed may be two.
+    let most = dialect == .openaiResponses ? 6 : 3
     for _ in 0..<TestRun.count(400, long: 20_000) {
       var damaged = bytes
       for _ in 0..<Int.random(in: 1...3, using: &random) {
@@ -347,7 +349,7 @@ struct DialectTests {
       }
       var stream = ReplyStream(dialect)
       guard (try? stream.take(damaged)) != nil, let reply = try? stream.reply() else { continue }
-      #expect((reply.reply["calls"]?.arrayValue ?? []).count <= 3)
+      #expect((reply.reply["calls"]?.arrayValue ?? []).count <= most)
     }
   }
 

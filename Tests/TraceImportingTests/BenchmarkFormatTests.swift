@@ -195,7 +195,10 @@ struct AgentDojoTests {
     #expect(results.map { $0["status"] } == ["ok", "error"])
     #expect(results.first?["data"] == "paid")
     #expect(results.last?["reason"] == "ValueError: no")
-    #expect(results.last?["extra"] == ["content": "", "tool_call": ["function": "pay"]])
+    #expect(
+      results.last?["extra"] == [
+        "content": "", "pairedBy": "order", "tool_call": ["function": "pay"],
+      ])
     #expect(file.reports.first?.json["parallelTurns"] == 1)
     #expect(file.reports.first?.json["index"] == .null)
   }

@@ -234,6 +234,12 @@ public struct Trajectory: Sendable {
   /// Says that events are missing behind the last one: the log is torn or damaged there.
   public mutating func markTorn() { gaps.append(Gap(first: lastSeq + 1, last: nil)) }
 
+  /// Takes its end away, as though the log were torn before it: what may still have come is open then.
+  public mutating func forgetEnd() {
+    stop = nil
+    markTorn()
+  }
+
   private mutating func apply(runStarted event: Event) {
     runId = event.runId
     simulatedUser.take(runStarted: event.data)

@@ -186,6 +186,9 @@ enum CaseFile {
   ]) { value, reader in
     switch value {
     case .object: return detailedSkip.read(value, reader)
+    case .string(let text) where ["no", "n", "off", "false"].contains(text.lowercased()):
+      reader.report("\(text.quoted) is no reason", hint: "leave “skip” out, or say why")
+      return nil
     case .string(let text) where !text.isEmpty: return CaseSkip(reason: text)
     default:
       reader.reportKind(of: value, expected: "a reason, or a mapping with “reason” and “until”")

@@ -89,6 +89,8 @@ struct CaseBatch {
   private let areRunsElsewhere: Bool
   private let limits: SourceLimits
   private var shared: SharedPartsFinder
+  /// The columns of the table whose rows are being taken in.
+  private var columns: Set<String> = []
   /// What is shared where the cases stand that are being taken in.
   private var parts = SharedParts()
   /// Where each case id stands.
@@ -244,7 +246,7 @@ struct CaseBatch {
   /// Takes in the case or the cases of one root.
   private mutating func take(_ root: SourceRoot, path: String, _ reader: FieldReader) {
     switch root.value {
-    case .object(let object) where object["cases"] != nil && object["caseId"] == nil:
+    case .object(let object) where FileKind.listOfCases(in: object) != nil:
       takeWrapped(object, root.tree(levels: 2), reader, path: path)
     case .object: take(root.value, root.tree(levels: 0).start, reader, path: path)
     case .array(let elements): take(elements, root.tree(levels: 1), reader, path: path)
@@ -302,9 +304,10 @@ struct CaseBatch {
     guard let table = object["table"] else {
       return take(object, position, reader, path: path)
     }
-    CaseTable(table, reader)?.expand(object, reader) {
-      take($0, row: $1, position, reader, path: path)
-    }
+    guard let table = CaseTable(table, reader) else { return }
+    columns = table.columns
+    table.expand(object, reader) { take($0, row: $1, position, reader, path: path) }
+    columns = []
   }
 
   /// Takes in one case whose values all stand there.
@@ -383,6 +386,12 @@ struct CaseBatch {
       guard let set else {
         isSound = false  // Its mistakes are told where it stands.
         continue
+      }
+      if let column = source.columns(columns, inSetNamed: reference.name).first {
+        reader.report(
+          "the set \(reference.name.quoted) speaks of ${\(column)}, which is not filled in there",
+          hint: "write that expectation in the case itself", deeper: [.key("include")])
+        isSound = false
       }
       whole.include(set, as: reference.name, reference.severity)
     }

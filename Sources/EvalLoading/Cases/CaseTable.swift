@@ -85,13 +85,25 @@ struct CaseTable {
     }
   }
 
-  /// Warns of a column that nothing in the case asks for and that is called nearly as a key that says something of a run.
+  private static let conditions = CaseConditionsFile.keys.joined(separator: ", ")
+
+  /// The names of the columns.
+  var columns: Set<String> { Set(rows.flatMap(\.keys)) }
+
+  /// Reports a column that is called as a key of a case that rows cannot have, and warns of one that nothing in the case asks for and that is called nearly as a key that says something of a run.
   private func warnOfSlips(in template: JSONObject, _ reader: FieldReader) {
     let text = CanonicalJSON.string(.object(template), form: .plain)
     var seen: Set<String> = []
     for (index, row) in rows.enumerated() {
       for name in row.keys
       where !CaseConditionsFile.keys.contains(name) && seen.insert(name).inserted {
+        if CaseFile.fields.contains(where: { $0.name == name }), !text.contains("${\(name)}") {
+          reader.report(
+            "a row does not say “\(name)”, and no \u{24}{\(name)} stands in the case",
+            hint: "write it in the case; of the run a row may say \(Self.conditions)",
+            deeper: [.key("table"), .index(index), .key(name)])
+          continue
+        }
         guard let nearest = Spelling.nearest(to: name, among: CaseConditionsFile.keys),
           !text.contains("${\(name)}")
         else { continue }

@@ -26,13 +26,22 @@ struct SharedParts: Sendable {
   struct Draft: Sendable {
     var isRoot = false
     var defaults = Defaults()
-    var sets: [(name: String, expectations: Expectations?)] = []
+    var sets: [NamedSet] = []
+  }
+
+  /// Expectations by a name.
+  struct NamedSet: Sendable {
+    var name: String
+    /// `nil` where they have mistakes.
+    var expectations: Expectations?
+    /// The names that stand in them as `${name}`. They stay as they are: a set is the same for all who include it.
+    var placeholders: Set<String>
   }
 
   /// Whether nobody wrote any down.
   private(set) var isEmpty = true
   private(set) var defaults = Defaults()
-  private var sets: [(name: String, expectations: Expectations?)] = []
+  private var sets: [NamedSet] = []
 
   /// These parts over those of an outer folder: near ones win, tags and sets add up.
   func over(_ outer: SharedParts) -> SharedParts {
@@ -75,6 +84,12 @@ struct SharedParts: Sendable {
   /// A set by its name: `nil` where there is none, `.some(nil)` where it has mistakes.
   func set(named name: String) -> Expectations?? {
     sets.first { $0.name.hasSameUTF8(as: name) }.map(\.expectations)
+  }
+
+  /// Which of some columns of a table a set speaks of, as though they were filled in.
+  func columns(_ columns: Set<String>, inSetNamed name: String) -> [String] {
+    let set = sets.first { $0.name.hasSameUTF8(as: name) }
+    return set?.placeholders.intersection(columns).sorted() ?? []
   }
 
   // MARK: Keys
@@ -120,7 +135,7 @@ struct SharedParts: Sendable {
         "Sets of expectations that every case has as well."),
     ] + CaseConditionsFile.fields(\.conditions))
 
-  private static let setsShape = Shape<[(name: String, expectations: Expectations?)]>([
+  private static let setsShape = Shape<[NamedSet]>([
     "type": "object", "minProperties": 1,
     "propertyNames": ["minLength": 1, "pattern": "^[^#]*$"],
     "additionalProperties": ["$ref": "#/$defs/expected"],
@@ -134,9 +149,19 @@ struct SharedParts: Sendable {
         if member.key.isEmpty || member.key.utf8.contains(UInt8(ascii: "#")) {
           reader.report("the name of a set is not empty and holds no “#”", at: .key)
         }
-        return (member.key, CaseFile.expectations(in: member.value, reader))
+        return NamedSet(
+          name: member.key, expectations: CaseFile.expectations(in: member.value, reader),
+          placeholders: placeholders(in: member.value))
       }
     }
+  }
+
+  private static func placeholders(in value: JSONValue) -> Set<String> {
+    let text = CanonicalJSON.string(value, form: .plain)
+    guard text.utf8.contains(UInt8(ascii: "$")) else { return [] }
+    return Set(
+      PlaceholderText(text).pieces.compactMap { if case .name(let name) = $0 { name } else { nil } }
+    )
   }
 }
 
@@ -231,7 +256,14 @@ struct SharedPartsFinder {
     if let known = byFolder[folder] { return known }
     var parts = SharedParts()
     var isRoot = depth > 64 || Self.exists("\(folder)/.git")
-    if let file = Self.names.lazy.map({ "\(folder)/\($0)" }).first(where: Self.exists) {
+    let files = Self.names.map { "\(folder)/\($0)" }.filter(Self.exists)
+    if let file = files.first {
+      for other in files.dropFirst() {
+        diagnostics.append(
+          Diagnostic(
+            .error, path: Self.plain(other), message: "stands beside \(Self.plain(file))",
+            hint: "the defaults of a folder stand in one file"))
+      }
       let draft = read(Self.plain(file))
       isRoot = isRoot || draft.isRoot
       parts = SharedParts(draft)

@@ -47,6 +47,14 @@ extension EvalRunner {
       let words = Self.infrastructureFailure(stop, evalCase.expected)
     {
       let cause = try FailedRequest(lastOf: log)
+      // What the run had done by then is excused by nothing that came after it.
+      let shown = run.judgementWithoutEnd(evalCase.expected, aids: aids)
+      if shown.outcome == .fail {
+        trial.judgement = shown
+        trial.judgement.warnings.append(
+          words + (cause.map { ": \($0.words)" } ?? "") + "; what it had done by then fails")
+        return trial
+      }
       trial.error = words + (cause.map { ": \($0.words)" } ?? "")
       trial.isLasting = stop.reason == .modelFailure && cause?.isLasting ?? false
     }

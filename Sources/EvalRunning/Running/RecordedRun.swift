@@ -203,6 +203,17 @@ struct RecordedRun {
     return judgement
   }
 
+  /// What holds however the run would have gone on behind what was recorded of it before its stop.
+  func judgementWithoutEnd(
+    _ expectations: Expectations, aids: Judge.Aids = Judge.Aids()
+  ) -> Judgement {
+    var run = self
+    run.trajectory.forgetEnd()
+    for index in run.otherOrders.indices { run.otherOrders[index].trajectory.forgetEnd() }
+    run.woven?.isTorn = true
+    return run.judgement(expectations, aids: aids)
+  }
+
   private func judgementOfRow(_ expectations: Expectations, aids: Judge.Aids) -> Judgement {
     var judgement = Judge.judge(trajectory, gathered, against: expectations, aids: aids)
     for other in otherOrders {

@@ -27,6 +27,9 @@ struct CallGraph {
   /// Whether more may have happened than was told so far, so that nothing can be said against what is not there.
   var mayGoOn = false
 
+  /// The most items for which contexts are made up of what came before.
+  var promptLimit = 10_000
+
   /// An empty graph.
   init(format: ImportFormat) { self.format = format }
 }

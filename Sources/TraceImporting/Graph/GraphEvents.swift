@@ -11,9 +11,6 @@ import TraceStorage
 struct GraphEvents {
   /// The most items a graph may have: every context repeats those before it.
   static let itemLimit = 50_000
-  /// The most items for which contexts are made up of what came before.
-  private static let promptLimit = 10_000
-
   private let graph: CallGraph
   private let identity: RunIdentity
   private let pairing: GraphPairing
@@ -366,7 +363,7 @@ extension GraphEvents {
     _ role: String, _ parts: [JSONValue], to agent: String?, from pointers: [JSONPointer],
     extra: JSONObject = [:], isCarried: Bool = true
   ) {
-    guard graph.items.count <= Self.promptLimit else { return }
+    guard graph.items.count <= graph.promptLimit else { return }
     var item: JSONObject = [
       "role": .string(role),
       "content": .array(parts.map { $0.cut(toBytes: ImportLimits.valueLimitBytes) }),
@@ -432,14 +429,12 @@ extension CallGraph {
     }
   }
 
-  /// The last thing that the run's own agent said and nothing else; none where a later reply is not told.
+  /// The last reply of the run's own agent, where it is text and nothing else.
   var answerIndex: Int? {
-    for index in items.indices.reversed() {
-      guard case .reply(let reply) = items[index], reply.agent == nil else { continue }
-      if reply.isText { return index }
-      if reply.error == nil, reply.calls.isEmpty || !reply.isTold { return nil }
+    guard let index = lastReplyIndex, case .reply(let reply) = items[index], reply.isText else {
+      return nil
     }
-    return nil
+    return index
   }
 
   /// The reply in which the run's own model would not answer, and with which the run ends.

@@ -96,6 +96,13 @@ extension ExpectationReader {
       return nil
     }
     rule.spokenOf = ArgumentRule.keys(spokenOfBy: input)
+    for key in input.objectValue?.keys ?? [] where rule.ignored.contains(where: { $0.matches(key) })
+    {
+      report(
+        pointer.appending("input").appending(key),
+        "“\(CallWording.short(key))” is ignored, so that what is asked of it means nothing",
+        hint: "leave it out of `input` or of `ignore`")
+    }
     return rule
   }
 

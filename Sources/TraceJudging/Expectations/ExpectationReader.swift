@@ -38,6 +38,18 @@ struct ExpectationReader {
         + "`toolsCalled: []` with `order: exact`")
   }
 
+  /// Reports entries that hold for any number of calls, where neither an order nor `extra` gives them a meaning.
+  mutating func reportAnyNumber(_ entries: [CallEntry], at pointer: JSONPointer) {
+    guard [OrderOfCalls.key, NoExtraCalls.key].allSatisfy({ siblings[$0] == nil }) else { return }
+    for (index, entry) in entries.enumerated() {
+      guard let times = entry.times, times.minimum == 0, times.maximum == nil else { continue }
+      report(
+        pointer.appending(String(index)).appending("times"),
+        "each number of calls is at least 0, so that this expects nothing",
+        hint: "give a `max`, or leave `times` out for one call or more")
+    }
+  }
+
   /// Reports keys that are none of `names`.
   mutating func checkKeys(
     of object: JSONObject, at pointer: JSONPointer, among names: [String]
@@ -173,6 +185,26 @@ struct ExpectationReader {
     }
   }
 
+  /// A matcher of what is a text wherever it is there.
+  mutating func textMatcher(
+    _ value: JSONValue, at pointer: JSONPointer, allowsOrigins: Bool = false
+  ) -> Matcher? {
+    guard let matcher = matcher(value, at: pointer, allowsOrigins: allowsOrigins) else {
+      return nil
+    }
+    if let place = matcher.placeThatNoTextMatches {
+      let operand = place.tokens.reduce(value as JSONValue?) { found, token in
+        found?[token] ?? Int(token).flatMap { found?[$0] }
+      }
+      let operators = operand?.objectValue?.keys.map { "$\($0)" } ?? []
+      let slip = operators.first { Matcher.operatorNames.contains($0) }
+      report(
+        JSONPointer(tokens: pointer.tokens + place.tokens), "no text is like this",
+        hint: slip.map { "did you mean “\($0)”?" })
+    }
+    return matcher
+  }
+
   mutating func glob(_ text: String, at pointer: JSONPointer) -> Glob? {
     do { return try Glob(text) } catch {
       report(pointer, "\(error)")
@@ -228,6 +260,11 @@ struct ExpectationReader {
       report(
         pointer.appending("status"), "a refused call was never executed",
         hint: "put it into `toolsProposed` or `toolsNotProposed`")
+    }
+    if object["input"] == .null {
+      report(
+        pointer.appending("input"), "nothing stands here, and no call's input is nothing",
+        hint: "leave it out for any input; write {} for one with whatever keys")
     }
     let input: Matcher? = object["input"].flatMap {
       matcher($0, at: pointer.appending("input"), allowsOrigins: true)

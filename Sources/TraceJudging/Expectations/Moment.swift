@@ -173,10 +173,10 @@ extension ExpectationReader {
     case "reply":
       checkKeys(of: object, at: pointer, among: ["reply", "by"])
       let by = object["by"].flatMap { name($0, at: pointer.appending("by")) }
-      return matcher(operand, at: place).map { .reply(text: $0, by: by) }
+      return textMatcher(operand, at: place).map { .reply(text: $0, by: by) }
     case "answer":
       checkKeys(of: object, at: pointer, among: [key])
-      return matcher(operand, at: place).map(Moment.answer)
+      return textMatcher(operand, at: place).map(Moment.answer)
     case "stop":
       checkKeys(of: object, at: pointer, among: [key])
       if operand.boolValue == true { return .stop(StopReason.allCases) }
@@ -211,7 +211,7 @@ extension ExpectationReader {
     }
     let call = callPart(object, at: pointer)
     let rule = object["rule"].flatMap { name($0, at: pointer.appending("rule")) }
-    let reason = object["reason"].flatMap { matcher($0, at: pointer.appending("reason")) }
+    let reason = object["reason"].flatMap { textMatcher($0, at: pointer.appending("reason")) }
     if case .some(nil) = statuses { return nil }
     return VerdictMoment(
       statuses: (statuses ?? nil) ?? VerdictStatus.allCases, call: call, rule: rule, reason: reason)

@@ -23,7 +23,7 @@ struct AnswerExpectation: Expectation {
   static func read(
     _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
   ) -> Self? {
-    reader.matcher(value, at: pointer, allowsOrigins: true).map(Self.init(matcher:))
+    reader.textMatcher(value, at: pointer, allowsOrigins: true).map(Self.init(matcher:))
   }
 
   var needs: TrajectoryNeeds {

@@ -232,7 +232,9 @@ extension ExpectationReader {
   /// Texts that a prompt holds: a plain text is a part of one.
   private mutating func texts(_ value: JSONValue, at pointer: JSONPointer) -> [Matcher] {
     oneOrMore(value, at: pointer) { reader, value, place in
-      reader.matcher(value.stringValue == nil ? value : ["$contains": value], at: place)
+      if value == "" { reader.report(place, "an empty text stands in every prompt") }
+      guard let text = value.stringValue else { return reader.textMatcher(value, at: place) }
+      return reader.matcher(["$contains": .string(text)], at: place)
     } ?? []
   }
 
@@ -246,7 +248,7 @@ extension ExpectationReader {
       else { return nil }
       if object.isEmpty { reader.report(place, "says nothing") }
       let reason = object["reason"].flatMap {
-        reader.matcher($0, at: place.appending("reason"))
+        reader.textMatcher($0, at: place.appending("reason"))
       }
       return reader.name(object["ref"] ?? "*", at: place.appending("ref")).map {
         OmittedItem(ref: $0, reason: reason)

@@ -120,6 +120,9 @@ extension ExpectationReader {
       rule.mustBeObserved = true
     }
     rule.minimum = object["min"].flatMap { count($0, at: pointer.appending("min")) }
+    if rule.minimum == 0 {
+      report(pointer.appending("min"), "no fewer than 0 can be cited, so that this expects nothing")
+    }
     if let value = object["cites"] {
       rule.cites =
         list(value, at: pointer.appending("cites")) {

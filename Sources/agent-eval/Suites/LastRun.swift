@@ -54,7 +54,8 @@ struct LastRun: Sendable {
     init(isPart: Bool) { self.isPart = isPart }
 
     func take(_ result: CaseResult) {
-      let outcome = result.outcome
+      // Where results are compared with what was accepted, what has become worse has failed.
+      let outcome = result.standing
       guard isPart || outcome == .fail || outcome == .error else { return }
       let log = (result.trials.first { $0.outcome == .fail } ?? result.trials.first)?.log
       state.withLock { state in
