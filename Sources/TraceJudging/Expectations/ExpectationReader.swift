@@ -193,10 +193,12 @@ struct ExpectationReader {
       return nil
     }
     if let place = matcher.placeThatNoTextMatches {
-      let operand = place.tokens.reduce(value as JSONValue?) { found, token in
-        found?[token] ?? Int(token).flatMap { found?[$0] }
+      var operand: JSONValue? = value
+      for token in place.tokens {
+        let index = operand?.arrayValue == nil ? nil : Int(token)
+        operand = index.flatMap { operand?[$0] } ?? operand?[token]
       }
-      let operators = operand?.objectValue?.keys.map { "$\($0)" } ?? []
+      let operators: [String] = (operand?.objectValue?.keys ?? []).map { "$" + $0 }
       let slip = operators.first { Matcher.operatorNames.contains($0) }
       report(
         JSONPointer(tokens: pointer.tokens + place.tokens), "no text is like this",

@@ -30,7 +30,7 @@ extension Matcher {
   /// Whether some text, or its absence, matches what stands at the top of a matcher.
   private static func mayMatchText(_ value: JSONValue) -> Bool {
     switch value {
-    case .string, .bytes: true
+    case .string, .bytes, .cut, .lost: true
     case .null, .bool, .number, .array: false
     case .object(let object):
       !object.isEmpty
