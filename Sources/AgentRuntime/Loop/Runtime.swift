@@ -30,6 +30,7 @@ public struct Runtime: Sendable {
     let agent = try agent.describingTools()
     let redactor = redactor ?? Redactor(agent.redaction, boundary.secrets)
     self.redactor = redactor
+    redactor.keep(toolNames: agent.tools.map(\.definition.name))
     self.agent = agent.redacted(by: redactor)
     // Inputs are held against what the agent file says.
     registry = try ToolRegistry(agent.tools)

@@ -80,6 +80,7 @@ struct RedactingBoundary: Boundary {
 
   func tools(_ request: ToolListRequest) async -> ToolOffer? {
     guard var offer = await base.tools(request) else { return nil }
+    redactor.keep(toolNames: offer.tools.map(\.name))
     offer.tools = offer.tools.map { tool in
       OfferedTool(
         name: redactor.redacted(tool.name), title: tool.title.map { redactor.redacted($0) },

@@ -124,7 +124,13 @@ public struct RunRedaction {
   }
 
   private mutating func note(_ event: Event) {
-    for call in Redactor.calls(of: event) { tools[call.callId] = call.name }
+    let calls = Redactor.calls(of: event)
+    for call in calls { tools[call.callId] = call.name }
+    var names = calls.map(\.name)
+    if event.type == .runStarted || event.type == .toolsListed {
+      names += (event.data["tools"]?.arrayValue ?? []).compactMap { $0["name"]?.stringValue }
+    }
+    redactor.keep(toolNames: names)
   }
 
   /// Forgets what texts said.

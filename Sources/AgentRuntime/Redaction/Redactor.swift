@@ -48,7 +48,12 @@ public final class Redactor: Sendable {
     var mostWords = 1
     /// The kinds of those that are numbers as well.
     var numbers: [String: String] = [:]
+    /// The names of tools, in which nothing is looked for that was withheld elsewhere.
+    var names: Set<[UInt8]> = []
   }
+
+  /// How many names of tools are kept.
+  private static let nameLimit = 10_000
 
   /// What is known of values, of a run and of those that it calls.
   private final class Store: Sendable {
@@ -136,6 +141,17 @@ public final class Redactor: Sendable {
     }
   }
 
+  /// Takes in names of tools, which everybody is told: no text that stands in one is a secret, whatever a result says.
+  /// Else a text that an agent reads could take a tool's name away from policy and judge. A credential by its own form is
+  /// withheld in a name as well.
+  package func keep(toolNames names: some Sequence<String>) {
+    state.withLock { state in
+      for name in names where state.names.count < Self.nameLimit && name.utf8.count <= 1_024 {
+        state.names.insert(Array(name.utf8))
+      }
+    }
+  }
+
   /// Whether something was withheld so far.
   public var hasWithheld: Bool { state.withLock { !$0.values.isEmpty } }
 
@@ -219,12 +235,35 @@ public final class Redactor: Sendable {
       redacted += bytes[last..<finding.range.lowerBound]
       redacted +=
         token(
-          for: .string(found), kind: finding.kind, isLookedFor: finding.isLookedFor
+          for: .string(found), kind: finding.kind,
+          isLookedFor: finding.isLookedFor && !Self.isWords(finding.range, of: bytes)
         ).utf8
       last = finding.range.upperBound
     }
     redacted += bytes[last...]
     return String(decoding: redacted, as: UTF8.self)
+  }
+
+  /// Whether a text is a few plain words, or a name made of them: withheld where a secret is said, and nowhere else. Else
+  /// `token: identifier` in one result would take the word away from all that follows.
+  private static func isWords(_ range: Range<Int>, of bytes: [UInt8]) -> Bool {
+    guard range.count <= 24 else { return false }
+    var words = 0
+    var isInWord = false
+    for byte in bytes[range] {
+      switch byte {
+      case 0x61...0x7a:
+        if !isInWord { words += 1 }
+        isInWord = true
+      case 0x41...0x5a where !isInWord:
+        words += 1
+        isInWord = true
+      case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: " "), UInt8(ascii: "."):
+        isInWord = false
+      default: return false
+      }
+    }
+    return words <= 3
   }
 
   /// What a tool is given or returns, or the goal, as it may stand in the run.
@@ -298,7 +337,16 @@ public final class Redactor: Sendable {
   /// What is withheld of a text without tokens, by its places, in order.
   private func findings(in bytes: ArraySlice<UInt8>) -> [CredentialScanner.Finding] {
     guard !bytes.isEmpty else { return [] }
-    var findings = state.withLock { $0.texts.findings(in: bytes) }
+    var findings = state.withLock { state in
+      let known = state.texts.findings(in: bytes)
+      guard !known.isEmpty, !state.names.isEmpty else { return known }
+      return known.filter { finding in
+        let found = bytes[
+          (bytes.startIndex + finding.range.lowerBound)..<(bytes.startIndex
+            + finding.range.upperBound)]
+        return !state.names.contains { Self.isPart(found, of: $0) }
+      }
+    }
     if settings.findsCredentials {
       findings += bytes.withUnsafeBufferPointer { CredentialScanner.findings(in: $0) }
     }
@@ -314,6 +362,13 @@ public final class Redactor: Sendable {
       .init(
         range: ($0.range.lowerBound + bytes.startIndex)..<($0.range.upperBound + bytes.startIndex),
         kind: $0.kind, isLookedFor: $0.isLookedFor)
+    }
+  }
+
+  private static func isPart(_ text: ArraySlice<UInt8>, of name: [UInt8]) -> Bool {
+    guard let first = text.first, text.count <= name.count else { return false }
+    return name.indices.dropLast(text.count - 1).contains {
+      name[$0] == first && name[$0...].starts(with: text)
     }
   }
 

@@ -325,6 +325,8 @@ public struct Trajectory: Sendable {
   public func holds(callId: String) -> Bool { index(ofCall: callId) != nil }
 
   private mutating func add(_ call: Call) {
+    // Nobody knows which tool it was.
+    if RedactionToken.isIn(call.outline.tool) { recorded["calls"] = "partial" }
     calls.append(call)
     if calls.count == Self.fewCalls + 1 {
       for (index, call) in calls.enumerated() { note(call, at: index) }
@@ -452,6 +454,7 @@ extension Trajectory {
           outline: call, inputSource: .unknown, group: groups, step: 0, isInvalid: false))
     }
     recorded = outline.recorded
+    if calls.contains(where: { RedactionToken.isIn($0.outline.tool) }) { recorded["calls"] = "partial" }
     toolNames = outline.toolNames
     stop = outline.stop
     lastSeq = outline.stop.seq

@@ -74,6 +74,8 @@ struct NestedPipelineTask: PipelineTask {
         of: definition, request(context, runId, path), means, observe: { observe(node, $0) })
     }
     try checkParent(of: path, context)
+    // It may have ended while this pipeline stood still, or just before its process did.
+    if let ended = try PipelineRecording.ended(path, of: definition, means) { return ended }
     return try await PipelineRecording(
       resuming: path, with: definition, means, acceptsChanges: means.acceptsChanges,
       observe: { observe(node, $0) })

@@ -132,6 +132,22 @@ public struct PipelineRecording: Sendable {
     }
   }
 
+  /// What was made of a run that has ended for good, and whose log is closed; `nil` where it may go on.
+  ///
+  /// - Throws: `LogError` where the log cannot be read.
+  static func ended(
+    _ path: String, of definition: PipelineDefinition, _ means: PipelineMeans
+  ) throws -> PipelineRecording? {
+    var reader = try LogReader(path: path)
+    var state = PipelineState()
+    while let event = try reader.next() { state.apply(event) }
+    guard reader.ending == .closed, state.stop?.isFinal == true else { return nil }
+    var recording = PipelineRecording(
+      log: path, state: state, sealDigest: try LogTail(path: path).sealDigest, newEvents: 0)
+    recording.secrets = means.redactor(for: definition).secrets
+    return recording
+  }
+
   private init(log: String, state: PipelineState, sealDigest: Digest, newEvents: Int) {
     self.log = log
     self.state = state
@@ -150,7 +166,10 @@ public struct PipelineRecording: Sendable {
     let (writer, reopened) = try LogWriter.reopening(path, options: means.logOptions)
     var past = PipelinePast(of: pipeline)
     do {
-      if means.standsAlone { try LogFiles.checkTreeIsFree(of: path) }
+      if means.standsAlone {
+        try LogFiles.checkTreeIsFree(of: path)
+        try WaitingPipeline(log: path).checkRunsAreThere()
+      }
       var reader = try LogReader(path: path)
       while let event = try reader.next() {
         observePast(event)

@@ -28,6 +28,30 @@ extension WaitingPipeline {
     }
   }
 
+  /// Makes sure that the logs of the runs that this one waits for are there: without its log nobody knows what a run has
+  /// done, and it would be made again.
+  ///
+  /// - Throws: `CaseError` for the first that is not; where one cannot be read.
+  func checkRunsAreThere() throws {
+    // Of a process that died nobody knows whether it had begun the run.
+    guard state.stop != nil, depth < PipelineDefinition.depthLimit else { return }
+    for (node, log) in waitingRuns {
+      guard try LogFiles.holdsEvents(log) else {
+        throw CaseError(
+          reason:
+            "\(self.log) waits for the run of \(told(node)), whose log \(log) is not there; put it back beside this one"
+        )
+      }
+      if try Self.isPipeline(log) {
+        var inner = try WaitingPipeline(log: log)
+        inner.depth = depth + 1
+        try inner.checkRunsAreThere()
+      } else {
+        try WaitingRun(path: log).checkChildrenAreThere()
+      }
+    }
+  }
+
   /// The tasks whose own runs, those of agents, wait, and these.
   private func runs() throws -> [(node: TaskNode, tree: WaitingTree)] {
     try waitingRuns.filter { try !Self.isPipeline($0.log) }

@@ -115,6 +115,9 @@ extension ExchangeRecorder {
       return refuse(held, "the policy cannot judge the reply: its calls cannot be read")
     }
     guard !calls.isEmpty else { return .whole }
+    if calls.contains(where: { RedactionToken.isIn($0.name) }) {
+      return refuse(held, "the policy cannot judge the reply: the name of a call is withheld")
+    }
     var checks: [PolicyGate.RuleCheck] = []
     for call in calls { checks.append(await rule(on: call, held.step)) }
     if let end = endByDenial(checks) {

@@ -148,6 +148,7 @@ public actor ExchangeRecorder {
   /// that.
   func begin(_ request: ObservedRequest) async -> Conversations.Turn {
     var request = request
+    redactor.keep(toolNames: request.tools.compactMap { $0["name"]?.stringValue })
     request.messages = request.messages.map { redactor.redacted($0) }
     request.tools = request.tools.map { redactor.redacted($0) }
     request.parameters = redactor.redacted(.object(request.parameters)).objectValue ?? [:]

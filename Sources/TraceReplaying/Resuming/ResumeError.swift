@@ -29,6 +29,8 @@ public struct ResumeError: Error, Hashable, Sendable {
     case policyChanged(recorded: String?)
     /// Something was written to the log while it was read.
     case changedMeanwhile
+    /// The run waits for an agent that it called, and the log of that agent's run is not there.
+    case childIsMissing(tool: String, log: String)
     /// No call of the run's last decision has this id, and none that waits is of this tool.
     case noSuchCall(String, waiting: [WaitingCall])
     /// Several calls of this tool wait.
@@ -89,6 +91,9 @@ extension ResumeError: CustomStringConvertible {
     case .policyChanged(nil):
       "the run was lived with the policy of its agent file. "
         + "Leave --policy away, or say --accept-changes to go on with this one."
+    case .childIsMissing(let tool, let log):
+      "the run waits for the agent that \(tool) called, and the log of that run, \(log), is not there. "
+        + "Put it back beside this one: without it nobody knows what that agent has done."
     case .changedMeanwhile: "another process wrote to the log meanwhile. Look at it again."
     case .noSuchCall(let word, let waiting):
       "no call “\(word.prefix(utf8Bytes: 200))” waits. \(Self.told(waiting))"

@@ -77,6 +77,7 @@ extension RunResumption {
     if let stop = run.stop, stop.isFinal, run.isClosed {
       throw run.error(.over(reason: stop.reason, detail: stop.detail))
     }
+    try run.checkChildrenAreThere()
     var agent = request.agent
     agent.policyContext = run.started.policyContext
     agent.leaveOut(asForkedFrom: run.started.parent)
@@ -147,6 +148,23 @@ extension WaitingRun {
       changes.append(error(.policyChanged(recorded: policyDigest)))
     }
     return changes
+  }
+
+  /// Makes sure that the logs of the agents that a paused run waits for are there: one whose log is not would begin anew,
+  /// with all that it has done.
+  ///
+  /// - Throws: ``ResumeError`` for the first that is not; as ``init(path:agent:observe:)`` of a log below.
+  package func checkChildrenAreThere(depth: Int = 0) throws {
+    // Of a process that died nobody knows whether it had begun the child.
+    guard let stop, !stop.isFinal, depth < WaitingTree.depthLimit else { return }
+    let folder = RunTreeReader.folder(ofLog: path)
+    for (call, start) in past.progress.openChildren {
+      let name = RunTreeReader.log(of: start.runId, in: folder)
+      guard let log = name, try LogFiles.holdsEvents(log) else {
+        throw error(.childIsMissing(tool: call.name, log: name ?? "\(folder)/\(start.runId)"))
+      }
+      try WaitingRun(path: log).checkChildrenAreThere(depth: depth + 1)
+    }
   }
 
   /// In what an agent below, whose run this one waits for, is another than the one before; `nil` where none is.
