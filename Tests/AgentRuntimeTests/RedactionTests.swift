@@ -101,6 +101,54 @@ struct RedactionTests {
     #expect(redactor.redacted("x hello") == "x hello")
   }
 
+  @Test(
+    "no text that an agent reads takes the name of a tool away, nor plain words from all that follows"
+  )
+  func toolNames() {
+    for name in ["delete_note", "x7f_delete9K", "mcp__files__rm2"] {
+      let redactor = Redactor(RedactionSettings())
+      redactor.keep(toolNames: [name])
+      #expect(!redactor.redacted("password: \"\(name)\"").contains(name))
+      #expect(redactor.redacted(.object(["name": .string(name)]))["name"] == .string(name))
+    }
+    let redactor = Redactor(RedactionSettings())
+    _ = redactor.redacted(
+      .object(["token": "identifier", "client_secret": "critical", "password": "k9aBcdEf12xQ"]))
+    #expect(redactor.redacted("a critical identifier") == "a critical identifier")
+    #expect(!redactor.redacted("it is k9aBcdEf12xQ").contains("k9aBcdEf12xQ"))
+    // A credential by its own form is one wherever it stands.
+    let token = "ghp_" + String(repeating: "a1B2c3", count: 6)
+    redactor.keep(toolNames: [token])
+    #expect(!redactor.redacted(token).contains(token))
+  }
+
+  @Test(
+    "a recorded run that is withheld anew keeps the names of its calls, and one whose name is gone hides it"
+  )
+  func namesOfCalls() throws {
+    let poison: JSONValue = ["text": "password: \"delete_x9\""]
+    let call = ProposedCall(callId: "1.1.0", name: "delete_x9", input: [:])
+    let events = [
+      Event(
+        seq: 0, step: 0, type: .toolResult, runId: "r",
+        data: ["callId": "0.1.0", "tool": "read", "status": "ok", "data": poison]),
+      Event(
+        seq: 1, step: 1, type: .decision, runId: "r",
+        data: DecisionPayload(.tool([call])).encoded),
+    ]
+    let redacted = Redactor(RedactionSettings()).redacted(events)
+    #expect(redacted[1].data["calls"]?[0]?["name"] == "delete_x9")
+    #expect(!CanonicalJSON.string(.object(redacted[0].data)).contains("delete_x9"))
+    var trajectory = Trajectory()
+    let hidden = ProposedCall(
+      callId: "1.1.0", name: RedactionToken(kind: "password", hex: "ab12").description, input: [:])
+    trajectory.apply(
+      Event(
+        seq: 0, step: 1, type: .decision, runId: "r",
+        data: DecisionPayload(.tool([hidden])).encoded))
+    #expect(trajectory.recorded["calls"] == "partial")
+  }
+
   @Test("the same value has the same token, another one another, and only the key says which")
   func equality() {
     let key: [UInt8] = Array("a key".utf8)

@@ -153,6 +153,48 @@ struct NestedPipelineTests {
     #expect(verified.output.contains("the log of the task’s run is not the one that was made"))
   }
 
+  @Test(
+    "one that was gone on with by itself to its end is taken as it ended, and nothing is made again"
+  )
+  func endedByItself() async throws {
+    let folder = try Self.makeFolder()
+    try await Self.run(
+      ["record", "outer.yaml", "--out", Self.log, "--seed", "1"], in: folder, status: 1)
+    for inner in try Self.innerLogs(folder) {
+      try await Self.run(["approve", inner, "sign", "--by", "ana"], in: folder)
+      try await Self.run(["resume", inner], in: folder)
+    }
+    let ended = try await Self.run(["resume", Self.log], in: folder)
+    #expect(ended.output.contains("stop       success"))
+    #expect(
+      Self.world(folder).filter { $0.hasPrefix("post") }.sorted() == ["post Ada", "post Bob"])
+    try await Self.run(["verify", "runs"], in: folder)
+  }
+
+  @Test(
+    "one whose log is gone is not made again: going on is refused, and says which log is missed")
+  func missingInner() async throws {
+    let folder = try Self.makeFolder()
+    try await Self.run(
+      ["record", "outer.yaml", "--out", Self.log, "--seed", "1"], in: folder, status: 1)
+    let world = Self.world(folder)
+    let inner = try #require(try Self.innerLogs(folder).first)
+    try FileManager.default.moveItem(atPath: folder.path(inner), toPath: folder.path("aside"))
+    let refused = try await Self.run(["resume", Self.log], in: folder, status: 2)
+    #expect(refused.errors.contains("\(inner) is not there; put it back beside this one"))
+    #expect(Self.world(folder) == world)
+    try FileManager.default.moveItem(atPath: folder.path("aside"), toPath: folder.path(inner))
+    for name in ["letters[0]/sign", "letters[1]/sign"] {
+      try await Self.run(["approve", Self.log, name, "--by", "ana"], in: folder)
+    }
+    try await Self.run(["resume", Self.log], in: folder)
+  }
+
+  private static func innerLogs(_ folder: TemporaryFolder) throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: folder.path("runs"))
+      .filter { $0 != "o.jsonl.gz" && $0.hasSuffix(".jsonl.gz") }.sorted().map { "runs/\($0)" }
+  }
+
   @Test("killed while the inner pipeline runs, both go on where they stood")
   func killed() async throws {
     let folder = try Self.makeFolder()
