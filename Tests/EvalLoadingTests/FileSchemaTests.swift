@@ -459,7 +459,7 @@ private let wholeCase = """
     order: exact
     maxSteps: 3
     maxToolCalls: 4
-    answer: {$not: {$contains: {a: {$absent: true}}}, $ignoreCase: x, $lte: 5}
+    answer: {$not: {$contains: b}, $ignoreCase: x}
     extra: forbid
     eachCall: [{tool: a, input: {b: {$from: {tool: c, path: /d, input: {e: 1}}}}, defaults: {k: 1}, ignore: [f]}]
     time:
@@ -517,14 +517,25 @@ private let validCases = [
   "{caseId: a, expected: {toolsCalled: [{tool: a, status: [ok, refused], times: {min: 1}}]}}",
   "{caseId: a, expected: {toolsNotProposed: [{tool: a, status: refused, result: {$any: true}}]}}",
   "{caseId: a, tags: [x, y], skip: later, expected: {answer: yes}}",
-  "{caseId: a, skip: {reason: later, until: 2026-12-31}, expected: {answer: {$not: 1, $type: string}}}",
-  "{caseId: a, human: {approvals: [{granted: true}], answers: [{text: x}]}, expected: {answer: 1}}",
+  "{caseId: a, skip: {reason: later, until: 2026-12-31}, expected: {answer: {$not: x, $type: string}}}",
+  "{caseId: a, human: {approvals: [{granted: true}], answers: [{text: x}]}, expected: {answer: y}}",
   "{caseId: a, expected: {answer: {$allOf: [{$contains: x}, {$length: {$lte: 3}}]}}}",
-  "{caseId: a, expected: {answer: {x: {$subsetOf: {a: 1, b: {$gt: 2}}}, y: {$literal: {$x: 1}}}}}",
-  "{caseId: a, expected: {answer: {$approx: {value: 1, tolerance: 0.1}}}}",
+  "{caseId: a, expected: {answerJson: {x: {$subsetOf: {a: 1, b: {$gt: 2}}}, y: {$literal: {$x: 1}}}}}",
+  "{caseId: a, expected: {answerJson: {$approx: {value: 1, tolerance: 0.1}}}}",
 ]
 
 private let invalidCases = [
+  "{caseId: a, expected: {answer: {$not: {contains: x}}}}",
+  "{caseId: a, expected: {answer: {$anyOf: [x, 5]}}}",
+  "{caseId: a, expected: {answer: {$allOf: [{$contains: x}, {$gt: 3}]}}}",
+  "{caseId: a, expected: {answer: {$type: [number, object]}}}",
+  "{caseId: a, expected: {context: {neverContains: {regex: x}}}}",
+  "{caseId: a, expected: {context: {neverContains: ''}}}",
+  "{caseId: a, expected: {time: [{never: {answer: {contains: x}}}]}}",
+  "{caseId: a, expected: {policy: {notGiven: [{reason: {contains: x}}]}}}",
+  "{caseId: a, expected: {toolsNotCalled: [{tool: t, input: }]}}",
+  "{caseId: a, expected: {evidence: {min: 0}}}",
+  "{caseId: a, skip: no, expected: {maxSteps: 1}}",
   "{caseId: a, input: x, limits: {calls: 4}, expected: {maxSteps: 1}}",
   "{caseId: a, input: x, agent: {command: []}, expected: {maxSteps: 1}}",
   "{caseId: a, input: x, agent: {cwd: b}, expected: {maxSteps: 1}}",

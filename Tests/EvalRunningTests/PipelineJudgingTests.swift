@@ -253,7 +253,7 @@ struct PipelineJudgingTests {
     let log = try await world.record()
     let expected: [JSONValue] = [
       ["maxSteps": 5], ["context": ["neverContains": "secret"]], ["budget": ["steps": 9]],
-      ["evidence": ["min": 0]], ["time": [["eventually": ["called": "left"], "within": 3]]],
+      ["evidence": ["min": 1]], ["time": [["eventually": ["called": "left"], "within": 3]]],
     ]
     for one in expected {
       #expect(try await PipelineWorld.outcome(log, one) == .unverifiable, "\(one)")

@@ -182,7 +182,8 @@ enum CaseFile {
     ])
 
   static let skip = Shape<CaseSkip>([
-    "anyOf": [Shape<String>.name.schema(), detailedSkip.schema()]
+    "anyOf": [Shape<String>.name.schema(), detailedSkip.schema()],
+    "not": ["pattern": "^([nN]|[nN][oO]|[oO][fF][fF]|[fF][aA][lL][sS][eE])$"],
   ]) { value, reader in
     switch value {
     case .object: return detailedSkip.read(value, reader)

@@ -1,4 +1,5 @@
 import AgentTrace
+import TraceMatching
 
 /// What the schemas say of matchers; Docs/matchers.md says it in words.
 enum MatcherSchema {
@@ -24,7 +25,30 @@ enum MatcherSchema {
       "else": ["items": matcher, "additionalProperties": matcher],
     ],
     "operators": .object(operators),
+    "textMatcher": [
+      "description": "A text that must be equal, or operators that a text can meet.",
+      "$ref": "#/$defs/matcher",
+      "anyOf": [
+        ["type": "string"],
+        [
+          "type": "object", "minProperties": 1,
+          "propertyNames": ["enum": JSONValue(Matcher.operatorsOfTexts)],
+          "properties": [
+            "$not": textMatcher, "$oneOf": ["items": textMatcher], "$allOf": ["items": textMatcher],
+            "$anyOf": ["items": textMatcher], "$contains": ["type": "string"],
+            "$exact": ["type": "string"], "$literal": ["type": "string"],
+            "$type": [
+              "anyOf": [
+                ["const": "string"], ["type": "array", "contains": ["const": "string"]],
+              ]
+            ],
+          ],
+        ],
+      ],
+    ],
   ]
+
+  private static let textMatcher: JSONValue = ["$ref": "#/$defs/textMatcher"]
 
   private static let operators: JSONObject = [
     "type": "object", "additionalProperties": false, "minProperties": 1,

@@ -11,6 +11,7 @@ extension CallGraph {
     ending = list.ending
     unread = list.unread
     endsInCalls = list.endsInCalls
+    mayAnswerBeforeCalls = false
     promptLimit = ImportLimits.messageLimit
     items = list.messages.flatMap(\.items)
   }

@@ -27,6 +27,8 @@ struct CallGraph {
   /// Whether more may have happened than was told so far, so that nothing can be said against what is not there.
   var mayGoOn = false
 
+  /// Whether a text is the answer also where calls follow it and nothing else is said.
+  var mayAnswerBeforeCalls = true
   /// The most items for which contexts are made up of what came before.
   var promptLimit = 10_000
 

@@ -429,12 +429,16 @@ extension CallGraph {
     }
   }
 
-  /// The last reply of the run's own agent, where it is text and nothing else.
+  /// The last thing that the run's own agent said and nothing else; none where a later reply is not told.
   var answerIndex: Int? {
-    guard let index = lastReplyIndex, case .reply(let reply) = items[index], reply.isText else {
-      return nil
+    for index in items.indices.reversed() {
+      guard case .reply(let reply) = items[index], reply.agent == nil else { continue }
+      if reply.isText { return index }
+      if reply.error == nil, reply.calls.isEmpty || !reply.isTold || !mayAnswerBeforeCalls {
+        return nil
+      }
     }
-    return index
+    return nil
   }
 
   /// The reply in which the run's own model would not answer, and with which the run ends.

@@ -38,18 +38,6 @@ struct ExpectationReader {
         + "`toolsCalled: []` with `order: exact`")
   }
 
-  /// Reports entries that hold for any number of calls, where neither an order nor `extra` gives them a meaning.
-  mutating func reportAnyNumber(_ entries: [CallEntry], at pointer: JSONPointer) {
-    guard [OrderOfCalls.key, NoExtraCalls.key].allSatisfy({ siblings[$0] == nil }) else { return }
-    for (index, entry) in entries.enumerated() {
-      guard let times = entry.times, times.minimum == 0, times.maximum == nil else { continue }
-      report(
-        pointer.appending(String(index)).appending("times"),
-        "each number of calls is at least 0, so that this expects nothing",
-        hint: "give a `max`, or leave `times` out for one call or more")
-    }
-  }
-
   /// Reports keys that are none of `names`.
   mutating func checkKeys(
     of object: JSONObject, at pointer: JSONPointer, among names: [String]

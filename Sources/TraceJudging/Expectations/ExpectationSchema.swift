@@ -142,7 +142,9 @@ package enum ExpectationSchema {
     let usable = isExecuted ? statuses.filter { $0 != CallStatus.refused.rawValue } : statuses
     var properties: JSONObject = [
       "tool": name("A tool's name, or a glob such as delete_*."),
-      "input": described("What goes in.", "matcher"),
+      "input": [
+        "description": "What goes in.", "$ref": "#/$defs/matcher", "not": ["const": .null],
+      ],
       "status": [
         "description": "What became of the call: one status, or a list of them.",
         "anyOf": [
@@ -216,7 +218,7 @@ package enum ExpectationSchema {
         ]
       ),
       ("rule", name("The rule that gave it, or a glob.")),
-      ("reason", described("Why, in words.", "matcher")),
+      ("reason", described("Why, in words.", "textMatcher")),
     ] + callProperties
 
   static let approvalProperties: [(String, JSONValue)] =

@@ -308,11 +308,11 @@ extension ExpectationSchema {
         )
       ]), schema)
     schema = branch(
-      "answer", record([("answer", described("What the answer is.", "matcher"))]), schema)
+      "answer", record([("answer", described("What the answer is.", "textMatcher"))]), schema)
     schema = branch(
       "reply",
       record([
-        ("reply", described("What a person says.", "matcher")),
+        ("reply", described("What a person says.", "textMatcher")),
         ("by", name("Who says it, or a glob.")),
       ]), schema)
     schema = branch("approval", record(approvalProperties), schema)

@@ -11,7 +11,7 @@ struct AnswerExpectation: Expectation {
     holds: "the last answer matches; a plain text is the whole answer")
 
   static var schema: JSONValue {
-    ["description": "What the last answer is.", "$ref": "#/$defs/matcher"]
+    ["description": "What the last answer is.", "$ref": "#/$defs/textMatcher"]
   }
   static let schemaParts: JSONObject = [:]
 

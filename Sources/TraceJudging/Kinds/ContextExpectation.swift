@@ -28,7 +28,7 @@ struct ContextExpectation: Expectation {
             "type": "object", "additionalProperties": false, "minProperties": 1,
             "properties": [
               "ref": ExpectationSchema.name("What is left out: its reference, or a glob."),
-              "reason": ExpectationSchema.described("Why.", "matcher"),
+              "reason": ExpectationSchema.described("Why.", "textMatcher"),
             ],
           ],
         ]
@@ -88,9 +88,9 @@ struct ContextExpectation: Expectation {
         "description": .string(text), "if": ["type": "array"],
         "then": [
           "minItems": 1, "maxItems": ExpectationSchema.limit,
-          "items": ExpectationSchema.ref("matcher"),
+          "items": ["$ref": "#/$defs/textMatcher", "not": ["const": ""]],
         ],
-        "else": ExpectationSchema.ref("matcher"),
+        "else": ["$ref": "#/$defs/textMatcher", "not": ["const": ""]],
       ]
     }
     var schema = ExpectationSchema.record([

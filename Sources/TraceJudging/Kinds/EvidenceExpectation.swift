@@ -15,7 +15,9 @@ struct EvidenceExpectation: Expectation {
         "observed",
         ["description": "Every observation cited was made before the answer.", "const": true]
       ),
-      ("min", ExpectationSchema.count("So many are cited, at least.")),
+      (
+        "min", ["description": "So many are cited, at least.", "type": "integer", "minimum": 1]
+      ),
       (
         "cites",
         ExpectationSchema.list(

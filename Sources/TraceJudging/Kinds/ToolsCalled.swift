@@ -31,9 +31,7 @@ struct ToolsCalled: Expectation {
     {
       reader.reportEmptyList(at: pointer)
     }
-    let entries = reader.entries(value, at: pointer, isExecuted: true)
-    if let entries { reader.reportAnyNumber(entries, at: pointer) }
-    return entries.map(Self.init(entries:))
+    return reader.entries(value, at: pointer, isExecuted: true).map(Self.init(entries:))
   }
 
   var needs: TrajectoryNeeds { entries.needs }

@@ -27,9 +27,7 @@ struct ToolsProposed: Expectation {
     _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
   ) -> Self? {
     if value.arrayValue?.isEmpty == true { reader.reportEmptyList(at: pointer) }
-    let entries = reader.entries(value, at: pointer, isExecuted: false)
-    if let entries { reader.reportAnyNumber(entries, at: pointer) }
-    return entries.map(Self.init(entries:))
+    return reader.entries(value, at: pointer, isExecuted: false).map(Self.init(entries:))
   }
 
   var needs: TrajectoryNeeds { entries.needs }

@@ -7,6 +7,13 @@ extension Matcher {
   /// - Complexity: O(size of the matcher).
   public var placeThatNoTextMatches: JSONPointer? { Self.place(in: source, at: JSONPointer()) }
 
+  /// The names of the operators that a text can meet.
+  public static var operatorsOfTexts: [String] {
+    MatcherOperator.allCases.filter { name in
+      ![.greater, .greaterOrEqual, .less, .lessOrEqual, .approximate, .subsetOf].contains(name)
+    }.map(\.rawValue)
+  }
+
   private static func place(in value: JSONValue, at pointer: JSONPointer) -> JSONPointer? {
     guard mayMatchText(value) else { return pointer }
     guard let object = value.objectValue else { return nil }
