@@ -1,7 +1,8 @@
 import AgentTrace
 
 /// Sorts spans into runs: by the conversation that they name, else by their trace. Traces become one where a model's call in
-/// one was shown calls that were asked for in another.
+/// one was shown calls that were asked for in another alone, unless they name different conversations: many servers count
+/// their calls from 0, so that an id alone says little.
 enum SpanRuns {
   static let sessionKeys = [
     "gen_ai.conversation.id", "session.id", "langfuse.session.id", "langsmith.trace.session_id",
@@ -22,16 +23,18 @@ enum SpanRuns {
   static func runs(of set: SpanSet, _ contents: SpanContents) -> [[TraceSpan]] {
     var groups = UnionFind()
     var bySession: [String: String] = [:]
+    var named: Set<String> = []
     for span in set.spans {
       groups.add(span.trace)
       guard let session = session(naming: { span[$0] ?? span.resource[$0] }) else { continue }
+      named.insert(span.trace)
       if let trace = bySession[session] {
         groups.join(trace, span.trace)
       } else {
         bySession[session] = span.trace
       }
     }
-    join(set, &groups, contents)
+    join(set, &groups, named: named, contents)
     var members: [String: [TraceSpan]] = [:]
     for span in set.spans { members[groups.find(span.trace), default: []].append(span) }
     let runs = members.values.filter { spans in
@@ -82,13 +85,20 @@ enum SpanRuns {
   }
 
   /// Joins traces that go on from one another.
+  ///
+  /// - Parameter named: the traces that name a conversation.
   private static func join(
-    _ set: SpanSet, _ groups: inout UnionFind, _ contents: SpanContents
+    _ set: SpanSet, _ groups: inout UnionFind, named: Set<String>, _ contents: SpanContents
   ) {
     guard Set(set.spans.map(\.trace)).count > 1 else { return }
-    let links = CallLinks(of: set, contents)
-    for (id, trace) in links.shown {
-      if let other = links.asked[id], other != trace { groups.join(other, trace) }
+    var named = Set(named.map { groups.find($0) })
+    // In an order that is that of no file.
+    for (asking, shown) in CallLinks(of: set, contents).joints(by: { groups.find($0) }) {
+      let (first, second) = (groups.find(asking), groups.find(shown))
+      let areNamed = (named.contains(first), named.contains(second))
+      guard first != second, !(areNamed.0 && areNamed.1) else { continue }
+      groups.join(first, second)
+      if areNamed.0 || areNamed.1 { named.insert(groups.find(first)) }
     }
   }
 
@@ -120,29 +130,89 @@ enum SpanRuns {
 
 /// The ids of calls by which traces go on from one another.
 struct CallLinks {
-  /// The first trace whose model asked for a call, by its id.
-  private(set) var asked: [String: String] = [:]
-  /// Calls that a model was shown, or a tool ran, each with its trace.
-  private(set) var shown: [(id: String, trace: String)] = []
+  /// A call as a trace tells it.
+  struct Telling {
+    var trace: String
+    /// What is known of the call beside its id.
+    var name: String?
+    var input: JSONValue?
+  }
+
+  /// Where models asked for calls, by the calls' ids.
+  private(set) var asked: [String: [Telling]] = [:]
+  /// Where models were shown calls, or tools ran them, in traces that did not ask for them; by the calls' ids.
+  private(set) var shown: [String: [Telling]] = [:]
 
   /// - Complexity: reads what each model's span says.
   init(of set: SpanSet, _ contents: SpanContents) {
-    for span in set.spans where span.kind == .model {
-      let content = contents.content(of: span, records: set.records[span.id] ?? [])
-      for call in (content.outputs ?? []).flatMap(\.calls) {
-        if let id = call.id, !id.isEmpty { asked[id] = asked[id] ?? span.trace }
+    let models = set.spans.filter { $0.kind == .model }
+    let said = { (span: TraceSpan) in
+      contents.content(of: span, records: set.records[span.id] ?? [])
+    }
+    var own: Set<[String]> = []
+    for span in models {
+      for call in (said(span).outputs ?? []).flatMap(\.calls) {
+        guard let id = call.id, !id.isEmpty else { continue }
+        own.insert([span.trace, id])
+        asked[id, default: []].append(Self.telling(call, in: span.trace))
       }
-      for message in content.inputs ?? [] {
-        for id in message.calls.compactMap(\.id) + message.results.compactMap(\.id) {
-          shown.append((id, span.trace))
+    }
+    func show(_ id: String?, _ telling: Telling) {
+      guard let id, !id.isEmpty, !own.contains([telling.trace, id]) else { return }
+      shown[id, default: []].append(telling)
+    }
+    for span in models {
+      for message in said(span).inputs ?? [] {
+        for call in message.calls { show(call.id, Self.telling(call, in: span.trace)) }
+        for result in message.results {
+          show(result.id, Telling(trace: span.trace, name: result.tool))
         }
       }
     }
     for span in set.spans where span.kind == .tool {
-      if let id = SpanTool.id(of: span) { shown.append((id, span.trace)) }
+      show(SpanTool.id(of: span), Telling(trace: span.trace))
     }
   }
 
+  private static func telling(_ call: GraphCall, in trace: String) -> Telling {
+    Telling(
+      trace: trace, name: call.name,
+      input: call.input.value.flatMap(CallSightings.whole)?.byValue)
+  }
+
   /// Calls that were shown and that nothing here asked for.
-  var wanted: Set<String> { Set(shown.map(\.id)).subtracting(asked.keys).subtracting([""]) }
+  var wanted: Set<String> { Set(shown.keys).subtracting(asked.keys) }
+
+  /// The traces that go on from one another: one that asked for a call, and one that was shown it. Where several asked for
+  /// calls of the id that may be that one, nobody knows from which it goes on.
+  ///
+  /// - Parameter group: the traces that belong together already, by one of them.
+  func joints(by group: (String) -> String) -> [(asking: String, shown: String)] {
+    var joints: [(asking: String, shown: String)] = []
+    for (id, tellings) in shown {
+      guard let asking = asked[id] else { continue }
+      let groups = Set(asking.map { group($0.trace) })
+      for (trace, told) in Dictionary(grouping: tellings, by: \.trace)
+      where !groups.contains(group(trace)) {
+        let known = told.filter { $0.name?.isEmpty == false }
+        let fitting = asking.filter { asked in
+          known.isEmpty || known.contains { Self.mayBeSame(asked, $0) }
+        }
+        let origins = Set(fitting.map { group($0.trace) })
+        if origins.count == 1, let origin = origins.first { joints.append((origin, trace)) }
+      }
+    }
+    return joints.sorted { left, right in
+      left.asking != right.asking
+        ? left.asking.precedesByUTF8(right.asking) : left.shown.precedesByUTF8(right.shown)
+    }
+  }
+
+  private static func mayBeSame(_ left: Telling, _ right: Telling) -> Bool {
+    if let name = left.name, let other = right.name, !ToolWord.mayBeSame(name, other) {
+      return false
+    }
+    guard let input = left.input, let other = right.input else { return true }
+    return input == other
+  }
 }
