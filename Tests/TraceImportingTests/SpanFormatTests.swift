@@ -166,6 +166,22 @@ struct SpanFormatTests {
     #expect(error.stop == "model_failure error")
   }
 
+  @Test("a model's call that failed is no success where some of its reply was captured")
+  func lastFailed() throws {
+    var source = SpanSource.run()
+    for index in source.spans.indices where source.spans[index].id == "d1" {
+      source.spans[index].failure = "connection lost"
+    }
+    let file = try source.imported()
+    #expect(file.stop == "model_failure error")
+    #expect(file.data(.stop).first?["answer"] == "done")
+    // One that was asked again counts for nothing.
+    source.add(
+      "e1", under: "a1", "chat m", 70...80,
+      SpanSource.chat([SpanSource.user("q")], SpanSource.answer("whole"), id: "r3"))
+    #expect(try source.imported().stop == "success final_answer")
+  }
+
   @Test("a tool that failed is an error, with what it said")
   func toolError() throws {
     let file = try SpanSource.run(toolFailure: "no such order").imported()

@@ -219,6 +219,17 @@ enum Inspect: FormatAdapter {
     return result
   }
 
+  /// What went wrong in the call of a model that gave a reply, by the id of its message.
+  private static func failure(of reply: GraphReply, among events: [JSONValue]) -> String? {
+    guard let id = reply.raw["id"]?.stringValue else { return nil }
+    let call = events.last { event in
+      event["event"] == "model"
+        && event["output"]?["choices"]?[0]?["message"]?["id"]?.stringValue == id
+    }
+    guard let error = call?["error"], !error.saysNothing else { return nil }
+    return error.stringValue ?? "error"
+  }
+
   /// A limit or an error ended a sample; else its last reply, by the word for how it ended.
   private static func ending(of sample: MessageFields, _ graph: CallGraph) -> ParsedEnding? {
     // Our own exports say it in our words.
@@ -242,6 +253,7 @@ enum Inspect: FormatAdapter {
     }
     guard case .reply(var reply)? = graph.items.last else { return nil }
     reply.finish = sample["output"]?["choices"]?[0]?["stop_reason"]?.stringValue ?? reply.finish
+    reply.failure = failure(of: reply, among: sample["events"]?.arrayValue ?? [])
     return FinishWord.ending(of: reply, field: sample.pointer.appending("output"))
   }
 }

@@ -87,6 +87,8 @@ struct GraphReply {
   var context: [JSONValue]?
   /// Why there is no reply.
   var error: String?
+  /// Why the model's call failed although some of a reply came.
+  var failure: String?
   /// The word for how the reply ended, as the source has it.
   var finish: String?
   /// Whether the model declined to answer, in the field that an interface has for it.

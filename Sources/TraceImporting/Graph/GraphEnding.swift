@@ -18,13 +18,13 @@ enum FinishWord {
 
   /// How a run ends whose last reply is this; `nil` where that says nothing about it.
   static func ending(of reply: GraphReply, field: JSONPointer? = nil) -> ParsedEnding? {
-    guard reply.error == nil else {
-      return ParsedEnding(reason: .modelFailure, detail: StopDetail.error, field: field)
-    }
+    let failed = ParsedEnding(reason: .modelFailure, detail: StopDetail.error, field: field)
+    guard reply.error == nil else { return failed }
     let word = reply.finish?.lowercased() ?? ""
     if let refusal = reply.refusal {
       return ParsedEnding(reason: .blocked, detail: refusal, field: field)
     }
+    if reply.failure != nil { return failed }
     let byWord = ending(ofText: word, field: field)
     if byWord?.reason == .budgetExhausted { return byWord }
     return reply.calls.isEmpty && reply.text != .absent ? byWord : nil

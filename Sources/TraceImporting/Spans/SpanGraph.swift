@@ -281,7 +281,7 @@ struct SpanGraph {
       if case .reply(let reply) = $0 { reply.agent == nil } else { false }
     }
     if let failure = roots.compactMap(\.failure).first {
-      if case .reply(let reply)? = last, reply.error != nil {
+      if case .reply(let reply)? = last, reply.error != nil || reply.failure != nil {
         return ParsedEnding(reason: .modelFailure, detail: failure.firstLine, field: root.pointer)
       }
       let word = failure.lowercased()
@@ -294,7 +294,9 @@ struct SpanGraph {
     guard case .reply(let reply)? = last, items.isComplete || reply.refusal != nil else {
       return nil
     }
-    guard reply.error == nil else { return FinishWord.ending(of: reply, field: root.pointer) }
+    guard reply.error == nil, reply.failure == nil else {
+      return FinishWord.ending(of: reply, field: root.pointer)
+    }
     // An agent that failed below a root that did not.
     if let failed = spans.last(where: { $0.kind == .agent })?.failure {
       let isLimit = ["max", "limit", "recursion"].contains(where: failed.lowercased().contains)

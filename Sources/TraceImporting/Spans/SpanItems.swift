@@ -165,9 +165,10 @@ struct SpanItems {
     if let failure = call.span.failure, outputs.allSatisfy(\.isEmpty) {
       reply.error = failure
       reply.calls = []
-    } else if !reply.isTold {
+    } else {
+      reply.failure = call.span.failure
       // What it asked for beside what is known, nobody saw.
-      unread.append(call.span.pointer)
+      if !reply.isTold { unread.append(call.span.pointer) }
     }
     return reply
   }
