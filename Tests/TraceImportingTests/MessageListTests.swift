@@ -152,6 +152,65 @@ struct MessageListTests {
   }
 
   @Test(
+    "how a reply ended is read in the words of each of LangChain's providers",
+    arguments: [
+      (#""stopReason":"max_tokens""#, "budget_exhausted max_tokens"),
+      (#""stopReason":"guardrail_intervened""#, "blocked content_filter"),
+      (#""stopReason":"end_turn""#, "success final_answer"),
+      (#""done":true,"done_reason":"length""#, "budget_exhausted max_tokens"),
+      (
+        #""status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}"#,
+        "budget_exhausted max_tokens"
+      ),
+      (#""status":"completed""#, "success final_answer"), (#""status":"cancelled""#, nil),
+    ] as [(String, String?)])
+  func wordsOfProviders(_ metadata: String, _ stop: String?) throws {
+    let file = try ImportedFile(
+      #"[{"type":"human","content":"q"},{"type":"ai","content":"a","response_metadata":{\#(metadata)}}]"#
+    )
+    #expect(file.stop == stop, "\(file.errors)")
+  }
+
+  @Test("a response that had not ended, or was broken off, ends nothing")
+  func unfinishedResponse() throws {
+    for state in ["cancelled", "in_progress", "queued", "failed"] {
+      let file = try ImportedFile(
+        #"{"id":"resp_1","object":"response","status":"\#(state)","output":[{"type":"message","role":"assistant","status":"incomplete","content":[{"type":"output_text","text":"a"}]}]}"#
+      )
+      #expect(file.logs.count == 1 && file.stop == nil, "\(state) \(file.errors)")
+    }
+  }
+
+  @Test(
+    "a list whose last reply had not ended, or whose graph waits for somebody, ends nothing",
+    arguments: [
+      (
+        #"[{"role":"user","content":"q"},{"type":"message","role":"assistant","status":"incomplete","content":[{"type":"output_text","text":"a"}]}]"#,
+        false
+      ),
+      (
+        #"{"messages":[{"type":"human","content":"q"},{"type":"ai","content":"a"}],"__interrupt__":[{"value":"Go on?","id":"z"}]}"#,
+        false
+      ),
+      (
+        #"{"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a"}],"__interrupt__":[{"value":"Go on?"}]}"#,
+        false
+      ),
+      (
+        #"[{"role":"user","parts":[{"type":"text","text":"q"}]},{"role":"assistant","parts":[{"type":"step-start"},{"type":"text","text":"a","state":"streaming"}]}]"#,
+        false
+      ),
+      (
+        #"[{"role":"user","parts":[{"type":"text","text":"q"}]},{"role":"assistant","parts":[{"type":"step-start"},{"type":"text","text":"a","state":"done"}]}]"#,
+        true
+      ),
+    ])
+  func unfinishedList(_ text: String, _ isOver: Bool) throws {
+    let file = try ImportedFile(text)
+    #expect(file.logs.count == 1 && file.stop == (isOver ? "success final_answer" : nil), "\(text)")
+  }
+
+  @Test(
     "what nobody knows is marked as what may be a call, and where it stands",
     arguments: [
       (#"{"type":"hyper_call","name":"rm","input":{}}"#, "/1/content/0"),

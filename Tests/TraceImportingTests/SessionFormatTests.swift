@@ -98,6 +98,35 @@ struct SessionFormatTests {
     #expect(events.filter { $0.type == .humanReplied }.count == 1)
   }
 
+  @Test(
+    "a turn of Codex that failed is no success, though it completes",
+    arguments: [
+      (["error"], "null", "model_failure error"), (["error"], #""look""#, "model_failure error"),
+      ([], "null", nil), ([], #""look""#, "success final_answer"),
+      (["error", "agent"], #""look""#, "success final_answer"),
+    ] as [([String], String, String?)])
+  func failedTurn(_ between: [String], _ last: String, _ stop: String?) throws {
+    let reply =
+      #"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"look"}]}}"#
+    let lines =
+      [
+        #"{"type":"session_meta","payload":{"id":"s","cwd":"/x","cli_version":"0.60.0"}}"#,
+        #"{"type":"event_msg","payload":{"type":"task_started"}}"#,
+        #"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}]}}"#,
+        reply,
+      ]
+      + between.map { word in
+        word == "agent"
+          ? reply : #"{"type":"event_msg","payload":{"type":"error","message":"disconnected"}}"#
+      }
+      + [
+        #"{"type":"event_msg","payload":{"type":"task_complete","last_agent_message":\#(last)}}"#
+      ]
+    let file = try ImportedFile(lines.joined(separator: "\n"), name: "r.jsonl")
+    #expect(file.reports.first?.format == .codex, "\(file.errors)")
+    #expect(file.stop == stop)
+  }
+
   @Test("rollouts of Codex: each generation, totals that grow, and what only events tell is marked")
   func codex() throws {
     let older = try ImportedFile(

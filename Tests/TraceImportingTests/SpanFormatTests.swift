@@ -182,6 +182,31 @@ struct SpanFormatTests {
     #expect(try source.imported().stop == "success final_answer")
   }
 
+  @Test("observations that have not ended, and graphs that wait for somebody, end no run")
+  func stillRunning() throws {
+    for (root, generation, isOver) in [
+      (#""2026-01-01T00:00:04Z""#, #""2026-01-01T00:00:03Z""#, true),
+      ("null", #""2026-01-01T00:00:03Z""#, false), (#""2026-01-01T00:00:04Z""#, "null", false),
+    ] {
+      let file = try ImportedFile(
+        #"""
+        {"trace":{"id":"t","name":"x","input":"q"},"observations":[
+         {"id":"o1","traceId":"t","type":"SPAN","name":"root","startTime":"2026-01-01T00:00:01Z","endTime":\#(root),"parentObservationId":null,"input":"q"},
+         {"id":"o2","traceId":"t","type":"EVENT","name":"seen","startTime":"2026-01-01T00:00:01Z","endTime":null,"parentObservationId":"o1"},
+         {"id":"o3","traceId":"t","type":"GENERATION","name":"g","startTime":"2026-01-01T00:00:02Z","endTime":\#(generation),"parentObservationId":"o1",
+          "input":[{"role":"user","content":"q"}],"output":{"role":"assistant","content":"done"},"model":"m"}]}
+        """#)
+      #expect(file.reports.first?.format == .langfuse, "\(file.errors)")
+      #expect((file.stop == "success final_answer") == isOver, "\(root) \(generation)")
+    }
+    for waits in [true, false] {
+      var source = SpanSource.run()
+      source.spans[0].attributes["output.value"] = SpanSource.text(
+        waits ? ["messages": [], "__interrupt__": [["value": "Go on?"]]] : ["messages": []])
+      #expect(try (source.imported().stop == nil) == waits)
+    }
+  }
+
   @Test("a tool that failed is an error, with what it said")
   func toolError() throws {
     let file = try SpanSource.run(toolFailure: "no such order").imported()

@@ -64,6 +64,8 @@ enum Codex: FormatAdapter {
     private var cached = 0
     private var reasoning = 0
     private var ending: (StopReason, String, JSONPointer)?
+    /// Where the turn says that it failed, with nothing said behind it.
+    private var failure: JSONPointer?
     private var callIds: Set<String> = []
     /// The sessions whose heads stand there, and those from which they were forked.
     private var sessions: Set<String> = []
@@ -154,6 +156,7 @@ enum Codex: FormatAdapter {
         message.time = message.time ?? time
         if message.role == .assistant { message.isPiece = true }
         callIds.formUnion(message.calls.compactMap(\.id))
+        if message.role == .assistant { failure = nil }
         messages.append(message)
       }
     }
@@ -172,12 +175,19 @@ enum Codex: FormatAdapter {
       switch payload["type"]?.stringValue {
       case "token_count": takeUsage(payload)
       case "task_complete", "turn_complete":
-        ending = (.success, StopDetail.finalAnswer, pointer.appending("type"))
+        // A turn that failed completes as well; what it said before is no answer.
+        if let failure {
+          ending = (.modelFailure, StopDetail.error, failure)
+        } else {
+          let isSilent = payload["last_agent_message"]?.isNull == true
+          ending = isSilent ? nil : (.success, StopDetail.finalAnswer, pointer.appending("type"))
+        }
       case "turn_aborted":
         ending = (
           .cancelled, payload["reason"]?.stringValue ?? StopDetail.human, pointer.appending("type")
         )
-      case "user_message", "task_started", "turn_started": ending = nil
+      case "user_message", "task_started", "turn_started": (ending, failure) = (nil, nil)
+      case "error": failure = pointer.appending("type")
       // What was run stands in the items as well; of what does not, nobody read the call.
       case "exec_command_begin", "exec_command_end", "mcp_tool_call_begin", "mcp_tool_call_end",
         "patch_apply_begin", "patch_apply_end", "web_search_begin", "web_search_end",

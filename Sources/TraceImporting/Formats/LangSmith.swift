@@ -242,6 +242,9 @@ enum OpenAIAgents: SpanFormatAdapter {
       set("gen_ai.output.messages", data["output"] ?? data["response"]?["output"])
       set("gen_ai.request.model", data["model"] ?? data["response"]?["model"])
       set("gen_ai.response.id", data["response_id"] ?? data["response"]?["id"])
+      if let word = ResponsesItems.finish(in: data["response"]) {
+        set("gen_ai.response.finish_reasons", [.string(word)])
+      }
       set("langsmith.usage_metadata", data["usage"])
     case "handoff":
       set("gen_ai.operation.name", "handoff")

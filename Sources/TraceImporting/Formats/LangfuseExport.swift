@@ -106,6 +106,9 @@ enum LangfuseExport: FormatAdapter {
     }
     span.attributes["langfuse.observation.usage_details"] = value["usageDetails"] ?? value["usage"]
     span.attributes["langfuse.observation.model.name"] = value["model"]
+    // An event has no end.
+    span.isOpen =
+      start > 0 && type != "event" && (value["endTime"] ?? value["end_time"])?.isNull == true
     span.attributes["langfuse.observation.level"] = value["level"]
     span.attributes["langfuse.observation.status_message"] = value["statusMessage"]
     span.attributes["langfuse.session.id"] = session

@@ -236,7 +236,7 @@ enum MessageLists: FormatAdapter {
       reply.finish = finish
       graph.items[last] = .reply(reply)
     }
-    graph.ending = beside["error"]?.saysNothing == false ? nil : graph.endingByForm
+    graph.ending = beside.isOver ? graph.endingByForm : nil
     graph.mayHideInnerCalls = messages.contains(where: \.isFromFramework)
     graph.modelName = graph.firstModel
     return graph

@@ -170,7 +170,7 @@ enum OpenAIMessages: FormatAdapter {
     if let last = messages.last, last.isAssistantText || last.refusal != nil {
       run.ending =
         last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
-        ?? (extra["error"]?.saysNothing == false ? nil : FinishWord.ending(ofText: last.finish))
+        ?? (extra.isOver ? FinishWord.ending(ofText: last.finish) : nil)
     }
     return run
   }
@@ -262,5 +262,13 @@ enum OpenAIMessages: FormatAdapter {
       !refusal.isEmpty, message.content.text == nil || message.content.text == .string(refusal)
     else { return nil }
     return .string(refusal)
+  }
+}
+
+extension JSONObject {
+  /// Whether what stands beside a list of messages says neither that the run failed nor that it waits for somebody, as
+  /// LangGraph's states do, and is to go on from there.
+  var isOver: Bool {
+    [self["error"], self["__interrupt__"]].allSatisfy { $0?.saysNothing ?? true }
   }
 }

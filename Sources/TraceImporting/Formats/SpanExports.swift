@@ -241,7 +241,12 @@ enum MLflow: SpanFormatAdapter {
           value.stringValue.flatMap(JSONText.any) ?? value
         }
         span.attributes["session.id"] = metadata?["mlflow.trace.session"]
-        if span.parent == nil, trace["info"]?["state"] == "IN_PROGRESS" { span.isOpen = true }
+        if span.parent == nil {
+          if trace["info"]?["state"] == "IN_PROGRESS" { span.isOpen = true }
+          if trace["info"]?["state"] == "ERROR", !span.hasFailed {
+            (span.hasFailed, span.statusMessage) = (true, nil)
+          }
+        }
         try set.add(span)
         set.look(atSpan: value, at: place)
       }

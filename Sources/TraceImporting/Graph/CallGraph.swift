@@ -91,6 +91,8 @@ struct GraphReply {
   var failure: String?
   /// The word for how the reply ended, as the source has it.
   var finish: String?
+  /// Whether the source says that the reply had not ended, or was broken off.
+  var isUnfinished = false
   /// Whether the model declined to answer, in the field that an interface has for it.
   var isRefusal = false
   var model: String?

@@ -27,6 +27,7 @@ enum FinishWord {
     if reply.failure != nil { return failed }
     let byWord = ending(ofText: word, field: field)
     if byWord?.reason == .budgetExhausted { return byWord }
+    if reply.isUnfinished { return nil }
     return reply.calls.isEmpty && reply.text != .absent ? byWord : nil
   }
 

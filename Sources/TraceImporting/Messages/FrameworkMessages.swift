@@ -20,6 +20,16 @@ enum LangChainMessages {
     return .object(kwargs)
   }
 
+  /// The word for how a reply ended, in what a provider says of it: as Bedrock, Ollama, the Responses interface and others
+  /// call it.
+  static func finish(in metadata: JSONValue?) -> String? {
+    let keys = ["finish_reason", "stop_reason", "stopReason", "finishReason", "done_reason"]
+    for key in keys {
+      if let word = metadata?[key]?.stringValue, !word.isEmpty { return word }
+    }
+    return ResponsesItems.finish(in: metadata)
+  }
+
   /// Calls that stand only where a provider's own fields are kept.
   static func readKeywords(
     of object: JSONObject, at pointer: JSONPointer, into message: inout ReadMessage
@@ -199,6 +209,17 @@ enum ResponsesItems {
     "shell_call": "shell", "apply_patch_call": "apply_patch", "tool_search_call": "tool_search",
   ]
 
+  /// The word for how a response ended, where it did not end by itself: why it is incomplete, or its state.
+  static func finish(in response: JSONValue?) -> String? {
+    response?["incomplete_details"]?["reason"]?.stringValue
+      ?? response?["status"]?.stringValue.flatMap { unfinished.contains($0) ? $0 : nil }
+  }
+
+  /// The states of what has not ended by itself.
+  static let unfinished: Set<String> = [
+    "cancelled", "failed", "in_progress", "incomplete", "queued",
+  ]
+
   static func read(
     _ object: JSONObject, _ value: JSONValue, at pointer: JSONPointer
   ) -> ReadMessage? {
@@ -218,6 +239,7 @@ enum ResponsesItems {
         object["usage"] == nil, object["stop_reason"] == nil, object["model"] == nil
       else { return nil }
       let place = pointer.appending("content")
+      item.isUnfinished = object["status"]?.stringValue.map(unfinished.contains) ?? false
       if let text = object["content"], text.stringValue != nil { item.add(text: text) }
       for (index, part) in (object["content"]?.arrayValue ?? []).enumerated() {
         PartReader.take(part, at: place.appending(String(index)), into: &item)

@@ -185,8 +185,7 @@ enum MessageFinder {
     found.tell {
       $0.finish =
         $0.finish
-        ?? (first["generation_info"] ?? first["generationInfo"])?["finish_reason"]?
-        .stringValue
+        ?? LangChainMessages.finish(in: first["generation_info"] ?? first["generationInfo"])
     }
     return found
   }
@@ -196,7 +195,12 @@ enum MessageFinder {
     let finish =
       (object["stop_reason"] ?? object["stopReason"] ?? object["finish_reason"]
       ?? object["finishReason"] ?? object["incomplete_details"]?["reason"])?.stringValue
-    let isIncomplete = object["status"] == "incomplete"
+    // Of a response, and of no message beside it, the state is that of its reply.
+    let isResponse = object["object"] == "response" || object["output"]?.arrayValue != nil
+    let state =
+      object["status"]?.stringValue.flatMap {
+        isResponse && ResponsesItems.unfinished.contains($0) ? $0 : nil
+      } ?? (object["status"] == "incomplete" ? "incomplete" : nil)
     let usage = ReadUsage(
       object["usage"] ?? object["usage_metadata"] ?? object["usageMetadata"]
         ?? object["llm_output"]?["token_usage"])
@@ -205,7 +209,8 @@ enum MessageFinder {
     let earlier = object["previous_response_id"]?.stringValue
     found.tell { reply in
       reply.goesOnFrom = reply.goesOnFrom ?? earlier
-      reply.finish = reply.finish ?? finish ?? (isIncomplete ? "incomplete" : nil)
+      reply.finish = reply.finish ?? finish ?? state
+      if isResponse, state != nil { reply.isUnfinished = true }
       if reply.usage.isEmpty { reply.usage = usage }
       reply.model = reply.model ?? model
       if let id, isResponseId(id) { reply.responseId = reply.responseId ?? id }

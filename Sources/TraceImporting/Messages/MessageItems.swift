@@ -79,6 +79,7 @@ enum MessageItems {
     reply.parts = message.parts
     reply.calls = message.calls
     reply.finish = message.finish
+    reply.isUnfinished = message.isUnfinished
     reply.isRefusal = message.isRefusal
     reply.model = message.model
     reply.responseId = message.responseId
@@ -142,6 +143,7 @@ extension GraphReply {
     parts += piece.parts
     calls += piece.calls
     finish = piece.finish ?? finish
+    isUnfinished = isUnfinished || piece.isUnfinished
     isRefusal = isRefusal || piece.isRefusal
     model = model ?? piece.model
     responseId = responseId ?? piece.responseId

@@ -256,8 +256,7 @@ enum MessageReader {
     let metadata = object["response_metadata"]
     message.finish =
       (object["finish_reason"] ?? object["stop_reason"] ?? object["stopReason"]
-      ?? object["finishReason"] ?? metadata?["finish_reason"] ?? metadata?["stop_reason"])?
-      .stringValue
+      ?? object["finishReason"])?.stringValue ?? LangChainMessages.finish(in: metadata)
     message.model =
       (object["model"] ?? object["model_name"] ?? metadata?["model_name"] ?? metadata?["model"])?
       .stringValue

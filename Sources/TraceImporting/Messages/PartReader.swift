@@ -108,6 +108,8 @@ enum PartReader {
     case nil, .null?: break
     default: return false
     }
+    // A text of the AI SDK whose end never came.
+    if object["state"] == "streaming" { message.isUnfinished = true }
     note(object, but: ["text", "content", "type", "part_kind"], at: pointer, into: &message)
     return true
   }

@@ -22,6 +22,8 @@ struct ReadMessage {
   /// Whether a model gave it, where it is an assistant's; some frameworks write replies of their own.
   var isModelCall = true
   var finish: String?
+  /// Whether its source says that it had not ended, or was broken off.
+  var isUnfinished = false
   var model: String?
   var responseId: String?
   /// The id of the response that it goes on from, whose provider keeps what was said before.

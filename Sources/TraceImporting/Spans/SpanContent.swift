@@ -138,7 +138,10 @@ struct SpanContent {
         ?? whole["id"]?.stringValue.flatMap {
           MessageFinder.isResponseId($0) ? $0 : nil
         }
-      if reply.isRefusal, let last = outputs?.indices.last { outputs?[last].isRefusal = true }
+      if let last = outputs?.indices.last {
+        if reply.isRefusal { outputs?[last].isRefusal = true }
+        if reply.isUnfinished { outputs?[last].isUnfinished = true }
+      }
     }
   }
 

@@ -270,7 +270,7 @@ struct SpanGraph {
     let hasLost = spans.contains { span in span.parent.map { !ids.contains($0) } ?? false }
     guard !hasLost,
       let root = roots.last(where: { [.agent, .step, .unknown, .handoff].contains($0.kind) }),
-      !spans.contains(where: \.isOpen)
+      !spans.contains(where: \.isOpen), !roots.contains(where: \.isInterrupted)
     else { return nil }
     // Our own exports say how it ended.
     if let reason = root.text("agent_eval.stop.reason").flatMap(StopReason.init(rawValue:)) {
@@ -337,6 +337,17 @@ extension TraceSpan {
       span.end = max(begin, index == calls.count - 1 ? end : record.time)
       begin = max(begin, record.time)
       return (span, [])
+    }
+  }
+
+  /// Whether what it gave back says that a graph waits for somebody, and is to go on from there.
+  fileprivate var isInterrupted: Bool {
+    SpanContent.outputKeys.contains { key in
+      guard let value = self[key], value.objectValue != nil || value.stringValue != nil else {
+        return false
+      }
+      let told = value.stringValue.map { $0.contains("__interrupt__") ? JSONText.parse($0) : nil }
+      return (told ?? value)?["__interrupt__"]?.saysNothing == false
     }
   }
 
