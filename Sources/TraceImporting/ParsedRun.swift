@@ -58,6 +58,8 @@ struct ParsedRun {
   /// Whether a run of this format ends where its last message calls; else what became of such calls stands
   /// somewhere else.
   var endsInCalls = true
+  /// Whether what a model says may be a call that its program read there.
+  var mayCallInTexts = true
   /// Where something stands that no rule of the format covers, and that may be a call; messages have their
   /// own.
   var unread: [JSONPointer] = []

@@ -36,6 +36,17 @@ struct CallsInTextsTests {
     "Thought: It must go.\nAction:\n```\n{\"action\":\"delete_file\",\"action_input\":\"a.txt\"}\n```",
     #"[delete_file(path="a)]\"b", all=[1, (2)]), look()]"#, "[files.delete_file()]",
     "I will.\n```tool_code\nprint(default_api.delete_file(path='a'))\n```",
+    "Sure.\n<tool_call>\n{\"name\":\"delete_file\",\"arguments\":{}}\n</tool_call>\nI will wait for the result.",
+    #"[TOOL_CALLS]delete_file[ARGS]{"p":1}"#, #"So.[TOOL_CALLS]look{}[TOOL_CALLS]delete_file{}"#,
+    "<｜DSML｜function_calls>\n<｜DSML｜invoke name=\"delete_file\">\n</｜DSML｜invoke>\n</｜DSML｜function_calls>",
+    "<|channel|>analysis<|message|>It must go.<|end|><|start|>assistant<|channel|>commentary to=functions.delete_file <|constrain|>json<|message|>{}<|call|>",
+    "<thinking>It is old.</thinking>\n\n<execute_command>\n<command>rm a.txt</command>\n<requires_approval>false</requires_approval>\n</execute_command>",
+    "<use_mcp_tool>\n<server_name>files</server_name>\n<tool_name>delete_file</tool_name>\n<arguments>\n{}\n</arguments>\n</use_mcp_tool>",
+    "<write_to_file><path>a.txt</path><content></content></write_to_file>\nNext I will look.",
+    "<attempt_completion>\n<result>\nDone\n</result>\n<command>rm a.txt</command>\n</attempt_completion>",
+    "Calling tools:\n[{'id': 'c', 'type': 'function', 'function': {'name': 'delete_file', 'arguments': {}}}]",
+    "Thought: It must go.\n<code>\nresult = delete_file(path=\"a\")\nprint(result)\n</code>",
+    "Thought: It must go.\nCode:\n```py\nfor name in names: delete_file(name)\n```<end_code>",
   ]
 
   /// Texts that speak of calls, show them, or are other JSON.
@@ -44,7 +55,6 @@ struct CallsInTextsTests {
     "This is a call:\n```json\n{\"name\":\"delete_file\",\"arguments\":{\"p\":1}}\n```\nShall I make it?",
     "```xml\n<tool_call>{\"name\":\"delete_file\",\"arguments\":{}}</tool_call>\n```",
     #"Models of this family write <tool_call>{"name":"delete_file","arguments":{}}</tool_call>"#,
-    "<tool_call>\n{\"name\":\"delete_file\",\"arguments\":{}}\n</tool_call>\nis what it looks like.",
     #"{"name":"Ana","email":"ana@example.com"}"#,
     #"{"name":"delete_file","description":"Deletes a file","parameters":{"type":"object","properties":{}}}"#,
     #"{"name":"delete_file","parameters":{"type":"object","properties":{"p":{"type":"string"}}}}"#,
@@ -60,6 +70,12 @@ struct CallsInTextsTests {
     "Action items:\n- delete [1]",
     "Action: Final Answer\nAction Input: It is done.", "Action Input: a.txt",
     "Action 1: Finish[done]",
+    "<attempt_completion>\n<result>\nDone\n</result>\n</attempt_completion>",
+    "<ask_followup_question>\n<question>Which?</question>\n</ask_followup_question>",
+    "```xml\n<read_file>\n<path>a</path>\n</read_file>\n```", "Its tag is <read_file></read_file>.",
+    "<read_file> is a tag.", "[TOOL_CALLS] is a sign.",
+    "Thought: So.\n<code>\nfinal_answer(str(len(names)))\n</code>",
+    "Calling tools:\n[{'id': 'c', 'type': 'function', 'function': {'name': 'final_answer', 'arguments': {'answer': 1}}}]",
     "Such agents write:\n```\nAction: delete_file\nAction Input: a.txt\n```\nand read what came back.",
   ]
 
@@ -97,6 +113,43 @@ struct CallsInTextsTests {
       for text in Self.calls {
         #expect(try Self.calls(of: text, in: frame) == "partial", "\(text) in \(frame.text)")
       }
+    }
+  }
+
+  /// Replies whose thoughts TEXT is, in the places that interfaces and frameworks have for them.
+  private static let thoughts = [
+    #"[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_content":TEXT}]"#,
+    #"[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning":TEXT}]"#,
+    #"[{"role":"user","content":"q"},{"role":"assistant","content":"a","thinking_blocks":[{"type":"thinking","thinking":TEXT,"signature":"s"}]}]"#,
+    #"[{"role":"user","content":[{"type":"text","text":"q"}]},{"role":"assistant","content":[{"type":"thinking","thinking":TEXT},{"type":"text","text":"a"}]}]"#,
+    #"[{"kind":"request","parts":[{"part_kind":"user-prompt","content":"q"}]},{"kind":"response","parts":[{"part_kind":"thinking","content":TEXT},{"part_kind":"text","content":"a"}]}]"#,
+    #"[{"role":"user","content":"q"},{"type":"reasoning","id":"r","summary":[],"content":[{"type":"reasoning_text","text":TEXT}]},{"type":"message","role":"assistant","content":[{"type":"output_text","text":"a"}]}]"#,
+    #"[{"type":"human","content":"q"},{"type":"ai","content":"a","additional_kwargs":{"reasoning_content":TEXT},"tool_calls":[]}]"#,
+    #"[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"text":TEXT,"thought":true},{"text":"a"}]}]"#,
+  ]
+
+  @Test("a call in tags at the end of what a model thought is marked, wherever that stands")
+  func thought() throws {
+    let call = #"<tool_call>\n{\"name\": \"delete_file\", \"arguments\": {}}\n</tool_call>"#
+    for frame in Self.thoughts {
+      for (text, isPartial) in [
+        (#""It must go.\n\#(call)""#, true), (#""\#(call)\nwould do.""#, false),
+        (#""It must go.""#, false),
+      ] {
+        let file = try ImportedFile(frame.replacing("TEXT", with: text))
+        let started = try #require(file.data(.runStarted).first, "\(frame) \(file.errors)")
+        #expect((started["recorded"]?["calls"] == "partial") == isPartial, "\(text) in \(frame)")
+      }
+    }
+  }
+
+  @Test("what a coding agent says came of a call marks a reply in which nobody read it")
+  func answeredCalls() throws {
+    for (text, isPartial) in [("[tidy_up for 'a'] Result:\\nok", true), ("[1] Results", false)] {
+      let file = try ImportedFile(
+        #"[{"role":"user","content":"q"},{"role":"assistant","content":"<tidy_up></tidy_up>"},{"role":"user","content":"\#(text)"},{"role":"assistant","content":"done"}]"#
+      )
+      #expect((file.data(.runStarted).first?["recorded"]?["calls"] == "partial") == isPartial)
     }
   }
 

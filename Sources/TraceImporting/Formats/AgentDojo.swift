@@ -57,6 +57,7 @@ enum AgentDojo: FormatAdapter {
       default: run.labels[member.key] = member.value
       }
     }
+    run.mayCallInTexts = false
     run.ending = ending(of: run.messages, error: reason(fields))
     run.unread = fields.unread(but: Keys.run)
     return run

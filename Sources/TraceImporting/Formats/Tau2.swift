@@ -85,6 +85,7 @@ enum Tau2: FormatAdapter {
     run.extra["task"] = file["tasks"]?.arrayValue?.first { task in
       fields["task_id"].map { task["id"] == $0 } ?? false
     }
+    run.mayCallInTexts = false
     run.ending = ending(fields["termination_reason"]?.stringValue, at: fields.pointer)
     run.unread = fields.unread(but: Keys.run)
     return run

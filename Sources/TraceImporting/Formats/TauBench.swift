@@ -22,6 +22,7 @@ enum TauBench {
     let labels = ["task_id", "trial", "reward"]
     run.labels = JSONObject(labels.compactMap { key in fields[key].map { (key, $0) } })
     run.extra = fields.without(["traj"] + labels)
+    run.mayCallInTexts = false
     run.ending = ending(of: run.messages)
     run.unread = fields.unread(but: keys)
     return run

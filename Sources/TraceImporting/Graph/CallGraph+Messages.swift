@@ -12,6 +12,7 @@ extension CallGraph {
     unread = list.unread
     endsInCalls = list.endsInCalls
     mayAnswerBeforeCalls = false
+    mayCallInTexts = list.mayCallInTexts
     promptLimit = ImportLimits.messageLimit
     items = list.messages.flatMap(\.items)
   }

@@ -29,6 +29,9 @@ struct CallGraph {
 
   /// Whether a text is the answer also where calls follow it and nothing else is said.
   var mayAnswerBeforeCalls = true
+  /// Whether what a model says may be a call: not where the program that ran tells of each that it made.
+  var mayCallInTexts = true
+
   /// The most items for which contexts are made up of what came before.
   var promptLimit = 10_000
 

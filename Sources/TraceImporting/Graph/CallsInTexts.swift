@@ -4,10 +4,10 @@ import AgentTrace
 /// because nobody read what they wrote. Which of the two, the text does not say.
 ///
 /// A text is a call where it is nothing but JSON of one, or of a list of them, also behind a mark or in a fence of code;
-/// where it is nothing but a list of calls as Python writes them; where it ends with one in the tags that models are taught;
-/// where a model's own sign for calls, or a fence of Gemini's `tool_code`, stands in it; and where lines name an action and
-/// its input, as agents of thought and action write (ReAct). What speaks of calls otherwise, or shows one in the middle of
-/// what it says, is text.
+/// where it is nothing but a list of calls as Python writes them; where one in the tags that models are taught begins a line
+/// of it; where a model's own sign for calls, or a fence of Gemini's `tool_code`, stands in it; where lines name an action
+/// and its input, as agents of thought and action write (ReAct); and where it has the tags of coding agents' tools, or the
+/// code of agents that act by it (``ProgramCalls``). What speaks of calls otherwise, or shows one in what it says, is text.
 enum CallsInTexts {
   /// The calls that a text is or ends with. One whose name cannot be read is called as no tool is.
   ///
@@ -18,23 +18,27 @@ enum CallsInTexts {
     if !actions.isEmpty { return actions }
     let trimmed = trim(bytes[...])
     if holdsToolCode(bytes) { return [CallSightings.Call(name: unknownName, input: nil)] }
+    let ofPrograms = ProgramCalls.calls(in: trimmed)
+    if !ofPrograms.isEmpty { return ofPrograms }
     let python = pythonCalls(trimmed)
     if !python.isEmpty { return python }
     guard bytes.contains(where: { marks.contains($0) }) else { return [] }
+    let named = callsBehindMark(trimmed)
+    if !named.isEmpty { return named }
     if let body = jsonBody(of: trimmed) { return callsOfJSON(body) }
-    return callsInTags(trimmed)
+    return callsInTags(trimmed, alsoBeforeText: true)
   }
 
   /// The calls that what a model thought ends with, in tags; some models begin to call before they have ended thinking.
   static func calls(inThought text: String) -> [CallSightings.Call] {
     guard text.utf8.contains(UInt8(ascii: "<")) else { return [] }
-    return callsInTags(trim(Array(text.utf8)[...]))
+    return callsInTags(trim(Array(text.utf8)[...]), alsoBeforeText: false)
   }
 
   /// What none of the forms of JSON and tags is without.
   private static let marks: Set<UInt8> = [UInt8(ascii: "{"), UInt8(ascii: "<")]
   /// A name that no call that was read has.
-  private static let unknownName = "\u{0}"
+  static let unknownName = "\u{0}"
 
   // MARK: JSON
 
@@ -55,7 +59,34 @@ enum CallsInTexts {
     return isObject || isList ? body : nil
   }
 
-  private static let fence = Array("```".utf8)
+  static let fence = Array("```".utf8)
+
+  /// The calls that Mistral's models write with the tool's name behind the mark, `[TOOL_CALLS]look_up[ARGS]{…}`.
+  private static func callsBehindMark(_ text: ArraySlice<UInt8>) -> [CallSightings.Call] {
+    let mark = Array("[TOOL_CALLS]".utf8)
+    var calls: [CallSightings.Call] = []
+    var rest = text
+    while let place = rest.firstIndex(of: mark[0]) {
+      guard rest[place...].starts(with: mark) else {
+        rest = rest[(place + 1)...]
+        continue
+      }
+      rest = rest[(place + mark.count)...]
+      let name = rest.prefix(128).prefix(while: isOfName)
+      let behind = rest[name.endIndex...]
+      if !name.isEmpty,
+        ["[ARGS]", "[CALL_ID]", "{"].contains(where: { behind.starts(with: $0.utf8) })
+      {
+        calls.append(CallSightings.Call(name: String(decoding: name, as: UTF8.self), input: nil))
+      }
+    }
+    return calls
+  }
+
+  /// Whether a byte may stand in the name of a tool.
+  static func isOfName(_ byte: UInt8) -> Bool {
+    isLetter(byte) || (0x30...0x39).contains(byte) || "_-.".utf8.contains(byte)
+  }
 
   private static func callsOfJSON(_ body: ArraySlice<UInt8>) -> [CallSightings.Call] {
     if let value = parse(body) { return calls(of: value) }
@@ -278,8 +309,13 @@ enum CallsInTexts {
   private static let signs = [
     "<|tool_calls_section_begin|>", "<|tool_call_begin|>", "<｜tool▁calls▁begin｜>",
     "<｜tool▁call▁begin｜>", "<|python_tag|>", "<|tool_call|>", "<start_function_call>",
-    "<|channel|>commentary to=",
+    "<|channel|>commentary to=", "<|channel|>analysis to=", "<|start|>assistant to=",
+    "<｜DSML｜function_calls>", "<｜DSML｜invoke",
   ].map { Array($0.utf8) }
+  /// Those before which, in the same line, what the model thought may end.
+  private static let signsWithin = ["commentary", "analysis"].map {
+    Array("<|start|>assistant<|channel|>\($0) to=".utf8)
+  }
 
   /// A text without the words and colons that some models write before the names of their tags.
   private static func withoutPrefixes(_ text: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
@@ -304,22 +340,47 @@ enum CallsInTexts {
     return plain[...]
   }
 
-  private static func isLetter(_ byte: UInt8) -> Bool {
+  static func isLetter(_ byte: UInt8) -> Bool {
     (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte | 0x20)
   }
 
-  private static func callsInTags(_ written: ArraySlice<UInt8>) -> [CallSightings.Call] {
+  /// - Parameter alsoBeforeText: whether a call counts behind which something else is said, where it can be read as one:
+  ///   programs run it all the same.
+  private static func callsInTags(
+    _ written: ArraySlice<UInt8>, alsoBeforeText: Bool
+  ) -> [CallSightings.Call] {
     let text = withoutPrefixes(written)
+    let unknown = [CallSightings.Call(name: unknownName, input: nil)]
     for (open, close) in tags where text.suffix(close.count).elementsEqual(close) {
       guard let start = firstLine(beginningWithAnyOf: [open], in: text) else { continue }
-      return names(in: text[start...])
+      let calls = names(in: text[start...])
+      return calls.isEmpty ? unknown : calls
+    }
+    if alsoBeforeText {
+      for (open, close) in tags {
+        guard let start = firstLine(beginningWithAnyOf: [open], in: text),
+          holds(close, in: text[start...])
+        else { continue }
+        let calls = names(in: text[start...])
+        if !calls.isEmpty { return calls }
+      }
     }
     return firstLine(beginningWithAnyOf: signs, in: text) != nil
-      ? [CallSightings.Call(name: unknownName, input: nil)] : []
+      || signsWithin.contains { holds($0, in: text) } ? unknown : []
+  }
+
+  /// Whether some bytes, of which there is at least one, stand in a text.
+  static func holds(_ mark: [UInt8], in text: ArraySlice<UInt8>) -> Bool {
+    var rest = text
+    while let place = rest.firstIndex(of: mark[0]) {
+      if rest[place...].starts(with: mark) { return true }
+      rest = rest[(place + 1)...]
+    }
+    return false
   }
 
   /// Where the first line outside of fences begins that begins with one of some marks.
-  private static func firstLine(
+  static func firstLine(
     beginningWithAnyOf marks: [[UInt8]], in text: ArraySlice<UInt8>
   ) -> Int? {
     var isInFence = false
@@ -347,7 +408,7 @@ enum CallsInTexts {
       else { continue }
       calls += self.calls(of: value)
     }
-    return calls.isEmpty ? [CallSightings.Call(name: unknownName, input: nil)] : calls
+    return calls
   }
 
   // MARK: Bytes
@@ -356,11 +417,11 @@ enum CallsInTexts {
     byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "'")
   }
 
-  private static func isSpace(_ byte: UInt8) -> Bool {
+  static func isSpace(_ byte: UInt8) -> Bool {
     byte == 0x20 || byte == 0x09 || byte == 0x0a || byte == 0x0d
   }
 
-  private static func trim(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
+  static func trim(_ bytes: ArraySlice<UInt8>) -> ArraySlice<UInt8> {
     var bytes = bytes.drop(while: isSpace)
     while let last = bytes.last, isSpace(last) { bytes.removeLast() }
     return bytes
@@ -369,40 +430,75 @@ enum CallsInTexts {
 
 extension CallsInTexts {
   /// The calls that what a model said is or ends with: all its text, or one of its parts.
-  fileprivate static func calls(text: JSONValue?, parts: [JSONValue]) -> [CallSightings.Call] {
-    var texts = [text?.stringValue].compactMap(\.self)
-    if parts.count > 1 {
-      texts += parts.compactMap { $0["type"] == "text" ? $0["text"]?.stringValue : nil }
+  fileprivate static func calls(of reply: GraphReply) -> [CallSightings.Call] {
+    var texts = [reply.text.value?.stringValue].compactMap(\.self)
+    if reply.parts.count > 1 {
+      texts += reply.parts.compactMap { $0["type"] == "text" ? $0["text"]?.stringValue : nil }
     }
     for text in texts {
       let said = calls(in: text)
       if !said.isEmpty { return said }
     }
-    for part in parts {
-      let begun = thought(of: part).map { calls(inThought: $0) } ?? []
+    var thoughts: [String] = []
+    for part in reply.parts where isThought(part) { take(part, into: &thoughts) }
+    for piece in reply.raw.arrayValue ?? [reply.raw] {
+      for holder in [piece, piece["additional_kwargs"] ?? .null] {
+        for key in memberKeys { take(holder[key] ?? .null, into: &thoughts) }
+      }
+    }
+    for thought in thoughts {
+      let begun = calls(inThought: thought)
       if !begun.isEmpty { return begun }
     }
     return []
   }
 
-  private static let thoughtKeys = ["thinking", "reasoning", "text", "content"]
+  /// The members of a message, or of what a provider adds to it, that hold what a model only thought.
+  private static let memberKeys = [
+    "reasoning_content", "reasoning", "reasoning_details", "thinking_blocks", "thinking",
+    "thoughts",
+  ]
+  /// Where the texts of thoughts stand in their parts.
+  private static let thoughtKeys = [
+    "thinking", "reasoning", "reasoningText", "text", "content", "summary",
+  ]
 
-  /// The text of a part that a model only thought.
-  private static func thought(of part: JSONValue) -> String? {
-    guard let type = part["type"]?.stringValue,
-      type.hasPrefix("thinking") || type.hasPrefix("reasoning")
-    else { return nil }
-    return thoughtKeys.lazy.compactMap { part[$0]?.stringValue }.first
+  /// Whether a part is what a model only thought.
+  private static func isThought(_ part: JSONValue) -> Bool {
+    if part["thought"]?.boolValue == true || part["reasoningContent"] != nil { return true }
+    guard let type = (part["type"] ?? part["part_kind"])?.stringValue else { return false }
+    return type.hasPrefix("thinking") || type.hasPrefix("reasoning")
+  }
+
+  /// Takes the texts of what a model thought, however they are wrapped.
+  private static func take(_ value: JSONValue, into thoughts: inout [String], depth: Int = 0) {
+    guard depth < 5 else { return }
+    switch value {
+    case .string(let text): thoughts.append(text)
+    case .array(let elements):
+      for element in elements { take(element, into: &thoughts, depth: depth + 1) }
+    case .object(let object):
+      for key in thoughtKeys + ["reasoningContent"] {
+        take(object[key] ?? .null, into: &thoughts, depth: depth + 1)
+      }
+    default: break
+    }
   }
 }
 
 extension CallGraph {
   /// Marks the replies whose text is a call, or ends with one, that was read nowhere in the run.
   mutating func markCallsInTexts() {
+    guard mayCallInTexts else { return }
     var read: ReadCalls?
     for index in items.indices {
       guard case .reply(var reply) = items[index] else { continue }
-      let calls = CallsInTexts.calls(text: reply.text.value, parts: reply.parts)
+      var calls = CallsInTexts.calls(of: reply)
+      if calls.isEmpty, items.indices.contains(index + 1),
+        case .message(let message) = items[index + 1], message.role == .user
+      {
+        calls = ProgramCalls.calls(answeredBy: message)
+      }
       guard !calls.isEmpty else { continue }
       let known = read ?? ReadCalls(self)
       read = known
