@@ -109,16 +109,16 @@ struct SpanGraph {
         found.append(ModelCall(span: span, content: content, agent: agent))
       }
     }
-    var twins = SpanTwins(isNameEnough: true)
+    var twins = SpanTwins()
     for call in found {
       let above = tree.idsAbove(call.span)
       let place = twins.candidates(for: call.span, named: call.content.responseId, below: above)
         .first { isSame(models[$0], call, above) }
       if let place {
         models[place] = Self.merged(models[place], call)
-        twins.add(call.span, named: models[place].content.responseId, at: place)
+        twins.add(call.span, named: models[place].content.responseId, below: above, at: place)
       } else {
-        twins.add(call.span, named: call.content.responseId, at: models.count)
+        twins.add(call.span, named: call.content.responseId, below: above, at: models.count)
         models.append(call)
       }
     }
@@ -171,7 +171,7 @@ struct SpanGraph {
   // MARK: Tools
 
   private mutating func readExecutions() {
-    var twins = SpanTwins(isNameEnough: false)
+    var twins = SpanTwins()
     for (place, span) in spans.enumerated() where tree.kinds[place] == .tool {
       let execution = Execution(
         span: span, tool: SpanTool(of: span, records: records[span.id] ?? []),

@@ -58,16 +58,13 @@ struct SpanTwins {
   private var byIDAbove: Places = [:]
   /// By their parents, then by who told them.
   private var bySide: [String: Places] = [:]
-  /// Whether one name is one thing, whoever tells it; else it says so only of what others tell.
-  private let isNameEnough: Bool
 
-  init(isNameEnough: Bool) { self.isNameEnough = isNameEnough }
-
-  /// Those that have the same name, stand above or below a span, or beside it and told by others; in their order.
+  /// Those that stand above or below a span, or have the same name or stand beside it and are told by others; in their order.
+  /// One teller that gives all the same name tells of several, so that they need not be looked at.
   func candidates(for span: TraceSpan, named name: String?, below above: Set<String>) -> [Int] {
     var found: Set<Int> = []
     for (scope, places) in name.flatMap({ byName[$0] }) ?? [:]
-    where isNameEnough || scope != span.scope {
+    where scope != span.scope {
       found.formUnion(places)
     }
     for id in above { found.formUnion(byID[id] ?? []) }
@@ -78,9 +75,9 @@ struct SpanTwins {
     return found.sorted()
   }
 
-  /// - Parameter above: the ids of what stands above it, where that may tell it again although it comes later.
+  /// - Parameter above: the ids of what stands above it, which may tell it again although it comes later.
   mutating func add(
-    _ span: TraceSpan, named name: String?, below above: Set<String> = [], at place: Int
+    _ span: TraceSpan, named name: String?, below above: Set<String>, at place: Int
   ) {
     if let name { Self.append(place, to: &byName[name, default: [:]][span.scope, default: []]) }
     Self.append(place, to: &byID[span.id, default: []])
