@@ -253,6 +253,34 @@ struct MessageListTests {
     #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
   }
 
+  @Test("a call of a server's tool in pydantic-ai is one of that tool, and no call passes unseen")
+  func toolOfServer() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"kind":"request","parts":[{"part_kind":"user-prompt","content":"q"}]},
+       {"kind":"response","parts":[
+        {"part_kind":"builtin-tool-call","tool_name":"mcp_server:mail","args":{"action":"call_tool","tool_name":"wipe","tool_args":{"n":1}},"tool_call_id":"m"},
+        {"part_kind":"builtin-tool-return","tool_name":"mcp_server:mail","content":{"output":"ok","error":null},"tool_call_id":"m"},
+        {"part_kind":"text","content":"done"}],"finish_reason":"stop"}]
+      """#)
+    #expect(file.data(.decision).first?["calls"]?[0]?["name"] == "wipe")
+    #expect(file.data(.decision).first?["calls"]?[0]?["input"] == ["n": 1])
+    #expect(file.data(.toolResult).map { $0["tool"] } == ["wipe"])
+    #expect(file.data(.runStarted).first?["recorded"]?["calls"] == nil)
+  }
+
+  @Test("a call of the AI SDK that somebody would not have run is refused")
+  func executionDenied() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"role":"user","content":"q"},
+       {"role":"assistant","content":[{"type":"tool-call","toolCallId":"c","toolName":"wipe","input":{}}]},
+       {"role":"tool","content":[{"type":"tool-result","toolCallId":"c","toolName":"wipe","output":{"type":"execution-denied","reason":"no"}}]},
+       {"role":"assistant","content":[{"type":"text","text":"done"}]}]
+      """#)
+    #expect(file.data(.toolResult).map { $0["status"] } == ["refused"])
+  }
+
   @Test("a result of a call that is not there is kept apart, and one that names no tool is marked")
   func unmatched() throws {
     let file = try ImportedFile(

@@ -162,9 +162,11 @@ struct CallSightings {
   private mutating func add(_ name: String, _ input: JSONValue?) {
     guard !name.isEmpty, all.count < Self.limit else { return }
     let isLast = all.count == Self.limit - 1
+    let inner = CallReader.ofServer(name, input)
     all.append(
       Sighting(
-        call: Call(name: isLast ? "\u{0}" : name, input: input),
+        call: Call(
+          name: isLast ? "\u{0}" : inner?.name ?? name, input: inner?.input ?? input),
         pointer: JSONPointer(tokens: path)))
   }
 

@@ -218,7 +218,11 @@ enum PartReader {
     // Of two members that may be what goes in, one is something else, and nobody knows which.
     let inputs = Set(inputKeys.compactMap { inner[$0] }.filter { !$0.isNull }.map(\.byValue))
     if inputs.count > 1 { message.unread.append(pointer) }
-    message.add(CallReader.call(name: name, input: input, id: id), at: pointer)
+    var read = CallReader.call(name: name, input: input, id: id)
+    if let inner = CallReader.ofServer(read.name, read.input.value) {
+      (read.name, read.input) = (inner.name, .there(inner.input))
+    }
+    message.add(read, at: pointer)
     let known =
       nameKeys + inputKeys + idKeys + ["type", "function", "server_tool_call", "part_kind"]
     note(call, but: known, at: pointer, into: &message)
@@ -235,6 +239,8 @@ enum PartReader {
     let id = first(
       ["tool_use_id", "toolUseId", "toolCallId", "tool_call_id", "call_id", "id"], in: object)
     var name = first(nameKeys, in: object)?.stringValue
+    // That of a server, and of no tool; see ``CallReader/ofServer(_:_:)``.
+    if let word = name, id != nil, CallReader.isServer(word) { name = nil }
     // Blocks of this interface name no tool: without an id, what stands there may be the id.
     if id == nil, name != nil, object["type"] == "tool_result" {
       name = nil
@@ -248,6 +254,11 @@ enum PartReader {
     {
       data = value
       if type.hasPrefix("error") { status = .error }
+    }
+    // Somebody would not have it run.
+    if data?["type"] == "execution-denied" {
+      status = .refused
+      data = data?["reason"] ?? "denied"
     }
     if isError == true { status = .error }
     var result = GraphResult(
@@ -323,6 +334,18 @@ enum ResultReader {
 
 /// Reads a call's parts as they stood.
 enum CallReader {
+  /// Whether a name is that of a server of tools in pydantic-ai's built-in calls.
+  static func isServer(_ name: String) -> Bool { name.hasPrefix("mcp_server") }
+
+  /// The tool of a server that a call of the server calls, and what it is given, as pydantic-ai tells it: `mcp_server:NAME`
+  /// with `{"action":"call_tool","tool_name","tool_args"}`. `nil` for any other call.
+  static func ofServer(_ name: String, _ input: JSONValue?) -> (name: String, input: JSONValue)? {
+    guard isServer(name), input?["action"] == "call_tool",
+      let tool = input?["tool_name"]?.stringValue, !tool.isEmpty
+    else { return nil }
+    return (tool, input?["tool_args"] ?? [:])
+  }
+
   /// Arguments that are text are read as JSON, as chat interfaces send them; what cannot be read stays as it
   /// stood, with the problem named.
   static func call(
