@@ -49,6 +49,25 @@ struct MissingPartTests {
   private static let claudeBoundary =
     #"{"type":"system","subtype":"compact_boundary","uuid":"u8","parentUuid":PARENT,HEAD,"content":"compacted"}"#
 
+  private static func framework(_ tool: String, _ input: String) -> [String] {
+    [
+      #"[{"type":"human","content":"hi"},{"type":"ai","content":"","tool_calls":[{"name":"\#(tool)","args":\#(input),"id":"c"}]},{"type":"tool","name":"\#(tool)","content":"r","tool_call_id":"c","status":"success"},{"type":"ai","content":"done","tool_calls":[]}]"#
+    ]
+  }
+
+  private static func adk(_ tool: String, _ input: String) -> [String] {
+    let parts = [
+      ("user", #"{"text":"hi"}"#),
+      ("a", #"{"functionCall":{"id":"c","name":"\#(tool)","args":\#(input)}}"#),
+      ("a", #"{"functionResponse":{"id":"c","name":"\#(tool)","response":{"ok":1}}}"#),
+      ("a", #"{"text":"done"}"#),
+    ]
+    let events = parts.map { author, part in
+      #"{"author":"\#(author)","invocationId":"i","content":{"parts":[\#(part)]}}"#
+    }
+    return [#"{"appName":"a","id":"1","events":[\#(events.joined(separator: ","))]}"#]
+  }
+
   private static func atif(_ steps: String, beside: String = "") -> [String] {
     [
       #"{"schema_version":"ATIF-v1.7","session_id":"s","agent":{"name":"a","version":"1"},\#(beside)"steps":[\#(steps)]}"#
@@ -171,6 +190,36 @@ struct MissingPartTests {
         #"{"sessionId":"s","projectHash":"p","messages":[{"id":"u","type":"user","content":"hi"},{"id":"m","type":"gemini","content":"x","toolCalls":[{"id":"c1","name":"task","args":{},"status":"success","result":[{"functionResponse":{"id":"c1","name":"task","response":{"output":"ok"}}}],"agentId":"abc"}]}]}"#
       ],
       "what the sub-agent abc did"),
+    // Codex, Claude Code and Inspect: what is done elsewhere.
+    Source(
+      "r.jsonl",
+      codex([
+        ("session_meta", #"{"id":"a","cwd":"/w"}"#), codexAsk,
+        ("event_msg", #"{"type":"entered_review_mode"}"#), codexEnd,
+      ]), "what the sub-agent review did"),
+    Source(
+      "r.jsonl",
+      codex([
+        ("session_meta", #"{"id":"a","cwd":"/w"}"#), codexAsk,
+        (
+          "response_item",
+          #"{"type":"function_call","name":"spawn_agents_on_csv","arguments":"{}","call_id":"c"}"#
+        ),
+        ("response_item", #"{"type":"function_call_output","call_id":"c","output":"{}"}"#),
+        codexEnd,
+      ]), "what a sub-agent did"),
+    // Frameworks, whose lists show what one agent was shown.
+    Source("a.json", framework("transfer_to_refunds", "{}"), "what the sub-agent refunds did"),
+    Source("a.json", framework("ask_refund_agent", "{}"), "what the sub-agent ask_refund_agent"),
+    Source(
+      "a.json", framework("task", #"{"description":"d","subagent_type":"finder"}"#),
+      "what the sub-agent finder did"),
+    Source("a.json", framework("delegate_work", "{}"), "what the sub-agent delegate_work did"),
+    Source("a.json", framework("task", #"{"id":7}"#), nil),
+    Source("a.json", framework("look", #"{"request":"x"}"#), nil),
+    Source("a.json", framework("transfer_to_human", "{}"), nil),
+    Source("a.json", adk("look", #"{"request":"x"}"#), "what the sub-agent look did"),
+    Source("a.json", adk("transfer_to_agent", #"{"agent_name":"b"}"#), nil),
     // OpenHands.
     Source("a.json", openHands(#""forgotten_event_ids":["z"]"#), "a summary stands for"),
     Source("a.json", openHands(#""forgotten_event_ids":["a","b"]"#), nil),

@@ -50,6 +50,41 @@ struct SessionFormatTests {
     #expect(started["source"]?["unread"]?.arrayValue?.contains("/events/1") == role.isEmpty)
   }
 
+  @Test(
+    "a tool of ADK that a person must confirm runs once, or not at all",
+    arguments: [
+      (true, #"{"result":"gone"}"#), (false, #"{"error":"This tool call is rejected."}"#),
+    ])
+  func confirmed(_ answer: Bool, _ response: String) throws {
+    let call = #"{"id":"c","name":"wipe","args":{}}"#
+    let parts = [
+      ("user", #"{"text":"q"}"#), ("a", #"{"functionCall":\#(call)}"#),
+      (
+        "a",
+        #"{"functionCall":{"id":"r","name":"adk_request_confirmation","args":{"originalFunctionCall":\#(call)}}}"#
+      ),
+      (
+        "a",
+        #"{"functionResponse":{"id":"c","name":"wipe","response":{"error":"This tool call requires confirmation, please approve or reject."}}}"#
+      ),
+      (
+        "user",
+        #"{"functionResponse":{"id":"r","name":"adk_request_confirmation","response":{"confirmed":\#(answer)}}}"#
+      ),
+      ("a", #"{"functionResponse":{"id":"c","name":"wipe","response":\#(response)}}"#),
+      ("a", #"{"text":"done"}"#),
+    ]
+    let events = parts.map { author, part in
+      #"{"author":"\#(author)","invocationId":"i","content":{"parts":[\#(part)]}}"#
+    }
+    let file = try ImportedFile(
+      #"{"appName":"a","id":"1","events":[\#(events.joined(separator: ","))]}"#)
+    let results = file.data(.toolResult)
+    #expect(results.map { $0["tool"] } == ["adk_request_confirmation", "wipe"])
+    #expect(results.last?["callId"] == "1.1.0")
+    #expect((results.last?["status"] == "refused") == !answer)
+  }
+
   @Test("a file of several sessions is several runs; what goes on from a line stays with it")
   func severalSessions() throws {
     let file = try ImportedFile(

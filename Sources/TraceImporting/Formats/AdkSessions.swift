@@ -78,7 +78,13 @@ enum AdkSessions: FormatAdapter {
       }
       failure = (fields["errorCode"] ?? fields["error_code"])?.stringValue
     }
+    resolveConfirmations(in: &messages)
     graph.items = MessageItems.items(of: messages)
+    // Whoever takes over goes on in the session.
+    let targets = messages.flatMap(\.calls).filter { $0.name == "transfer_to_agent" }
+      .compactMap { $0.input.value?["agent_name"]?.stringValue }
+    graph.noteAgentsThatAreTools(
+      besides: messages.compactMap(\.author) + targets, takeRequests: true)
     graph.unread += callsElsewhere(events, among: Set(messages.flatMap(\.calls).compactMap(\.id)))
     graph.agentName = (session["appName"] ?? session["app_name"])?.stringValue
     graph.modelName = graph.firstModel
@@ -98,6 +104,51 @@ enum AdkSessions: FormatAdapter {
       }
     }
     return graph
+  }
+
+  private static let confirmation = "adk_request_confirmation"
+
+  /// Takes the words that a tool waits for a person as no result of its call, and what comes back where the person would not
+  /// have it run as a refusal.
+  private static func resolveConfirmations(in messages: inout [ReadMessage]) {
+    var asked: [String: String] = [:]
+    for call in messages.flatMap(\.calls) where call.name == confirmation {
+      guard let id = call.input.value?["originalFunctionCall"]?["id"]?.stringValue,
+        let request = call.id
+      else { continue }
+      asked[id] = request
+    }
+    guard !asked.isEmpty else { return }
+    var answered: Set<String> = []
+    var refused: Set<String> = []
+    for result in messages.flatMap(\.results) where result.tool == confirmation {
+      guard let id = result.id else { continue }
+      answered.insert(id)
+      // Some clients send it as a text.
+      let said = result.data.value?["response"]?.stringValue.flatMap(JSONText.parse)
+      if (said ?? result.data.value)?["confirmed"] == false { refused.insert(id) }
+    }
+    var left: [String: Int] = [:]
+    for id in messages.flatMap(\.results).compactMap(\.id) where asked[id] != nil {
+      left[id, default: 0] += 1
+    }
+    for index in messages.indices {
+      var kept: [GraphResult] = []
+      for var result in messages[index].results {
+        guard let id = result.id, let request = asked[id] else {
+          kept.append(result)
+          continue
+        }
+        left[id, default: 1] -= 1
+        if left[id, default: 0] > 0 || !answered.contains(request) {
+          messages[index].parts.append(["type": "tool_result", "data": result.data.logged])
+          continue
+        }
+        if refused.contains(request), result.status == .error { result.status = .refused }
+        kept.append(result)
+      }
+      messages[index].results = kept
+    }
   }
 
   /// The events that speak of calls by ids that no call of the session has.

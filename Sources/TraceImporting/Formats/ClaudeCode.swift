@@ -260,7 +260,7 @@ enum ClaudeCode: FormatAdapter {
           if case .reply(let reply) = item { reply.calls.compactMap(\.id) } else { [] }
         })
       if agentsSeen.isEmpty, progress.isEmpty {
-        graph.noteSubAgent(behindAnyOf: ["Agent", "Task"])
+        graph.noteSubAgent(behindAnyOf: ["Agent", "Task", "Workflow"])
       }
       graph.unread += spokenOf.filter { !calls.contains($0.call) }.map(\.pointer)
       // A session that goes on from what another file holds.

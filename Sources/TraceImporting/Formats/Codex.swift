@@ -19,9 +19,11 @@ enum Codex: FormatAdapter {
     "agentmessage", "contextcompaction", "plan", "reasoning", "usermessage",
   ]
 
-  /// Whether code calls a tool by its name: `tools.look_up(`, and no file that is called so.
+  /// Whether code calls a tool by its name: `tools.look_up(`, and no file that is called so, or `codex.tool('look_up', …)`.
   fileprivate static func callsTools(_ code: String) -> Bool {
-    code.split(separator: "tools.", omittingEmptySubsequences: false).dropFirst().contains { rest in
+    if code.contains("codex.tool(") { return true }
+    return code.split(separator: "tools.", omittingEmptySubsequences: false).dropFirst().contains {
+      rest in
       let name = rest.utf8.prefix { ($0 | 0x20) &- 0x61 < 26 || $0 &- 0x30 < 10 || $0 == 0x5f }
       return !name.isEmpty && name.endIndex < rest.endIndex && rest.utf8[name.endIndex] == 0x28
     }
@@ -165,8 +167,10 @@ enum Codex: FormatAdapter {
     /// those of an agent that it started.
     private mutating func noteInnerCalls(of item: JSONValue, at pointer: JSONPointer) {
       let name = item["name"]?.stringValue ?? ""
-      if name == "spawn_agent" { graph.missing.append(.subAgent("", at: pointer)) }
-      guard name == "exec" || name.hasSuffix(".exec") else { return }
+      if name.hasPrefix("spawn_agent") { graph.missing.append(.subAgent("", at: pointer)) }
+      guard ["exec", "js_repl"].contains(where: { name == $0 || name.hasSuffix(".\($0)") }) else {
+        return
+      }
       let code = (item["input"] ?? item["arguments"])?.stringValue ?? ""
       if Codex.callsTools(code) { graph.unread.append(pointer) }
     }
@@ -187,6 +191,8 @@ enum Codex: FormatAdapter {
           .cancelled, payload["reason"]?.stringValue ?? StopDetail.human, pointer.appending("type")
         )
       case "user_message", "task_started", "turn_started": (ending, failure) = (nil, nil)
+      // Another agent looks at what was done.
+      case "entered_review_mode": graph.missing.append(.subAgent("review", at: pointer))
       case "error": failure = pointer.appending("type")
       // What was run stands in the items as well; of what does not, nobody read the call.
       case "exec_command_begin", "exec_command_end", "mcp_tool_call_begin", "mcp_tool_call_end",

@@ -76,6 +76,10 @@ enum Inspect: FormatAdapter {
       let place = pointer.appending("messages").appending(String(index))
       graph.items += try items(of: try MessageFields(value, at: place), usage: usage)
     }
+    // A sample that failed was begun anew; what it did before stands nowhere.
+    if let retries = fields["error_retries"], !retries.saysNothing {
+      graph.missing.append(.attempts(at: pointer.appending("error_retries")))
+    }
     // Whatever happened, the list of messages does not tell it.
     if list.isEmpty, ["events", "output"].contains(where: { fields[$0]?.saysNothing == false }) {
       graph.unread.append(pointer.appending("messages"))

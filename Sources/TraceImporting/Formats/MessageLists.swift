@@ -238,6 +238,9 @@ enum MessageLists: FormatAdapter {
     }
     graph.ending = beside.isOver ? graph.endingByForm : nil
     graph.mayHideInnerCalls = messages.contains(where: \.isFromFramework)
+    if graph.mayHideInnerCalls {
+      graph.noteAgentsThatAreTools(besides: messages.compactMap(\.author))
+    }
     graph.modelName = graph.firstModel
     return graph
   }

@@ -41,6 +41,11 @@ struct MissingPart: Hashable {
     return MissingPart(pointer, "what \(agent) did is not in the source")
   }
 
+  /// What was done in attempts that failed, and after which a run was begun anew.
+  static func attempts(at pointer: JSONPointer) -> MissingPart {
+    MissingPart(pointer, "what earlier attempts that failed did is not in the source")
+  }
+
   /// What was said before it was summed up, as contexts are where they grow too long.
   static func summedUp(at pointer: JSONPointer) -> MissingPart {
     MissingPart(pointer, "a summary stands for what happened before, which is not in the source")
@@ -73,6 +78,25 @@ extension CallGraph {
     where reply.calls.contains(where: { names.contains($0.name) }) {
       guard let place = reply.pointers.first else { continue }
       return missing.append(.subAgent("", at: place))
+    }
+  }
+
+  /// Notes the agents that are called as tools, as far as their names or what they are given show it: what they did
+  /// inside stands elsewhere.
+  ///
+  /// - Parameters:
+  ///   - speakers: the agents whose own messages stand in the list.
+  ///   - takeRequests: whether an agent is told by being given a request and nothing else, as ADK's are.
+  mutating func noteAgentsThatAreTools(besides speakers: [String], takeRequests: Bool = false) {
+    var known = Set(speakers.map(ToolWord.plain))
+    for case .reply(let reply) in items {
+      guard let place = reply.pointers.first else { continue }
+      for call in reply.calls {
+        guard let agent = call.agentThatIsTool ?? (takeRequests ? call.toolOfRequest : nil),
+          known.insert(ToolWord.plain(agent)).inserted
+        else { continue }
+        missing.append(.subAgent(agent, at: place))
+      }
     }
   }
 
@@ -122,5 +146,35 @@ extension [ReadMessage] {
       }
     }
     return places
+  }
+}
+
+extension GraphCall {
+  /// The agent that a call begins or hands over to, by the words that frameworks have for that; `nil` for any other tool.
+  fileprivate var agentThatIsTool: String? {
+    let word = ToolWord.plain(name)
+    for prefix in ["transfer_to_", "transfer_back_to_", "handoff_to_", "hand_off_to_", "handoff_"]
+    where word.hasPrefix(prefix) {
+      let agent = String(word.dropFirst(prefix.count))
+      if agent == "agent" { return input.value?["agent_name"]?.stringValue ?? agent }
+      // A person is no agent.
+      return ["human", "human_agent", "user"].contains(agent) ? nil : agent
+    }
+    // deepagents' tool, and its kind.
+    if word == "task" {
+      return (input.value?["subagent_type"] ?? input.value?["agent"])?.stringValue
+    }
+    let isNamedSo =
+      word.hasPrefix("delegate") || word == "agent" || word.hasSuffix("_agent")
+      || word.hasSuffix("_subagent")
+    return isNamedSo && !word.hasSuffix("user_agent") ? word : nil
+  }
+
+  /// The tool, where it is given a request and nothing else.
+  fileprivate var toolOfRequest: String? {
+    guard let given = input.value?.objectValue, given.count == 1,
+      given["request"]?.stringValue != nil
+    else { return nil }
+    return name
   }
 }
