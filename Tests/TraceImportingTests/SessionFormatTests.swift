@@ -143,20 +143,16 @@ struct SessionFormatTests {
   func failedTurn(_ between: [String], _ last: String, _ stop: String?) throws {
     let reply =
       #"{"type":"response_item","payload":{"type":"message","role":"assistant","content":[{"type":"output_text","text":"look"}]}}"#
-    let lines =
-      [
-        #"{"type":"session_meta","payload":{"id":"s","cwd":"/x","cli_version":"0.60.0"}}"#,
-        #"{"type":"event_msg","payload":{"type":"task_started"}}"#,
-        #"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}]}}"#,
-        reply,
-      ]
-      + between.map { word in
-        word == "agent"
-          ? reply : #"{"type":"event_msg","payload":{"type":"error","message":"disconnected"}}"#
-      }
-      + [
-        #"{"type":"event_msg","payload":{"type":"task_complete","last_agent_message":\#(last)}}"#
-      ]
+    let error = #"{"type":"event_msg","payload":{"type":"error","message":"disconnected"}}"#
+    var lines: [String] = [
+      #"{"type":"session_meta","payload":{"id":"s","cwd":"/x","cli_version":"0.60.0"}}"#,
+      #"{"type":"event_msg","payload":{"type":"task_started"}}"#,
+      #"{"type":"response_item","payload":{"type":"message","role":"user","content":[{"type":"input_text","text":"q"}]}}"#,
+      reply,
+    ]
+    for word in between { lines.append(word == "agent" ? reply : error) }
+    lines.append(
+      #"{"type":"event_msg","payload":{"type":"task_complete","last_agent_message":\#(last)}}"#)
     let file = try ImportedFile(lines.joined(separator: "\n"), name: "r.jsonl")
     #expect(file.reports.first?.format == .codex, "\(file.errors)")
     #expect(file.stop == stop)
