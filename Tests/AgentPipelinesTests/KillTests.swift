@@ -199,6 +199,38 @@ struct KillTests {
     }
   }
 
+  @Test(
+    "killed behind any event of a rollback, what stays before the checkpoint is there for what runs anew"
+  )
+  func killedRollbackReadsAnew() async throws {
+    func pipeline(_ outside: Outside) throws -> Pipeline {
+      try Pipeline(
+        "p",
+        tasks: [
+          Self.read("list", input: 7) { _ in ["v": 7] },
+          Self.read("reader", input: ["x": "${list.v}"]) { $0.input ?? .null },
+          Self.write("w", input: ["x": "${reader}"], idempotent: true, outside),
+          Self.read("last", input: ["x": "${w}"]) { _ in 1 },
+        ])
+    }
+    var start = PipelineWorld(try pipeline(Outside()))
+    try await start.go(pauseAt: 6)
+    #expect(start.state["w"]?.settled == .finished)
+    #expect(start.state.stop?.detail == "paused")
+    var whole = start
+    try await whole.rollback(to: "list")
+    for limit in (start.events.count + 1)...whole.events.count {
+      var world = PipelineWorld(try pipeline(Outside()))
+      (world.events, world.state) = (start.events, start.state)
+      try await world.rollback(to: "list", limit: limit)
+      try await Self.finish(&world)
+      #expect(world.state.stop?.reason == "success", "\(limit)")
+      #expect(Self.outputs(of: world)["reader"] == ["x": 7], "\(limit)")
+      let again = await PipelineReexecution(of: world.events, by: world.pipeline)
+      #expect(again.divergence == nil, "\(limit)")
+    }
+  }
+
   private static func outputs(of world: PipelineWorld) -> [String: JSONValue] {
     var outputs: [String: JSONValue] = [:]
     for case .finished(let end) in world.changes() {

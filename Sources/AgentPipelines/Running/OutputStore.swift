@@ -89,7 +89,7 @@ struct OutputStore {
     parts[source] = nil
   }
 
-  /// The log is read: from here on what nobody needs any more is let go of.
+  /// The log is read, and no rollback is under way: from here on what nobody needs any more is let go of.
   mutating func endReading(in state: PipelineState) {
     isReading = false
     for (source, readers) in graph.readers.enumerated() {
@@ -107,7 +107,8 @@ struct OutputStore {
     }
   }
 
-  /// What a rollback lets run anew; whoever goes on reads the log again, so nothing is lost.
+  /// What a rollback lets run anew. What it goes back to is still there where whoever ends it goes on: it has let go of
+  /// nothing since it read the log.
   private mutating func forget(_ end: RolledBack) {
     for kept in end.tasks {
       guard let task = graph.places[kept.task] else { continue }

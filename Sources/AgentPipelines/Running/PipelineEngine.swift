@@ -66,7 +66,8 @@ final class PipelineEngine {
     cutting = runtime.cutting
     scheduler = Scheduler(pipeline.graph, state: past.state)
     outputs = past.outputs
-    outputs.endReading(in: past.state)
+    // What a rollback that is under way goes back to may need again what nobody needs before it.
+    if past.state.rollback == nil { outputs.endReading(in: past.state) }
     ledger = past.ledger
     withholding = runtime.withholding
     self.runId = runId
@@ -106,6 +107,7 @@ final class PipelineEngine {
     if case .pipeline(let change) = payload {
       outputs.take(change, seq: seq, state: state)
       ledger.take(change, seq: seq)
+      if case .rolledBack = change { outputs.endReading(in: state) }
     }
     await observe(event)
     return seq

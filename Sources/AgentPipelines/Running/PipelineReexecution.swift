@@ -110,7 +110,8 @@ public struct PipelineReexecution: Sendable {
     }
     // What is rolled back does not go on first.
     let next = events[engine.state.nextSeq...].first { $0.type != .taskFailed }
-    try await engine.tellInterrupted(goesOn: next?.type != .rollbackStarted)
+    let isRolledBack = past.state.rollback != nil || next?.type == .rollbackStarted
+    try await engine.tellInterrupted(goesOn: !isRolledBack)
   }
 
   private static func rollBack(

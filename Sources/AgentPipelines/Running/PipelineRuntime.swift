@@ -144,7 +144,8 @@ public struct PipelineRuntime: Sendable {
       engine.stateAtRollback = try stateAt(rollback.start.toSeq)
     }
     try await engine.append(.runResumed(resumed))
-    try await engine.tellInterrupted()
+    // What is rolled back does not go on first.
+    try await engine.tellInterrupted(goesOn: past.state.rollback == nil)
     try await engine.run()
     return engine.state
   }

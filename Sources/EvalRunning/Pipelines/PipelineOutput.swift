@@ -13,39 +13,29 @@ struct PipelineOutput {
   /// - Complexity: reads the log once; in memory are the outputs of the last tasks.
   init(of spec: PipelineSpec, log: String) throws {
     let last = PipelineGraph.lastTasks(of: spec)
-    var outputs: [String: JSONValue] = [:]
-    var elements: [String: [Int: JSONValue]] = [:]
-    var counts: [String: Int] = [:]
-    var bytes = 0
+    var known = Known()
     var reader = try LogReader(path: log)
     while let event = try reader.next() {
       switch event.type {
-      case .rolledBack: (outputs, elements, counts, bytes) = ([:], [:], [:], 0)
+      case .rolledBack:
+        if let end = try? RolledBack(decoding: event.data) { known.forget(end) }
       case .taskFinished:
         guard let finished = try? TaskFinished(decoding: event.data),
           last.contains(where: { $0.hasSameUTF8(as: finished.node.task) })
         else { continue }
-        let task = finished.node.task
-        if let count = finished.elements { counts[task] = count }
-        guard let output = finished.output else { continue }
-        bytes += CanonicalJSON.encode(output).count
-        guard bytes <= Self.limitBytes else {
+        known.take(finished)
+        guard known.bytes <= Self.limitBytes else {
           throw CaseError(
             reason: "\(log): the outputs of the pipeline’s last tasks are larger than 4 MiB")
-        }
-        if let element = finished.node.element {
-          elements[task, default: [:]][element] = output
-        } else {
-          outputs[task] = output
         }
       default: break
       }
     }
     var object = JSONObject()
     for task in last {
-      if let count = counts[task] {
-        object[task] = .array((0..<count).map { elements[task]?[$0] ?? .null })
-      } else if let output = outputs[task] {
+      if let count = known.counts[task] {
+        object[task] = .array((0..<count).map { known.elements[task]?[$0] ?? .null })
+      } else if let output = known.outputs[task] {
         object[task] = output
       }
     }
@@ -53,4 +43,39 @@ struct PipelineOutput {
   }
 
   private static let limitBytes = 4 << 20
+
+  /// What is known so far, by task.
+  private struct Known {
+    var outputs: [String: JSONValue] = [:]
+    var elements: [String: [Int: JSONValue]] = [:]
+    var counts: [String: Int] = [:]
+    var bytes = 0
+
+    mutating func take(_ finished: TaskFinished) {
+      let task = finished.node.task
+      if let count = finished.elements { counts[task] = count }
+      guard let output = finished.output else { return }
+      bytes += Self.bytes(of: output)
+      if let element = finished.node.element {
+        elements[task, default: [:]][element] = output
+      } else {
+        outputs[task] = output
+      }
+    }
+
+    /// Forgets what runs anew; what had ended at the checkpoint stays.
+    mutating func forget(_ end: RolledBack) {
+      for kept in end.tasks {
+        if let output = outputs.removeValue(forKey: kept.task) { bytes -= Self.bytes(of: output) }
+        counts[kept.task] = nil
+        for (element, output) in elements[kept.task] ?? [:]
+        where !kept.finished.contains(element) {
+          elements[kept.task]?[element] = nil
+          bytes -= Self.bytes(of: output)
+        }
+      }
+    }
+
+    private static func bytes(of output: JSONValue) -> Int { CanonicalJSON.encode(output).count }
+  }
 }
