@@ -17,7 +17,7 @@ struct TaskFacts: Sendable {
     case waiting
     /// It has begun, and has not ended.
     case open
-    /// The pipeline went back behind it, and it has not begun again since.
+    /// The pipeline went back behind it, and it has not begun again since. A rule that compensates goes back behind all.
     case undone
   }
 
@@ -70,6 +70,10 @@ struct TaskFacts: Sendable {
   private let keepsOutputs: Bool
   /// The tasks that are pipelines.
   private var pipelines: Set<String> = []
+  /// Whether a rule has said that all is to be undone.
+  private var isCompensating = false
+  /// What was undone since the last rollback began.
+  private var undoneNow: Set<TaskNode> = []
 
   init(keepsOutputs: Bool) { self.keepsOutputs = keepsOutputs }
 
@@ -183,15 +187,17 @@ struct TaskFacts: Sendable {
         $0.close(seq)
       }
       closeStandIns(for: skipped.node, at: seq)
+    case .rollbackStarted: undoneNow = []
     case .compensationFinished(let end) where end.error == nil:
       nodes[end.node]?.compensations += 1
+      undoneNow.insert(end.node)
     case .rolledBack(let end): apply(end, seq: seq)
-    case .output, .pauseRequested, .rollbackStarted, .compensationStarted, .compensationFinished:
-      break
+    case .output, .pauseRequested, .compensationStarted, .compensationFinished: break
     }
   }
 
   private mutating func apply(_ failed: TaskFailed, seq: Int) {
+    if failed.recovery.action == .compensate { isCompensating = true }
     change(failed.node, seq: seq) { node in
       switch failed.recovery.action {
       case .fail, .compensate:
@@ -222,6 +228,12 @@ struct TaskFacts: Sendable {
   }
 
   private mutating func apply(_ end: RolledBack, seq: Int) {
+    if isCompensating {
+      // It names no task, since none is to run anew. What failed and did nothing stays as the reason for it all.
+      for (node, fact) in nodes where fact.status != .failed || undoneNow.contains(node) {
+        undo(node, seq: seq)
+      }
+    }
     for kept in end.tasks {
       for node in nodes.keys where node.task.hasSameUTF8(as: kept.task) {
         if let element = node.element,
@@ -230,15 +242,19 @@ struct TaskFacts: Sendable {
         {
           continue
         }
-        nodes[node]?.status = .undone
-        nodes[node]?.undo(seq)
-        nodes[node]?.output = nil
-        nodes[node]?.by = nil
-        nodes[node]?.acting = nil
-        for index in standIns.indices where standIns[index].place == node {
-          standIns[index].fact.undo(seq)
-        }
+        undo(node, seq: seq)
       }
+    }
+  }
+
+  private mutating func undo(_ node: TaskNode, seq: Int) {
+    nodes[node]?.status = .undone
+    nodes[node]?.undo(seq)
+    nodes[node]?.output = nil
+    nodes[node]?.by = nil
+    nodes[node]?.acting = nil
+    for index in standIns.indices where standIns[index].place == node {
+      standIns[index].fact.undo(seq)
     }
   }
 }
