@@ -30,6 +30,10 @@ struct PlainOracle {
   /// How many parts each task has given.
   private var parts: [String: Int] = [:]
   private let partsSources: Set<String>
+  /// Nodes whose output came from what stands in for them: a rule's value, or what a person said.
+  private var stoodIn: Set<String> = []
+  /// Tasks whose output is no list that begins with the parts that they gave.
+  private var lackParts: Set<String> = []
 
   init(_ random: RandomPipeline) {
     self.random = random
@@ -37,7 +41,20 @@ struct PlainOracle {
     let standIns = Set(random.spec.tasks.flatMap { $0.recover.compactMap(\.task) })
     // Tasks are written behind what they need.
     for task in random.spec.tasks where !standIns.contains(task.id) {
-      ends[task.id] = end(of: task)
+      let end = end(of: task)
+      ends[task.id] = end
+      if case .finished(let value) = end { takeParts(from: value, of: task.id) }
+    }
+  }
+
+  /// What stands in for a task whose parts others take gives its output as its parts.
+  private mutating func takeParts(from value: JSONValue, of id: String) {
+    guard partsSources.contains(id), stoodIn.contains(id) else { return }
+    let given = (0..<(parts[id] ?? 0)).map { JSONValue($0) }
+    if let list = value.arrayValue, list.starts(with: given) {
+      parts[id] = list.count
+    } else {
+      lackParts.insert(id)
     }
   }
 
@@ -129,11 +146,14 @@ struct PlainOracle {
     let count = parts[source] ?? 0
     switch ends[source] {
     case .skipped where count == 0: return .skipped
-    case .failed, .elements, nil:
+    case .failed, .elements, .skipped, nil:
       // Where it needs nothing whole, elements may have begun.
       cutOff.insert(task.id)
       return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
-    case .finished, .skipped:
+    case .finished where lackParts.contains(source):
+      cutOff.insert(task.id)
+      return recovered(TaskNode(task.id), task, "upstream_failed", isWhole: true)
+    case .finished:
       var ends: [Int: End] = [:]
       for index in 0..<count { ends[index] = life(of: TaskNode(task.id, element: index), task) }
       return whole(task, ends, count)
@@ -217,7 +237,10 @@ struct PlainOracle {
         kind = found
         if acting.sideEffect == .write, !acting.isIdempotent {
           let answer = Answers.word(for: node, why: .doubt, seed: random.seed)
-          if answer.word == .happened { return .finished([7]) }
+          if answer.word == .happened {
+            stoodIn.insert("\(node)")
+            return .finished([7])
+          }
           return recovered(node, acting, "denied", isWhole: false)
         }
       }
@@ -239,7 +262,7 @@ struct PlainOracle {
   }
 
   /// How a node ends that no attempt can help.
-  private func recovered(
+  private mutating func recovered(
     _ node: TaskNode, _ task: TaskSpec, _ kind: String, isWhole: Bool
   ) -> End {
     guard let (_, rule) = rule(of: task, kind, [:], mayTry: false) else { return .failed }
@@ -260,13 +283,17 @@ struct PlainOracle {
     return nil
   }
 
-  private func settle(_ rule: RecoverRule, _ node: TaskNode, _ acting: TaskSpec) -> End {
+  private mutating func settle(_ rule: RecoverRule, _ node: TaskNode, _ acting: TaskSpec) -> End {
     switch rule.action {
-    case .substitute: return .finished(rule.value ?? .null)
+    case .substitute:
+      stoodIn.insert("\(node)")
+      return .finished(rule.value ?? .null)
     case .skip: return .skipped
     case .ask:
       switch Answers.word(for: node, why: .failed, seed: random.seed).word {
-      case .answered: return .finished([7])
+      case .answered:
+        stoodIn.insert("\(node)")
+        return .finished([7])
       case .skipped: return .skipped
       default: return recovered(node, acting, "denied", isWhole: false)
       }

@@ -345,6 +345,92 @@ struct SchedulingTests {
     #expect(try #require(first) < (try #require(ended)))
   }
 
+  /// A task that gives a part and fails, those that run for its parts, and what is done about it.
+  private static func parted(
+    gives: Bool, _ rule: RecoverRule?, standIn: JSONValue? = nil
+  ) throws -> Pipeline {
+    let source = read(
+      spec("source") {
+        $0.recover = rule.map { [$0] } ?? []
+      }
+    ) { context in
+      if gives { _ = await context.emit(7) }
+      throw TaskError(.toolFailure, "no")
+    }
+    let each = read(spec("each", ["p": "${item}"]) { $0.forEach = .parts(of: "source") }) {
+      $0.input?["p"] ?? .null
+    }
+    var tasks: [any PipelineTask] = [source, each, read("use", ["all": "${each.*}"])]
+    if let standIn {
+      let tool = ToolTask(TaskSpec("other", .command, sideEffect: .read)) { _, _ in
+        ReturningTool(data: standIn)
+      }
+      tasks.append(tool)
+    }
+    return try Pipeline("p", tasks: tasks)
+  }
+
+  private struct ReturningTool: Tool {
+    var data: JSONValue
+    func run(_ request: ToolRequest) async -> ToolAnswer { ToolAnswer(result: .ok(data)) }
+  }
+
+  private static func end(_ pipeline: Pipeline) async throws -> PipelineWorld {
+    var world = PipelineWorld(pipeline)
+    try await world.go()
+    let again = await PipelineReexecution(of: world.events, by: world.pipeline)
+    #expect(again.divergence == nil)
+    for limit in 1..<world.events.count {
+      var killed = PipelineWorld(pipeline)
+      try await killed.go(limit: limit)
+      try await killed.go()
+      #expect(killed.state.result == world.state.result, "\(limit)")
+      let again = await PipelineReexecution(of: killed.events, by: pipeline)
+      #expect(again.divergence == nil, "\(limit)")
+    }
+    return world
+  }
+
+  @Test(
+    "a list that stands in for what gives parts is its parts, behind those that were given",
+    arguments: [false, true])
+  func listStandsIn(gives: Bool) async throws {
+    let whole: JSONValue = [7, 8, 9]
+    let rule = RecoverRule(on: FailureKinds(), .substitute, value: whole)
+    let fallback = RecoverRule(on: FailureKinds(), .fallback, task: "other")
+    for pipeline in [
+      try Self.parted(gives: gives, rule),
+      try Self.parted(gives: gives, fallback, standIn: whole),
+    ] {
+      let world = try await Self.end(pipeline)
+      #expect(world.state.stop?.reason == "success")
+      #expect(world.state["each"]?.finished.count == 3)
+      let used = world.changes().compactMap { change -> JSONValue? in
+        if case .finished(let end) = change, end.node.task == "use" { return end.output }
+        return nil
+      }
+      #expect(used == [["all": whole]])
+    }
+  }
+
+  @Test("what stands in for what gives parts and is no list of them fails who takes them")
+  func noListStandsIn() async throws {
+    let rules: [(gives: Bool, RecoverRule)] = [
+      (false, RecoverRule(on: FailureKinds(), .substitute, value: "words")),
+      (true, RecoverRule(on: FailureKinds(), .substitute, value: [8, 9])),
+      (true, RecoverRule(on: FailureKinds(), .substitute, value: [])),
+      (true, RecoverRule(on: FailureKinds(), .skip)),
+    ]
+    for (gives, rule) in rules {
+      let world = try await Self.end(try Self.parted(gives: gives, rule))
+      #expect(world.state["each"]?.error?.kind == "upstream_failed", "\(rule)")
+      #expect(world.state.stop?.detail == "task:each", "\(rule)")
+    }
+    let skipped = try await Self.end(
+      try Self.parted(gives: false, RecoverRule(on: FailureKinds(), .skip)))
+    #expect(skipped.state["each"]?.settled == .skipped)
+  }
+
   @Test(
     "what is under way for an element ends before its fan-out is skipped, and is not lost",
     .timeLimit(.minutes(1)))

@@ -56,6 +56,61 @@ extension PipelineEngine {
     return true
   }
 
+  /// Records what the scheduler says. A value that stands in for the output of a task whose parts others take gives its
+  /// elements as parts first.
+  func record(_ change: PipelineEvent) async throws {
+    guard case .finished(var finished) = change, finished.via != nil,
+      finished.node.element == nil, givesParts(finished.node.task)
+    else {
+      try await append(.pipeline(change))
+      return
+    }
+    finished.parts = try await takeParts(from: finished.output, of: finished.node, finished.attempt)
+    try await append(.pipeline(.finished(finished)))
+  }
+
+  /// Records the elements of an output, which came without parts, as those that others take.
+  ///
+  /// - Returns: how many there are; `nil` where it is no list that begins with the parts that were given already: others
+  ///   have gone on with these.
+  private func takeParts(
+    from output: JSONValue?, of node: TaskNode, _ attempt: Int
+  ) async throws -> Int? {
+    guard let list = output?.arrayValue, list.count <= PipelineGraph.elementLimit else {
+      return nil
+    }
+    let given = knownParts(of: node)
+    let isSame =
+      given.count <= list.count
+      && zip(given, list).allSatisfy {
+        withholding.redactor.isSame(withholding.redacted($1), as: $0)
+      }
+    guard isSame else { return nil }
+    for part in given.count..<list.count {
+      try await append(
+        .pipeline(
+          .output(TaskOutput(node: node, attempt: attempt, part: part, value: list[part]))))
+    }
+    return list.count
+  }
+
+  /// The parts of a task's output that are recorded.
+  func knownParts(of node: TaskNode) -> [JSONValue] {
+    guard let task = pipeline.graph.places[node.task] else { return [] }
+    return (0..<(state[node.task]?.parts ?? 0)).map { outputs.part($0, of: task) ?? .null }
+  }
+
+  /// Whether another task acts for one whose parts others take.
+  private func isStandIn(_ acting: TaskSpec, for node: TaskNode) -> Bool {
+    node.element == nil && !acting.id.hasSameUTF8(as: node.task) && givesParts(node.task)
+  }
+
+  /// Whether a task that gives no parts acts for one whose parts others take.
+  func standsInWithoutParts(for node: TaskNode) -> Bool {
+    guard let acting = scheduler.acting(for: node) else { return false }
+    return isStandIn(acting, for: node) && !acting.givesParts
+  }
+
   /// Whether an attempt that gives parts is not waited for when the pipeline pauses, since there may be no end to them: it
   /// can be made again, and then gives the same from the first one on.
   private func mayBeCutOff(_ attempt: Attempt) -> Bool {
@@ -70,7 +125,7 @@ extension PipelineEngine {
     runs.remove(attempt)
     given[attempt] = nil
     withholding.redactor.know(outcome.secrets)
-    let parts = partCounts.removeValue(forKey: attempt)
+    var parts = partCounts.removeValue(forKey: attempt)
     let ending = endings.removeValue(forKey: attempt)
     ending?.timer?.cancel()
     guard isCurrent(attempt), let acting = scheduler.acting(for: attempt.node) else { return }
@@ -82,6 +137,13 @@ extension PipelineEngine {
       asked.attempt = attempt.number
       try await append(.pipeline(.asked(asked)))
       return
+    }
+    if let output = outcome.output, output.cut(toBytes: Self.outputLimitBytes) == output,
+      isStandIn(acting, for: attempt.node)
+    {
+      parts =
+        acting.givesParts
+        ? parts ?? 0 : try await takeParts(from: output, of: attempt.node, attempt.number)
     }
     // Others have gone on with what an earlier attempt gave.
     let lacking =

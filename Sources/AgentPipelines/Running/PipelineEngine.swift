@@ -158,7 +158,7 @@ final class PipelineEngine {
       }
       if !isCutOff, recorded == nil, cutting.signal != nil { try await cutOff() }
       switch ask() {
-      case .append(let change): try await append(.pipeline(change))
+      case .append(let change): try await record(change)
       case .breaker(let change): try await append(.breakerChanged(change))
       case .fail(let node, let error): try await end(node, error, isLate: true)
       case .start(let node): try await start(node)
@@ -202,6 +202,15 @@ final class PipelineEngine {
 
   /// Takes in what the log says came in next.
   private func takeRecorded(_ recorded: RecordedPipeline) async throws {
+    if let row = recorded.partsInARow(from: state.nextSeq), isCurrent(row.attempt),
+      standsInWithoutParts(for: row.attempt.node)
+    {
+      // They came with the output, and nothing between them.
+      var outcome = TaskOutcome.finished(
+        row.end?.output ?? .array(knownParts(of: row.attempt.node) + row.values))
+      outcome.run = row.end?.run
+      return try await take(outcome, of: row.attempt, row.end?.elapsedMicroseconds)
+    }
     switch try recorded.next(at: state.nextSeq, isRunning: { isCurrent($0) }) {
     case .ended(let attempt, let outcome, let parts, let elapsed):
       partCounts[attempt] = parts

@@ -34,6 +34,30 @@ struct RecordedPipeline: Sendable {
     return events[seq].data["by"]?.stringValue
   }
 
+  /// The parts of an attempt's output that stand one behind the other from an event on, and the end of the attempt where
+  /// that comes next; `nil` where no part stands there.
+  func partsInARow(
+    from seq: Int
+  ) -> (attempt: PipelineEngine.Attempt, values: [JSONValue], end: TaskFinished?)? {
+    var values: [JSONValue] = []
+    var attempt: PipelineEngine.Attempt?
+    var seq = seq
+    while events.indices.contains(seq), events[seq].type == .taskOutput,
+      let output = try? TaskOutput(decoding: events[seq].data),
+      attempt.map({ $0.node == output.node && $0.number == output.attempt }) ?? true
+    {
+      attempt = PipelineEngine.Attempt(node: output.node, number: output.attempt)
+      values.append(output.value)
+      seq += 1
+    }
+    guard let attempt else { return nil }
+    guard events.indices.contains(seq), events[seq].type == .taskFinished,
+      let end = try? TaskFinished(decoding: events[seq].data), end.node == attempt.node,
+      end.attempt == attempt.number
+    else { return (attempt, values, nil) }
+    return (attempt, values, end)
+  }
+
   /// What came in as the event of a number.
   ///
   /// - Throws: ``PipelineDivergence`` where the log goes on with something that the pipeline itself does, and

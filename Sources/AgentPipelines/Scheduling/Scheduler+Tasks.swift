@@ -44,15 +44,22 @@ extension Scheduler {
     case (.elements, _) where above.elements != nil:
       // Each of its elements counts for itself, whatever became of the whole.
       return .append(.expanded(TaskExpanded(task: id, elements: above.elements ?? 0)))
-    case (.parts, _) where settled == .finished || settled == .skipped && above.parts > 0:
+    case (.parts, .finished) where !above.lacksParts:
       return .append(.expanded(TaskExpanded(task: id, elements: above.parts)))
-    case (_, .skipped):
+    case (_, .skipped) where stream == .elements(stream.source) || above.parts == 0:
       // What is under way comes to its own end first: nobody would hear of it behind the end of the whole.
       guard running[task] == 0 else { return nil }
       return .append(.skipped(TaskSkipped(node: TaskNode(id), reason: "\(name) is absent")))
     default:
       guard running[task] == 0 else { return nil }
-      return .fail(TaskNode(id), TaskError(.upstreamFailed, "\(name) has no elements"))
+      let words =
+        switch (stream, settled) {
+        case (.elements, _), (_, .failed): "\(name) has no elements"
+        case (_, .finished):
+          "what stands in for \(name) is no list that begins with the parts that it gave"
+        case (_, .skipped): "\(name) was skipped behind parts that it gave"
+        }
+      return .fail(TaskNode(id), TaskError(.upstreamFailed, words))
     }
   }
 

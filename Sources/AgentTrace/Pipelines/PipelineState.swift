@@ -208,6 +208,9 @@ extension PipelineState {
       countForBreaker(finished.node, attempt: finished.attempt, isFailure: false)
       self.change(finished.node.task) { task in
         if let count = finished.elements { task.elements = count }
+        if finished.node.element == nil, finished.elements == nil, finished.parts == nil {
+          task.lacksParts = finished.attempt == 0 || task.node(nil)?.acting != nil
+        }
         task.settle(finished.node.element, as: .finished, seq: event.seq)
         if finished.isCheckpoint { task.checkpointSeq = event.seq }
       }
@@ -298,6 +301,7 @@ extension PipelineState {
         task.error = nil
         task.elements = kept.elements
         task.parts = 0
+        task.lacksParts = false
         task.finished = kept.finished
         task.skipped = kept.skipped
         task.failed = kept.failed

@@ -79,6 +79,8 @@ public struct TaskProgress: Sendable, Hashable {
   public var failed = IndexRanges()
   /// How many parts of its output are recorded.
   public var parts = 0
+  /// Whether its output came from what stands in for it and gave no parts, so that those that are recorded are not all.
+  public var lacksParts = false
   /// Nodes that have begun and have not settled, by element.
   public var active: [NodeProgress] = []
   /// The state of its circuit breaker.
