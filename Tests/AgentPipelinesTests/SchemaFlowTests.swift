@@ -151,6 +151,60 @@ struct SchemaFlowTests {
         ?? false)
   }
 
+  private static func asking(_ schema: JSONValue) -> TaskSpec {
+    var task = TaskSpec("h", .human)
+    task.human = HumanSpec(ask: TaskTemplate("How many?"))
+    task.outputSchema = schema
+    return task
+  }
+
+  @Test("an answer that is not what its task says fails it as invalid, or it is asked again")
+  func answers() async throws {
+    let schema: JSONValue = [
+      "type": "object", "required": ["text"],
+      "properties": ["text": ["type": "string", "pattern": "^[0-9]+$"]],
+    ]
+    var task = Self.asking(schema)
+    task.retry = RetrySpec(max: 1)
+    var world = PipelineWorld(try Pipeline("p", tasks: [PersonTask(task)]))
+    try await world.go()
+    for text in ["abc", "12"] {
+      #expect(world.state.questions.map(\.why) == [.human], "\(text)")
+      world.answer(
+        TaskAnswered(node: TaskNode("h"), word: .answered, data: .string(text), by: "ann"))
+      try await world.go()
+    }
+    #expect(world.state.stop?.reason == "success")
+    #expect(world.state["h"]?.settled == .finished)
+    let again = await PipelineReexecution(of: world.events, by: world.pipeline)
+    #expect(again.divergence == nil)
+
+    task.retry = RetrySpec()
+    var other = PipelineWorld(try Pipeline("p", tasks: [PersonTask(task)]))
+    try await other.go()
+    // A yes has no text.
+    other.answer(TaskAnswered(node: TaskNode("h"), word: .granted, by: "ann"))
+    try await other.go()
+    #expect(other.state["h"]?.error?.kind == "invalid")
+  }
+
+  @Test("what no answer of a person can be is told, and nothing else is")
+  func unanswerable() {
+    let wrong: [(JSONValue, String)] = [
+      (["type": "integer"], "“integer” is needed"),
+      (["type": "object", "required": ["count"]], "it lacks “count”"),
+      (
+        ["type": "object", "properties": ["text": true], "additionalProperties": false],
+        "takes no “by”"
+      ),
+    ]
+    for (schema, words) in wrong {
+      let faults = Self.faults([Self.asking(schema)])
+      #expect(faults.count == 1 && faults[0].contains(words), "\(faults)")
+    }
+    #expect(Self.faults([Self.asking(["type": "object", "required": ["text", "by"]])]).isEmpty)
+  }
+
   @Test("schemas that nest in themselves without end take no longer than others")
   func hostile() {
     var given: JSONValue = ["type": "object"]

@@ -33,6 +33,7 @@ struct SchemaFlow {
       }
       checkList(of: task)
       checkSubstitutes(of: task)
+      checkAnswers(of: task)
       guard let needed = task.inputSchema else { continue }
       guard let input = task.input else {
         let lacking = Self.required(needed)
@@ -60,6 +61,25 @@ struct SchemaFlow {
     for (index, rule) in task.recover.enumerated() where rule.action == .substitute {
       guard let value = rule.value, let violation = schema.validate(value).first else { continue }
       add(task, "recover/\(index)/value", "it is not what outputSchema says: \(violation)")
+    }
+  }
+
+  /// What a person can say to a task of theirs is an object that says by whom; its other members are known as well.
+  private mutating func checkAnswers(of task: TaskSpec) {
+    guard task.kind == .human, let schema = task.outputSchema, Self.isSure(task) else { return }
+    let words = "what a person answers has granted and by, or text and by"
+    if let types = Self.types(of: schema), !types.contains("object") {
+      return add(task, "outputSchema", "\(words), and \(Self.list(types.sorted())) is needed")
+    }
+    let lacking = Self.required(schema).filter { name in
+      !["granted", "by", "text", "reason"].contains { $0.hasSameUTF8(as: name) }
+    }
+    if !lacking.isEmpty {
+      add(
+        task, "outputSchema",
+        "\(words); it lacks \(Self.list(lacking)), which outputSchema requires")
+    } else if case .nothing = Self.member("by", of: schema) {
+      add(task, "outputSchema", "\(words), and outputSchema takes no “by”")
     }
   }
 
@@ -101,11 +121,14 @@ struct SchemaFlow {
   /// What a task is known to return; `nil` where something else may stand for it that says nothing of its kind.
   static func output(of task: TaskSpec) -> JSONValue? {
     if let declared = task.outputSchema { return declared }
-    let isSure = task.recover.allSatisfy {
+    return isSure(task) ? task.knownOutput : nil
+  }
+
+  /// Whether nothing but what is of its kind gives its output.
+  private static func isSure(_ task: TaskSpec) -> Bool {
+    task.recover.allSatisfy {
       $0.action != .substitute && $0.action != .fallback && $0.action != .ask
     }
-    guard isSure else { return nil }
-    return task.knownOutput
   }
 
   private mutating func follow(_ path: ArraySlice<TaskReference.Segment>, in schema: JSONValue)

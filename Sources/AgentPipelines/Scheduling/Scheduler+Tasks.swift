@@ -107,11 +107,9 @@ extension Scheduler {
     switch (why, answer.word) {
     case (_, .skipped):
       return .append(.skipped(TaskSkipped(node: node, reason: "skipped by \(answer.by)")))
-    case (.human, .granted):
-      return .append(.finished(finished(node, output: Self.grant(by: answer), via: "person")))
+    case (.human, .granted): return said(Self.grant(by: answer), by: answer, key)
     case (.human, .answered):
-      let output: JSONValue = ["text": answer.data ?? .null, "by": .string(answer.by)]
-      return .append(.finished(finished(node, output: output, via: "person")))
+      return said(["text": answer.data ?? .null, "by": .string(answer.by)], by: answer, key)
     case (.doubt, .happened), (.failed, .answered), (.failed, .happened), (.again, .happened):
       let output = answer.data ?? .null
       // The output of a task for many is the list of theirs. What has happened is not tried again, as what is invalid is.
@@ -129,6 +127,17 @@ extension Scheduler {
     }
     let words = answer.reason.map { ": \($0)" } ?? ""
     return .fail(node, TaskError(.denied, "\(answer.by) said no\(words)"))
+  }
+
+  /// What a person said to a task that asks: its output, or an attempt that is not as it has to be.
+  private func said(_ output: JSONValue, by answer: TaskAnswered, _ key: Key) -> Step {
+    let node = self.node(key)
+    let own = spec.tasks[key.task]
+    let acting = self.acting(for: node) ?? own
+    if let wrong = own.fault(inOutput: output) ?? acting.fault(inOutput: output) {
+      return .fail(node, TaskError(.invalid, "what \(answer.by) said: \(wrong)"))
+    }
+    return .append(.finished(finished(node, output: output, via: "person")))
   }
 
   static func grant(by answer: TaskAnswered) -> JSONValue {
