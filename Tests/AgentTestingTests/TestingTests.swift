@@ -84,6 +84,33 @@ struct TestingTests {
     #expect(Judge.judge(run.tree, against: forbidden).outcome == .fail)
   }
 
+  @Test(
+    "an agent gets what the calls beside it leave of its parent's calls, wherever it stands",
+    arguments: [0, 2, 4], [1, 4])
+  func siblings(place: Int, parallel: Int) async throws {
+    let look = ToolRegistration(
+      definition: ToolDefinition(name: "look", sideEffect: .read),
+      implementation: .tool(ClosureTool { $0.input }))
+    func looks(_ count: Int) -> [JSONValue] {
+      (0..<count).map { ["name": "look", "input": ["n": JSONValue($0)]] }
+    }
+    let kid = Self.agent(
+      look, ModelScript(replies: ["calls": .array(looks(6))], ["text": "done"]))
+    var calls = looks(4)
+    calls.insert(["name": "kid", "input": ["task": "look"]], at: place)
+    for limit in 1...9 {
+      var parent = Self.agent(
+        look, ModelScript(replies: ["calls": .array(calls)], ["text": "done"]))
+      parent.tools.append(SubAgent(kid).registration(name: "kid", description: "Looks."))
+      parent.limits.maxToolCalls = limit
+      parent.parallelCalls = parallel
+      let run = try await TestedRun(of: parent)
+      #expect(run.state.totals.toolCalls <= limit, "\(limit)")
+      let given = run.children.map { $0.events[0].data["limits"]?["maxToolCalls"]?.intValue }
+      #expect(given.allSatisfy { $0 == max(0, limit - 5) }, "\(limit): \(given)")
+    }
+  }
+
   @Test("whoever is cancelled waits no longer")
   func cancelled() async {
     let clock = ManualClock()

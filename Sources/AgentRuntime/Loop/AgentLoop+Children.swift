@@ -60,8 +60,8 @@ extension AgentLoop {
   }
 }
 
-/// What is left to the agents that a decision calls, so that together they use no more than there is: each gets an
-/// equal part of what those before it have left.
+/// What is left to the agents that a decision calls, so that together, and with the other calls of the decision, they
+/// use no more than there is: each gets an equal part of what those before it have left.
 struct ChildBudget {
   private struct Open {
     var callId: String
@@ -72,11 +72,17 @@ struct ChildBudget {
   private var open: [Open] = []
   /// The calls of agents that have yet to be given a part, at most.
   private var waiting: [String] = []
+  /// The calls that have yet to begin, of whatever tools: each of them is one that no agent may make.
+  private var uncounted: [String] = []
 
+  /// Of calls that run side by side.
+  ///
   /// What runs on was given its part before.
-  init(of calls: [ProposedCall], _ progress: StepProgress) {
+  init(of calls: [ProposedCall], _ progress: StepProgress, isAgent: (ProposedCall) -> Bool) {
     for call in calls {
       let recorded = progress[call.callId]
+      if recorded.attempts == 0 { uncounted.append(call.callId) }
+      guard isAgent(call) else { continue }
       if let child = recorded.started?.child {
         open.append(Open(callId: call.callId, limits: child.limits))
       } else {
@@ -84,6 +90,9 @@ struct ChildBudget {
       }
     }
   }
+
+  /// A call begins, or never will: it is among the totals, or leaves what it would have used.
+  mutating func settle(_ callId: String) { uncounted.removeAll { $0.hasSameUTF8(as: callId) } }
 
   /// What a call may use, which begins now.
   ///
@@ -101,9 +110,10 @@ struct ChildBudget {
     let tokens = totals.inputTokens.addingReportingOverflow(totals.outputTokens)
     share.maxTokens = part(
       limits.maxTokens, tokens.overflow ? .max : tokens.partialValue, \.maxTokens)
-    // Each of those that wait is itself a call.
+    // Each of those that have yet to begin is itself a call.
+    let reserved = uncounted.count
     share.maxToolCalls = part(
-      limits.maxToolCalls, min(totals.toolCalls, .max - parts) + parts, \.maxToolCalls)
+      limits.maxToolCalls, min(totals.toolCalls, .max - reserved) + reserved, \.maxToolCalls)
     if let limit = limits.maxCost {
       let given = open.reduce(0) { $0 + ($1.limits.maxCost ?? 0) }
       share.maxCost = max(0, limit - (totals.cost ?? 0) - given) / Double(parts)

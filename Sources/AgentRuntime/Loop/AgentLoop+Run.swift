@@ -13,8 +13,7 @@ extension AgentLoop {
       calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }, step: step)
     refused += unready
     let open = calls.filter { progress[$0.callId].isOpen && !refused.contains($0.callId) }
-    let hasBegun = calls.contains { progress[$0.callId].attempts > 0 }
-    try refuse(beyondLimits: open, hasBegun: hasBegun, step: step, from: progress)
+    try refuse(beyondLimits: open, beside: calls, step: step, from: progress)
     refused += open.filter { limitRefusals[$0.callId] != nil }.map(\.callId)
     let left = calls.filter { !progress[$0.callId].isOver && !refused.contains($0.callId) }
     heldBack = nil
@@ -75,18 +74,23 @@ extension AgentLoop {
     return refused
   }
 
-  /// - Parameter hasBegun: whether a call beside them has begun: then each of these meets the limits that
-  ///   others use up when its turn comes, behind the results that come before.
+  /// - Parameter group: all calls that run side by side. Where one has begun, each of these meets the limits
+  ///   that others use up when its turn comes, behind the results that come before.
   private mutating func refuse(
-    beyondLimits calls: [ProposedCall], hasBegun: Bool, step: Int, from progress: StepProgress
+    beyondLimits calls: [ProposedCall], beside group: [ProposedCall], step: Int,
+    from progress: StepProgress
   ) throws {
-    if let limit = exhaustedLimit, !hasBegun {
+    if let limit = exhaustedLimit, !group.contains(where: { progress[$0.callId].attempts > 0 }) {
       for call in calls { try refuse(call, beyond: limit, step: step, from: progress) }
       return
     }
     // A call that was started before is counted already.
     let counting = calls.filter { progress[$0.callId].attempts == 0 }
-    for call in counting.dropFirst(remainingToolCalls ?? counting.count) {
+    // What an agent under way was given is its own.
+    let given = group.compactMap { progress[$0.callId].started?.child?.limits.maxToolCalls }
+    let remaining = remainingToolCalls.map { left in given.reduce(left) { max(0, $0 - max(0, $1)) }
+    }
+    for call in counting.dropFirst(remaining ?? counting.count) {
       try refuse(call, beyond: StopDetail.maxToolCalls, step: step, from: progress)
     }
   }
@@ -146,12 +150,13 @@ extension AgentLoop {
     _ calls: [ProposedCall], in batch: inout CallBatch, step: Int, from progress: StepProgress
   ) async throws -> [String: ToolResult] {
     var finished: [String: ToolResult] = [:]
-    var budget = ChildBudget(of: calls.filter(isAgent), progress)
+    var budget = ChildBudget(of: calls, progress, isAgent: isAgent)
     while let turn = await batch.next() {
       switch turn {
       case .start(let index):
         // Looked at here, because the calls before it took their time.
         if let limit = exhaustedLimit {
+          budget.settle(calls[index].callId)
           try refuse(calls[index], beyond: limit, step: step, from: progress)
           continue
         }
@@ -159,6 +164,7 @@ extension AgentLoop {
         if machineFault != nil { continue }
         if isHeldBack(calls[index], progress[calls[index].callId]) {
           heldBack = heldBack ?? calls[index]
+          budget.settle(calls[index].callId)
           continue
         }
         let attempt = progress[calls[index].callId].attempts + 1
@@ -205,6 +211,7 @@ extension AgentLoop {
       machineFault = reason
       return
     }
+    budget.settle(call.callId)
     let request = try start(call, attempt: attempt, child, step: step)
     batch.begin(index, at: state.elapsedMicroseconds, work(request))
   }
