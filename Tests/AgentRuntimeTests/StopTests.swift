@@ -171,6 +171,46 @@ struct StopTests {
     }
   }
 
+  @Test(
+    "behind the last error that may be, no further call of the decision begins, and nothing mends it",
+    arguments: 1...4, 1...4)
+  func toolErrorsWithinDecision(limit: Int, parallel: Int) async throws {
+    let flaky = ToolRegistration.tool(
+      "look", .read,
+      rules: [
+        .init(condition: try Matcher(compiling: ["input": ["n": 0]]), outcome: .ok(1)),
+        .init(outcome: .error("no")),
+      ])
+    var agent = AgentDefinition.replying(
+      calls("look 1", "look 2", "look 3", "look 0"), calls("look 0"), answer("done"),
+      tools: [flaky])
+    agent.failures.maxToolErrors = limit
+    agent.parallelCalls = parallel
+    let run = try await agent.run()
+    let begun = limit > 3 ? 4 : min(4, limit - 1 + parallel)
+    for (index, status) in ["error", "error", "error", "ok"].enumerated() {
+      #expect(run.results()["1.1.\(index)"] == (index < begun ? status : "refused"))
+    }
+    #expect(
+      run.stop == (limit > 3 ? ("success", "final_answer") : ("tool_failure", "tool:look")))
+    for index in run.events.indices {
+      let rest = try await agent.goOn(from: run.events[...index])
+      #expect(rest.firstDifference(from: run.events[(index + 1)...]) == nil, "event \(index)")
+    }
+  }
+
+  @Test("behind a failure that ends the run no further call of the decision begins")
+  func onErrorStopWithinDecision() async throws {
+    let bad = ToolRegistration.tool(
+      "bad", .read, onError: .stop, rules: [.init(outcome: .error("no"))])
+    var agent = AgentDefinition.replying(
+      calls("bad 1", "look 1"), answer("x"), tools: [bad, .read])
+    agent.parallelCalls = 1
+    let run = try await agent.run()
+    #expect(run.results() == ["1.1.0": "error", "1.1.1": "refused"])
+    #expect(run.stop == ("tool_failure", "tool:bad"))
+  }
+
   @Test("a tool whose failure ends the run does so at once")
   func onErrorStop() async throws {
     let tool = ToolRegistration.tool(

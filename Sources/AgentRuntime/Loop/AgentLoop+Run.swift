@@ -114,12 +114,24 @@ extension AgentLoop {
 
   /// - Parameter errors: names of the tools that failed, in call order.
   private func haltByErrors(_ errors: [String]) -> Halt? {
-    if let tool = errors.first(where: { registry[$0]?.onError == .stop }) {
-      return Halt(reason: .toolFailure, detail: StopDetail.tool(tool))
+    let tool: String?
+    if let stopping = errors.first(where: { registry[$0]?.onError == .stop }) {
+      tool = stopping
+    } else if state.counters.toolErrorsInARow >= agent.failures.maxToolErrors, !errors.isEmpty {
+      tool = errors.last
+    } else {
+      tool = recorder.errorRow.reachedBy
     }
-    guard let last = errors.last, state.counters.toolErrorsInARow >= agent.failures.maxToolErrors
-    else { return nil }
-    return Halt(reason: .toolFailure, detail: StopDetail.tool(last))
+    return tool.map { Halt(reason: .toolFailure, detail: StopDetail.tool($0)) }
+  }
+
+  /// Why no further call of the decision begins, because of what has failed beside it; `nil` where it may.
+  private var reasonToBeginNoMore: String? {
+    if recorder.errorRow.reachedBy != nil {
+      return "the run stops: tool errors in a row have reached failures.maxToolErrors"
+    }
+    return recorder.errorRow.failed.first { registry[$0]?.onError == .stop }
+      .map { "the run stops: \($0) failed, whose onError is stop" }
   }
 
   /// Runs calls side by side up to the agent's limit; returns what became of those that ended, by their ids.
@@ -158,6 +170,14 @@ extension AgentLoop {
         if let limit = exhaustedLimit {
           budget.settle(calls[index].callId)
           try refuse(calls[index], beyond: limit, step: step, from: progress)
+          continue
+        }
+        if let reason = reasonToBeginNoMore {
+          budget.settle(calls[index].callId)
+          // One that was started before did begin: it is left as it is.
+          if progress[calls[index].callId].attempts == 0 {
+            try refuse(calls[index], reason, step: step)
+          }
           continue
         }
         // What runs on a machine that can run nothing is left for who goes on.
@@ -295,7 +315,10 @@ extension AgentLoop {
     return wait
   }
 
-  private var mayGoOn: Bool { boundary.cancellation.signal == nil && exhaustedLimit == nil }
+  /// Looked at behind the wait, as the signal is: the log does not say that a call waits.
+  private var mayGoOn: Bool {
+    boundary.cancellation.signal == nil && exhaustedLimit == nil && reasonToBeginNoMore == nil
+  }
 
   private func waiting(_ attempt: CallBatch.Attempt) -> @Sendable () async -> CallBatch.Attempt {
     let boundary = boundary

@@ -75,6 +75,9 @@ struct Recorder {
   /// The circuit breakers of the agent's tools.
   var breakers: BreakerRecord { record.breakers }
 
+  /// The tool errors in a row of the current decision.
+  var errorRow: ErrorRow { record.errorRow }
+
   /// How often people spoke, and how often they granted or denied a call.
   var heard: (words: Int, approvals: Int) { (record.words, record.approvals) }
 

@@ -65,6 +65,9 @@ struct RunRecord: Sendable {
   /// The circuit breakers of the agent's tools.
   private(set) var breakers: BreakerRecord
 
+  /// The tool errors in a row of the current decision.
+  private(set) var errorRow: ErrorRow
+
   /// The notes of the run.
   private(set) var notes: RunNotes
 
@@ -77,6 +80,7 @@ struct RunRecord: Sendable {
     runGuard = agent.runGuard
     policyHistory = PolicyHistory(for: agent.policy)
     breakers = BreakerRecord(tools: agent.tools)
+    errorRow = ErrorRow(limit: agent.failures.maxToolErrors)
     notes = RunNotes(of: agent)
     sources = agent.sources
   }
@@ -85,6 +89,7 @@ struct RunRecord: Sendable {
   init() {
     policyHistory = PolicyHistory(for: Policy())
     breakers = BreakerRecord(tools: [])
+    errorRow = ErrorRow(limit: .max)
     notes = RunNotes()
     sources = []
   }
@@ -111,6 +116,7 @@ struct RunRecord: Sendable {
     }
     policyHistory.take(event)
     breakers.take(event)
+    errorRow.take(event, leaving: state)
     countPeople(event)
     contextHistory.take(event)
     if event.type == .toolsListed {
