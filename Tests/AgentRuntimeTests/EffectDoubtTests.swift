@@ -48,6 +48,55 @@ struct EffectDoubtTests {
     #expect(run.events.last?.data["final"]?.boolValue == !isHeld)
   }
 
+  @Test(
+    "a call that was begun by a tool that writes is not made again because the tool is another now",
+    arguments: [(SideEffect.read, false), (.write, true)], [EventType.toolStarted, .toolResult])
+  func changedTool(now: (SideEffect, Bool), last: EventType) async throws {
+    let whole = try await Self.agent(Self.pay(), calls("pay 1"), calls("pay 1")).run().events
+    let place = try #require(whole.firstIndex { $0.type == last })
+    let other = Self.agent(
+      try Self.pay(now.0, idempotent: now.1), calls("pay 1"), calls("pay 1"))
+    for changes in 0...2 {
+      var past = Array(whole[...place])
+      for change in 0..<changes {
+        var resumed = RunResumed(why: "it goes on")
+        resumed.agentDigest = "\(change)"
+        past.append(
+          Event(
+            seq: past.count, step: 1, type: .runResumed, runId: past[0].runId, time: past[0].time,
+            t: whole[place].t, data: resumed.encoded))
+      }
+      let rest = try await other.goOn(from: past, Continuation())
+      #expect(rest.events.last?.data["detail"] == "unknown_effect:pay")
+      #expect(!rest.events.contains { $0.type == .toolStarted || $0.type == .toolResult })
+    }
+  }
+
+  @Test("what a tool was that the log does not hold is taken from a file that is still the same")
+  func untoldTool() async throws {
+    let agent = Self.agent(try Self.pay(idempotent: true), calls("pay 1"))
+    let whole = try await agent.run().events
+    let place = try #require(whole.firstIndex { $0.type == .toolStarted })
+    func change(_ past: [Event]) -> Event {
+      var resumed = RunResumed(why: "it goes on")
+      resumed.agentDigest = "other"
+      return Event(
+        seq: past.count, step: past.last?.step ?? 0, type: .runResumed, runId: whole[0].runId,
+        time: whole[0].time, t: past.last?.t ?? 0, data: resumed.encoded)
+    }
+    // Started behind a change of files.
+    var past = Array(whole[..<place])
+    past.append(change(past))
+    var start = whole[place]
+    start.seq = past.count
+    past.append(start)
+    let same = try await agent.goOn(from: past, Continuation())
+    #expect(same.events.last?.data["reason"] == "success")
+    past.append(change(past))
+    let another = try await agent.goOn(from: past, Continuation())
+    #expect(another.events.last?.data["detail"] == "unknown_effect:pay")
+  }
+
   @Test("a call of another input, and of another tool, goes on", arguments: ["pay 2", "look 1"])
   func otherCall(call: String) async throws {
     let run = try await Self.agent(Self.pay(), calls("pay 1"), calls(call)).run()

@@ -100,7 +100,8 @@ extension AgentLoop {
     if let start = progress.started, let child = start.child {
       return isOwn(child, callId: call.callId, attempt: start.attempt) ? nil : .askAgain
     }
-    let choice = continuation.unfinished(call, definition(of: call))
+    let tool = recorder.doubts.definition(definition(of: call), asStartedBy: call.callId)
+    let choice = continuation.unfinished(call, tool)
     // An attempt of its own would be its first: to run again what was not begun means nothing.
     guard progress.started != nil else { return choice == .askAgain ? .askAgain : .block }
     return choice == .runAgain ? nil : choice
@@ -108,9 +109,8 @@ extension AgentLoop {
 
   /// Whether an equal call may have had its effect, and this one could have it once more.
   func isHeldBack(_ call: ProposedCall, _ progress: CallProgress) -> Bool {
-    let tool = definition(of: call)
-    return progress.attempts == 0 && progress.approval == nil
-      && (!tool.isSafeTwice || tool.agent != nil) && recorder.doubts.hold(call)
+    progress.attempts == 0 && progress.approval == nil
+      && recorder.doubts.hold(call, of: definition(of: call))
   }
 
   /// Why a call that was ruled on but not begun needs a person all the same; `nil` where it does not.

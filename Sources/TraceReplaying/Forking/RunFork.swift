@@ -309,11 +309,15 @@ private struct ForkInProgress {
     let isLive = request.live != nil
     let progress = past.progress
     let later = plan.laterActions
+    // As the parent has started them, whatever the fork's agent file says of them.
+    let unsafe = Set(plan.started.tools.filter { !$0.isSafeTwice }.map(\.name))
     return Continuation(
       unfinished: { call, tool in
         // The recording answers without an effect; without anybody live there is none at all.
         let attempt = max(1, progress[call.callId].attempts)
-        let isHarmless = !isLive || boundary.isRecorded(call, attempt: attempt) || tool.isSafeTwice
+        let isHarmless =
+          !isLive || boundary.isRecorded(call, attempt: attempt)
+          || (tool.isSafeTwice && !unsafe.contains(call.name))
         return isHarmless ? .runAgain : .askAgain
       },
       asksAgain: { call, tool in
