@@ -401,6 +401,91 @@ struct ForkTests {
     }
   }
 
+  /// Refunds an order, by policy's leave or a person's.
+  private static func paying(_ turns: [JSONValue], isFree: Bool) -> AgentDefinition {
+    var agent = AgentDefinition(
+      name: "sample",
+      model: ModelDefinition(
+        provider: "scripted", name: "sample",
+        implementation: .scripted(
+          ModelScript(turns: turns.map { .init(choices: [.init(answer: .reply($0))]) }))),
+      tools: [
+        ToolRegistration(
+          definition: ToolDefinition(
+            name: "pay", inputSchema: ["type": "object"], sideEffect: .write),
+          implementation: .scripted(ScriptedTool(rules: [.init(outcome: .ok(1))])))
+      ])
+    if isFree { agent.policy = Policy(rules: [.init(id: "free", verdict: .allow)]) }
+    return agent
+  }
+
+  private static let pay: JSONValue = ["calls": [["name": "pay", "input": ["n": 1]]]]
+
+  private func record(_ agent: AgentDefinition) async throws -> [Event] {
+    let boundary = AssembledBoundary(
+      for: agent, clock: FixedClock(), identifiers: SeededRunIDs(seed: 1))
+    let sink = InMemoryEventSink()
+    _ = try await Runtime(agent: agent, boundary: boundary).run(
+      .init(goal: "go", runId: "first"), into: sink)
+    return sink.events
+  }
+
+  @Test(
+    "what a person granted in the parent lets no live call of a fork run, nor of the fork resumed",
+    arguments: [ApprovalScope.once, .calls(3), .input])
+  func grantsOfParent(scope: ApprovalScope) async throws {
+    let folder = try TemporaryFolder()
+    var sample = try ForkSample("refund-approved")
+    sample.agent = Self.paying([Self.pay, Self.pay, ["text": "x"]], isFree: false)
+    sample.path = try writeLog(try await record(sample.agent), in: folder, named: "parent")
+    try WaitingRun(path: sample.path).record(
+      .granted, about: "1.1.0", by: "ana", reason: nil, scope: scope, until: nil,
+      options: .init(durability: .none), at: { FixedClock(elapsedMicroseconds: $0).reading() })
+    let approval = try #require(try readLog(sample.path).last)
+    #expect(approval.type == .approval)
+    let fork = try await sample.fork(at: .event(approval.seq), in: folder, isLive: true)
+    #expect(fork.state.stop?.reason == "approval_required")
+    #expect(try !readLog(fork.log).contains { $0.type == .toolStarted })
+    #expect(try await Reexecution(of: fork.log, with: sample.agent).divergence == nil)
+    let agent = sample.agent
+    let resumed = try await RunResumption(
+      .init(
+        log: fork.log, agent: agent, logOptions: .init(durability: .none),
+        clock: { FixedClock(elapsedMicroseconds: $0) },
+        boundary: { agent, clock in
+          AssembledBoundary(for: agent, clock: clock, identifiers: SeededRunIDs(seed: 1))
+        }))
+    #expect(resumed.state.stop?.reason == "approval_required")
+    #expect(try !readLog(fork.log).contains { $0.type == .toolStarted })
+    #expect(try await Reexecution(of: fork.log, with: agent).divergence == nil)
+  }
+
+  @Test("a fork of a fork asks before it does what the first run did, or may have done")
+  func forkOfFork() async throws {
+    let folder = try TemporaryFolder()
+    var sample = try ForkSample("refund-approved")
+    sample.agent = Self.paying(
+      [["calls": [["name": "pay", "input": ["n": 2]]]], Self.pay, ["text": "x"]], isFree: true)
+    sample.path = try writeLog(try await record(sample.agent), in: folder, named: "parent")
+    let reply: JSONValue = ["calls": [["name": "pay", "input": ["n": 3]]]]
+    let first = try await sample.fork(
+      at: .step(1), ForkEdits(reply: reply), in: folder, named: "one", isLive: true)
+    #expect(first.state.stop?.reason == "approval_required")
+    var second = sample
+    second.path = first.log
+    let again = try await second.fork(at: .step(2), in: folder, named: "two", isLive: true)
+    #expect(again.state.stop?.reason == "approval_required")
+    let asked = try readLog(again.log).last { $0.type == .policyDecision }
+    #expect(asked?.data["reason"]?.stringValue?.contains("did it later: first") == true)
+    #expect(try await Reexecution(of: again.log, with: sample.agent).divergence == nil)
+    // The same without the first run's log: nobody knows.
+    try FileManager.default.removeItem(atPath: sample.path)
+    let blind = try await second.fork(at: .step(2), in: folder, named: "three", isLive: true)
+    #expect(blind.state.stop?.reason == "approval_required")
+    let unknown = try readLog(blind.log).last { $0.type == .policyDecision }
+    #expect(unknown?.data["reason"]?.stringValue?.contains("nobody knows") == true)
+  }
+
   @Test("another policy rules on what is to come, and what was ruled stands")
   func otherPolicy() async throws {
     let folder = try TemporaryFolder()

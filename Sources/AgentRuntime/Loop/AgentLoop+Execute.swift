@@ -119,17 +119,25 @@ extension AgentLoop {
       return nil
     }
     if progress.isHeldAgainstVerdict { return "the run paused before it until a person approves" }
-    return continuation.asksAgain(call, definition(of: call))
+    if let reason = continuation.asksAgain(call, definition(of: call)) { return reason }
+    let isGranted =
+      progress.approval?.granted
+      ?? RecordedFinding(context: progress.verdict.map { .object($0.context) }).isCovered
+    // That nothing was granted since the fork is known here.
+    return isGranted && recorder.inheritedGrants != nil ? continuation.voidsGrant(call) : nil
   }
 
-  /// Whether the call rests on what a person granted since the run goes on.
+  /// Whether the call rests on what a person granted since the run goes on; in a fork, since it was forked.
   ///
   /// - Parameter moment: now; nothing has run out where it is left out.
   private func isGrantedSince(
     _ call: ProposedCall, at moment: PolicyGate.KnownState? = nil
   ) -> Bool {
-    guard !approvedSince.isEmpty else { return false }
-    func isSince(_ grant: Approvals.Grant) -> Bool { approvedSince.contains(grant.callId) }
+    let inherited = recorder.inheritedGrants
+    guard inherited != nil || !approvedSince.isEmpty else { return false }
+    func isSince(_ grant: Approvals.Grant) -> Bool {
+      inherited.map { !$0.contains(grant.callId) } ?? approvedSince.contains(grant.callId)
+    }
     if let moment { return moment.finding(for: call, among: isSince).isCovered }
     return state.approvals.finding(
       for: call.callId, actionId: call.actionId, olderActionId: call.olderActionId,
@@ -162,6 +170,7 @@ extension AgentLoop {
     var check = gate.ruleCheck(on: call, tool: tool, at: moment, authorization: authorization)
     if check.verdict.status == .allow, !isGrantedSince(call, at: moment),
       let reason = continuation.asksAgain(call, tool)
+        ?? reasonNotToCount(inheritedBy: call, tool, at: moment, authorization)
     {
       check.verdict.status = .approvalRequired
       check.verdict.reason = reason
@@ -178,11 +187,27 @@ extension AgentLoop {
     return check
   }
 
+  /// Why a call that only a grant from before the fork lets run is not to run on it; `nil` where it may.
+  private func reasonNotToCount(
+    inheritedBy call: ProposedCall, _ tool: ToolDefinition, at moment: PolicyGate.KnownState,
+    _ authorization: Authorization?
+  ) -> String? {
+    guard !moment.inherited.isEmpty, moment.finding(for: call).isCovered else { return nil }
+    var bare = moment
+    bare.countsInherited = false
+    let check = gate.ruleCheck(on: call, tool: tool, at: bare, authorization: authorization)
+    // An authorizer was told that the call is approved.
+    guard check.verdict.status != .allow || authorization != nil else { return nil }
+    return continuation.voidsGrant(call)
+  }
+
   /// What the gate knows besides a call.
   private func moment(at time: String) -> PolicyGate.KnownState {
-    PolicyGate.KnownState(
+    var moment = PolicyGate.KnownState(
       run: agent.policyContext, limits: agent.limits, state: state,
       history: recorder.policyHistory, time: time)
+    moment.inherited = recorder.inheritedGrants ?? []
+    return moment
   }
 
   var remainingToolCalls: Int? {

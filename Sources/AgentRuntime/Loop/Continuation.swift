@@ -7,6 +7,9 @@ public struct Continuation: Sendable {
   /// Why a call that policy allows needs a person's approval all the same; `nil` where it does not.
   /// Asked until a person grants the action in the part of the run that goes on.
   public var asksAgain: @Sendable (ProposedCall, ToolDefinition) -> String?
+  /// Of a fork: why what a person granted in the run that it came from does not let a call run; `nil` where it
+  /// does. Asked about calls that nothing else lets run.
+  public var voidsGrant: @Sendable (ProposedCall) -> String?
 
   /// Without arguments, a call that is safe to make twice runs again, any other blocks the run until a
   /// person says what happened.
@@ -14,10 +17,12 @@ public struct Continuation: Sendable {
     unfinished: @escaping @Sendable (ProposedCall, ToolDefinition) -> UnfinishedCall = {
       $1.isSafeTwice ? .runAgain : .block
     },
-    asksAgain: @escaping @Sendable (ProposedCall, ToolDefinition) -> String? = { _, _ in nil }
+    asksAgain: @escaping @Sendable (ProposedCall, ToolDefinition) -> String? = { _, _ in nil },
+    voidsGrant: @escaping @Sendable (ProposedCall) -> String? = { _ in nil }
   ) {
     self.unfinished = unfinished
     self.asksAgain = asksAgain
+    self.voidsGrant = voidsGrant
   }
 }
 

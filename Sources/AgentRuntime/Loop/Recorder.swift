@@ -72,6 +72,10 @@ struct Recorder {
   /// What the run may have done, for all that anybody knows.
   var doubts: EffectDoubts { record.doubts }
 
+  /// The calls that people granted in the run that this one was forked from; `nil` where it was not, or has yet to
+  /// come to the fork.
+  var inheritedGrants: Set<String>? { record.inheritedGrants.calls }
+
   /// The circuit breakers of the agent's tools.
   var breakers: BreakerRecord { record.breakers }
 

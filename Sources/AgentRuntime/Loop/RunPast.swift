@@ -74,6 +74,9 @@ struct RunRecord: Sendable {
   /// What the run may have done, for all that anybody knows.
   private(set) var doubts = EffectDoubts()
 
+  /// What people granted before the run was forked off another.
+  private(set) var inheritedGrants = InheritedGrants()
+
   private let sources: [SourceRegistration]
 
   init(for agent: AgentDefinition) {
@@ -124,6 +127,7 @@ struct RunRecord: Sendable {
     }
     notes.take(event)
     doubts.take(event)
+    inheritedGrants.take(event)
     keep(event, state)
   }
 

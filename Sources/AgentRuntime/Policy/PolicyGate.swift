@@ -38,6 +38,10 @@ public struct PolicyGate: Sendable {
     public var history: PolicyHistory
     /// The run; empty where nobody says.
     public var runId = ""
+    /// The calls that people granted in the run that this one was forked from: what was granted here comes first.
+    var inherited: Set<String> = []
+    /// Whether what was granted there covers a call at all.
+    var countsInherited = true
 
     /// What is left of the money.
     public enum Money: Sendable, Hashable {
@@ -92,9 +96,14 @@ public struct PolicyGate: Sendable {
       for call: ProposedCall, among fits: (Approvals.Grant) -> Bool = { _ in true }
     ) -> Approvals.Finding {
       guard !approvals.isEmpty else { return .none }
-      return approvals.finding(
-        for: call.callId, actionId: call.actionId, olderActionId: call.olderActionId,
-        isOver: isOver, among: fits)
+      func finding(_ fits: (Approvals.Grant) -> Bool) -> Approvals.Finding {
+        approvals.finding(
+          for: call.callId, actionId: call.actionId, olderActionId: call.olderActionId,
+          isOver: isOver, among: fits)
+      }
+      guard !inherited.isEmpty else { return finding(fits) }
+      let own = finding { fits($0) && !inherited.contains($0.callId) }
+      return own.isCovered || !countsInherited ? own : finding(fits)
     }
 
     private func isOver(_ until: String) -> Bool {

@@ -288,12 +288,13 @@ extension RecordedStep {
     return answer
   }
 
-  /// Why a person was asked about a call that a fork's parent had made; `nil` where that was not so.
+  /// Why a person was asked about a call because of what a run before the fork had made or been granted; `nil` where
+  /// that was not so.
   func reasonAskedAgain(ofCall callId: String) -> String? {
     for event in events where event.type == .policyDecision {
       guard let verdict = try? Verdict(decoding: event.data),
         verdict.callId.hasSameUTF8(as: callId),
-        verdict.status == .approvalRequired, LaterAction.isReason(verdict.reason)
+        verdict.status == .approvalRequired, AskedByFork.isReason(verdict.reason)
       else { continue }
       return verdict.reason
     }

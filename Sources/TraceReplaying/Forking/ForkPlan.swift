@@ -14,8 +14,8 @@ struct ForkPlan {
   var packet: ContextPacket?
   /// Refs of what the packets up to there hold or leave out.
   var refs: [String]
-  /// What the parent did behind the fork: the event by the action's id.
-  var laterActions: [String: Int]
+  /// What the parent did behind the fork, and the runs before it.
+  var laterActions: AncestorActions
   /// What the making of contexts needs of the events up to there.
   var history: ContextHistory
   /// The agent files and policies that what both share was made with, by their digests.
@@ -38,11 +38,14 @@ struct ForkPlan {
 extension ForkPlan {
   /// Reads the parent and finds the place.
   ///
-  /// - Parameter findsLaterActions: whether the rest of the log is read too.
+  /// - Parameters:
+  ///   - runId: the parent's.
+  ///   - folders: where the logs of runs before the parent are; `nil` where it does not matter what was done there, nor
+  ///     in the rest of the parent's log.
   /// - Throws: ``ForkError``, or `LogError` where the log is damaged before the place.
   init(
-    of path: String, at point: ForkPoint, _ edits: ForkEdits, started: RunStarted,
-    findsLaterActions: Bool
+    of path: String, runId: String, at point: ForkPoint, _ edits: ForkEdits, started: RunStarted,
+    laterActionsIn folders: [String]?
   ) throws {
     if case .step(let number) = point {
       if number < 1 { throw ForkError(code: .nothingBefore, path: path) }
@@ -62,35 +65,9 @@ extension ForkPlan {
     files =
       [SharedFiles(agentDigest: started.agentDigest, policyDigest: started.policyDigest)]
       + scan.files
-    laterActions = [:]
-    guard findsLaterActions else { return }
-    laterActions = try Self.laterActions(in: path, behind: shared)
-  }
-
-  /// What was executed behind an event, by action id. What cannot be read is not known to be done.
-  private static func laterActions(in path: String, behind shared: Int) throws -> [String: Int] {
-    var reader = try LogReader(path: path)
-    let writes = LaterWrites(ofLog: path)
-    var actions: [String: String] = [:]
-    var done: [String: Int] = [:]
-    while let event = try? reader.next() {
-      switch event.type {
-      case .decision:
-        actions = [:]
-        for call in (try? DecisionPayload(decoding: event.data))?.decision.calls ?? [] {
-          actions[call.callId] = call.actionId
-        }
-      case .toolStarted where event.seq > shared:
-        guard let action = event.data["callId"]?.stringValue.flatMap({ actions[$0] }) else {
-          continue
-        }
-        // A call of an agent does what its run does.
-        if event.data["child"] != nil, !writes.mayHaveWritten(startedAt: event.seq) { continue }
-        done[action] = done[action] ?? event.seq
-      default: continue
-      }
-    }
-    return done
+    laterActions = AncestorActions()
+    guard let folders else { return }
+    laterActions = try AncestorActions(ofLog: path, runId: runId, behind: shared, in: folders)
   }
 }
 

@@ -42,6 +42,8 @@ public struct RunFork: Sendable {
     public var cancellation: Cancellation
     /// What is known of secrets before the fork goes on.
     public var secrets = RunSecrets()
+    /// Where logs of runs that the parent was forked from may be, besides beside it and the new log: with their slash.
+    public var ancestorFolders: [String] = []
     /// Makes whoever answers what the recording does not; `nil` where nobody may.
     public var live: (@Sendable (AgentDefinition, any RunClock) -> any Boundary)?
 
@@ -77,16 +79,19 @@ extension RunFork {
   /// - Throws: ``ForkError``, ``RecordingError`` or `LogError` of the parent, before anything is
   ///   written; `LogError` where the fork's log is there already or cannot be written, or where the logs of children
   ///   that it has of its parent cannot be copied to beside it.
-  /// - Complexity: reading the parent up to the place twice, and all of it once where something live
-  ///   may answer.
+  /// - Complexity: reading the parent up to the place twice, and where something live may answer all of it once, and
+  ///   the runs that it was forked from.
   public init(
     _ request: Request, observeShared: (Event) -> Void = { _ in },
     observe: @escaping (Event) -> Void = { _ in }
   ) async throws {
     let steps = try RecordedSteps(path: request.parent, acrossSessions: true)
     let plan = try ForkPlan(
-      of: request.parent, at: request.point, request.edits, started: steps.started,
-      findsLaterActions: request.live != nil)
+      of: request.parent, runId: steps.runId, at: request.point, request.edits,
+      started: steps.started,
+      laterActionsIn: request.live == nil
+        ? nil
+        : [request.parent, request.log].map(RunTreeReader.folder(ofLog:)) + request.ancestorFolders)
     var fork = ForkInProgress(request, plan, steps)
     try fork.check()
     let redactor = try Redactor(
@@ -321,11 +326,13 @@ private struct ForkInProgress {
         return isHarmless ? .runAgain : .askAgain
       },
       asksAgain: { call, tool in
-        guard isLive, tool.sideEffect == .write || tool.agent != nil,
-          let seq = later[call.actionId],
+        guard isLive, let reason = later.reason(toAskAbout: call, tool),
           !boundary.isRecorded(call)
         else { return nil }
-        return LaterAction.reason(seq)
+        return reason
+      },
+      voidsGrant: { call in
+        isLive && !boundary.isRecorded(call) ? EarlierGrant.reason : nil
       })
   }
 }

@@ -308,15 +308,18 @@ private struct Session {
   /// A fork asks again about what its parent did later, which is known from its log alone.
   private var continuation: Continuation {
     guard steps.started.parent?.relation == "fork" else { return Continuation() }
-    let (steps, untold) = (steps, untold)
-    guard isFork else {
+    let (steps, untold, isFork) = (steps, untold, isFork)
+    // A part that goes on behind the fork still asks about what it finds open, as the fork did.
+    guard isFork || lastShared.map({ made > $0 }) ?? false else {
       return Continuation(asksAgain: { call, _ in
         steps.current?.reasonAskedAgain(ofCall: call.callId)
       })
     }
+    let usual = Continuation()
     return Continuation(
-      unfinished: { call, _ in
-        steps.current?.wasHeldAgain(call.callId) ?? false ? .askAgain : .runAgain
+      unfinished: { call, tool in
+        guard isFork else { return usual.unfinished(call, tool) }
+        return steps.current?.wasHeldAgain(call.callId) ?? false ? .askAgain : .runAgain
       },
       asksAgain: { call, _ in
         guard let step = steps.current else { return nil }
@@ -327,6 +330,8 @@ private struct Session {
       })
   }
 
+  private var lastShared: Int? { steps.started.parent.flatMap(RecordedSteps.lastShared) }
+
   /// Takes over what stands behind the session, which nobody makes: what people said meanwhile, and
   /// that the run went on. Says whether it did.
   mutating func takeBreak() throws -> Bool {
@@ -336,7 +341,8 @@ private struct Session {
     }
     made += found.events.count
     try prove(through: made)
-    isFork = found.isFork
+    // What people said while the parent stood still may be the last that both share.
+    isFork = found.isFork || found.events.contains { $0.seq == lastShared }
     return found.goesOn
   }
 }

@@ -32,6 +32,8 @@ public struct RunResumption: Sendable {
     /// Whether no run above this one is under way in this process: whoever goes on with a run by itself has to leave it
     /// alone where another process goes on with one above it.
     public var standsAlone = false
+    /// Where logs of runs that this one was forked from may be, besides beside it: with their slash.
+    public var ancestorFolders: [String] = []
     /// Makes whoever answers.
     public var boundary: @Sendable (AgentDefinition, any RunClock) -> any Boundary
 
@@ -116,7 +118,7 @@ extension RunResumption {
       observe(event)
       var made = 1
       _ = try await runtime.goOn(
-        from: past, into: writer,
+        from: past, run.continuation(findingAncestorsIn: request.ancestorFolders), into: writer,
         observe: { event in
           made += 1
           observe(event)
@@ -183,6 +185,15 @@ extension WaitingRun {
       }
     }
     return nil
+  }
+
+  /// What a fork still asks about when it goes on, as it did before it stood still.
+  fileprivate func continuation(findingAncestorsIn folders: [String]) -> Continuation {
+    guard let parent = started.parent, parent.relation == "fork" else { return Continuation() }
+    let later = AncestorActions(
+      before: parent, in: [RunTreeReader.folder(ofLog: path)] + folders)
+    return Continuation(
+      asksAgain: { later.reason(toAskAbout: $0, $1) }, voidsGrant: { _ in EarlierGrant.reason })
   }
 
   /// The event that says that the run goes on.
