@@ -79,6 +79,21 @@ struct EventStreamTests {
   }
 
   @Test(
+    "at the end what has no end of its own counts as if it had one",
+    arguments: [
+      ("", nil), ("data: a\n\n", nil), ("data: a\n", "a"), ("data: a\r\n", "a"), ("data: a", "a"),
+      ("data: a\ndata: b", "a\nb"), ("data", ""), (": a", nil), ("event: e", nil),
+    ] as [(String, String?)])
+  func ends(_ text: String, _ expected: String?) throws {
+    var reader = EventStreamReader()
+    _ = try reader.take(Array(text.utf8))
+    let last = try reader.end()
+    #expect(last?.text == expected)
+    let behind = try reader.end()
+    #expect(behind == nil)
+  }
+
+  @Test(
     "how long to wait before opening again is a number of digits",
     arguments: [
       ("10", 10), ("0", 0), ("", nil), ("1.5", nil), ("-1", nil), ("9999999999999999999", nil),

@@ -403,6 +403,107 @@ struct ReplyEditTests {
     #expect(edit.unjudged(besides: 0) != nil)
   }
 
+  private static func stream(_ dialect: Dialect, _ text: String) -> WireReply {
+    let type = dialect == .ollama ? "application/x-ndjson" : "text/event-stream"
+    return WireReply(
+      status: 200, headers: [("content-type", type)], pieces: [Array(text.utf8)], ending: .whole)
+  }
+
+  /// Streams that are whole, and a call that stands behind their end.
+  private static let ended: [(Dialect, stream: String, call: String)] = [
+    (
+      .openai,
+      "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"x\"},\"finish_reason\":\"stop\"}]}\n\n"
+        + "data: [DONE]\n\n",
+      #"data: {"choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"a","function":{"name":"b","arguments":"{}"}}]}}]}"#
+    ),
+    (
+      .anthropic,
+      """
+      data: {"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}
+
+      data: {"type":"message_delta","delta":{"stop_reason":"end_turn"}}
+
+      data: {"type":"message_stop"}
+
+
+      """,
+      #"data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"b","input":{}}}"#
+    ),
+    (
+      .openaiResponses,
+      "data: {\"type\":\"response.completed\",\"response\":{\"status\":\"completed\",\"output\":[]}}\n\n",
+      #"data: {"type":"response.output_item.done","output_index":0,"item":{"type":"function_call","id":"f","call_id":"a","name":"b","arguments":"{}"}}"#
+    ),
+    (
+      .gemini,
+      "data: {\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"x\"}]},\"finishReason\":\"STOP\"}]}\n\n",
+      #"data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"b","args":{}}}]}}]}"#
+    ),
+    (
+      .ollama, "{\"message\":{\"content\":\"x\"},\"done\":true}\n",
+      #"{"message":{"tool_calls":[{"function":{"name":"b","arguments":{}}}]}}"#
+    ),
+  ]
+
+  @Test("what stands at the end of a stream without its own is read, and judged, as if that came")
+  func withoutEnd() throws {
+    for (dialect, stream, call) in Self.ended {
+      #expect(ReadReply(Self.stream(dialect, stream), dialect).unread == nil, "\(dialect)")
+      for end in ["", "\n", "\r\n"] {
+        let wire = Self.stream(dialect, stream + call + end)
+        let read = ReadReply(wire, dialect)
+        let calls = try #require(read.reply?.reply["calls"]?.arrayValue, "\(dialect)")
+        #expect(calls.map { $0["name"] } == ["b"], "\(dialect)")
+        let edit = try #require(ReplyEdit(wire, dialect), "\(dialect)")
+        #expect(edit.unjudged(besides: 0) != nil, "\(dialect)")
+        #expect(edit.unjudged(besides: 1) == nil, "\(dialect)")
+      }
+      for rest in ["data: {\"a", "dat", "x", "{\"error\":{\"message\":\"no"] {
+        let read = ReadReply(Self.stream(dialect, stream + rest), dialect)
+        #expect(read.unread != nil, "\(dialect): \(rest)")
+      }
+    }
+  }
+
+  @Test(
+    "a reply that holds another number of calls, read as plainly as can be, is marked as unread",
+    arguments: [
+      #"{"choices":[{"index":0,"message":{"content":"x"},"delta":{"tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]},"finish_reason":"stop"}]}"#,
+      #"{"choices":[{"index":0,"message":{"tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]},"delta":{"tool_calls":[{"id":"c","function":{"name":"d","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}"#,
+      #"{"choices":[{"index":0,"message":{"content":"x"},"finish_reason":"stop"},{"index":0,"message":{"tool_calls":[{"id":"a","function":{"name":"b","arguments":"{}"}}]}}]}"#,
+    ])
+  func counted(body: String) throws {
+    let wire = WireReply(
+      status: 200, headers: [("content-type", "application/json")], pieces: [Array(body.utf8)],
+      ending: .whole)
+    let read = ReadReply(wire, .openai)
+    #expect(read.unread != nil)
+    let count = read.reply?.reply["calls"]?.arrayValue?.count ?? 0
+    #expect(ReplyEdit(wire, .openai)?.unjudged(besides: count) != nil)
+  }
+
+  @Test(
+    "events of the Responses interface that are not known are marked as unread, those that are, are not",
+    arguments: [
+      ("response.foo.done", false), ("response.foo_call.done", false), ("foo", false),
+      ("response.output_text.run", false), ("response.mcp_call.in_progress", true),
+      ("response.reasoning_summary_text.delta", true), ("keepalive", true),
+    ])
+  func events(type: String, isKnown: Bool) {
+    let wire = Self.stream(
+      .openaiResponses,
+      """
+      data: {"type":"\(type)","name":"b"}
+
+      data: {"type":"response.completed","response":{"status":"completed","output":[\
+      {"type":"message","content":[{"type":"output_text","text":"x"}]}]}}
+
+
+      """)
+    #expect((ReadReply(wire, .openaiResponses).unread == nil) == isKnown)
+  }
+
   @Test("streams whose pieces cannot be told apart are not changed")
   func strangeStreams() throws {
     let chunks = [

@@ -122,6 +122,35 @@ import TraceJudging
           #"{"type":"response.output_item.added","output_index":0,"item":\#(item("look", ""))}"#,
           #"{"type":"response.function_call_arguments.delta","output_index":0,"item_id":"f1","delta":"{\"a\":1}"}"#,
         ], output: item("look")),
+      responses(
+        "an event that nobody knows", told: [#"{"type":"response.foo.done","name":"pay"}"#],
+        output: said),
+      responses(
+        "an item of a kind that nobody knows, which the last event does not hold",
+        told: [
+          #"{"type":"response.output_item.done","output_index":0,"item":{"type":"foo_call","id":"x","name":"pay"}}"#
+        ], output: said),
+      Scene(
+        name: "a last event that no blank line ends", request: ProxyTests.chat(stream: true),
+        isSeen: true
+      ) {
+        $0.beginChunks()
+        $0.chunk(delta(#"{"content":"No."},"finish_reason":"stop""#) + "data: [DONE]\n\n")
+        $0.chunk(String(delta(payDelta).dropLast()))
+        $0.endChunks()
+      },
+      Scene(name: "half an event behind the last", request: ProxyTests.chat(stream: true)) {
+        $0.beginChunks()
+        $0.chunk(delta(#"{"content":"No."},"finish_reason":"stop""#) + "data: [DONE]\n\n")
+        $0.chunk(String(delta(payDelta).prefix(60)))
+        $0.endChunks()
+      },
+      Scene(name: "a piece of a message beside the message") {
+        $0.finish(
+          body:
+            #"{"choices":[{"index":0,"message":{"content":"No."},"delta":\#(payDelta),"finish_reason":"stop"}]}"#
+        )
+      },
       Scene(name: "a reply under another name", isSeen: true) {
         $0.finish(200, type: "text/plain", body: pay)
       },

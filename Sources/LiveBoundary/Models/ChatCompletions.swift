@@ -118,7 +118,7 @@ enum ChatCompletions {
         assembly.pass(place)
         continue
       }
-      assembly.take(choice: choice)
+      assembly.take(choice: choice, unreadKey: "delta")
       assembly.take(message: choice["message"] ?? .null, isWhole: true)
       assembly.take(finish: choice["finish_reason"])
     }
@@ -198,8 +198,9 @@ enum ChatCompletions {
           pass(index)
           continue
         }
-        take(choice: choice)
-        let delta = choice["delta"] ?? choice["message"] ?? .null
+        let isPiece = choice["delta"].map { !$0.isNull } ?? false
+        take(choice: choice, unreadKey: isPiece ? "message" : "delta")
+        let delta = choice[isPiece ? "delta" : "message"] ?? .null
         take(message: delta, isWhole: false)
         take(finish: choice["finish_reason"])
         told.append(delta["content"])
@@ -213,8 +214,10 @@ enum ChatCompletions {
     }
 
     /// What stands in a choice beside its message.
-    mutating func take(choice: JSONValue) {
-      unread.check(choice, knowing: choiceKeys, at: "/choices/0")
+    ///
+    /// - Parameter unreadKey: where a message would stand if the choice were of the other form, and is not read.
+    mutating func take(choice: JSONValue, unreadKey: String) {
+      unread.check(choice, knowing: choiceKeys.subtracting([unreadKey]), at: "/choices/0")
     }
 
     /// What stands beside the choices.

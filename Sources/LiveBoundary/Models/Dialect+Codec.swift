@@ -148,6 +148,8 @@ public struct ReplyStream: Sendable {
   private let tools: [String]
   /// How many events came in.
   public private(set) var eventCount = 0
+  /// Whether what stood without its end was no event of any known form.
+  private var hasUnreadEnd = false
 
   /// - Parameters:
   ///   - dialect: The form in which the provider streams.
@@ -187,6 +189,35 @@ public struct ReplyStream: Sendable {
       text.append(try assembly.take(event))
     }
     return text.text
+  }
+
+  /// Takes in that nothing follows: what stands without its end is read as if that came, for there are clients that
+  /// act on it. What is not understood of it is told in the reply as unread.
+  ///
+  /// Whoever is the only one that acts on the reply, and has read what it acts on, need not tell it.
+  public mutating func end() {
+    do {
+      guard let event = try rest() else { return }
+      eventCount += 1
+      _ = try assembly.take(event)
+    } catch { hasUnreadEnd = true }
+  }
+
+  /// What stands without its end; `nil` where nothing does.
+  private mutating func rest() throws(ReplyFault) -> ServerSentEvent? {
+    switch pieces {
+    case .events(var events):
+      defer { pieces = .events(events) }
+      do throws(EventStreamReader.TooLarge) { return try events.end() } catch {
+        throw .tooLarge(error)
+      }
+    case .frames(let frames):
+      if frames.isWithinFrame { throw .cut }
+      return nil
+    case .lines(let line, let limitBytes):
+      pieces = .lines([], limitBytes: limitBytes)
+      return Self.event(line)
+    }
   }
 
   private mutating func split(
@@ -253,8 +284,9 @@ public struct ReplyStream: Sendable {
       }
     }
     guard assembly.isWhole || assembly.error != nil else { throw .cut }
-    let named = assembly.reply.naming(tools)
-    return hasUnknownLines ? named.unread("a line of the stream") : named
+    var named = assembly.reply.naming(tools)
+    if hasUnknownLines { named = named.unread("a line of the stream") }
+    return hasUnreadEnd ? named.unread("the end of the stream") : named
   }
 }
 

@@ -22,7 +22,7 @@ public struct ServerSentEvent: Sendable, Hashable {
 ///
 /// The rules are those of the WHATWG HTML standard, section "Server-sent events": lines end with LF, CR
 /// or CRLF, a byte order mark at the start is passed over, a blank line ends an event, a line that begins
-/// with a colon says nothing, and an event that no blank line ends is none.
+/// with a colon says nothing, and an event that no blank line ends is none, unless ``end()`` is told.
 public struct EventStreamReader: Sendable {
   /// How much of a stream is taken.
   public struct Limits: Sendable, Hashable {
@@ -106,6 +106,16 @@ public struct EventStreamReader: Sendable {
       if let event = try endLine() { events.append(event) }
     }
     return events
+  }
+
+  /// Takes in that nothing follows, as readers do that wait for no blank line: a line that has no end counts as
+  /// if it had one, and so does an event that no blank line ends.
+  ///
+  /// - Returns: the event that stood without its end; `nil` where none did.
+  /// - Throws: ``TooLarge``; nothing more can be read then.
+  public mutating func end() throws(TooLarge) -> ServerSentEvent? {
+    if !line.isEmpty { _ = try endLine() }
+    return endEvent()
   }
 
   /// Takes in the line that has just ended; the event that it ends, if it does.

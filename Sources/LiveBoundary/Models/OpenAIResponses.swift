@@ -190,6 +190,14 @@ enum OpenAIResponses {
       && !["function_call", "custom_tool_call"].contains(type)
   }
 
+  /// Whether an item is a call that whoever asked is to run, or to allow.
+  static func isCallOfClient(_ item: JSONValue) -> Bool {
+    switch item["type"]?.stringValue {
+    case "function_call"?, "custom_tool_call"?, "mcp_approval_request"?: true
+    default: isCall(item) && isForClient(item)
+    }
+  }
+
   static func isForClient(_ item: JSONValue) -> Bool {
     item["call_id"]?.stringValue?.isEmpty == false && item["execution"] != "server"
   }
@@ -278,21 +286,24 @@ enum OpenAIResponses {
     private var response: JSONValue?
     /// Items that are done, by their places: some servers leave them out of the last event.
     private var items: [(place: Int, item: JSONValue)] = []
-    /// Events that are not known: they count where the last event does not hold the whole response.
-    private var unknown = UnreadPlaces()
+    /// Items that may be calls, as they were when they began or were done.
+    private var met: [JSONValue] = []
+    private var unread = UnreadPlaces()
     private var told = ToldCalls()
     private(set) var error: ProviderError?
 
     /// Whether everything is there that makes a reply.
     var isWhole: Bool { response != nil }
 
-    /// Takes in an event; the text that it adds to the reply. Events that nobody knows say nothing.
+    /// Takes in an event; the text that it adds to the reply.
     mutating func take(_ event: ServerSentEvent) throws(ReplyFault) -> JSONValue? {
       // Some gateways end every stream as Chat Completions end.
       if event.data.elementsEqual("[DONE]".utf8) { return nil }
       let data = try JSONValue.wire(event.data)
       let type = data["type"]?.stringValue ?? event.name
+      check(data, type)
       told.take(data, type)
+      if type.hasPrefix("response.output_item."), let item = data["item"] { meet(item) }
       switch type {
       case "response.completed", "response.incomplete", "response.failed":
         guard let found = data["response"], found.objectValue != nil else {
@@ -303,43 +314,104 @@ enum OpenAIResponses {
         if let item = data["item"] {
           items.append((data["output_index"]?.intValue ?? items.count, item))
         } else {
-          unknown.note("/response.output_item.done")
+          unread.note("/response.output_item.done")
         }
       case "response.output_text.delta": return data["delta"]
       case "error":
         error =
           ProviderError(data["error"]) ?? ProviderError(data) ?? ProviderError(message: "an error")
-      default: if !Self.isKnown(type) { unknown.note("event \(type)") }
+      default: break
       }
       return nil
     }
 
+    /// What no event of a known type holds but in numbers and texts, beside what is read of it.
+    private static let eventKeys: Set<String> = [
+      "annotation", "error", "item", "logprobs", "part", "response",
+    ]
+
+    /// Notes an event that nobody knows, and what stands in one that is known under keys that are not.
+    private mutating func check(_ data: JSONValue, _ type: String) {
+      guard Self.isKnown(type) else { return unread.note("event \(type)") }
+      unread.check(data, knowing: Self.eventKeys, at: "/\(type)", texts: false)
+    }
+
     /// Whether an event says something that stands whole in a later one, or nothing at all.
     private static func isKnown(_ type: String) -> Bool {
-      if ["keepalive", "ping", "response.created", "response.in_progress", "response.queued"]
-        .contains(type)
-      {
-        return true
+      if ["error", "keepalive", "ping"].contains(type) { return true }
+      guard type.hasPrefix("response.") else { return false }
+      let steps = type.split(separator: ".", omittingEmptySubsequences: false).dropFirst()
+      guard let name = steps.first.map(String.init) else { return false }
+      if steps.count == 1 { return states.contains(name) }
+      let word = steps.dropFirst().joined(separator: ".")
+      return pieces[name]?.contains(word) ?? false
+    }
+
+    /// How many items are compared with those of the response: beyond that it is said that they were not.
+    private static let metLimit = 1_000
+
+    private mutating func meet(_ item: JSONValue) {
+      guard Self.mayBeCall(item) else { return }
+      guard met.count < Self.metLimit else {
+        return unread.note("a stream of more than \(Self.metLimit) items")
       }
-      let name = type.split(separator: ".").dropFirst().first ?? ""
-      return type.hasPrefix("response.")
-        && (name.hasSuffix("_call") || name.hasSuffix("_call_arguments")
-          || name.hasSuffix("_call_code") || name.hasSuffix("_call_input")
-          || [
-            "audio", "content_part", "custom_tool_call_input", "mcp_list_tools", "output_item",
-            "output_text", "reasoning", "reasoning_summary_part", "reasoning_summary_text",
-            "reasoning_text", "refusal",
-          ].contains(name))
+      met.append(item)
+    }
+
+    /// What becomes of a response.
+    private static let states: Set<String> = [
+      "cancelled", "completed", "created", "failed", "in_progress", "incomplete", "queued",
+    ]
+
+    private static let delta: Set<String> = ["delta", "done"]
+    private static let part: Set<String> = ["added", "done"]
+    private static let progress: Set<String> = ["completed", "failed", "in_progress"]
+
+    /// What is told of the parts of a response, and in which words.
+    private static let pieces: [String: Set<String>] = [
+      "apply_patch_call": progress, "apply_patch_call_operation_diff": delta,
+      "audio": ["delta", "done", "transcript.delta", "transcript.done"],
+      "code_interpreter_call": progress.union(["code.delta", "code.done", "interpreting"]),
+      "code_interpreter_call_code": delta, "compaction": progress, "computer_call": progress,
+      "content_part": part, "custom_tool_call_input": delta,
+      "file_search_call": progress.union(["searching"]), "function_call_arguments": delta,
+      "image_generation_call": progress.union(["generating", "partial_image"]),
+      "local_shell_call": progress,
+      "mcp_call": progress.union([
+        "arguments.delta", "arguments.done", "arguments_delta", "arguments_done",
+      ]), "mcp_call_arguments": delta, "mcp_list_tools": progress, "output_item": part,
+      "output_text": delta.union(["annotation.added"]), "output_text_annotation": ["added"],
+      "reasoning": delta, "reasoning_part": part, "reasoning_summary": delta,
+      "reasoning_summary_part": part, "reasoning_summary_text": delta, "reasoning_text": delta,
+      "refusal": delta, "shell_call": progress, "shell_call_command": delta.union(["added"]),
+      "shell_call_output_content": delta, "tool_search_call": progress.union(["searching"]),
+      "web_search_call": progress.union(["searching"]),
+    ]
+
+    /// Whether an item may be a call, beside those whose events are compared with the response.
+    private static func mayBeCall(_ item: JSONValue) -> Bool {
+      let type = item["type"]?.stringValue ?? ""
+      return !ToldCalls.isCall(item)
+        && !["compaction", "mcp_list_tools", "message", "reasoning"].contains(type)
+        && !type.hasSuffix("_output")
+    }
+
+    private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
+      left == right
+        || left["id"] != nil && left["id"] == right["id"] && left["type"] == right["type"]
     }
 
     var reply: ProviderReply {
       var output = response?["output"]?.arrayValue ?? []
-      var unread = UnreadPlaces()
+      var unread = unread
       if output.isEmpty {
-        unread.note(unknown)
         output = items.enumerated().sorted {
           ($0.element.place, $0.offset) < ($1.element.place, $1.offset)
         }.map(\.element.item)
+      }
+      for item in met where !output.contains(where: { Self.isSame($0, item) }) {
+        unread.note(
+          "a stream’s \(item["type"]?.stringValue ?? "item") that the response does not hold")
       }
       told.note(differencesFrom: output, in: &unread)
       output += told.missing(from: output)

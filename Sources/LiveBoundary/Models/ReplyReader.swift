@@ -65,6 +65,14 @@ struct ReplyReader: Sendable {
     }
   }
 
+  /// Takes in that nothing follows; see ``ReplyStream/end()``.
+  mutating func end() {
+    guard case .stream(var stream) = form else { return }
+    form = .unknown
+    stream.end()
+    form = .stream(stream)
+  }
+
   private static let fields = [":", "data", "event", "id", "retry"].map { Array($0.utf8) }
 
   /// Whether a body begins as a stream does; `nil` while that cannot be told.

@@ -54,7 +54,10 @@ struct ReadReply {
       var reader = ReplyReader(
         dialect, type: Self.header("content-type", of: wire), limitBytes: Self.limitBytes)
       for piece in wire.pieces { _ = try reader.take(piece) }
-      take(try reader.reply())
+      reader.end()
+      let read = try reader.reply()
+      take(read)
+      unread = unread ?? Self.difference(of: read, from: wire, dialect)
     } catch {
       self.error = wire.ending == .whole ? "\(error)" : "\(ReplyFault.cut)"
       if wire.ending == .dropped {
@@ -62,6 +65,19 @@ struct ReadReply {
       }
       let hasBody = wire.pieces.contains { !$0.isEmpty }
       if hasBody { unread = "the reply could not be read: \(self.error ?? "")" }
+    }
+  }
+
+  /// How a reply holds other calls where it is read as plainly as can be, in words; `nil` where it holds as many. Who
+  /// reads it otherwise than it was read here may act on those.
+  private static func difference(
+    of read: ProviderReply, from wire: WireReply, _ dialect: Dialect
+  ) -> String? {
+    guard let plain = ReplyEdit(wire, dialect) else {
+      return "the reply can be read in more than one way"
+    }
+    return plain.difference(from: read.reply["calls"]?.arrayValue?.count ?? 0).map {
+      "the reply can be read in more than one way: \($0)"
     }
   }
 

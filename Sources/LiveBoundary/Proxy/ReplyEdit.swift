@@ -56,8 +56,11 @@ struct ReplyEdit {
     } else {
       form = .events
       var reader = EventStreamReader()
-      guard let read = try? reader.take(body) else { return nil }
-      events = read
+      // What stands without its end is read all the same: there are clients that act on it.
+      guard let read = try? reader.take(body), let last = try? [reader.end()] else {
+        return nil
+      }
+      events = read + last.compactMap { $0 }
     }
     var values: [(event: ServerSentEvent?, value: JSONValue?)] = []
     for event in events {
@@ -77,7 +80,11 @@ struct ReplyEdit {
   ///
   /// - Parameter count: how many calls were judged.
   func unjudged(besides count: Int) -> String? {
-    if let strange { return strange }
+    strange ?? difference(from: count)
+  }
+
+  /// How the number of calls differs from that of those that were read, in words; `nil` where it does not.
+  func difference(from count: Int) -> String? {
     let found = callCount
     return found == count ? nil : "it holds \(found) calls, of which \(count) could be read"
   }
@@ -88,7 +95,9 @@ struct ReplyEdit {
       switch dialect {
       case .openai:
         for choice in value["choices"]?.arrayValue ?? []
-        where (choice["index"]?.intValue ?? 0) != 0 && Self.holdsCalls(Self.message(choice)) {
+        where (choice["index"]?.intValue ?? 0) != 0
+          && Self.messages(choice).contains(where: Self.holdsCalls)
+        {
           return "it has several choices, and calls in others than the first"
         }
       case .anthropic:
@@ -119,8 +128,10 @@ struct ReplyEdit {
   }
 
   private static func isKnownBlock(_ type: String) -> Bool {
-    ["text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "mcp_tool_use"]
-      .contains(type) || type.hasSuffix("_tool_result")
+    [
+      "container_upload", "text", "thinking", "redacted_thinking", "tool_use", "server_tool_use",
+      "mcp_tool_use",
+    ].contains(type) || type.hasSuffix("_tool_result")
   }
 
   /// Items that are no calls, that are the calls of functions, and that the provider has run.
@@ -144,8 +155,9 @@ struct ReplyEdit {
     part["functionCall"].map { !$0.isNull } ?? false
   }
 
-  private static func message(_ choice: JSONValue) -> JSONValue {
-    choice["delta"] ?? choice["message"] ?? .null
+  /// What stands in a choice: a message, or a piece of one. A client may act on either where there are both.
+  private static func messages(_ choice: JSONValue) -> [JSONValue] {
+    [choice["message"], choice["delta"]].compactMap { $0 }
   }
 
   private static func holdsCalls(_ message: JSONValue) -> Bool {
@@ -159,8 +171,7 @@ struct ReplyEdit {
     case .openai:
       var (indices, whole, isOld): (Set<String>, Int, Bool) = ([], 0, false)
       for case (_, let value?) in values {
-        for choice in value["choices"]?.arrayValue ?? [] {
-          let message = Self.message(choice)
+        for message in (value["choices"]?.arrayValue ?? []).flatMap(Self.messages) {
           isOld = isOld || message["function_call"]?.objectValue != nil
           for call in message["tool_calls"]?.arrayValue ?? [] {
             if isStream, let index = call["index"]?.intValue {
@@ -182,13 +193,14 @@ struct ReplyEdit {
         return count + blocks.count { $0["type"] == "tool_use" }
       }
     case .openaiResponses:
-      if !isStream { return Self.functionCalls(values.first?.value?["output"]) }
-      var (places, last): (Set<Int>, Int) = ([], 0)
+      if !isStream { return Self.clientCalls(values.first?.value?["output"]) }
+      var (places, last): (Set<String>, Int) = ([], 0)
       for case (_, let value?) in values {
-        if value["item"]?["type"] == "function_call" {
-          places.insert(value["output_index"]?.intValue ?? -1)
+        if let item = value["item"], OpenAIResponses.isCallOfClient(item) {
+          let place = value["output_index"]?.intValue.map { "\($0)" }
+          places.insert(place ?? item["id"]?.stringValue ?? item["call_id"]?.stringValue ?? "")
         }
-        last = max(last, Self.functionCalls(value["response"]?["output"]))
+        last = max(last, Self.clientCalls(value["response"]?["output"]))
       }
       return max(places.count, last)
     case .gemini:
@@ -208,8 +220,8 @@ struct ReplyEdit {
     }
   }
 
-  private static func functionCalls(_ output: JSONValue?) -> Int {
-    (output?.arrayValue ?? []).count { $0["type"] == "function_call" }
+  private static func clientCalls(_ output: JSONValue?) -> Int {
+    (output?.arrayValue ?? []).count(where: OpenAIResponses.isCallOfClient)
   }
 
   // MARK: Taking out
