@@ -55,6 +55,75 @@ struct ExportVerbTests {
     }
   }
 
+  private static func log(_ goal: String, _ answer: String, at path: String) throws {
+    let data: [(EventType, JSONObject)] = [
+      (
+        .runStarted,
+        [
+          "formatVersion": 1, "agent": ["name": "a", "version": "1"], "goal": .string(goal),
+          "limits": [:], "policyContext": [:], "tools": [],
+        ]
+      ), (.stop, ["reason": "success", "answer": .string(answer), "final": true]),
+    ]
+    let events = data.enumerated().map { index, entry in
+      Event(seq: index, step: index, type: entry.0, runId: "run", data: entry.1)
+    }
+    try writeLog(events, to: path)
+  }
+
+  @Test(
+    "no field of a table is a formula to a spreadsheet, and numbers stay numbers",
+    arguments: [
+      ("=1+1", "'=1+1"), ("@x", "'@x"), ("+x", "'+x"), ("-x", "'-x"), ("-1.5", "-1.5"),
+      ("+2", "+2"), ("-2+3", "'-2+3"), ("\tx", "\"'\tx\""), ("a=b", "a=b"),
+      ("=\"a\"", "\"'=\"\"a\"\"\""),
+    ])
+  func formulas(_ text: String, _ field: String) async throws {
+    let folder = try TemporaryFolder()
+    try Self.log(text, text, at: folder.path("a.jsonl.gz"))
+    let csv = try await Binary.run(["export", "csv", "a.jsonl.gz"], in: folder.path)
+    #expect(csv.output.contains(",\(field),\(field),"), "\(csv.output)")
+    let line = try await Binary.run(["export", "ndjson", "a.jsonl.gz"], in: folder.path)
+    #expect(try line.jsonLines().first?["goal"] == .string(text))
+  }
+
+  @Test("in a step of GitHub Actions bytes go to a file as they are, and not into its log")
+  func workflow() async throws {
+    let folder = try TemporaryFolder()
+    try Self.log("::error::x", "##[error]y", at: folder.path("a.jsonl.gz"))
+    for format in ["otlp", "inspect", "csv"] {
+      let verb = "GITHUB_ACTIONS=true \"$0\" export \(format) a.jsonl.gz"
+      try await shell("\(verb) >step && \"$0\" export \(format) a.jsonl.gz >plain", in: folder.path)
+      #expect(try folder.read("step") == folder.read("plain"), "\(format)")
+      let piped = try await shell(
+        "\(verb) | cat; exit ${PIPESTATUS[0]}", in: folder.path, status: 64)
+      #expect(piped.output.isEmpty && piped.errors.contains("--output"), "\(piped)")
+    }
+    let json = try await shell(
+      "GITHUB_ACTIONS=true \"$0\" export openai a.jsonl.gz | cat", in: folder.path)
+    #expect(!json.output.contains("::") && !json.output.contains("##["))
+  }
+
+  @Test(
+    "printed JSON holds no control characters of Unicode and no marks of direction, and says the same"
+  )
+  func printed() async throws {
+    let folder = try TemporaryFolder()
+    let text = "a\u{85}\u{9b}31mb\u{202e}c\u{2066}d\u{61c}e\u{2028}f é€😀"
+    try Self.log(text, text, at: folder.path("a.jsonl.gz"))
+    for arguments in [["show", "a.jsonl.gz", "--json"], ["export", "openai", "a.jsonl.gz"]] {
+      let printed = try await Binary.run(arguments, in: folder.path)
+      #expect(
+        !printed.output.unicodeScalars.contains {
+          (0x80...0x9f).contains($0.value) || (0x2028...0x202e).contains($0.value)
+            || [0x61c, 0x2066].contains($0.value)
+        }, "\(arguments)")
+      #expect(printed.output.contains("é€😀"))
+    }
+    let events = try await Binary.run(["show", "a.jsonl.gz", "--json"], in: folder.path).jsonLines()
+    #expect(events.first?["data"]?["goal"] == .string(text))
+  }
+
   @Test("outcomes of a results file go along, as events and as rows")
   func outcomes() async throws {
     let folder = try TemporaryFolder()

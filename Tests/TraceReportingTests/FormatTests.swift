@@ -375,6 +375,26 @@ struct GitHubReportTests {
     }
   }
 
+  @Test("printed JSON keeps its value, wherever it is cut, and nothing in it acts on who reads it")
+  func printedJSON() throws {
+    let all =
+      (0x80..<0xa0).map { $0 } + [0x61c, 0x200e, 0x200f, 0x2066, 0x2067, 0x2068, 0x2069]
+      + Array(0x2028...0x202e)
+    let hidden = String(String.UnicodeScalarView(all.compactMap { Unicode.Scalar(UInt32($0)) }))
+    for text in Sample.hostile + [hidden, "¡é€😀\u{200d}\u{2070}\u{600}", "\u{202e}\u{2028}a\u{85}"]
+    {
+      let plain = CanonicalJSON.encode(.object([text: .string(text)]), form: .plain)
+      var whole = PrintedJSON()
+      let printed = whole.escaped(plain)
+      #expect(try JSONValue(parsing: printed)[text]?.stringValue == text)
+      let scalars = String(decoding: printed, as: UTF8.self).unicodeScalars
+      #expect(!scalars.contains { all.contains(Int($0.value)) })
+      #expect(scalars.contains("é") == text.unicodeScalars.contains("é"))
+      var byByte = PrintedJSON()
+      #expect(plain.flatMap { byByte.escaped([$0]) } == printed)
+    }
+  }
+
   @Test("what is printed holds no command, wherever it is cut, and JSON keeps its value")
   func filtering() throws {
     let texts =

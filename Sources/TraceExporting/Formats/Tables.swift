@@ -139,14 +139,25 @@ public enum ExportTable: String, Sendable, Hashable, CaseIterable {
 /// Rows as text.
 enum TableText {
   /// A row of CSV (RFC 4180, but for lines that end as lines do here): what is not a plain word stands in quotation marks; nothing stands for nothing.
+  /// A text that a spreadsheet would take for a formula begins with an apostrophe, as OWASP has it
+  /// (https://owasp.org/www-community/attacks/CSV_Injection); numbers stay.
   static func csv(_ row: [JSONValue]) -> String {
     row.map { value in
       switch value {
       case .null: ""
-      case .string(let text): quoted(text)
+      case .string(let text): quoted(mayBeFormula(text) ? "'\(text)" : text)
       default: CanonicalJSON.string(value, form: .plain)
       }
     }.joined(separator: ",") + "\n"
+  }
+
+  /// Whether a text begins as formulas do, and is no number.
+  private static func mayBeFormula(_ text: String) -> Bool {
+    switch text.unicodeScalars.first {
+    case "=", "@", "\t", "\r", "\n", "\u{ff1d}", "\u{ff0b}", "\u{ff0d}", "\u{ff20}": true
+    case "+", "-": text.wholeMatch(of: /[+-][0-9]+(\.[0-9]+)?([eE][+-]?[0-9]+)?/) == nil
+    default: false
+    }
   }
 
   private static func quoted(_ text: String) -> String {

@@ -79,6 +79,11 @@ struct Export: ParsableCommand, Verb {
     if format.isBinary, output == nil, isatty(STDOUT_FILENO) == 1 {
       throw ValidationError("\(name) is no text; give --output.")
     }
+    if format.isBinary || format == .csv, output == nil, !Output.takesBytes {
+      throw ValidationError(
+        "In a step of GitHub Actions what is printed may be its log, where \(name) could hold workflow commands; "
+          + "give --output.")
+    }
   }
 
   func run() throws {
@@ -103,7 +108,7 @@ struct Export: ParsableCommand, Verb {
     }
     var (failed, exported) = (0, 0)
     try exporter.run(
-      logs: logs, taking: { Output.bytes($0, as: .json) },
+      logs: logs, taking: { Self.print($0, format) },
       report: { report in
         if report.error == nil { exported += 1 } else { failed += 1 }
         tell(report)
@@ -112,6 +117,15 @@ struct Export: ParsableCommand, Verb {
       Output.error("\(exported) exported, \(failed) could not be.")
     }
     if failed > 0 || exported == 0 { throw ExitCode(2) }
+  }
+
+  private static func print(_ bytes: [UInt8], _ format: ExportFormat) {
+    if format == .csv, isatty(STDOUT_FILENO) == 1 {
+      let lines = Visible.lines(String(decoding: bytes, as: UTF8.self))
+      return Output.bytes(Array(lines.joined(separator: "\n").utf8))
+    }
+    if format.isBinary || format == .csv { return Output.raw(bytes) }
+    Output.bytes(bytes, as: .json)
   }
 
   /// The logs that the arguments name, those of folders in the order of their paths.

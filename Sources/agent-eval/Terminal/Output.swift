@@ -38,41 +38,14 @@ enum Output {
     jsonLine(CanonicalJSON.encode(value, form: .plain))
   }
 
-  /// Writes a line of JSON, given without its end, to standard output: byte for byte, but with the line
-  /// breaks of Unicode escaped, at which some readers split; on a terminal with every character escaped
-  /// that would act on it.
+  /// Writes a line of JSON, given without its end, to standard output, as ``PrintedJSON`` has it; on a terminal with
+  /// every character escaped that would act on it or does not show.
   static func jsonLine(_ line: consuming [UInt8]) {
-    var line = escapingLineBreaks(line)
     if isatty(STDOUT_FILENO) == 1 {
       line = Array(Visible.json(String(decoding: line, as: UTF8.self)).utf8)
     }
     line.append(UInt8(ascii: "\n"))
     write(line, to: STDOUT_FILENO, as: .json)
-  }
-
-  /// JSON with NEL and the separators of lines and paragraphs, which stand in strings alone, as escapes.
-  private static func escapingLineBreaks(_ line: consuming [UInt8]) -> [UInt8] {
-    func escape(at index: Int) -> (count: Int, text: StaticString)? {
-      if line[index] == 0xc2, index + 1 < line.count, line[index + 1] == 0x85 {
-        return (2, "\\u0085")
-      }
-      guard line[index] == 0xe2, index + 2 < line.count, line[index + 1] == 0x80 else { return nil }
-      return line[index + 2] == 0xa8
-        ? (3, "\\u2028") : line[index + 2] == 0xa9 ? (3, "\\u2029") : nil
-    }
-    guard line.indices.contains(where: { escape(at: $0) != nil }) else { return line }
-    var escaped: [UInt8] = []
-    var index = 0
-    while index < line.count {
-      if let (count, text) = escape(at: index) {
-        text.withUTF8Buffer { escaped.append(contentsOf: $0) }
-        index += count
-      } else {
-        escaped.append(line[index])
-        index += 1
-      }
-    }
-    return escaped
   }
 
   /// Writes results as a line of JSON, as ``jsonLine(_:)`` does.
@@ -85,7 +58,18 @@ enum Output {
   /// Writes one line of progress or diagnostics to standard error.
   static func error(_ text: String) { write(Array((text + "\n").utf8), to: STDERR_FILENO) }
 
-  /// Writes bytes to standard output, as they are but for workflow commands.
+  /// Whether standard output takes bytes as they are: not where it may be a step's log, in which they would be read for
+  /// workflow commands. A file is none.
+  static var takesBytes: Bool {
+    var status = stat()
+    guard GitHubActions.isHere, fstat(STDOUT_FILENO, &status) == 0 else { return true }
+    return status.st_mode & S_IFMT == S_IFREG
+  }
+
+  /// Writes bytes that are no text for people to standard output, as they are; only where ``takesBytes`` says so.
+  static func raw(_ bytes: [UInt8]) { writeAll(bytes, to: STDOUT_FILENO) }
+
+  /// Writes bytes to standard output, as they are but for workflow commands, and JSON as ``PrintedJSON`` has it.
   static func bytes(_ bytes: [UInt8], as form: CommandFilter.Form = .text) {
     write(bytes, to: STDOUT_FILENO, as: form)
   }
@@ -109,10 +93,12 @@ enum Output {
 
   /// What was printed to standard output and to standard error, as far as it may become a command.
   private static let filters = Mutex((output: CommandFilter(), errors: CommandFilter()))
+  private static let printedJSON = Mutex(PrintedJSON())
 
   private static func write(
     _ bytes: [UInt8], to descriptor: Int32, as form: CommandFilter.Form = .text
   ) {
+    let bytes = form == .json ? printedJSON.withLock { $0.escaped(bytes) } : bytes
     guard GitHubActions.isHere else { return writeAll(bytes, to: descriptor) }
     let neutral = filters.withLock { filters in
       descriptor == STDOUT_FILENO
