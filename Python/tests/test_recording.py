@@ -616,6 +616,103 @@ def test_a_copy_of_the_process_does_not_end_the_run(provider: Provider) -> None:
     subprocess.run([sys.executable, "-c", script], check=True)
 
 
+PROCESSES = """\
+import multiprocessing, os, subprocess, sys
+import agent_eval, openai
+
+def ask(url=None):
+    client = openai.OpenAI(base_url=url, max_retries=0)
+    return client.chat.completions.create(model="m", messages=[{{"role": "user", "content": "one"}}])
+
+def started(method, url):
+    if method == "os.fork":
+        child = os.fork()
+        if child == 0:
+            ask(url)
+            os._exit(0)
+        assert os.waitpid(child, 0)[1] == 0
+    elif method == "fork, then spawn":
+        child = multiprocessing.get_context("fork").Process(target=started, args=("spawn", url))
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+    elif method == "subprocess":
+        code = "import sys; sys.path.insert(0, '.'); import processes; processes.ask(sys.argv[1])"
+        subprocess.run([sys.executable, "-c", code, url], check=True)
+    else:
+        child = multiprocessing.get_context(method).Process(target=ask, args=(url,))
+        child.start()
+        child.join()
+        assert child.exitcode == 0
+
+if __name__ == "__main__":
+    method, other = sys.argv[1:]
+    known = os.environ["OPENAI_BASE_URL"]
+    with agent_eval.record("runs/") as run:
+        ask()
+        started(method, other + "/v9")
+    past = f"POST {{other}}/v9/chat/completions went past the proxy"
+    assert run.unseen == [past], run.unseen
+    assert agent_eval.judge(run, {{"toolsNotCalled": ["x"]}}).outcome == "inconclusive"
+    assert agent_eval.judge(run.log, {{"toolsNotCalled": ["x"]}}).outcome == "inconclusive"
+    # What is told the address of a provider of the run is led to the proxy in other processes as well.
+    with agent_eval.record("runs/", require_complete=True) as run:
+        started(method, known)
+    assert run.answer == "blue, one", run.answer
+    with open("policy.yaml", "w") as file:
+        file.write("rules: [{{id: none, tool: x, verdict: deny, reason: no}}]")
+    with agent_eval.record("runs/", policy="policy.yaml") as run:
+        ask()
+        try:
+            started(method, other + "/v9")
+        except (AssertionError, subprocess.CalledProcessError):
+            pass
+    assert run.unseen == [past.replace("went past the proxy", "was refused")], run.unseen
+    # Behind the block nothing is left of it.
+    assert not any("AGENT_EVAL_RECORDING" in name for name in os.environ)
+"""
+
+
+@pytest.mark.parametrize("method", ["fork", "spawn", "forkserver", "os.fork", "fork, then spawn", "subprocess"])
+def test_what_other_processes_ask_past_the_proxy_is_told(
+    provider: Provider, folder: Path, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    other = Provider()
+    (folder / "processes.py").write_text(PROCESSES.format())
+    (folder / "tmp").mkdir()
+    monkeypatch.setenv("TMPDIR", str(folder / "tmp"))
+    if method == "forkserver":
+        # Its first block starts the server, whose children have its variables; the others are told nothing.
+        text = (folder / "processes.py").read_text()
+        cut = text.index("    # What is told the address")
+        (folder / "processes.py").write_text(text[:cut])
+    ran = subprocess.run([sys.executable, "processes.py", method, other.url], capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert len(other.asked) == 1
+    assert [path.name for path in (folder / "tmp").iterdir() if path.suffix == ".notes"] == []
+    other.close()
+
+
+def test_a_run_within_a_run_of_another_process_tells_both(provider: Provider, folder: Path) -> None:
+    other = Provider()
+    script = (
+        "import openai, sys, agent_eval\n"
+        "def ask(url=None):\n"
+        "    said = [{'role': 'user', 'content': 'one'}]\n"
+        "    openai.OpenAI(base_url=url).chat.completions.create(model='m', messages=said)\n"
+        "with agent_eval.record('inner/') as run:\n"
+        "    ask()\n"
+        f"    ask({other.url + '/v9'!r})\n"
+        "assert run.answer == 'blue, one' and len(run.unseen) == 1, run.unseen\n"
+    )
+    with agent_eval.record("runs/") as run:
+        subprocess.run([sys.executable, "-c", script], check=True)
+    assert run.answer == "blue, one"
+    assert f"POST {other.url}/v9/chat/completions went past the proxy" in run.unseen
+    assert agent_eval.judge(run, {"toolsNotCalled": ["x"]}).outcome == "inconclusive"
+    other.close()
+
+
 def test_a_start_that_is_cancelled_leaves_nothing(provider: Provider) -> None:
     async def main() -> None:
         async def one() -> None:

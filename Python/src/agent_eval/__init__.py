@@ -20,6 +20,7 @@ from ._program import program
 from ._reading import Call, calls, events, table
 from ._recording import Run, record
 from ._tracing import Trace, trace
+from ._transports import inherit as _inherit
 
 __all__ = [
     "AgentEvalError",
@@ -48,3 +49,6 @@ __all__ = [
     "tool",
     "trace",
 ]
+
+# Within a block of the process that started this one, its run goes on here.
+_inherit()

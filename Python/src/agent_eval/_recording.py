@@ -282,6 +282,7 @@ class record:
         self._route.bases = _transports.bases(before, within, self._upstream, self._replay is None)
         _transports.know(self._route)
         changed = {n: v for n, v in within.items() if before.get(n) != v and n not in _OF_THE_HELPER}
+        changed[_transports.VARIABLE] = _transports.told(self._route)
         self._run.environment = changed
         if self._everywhere:
             for name in sorted({*changed, *(n for n in before if n not in within and n not in _OF_THE_HELPER)}):
@@ -295,6 +296,9 @@ class record:
     def _launch(self) -> dict[str, str]:
         """Starts the program; says which variables its command was given."""
         arguments = list(self._arguments)
+        file, notes = tempfile.mkstemp(prefix="agent-eval-", suffix=".notes")
+        os.close(file)
+        self._route.owner, self._route.notes = os.getpid(), [notes, *_transports.around()]
         if self._replay is None:
             self._past = socket.create_server(("127.0.0.1", 0))
             arguments += ["--upstream", f"{_PAST}=http://127.0.0.1:{self._past.getsockname()[1]}"]
@@ -349,7 +353,7 @@ class record:
         thread.start()
         try:
             for request in self._route.past[:20]:
-                method, _, url = request.partition(" ")
+                method, _, url = request.partition(" ") if "://" in request else ("POST", "", "")
                 parts = urlsplit(url)
                 told = http.client.HTTPConnection("127.0.0.1", base.port, timeout=5)
                 told.request(method, f"{base.path}/{_PAST}/{parts.netloc}{quote(parts.path)}", b"")
@@ -369,6 +373,7 @@ class record:
         return text
 
     def _kill(self) -> None:
+        self._forget_notes()
         if self._process is None:
             return
         if self._process.poll() is None:
@@ -384,6 +389,16 @@ class record:
             self._said.close()
         if self._past is not None:
             self._past.close()
+
+    def _forget_notes(self) -> None:
+        """From here on other processes tell nothing any more."""
+        for path in self._route.notes[:1]:
+            try:
+                os.unlink(path)
+            except OSError:
+                # Whoever cleans up in the folder for temporary files was faster.
+                pass
+        self._route.notes = []
 
     def _restore(self) -> None:
         for name, value in self._before.items():
@@ -405,6 +420,7 @@ class record:
         self._restore()
         early = process.poll() is not None
         try:
+            self._route.gather()
             if self._route.past and not early:
                 self._tell_past()
             try:
@@ -423,6 +439,7 @@ class record:
                 ) from error
             words = self._words()
         finally:
+            self._route.gather()
             self._kill()
         self._run._is_over = True
         self._run._past = self._route.words()

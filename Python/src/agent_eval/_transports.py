@@ -59,15 +59,66 @@ class Route:
     is_open: bool = True
     direct: dict[str, Any] = field(default_factory=dict)
     """Transports of this run, by the name of their package; for clients that send by way of another proxy."""
+    owner: int = field(default_factory=os.getpid)
+    """The process that has the run; 0 where that is another one, whose variables this one was given."""
+    notes: list[str] = field(default_factory=list)
+    """Files in which other processes of this run say what did not go to the proxy; there while the run lasts."""
+
+    @property
+    def is_running(self) -> bool:
+        """Whether the block of the run lasts, also as a copy of its process can tell."""
+        if not self.is_open or os.getpid() == self.owner:
+            return self.is_open
+        return any(os.path.exists(path) for path in self.notes)
 
     def note(self, method: str, url: str, is_refused: bool = False) -> None:
-        """Remembers a request that did not go to the proxy."""
+        """Remembers a request that did not go to the proxy.
+
+        Raises ``Refused`` where the process that has the run cannot be told of it.
+        """
         text = _told(method, url)
+        with _lock:
+            if text in self.past or len(self.past) >= 100:
+                return
+        # Its own file is for others; those of the runs around it are for it as well.
+        self._tell(self.notes[1:] if os.getpid() == self.owner else self.notes, text, is_refused)
+        self._remember(text, is_refused)
+
+    def _remember(self, text: str, is_refused: bool) -> None:
         with _lock:
             if text not in self.past and len(self.past) < 100:
                 self.past.append(text)
                 if is_refused:
                     self.refused.add(text)
+
+    def _tell(self, notes: list[str], text: str, is_refused: bool) -> None:
+        line = (json.dumps([text, is_refused]) + "\n").encode()
+        for path in notes:
+            try:
+                # One write: lines of several processes do not mix.
+                file = os.open(path, os.O_WRONLY | os.O_APPEND | os.O_CLOEXEC)
+                try:
+                    os.write(file, line)
+                finally:
+                    os.close(file)
+            except FileNotFoundError:
+                # That run is over.
+                continue
+            except OSError as error:
+                raise Refused(
+                    f"agent-eval did not send {text}: it goes past the proxy, and the process that records cannot be told "
+                    f"of it ({path}: {error.strerror}). Say where it is with record(upstream={{…}})"
+                ) from error
+
+    def gather(self) -> None:
+        """Takes in what other processes noted."""
+        for path in self.notes[:1]:
+            try:
+                with open(path, encoding="utf-8") as file:
+                    for line in file:
+                        self._remember(*json.loads(line))
+            except (OSError, ValueError, TypeError) as error:
+                self._remember(f"what other processes asked (their notes cannot be read: {error})", False)
 
     def words(self) -> list[str]:
         """The requests that did not go to the proxy, and what became of them."""
@@ -99,6 +150,10 @@ _everywhere: list[Route] = []
 """The run that the variables of this process lead to, if there is one."""
 _contextual: list[Route] = []
 """Runs that only their own contexts lead to."""
+_inherited: Route | None = None
+"""The run of the process that started this one, if its variables say so."""
+VARIABLE = "_AGENT_EVAL_RECORDING"
+"""Tells processes that are started within a block of its run. No setting of the program, whose names begin otherwise."""
 _origins: dict[str, str] = {}
 """Of each base URL of a proxy that ever was, the one that it stood for."""
 
@@ -122,6 +177,42 @@ def close_route(route: Route) -> None:
         direct, route.direct = route.direct, {}
     for transport in direct.values():
         transport.close()
+
+
+def told(route: Route) -> str:
+    """What other processes have to know of a run, for their variables."""
+    return json.dumps({"bases": route.bases, "isOnlyWay": route.is_only_way, "notes": route.notes})
+
+
+def inherit() -> None:
+    """Takes in the run of the process that started this one, where it has one: clients are led to its proxy here as
+    well, and what goes past that is told to it."""
+    global _inherited
+    text = os.environ.get(VARIABLE)
+    if not text:
+        return
+    try:
+        said = json.loads(text)
+        bases = [(str(origin), str(proxy)) for origin, proxy in said["bases"]]
+        route = Route(
+            # A client that was told of the proxy asks it.
+            [*dict.fromkeys([*bases, *((proxy, proxy) for _, proxy in bases)])],
+            is_only_way=bool(said["isOnlyWay"]),
+            owner=0,
+            notes=[str(path) for path in said["notes"]],
+        )
+    except (ValueError, TypeError, KeyError):
+        # Not ours.
+        return
+    if route.is_running:
+        _inherited = route
+        install()
+
+
+def around() -> list[str]:
+    """The files of notes of the runs that this process was started in, or is a copy within."""
+    routes = [r for r in (current.get(), _inherited) if r is not None and r.owner != os.getpid() and r.is_running]
+    return list(dict.fromkeys(path for route in routes for path in route.notes))
 
 
 def know(route: Route) -> None:
@@ -204,12 +295,15 @@ def lead(method: str, url: str) -> tuple[str, Route | None]:
 
     Raises ``Refused`` for a request that looks like one to a model and may be of a run that has no way but its proxy.
     """
-    if not _origins:
+    if not _origins and _inherited is None:
         return url, None
     route = current.get()
-    if route is None or not route.is_open:
+    if route is None or not route.is_running:
         with _lock:
             route = _everywhere[0] if _everywhere else None
+    if route is None or not route.is_running:
+        # A run of this process goes before the one that the process was started in.
+        route = _inherited if _inherited is not None and _inherited.is_running and not _contextual else None
     meant, named = _meant(url)
     if route is not None:
         found = _proxied(route, meant, named)
@@ -224,7 +318,7 @@ def lead(method: str, url: str) -> tuple[str, Route | None]:
                 )
         return meant, None
     with _lock:
-        others = list(_contextual)
+        others = [other for other in _contextual if other.is_running]
     if others and (_is_model(method, meant) or any(_behind(meant, o) is not None for r in others for o, _ in r.bases)):
         # Nobody knows whose request this is: a thread that was begun without the context of its run?
         is_refused = any(other.is_only_way for other in others)
