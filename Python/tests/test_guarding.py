@@ -306,7 +306,7 @@ def test_a_thread_of_no_guard_is_refused_where_guards_are_beside_each_other() ->
     ready, done = threading.Barrier(3), threading.Event()
 
     def other() -> None:
-        with agent_eval.guard({"toolsNotCalled": ["pay"]}):
+        with agent_eval.guard({"toolsNotCalled": ["pay"]}, everywhere=False):
             ready.wait(30)
             done.wait(30)
 
@@ -326,6 +326,71 @@ def test_a_thread_of_no_guard_is_refused_where_guards_are_beside_each_other() ->
         thread.join()
     assert [type(error).__name__ for error in told] == ["GuardError"] and "beside each other" in str(told[0])
     assert ran == []
+
+
+def test_a_guard_of_a_thread_lifts_none_that_holds_everywhere() -> None:
+    told: list[str] = []
+
+    def opens(everywhere: bool) -> None:
+        with agent_eval.guard({"maxToolCalls": 3}, everywhere=everywhere):
+            try:
+                delete("x")
+            except agent_eval.Forbidden as error:
+                told.append(error.expectation)
+            look()
+
+    def start(everywhere: bool) -> None:
+        thread = threading.Thread(target=opens, args=(everywhere,))
+        thread.start()
+        thread.join()
+
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        for everywhere in (True, False):
+            start(everywhere)
+            with agent_eval.guard({"maxToolCalls": 9}, everywhere=False):
+                start(everywhere)
+    assert told == ["toolsNotCalled[0]"] * 4 and ran == ["look"] * 4
+
+
+def test_a_guard_holds_where_another_was_opened_before_it() -> None:
+    told: list[str] = []
+    opened, held = threading.Event(), threading.Event()
+
+    def first() -> None:
+        with agent_eval.guard({"maxToolCalls": 3}):
+            opened.set()
+            held.wait(30)
+            try:
+                delete("x")
+            except agent_eval.Forbidden as error:
+                told.append(error.expectation)
+
+    thread = threading.Thread(target=first)
+    thread.start()
+    opened.wait(30)
+    with agent_eval.guard({"toolsNotCalled": ["delete_*"]}):
+        held.set()
+        thread.join()
+    assert told == ["toolsNotCalled[0]"] and ran == []
+
+
+def test_guards_of_contexts_beside_each_other_count_for_themselves() -> None:
+    both = threading.Barrier(2)
+
+    def one() -> bool:
+        with agent_eval.guard({"maxToolCalls": 1}, everywhere=False):
+            both.wait(30)
+            look()
+            both.wait(30)
+            try:
+                look()
+            except agent_eval.Forbidden:
+                return True
+        return False
+
+    with ThreadPoolExecutor(2) as pool:
+        assert [asked.result() for asked in [pool.submit(one), pool.submit(one)]] == [True, True]
+    assert ran == ["look", "look"]
 
 
 def test_an_inner_guard_lifts_no_outer_one() -> None:

@@ -74,13 +74,16 @@ class Guard:
     """What no call of a tool may break; made by ``guard``.
 
     ``before`` and ``after`` stand around each call. Within ``with`` the functions that ``tool`` decorates are guarded, in
-    every thread. Guards within each other hold together: a call runs where none of them holds it back, and counts for
-    each. Where several are in force beside each other, each holds in its own context.
+    every thread, whoever opened it. Guards that are in force together hold together: a call runs where none of them holds
+    it back, and counts for each. One that was made with ``everywhere=False`` holds in its own context alone.
     It may be used by several threads and tasks; calls that are under way count as begun, and as not yet returned. A
     call that it refuses has not happened: nothing later counts it.
     """
 
-    def __init__(self, expected: Mapping[str, Any], side_effects: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self, expected: Mapping[str, Any], side_effects: Mapping[str, str] | None = None, everywhere: bool = True
+    ) -> None:
+        self._everywhere = everywhere
         self._expected: dict[str, Any] = plain(expected, "expected")
         self._effects = dict(side_effects or {})
         for name, effect in self._effects.items():
@@ -326,7 +329,9 @@ def _look_at(expected: Mapping[str, Any]) -> None:
                     )
 
 
-def guard(expected: Mapping[str, Any], *, side_effects: Mapping[str, str] | None = None) -> Guard:
+def guard(
+    expected: Mapping[str, Any], *, side_effects: Mapping[str, str] | None = None, everywhere: bool = True
+) -> Guard:
     """A guard that lets no tool run that would break what is expected.
 
     ``expected`` is as in a case; of its keys a guard takes those that a call can break: ``toolsNotCalled``,
@@ -334,9 +339,12 @@ def guard(expected: Mapping[str, Any], *, side_effects: Mapping[str, str] | None
     ``side_effects`` says what tools do to the world (``read``, ``draft`` or ``write``), which ``noRepeatedSideEffect``
     has to know.
 
+    It holds in every thread and task of the process, beside all others that are in force. ``everywhere=False`` makes it
+    one of its own context (a thread, or a task with those that it starts), for several agents at once.
+
     Raises ``ValueError`` for what cannot be guarded, and ``ProgramFailed`` where ``expected`` has a mistake.
     """
-    return Guard(expected, side_effects)
+    return Guard(expected, side_effects, everywhere)
 
 
 @overload
@@ -369,8 +377,8 @@ def tool(
     ``write``. ``no_effect_errors`` names the exceptions by which it says that nothing was done; after any other nobody
     knows, cancelling and time limits included.
 
-    Without a guard in force the function runs as it is; with several within each other all of them look at the call. The decorator writes nothing to a log: what a recording tells
-    of tools is what models are told of them.
+    Without a guard in force the function runs as it is; with several all of them look at the call. The decorator writes
+    nothing to a log: what a recording tells of tools is what models are told of them.
     """
     names, harmless = tuple(ignore), tuple(no_effect_errors)
     if side_effect is not None and side_effect not in _EFFECTS:
@@ -386,20 +394,22 @@ def tool(
 
 
 def _find() -> list[Guard]:
-    """The guards of this context, the outermost first; in a thread that was begun without any, those that are in force
-    anywhere, if they are within each other."""
+    """The guards that hold here, the first that was opened first: those that hold everywhere, and those of this context;
+    in a thread that was begun without any of the latter, those that are in force anywhere, if they are within each
+    other."""
     found = list(_in_force)
-    own = [guard for guard in _open.get() if guard in found]
-    if own or not found:
-        return own
-    innermost = max(found, key=lambda guard: len(guard._around))
+    own = [guard for guard in found if not guard._everywhere and guard in _open.get()]
+    others = [guard for guard in found if not guard._everywhere]
+    if own or not others:
+        return [guard for guard in found if guard._everywhere or guard in own]
+    innermost = max(others, key=lambda guard: len(guard._around))
     chain = [*innermost._around, innermost]
-    if any(guard not in chain for guard in found):
+    if any(guard not in chain for guard in others):
         raise GuardError(
             "Several guards are in force beside each other, and this thread was begun in the context of none of them: "
             "begin it with contextvars.copy_context().run"
         )
-    return [guard for guard in chain if guard in found]
+    return found
 
 
 def _let_through(
