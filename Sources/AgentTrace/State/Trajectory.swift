@@ -454,7 +454,9 @@ extension Trajectory {
           outline: call, inputSource: .unknown, group: groups, step: 0, isInvalid: false))
     }
     recorded = outline.recorded
-    if calls.contains(where: { RedactionToken.isIn($0.outline.tool) }) { recorded["calls"] = "partial" }
+    if calls.contains(where: { RedactionToken.isIn($0.outline.tool) }) {
+      recorded["calls"] = "partial"
+    }
     toolNames = outline.toolNames
     stop = outline.stop
     lastSeq = outline.stop.seq
