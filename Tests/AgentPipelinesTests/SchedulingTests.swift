@@ -120,6 +120,22 @@ struct SchedulingTests {
     #expect(started.first?.origins.keys == ["b", "c"])
   }
 
+  @Test("a value among words is told as other programs write it, whatever its keys begin with")
+  func plainWords() async throws {
+    let value: JSONValue = ["$cut": 5, "$$z": 1]
+    var world = PipelineWorld(
+      try Pipeline(
+        "p", tasks: [read("a") { _ in value }, read("b", ["whole": "${a}", "words": "see ${a}"])]))
+    try await world.go()
+    guard case .finished(let end)? = world.changes().last else {
+      Issue.record("it did not finish")
+      return
+    }
+    #expect(end.output?["whole"] == value)
+    let words = try #require(end.output?["words"]?.stringValue)
+    #expect(words == "see " + CanonicalJSON.string(value, form: .plain))
+  }
+
   // MARK: Failures
 
   @Test("an input that leads nowhere fails the task, names the place, and is not tried again")

@@ -63,7 +63,8 @@ public struct LocalExecutor: Executor {
     do {
       let matcher = try Matcher(compiling: validate)
       if matcher.matches(output) == true { return nil }
-      return "the output is not as validate says: \(CanonicalJSON.string(output.cut(toBytes: 400)))"
+      return
+        "the output is not as validate says: \(CanonicalJSON.string(output.cut(toBytes: 400), form: .plain))"
     } catch { return "validate cannot be read: \(error)" }
   }
 }

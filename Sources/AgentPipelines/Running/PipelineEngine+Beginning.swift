@@ -27,7 +27,8 @@ extension PipelineEngine {
     let question = try filled(human.ask, for: node) ?? ""
     let show = try filled(human.show, for: node)
     return TaskAsked(
-      node: node, why: .human, question: question.stringValue ?? CanonicalJSON.string(question),
+      node: node, why: .human,
+      question: question.stringValue ?? CanonicalJSON.string(question, form: .plain),
       show: show?.cut(toBytes: Self.outputLimitBytes))
   }
 

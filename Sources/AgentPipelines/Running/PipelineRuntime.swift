@@ -297,7 +297,7 @@ public struct PipelineChange: Error, Sendable, Hashable, CustomStringConvertible
   /// Names the task and both sides.
   public var description: String {
     func text(_ value: JSONValue?) -> String {
-      value.map { CanonicalJSON.string($0.cut(toBytes: 300)) } ?? "nothing"
+      value.map { CanonicalJSON.string($0.cut(toBytes: 300), form: .plain) } ?? "nothing"
     }
     let place = task.map { "task \($0)" } ?? "the pipeline"
     let end =

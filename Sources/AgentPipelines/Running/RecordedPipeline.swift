@@ -156,7 +156,7 @@ public struct PipelineDivergence: Error, Sendable, Hashable, CustomStringConvert
   /// On one line.
   public var description: String {
     func text(_ value: JSONValue?) -> String {
-      value.map { CanonicalJSON.string($0.cut(toBytes: 300)) } ?? "nothing"
+      value.map { CanonicalJSON.string($0.cut(toBytes: 300), form: .plain) } ?? "nothing"
     }
     switch kind {
     case .recorded(let type, let node):

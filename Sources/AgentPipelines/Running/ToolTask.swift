@@ -65,7 +65,7 @@ public struct ToolTask: PipelineTask {
     case .ok(let data), .returned(let data): return .finished(data)
     case .refused(let reason): return .failed(TaskError(.toolFailure, reason))
     case .error(let reason, let isEffectUnknown):
-      let words = reason.stringValue ?? CanonicalJSON.string(reason)
+      let words = reason.stringValue ?? CanonicalJSON.string(reason, form: .plain)
       return .failed(TaskError(.toolFailure, words), isEffectUnknown: isEffectUnknown)
     }
   }
@@ -82,6 +82,6 @@ public struct ToolTask: PipelineTask {
     guard let elements = value.arrayValue, !elements.isEmpty else {
       return .failure(TaskError(.input, "the command has no words"))
     }
-    return .success(elements.map { $0.stringValue ?? CanonicalJSON.string($0) })
+    return .success(elements.map { $0.stringValue ?? CanonicalJSON.string($0, form: .plain) })
   }
 }

@@ -102,7 +102,7 @@ public struct TaskTemplate: Sendable, Hashable {
         guard let reference = TaskReference(name) else { continue }
         if case .value(let value) = try find(reference) {
           let value = try reference.follow(value)
-          filled += value.stringValue ?? CanonicalJSON.string(value)
+          filled += value.stringValue ?? CanonicalJSON.string(value, form: .plain)
         }
       }
     }

@@ -189,11 +189,14 @@ struct AgentTask: PipelineTask {
     var rest = context.input?.objectValue
     var text = try rest?["goal"]?.stringValue ?? agent.ownGoal() ?? ""
     if rest == nil, let input = context.input {
-      text += (text.isEmpty ? "" : "\n\n") + (input.stringValue ?? CanonicalJSON.string(input))
+      text +=
+        (text.isEmpty ? "" : "\n\n")
+        + (input.stringValue ?? CanonicalJSON.string(input, form: .plain))
     }
     rest?["goal"] = nil
     if let rest, !rest.isEmpty {
-      text += (text.isEmpty ? "" : "\n\n") + "Input: " + CanonicalJSON.string(.object(rest))
+      text +=
+        (text.isEmpty ? "" : "\n\n") + "Input: " + CanonicalJSON.string(.object(rest), form: .plain)
     }
     if let feedback = context.feedback {
       text += "\n\nAn earlier attempt was not accepted: " + feedback
