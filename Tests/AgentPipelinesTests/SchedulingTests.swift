@@ -205,6 +205,34 @@ struct SchedulingTests {
     #expect(world.state.stop?.reason == "success")
   }
 
+  @Test("what a person says of a task in doubt counts for a rollback that comes before its end")
+  func doubtBeforeRollback() async throws {
+    for word in [TaskAnswered.Word.happened, .didNotHappen] {
+      let undone = Mutex<[[String]]>([])
+      var spec = TaskSpec("a", .command, sideEffect: .write)
+      spec.compensate = .command(TaskTemplate(["undo", "${output}"]))
+      let task = ToolTask(spec) { words, _ in
+        if let words { undone.withLock { $0.append(words) } }
+        return UnknownTool(isUndoing: words != nil)
+      }
+      var world = PipelineWorld(try Pipeline("p", tasks: [task]))
+      try await world.go()
+      #expect(world.state.stop?.detail == "unknown_effect:a")
+      world.answer(TaskAnswered(node: TaskNode("a"), word: word, data: "id", by: "ann"))
+      try await world.rollback(to: nil)
+      #expect(world.state.stop?.detail == "rolled_back")
+      #expect(undone.withLock { $0 } == (word == .happened ? [["undo", "id"]] : []))
+    }
+  }
+
+  private struct UnknownTool: Tool {
+    var isUndoing: Bool
+    func run(_ request: ToolRequest) async -> ToolAnswer {
+      ToolAnswer(
+        result: isUndoing ? .ok(.null) : .error(reason: "gone", isEffectUnknown: true))
+    }
+  }
+
   /// A task that says itself what is done about its failures.
   private struct Stubborn: PipelineTask {
     var spec = TaskSpec("a", .closure, input: [:], sideEffect: .read)

@@ -52,6 +52,10 @@ struct EffectLedger {
         effects[key] = nil
         current[failed.node] = nil
       }
+    case .answered(let answered) where answered.word == .happened:
+      // A rollback may come before the task has its output by it.
+      guard let key = current[answered.node], let output = answered.data else { return }
+      if effects[key]?.compensate.map(Self.needsOutput) ?? false { effects[key]?.output = output }
     case .answered(let answered):
       guard answered.word == .didNotHappen,
         let key = current.removeValue(forKey: answered.node)

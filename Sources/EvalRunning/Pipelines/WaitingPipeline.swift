@@ -113,7 +113,9 @@ public struct WaitingPipeline: Sendable {
     _ reason: String?
   ) throws(PipelineAnswerError) -> EventPayload {
     if let current = state.rollback?.current, state.rollback?.error != nil,
-      name.map({ TaskNode($0) == current.node }) ?? false
+      name.map({ TaskNode($0) == current.node }) ?? false,
+      // Whether it happened at all is said first; then undoing it is tried again with what is known.
+      !questions.contains(where: { $0.node == current.node && $0.why == .doubt })
     {
       guard word == .happened else {
         throw PipelineAnswerError(
