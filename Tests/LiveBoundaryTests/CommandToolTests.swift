@@ -195,6 +195,17 @@ struct CommandToolTests {
     #expect(attempt.answer.result.isEffectUnknown == isUnknown)
   }
 
+  @Test("whenever a command kills its watcher, nobody knows what it did", arguments: [0, 0.3])
+  func killedWatcher(seconds: Double) async throws {
+    let attempt = try await Attempt.run(
+      "sleep 3600 & echo $! >> pids; sleep \(seconds); kill -KILL $PPID; sleep 3600")
+    #expect(attempt.answer.result.reason == "killed by SIGKILL")
+    #expect(attempt.answer.result.isEffectUnknown)
+    #expect(attempt.seconds < hangSeconds)
+    // What its watcher has told of is found by its session.
+    if seconds > 0 { await attempt.expectNoSurvivors() }
+  }
+
   @Test(
     "a child that outlives a command neither holds up its answer nor lives on",
     arguments: [

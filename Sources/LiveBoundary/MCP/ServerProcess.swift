@@ -63,7 +63,11 @@ final class ServerProcess: Sendable {
         // Whoever has said the last word serves no longer.
         outputEnded: { process.startClosing() },
         ended: { result in
-          if case .failure(let fault) = result { start.yield(fault) }
+          // Unheard where it was told before that it runs.
+          switch result {
+          case .failure(let fault): start.yield(fault)
+          case .success: start.yield(.system(ECHILD))
+          }
           start.finish()
           process.end(result)
         }))

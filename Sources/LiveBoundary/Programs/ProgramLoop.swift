@@ -219,8 +219,10 @@ final class ProgramLoop {
       if status < 0 { return }
       switch (status, Int(word.kind)) {
       case (0, _):
-        // The watcher was killed, and the program with it.
-        finish(program, program.hasStarted ? .success(.killed(SIGKILL)) : .failure(.system(ECHILD)))
+        // The watcher was killed, and the program with it; a watcher that could start nothing says so. What
+        // is left in the program's session is ended from here, as far as its number is known.
+        if program.hasStarted { ProcessTable.killSession(program.process) }
+        finish(program, .success(.killed(SIGKILL)))
       case (_, Int(PROGRAM_STARTED)):
         program.process = word.value
         program.events.started(word.value)
