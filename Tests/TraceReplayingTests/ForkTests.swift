@@ -359,6 +359,8 @@ struct ForkTests {
     #expect(verdict.data["status"] == "approval_required")
     #expect(verdict.data["reason"]?.stringValue?.contains("did it later, at its event 13") == true)
     #expect(!events.contains { $0.type == .toolStarted })
+    let same = try PolicyBacktester(policy: sample.agent.policy).run(paused.log)
+    #expect(!same.widens && same.changed == 0 && same.askedByFork == 1)
     #expect(try await Reexecution(of: paused.log, with: sample.agent).divergence == nil)
     var agreed = sample
     agreed.agent.human = ScriptedPerson(approvals: [.init(granted: true, by: "ana")])

@@ -183,6 +183,7 @@ enum ReplaySchema {
         ],
         "byOtherRule": count("Verdicts that are as they were, by another rule."),
         "guarded": count("Verdicts of a guard of the run, compared with allow."),
+        "askedByFork": count("Verdicts in which a fork asked again, compared with allow."),
         "unclear": count("Verdicts and calls that the log does not show whole."),
         "unanswered": count("Verdicts that an authorizer would give which was not asked so then."),
         "unjudged": counts("Calls without a recorded verdict, by what the policy says of them."),

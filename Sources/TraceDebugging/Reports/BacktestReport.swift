@@ -30,6 +30,10 @@ public struct BacktestReport {
     if found.guarded > 0 {
       lines.append("  \(found.guarded) denied by a guard of the run, where policy had allowed")
     }
+    if found.askedByFork > 0 {
+      lines.append(
+        "  \(found.askedByFork) asked about because the run is a fork, where policy had allowed")
+    }
     if found.unanswered > 0 {
       lines.append(
         "  \(found.unanswered) that an authorizer would decide which was not asked so then")

@@ -41,6 +41,8 @@ public struct PolicyBacktest: Sendable {
   public internal(set) var byOtherRule = 0
   /// Those that a guard of the run denied where policy had allowed: they are compared with `allow`.
   public internal(set) var guarded = 0
+  /// Those in which a fork asked again where policy had allowed: they are compared with `allow`.
+  public internal(set) var askedByFork = 0
   /// Verdicts whose call cannot be told, because its decision or a part of its input is lost.
   public internal(set) var unclear = 0
   /// Verdicts that an authorizer would give now that was not asked the same then; they are compared with nothing.
@@ -98,6 +100,7 @@ public struct PolicyBacktest: Sendable {
     verdicts += other.verdicts
     byOtherRule += other.byOtherRule
     guarded += other.guarded
+    askedByFork += other.askedByFork
     unclear += other.unclear
     unanswered += other.unanswered
     for (kind, count) in other.kinds { add(kind, count) }
@@ -153,6 +156,7 @@ extension PolicyBacktest {
       "schema": "agent-eval/backtest/1", "logs": JSONValue(logs), "verdicts": JSONValue(verdicts),
       "changed": .object(counts(count(to:))), "widens": .bool(widens),
       "byOtherRule": JSONValue(byOtherRule), "guarded": JSONValue(guarded),
+      "askedByFork": JSONValue(askedByFork),
       "unclear": JSONValue(unclear), "unanswered": JSONValue(unanswered),
       "unjudged": .object(counts { unjudged[$0] ?? 0 }),
       "kinds": .array(

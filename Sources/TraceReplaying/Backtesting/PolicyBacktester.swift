@@ -132,6 +132,7 @@ struct BacktestPass {
   private var context = PolicyContext()
   private var simulatedUser = SimulatedUser()
   private var limits = Limits()
+  private var isFork = false
   /// The calls of the last decision that reaches policy, by their ids.
   private var proposed: [String: Proposal] = [:]
   private var order: [String] = []
@@ -178,6 +179,7 @@ struct BacktestPass {
     // Key by key: an import may hold only some, and one that is wrong says nothing about the others.
     let data = event.data
     simulatedUser.take(runStarted: data)
+    isFork = data["parent"]?["relation"] == "fork"
     context = (try? PolicyContext(decoding: data["policyContext"]?.objectValue ?? [:])) ?? context
     limits = (try? Limits(decoding: data["limits"]?.objectValue ?? [:])) ?? limits
     define(
@@ -233,6 +235,10 @@ struct BacktestPass {
     if from == .deny, old.ruleId?.hasPrefix(Policy.guardPrefix) == true {
       // A guard is asked only about what policy has allowed.
       found.guarded += 1
+      from = .allow
+    } else if isFork, from == .approvalRequired, AskedByFork.isReason(old.reason) {
+      // A fork asks again only about what policy has allowed.
+      found.askedByFork += 1
       from = .allow
     }
     guard from != new.status else {
