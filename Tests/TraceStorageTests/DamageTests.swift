@@ -156,6 +156,33 @@ struct DamageTests {
     #expect(LogVerifier.verify(path: path).status == .whole)
   }
 
+  @Test(
+    "a log that is gone on with by a symbolic link is the file's own, and is held under both names")
+  func linked() throws {
+    let folder = try TemporaryFolder()
+    let (path, link) = (folder.file("run.jsonl.gz"), folder.file("link.jsonl.gz"))
+    do {
+      let writer = try LogWriter(creating: path)
+      for event in Self.smallRun() where event.type != .stop {
+        try writer.append(event, isEffectAhead: false)
+      }
+      _ = try writer.close()
+    }
+    try FileManager.default.createSymbolicLink(
+      atPath: link, withDestinationPath: "run.jsonl.gz")
+    let (writer, reopened) = try LogWriter.reopening(link)
+    #expect(reopened.wasClosed)
+    #expect(FileManager.default.fileExists(atPath: path + ".open"))
+    #expect(!FileManager.default.fileExists(atPath: path))
+    for name in [path, link] {
+      #expect(throws: LogError.self) { try LogWriter.reopening(name) }
+    }
+    #expect(try writer.close().path == path)
+    for name in [path, link] { #expect(LogVerifier.verify(path: name).status == .whole) }
+    #expect(!FileManager.default.fileExists(atPath: path + ".open"))
+    #expect(!FileManager.default.fileExists(atPath: link + ".open"))
+  }
+
   @Test("what one block lost does not cost the others")
   func skipping() throws {
     let folder = try TemporaryFolder()

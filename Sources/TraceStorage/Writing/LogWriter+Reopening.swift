@@ -27,7 +27,7 @@ extension LogWriter {
   /// it only closes the log. Nothing is lost but bytes behind the last event that was flushed whole.
   ///
   /// - Parameters:
-  ///   - path: the plain name, or the one with `.open`.
+  ///   - path: the plain name, or the one with `.open`, of the log or of a symbolic link to it.
   ///   - options: how the log is written on; what it holds already stays as it is.
   /// - Throws: ``LogError`` where another writer holds the log, where it is damaged (then nothing was
   ///   changed), or where it is closed and its run has ended for good.
@@ -35,7 +35,7 @@ extension LogWriter {
   public static func reopening(
     _ path: String, options: Options = .init()
   ) throws(LogError) -> (writer: LogWriter, reopened: Reopened) {
-    let plain = LogFormat.plainName(path)
+    let plain = LogFormat.plainName(LogFiles.followingLinks(path))
     guard plain.hasSuffix(LogFormat.suffix) else { throw LogError(.badName, path: path) }
     let wasClosed = try LogFile.exists(plain, options.system)
     let file = try LogFile.open(

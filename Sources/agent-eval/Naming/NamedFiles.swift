@@ -1,11 +1,22 @@
 import ArgumentParser
 import TraceReporting
+import TraceStorage
 
 /// A verb that is given files.
 protocol NamesFiles: ParsableCommand {
   /// Shows each path among the arguments, and what the verb takes there; what `body` puts in its place is used.
   mutating func eachFile(_ body: (inout String, Set<FileSort>) throws -> Void) rethrows
 }
+
+/// A verb that writes on in the log of a run, or goes on with what lies beside it.
+protocol GoesOnInLog: NamesFiles {}
+
+extension Approve: GoesOnInLog {}
+extension AnswerVerb: GoesOnInLog {}
+extension Resume: GoesOnInLog {}
+extension Rollback: GoesOnInLog {}
+extension Pause: GoesOnInLog {}
+extension Fork: GoesOnInLog {}
 
 /// The files that a command line names: found, and of the sort that their verb takes.
 enum NamedFiles {
@@ -37,6 +48,8 @@ enum NamedFiles {
     let name = verbWords(of: type(of: verb))
     try verb.eachFile { path, takes in
       if takes.contains(.log) { path = try RunLogs.path(of: path) }
+      // What a run goes on with lies beside its log, not beside a link to it.
+      if verb is any GoesOnInLog { path = LogFiles.followingLinks(path) }
       try refuse(path, verb: name, unless: takes)
     }
     return verb
