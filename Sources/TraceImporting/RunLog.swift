@@ -40,9 +40,7 @@ struct RunLog {
   /// Writes a log that the source carries, byte for byte, once it was read to its end.
   private func take(_ bytes: [UInt8]) throws -> RunCounts {
     guard try !isThere() else {
-      guard try WholeFile.read(path, limitBytes: bytes.count + 1) == bytes else {
-        throw ImportError(.outputDiffers(log: path))
-      }
+      guard try holds(bytes) else { throw ImportError(.outputDiffers(log: path)) }
       return try counts()
     }
     try WholeFile.create(path, holding: bytes)
@@ -52,6 +50,15 @@ struct RunLog {
     } catch {
       unlink(path)
       throw CarriedRun.damaged
+    }
+  }
+
+  /// Whether the file that is there holds just these bytes; one that is larger does not.
+  private func holds(_ bytes: [UInt8]) throws -> Bool {
+    do throws(WholeFile.Failure) {
+      return try WholeFile.read(path, limitBytes: bytes.count) == bytes
+    } catch .tooLarge, .noRegularFile {
+      return false
     }
   }
 

@@ -2,6 +2,7 @@ import AgentTrace
 import TestSupport
 import Testing
 import TraceExporting
+import TraceImporting
 import TraceJudging
 import TraceStorage
 
@@ -36,6 +37,40 @@ struct RoundTripTests {
     let back = Set(try logs.map(Exporting.bytes))
     #expect(logs.count == sources.count)
     #expect(back == Set(try sources.map(Exporting.bytes)))
+  }
+
+  @Test("files of requests that are named one by one have logs of their own, named after them")
+  func requestsByName() throws {
+    let folder = try TemporaryFolder()
+    let logs = ["refund-drafted", "hidden-deletion"].map {
+      Project.path("Fixtures/runs/\($0).jsonl.gz")
+    }
+    for (log, name) in zip(logs, ["a", "b"]) {
+      try Exporting.export(.otlp, [log], to: folder.path("\(name).pb"))
+    }
+    var made: [String] = []
+    for name in ["a", "b"] {
+      made += try Exporting.imported(folder.path("\(name).pb"), into: folder.path("back"))
+    }
+    #expect(made == ["a", "b"].map { folder.path("back/\($0).jsonl.gz") })
+    for (log, back) in zip(logs, made) {
+      #expect(try Exporting.bytes(log) == Exporting.bytes(back))
+    }
+  }
+
+  @Test(
+    "a file that is there already is told of as something else, whatever its size",
+    arguments: [1, 100_000])
+  func thereAlready(size: Int) throws {
+    let folder = try TemporaryFolder()
+    try Exporting.export(
+      .otlp, [Project.path("Fixtures/runs/refund-drafted.jsonl.gz")], to: folder.path("a.pb"))
+    try folder.write("back/a.jsonl.gz", [UInt8](repeating: 120, count: size))
+    var told: [String] = []
+    try Importer(format: nil, output: folder.path("back")).run(paths: [folder.path("a.pb")]) {
+      if case .failed(let error) = $0.outcome { told.append("\(error)") }
+    }
+    #expect(told.count == 1 && told[0].contains("holds something else"), "\(told)")
   }
 
   @Test("exporting again gives the same bytes", arguments: ExportFormat.allCases)

@@ -41,7 +41,9 @@ struct SourceGroup {
       groups.append(
         SourceGroup(
           kind: kind == .pieces ? .single : kind,
-          name: kind == .bodies ? key : file.relativePath, path: file.path, files: [file]))
+          // A file that is named by itself may stand among others that are: each has a log of its own.
+          name: kind == .bodies && !file.path.hasSameUTF8(as: path) ? key : file.relativePath,
+          path: file.path, files: [file]))
     }
     // What others go on from is read before them.
     for index in groups.indices where groups[index].files.count > 1 {
