@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 import os
 import shutil
@@ -115,6 +116,29 @@ def test_traces_are_judged(folder: Path) -> None:
         agent_eval.judge("", {"toolsCalled": ["look"]})
 
 
+def test_a_log_is_told_by_what_stands_in_it(folder: Path) -> None:
+    for name, value in (("t.jsonl.gz", {"messages": MESSAGES}), ("t.jsonl.gz.open", MESSAGES), ("t.gz", MESSAGES)):
+        (folder / name).write_bytes(gzip.compress(json.dumps(value).encode()))
+        outcome = agent_eval.judge(name, {"toolsCalled": ["look"], "toolsNotCalled": ["pay"]})
+        assert outcome.passed and outcome.log is None, name
+    log = agent_eval.judge(MESSAGES, {"maxSteps": 9}, out="kept").log
+    assert log is not None
+    for name in ("log", "log.json", "log.gz"):
+        shutil.copy(log, name)
+        assert agent_eval.judge(name, {"toolsCalled": ["look"]}).log == folder / name
+    # Packed anew it is no trace of another tool.
+    (folder / "anew.jsonl.gz").write_bytes(gzip.compress(gzip.decompress(log.read_bytes())))
+    with pytest.raises(agent_eval.LogError, match="anew"):
+        agent_eval.judge("anew.jsonl.gz", {"toolsCalled": ["look"]})
+
+
+def test_lists_of_messages_are_kept_beside_each_other(folder: Path) -> None:
+    other = [MESSAGES[0], {"role": "assistant", "content": "No."}]
+    logs = [agent_eval.judge(messages, {"maxSteps": 9}, out="kept").log for messages in (MESSAGES, other, MESSAGES)]
+    assert logs[0] == logs[2] != logs[1] and len(os.listdir("kept")) == 2
+    assert [len(agent_eval.calls(log)) for log in logs if log is not None] == [2, 0, 2]
+
+
 def test_messages_may_be_objects() -> None:
     types = pytest.importorskip("openai.types.chat")
     message = types.ChatCompletionMessage.model_validate(MESSAGES[1])
@@ -201,8 +225,10 @@ def test_events_come_resolved(folder: Path) -> None:
 
 def test_a_folder_is_a_table() -> None:
     for index in range(3):
-        agent_eval.judge([*MESSAGES[:-1], {"role": "assistant", "content": f"{index}"}], {"maxSteps": 9}, out="kept")
-        os.rename("kept/messages.jsonl.gz", f"kept/{index}.jsonl.gz")
+        messages = [*MESSAGES[:-1], {"role": "assistant", "content": f"{index}"}]
+        log = agent_eval.judge(messages, {"maxSteps": 9}, out="kept").log
+        assert log is not None
+        log.rename(f"kept/{index}.jsonl.gz")
     rows = agent_eval.table("kept")
     assert [row["path"] for row in rows] == ["0.jsonl.gz", "1.jsonl.gz", "2.jsonl.gz"]
     counted = agent_eval.table("kept", "SELECT tool, count(*) AS n FROM calls GROUP BY tool ORDER BY tool")

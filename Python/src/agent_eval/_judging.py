@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import gzip
+import hashlib
 import json
 import os
+import re
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -142,7 +146,7 @@ def judge(
     ``subject`` is a ``Run`` that is over, the path of a log, the path of another tool's trace that ``agent-eval
     import`` reads, or a list of messages (mappings, or objects with ``model_dump``). ``format`` is the importer's name
     of the trace or the messages; without it that is told by what stands in them. ``out`` is a folder that keeps the log
-    that is made of them.
+    that is made of them; the log of messages is named by what stands in them.
 
     ``exec`` starts the programs by which ``expected`` judges, ``ask_models`` asks its models; their paths start from
     the folder that this process works in.
@@ -213,8 +217,6 @@ def read_case(case: Mapping[str, Any], keeps_log: bool = True) -> Outcome:
 
 def _without_place(text: str) -> str:
     """Mistakes in what was expected, without places in a line that nobody wrote."""
-    import re
-
     return "\n".join(re.sub(r"^-:\d+:\d+: ", "", line) for line in text.splitlines())
 
 
@@ -231,7 +233,7 @@ def _log_of(subject: Any, out: str | os.PathLike[str] | None, format: str | None
         if not os.fspath(subject):
             raise LogError("judge was given an empty path", 2)
         path = Path(os.fspath(subject)).absolute()
-        if path.name.endswith((".jsonl.gz", ".jsonl.gz.open")) and format is None:
+        if format is None and _is_log(path):
             return _Kept(log=path)
         if not path.exists():
             raise LogError(f"{shown(path)}: there is no such file", 2)
@@ -239,12 +241,38 @@ def _log_of(subject: Any, out: str | os.PathLike[str] | None, format: str | None
     if isinstance(subject, Sequence) and not isinstance(subject, (bytes, bytearray)):
         messages = [plain(message, f"messages[{index}]") for index, message in enumerate(subject)]
         with tempfile.TemporaryDirectory() as folder:
-            path = Path(folder) / "messages.json"
-            path.write_text(json.dumps(messages), encoding="utf-8")
+            text = json.dumps(messages).encode()
+            # Lists have no names: what stands in one is its name, so that each has a log of its own.
+            path = Path(folder) / f"messages-{hashlib.sha256(text).hexdigest()[:16]}.json"
+            path.write_bytes(text)
             return _import(path, out, format)
     raise TypeError(
         f"judge takes a run, the path of a log or a trace, or a list of messages, not {type(subject).__name__}"
     )
+
+
+# How each log begins: gzip with a field of the program's own.
+_LOG_HEAD = b"\x1f\x8b\x08\x04\x00\x00\x00\x00\x00\xff\x18\x00AE\x14\x00"
+_LOG_NAMES = (".jsonl.gz", ".jsonl.gz.open")
+
+
+def _is_log(path: Path) -> bool:
+    """Whether a file begins as a log does. One of such a name that is missing or damaged is one, about which there is
+    something to say; a trace of another tool that is packed is none, whatever its name."""
+    is_named = path.name.endswith(_LOG_NAMES)
+    if not path.is_file():
+        return is_named
+    try:
+        with path.open("rb") as file:
+            head = file.read(len(_LOG_HEAD))
+        if head == _LOG_HEAD or not is_named:
+            return head == _LOG_HEAD
+        with gzip.open(path) as unpacked:
+            first = unpacked.read(1 << 16).lstrip(b"\xef\xbb\xbf \t\r\n")
+    except (OSError, EOFError, zlib.error):
+        return is_named
+    # A log that was packed anew begins so as well.
+    return not first[:1] in (b"{", b"[") or re.match(rb'\{"seq":\d+,"step":\d+,"type":', first) is not None
 
 
 def _import(path: Path, out: str | os.PathLike[str] | None, format: str | None) -> _Kept:
