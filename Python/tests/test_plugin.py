@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -33,7 +32,9 @@ def project(pytester: pytest.Pytester, monkeypatch: pytest.MonkeyPatch) -> pytes
     for name in ("CI", "GITHUB_ACTIONS", "GITLAB_CI", "GITHUB_WORKSPACE"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(pytester.path)
-    agent_eval.judge(MESSAGES, {"maxSteps": 9}, out="kept")
+    log = agent_eval.judge(MESSAGES, {"maxSteps": 9}, out="kept").log
+    assert log is not None
+    log.rename("kept/messages.jsonl.gz")
     pytester.mkdir("EvalCases")
     return pytester
 
@@ -150,8 +151,9 @@ def test_only_regressions_fail_against_what_was_accepted(project: pytest.Pyteste
     assert (project.path / "EvalCases/accepted/bad.txt").exists()
     run(project, "EvalCases").assert_outcomes(passed=1, failed=1, skipped=1)
     run(project, "EvalCases", "--agent-eval-against", "accepted").assert_outcomes(passed=2, skipped=1)
-    agent_eval.judge([MESSAGES[0], {"role": "assistant", "content": "No."}], {"maxSteps": 9}, out="other")
-    os.replace("other/messages.jsonl.gz", "kept/messages.jsonl.gz")
+    other = agent_eval.judge([MESSAGES[0], {"role": "assistant", "content": "No."}], {"maxSteps": 9}, out="other").log
+    assert other is not None
+    other.rename("kept/messages.jsonl.gz")
     found = run(project, "EvalCases", "--agent-eval-against", "accepted")
     assert found.ret == 1
     found.stdout.fnmatch_lines(["against what was accepted: regressed", "  worse  *", "accepted  *good.txt"])
@@ -271,6 +273,33 @@ def test_bad(agent_run):
         agents.openai_agent(openai.OpenAI(), "one")
     agent_eval.judge(run, {{"toolsNotCalled": ["look"]}}).check()
 """
+
+
+def test_all_runs_of_trials_that_failed_are_told(project: pytest.Pytester, provider: Any) -> None:
+    pytest.importorskip("openai")
+    project.makepyfile(
+        f"""
+        import openai, pytest, agent_eval, sys, itertools
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        import ours as agents
+        made = itertools.count(1)
+        @pytest.mark.trials(4, pass_rate=0.5)
+        def test_it(agent_run):
+            number = next(made)
+            with agent_run(out=f"runs/{{number}}.jsonl.gz") as run:
+                agents.openai_agent(openai.OpenAI(), "one")
+            assert number == 2, f"number {{number}}"
+        """
+    )
+    for workers in ("0", "2"):
+        found = run(project, "-n", workers)
+        found.assert_outcomes(failed=1)
+        told = found.stdout.str()
+        for number in (1, 3, 4):
+            assert f"AssertionError: number {number}" in told and f"runs/{number}.jsonl.gz" in told
+        assert "runs/2.jsonl.gz" not in told
+        for log in (project.path / "runs").iterdir():
+            log.unlink()
 
 
 def test_runs_of_tests_are_recorded(project: pytest.Pytester, provider: Any) -> None:

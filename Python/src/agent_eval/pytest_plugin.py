@@ -362,6 +362,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 # Tests of agents
 
 _recorded: pytest.StashKey[list[Run]] = pytest.StashKey()
+_SECTION = "agent-eval"
 
 
 @pytest.fixture
@@ -395,7 +396,7 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]) ->
     if report.when == "call" and report.failed and runs:
         logs = [run._log for run in runs if run._log is not None and run._log.exists()]
         if logs:
-            report.sections.append(("agent-eval", "\n".join(f"agent-eval show {shown(log)}" for log in logs)))
+            report.sections.append((_SECTION, "\n".join(f"agent-eval show {shown(log)}" for log in logs)))
     if report.when == "teardown":
         runs.clear()
 
@@ -495,6 +496,12 @@ def _together(
         report.outcome = "failed"
         report.longrepr = f"{told}; trial {index} failed first:\n{first.longreprtext}"
         report.sections = list(first.sections)
+        for index, further in failures[1:]:
+            # Of each what it came to, and where its runs can be looked at.
+            crash = getattr(further.longrepr, "reprcrash", None)
+            words = [str(crash.message) if crash is not None else further.longreprtext]
+            words += [text for name, text in further.sections if name == _SECTION]
+            report.sections.append((f"{_SECTION}: trial {index} failed", "\n".join(words)))
     return report
 
 
