@@ -4,7 +4,7 @@ public import TraceStorage
 
 extension VerifyReport {
   /// Holds the logs of a pipeline's tasks, which stand beside its own, against the seals that its own names: nobody
-  /// puts another run in the place of a task's, and none is cut back, without being found.
+  /// puts another run in the place of a task's, and none is cut back, without being found. One that was gone on with behind the seal that its own names is a note.
   ///
   /// Of a log that is no pipeline's nothing is looked at. One of a task that is not there is a note: logs
   /// may be kept elsewhere.
@@ -26,10 +26,14 @@ extension VerifyReport {
         continue
       }
       var child = LogVerifier.verify(
-        path: RunFiles.folder(ofLog: path) + "/" + name, expectedDigest: digest)
+        path: RunFiles.folder(ofLog: path) + "/" + name, expectedDigest: digest, mayGoOn: true)
       child.checkTaskRuns(depth: depth + 1)
       switch child.status {
       case .unreadable: missing += 1
+      case .whole where child.notes.contains(LogVerifier.goneOnNote):
+        // A pipeline that stands in this one was rolled back by its own log: what this one saw stands before.
+        notes.append(
+          "event \(event.seq): the log of the task’s run was gone on with behind its end")
       case .whole: break
       default:
         let words = child.findings.first?.message ?? "\(child.status.rawValue)"

@@ -14,13 +14,21 @@ public enum LogVerifier {
   ///   - path: the log; where only `….open` is there, that is read.
   ///   - expectedDigest: the digest that the last seal must have. Only it shows that a log was cut back
   ///     to an earlier pause, or written anew.
-  public static func verify(path: String, expectedDigest: Digest? = nil) -> VerifyReport {
-    verifyGatheringChildren(path: path, expectedDigest: expectedDigest).report
+  ///   - mayGoOn: whether the log may have been gone on with behind the seal of that digest: then another one may be its
+  ///     last, and a note says so.
+  public static func verify(
+    path: String, expectedDigest: Digest? = nil, mayGoOn: Bool = false
+  ) -> VerifyReport {
+    verifyGatheringChildren(path: path, expectedDigest: expectedDigest, mayGoOn: mayGoOn).report
   }
+
+  /// The note on a log that was gone on with behind the seal that was expected to be its last.
+  public static let goneOnNote =
+    "it was gone on with behind the expected seal, which still stands in it"
 
   /// The same, and the children that the log names.
   static func verifyGatheringChildren(
-    path: String, expectedDigest: Digest?
+    path: String, expectedDigest: Digest?, mayGoOn: Bool = false
   ) -> (report: VerifyReport, children: [ChildLog]) {
     var report = VerifyReport(
       path: path, status: .whole, findings: [], notes: [], events: 0, blocks: 0, sealDigest: nil)
@@ -30,7 +38,7 @@ public enum LogVerifier {
         options: LogReader.Options(skipsDamaged: true, checksLinks: true))
       report.path = reader.path
       var verification = Verification(cursor: reader.cursor, report: report)
-      verification.run(expectedDigest: expectedDigest)
+      verification.run(expectedDigest: expectedDigest, mayGoOn: mayGoOn)
       return (verification.report, verification.children.all)
     } catch {
       report.status = .unreadable
@@ -108,6 +116,9 @@ private struct Verification {
   private var lastDigest: Digest? = .zero
   private var lastSealLine: [UInt8] = []
   private var damageSeen = 0
+  /// The digest that any seal may have, and whether one had it.
+  private var awaitedDigest: Digest?
+  private var hasAwaitedSeal = false
 
   init(cursor: LineCursor, report: VerifyReport) {
     self.cursor = cursor
@@ -115,7 +126,8 @@ private struct Verification {
     children = ChildLogs(ofLog: report.path)
   }
 
-  mutating func run(expectedDigest: Digest?) {
+  mutating func run(expectedDigest: Digest?, mayGoOn: Bool) {
+    awaitedDigest = mayGoOn ? expectedDigest : nil
     do throws(LogError) {
       while let head = try cursor.advance() { check(head) }
     } catch {
@@ -275,6 +287,7 @@ private struct Verification {
     lastDigest = mark.data["digest"]?.stringValue.flatMap(Digest.init(hex:))
     lastSealLine = Array(cursor.bytes) + [UInt8(ascii: "\n")]
     report.sealDigest = lastDigest
+    if let awaitedDigest, lastDigest == awaitedDigest { hasAwaitedSeal = true }
   }
 
   private mutating func check(checkpoint mark: Mark) {
@@ -319,7 +332,9 @@ private struct Verification {
     case nil: break
     }
     if isComplete, cursor.holes.isEmpty, let note = order.note { report.notes.append(note) }
-    if let expectedDigest, report.sealDigest != expectedDigest {
+    if hasAwaitedSeal, report.sealDigest != expectedDigest {
+      report.notes.append(LogVerifier.goneOnNote)
+    } else if let expectedDigest, report.sealDigest != expectedDigest {
       find("the last seal is not the expected one: the log was cut back or written anew")
     }
     if cursor.memberCount == 0, report.status == .damaged {
