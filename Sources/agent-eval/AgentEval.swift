@@ -82,7 +82,7 @@ struct AgentEval: AsyncParsableCommand {
     do {
       command = try parseAsRoot(arguments)
     } catch  where exitCode(for: error) == .success {
-      exit(withError: error)  // Help.
+      show(error)
     } catch {
       refuseUnknownVerb(arguments.first)
       // What is quoted there may come from anywhere: names of files from a glob, for example.
@@ -106,8 +106,9 @@ struct AgentEval: AsyncParsableCommand {
   /// Tells what stopped a verb, and ends the process.
   private static func end(_ verb: any ParsableCommand.Type, with error: any Error) -> Never {
     Paging.end()
-    if let code = error as? ExitCode { Glibc.exit(code.rawValue) }
-    if exitCode(for: error) == .success { exit(withError: error) }  // Help.
+    if let code = error as? ExitCode { end(code.rawValue) }
+    if exitCode(for: error) == .success { show(error) }
+    tellLostResults()
     if let mistake = error as? ValidationError {
       // Found in the arguments only now, with a look at the files that they name.
       Output.error(
@@ -118,16 +119,30 @@ struct AgentEval: AsyncParsableCommand {
     Glibc.exit(2)
   }
 
-  /// Ends the process with a code, or with 2 where all went well but for results that were lost.
+  /// Prints help, the version or a script of completions, which ArgumentParser throws, and ends the process.
+  private static func show(_ asked: any Error) -> Never {
+    let text = fullMessage(for: asked)
+    // None of it is from a trace, and a script has to stay what it is.
+    if !text.isEmpty { Output.raw(Array((text + "\n").utf8)) }
+    end(0)
+  }
+
+  /// Says that results were lost; returns whether they were.
+  @discardableResult
+  private static func tellLostResults() -> Bool {
+    guard let lost = Output.lostResults else { return false }
+    Output.error(Visible.lines("agent-eval: \(lost)").joined(separator: "\n"))
+    return true
+  }
+
+  /// Ends the process with a code, or with 2 where nothing graver happened than that results were lost; that is said
+  /// whatever the code is.
   ///
   /// Nothing that was made is taken apart first, which for thousands of results takes a while.
   static func end(_ code: Int32) -> Never {
     Paging.end()
-    if code == 0, let lost = Output.lostResults {
-      Output.error(Visible.lines("agent-eval: \(lost)").joined(separator: "\n"))
-      Glibc.exit(2)
-    }
-    Glibc.exit(code)
+    // That a case failed is graver, that one is inconclusive is not.
+    Glibc.exit(tellLostResults() && (code == 0 || code == 3) ? 2 : code)
   }
 
   /// ArgumentParser calls a misspelt verb an unexpected argument; we say which verb does it.

@@ -131,7 +131,8 @@ struct InterruptionTests {
     let folder = try TemporaryFolder()
     try folder.write("agent.yaml", agentFile())
     for command in [
-      "show \(Fixture.run("tool-failure"))", "schema case", "run EvalCases/stops.yaml",
+      "show \(Fixture.run("tool-failure"))", "schema case", "run EvalCases/stops.yaml", "--help",
+      "run --help", "help run", "--version", "--generate-completion-script bash",
     ] {
       let outcome = try await shell("\"$0\" \(command) >/dev/full", status: 2)
       #expect(outcome.errors.contains("standard output"), "\(outcome)")
@@ -140,7 +141,11 @@ struct InterruptionTests {
       "\"$0\" record agent.yaml x --out one.jsonl.gz >/dev/full", in: folder.path, status: 2)
     try await Binary.run(["verify", "one.jsonl.gz"], in: folder.path)
     // Where a case failed that is the graver news.
-    try await shell("\"$0\" run Fixtures/failing-cases >/dev/full", status: 1)
+    for options in ["", "--json"] {
+      let failed = try await shell(
+        "\"$0\" run Fixtures/failing-cases \(options) >/dev/full", status: 1)
+      #expect(failed.errors.contains("standard output"), "\(failed)")
+    }
   }
 
   @Test("diagnostics that cannot be shown change nothing")

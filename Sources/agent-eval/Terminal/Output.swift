@@ -66,7 +66,8 @@ enum Output {
     return status.st_mode & S_IFMT == S_IFREG
   }
 
-  /// Writes bytes that are no text for people to standard output, as they are; only where ``takesBytes`` says so.
+  /// Writes bytes that are no text for people to standard output, as they are: where ``takesBytes``
+  /// says so, or nothing of them is from a trace.
   static func raw(_ bytes: [UInt8]) { writeAll(bytes, to: STDOUT_FILENO) }
 
   /// Writes bytes to standard output, as they are but for workflow commands, and JSON as ``PrintedJSON`` has it.
