@@ -1,4 +1,5 @@
 import AgentTrace
+import Foundation
 import TestSupport
 import Testing
 
@@ -229,6 +230,30 @@ struct PeopleVerbTests {
         - {call: {tool: pay, input: {note: a}}, repeat: 4}
         - {answer: Done.}
     """
+
+  @Test("an approval of a child that ran out is not gone on with on a clock that stands still")
+  func overInChild() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write("payer.yaml", Self.repeating)
+    try folder.write(
+      "agent.yaml",
+      """
+      name: boss
+      tools: [{agent: payer.yaml, name: ask}]
+      model: {script: [{call: {tool: ask, input: {task: Pay}}}, {answer: Done.}]}
+      """)
+    try await Binary.run(
+      ["record", "agent.yaml", "Pay", "--out", "boss.jsonl.gz", "--fixed-clock", "--seed", "1"],
+      in: folder.path, status: 1)
+    let until = Date().addingTimeInterval(-60).ISO8601Format()
+    try await Binary.run(
+      ["approve", "boss.jsonl.gz", "pay", "--by", "ana", "--until", until], in: folder.path)
+    let refused = try await Binary.run(
+      ["resume", "boss.jsonl.gz", "--agent", "agent.yaml", "--fixed-clock"], in: folder.path,
+      status: nil)
+    #expect(refused.errors.contains("which is past"), "\(refused)")
+    try await Binary.run(["verify", "boss.jsonl.gz"], in: folder.path)
+  }
 
   @Test(
     "an approval from outside lets one call run, or as many as it says, until the time it says",

@@ -55,6 +55,7 @@ struct Resume: AsyncParsableCommand, Verb {
 
   /// Goes on with a pipeline.
   private func resumePipeline() async throws {
+    try checkDeadlines()
     let (definition, _) = try PipelineRuns.load(of: log, file: agent)
     let pausing = Cancellation()
     let listener = SignalListener(pausing)
@@ -77,11 +78,7 @@ struct Resume: AsyncParsableCommand, Verb {
     let listener = SignalListener(cancellation)
     defer { listener.stop() }
     let isFixed = fixedClock
-    if isFixed, let until = try deadline() {
-      throw ValidationError(
-        "an approval of this run was given until \(Visible.line(until)), which is past; --fixed-clock does not see that: go on without it."
-      )
-    }
+    try checkDeadlines()
     let person = try people.person(for: &definition, cancellation)
     let store = try memory.store(for: definition)
     let makeBoundary = RunTreeBoundaries.maker(person: person, memory: store)
@@ -117,19 +114,17 @@ struct Resume: AsyncParsableCommand, Verb {
     if resumption.state.stop?.reason != StopReason.success.rawValue { throw ExitCode(1) }
   }
 
-  /// A time until which a person gave an approval in the log, and which is past though a clock that stands still has not
-  /// come to it; `nil` where there is none.
-  private func deadline() throws -> String? {
-    var reader = try LogReader(path: log)
-    let now = Int(time(nil)) * 1_000_000
+  /// Refuses to go on with a clock that stands still where that would let a call run on an approval that is over.
+  private func checkDeadlines() throws {
+    guard fixedClock else { return }
     let still = UTC.microsecondsSince1970(FixedClock(elapsedMicroseconds: 0).reading().time)
-    while let event = try reader.next() {
-      guard event.type == .approval, let until = event.data["until"]?.stringValue,
-        let end = UTC.microsecondsSince1970(until), end <= now
-      else { continue }
-      if still.map({ $0 < end }) ?? true { return until }
-    }
-    return nil
+    guard
+      let until = try PastDeadline.first(
+        inTreeOf: log, now: Int(time(nil)) * 1_000_000, still: still)
+    else { return }
+    throw ValidationError(
+      "an approval of this run, or of one that is a part of it, was given until \(Visible.line(until)), which is past; --fixed-clock does not see that: go on without it."
+    )
   }
 
   private func report(_ resumption: RunResumption, _ again: MakingAgain) {
