@@ -205,6 +205,24 @@ struct ApprovalsTests {
     return state
   }
 
+  // MARK: Very many
+
+  @Test("very many approvals and holders cost no more each than a few")
+  func many() {
+    let begun = ContinuousClock.now
+    var approvals = Approvals()
+    for index in 0..<80_000 { approvals.take(Self.granted("\(index)", "\(index)", .input)) }
+    #expect(approvals.grants.count == Approvals.limit)
+    #expect(approvals.grants.first?.callId == "70000" && approvals.grants.last?.callId == "79999")
+    approvals = Approvals()
+    approvals.take(Self.granted("0", "a", .calls(40_000)))
+    for index in 1..<40_000 { approvals.hold("\(index)", onThatOf: "0") }
+    approvals.hold("late", onThatOf: "0")
+    for index in (2..<40_000).reversed() { approvals.begin("\(index)") }
+    #expect(approvals.grants.first?.holders == ["0", "1"] && approvals.grants.first?.left == 2)
+    #expect(begun.duration(to: .now) < .seconds(20))
+  }
+
   // MARK: Wire form
 
   @Test("an approval is read as it was written, and one whose scope is none is refused")

@@ -65,6 +65,64 @@ struct StateTests {
     #expect(other.steps == 2)
   }
 
+  @Test(
+    "of many calls, results that come late leave the state of those that come at once, and as soon",
+    arguments: [40, 9_000])
+  func manyCalls(count: Int) throws {
+    let inOrder = Array(0..<count)
+    let first = state(after: Sample.run(starts: inOrder, results: inOrder))
+    let (begun, late) = (
+      ContinuousClock.now, Sample.run(starts: inOrder, results: inOrder.reversed())
+    )
+    var folded = AgentState()
+    for (index, event) in late.enumerated() {
+      folded.apply(event)
+      // Behind the last result stand an answer and the stop.
+      let waitsForLast = index == late.count - 4
+      if waitsForLast { #expect(folded.pendingCalls.count == count) }
+      guard waitsForLast || count < 100 else { continue }
+      #expect(try AgentState(decoding: try #require(folded.encoded.objectValue)) == folded)
+    }
+    #expect(folded.digest == first.digest && folded.pendingCalls.isEmpty)
+    #expect(begun.duration(to: .now) < .seconds(20))
+  }
+
+  @Test(
+    "conversations side by side each keep the order of their own calls, few as many",
+    arguments: [3, 200])
+  func conversations(count: Int) throws {
+    var sample = Sample()
+    sample.add(.runStarted(RunStarted(agentName: "a", goal: "g")), step: 0)
+    func decision(_ conversation: Int) -> Event {
+      let calls = (0..<2).map {
+        ProposedCall(callId: "\(conversation).\($0)", name: "t", input: ["n": JSONValue($0)])
+      }
+      var data = DecisionPayload(.tool(calls)).encoded
+      data["conversation"] = JSONValue(conversation)
+      return Event(
+        seq: sample.events.count, step: 1, type: .decision, runId: "r", t: 0, data: data)
+    }
+    for conversation in 0..<count { sample.events.append(decision(conversation)) }
+    // The second of each waits for the first.
+    for conversation in (0..<count).reversed() {
+      sample.add(Sample.result("\(conversation).1", .ok(data: 1)), step: 1)
+    }
+    var folded = state(after: sample.events)
+    #expect(folded.pendingCalls.count == 2 * count)
+    let last = JSONValue(count - 1)
+    folded.apply(
+      Event(
+        seq: sample.events.count, step: 1, type: .toolResult, runId: "r", t: 0,
+        data: Sample.result("\(count - 1).0", .ok(data: 1)).encoded))
+    #expect(folded.pendingCalls.count == 2 * count - 2)
+    #expect(folded.pendingCalls.allSatisfy { $0.conversation.map { JSONValue($0) } != last })
+    // Another decision of the first one leaves its calls behind, and no other's.
+    folded.apply(decision(0))
+    #expect(folded.pendingCalls.first?.callId == (count > 2 ? "1.0" : "0.0"))
+    #expect(folded.pendingCalls.suffix(2).map(\.callId) == ["0.0", "0.1"])
+    #expect(try AgentState(decoding: try #require(folded.encoded.objectValue)) == folded)
+  }
+
   @Test("changing any payload field but times and event numbers changes the digest")
   func everyFieldCounts() {
     let events = Sample.run(starts: [0, 1, 2], results: [2, 0, 1])

@@ -50,10 +50,10 @@ extension AgentState {
     elapsedMicroseconds = max(elapsedMicroseconds, event.t)
     if event.type != .policyDecision, event.type != .approval,
       let callId = event.data["callId"]?.stringValue,
-      let index = pendingCalls.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
+      let place = pending.place(ofCall: callId)
     {
-      pendingCalls[index].history = Digest(of: pendingCalls[index].history, digest)
-      applyToCall(event, at: index, resultText)
+      pending.change(place) { $0.history = Digest(of: $0.history, digest) }
+      applyToCall(event, at: place, resultText)
     } else {
       history = Digest(of: history, digest)
       applyToRun(event, resultText)
@@ -141,11 +141,11 @@ extension AgentState {
     switch payload.decision {
     case .tool(let calls):
       observe(.model, "tool: " + calls.map(\.name).joined(separator: ", "), event)
-      pendingCalls += calls.map {
-        PendingCall(call: $0, seq: event.seq, conversation: conversation)
+      for call in calls {
+        pending.append(PendingCall(call: call, seq: event.seq, conversation: conversation))
       }
       // What nobody answers does not pile up.
-      while pendingCalls.count > Self.keyLimit { abandon(pendingCalls.removeFirst()) }
+      while pending.count > Self.keyLimit, let call = pending.removeFirst() { abandon(call) }
       if calls.isEmpty { completeStep(event.step) }
     case .answer(let text, _):
       observe(.model, "answer: \(text)", event)
@@ -166,8 +166,7 @@ extension AgentState {
   /// A decision that comes while calls of its conversation are pending leaves them behind, as imported traces
   /// do.
   private mutating func abandonPendingCalls(of conversation: Int?) {
-    for call in pendingCalls where call.conversation == conversation { abandon(call) }
-    pendingCalls.removeAll { $0.conversation == conversation }
+    while let call = pending.removeFirst(of: conversation) { abandon(call) }
   }
 
   private mutating func abandon(_ call: PendingCall) {
@@ -195,7 +194,7 @@ extension AgentState {
   private mutating func apply(approval event: Event) {
     guard let approval = try? Approval(decoding: event.data) else { return }
     observe(.human, "\(approval.granted ? "approved" : "denied") by \(approval.by)", event)
-    let asked = pendingCalls.first { $0.callId.hasSameUTF8(as: approval.callId) }
+    let asked = pending.call(approval.callId)
     if let asked, let older = asked.older.id, older.hasSameUTF8(as: approval.actionId) {
       // An older program wrote it; what it covers is what the call is today.
       var approval = approval
@@ -223,23 +222,26 @@ extension AgentState {
 
   // MARK: Events of a pending call
 
-  private mutating func applyToCall(_ event: Event, at index: Int, _ resultText: String?) {
+  private mutating func applyToCall(_ event: Event, at place: Int, _ resultText: String?) {
     switch event.type {
     case .toolStarted:
-      if !pendingCalls[index].isStarted { totals.toolCalls += 1 }
-      pendingCalls[index].isStarted = true
-      approvals.begin(pendingCalls[index].callId)
+      guard let call = pending[place] else { break }
+      if !call.isStarted { totals.toolCalls += 1 }
+      pending.change(place) { $0.isStarted = true }
+      approvals.begin(call.callId)
     case .toolResult:
+      guard let call = pending[place] else { break }
       let status = event.data["status"]?.stringValue ?? ""
-      if !pendingCalls[index].isStarted, Self.isOfRun(status) {
+      if !call.isStarted, Self.isOfRun(status) {
         totals.toolCalls += 1
-        approvals.begin(pendingCalls[index].callId)
+        approvals.begin(call.callId)
       }
-      approvals.end(pendingCalls[index].callId)
+      approvals.end(call.callId)
       countChild(of: event)
-      pendingCalls[index].result = PendingCall.Result(
+      let result = PendingCall.Result(
         observation: Self.observation(ofResult: event, resultText), status: status)
-      settle(pendingCalls[index].conversation, step: event.step)
+      pending.change(place) { $0.result = result }
+      settle(call.conversation, step: event.step)
     case .memoryWritten: apply(memoryWritten: event.data)
     case .breakerChanged: applyToRun(event, nil)
     default: break
@@ -261,13 +263,13 @@ extension AgentState {
 
   /// Lets results of a conversation in whose turn has come; completes the step with the last of them.
   private mutating func settle(_ conversation: Int?, step: Int) {
-    while let place = pendingCalls.firstIndex(where: { $0.conversation == conversation }),
-      let result = pendingCalls[place].result
+    while let place = pending.first(of: conversation), let call = pending[place],
+      let result = call.result
     {
-      history = Digest(of: history, pendingCalls[place].history)
+      history = Digest(of: history, call.history)
       enter(result)
-      pendingCalls.remove(at: place)
-      if !pendingCalls.contains(where: { $0.conversation == conversation }) { completeStep(step) }
+      _ = pending.removeFirst(of: conversation)
+      if pending.first(of: conversation) == nil { completeStep(step) }
     }
   }
 

@@ -23,7 +23,10 @@ public struct AgentState: Sendable, Hashable {
   /// What the agent has seen: the last 1,000 whole, the rest as a digest.
   public internal(set) var observations = RecentObservations()
   /// The calls of the current decision that have not entered the state yet, in call order.
-  public internal(set) var pendingCalls: [PendingCall] = []
+  ///
+  /// - Complexity: linear where calls before the last have entered.
+  public var pendingCalls: [PendingCall] { pending.calls }
+  var pending = PendingCalls()
   /// What people granted and is not used up.
   public internal(set) var approvals = Approvals()
   /// SHA-256 of the canonical value of each note, by `scope/key`.
@@ -90,13 +93,11 @@ extension AgentState {
   /// that is no other.
   package var withOlderActionIds: AgentState? {
     let older = approvals.withOlderActionIds
-    guard older != nil || pendingCalls.contains(where: { $0.older.id != nil }) else { return nil }
+    let olderPending = pending.withOlderActionIds
+    guard older != nil || olderPending != nil else { return nil }
     var state = self
     state.approvals = older ?? approvals
-    for index in pendingCalls.indices {
-      state.pendingCalls[index].actionId =
-        pendingCalls[index].older.id ?? pendingCalls[index].actionId
-    }
+    state.pending = olderPending ?? pending
     return state
   }
 
@@ -174,7 +175,7 @@ extension AgentState {
     observations = try RecentObservations(
       reader: PayloadReader(try reader.optionalObject("observations") ?? [:], path: "observations"))
     for call in try reader.objects("pendingCalls") {
-      pendingCalls.append(try PendingCall(reader: call))
+      pending.append(try PendingCall(reader: call))
     }
     approvals = try Approvals(readers: try reader.objects("approvals"))
     memory = try reader.optionalObject("memory") ?? [:]

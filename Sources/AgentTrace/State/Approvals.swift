@@ -22,16 +22,25 @@ public struct Approvals: Sendable, Hashable {
     /// When it runs out, as UTC; `nil` for never.
     public internal(set) var until: String?
     /// The calls that may begin on it and have not.
-    public internal(set) var holders: [String] = []
+    public var holders: [String] { heldBy.elements }
+    fileprivate var heldBy = OrderedRow<String>()
 
     /// Whether the verdict on a call that rests on it has to name it: something is spent, or may be over.
     var isNamed: Bool { left != nil || until != nil }
 
-    fileprivate func isHeld(by callId: String) -> Bool {
-      holders.contains { $0.hasSameUTF8(as: callId) }
+    fileprivate init(
+      callId: String, actionId: String, left: Int? = nil, until: String? = nil
+    ) {
+      self.callId = callId
+      self.actionId = actionId
+      self.left = left
+      self.until = until
     }
 
-    fileprivate var hasRoom: Bool { left.map { $0 > holders.count } ?? true }
+    fileprivate var hasRoom: Bool { left.map { $0 > heldBy.count } ?? true }
+
+    /// Whether it is one for so many calls that another may rest on.
+    fileprivate var isOpen: Bool { left != nil && hasRoom }
   }
 
   /// What there is for a call.
@@ -45,18 +54,45 @@ public struct Approvals: Sendable, Hashable {
   }
 
   /// Those that are not used up, oldest first.
-  public private(set) var grants: [Grant] = []
+  ///
+  /// - Complexity: linear where some before the last are used up.
+  public var grants: [Grant] { row.elements }
+
+  private var row = OrderedRow<Grant>()
+  // Beside the grants, so that none is looked for among very many. All follow from them.
+  /// What each call holds, in the order of the grants.
+  private var holds: [TextBytes: [Hold]] = [:]
+  /// Those for the rest of the run.
+  private var ofInputs: [RunWide: [Int]] = [:]
+  /// Those that another call may rest on, by the call that they were given to.
+  private var open: [TextBytes: [Int]] = [:]
+
+  /// A grant, and the call's place among those that hold it.
+  private struct Hold: Sendable {
+    var grant: Int
+    var place: Int
+  }
+
+  private struct RunWide: Hashable, Sendable {
+    var actionId: TextBytes
+    var until: String?
+
+    init(_ grant: Grant) {
+      actionId = TextBytes(grant.actionId)
+      until = grant.until
+    }
+  }
 
   /// Nobody has granted anything.
   public init() {}
 
   /// Somebody has granted these tools and inputs for the rest of the run.
   public init(ofActions actionIds: [String]) {
-    grants = actionIds.map { Grant(callId: "", actionId: $0) }
+    for actionId in actionIds { append(Grant(callId: "", actionId: actionId)) }
   }
 
   /// Whether nothing is left of what was granted.
-  public var isEmpty: Bool { grants.isEmpty }
+  public var isEmpty: Bool { row.isEmpty }
 
   /// The tools and inputs that they cover, oldest first, each once.
   public var actionIds: [String] {
@@ -78,15 +114,16 @@ public struct Approvals: Sendable, Hashable {
     for callId: String, actionId: String, olderActionId: String? = nil,
     isOver: (String) -> Bool, among fits: (Grant) -> Bool = { _ in true }
   ) -> Finding {
-    let candidates = grants.filter { grant in
+    let held = Set((holds[TextBytes(callId)] ?? []).map(\.grant))
+    let candidates = zip(row.places, row.elements).filter { place, grant in
       (grant.actionId.hasSameUTF8(as: actionId)
         || olderActionId.map { grant.actionId.hasSameUTF8(as: $0) } ?? false)
-        && (grant.isHeld(by: callId) || grant.hasRoom) && fits(grant)
+        && (held.contains(place) || grant.hasRoom) && fits(grant)
     }
+    let free = candidates.filter { !held.contains($0.0) }.map(\.1)
     let ranked =
-      candidates.filter { $0.isHeld(by: callId) }
-      + candidates.filter { !$0.isHeld(by: callId) && $0.left == nil }
-      + candidates.filter { !$0.isHeld(by: callId) && $0.left != nil }
+      candidates.filter { held.contains($0.0) }.map(\.1)
+      + free.filter { $0.left == nil } + free.filter { $0.left != nil }
     if let good = ranked.first(where: { !($0.until.map(isOver) ?? false) }) {
       return .covered(by: good)
     }
@@ -107,46 +144,118 @@ public struct Approvals: Sendable, Hashable {
     switch approval.scope {
     case .calls(let count)?:
       guard count > 0 else { return }
-      (grant.left, grant.holders) = (count, [approval.callId])
+      grant.left = count
+      grant.heldBy.append(approval.callId)
     case .input?, nil:
       // What is said again for the run says no more than before.
-      grants.removeAll {
-        $0.left == nil && $0.until == grant.until && $0.actionId.hasSameUTF8(as: grant.actionId)
-      }
+      for same in ofInputs[RunWide(grant)] ?? [] { remove(same) }
     }
-    grants.append(grant)
-    if grants.count > Self.limit { grants.removeFirst() }
+    append(grant)
+    if row.count > Self.limit, let oldest = row.first { remove(oldest) }
   }
 
   /// A verdict let a call through on the approval that was given to another, or to itself.
   public mutating func hold(_ callId: String, onThatOf grantedTo: String) {
-    let index = grants.firstIndex {
-      $0.left != nil && $0.hasRoom && $0.callId.hasSameUTF8(as: grantedTo)
+    guard holds[TextBytes(callId)] == nil, let grant = open[TextBytes(grantedTo)]?.first else {
+      return
     }
-    guard let index, !grants.contains(where: { $0.isHeld(by: callId) }) else { return }
-    grants[index].holders.append(callId)
+    var place = 0
+    change(grant) { place = $0.heldBy.append(callId) }
+    holds[TextBytes(callId)] = [Hold(grant: grant, place: place)]
   }
 
   /// A call begins: what it holds is spent.
   public mutating func begin(_ callId: String) {
-    guard let index = grants.firstIndex(where: { $0.isHeld(by: callId) }) else { return }
-    grants[index].holders.removeAll { $0.hasSameUTF8(as: callId) }
-    spend(index)
+    guard !holds.isEmpty, let grant = holds[TextBytes(callId)]?.first?.grant else { return }
+    release(grant, heldBy: callId)
+    spend(grant)
   }
 
   /// A call is over: what it holds and did not spend is free again; what was its own has lapsed.
   public mutating func end(_ callId: String) {
-    for index in grants.indices.reversed() where grants[index].isHeld(by: callId) {
-      grants[index].holders.removeAll { $0.hasSameUTF8(as: callId) }
-      if grants[index].callId.hasSameUTF8(as: callId) { spend(index) }
+    guard !holds.isEmpty else { return }
+    while let grant = holds[TextBytes(callId)]?.last?.grant {
+      release(grant, heldBy: callId)
+      if row[grant]?.callId.hasSameUTF8(as: callId) ?? false { spend(grant) }
     }
   }
 
-  private mutating func spend(_ index: Int) {
-    guard let left = grants[index].left else { return }
-    grants[index].left = left - 1
-    if left <= 1 { grants.remove(at: index) }
+  private mutating func spend(_ grant: Int) {
+    guard let left = row[grant]?.left else { return }
+    if left <= 1 { remove(grant) } else { change(grant) { $0.left = left - 1 } }
   }
+
+  // MARK: Grants by number
+
+  /// Puts a grant behind the others.
+  private mutating func append(_ grant: Grant) {
+    let number = row.append(grant)
+    for place in grant.heldBy.places {
+      guard let callId = grant.heldBy[place] else { continue }
+      holds[TextBytes(callId), default: []].append(Hold(grant: number, place: place))
+    }
+    if grant.left == nil { ofInputs[RunWide(grant), default: []].append(number) }
+    if grant.isOpen { open[TextBytes(grant.callId), default: []].append(number) }
+  }
+
+  /// Takes a grant out, whoever holds it.
+  private mutating func remove(_ number: Int) {
+    guard let grant = row.remove(number) else { return }
+    for callId in grant.holders { forget(number, heldBy: TextBytes(callId)) }
+    if grant.left == nil { Self.take(number, outOf: &ofInputs, RunWide(grant)) }
+    if grant.isOpen { Self.take(number, outOf: &open, TextBytes(grant.callId)) }
+  }
+
+  /// Lets a call hold a grant no more.
+  private mutating func release(_ number: Int, heldBy callId: String) {
+    let places = (holds[TextBytes(callId)] ?? []).filter { $0.grant == number }.map(\.place)
+    change(number) { grant in
+      for place in places { grant.heldBy.remove(place) }
+    }
+    forget(number, heldBy: TextBytes(callId))
+  }
+
+  private mutating func forget(_ number: Int, heldBy callId: TextBytes) {
+    holds[callId]?.removeAll { $0.grant == number }
+    if holds[callId]?.isEmpty ?? false { holds[callId] = nil }
+  }
+
+  /// Changes what a grant has left, or who holds it.
+  private mutating func change(_ number: Int, _ body: (inout Grant) -> Void) {
+    var (wasOpen, isOpen, callId) = (false, false, "")
+    row.change(number) { grant in
+      wasOpen = grant.isOpen
+      body(&grant)
+      (isOpen, callId) = (grant.isOpen, grant.callId)
+    }
+    guard wasOpen != isOpen else { return }
+    let key = TextBytes(callId)
+    guard isOpen else { return Self.take(number, outOf: &open, key) }
+    let place = open[key]?.firstPlace(notBelow: number) ?? 0
+    open[key, default: []].insert(number, at: place)
+  }
+
+  private static func take<Key>(
+    _ number: Int, outOf numbers: inout [Key: [Int]], _ key: Key
+  ) {
+    guard let all = numbers[key] else { return }
+    guard all.count > 1 else {
+      numbers[key] = nil
+      return
+    }
+    let place = all.firstPlace(notBelow: number)
+    guard place < all.count, all[place] == number else { return }
+    numbers[key]?.remove(at: place)
+  }
+}
+
+extension Approvals {
+  // Everything beside the grants follows from them.
+  /// Whether both have the same grants, in the same order.
+  public static func == (left: Approvals, right: Approvals) -> Bool { left.row == right.row }
+
+  /// Hashes the grants.
+  public func hash(into hasher: inout Hasher) { hasher.combine(row) }
 }
 
 extension Approvals.Finding {
@@ -198,9 +307,10 @@ extension Approvals {
   /// The same with actions named as older programs named them; `nil` where that is no difference.
   var withOlderActionIds: Approvals? {
     guard grants.contains(where: { $0.older.id != nil }) else { return nil }
-    var approvals = self
-    for index in grants.indices {
-      approvals.grants[index].actionId = grants[index].older.id ?? grants[index].actionId
+    var approvals = Approvals()
+    for var grant in grants {
+      grant.actionId = grant.older.id ?? grant.actionId
+      approvals.append(grant)
     }
     return approvals
   }
@@ -217,7 +327,7 @@ extension Approvals {
             ("callId", .string(grant.callId)), ("actionId", .string(grant.actionId)),
             ("left", grant.left.map { JSONValue($0) }),
             ("until", grant.until.map(JSONValue.string)),
-            ("holders", grant.holders.isEmpty ? nil : JSONValue(grant.holders)),
+            ("holders", grant.heldBy.isEmpty ? nil : JSONValue(grant.holders)),
           ]))
       })
   }
@@ -227,8 +337,10 @@ extension Approvals {
       var grant = Grant(
         callId: try reader.string("callId"), actionId: try reader.string("actionId"),
         left: try reader.optionalInt("left"), until: try reader.optionalString("until"))
-      if grant.left != nil { grant.holders = try reader.strings("holders") }
-      grants.append(grant)
+      if grant.left != nil {
+        for callId in try reader.strings("holders") { grant.heldBy.append(callId) }
+      }
+      append(grant)
     }
   }
 }

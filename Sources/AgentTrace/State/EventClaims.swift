@@ -119,8 +119,9 @@ public struct EventClaims: Sendable {
 
   private func faultInApproval(_ event: Event, after state: AgentState) -> String? {
     guard let approval = try? Approval(decoding: event.data) else { return nil }
-    guard let call = state.pendingCalls.first(where: { $0.callId.hasSameUTF8(as: approval.callId) })
-    else { return isOurs ? "the approval is of a call that does not wait" : nil }
+    guard let call = state.pending.call(approval.callId) else {
+      return isOurs ? "the approval is of a call that does not wait" : nil
+    }
     guard
       approval.actionId.hasSameUTF8(as: call.actionId)
         || call.older.id?.hasSameUTF8(as: approval.actionId) ?? false
@@ -156,7 +157,7 @@ public struct EventClaims: Sendable {
   /// A call that no decision holds is told of elsewhere.
   private func faultInCall(_ event: Event, after state: AgentState) -> String? {
     guard let callId = event.data["callId"]?.stringValue,
-      let call = state.pendingCalls.first(where: { $0.callId.hasSameUTF8(as: callId) })
+      let call = state.pending.call(callId)
     else { return nil }
     guard event.data["tool"]?.stringValue?.hasSameUTF8(as: call.tool) ?? true else {
       return "it names another tool than its call"
