@@ -22,6 +22,8 @@ enum ByteClass: UInt8, CaseIterable {
   case padded = 0x65  // e
   /// `0–9 a–z A–Z + /` and `=`
   case base64 = 0x62  // b
+  /// `0–9 a–z A–Z . /`, with which hashes of passwords are written
+  case crypt = 0x63  // c
   /// RFC 6750's token68, and `%` for what is escaped in addresses
   case token68 = 0x74  // t
   /// Whatever is printed but for quotes, brackets and what ends a word in a text
@@ -48,8 +50,9 @@ enum ByteClass: UInt8, CaseIterable {
     case .dotted: 1 << 8
     case .padded: 1 << 9
     case .base64: 1 << 10
-    case .token68: 1 << 11
-    case .visible: 1 << 12
+    case .crypt: 1 << 11
+    case .token68: 1 << 12
+    case .visible: 1 << 13
     }
   }
 
@@ -77,6 +80,7 @@ enum ByteClass: UInt8, CaseIterable {
     case .dotted: return isAlphanumeric || isOne(of: "_-.")
     case .padded: return isAlphanumeric || isOne(of: "_-.=")
     case .base64: return isAlphanumeric || isOne(of: "+/=")
+    case .crypt: return isAlphanumeric || isOne(of: "./")
     case .token68: return isAlphanumeric || isOne(of: "_-.~+/=%")
     case .visible: return byte > 0x20 && byte != 0x7f && !isOne(of: "\"'`<>(){}[],;\\|")
     }

@@ -127,8 +127,9 @@ struct CredentialForm {
           {
             return nil
           }
-          // A sentence ends with a full stop, not with a credential.
-          while end > index, text[end - 1] == UInt8(ascii: ".") { end -= 1 }
+          // A sentence ends with a full stop, not with a credential, unless that has the length of its form.
+          while end > index, least < most || end - index > least, text[end - 1] == UInt8(ascii: ".")
+          { end -= 1 }
         }
         guard end - index >= least else { return nil }
         index = end

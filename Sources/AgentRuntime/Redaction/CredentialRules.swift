@@ -27,6 +27,8 @@ enum CredentialRules {
     aws FwoGZXIvYXdz{b100+} vendor (session tokens)
     aws IQoJb3JpZ2lu{b100+} vendor (session tokens)
     google AIza{n35+} gitleaks:gcp-api-key
+    google AQ.Ab{n40+} vendor (keys of Gemini)
+    firebase AAAA{n7}:APA91b{n100+} vendor (Cloud Messaging)
     google ya29.{n20+} trufflehog:google_oauth2
     google GOCSPX-{n24+} github google_oauth_client_secret
     google 1//0{n35+} vendor (refresh tokens)
@@ -42,6 +44,8 @@ enum CredentialRules {
     azure {b43}ACR{a6+} trufflehog:azurecontainerregistry
     azure 1.A{n50+}.Ag{n200+} trufflehog:azure_entra
     azure 0.A{n50+}.Ag{n200+} trufflehog:azure_entra
+    azure {a76}AZDO{a4} github azure_devops_personal_access_token
+    azure {a52}JQQJ99{a20-28} github azure_openai_key
     newrelic {a42}-NRMA trufflehog:newrelicmobileapptoken
     alibaba LTAI{a12+} trufflehog:alibaba
     tencent AKID{a13-40} github tencent_cloud_secret_id
@@ -65,6 +69,12 @@ enum CredentialRules {
     vercel vcr_{n24+} github vercel_app_refresh_token
     vercel vercel_blob_rw_{n20+} vendor
     netlify nfp_{n36+} github netlify_personal_access_token
+    render rnd_{a28+}? github render_api_key
+    convex prod:{n5-80}|{t40+} vendor (deploy keys)
+    convex dev:{n5-80}|{t40+} vendor (deploy keys)
+    convex preview:{n5-80}|{t40+} vendor (deploy keys)
+    daytona dtn_{h64} vendor
+    mongodb mdb_sa_sk_{n30+} github mongodb_atlas_service_account_secret
     scaleway SCW{u17} vendor
     scalingo tk-us-{n40+} gitleaks:scalingo-api-token
     ibm ApiKey-{a8}-{a4}-{a4}-{a4}-{n12+} vendor
@@ -184,7 +194,10 @@ enum CredentialRules {
     notion ntn_{n40+} gitleaks:notion-api-token
     notion secret_{n43+} trufflehog:notion
     airtable pat{a14}.{h64} gitleaks:airtable-personnal-access-token
-    asana {d1}/{d13-20}:{h32} github asana_personal_access_token
+    asana 0/{d10-20}:{h32} github asana_personal_access_token
+    asana 1/{d10-20}:{h32} github asana_personal_access_token
+    asana 2/{d10-20}/{d10-20}:{h32} github asana_personal_access_token
+    clickup pk_{d6-12}_{u32} github clickup_personal_api_token
     shortcut sct_rw_{n20+} vendor
     contentful CFPAT-{n43+} trufflehog:contentful
     readme rdme_{n60+} gitleaks:readme-api-token
@@ -212,6 +225,9 @@ enum CredentialRules {
     key sk-or-{n20+} trufflehog:openrouter
     key sk-lf-{n20+} vendor
     key pk-lf-{n20+} vendor
+    key sk-helicone-{n20+} vendor
+    cursor key_{h64} vendor
+    cursor crsr_{h64} vendor
     key sk-{n20+}? gitleaks:openai-api-key, and the many that copied it
     groq gsk_{n30+} trufflehog:groq
     xai xai-{n60+} trufflehog:xai
@@ -265,6 +281,7 @@ enum CredentialRules {
     paypal access_token$production${l16}${h32} trufflehog:paypaloauth
     paypal access_token$sandbox${l16}${h32} trufflehog:paypaloauth
     adyen AQE{b50+}.{x10+} vendor
+    adyen AQE{b50+}-{x20+} vendor
     razorpay rzp_live_{n14+} trufflehog:razorpay
     razorpay rzp_test_{n14+} vendor
     flutterwave FLWSECK_TEST-{n12+} gitleaks:flutterwave-secret-key
@@ -323,7 +340,8 @@ enum CredentialRules {
     twilio SK{H32} gitleaks:twilio-api-key
     twilio AC{H32} detect-secrets:twilio
     sendgrid SG.{e50+} gitleaks:sendgrid-api-token
-    mailgun key-{n32+} gitleaks:mailgun-private-api-token
+    mailgun key-{h32} gitleaks:mailgun-private-api-token
+    mailgun key-{l32}? trufflehog:mailgun
     mailgun {h32}-{h8}-{h8} gitleaks:mailgun-signing-key
     mailchimp {h32}-us{d1-2} gitleaks:mailchimp-api-key
     brevo xkeysib-{n70+} gitleaks:sendinblue-api-token
@@ -341,6 +359,7 @@ enum CredentialRules {
     facebook EAA{a60+} gitleaks:facebook-page-access-token
     facebook {d15-16}|{n27-40} gitleaks:facebook-access-token
     instagram IGQV{n60+} vendor
+    instagram IGQW{n60+} vendor
     instagram IGAA{n60+} vendor
     twitter AAAAAAAAAAAAAAAAAAAAA{t60+} gitleaks:twitter-bearer-token
     linkedin AQV{n90+} vendor
@@ -426,16 +445,36 @@ enum CredentialRules {
     jwe eyJ{n10+}.{n0+}.{n10+}.{n10+}.{n10+} vendor (RFC 7516)
     jwt eyJ{t40+} detect-secrets:jwt
     jwt ZXlK{b40+} gitleaks:jwt-base64
-    hash $2a${d2}${s53} vendor (bcrypt)
-    hash $2b${d2}${s53} vendor (bcrypt)
-    hash $2y${d2}${s53} vendor (bcrypt)
+    hash $2a${d2}${c53} vendor (bcrypt)
+    hash $2b${d2}${c53} vendor (bcrypt)
+    hash $2x${d2}${c53} vendor (bcrypt)
+    hash $2y${d2}${c53} vendor (bcrypt)
+    hash $$2a$${d2}$${c53} vendor (bcrypt in files of Compose)
+    hash $$2b$${d2}$${c53} vendor (bcrypt in files of Compose)
+    hash $$2y$${d2}$${c53} vendor (bcrypt in files of Compose)
+    hash $argon2id$v={d2}$m={d1-10},t={d1-10},p={d1-4}${b8-200}${b16+} vendor (Argon2)
+    hash $argon2i$v={d2}$m={d1-10},t={d1-10},p={d1-4}${b8-200}${b16+} vendor (Argon2)
+    hash $argon2d$v={d2}$m={d1-10},t={d1-10},p={d1-4}${b8-200}${b16+} vendor (Argon2)
+    hash $argon2id$m={d1-10},t={d1-10},p={d1-4}${b8-200}${b16+} vendor (Argon2)
+    hash $argon2i$m={d1-10},t={d1-10},p={d1-4}${b8-200}${b16+} vendor (Argon2)
     hash $argon2id${t40+} vendor
-    hash $argon2id$v={d2}${x40+} vendor
-    hash $6${s4-20}${t60+} vendor (crypt)
-    hash $5${s4-20}${t40+} vendor (crypt)
-    hash $1${s4-10}${t22+} vendor (crypt)
-    hash $apr1${s4-10}${t22+} vendor (htpasswd)
+    hash $scrypt$ln={d1-3},r={d1-4},p={d1-4}${b8-200}${b16+} vendor (scrypt of passlib)
+    hash scrypt:{d1-10}:{d1-4}:{d1-4}${b4-200}${b16+} vendor (Werkzeug)
+    hash $7${c12-100}${c40+} vendor (scrypt of libsodium)
+    hash $y${c2-12}${c4-100}${c40+} vendor (yescrypt)
+    hash $gy${c2-12}${c4-100}${c40+} vendor (yescrypt)
+    hash $6$rounds={d1-10}${c1-20}${c86} vendor (crypt)
+    hash $6${c1-20}${c86} vendor (crypt)
+    hash $5$rounds={d1-10}${c1-20}${c43} vendor (crypt)
+    hash $5${c1-20}${c43} vendor (crypt)
+    hash $1${c1-10}${c22} vendor (crypt)
+    hash $apr1${c1-10}${c22} vendor (htpasswd)
+    hash $P${c31} vendor (phpass)
+    hash $H${c31} vendor (phpass)
+    hash $pbkdf2-sha256${d1-10}${c8-200}${c40+} vendor (passlib)
+    hash $pbkdf2-sha512${d1-10}${c8-200}${c40+} vendor (passlib)
     hash pbkdf2_sha256${d4+}${a8+}${b40+} vendor (Django)
+    hash pbkdf2:sha256:{d1-10}${b4-200}${b16+} vendor (Werkzeug)
     ssh b3BlbnNzaC1rZXktdjEA{b40+} vendor (body of an OpenSSH private key)
     """
 
