@@ -426,6 +426,35 @@ struct HostileLogTests {
     }
   }
 
+  @Test("once a log has asked for too much, who reads on behind it does no more of that")
+  func costlyLists() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    var log = try ForgedLog()
+    let items = (0..<10_000).map { "\"i\($0)\"" }.joined(separator: ",")
+    let again = Array(repeating: "[0,10000]", count: 90).joined(separator: ",")
+    var lines = [
+      ForgedLog.line(
+        0, #"{"agent":{"name":"a"},"formatVersion":2,"goal":"g"}"#, type: "run_started")
+    ]
+    for seq in 1..<100 {
+      let list = seq == 1 ? items : again
+      lines.append(
+        ForgedLog.line(seq, "{\"observations\":{\"$list\":[\(list)]}}", type: "context_built"))
+    }
+    log.addBlock(lines, events: lines.count)
+    log.addTrailer()
+    let path = folder.file("costly.jsonl.gz")
+    try log.write(to: path)
+    let reader = try LogReader(path: path)
+    var (state, refused) = (AgentState(), 0)
+    while try reader.cursor.advance() != nil {
+      do { try reader.cursor.fold(into: &state) } catch { refused += 1 }
+    }
+    #expect(refused > 70)
+    #expect(reader.cursor.foldedLists.work.items < 18_000_000)
+    #expect(LogVerifier.verify(path: path).status == .damaged)
+  }
+
   @Test("types, marks and keys of tomorrow are kept")
   func unknown() throws {
     let folder = try TraceStorageTests.TemporaryFolder()

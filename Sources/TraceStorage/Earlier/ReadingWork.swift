@@ -23,7 +23,7 @@ struct ReadingWork {
   private(set) var hashes = 0
 
   private static let textLimit = Limit(free: 128 << 20, perFileByte: 256)
-  private static let itemLimit = Limit(free: 40_000_000, perFileByte: 64)
+  private static let itemLimit = Limit(free: 16_000_000, perFileByte: 64)
   private static let hashLimit = Limit(free: 8_000_000, perFileByte: 16)
 
   /// What so many items count for. In format 1, whose lists had one table together, hardly one went on from

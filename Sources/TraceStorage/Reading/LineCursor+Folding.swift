@@ -165,9 +165,14 @@ private struct EarlierText: CanonicalText.Earlier {
     lists.add(item.withUnsafeBytes { Digest(of: $0) }, to: &packet, list: list)
   }
 
+  private var isTooMuch: Bool { lists.work.isTooMuch(fileBytes: { cursor.fileBytes }) }
+
   mutating func endList() -> ListDigest? {
-    let digest = lists.digest(of: &packet, list: list)
-    guard lists.work.isTooMuch(fileBytes: { cursor.fileBytes }) else { return digest }
+    // What has asked for too much once is asked no more of its packets, by those who read on behind it.
+    if !isTooMuch {
+      let digest = lists.digest(of: &packet, list: list)
+      guard isTooMuch else { return digest }
+    }
     do throws(LogError) {
       try cursor.catching { () throws(LineFault) in throw .tooMuchWork }
     } catch let fault {
