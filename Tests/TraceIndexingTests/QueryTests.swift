@@ -132,6 +132,17 @@ struct QueryTests {
     try await Binary.run(["query", folder.path, "SELECT 1", "--timeout", "0"], status: 64)
   }
 
+  @Test("ends within its time although one function goes on")
+  func longFunction() async throws {
+    let folder = try IndexFileTests.folder(logs: 1)
+    let begun = ContinuousClock.now
+    let outcome = try await Binary.run(
+      ["query", folder.path, "SELECT length(printf('%.*c', 2000000000, 'x'))", "--timeout", "0.5"],
+      status: 2)
+    #expect(outcome.errors.contains("the statement took longer than 0.5 s"))
+    #expect(begun.duration(to: .now) < .seconds(15))
+  }
+
   @Test("finds the tables as the document shows them")
   func document() throws {
     let document = try Project.text("Docs/finding-runs.md")

@@ -1,5 +1,6 @@
 import AgentTrace
 import ArgumentParser
+import Glibc
 import TraceIndexing
 import TraceReporting
 
@@ -46,6 +47,8 @@ struct Query: ParsableCommand, Verb {
     let (index, report) = try Indexing.refreshed(folder)
     var names: [String] = []
     var table = TextTable(headings: [])
+    let watch = endLater()
+    defer { watch.cancel() }
     let ending = try index.run(
       RunQuery(statement, limitRows: limit, limitSeconds: timeout),
       columns: {
@@ -66,6 +69,21 @@ struct Query: ParsableCommand, Verb {
     }
     if ending == .cut || report.faulty + report.faultySuiteRuns > 0 { throw ExitCode(2) }
   }
+
+  /// Ends the program where the statement goes on beyond its time: SQLite asks whether it may go on between
+  /// its steps, not within a function, of which one call may take as long as it likes.
+  private func endLater() -> Task<Void, any Error> {
+    let (seconds, folder) = (timeout, folder)
+    return Task.detached {
+      try await Task.sleep(for: .seconds(seconds + Self.graceSeconds))
+      let error = IndexError(.tookTooLong(seconds: seconds), path: folder)
+      Output.error("agent-eval: \(error)")
+      _exit(2)
+    }
+  }
+
+  /// So long a statement has to end by itself.
+  private static let graceSeconds = 1.0
 
   /// Two columns of one name would be one key of an object.
   private static func distinct(_ names: [String]) -> [String] {
