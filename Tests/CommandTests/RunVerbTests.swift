@@ -2,6 +2,7 @@ import AgentTrace
 import Foundation
 import TestSupport
 import Testing
+import TraceStorage
 
 @Suite("run")
 struct RunVerbTests {
@@ -148,6 +149,31 @@ struct RunVerbTests {
       #expect(outcome.errors == "")
       #expect(try outcome.json()["cases"]?[0]?["trials"]?[0]?["judgedFrom"] == "body")
     }
+  }
+
+  @Test("a recording that was changed and sealed anew is damaged where bodies are read")
+  func changed() async throws {
+    let folder = try TemporaryFolder()
+    var reader = try LogReader(path: Fixture.run("refund-drafted"))
+    var events: [Event] = []
+    while let event = try reader.next() { events.append(event) }
+    let verdict = try #require(events.firstIndex { $0.type == .policyDecision })
+    events[verdict].data["reason"] = "because"
+    try writeLog(events, to: folder.path + "/changed.jsonl.gz")
+    try folder.write(
+      "case.yaml",
+      "{caseId: a, recording: changed.jsonl.gz, expected: {toolsNotCalled: [issue_refund]}}")
+    for (options, environment) in [(["--no-summary"], [:]), ([], ["CI": "true"])] {
+      let results = try await Binary.run(
+        ["run", "case.yaml", "--json"] + options, in: folder.path, environment: environment,
+        status: 2
+      ).json()
+      let error = results["cases"]?[0]?["error"]?.stringValue ?? ""
+      #expect(error.contains("changed.jsonl.gz: damaged"), "\(error)")
+      #expect(error.contains("the digest of the state before this stop is another"), "\(error)")
+    }
+    let quick = try await Binary.run(["run", "case.yaml", "--json"], in: folder.path).json()
+    #expect(quick["cases"]?[0]?["trials"]?[0]?["judgedFrom"] == "summary")
   }
 
   @Test("a recording that is damaged, missing or none is an error that names it")

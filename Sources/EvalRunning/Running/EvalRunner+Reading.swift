@@ -62,7 +62,17 @@ extension EvalRunner {
     {
       return run
     }
+    if options.verifiesLogs { try Self.verify(log) }
     return try RecordedRun(path: log, for: evalCase.expected, takesNotes: options.outlinesRuns)
+  }
+
+  /// Holds a log against all that it says of itself: its summary and the digests of its stops too. What
+  /// cannot be read at all, or was cut off, is for the reader to say.
+  private static func verify(_ log: String) throws(LogError) {
+    let report = LogVerifier.verify(path: log)
+    guard report.status == .damaged, let finding = report.findings.first else { return }
+    throw LogError(
+      .badLine(finding.message), path: report.path, offset: finding.offset, block: finding.block)
   }
 
   /// What other logs tell of a run.

@@ -18,6 +18,9 @@ public struct EvalRunner: Sendable {
     /// Whether the end of a log is enough, where it tells all that a case asks. Outcomes and warnings are
     /// the same; a message may show less of a call.
     public var usesSummaries: Bool
+    /// Whether a log whose body is read is verified first, so that one which was changed and sealed anew is an
+    /// error and not judged. It is read twice then.
+    public var verifiesLogs = false
     /// Whether each trial is told with its ``TrialResult/outline``, as baselines need it. Then the
     /// bodies of logs are read.
     public var outlinesRuns = false

@@ -25,8 +25,8 @@ struct Run: AsyncParsableCommand, Verb {
 
   @Flag(
     help: """
-      Read every log whole. Without it, the end of a log is enough where it tells all that a case \
-      asks, except where CI is set.
+      Read every log whole, and verify it. Without it, the end of a log is enough where it tells all \
+      that a case asks, except where CI is set.
       """)
   var noSummary = false
 

@@ -224,6 +224,7 @@ struct RunRequest: Hashable {
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobCount,
       usesSummaries: usesSummaries, files: RunFiles(output: out ?? Settings.here.out))
+    options.verifiesLogs = !usesSummaries
     options.today = Screen.today
     options.makesAllTrials = allTrials
     options.budget = budget.flatMap { try? SuiteBudget($0) }
