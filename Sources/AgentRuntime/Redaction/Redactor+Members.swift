@@ -5,11 +5,11 @@ extension Redactor {
   /// An object in which what the names of its members say to be secret is withheld.
   func redacted(_ object: JSONObject) -> JSONObject {
     var result = JSONObject()
-    let named = settings.findsCredentials ? Self.namedKind(in: object) : nil
+    let named = settings.findsCredentials ? Self.named(in: object) : nil
     for member in object {
       let key = redacted(member.key)
       guard settings.findsCredentials,
-        let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member.key, named),
+        let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member, named),
         // A list of probabilities says “token” of pieces of a text.
         object["logprob"] == nil
       else {
@@ -129,22 +129,66 @@ extension Redactor {
 
   // MARK: Names beside values
 
+  /// What the name of a value says, where an object is a pair of both.
+  private struct Named {
+    var key: String
+    var kind: SecretName.Kind
+    /// Whether the key is one of those that go with `value`; else the value must look like a secret.
+    var isSure: Bool
+  }
+
   /// What the name says in `{"name": "DB_PASSWORD", "value": "…"}`; `nil` where nothing is named so.
-  private static func namedKind(in object: JSONObject) -> SecretName.Kind? {
-    for key in nameKeys {
-      if let name = object[key]?.stringValue, let kind = SecretName.kind(of: name) { return kind }
+  private static func named(in object: JSONObject) -> Named? {
+    for (keys, isSure) in [(nameKeys, true), (maybeNameKeys, false)] {
+      for member in object where keys.contains(plain(member.key)) {
+        if let name = member.value.stringValue, let kind = SecretName.kind(of: name) {
+          return Named(key: member.key, kind: kind, isSure: isSure)
+        }
+      }
     }
     return nil
   }
 
-  private static func kind(of key: String, _ named: SecretName.Kind?) -> SecretName.Kind? {
-    named != nil && valueKeys.contains(key) ? named : nil
+  private static func kind(of member: JSONObject.Member, _ named: Named?) -> SecretName.Kind? {
+    guard let named, !member.key.hasSameUTF8(as: named.key) else { return nil }
+    let key = plain(member.key)
+    if named.isSure, valueKeys.contains(key) { return named.kind }
+    guard valueKeys.contains(key) || maybeValueKeys.contains(key) else { return nil }
+    // `{"label": "Password", "text": "at least 12 signs"}` is about one.
+    guard var text = member.value.stringValue else { return nil }
+    let isSecret = text.withUTF8 { text in
+      let all = 0..<text.count
+      return text.count >= 6 && !text.contains { $0 <= 0x20 }
+        && (SecretValue.isMixed(text, all) || SecretValue.looksRandom(text, all))
+    }
+    return isSecret ? named.kind : nil
   }
 
-  private static let nameKeys = [
-    "name", "key", "header", "field", "Name", "Key", "variable", "env", "option", "param",
+  /// A key in small letters without what parts its words.
+  private static func plain(_ key: String) -> String {
+    guard key.utf8.count <= 24 else { return "" }
+    return String(
+      decoding: key.utf8.filter(ByteClass.alphanumeric.contains).map {
+        (0x41...0x5a).contains($0) ? $0 | 0x20 : $0
+      }, as: UTF8.self)
+  }
+
+  private static let nameKeys: Set<String> = [
+    "name", "key", "header", "field", "variable", "env", "option", "param", "parameter",
+    "parameterkey", "parametername", "property", "propertyname", "k", "n", "setting",
+    "variablename",
   ]
-  private static let valueKeys: Set<String> = ["value", "Value", "val"]
+  private static let maybeNameKeys: Set<String> = [
+    "id", "label", "title", "attribute", "column", "var", "item", "identifier",
+  ]
+  private static let valueKeys: Set<String> = [
+    "value", "val", "v", "parametervalue", "propertyvalue", "variablevalue", "secretvalue",
+    "plaintext", "stringvalue", "textvalue",
+  ]
+  private static let maybeValueKeys: Set<String> = [
+    "content", "text", "data", "argument", "arg", "is", "default", "defaultvalue", "current", "raw",
+    "body", "input", "answer",
+  ]
 }
 
 extension Redactor {

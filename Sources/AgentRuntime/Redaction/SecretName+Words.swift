@@ -6,7 +6,9 @@ extension SecretName {
   static let passwords: Set<String> = [
     "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "pswd", "psw", "passwort",
     "kennwort", "contraseña", "contrasena", "senha", "mdp", "пароль", "密码", "密碼", "パスワード", "비밀번호",
-    "userpass", "dbpass", "passwrd", "pass", "pw",
+    "userpass", "dbpass", "passwrd", "pass", "pw", "hasło", "haslo", "wachtwoord", "lösenord",
+    "losenord", "heslo", "şifre", "sifre", "salasana", "adgangskode", "adgangsord", "jelszó",
+    "jelszo", "passord", "kodeord", "лозинка",
   ]
 
   /// One to three last words of a name, written without what parts them.
@@ -25,8 +27,15 @@ extension SecretName {
       "apisecret", "mnemonic", "seedphrase", "recoveryphrase", "mnemonicphrase", "recoverycode",
       "recoverycodes", "backupcode", "backupcodes", "recoverykey", "phpsessid", "jsessionid",
       "sessid", "sessionsecret", "connectsid", "authorizationcode", "authcode", "sas",
-      "basicauth", "wifkey", "devicecode",
+      "basicauth", "wifkey", "devicecode", "privkey", "pgpprivate", "gpgprivate", "privatekeypem",
+      "totpseed", "unlockcode", "securityanswer", "geheimnis", "geheimschlüssel",
+      "geheimschluessel", "zugangsschlüssel", "zugangsschluessel", "apischlüssel",
+      "apischluessel", "clavesecreta", "claveapi", "chavesecreta", "chaveapi", "chiavesegreta",
+      "chiaveapi", "clésecrète", "clesecrete", "clédapi", "cledapi", "cléapi", "cleapi", "jeton",
+      "jetonacces", "jetonaccès", "jetondacces", "jetondaccès",
     ] { all[word] = .secret }
+    // Words that say something else as well.
+    for word in ["clave", "parola"] { all[word] = .key }
     for word in ["authorization", "cookie", "cookies", "setcookie", "proxyauthorization"] {
       all[word] = .header
     }
@@ -56,7 +65,8 @@ extension SecretName {
     ("password", .password), ("passwd", .password), ("passphrase", .password),
     ("passcode", .password), ("secret", .secret), ("apikey", .secret), ("secretkey", .secret),
     ("accesskey", .secret), ("privatekey", .secret), ("credentials", .secret),
-    ("authkey", .secret), ("token", .secret),
+    ("authkey", .secret), ("token", .secret), ("密码", .password), ("密碼", .password),
+    ("パスワード", .password), ("비밀번호", .password), ("秘密鍵", .secret), ("密钥", .secret),
   ]
 
   /// Last words that say nothing of what the value is.
@@ -75,7 +85,7 @@ extension SecretName {
     "signing", "sign", "master", "account", "storage", "shared", "ssh", "service", "role", "app",
     "application", "deploy", "session", "hmac", "webhook", "consumer", "admin", "license",
     "licence", "client", "root", "subscription", "functions", "function", "crypt", "crypto",
-    "cipher", "aes", "rsa", "ecdsa", "ed25519", "pgp", "gpg", "jwt", "jwk", "tls", "ssl",
+    "cipher", "aes", "rsa", "ecdsa", "ed25519", "jwt", "jwk", "tls", "ssl",
     "server", "integration", "ingest", "ingestion", "write", "rest", "openai", "anthropic",
     "github", "gitlab", "stripe", "sendgrid", "twilio", "mailgun", "datadog", "db", "database",
     "recovery", "user", "wallet", "mnemonic", "instrumentation", "provisioning",

@@ -49,7 +49,16 @@ enum SecretName {
       words.removeLast()
     }
     guard let last = words.last else { return nil }
-    return kind(of: last, before: words.dropLast())
+    if let kind = kind(of: last, before: words.dropLast()) { return kind }
+    // `adminPassword2`: a number behind a name counts it.
+    let plain = withoutNumber(last)
+    return plain.isEmpty || plain == last ? nil : kind(of: plain, before: words.dropLast())
+  }
+
+  private static func withoutNumber(_ word: String) -> String {
+    var word = word
+    while let last = word.utf8.last, (0x30...0x39).contains(last) { word.removeLast() }
+    return word
   }
 
   private static func kind(of last: String, before: ArraySlice<String>) -> Kind? {
@@ -85,13 +94,17 @@ enum SecretName {
   }
 
   private static func tokenKind(_ previous: String, isPlural: Bool) -> Kind? {
-    if isPlural { return secretTokens.contains(previous) ? .secret : nil }
+    if isPlural {
+      return secretTokens.contains(previous) ? .secret : previous.isEmpty ? .weak : nil
+    }
     return plainTokens.contains(previous) ? nil : .secret
   }
 
   private static func isDecoration(_ word: String, after previous: String) -> Bool {
     if word == "string" { return !["connection", "conn", "query"].contains(previous) }
     if decorations.contains(word) { return true }
+    let plain = withoutNumber(word)
+    if plain.utf8.count > 2, decorations.contains(plain) { return true }
     return word.utf8.allSatisfy { (0x30...0x39).contains($0) }
   }
 
@@ -135,7 +148,7 @@ enum SecretName {
     return stems.withUnsafeBufferPointer { stems in
       for index in (range.lowerBound + 2)..<range.upperBound {
         let third = text[index] | 0x20
-        if third >= 0xa0 { return true }
+        if third >= 0xa0 || (second, third) == (0x70, 0x77) { return true }
         let slot = stem(first, second, third)
         if stems[slot >> 6] & (1 << UInt64(slot & 63)) != 0 { return true }
         (first, second) = (second, third)
@@ -162,6 +175,8 @@ enum SecretName {
   private static let stemWords = [
     "pas", "pwd", "psw", "sec", "tok", "key", "cre", "aut", "coo", "jwt", "pin", "cvv", "cvc",
     "cvn", "dsn", "con", "url", "uri", "hoo", "sas", "ses", "pat", "otp", "mne", "see", "phr",
-    "ken", "sen", "mot", "mdp", "car", "pan", "bea", "rec", "bac", "cod", "str", "htp", "_pw",
+    "ken", "sen", "mot", "mdp", "car", "pan", "bea", "rec", "bac", "cod", "str", "htp", "riv",
+    "slo", "woo", "ola", "ifr", "asa", "dga", "lsz", "deo", "ehe", "zug", "lav", "cle", "jet",
+    "sse",
   ]
 }

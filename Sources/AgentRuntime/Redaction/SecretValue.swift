@@ -407,9 +407,11 @@ extension SecretValue {
     "param", "value", "field", "input", "arg", "option", "config", "setting",
   ].map { Array($0.utf8) }
 
-  /// Whether a text may be a digest: 32, 40 or 64 small hexadecimal digits.
+  /// Whether a text may be a digest: 32, 40 or 64 hexadecimal digits, of which no letter is small beside capitals.
   static func isDigest(_ text: Text, _ range: Range<Int>) -> Bool {
-    [32, 40, 64].contains(range.count) && range.allSatisfy { ByteClass.lowerHex.contains(text[$0]) }
+    guard [32, 40, 64].contains(range.count) else { return false }
+    return range.allSatisfy { ByteClass.lowerHex.contains(text[$0]) }
+      || range.allSatisfy { ByteClass.hex.contains(text[$0]) && text[$0] < 0x61 }
   }
 
   /// Whether a text is a UUID.
