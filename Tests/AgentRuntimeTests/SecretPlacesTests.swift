@@ -49,4 +49,29 @@ struct SecretPlacesTests {
       ["title": "API key", "text": "How keys are made"], ["key": "color", "value": "turquoise-12"],
     ] { #expect(Self.redacted(value) == CanonicalJSON.string(value)) }
   }
+
+  @Test("what speaks of a secret, or of pieces of texts, pins and scores, stays in objects")
+  func remarks() {
+    for value: JSONValue in [
+      ["hasPassword": "yes, since 2024"], ["errors": ["password": "must not be blank"]],
+      ["errors": ["password": ["is too short (minimum is 12 characters)"]]],
+      ["labels": ["password": "Password", "token": "Access token"]],
+      ["i18n": ["login.password": "Passwort", "login.forgot": "Passwort vergessen?"]],
+      ["placeholder": ["password": "Enter your password"]], ["pass": "12/12 tests"],
+      ["pin": "GPIO17"], ["token": "identifier", "line": 3], ["token": " Berlin"],
+      ["top_logprobs": [["token": " Berlin", "bytes": [1, 2]]]],
+      ["GPG_KEY": "A035C8C19219BA821ECEA86B64E628F8D684696D"],
+    ] { #expect(Self.redacted(value) == CanonicalJSON.string(value)) }
+  }
+
+  @Test("a passphrase, a word and a code stay secrets where their name says so")
+  func noRemarks() {
+    for (key, text) in [
+      ("passphrase", "correct horse battery staple"), ("password", "letmein"),
+      ("token", "identifier"), ("pin", "4831"), ("otp", "AB12CD34"), ("pass", "12blue34cats"),
+    ] {
+      let value = JSONValue.object(JSONObject([(key, .string(text))]))
+      #expect(Self.redacted(value) != CanonicalJSON.string(value), "\(text)")
+    }
+  }
 }

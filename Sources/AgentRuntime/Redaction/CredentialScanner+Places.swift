@@ -37,7 +37,7 @@ extension CredentialScanner {
     case .password:
       isSecret =
         SecretValue.sorts(text, value) >= 2
-        || !SecretValue.isCode(text, value) && !isMentioned(index)
+        || !SecretValue.isCode(text, value) && !isMentioned(index) && !isExplained(end, value)
     case .secret, .key:
       isSecret =
         value.count >= 6
@@ -50,6 +50,15 @@ extension CredentialScanner {
     case .card, .digits: isSecret = SecretValue.isDigits(text, value)
     }
     return isSecret ? Finding(range: value, kind: "password") : nil
+  }
+
+  /// Whether a flag is told of in a list of them: more than one space and several words stand behind its name.
+  private func isExplained(_ nameEnd: Int, _ value: Range<Int>) -> Bool {
+    guard nameEnd + 1 < value.lowerBound, text[nameEnd] == 0x20, text[nameEnd + 1] == 0x20,
+      SecretValue.isLetters(text, value), value.upperBound + 1 < text.count
+    else { return false }
+    let next = text[value.upperBound + 1]
+    return text[value.upperBound] == 0x20 && (0x41...0x5a).contains(next & 0xdf)
   }
 
   /// Whether a flag stands in a sentence: `the --password option`, `--user and --password options`.

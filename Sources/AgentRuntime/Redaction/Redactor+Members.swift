@@ -10,8 +10,7 @@ extension Redactor {
       let key = redacted(member.key)
       guard settings.findsCredentials,
         let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member, named),
-        // A list of probabilities says “token” of pieces of a text.
-        object["logprob"] == nil
+        !Self.isPieceOfText(member, of: object)
       else {
         result[key] = redacted(member.value)
         continue
@@ -20,6 +19,23 @@ extension Redactor {
     }
     return result
   }
+
+  /// Whether `token` is said of a piece of a text: beside a probability or a place, or behind a space.
+  private static func isPieceOfText(_ member: JSONObject.Member, of object: JSONObject) -> Bool {
+    if object["logprob"] != nil { return true }
+    guard member.key == "token", var text = member.value.stringValue,
+      !text.withUTF8({ SecretValue.looksRandom($0, 0..<$0.count) })
+    else { return false }
+    let word = text.utf8.drop { $0 == 0x20 }
+    guard word.allSatisfy({ (0x41...0x5a).contains($0 & 0xdf) || $0 >= 0x80 }) else { return false }
+    return word.startIndex > text.utf8.startIndex
+      || object.contains { placeKeys.contains($0.key) && $0.key != member.key }
+  }
+
+  private static let placeKeys: Set<String> = [
+    "line", "column", "col", "offset", "start", "end", "pos", "position", "index", "span", "loc",
+    "bytes", "top_logprobs", "lemma", "tag",
+  ]
 
   /// A list in which the arguments of flags and the second of two texts are withheld, where the first names a secret.
   func redacted(_ elements: [JSONValue]) -> [JSONValue] {
@@ -215,13 +231,35 @@ extension Redactor {
 }
 
 extension SecretValue {
+  /// Whether a text tells how many of how many passed: `12/12 tests`.
+  private static func isScore(_ text: Text) -> Bool {
+    let first = ByteClass.digit.end(in: text, from: 0, most: 6)
+    guard first > 0, first < text.count, text[first] == UInt8(ascii: "/") else { return false }
+    let second = ByteClass.digit.end(in: text, from: first + 1, most: 6)
+    return second > first + 1 && (second == text.count || text[second] == 0x20)
+  }
+
+  /// Whether a text names a pin of a board: `GPIO17`, `A0`.
+  private static func isContact(_ text: Text) -> Bool {
+    guard let letters = text.firstIndex(where: { !(0x41...0x5a).contains($0) }),
+      (1...4).contains(letters)
+    else { return false }
+    return (1...2).contains(text.count - letters)
+      && text[letters...].allSatisfy(ByteClass.digit.contains)
+  }
+
   /// The part of a text that is secret where its name says so; `nil` where it is none.
   static func secret(in text: Text, of kind: SecretName.Kind) -> Range<Int>? {
     let all = 0..<text.count
     guard !isPlaceholder(text, all) else { return nil }
     switch kind {
+    case .password, .secret, .key, .digits: if isRemark(text, all) { return nil }
+    case .header, .address, .card, .weak: break
+    }
+    switch kind {
     case .password, .secret: return isPath(text, all) ? nil : all
     case .key:
+      if isScore(text) { return nil }
       let isPlain = text.count < 12 ? !isMixed(text, all) : isMadeOfWords(text, all)
       return isPlain && !looksRandom(text, all) || isPath(text, all) ? nil : all
     case .header:
@@ -248,7 +286,7 @@ extension SecretValue {
     case .card:
       let digits = text.count { ByteClass.digit.contains($0) }
       return (12...19).contains(digits) ? all : nil
-    case .digits: return text.count <= 32 ? all : nil
+    case .digits: return text.count <= 32 && !isContact(text) ? all : nil
     case .weak:
       let isText = text.allSatisfy { ByteClass.token68.contains($0) || $0 == UInt8(ascii: ":") }
       return isText && !isUUID(text, all) && !isDigest(text, all)

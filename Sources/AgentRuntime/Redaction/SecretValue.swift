@@ -390,6 +390,35 @@ extension SecretValue {
     contains(text, range, proseWords)
   }
 
+  /// Whether what stands for a secret says something of it: `must not be blank`, `Enter your password`, `Passwort`.
+  /// A passphrase is none: it is not begun as a remark is, and does not speak of itself.
+  static func isRemark(_ text: Text, _ range: Range<Int>) -> Bool {
+    guard (3...200).contains(range.count), let space = range.first(where: { text[$0] == 0x20 })
+    else {
+      return (3...20).contains(range.count) && isLetters(text, range)
+        && SecretName.passwords.contains(lowercased(text, range))
+    }
+    if remarkStarts.contains(lowercased(text, range.lowerBound..<space)) { return true }
+    return !range.contains { ByteClass.digit.contains(text[$0]) }
+      && contains(text, range, remarkWords)
+  }
+
+  private static func lowercased(_ text: Text, _ range: Range<Int>) -> String {
+    String(
+      decoding: range.map { (0x41...0x5a).contains(text[$0]) ? text[$0] | 0x20 : text[$0] },
+      as: UTF8.self)
+  }
+
+  private static let remarkStarts: Set<String> = [
+    "must", "is", "should", "cannot", "can't", "may", "enter", "your", "please", "has", "does",
+    "doesn't", "was", "are", "invalid", "incorrect", "required", "missing", "wrong", "too", "not",
+    "yes,", "no,", "choose", "confirm", "repeat", "forgot", "bitte", "ist", "darf", "muss",
+  ]
+  private static let remarkWords = [
+    "password", "passwort", "kennwort", "contraseña", "mot de passe", "token", "api key",
+    "secret key", "passphrase",
+  ].map { Array($0.utf8) }
+
   private static let proseWords = [
     "password", "passphrase", "secret", "token", "your ", "enter ", "please", "must ", "required",
     "invalid", "incorrect", "the ", "for ", "with ", "not ", " is ", "should", "provide", "set ",
