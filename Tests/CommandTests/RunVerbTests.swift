@@ -151,7 +151,7 @@ struct RunVerbTests {
     }
   }
 
-  @Test("a recording that was changed and sealed anew is damaged where bodies are read")
+  @Test("a recording that was changed and sealed anew is damaged where logs are verified")
   func changed() async throws {
     let folder = try TemporaryFolder()
     var reader = try LogReader(path: Fixture.run("refund-drafted"))
@@ -163,10 +163,9 @@ struct RunVerbTests {
     try folder.write(
       "case.yaml",
       "{caseId: a, recording: changed.jsonl.gz, expected: {toolsNotCalled: [issue_refund]}}")
-    for (options, environment) in [(["--no-summary"], [:]), ([], ["CI": "true"])] {
+    for options in [["--verify"], ["--verify", "--no-summary"]] {
       let results = try await Binary.run(
-        ["run", "case.yaml", "--json"] + options, in: folder.path, environment: environment,
-        status: 2
+        ["run", "case.yaml", "--json"] + options, in: folder.path, status: 2
       ).json()
       let error = results["cases"]?[0]?["error"]?.stringValue ?? ""
       #expect(error.contains("changed.jsonl.gz: damaged"), "\(error)")

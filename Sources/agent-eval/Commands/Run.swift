@@ -25,10 +25,17 @@ struct Run: AsyncParsableCommand, Verb {
 
   @Flag(
     help: """
-      Read every log whole, and verify it. Without it, the end of a log is enough where it tells all \
-      that a case asks, except where CI is set.
+      Read every log whole. Without it, the end of a log is enough where it tells all that a case \
+      asks, except where CI is set.
       """)
   var noSummary = false
+
+  @Flag(
+    help: """
+      Verify each log before it is judged: one that was changed is an error, even where it was sealed \
+      anew. Costs several times as much.
+      """)
+  var verify = false
 
   @Option(
     help: ArgumentHelp(
@@ -90,6 +97,7 @@ struct Run: AsyncParsableCommand, Verb {
   var request: RunRequest {
     var request = judging.request(of: paths)
     request.noSummary = noSummary
+    request.verify = verify
     request.shard = shard
     request.filesFrom = filesFrom
     request.byCaseId = byCaseId

@@ -31,6 +31,7 @@ extension RunRequest {
     switch name {
     case "--live", "-l": live = true
     case "--no-summary": noSummary = true
+    case "--verify": verify = true
     case "--exec": exec = true
     case "--judge": judge = true
     case "--json": output.json = true

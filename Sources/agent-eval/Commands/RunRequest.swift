@@ -26,6 +26,7 @@ struct RunRequest: Hashable {
   var out: String?
   var seed: Int?
   var noSummary = false
+  var verify = false
   var exec = false
   var judge = false
   var judgements: String?
@@ -224,7 +225,7 @@ struct RunRequest: Hashable {
     var options = EvalRunner.Options(
       runsFolder: runs, isLive: live, jobs: jobCount,
       usesSummaries: usesSummaries, files: RunFiles(output: out ?? Settings.here.out))
-    options.verifiesLogs = !usesSummaries
+    options.verifiesLogs = verify
     options.today = Screen.today
     options.makesAllTrials = allTrials
     options.budget = budget.flatMap { try? SuiteBudget($0) }
@@ -303,5 +304,5 @@ struct RunRequest: Hashable {
     return jobs
   }
 
-  private var usesSummaries: Bool { !noSummary && !Screen.isCI }
+  private var usesSummaries: Bool { !noSummary && !verify && !Screen.isCI }
 }
