@@ -22,7 +22,21 @@ from ._judging import Outcome, read_case
 from ._program import call, path_of, shown
 from ._recording import Run, record
 
+_NOTE, _ACCEPTED = "agent-eval", "agent-eval-accepted"
 _LOOKS_LIKE_CASES = re.compile(rb"\bcase[-_ ]?id\b[\"']?\s*:", re.IGNORECASE)
+# Letters of a key may be escaped, and it may be far from its colon: then the program is asked.
+_MAY_BE_A_CASE = re.compile(
+    rb"\"[^\"\n]{0,60}\\(?:x|u00|U000000)[467][0-9a-f]|\"c?a?s?e?I?\\\r?\n|"
+    rb"\bcase[-_ ]?id\b[\"']?[ \t]*(?:#|\r?$)|^\?[^\n]*\bcase",
+    re.IGNORECASE | re.MULTILINE,
+)
+# Of these a case consists, so that one that forgot its id is no other file.
+_BEGINS = frozenset(("input", "recording", "agent", "pipeline"))
+_WITHOUT_ID = (
+    re.compile(rb"^(?:- |  )?(?:input|recording|agent|pipeline):", re.MULTILINE),
+    re.compile(rb"^(?:- |  )?expected:[ \t]*(?:\{|#|\r?$)", re.MULTILINE),
+)
+_LONGEST_LINE = 64 << 20
 
 
 class AgentRun(Protocol):
@@ -80,16 +94,23 @@ class CaseFailed(Exception):
 class CaseTest(pytest.Item):
     """A case of a case file."""
 
-    def __init__(self, *, line: int, verdict: Callable[[], tuple[str, str]], **named: Any) -> None:
+    def __init__(
+        self, *, line: int, verdict: Callable[[], tuple[str, str]], notes: Iterable[str] = (), **named: Any
+    ) -> None:
         super().__init__(**named)
         self._line = line
         self.verdict = verdict
+        # With the reports, so that they come from other processes as well, and stand in reports of JUnit.
+        self.user_properties += [(_NOTE, note) for note in notes]
 
     def runtest(self) -> None:
         """Tells what the program said."""
         word, text = self.verdict()
         if word == "skip":
             raise pytest.skip.Exception(text, _use_item_location=True)
+        if word == "accepted":
+            self.user_properties.append((_ACCEPTED, self.nodeid))
+            raise pytest.xfail.Exception(text)
         if word != "pass":
             raise CaseFailed(text)
         if text:
@@ -97,7 +118,7 @@ class CaseTest(pytest.Item):
 
     def repr_failure(self, excinfo: pytest.ExceptionInfo[BaseException], style: Any = None) -> Any:
         """Expected against actual, and the command that shows more; no trace of Python."""
-        if isinstance(excinfo.value, CaseFailed):
+        if isinstance(excinfo.value, (CaseFailed, pytest.xfail.Exception)):
             return str(excinfo.value)
         return super().repr_failure(excinfo)
 
@@ -127,7 +148,7 @@ class CaseFile(pytest.File):
             def verdict(name: str = name) -> tuple[str, str]:
                 return suite.verdict(self.path, name)
 
-            yield CaseTest.from_parent(self, name=name, line=line, verdict=verdict)
+            yield CaseTest.from_parent(self, name=name, line=line, verdict=verdict, notes=suite.notes)
 
 
 def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Collector | None:
@@ -138,40 +159,70 @@ def pytest_collect_file(file_path: Path, parent: pytest.Collector) -> pytest.Col
     is_named = parent.session.isinitpath(file_path)
     globs = parent.config.getini("agent_eval_paths")
     relative = os.path.relpath(file_path, parent.config.rootpath)
-    is_ours = is_named or any(fnmatch.fnmatch(relative, glob) for glob in globs)
-    if not is_ours and not (_looks_like_cases(file_path) if suffix in (".yaml", ".yml") else _begins_with_case(file_path)):
+    if suffix == ".json" and not is_named and not any(fnmatch.fnmatch(relative, glob) for glob in globs):
         return None
-    if is_ours and not is_named and not _looks_like_cases(file_path):
+    look = "case" if is_named else _look_at_lines(file_path) if suffix == ".jsonl" else _look_at(file_path)
+    if look is None:
         return None
     config = parent.config
     if _suite not in config.stash:
         config.stash[_suite] = Suite(config)
+    if look == "unsure" and not _is_taken(config.stash[_suite], file_path, parent):
+        return None
     config.stash[_suite].add(file_path)
     file: pytest.Collector = CaseFile.from_parent(parent, path=file_path)
     return file
 
 
-def _looks_like_cases(path: Path) -> bool:
+def _is_taken(suite: Suite, path: Path, parent: pytest.Collector) -> bool:
+    """Whether the program takes a file that does not show at once what it is. What it cannot read is told."""
+    try:
+        return suite.holds_cases(path)
+    except AgentEvalError as error:
+        parent.warn(pytest.PytestCollectionWarning(f"not collected: {error}"))
+        return False
+
+
+def _look_at(path: Path) -> str | None:
+    """Whether YAML or JSON holds a “case”, none, or is “unsure”: its keys may be written in another way."""
+    is_unsure, parts = False, set()
     try:
         with open(path, "rb") as file:
+            before = b""
             while piece := file.read(1 << 20):
-                if _LOOKS_LIKE_CASES.search(piece):
-                    return True
+                text = before + piece
+                if _LOOKS_LIKE_CASES.search(text):
+                    return "case"
+                is_unsure = is_unsure or _MAY_BE_A_CASE.search(text) is not None
+                parts.update(part for part in _WITHOUT_ID if part.search(text))
+                # A key may lie across.
+                before = text[-256:]
     except OSError:
-        return True
-    return False
+        return "case"
+    return "unsure" if is_unsure or len(parts) == len(_WITHOUT_ID) else None
 
 
-def _begins_with_case(path: Path) -> bool:
-    """Whether the first line is a case: results, outcomes and data in JSON speak of cases as well."""
-    if path.suffix.lower() != ".jsonl":
-        return False
+def _look_at_lines(path: Path) -> str | None:
+    """Whether the first line that is not empty is a case, as the program tells it: results, outcomes and data in JSON
+    speak of cases as well."""
     try:
         with open(path, "rb") as file:
-            first = json.loads(file.readline(1 << 20))
-    except (OSError, ValueError):
-        return False
-    return isinstance(first, dict) and "caseId" in first and "outcome" not in first
+            while line := file.readline(_LONGEST_LINE):
+                if text := line.removeprefix(b"\xef\xbb\xbf").strip():
+                    break
+            else:
+                return None
+    except OSError:
+        return "case"
+    try:
+        first = json.loads(text)
+    except (ValueError, RecursionError):
+        return "unsure" if _LOOKS_LIKE_CASES.search(text) or _MAY_BE_A_CASE.search(text) else None
+    if not isinstance(first, dict) or "outcome" in first:
+        return None
+    if "caseId" in first or isinstance(first.get("cases"), list):
+        return "case" if "caseId" in first else "unsure"
+    return "unsure" if isinstance(first.get("expected"), dict) and not _BEGINS.isdisjoint(first) else None
 
 
 class Suite:
@@ -184,12 +235,24 @@ class Suite:
         self._waiting: dict[Path, None] = {}
         self._errors: dict[Path, AgentEvalError] = {}
         self._cases: dict[Path, dict[str, tuple[int, str, str]]] = {}
+        # What the program said of how it judged, such as which settings decided; each once.
+        self._notes: dict[str, None] = {}
         self.calls = 0
 
     def add(self, path: Path) -> None:
         """Another file that is to be judged."""
         if path not in self._cases and path not in self._errors:
             self._waiting[path] = None
+
+    def holds_cases(self, path: Path) -> bool:
+        """Whether the program finds cases in a file; raises ``AgentEvalError`` where that cannot be told."""
+        try:
+            results, _, _ = self._judge([path])
+        except ProgramFailed as error:
+            if "holds no case" in str(error):
+                return False
+            raise
+        return bool(results["cases"] or results["skipped"])
 
     def of(self, path: Path) -> list[tuple[str, int]]:
         """The cases of a file, and their lines from 0."""
@@ -204,6 +267,11 @@ class Suite:
         """Whether a case passed, and what there is to say of it."""
         _, word, text = self._cases[path][name]
         return word, text
+
+    @property
+    def notes(self) -> list[str]:
+        """What the program said of how it judged, such as that settings decided, and where they stand."""
+        return list(self._notes)
 
     @property
     def files(self) -> list[Path]:
@@ -263,6 +331,7 @@ class Suite:
             results = json.loads(ran.stdout)
         except ValueError:
             raise ProgramFailed(ran.stderr.strip() or ran.stdout.strip(), ran.returncode) from None
+        self._notes.update(dict.fromkeys(line for line in ran.stderr.splitlines() if line.startswith("note: ")))
         return results, ran.returncode, ran.stderr.strip()
 
     def _take(self, paths: list[Path], results: dict[str, Any], code: int, said: str) -> None:
@@ -308,14 +377,18 @@ def _verdict(case: Mapping[str, Any], is_compared: bool) -> tuple[str, str]:
         or (kind == "new" and (comparison.get("fault", False) or not outcome.passed))
     )
     lines = [f"against what was accepted: {kind}"]
+    if not fails and not outcome.passed:
+        lines = [f"{outcome.outcome}, as accepted ({kind})"]
     if comparison.get("reason"):
         lines.append(comparison["reason"])
     lines += differences
     if fails and comparison.get("path"):
         lines.append(f"accepted  {comparison['path']}")
     told = _told(outcome, case)
-    if fails and told:
+    if told and (fails or not outcome.passed):
         lines.append(told)
+    if not fails and not outcome.passed:
+        return "accepted", "\n".join(lines)
     return ("fail" if fails else "pass"), "\n".join(lines) if fails or kind != "same" else ""
 
 
@@ -357,6 +430,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     reporter = config.pluginmanager.get_plugin("terminalreporter")
     if reporter is not None and said:
         reporter.write_line(f"agent-eval: {said}")
+
+
+def pytest_terminal_summary(terminalreporter: Any) -> None:
+    """Tells what decided over cases beside the command line, and which of them did not pass and are taken as accepted."""
+    reports = [report for found in terminalreporter.stats.values() for report in found]
+    properties = [pair for report in reports for pair in getattr(report, "user_properties", ())]
+    notes = list(dict.fromkeys(value for name, value in properties if name == _NOTE))
+    accepted = list(dict.fromkeys(value for name, value in properties if name == _ACCEPTED))
+    if not notes and not accepted:
+        return
+    terminalreporter.section("agent-eval")
+    for note in notes:
+        terminalreporter.write_line(note)
+    for case in accepted:
+        terminalreporter.write_line(f"did not pass, as accepted: {case}")
 
 
 # Tests of agents
