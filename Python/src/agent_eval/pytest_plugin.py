@@ -185,7 +185,8 @@ def _is_taken(suite: Suite, path: Path, parent: pytest.Collector) -> bool:
 
 def _look_at(path: Path) -> str | None:
     """Whether YAML or JSON holds a “case”, none, or is “unsure”: its keys may be written in another way."""
-    is_unsure, parts = False, set()
+    is_unsure = False
+    parts: set[re.Pattern[bytes]] = set()
     try:
         with open(path, "rb") as file:
             before = b""
