@@ -175,6 +175,43 @@ struct CredentialCorpusTests {
     }
   }
 
+  @Test("what was withheld once is withheld however its characters are escaped, and as a number")
+  func escapes() {
+    let secret = "k9a/bc&dE<f \"ä~Zq+7"
+    let redactor = Redactor(
+      RedactionSettings(), RunSecrets(known: [.init(kind: "known", text: secret)]))
+    let everyByte = secret.utf8.map { "%" + String(Int($0) + 256, radix: 16).dropFirst() }.joined()
+    for text in [
+      #"k9a\/bc&dE<f \"ä~Zq+7"#, #"k9a/bc\u0026dE\u003cf \"\u00e4~Zq+7"#,
+      "k9a/bc&amp;dE&lt;f &quot;ä~Zq+7", "k9a/bc&#38;dE&#x3c;f &#34;&#228;~Zq+7",
+      "k9a/bc%26dE%3Cf%20%22%C3%A4%7EZq%2B7", "k9a%2fbc%26dE%3cf%20%22%c3%a4~Zq%2b7",
+      everyByte, everyByte.uppercased(), everyByte.replacing("%", with: "%25"),
+      #"k9a\\/bc\\u0026dE\\u003cf \\\"\\u00e4~Zq+7"#, #"k9a/bc\&dE\<f\ \"ä~Zq+7"#,
+    ] {
+      let redacted = redactor.redacted("at \(text) .")
+      #expect(redacted.hasPrefix("at «redacted:known:"), "\(text): \(redacted)")
+      #expect(redacted.hasSuffix("» ."), "\(text): \(redacted)")
+      #expect(redactor.redacted(redacted) == redacted)
+      #expect(redactor.restored(.string(redacted)).value == .string("at \(text) ."))
+    }
+    let spaced = Redactor(
+      RedactionSettings(), RunSecrets(known: [.init(kind: "known", text: "one two three")]))
+    #expect(spaced.redacted("q=one+two+three").hasPrefix("q=«redacted:known:"))
+  }
+
+  @Test("a secret of digits is withheld as a number in each way of writing it")
+  func numbers() throws {
+    let redactor = Redactor(
+      RedactionSettings(), RunSecrets(known: [.init(kind: "known", text: "839201774655")]))
+    for number in ["839201774655", "839201774655.0", "8.39201774655e11", "-839201774655"] {
+      let redacted = redactor.redacted(try JSONValue(parsing: number))
+      #expect(redacted.stringValue?.contains("«redacted:known:") == true, "\(number)")
+    }
+    for number in ["839201774656", "83920177465", "8392017746550", "0.839201774655"] {
+      #expect(redactor.redacted(try JSONValue(parsing: number)) == (try JSONValue(parsing: number)))
+    }
+  }
+
   @Test("numbers of cards are withheld in groups or not, where the check digit is right")
   func cards() {
     var generator = Seeded(seed: 4)

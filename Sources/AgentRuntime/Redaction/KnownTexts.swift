@@ -31,7 +31,8 @@ struct KnownTexts {
   /// Takes in a text of at least four bytes.
   mutating func insert(_ text: String, kind: String) { insert(Array(text.utf8), kind: kind) }
 
-  /// Takes in a text, and what it is in base64, in hexadecimal, in addresses and within JSON.
+  /// Takes in a text, and what it is in base64, in hexadecimal and in forms of pages, with `+` for spaces. What escapes
+  /// it is read when a text is looked through.
   mutating func insertWithEncodings(_ text: String, kind: String) {
     let bytes = Array(text.utf8)
     guard insert(bytes, kind: kind), bytes.count >= Self.leastEncodedBytes, bytes.count <= 8_192
@@ -44,9 +45,10 @@ struct KnownTexts {
     }
     for isUpper in [false, true] {
       insert(EncodedText.hexadecimal(of: bytes, isUpper: isUpper), kind: kind)
-      insert(EncodedText.percent(of: bytes, isUpper: isUpper), kind: kind)
     }
-    insert(EncodedText.escaped(bytes), kind: kind)
+    if bytes.contains(0x20) {
+      insert(bytes.map { $0 == 0x20 ? UInt8(ascii: "+") : $0 }, kind: kind)
+    }
   }
 
   @discardableResult
@@ -67,30 +69,48 @@ struct KnownTexts {
     return true
   }
 
-  /// Where they stand, by places from the start of the slice on.
+  /// Where they stand, as they are or escaped, by places from the start of the slice on.
+  ///
+  /// - Complexity: O(*n*), up to ``UnescapedText/mostDepth`` times more for a text with escapes.
   func findings(in slice: ArraySlice<UInt8>) -> [CredentialScanner.Finding] {
     guard count > 0, slice.count >= 4 else { return [] }
     return slice.withUnsafeBufferPointer { text in
-      heads.withUnsafeBufferPointer { heads in
-        var findings: [CredentialScanner.Finding] = []
-        var hashes: [UInt64] = []
-        var (index, last) = (0, 0)
-        while index + 4 <= text.count {
-          guard heads[Int(text[index]) | Int(text[index + 1]) << 8],
-            let entry = entry(in: text, at: index, &hashes)
-          else {
-            index += 1
-            continue
+      var findings = findings(in: text)
+      var unescaped = UnescapedText(text)
+      var depth = 1
+      while let plain = unescaped {
+        findings += plain.bytes.withUnsafeBufferPointer { self.findings(in: $0) }.compactMap {
+          finding in
+          plain.place(of: finding.range).map {
+            .init(range: $0, kind: finding.kind, isLookedFor: false)
           }
-          var range = index..<(index + entry.bytes.count)
-          if entry.isCore { range = Self.widened(range, in: text, from: last) }
-          findings.append(
-            .init(range: range, kind: entry.kind, isLookedFor: !entry.isCore))
-          index = range.upperBound
-          last = index
         }
-        return findings
+        unescaped = depth < UnescapedText.mostDepth ? plain.unescaped() : nil
+        depth += 1
       }
+      return findings
+    }
+  }
+
+  private func findings(in text: UnsafeBufferPointer<UInt8>) -> [CredentialScanner.Finding] {
+    heads.withUnsafeBufferPointer { heads in
+      var findings: [CredentialScanner.Finding] = []
+      var hashes: [UInt64] = []
+      var (index, last) = (0, 0)
+      while index + 4 <= text.count {
+        guard heads[Int(text[index]) | Int(text[index + 1]) << 8],
+          let entry = entry(in: text, at: index, &hashes)
+        else {
+          index += 1
+          continue
+        }
+        var range = index..<(index + entry.bytes.count)
+        if entry.isCore { range = Self.widened(range, in: text, from: last) }
+        findings.append(.init(range: range, kind: entry.kind, isLookedFor: !entry.isCore))
+        index = range.upperBound
+        last = index
+      }
+      return findings
     }
   }
 
@@ -218,24 +238,33 @@ enum EncodedText {
     return bytes.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }
   }
 
-  /// As it stands in an address (RFC 3986): all but what is unreserved escaped.
-  static func percent(of bytes: [UInt8], isUpper: Bool) -> [UInt8] {
-    bytes.flatMap { byte -> [UInt8] in
-      if ByteClass.dotted.contains(byte) || byte == UInt8(ascii: "~") { return [byte] }
-      return [UInt8(ascii: "%")] + hexadecimal(of: [byte], isUpper: isUpper)
+  /// A number without what says the same in another way: `-1.50e3`, `1500` and `1500.0` are one.
+  static func plainNumber(_ text: String) -> String {
+    var digits: [UInt8] = []
+    var (exponent, isBehindPoint) = (0, false)
+    var rest = text.utf8[...]
+    if let sign = rest.first, sign == UInt8(ascii: "-") || sign == UInt8(ascii: "+") {
+      rest.removeFirst()
     }
-  }
-
-  /// As it stands within a text of JSON.
-  static func escaped(_ bytes: [UInt8]) -> [UInt8] {
-    bytes.flatMap { byte -> [UInt8] in
+    while let byte = rest.popFirst() {
       switch byte {
-      case UInt8(ascii: "\""), UInt8(ascii: "\\"): [UInt8(ascii: "\\"), byte]
-      case 0x0a: Array("\\n".utf8)
-      case 0x0d: Array("\\r".utf8)
-      case 0x09: Array("\\t".utf8)
-      default: [byte]
+      case 0x30...0x39:
+        if !digits.isEmpty || byte != 0x30 { digits.append(byte) }
+        if isBehindPoint { exponent -= 1 }
+      case UInt8(ascii: "."): isBehindPoint = true
+      case UInt8(ascii: "e"), UInt8(ascii: "E"):
+        guard let power = Int(String(decoding: rest, as: UTF8.self)), abs(power) < 1_000 else {
+          return text
+        }
+        exponent += power
+        rest = rest[rest.endIndex...]
+      default: return text
       }
     }
+    while digits.last == 0x30 {
+      digits.removeLast()
+      exponent += 1
+    }
+    return String(decoding: digits, as: UTF8.self) + "e\(exponent)"
   }
 }

@@ -137,7 +137,9 @@ public final class Redactor: Sendable {
     let words = secret.text.split(whereSeparator: \.isWhitespace).count
     state.withLock { state in
       state.mostWords = max(state.mostWords, words)
-      if JSONNumber(token: secret.text) != nil { state.numbers[secret.text] = secret.kind }
+      if JSONNumber(token: secret.text) != nil {
+        state.numbers[EncodedText.plainNumber(secret.text)] = secret.kind
+      }
     }
   }
 
@@ -176,7 +178,11 @@ public final class Redactor: Sendable {
 
   /// What stands for a number that is a known secret; `nil` where it is none.
   private func token(forNumber text: String) -> String? {
-    guard let kind = state.withLock({ $0.numbers[text] }) else { return nil }
+    guard
+      let kind = state.withLock({ state in
+        state.numbers.isEmpty ? nil : state.numbers[EncodedText.plainNumber(text)]
+      })
+    else { return nil }
     return token(for: .string(text), kind: kind, isLookedFor: true)
   }
 
