@@ -291,6 +291,8 @@ struct CredentialCorpusTests {
       "\\", "\\n", "%41", "a@b:", "://a:b@", "/", "aaaaaaaa", "A1b2C3d4", "_a ", "AKIA",
       "<password>",
       "password(\"", "xoxb-", "hooks.slack.com/services/", "é", "«redacted:", "(", "{\"", ",\"",
+      "<a>", "a>", "(pw)VALUES(", "(pw)VALUES('", "user,password\n", "a,password\nx1y2,z3w4\n",
+      "password:\n", "password: |\n  ", "：", "\"\"\"", "<key>password</key><string>", "[1]=",
     ]
     func seconds(_ text: String) -> Double {
       let redactor = Redactor(RedactionSettings())

@@ -74,4 +74,50 @@ struct SecretPlacesTests {
       #expect(Self.redacted(value) != CanonicalJSON.string(value), "\(text)")
     }
   }
+
+  @Test(
+    "a secret is found where its name stands on another line, in a head or in a tag",
+    arguments: [
+      "password: |\n  {}\nother: 1", "api_key: >-\n    {}\n", "api_key = \"\"\"{}\"\"\"",
+      "<apiKey><![CDATA[{}]]></apiKey>",
+      "<wsse:Password Type=\"x#PasswordText\">{}</wsse:Password>",
+      "<property name=\"hibernate.connection.password\">{}</property>",
+      "<entry key=\"dbPassword\">{}</entry>", "<key>APIKey</key>\n<string>{}</string>",
+      "<member><name>password</name><value><string>{}</string></value></member>",
+      "char password[] = \"{}\";", "static char password[64] = \"{}\";",
+      "#define API_KEY    (\"{}\")",
+      "INSERT INTO users (name, password) VALUES ('ana', '{}')",
+      "insert into users (name, password, n)\nvalues ('bob', 'x', 1), ('a)na', '{}', 2)",
+      "username,password\nana,{}", "\"user\",\"password\"\n\"a,na\",\"{}\"",
+      "user\tapi_key\nbob\t-\nana\t{}",
+      " id | user | password \n----+------+---------\n  1 | ana  | {}",
+      "| user | password |\n|---|---|\n| ana | {} |", "Password:\n{}", "Password:\r\n{}\r\n",
+      "Das Passwort lautet: {}", "Das Kennwort ist {}", "Mot de passe : {}",
+      "le mot de passe est {}", "la contraseña es {}", "密码：{}", "我的密码： {}", "hasło: {}",
+    ])
+  func places(text: String) {
+    for secret in [Self.secret, "Sommer65?jB7"] {
+      let said = text.replacing("{}", with: secret)
+      // What is given to a macro must look random.
+      if secret != Self.secret, text.hasPrefix("#define") { continue }
+      #expect(!Self.redacted(.string(said)).contains(secret), "\(said)")
+    }
+  }
+
+  @Test(
+    "names of secrets in lists, heads without rows, tags and sentences hold none",
+    arguments: [
+      "password:\nuser: ana", "token:\n  type: bearer", "password: |\n", "Password:\n\nana12345x",
+      "username,password\n", "I changed my password, then left\nsee step4, and rest5",
+      "from keys import (\n    PrivateKey,\n    Ed25519Key,\n)",
+      "| key | value |\n|---|---|\n| t | 30a |",
+      "<label for=\"pw\">Password:</label>", "<key>password</key><string>example</string>",
+      "INSERT INTO t (key, value) VALUES ('a1', 'b2')", "SELECT password FROM users WHERE id = 1",
+      "Das Passwort ist falsch.", "Le mot de passe est incorrect",
+      "Passwort: mindestens 12 Zeichen",
+      "&lt;password&gt;", "password = \"\"\"\nThe text of 2026 goes on\n\"\"\"",
+    ])
+  func places(without text: String) {
+    #expect(Redactor(RedactionSettings()).redacted(text) == text)
+  }
 }

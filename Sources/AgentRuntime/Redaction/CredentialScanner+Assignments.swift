@@ -10,20 +10,15 @@ extension CredentialScanner {
 
   /// The value of a name, whose sign is at `sign`.
   func assignment(at sign: Int) -> Finding? {
-    guard sign > 1, mayBeSign(sign), let name = name(before: sign) else { return nil }
+    guard sign > 1, mayBeSign(sign) else { return nil }
     let byte = text[sign]
+    if byte == UInt8(ascii: ">") { return element(openedBy: sign) }
+    guard let name = name(before: sign) else { return nil }
     if byte == UInt8(ascii: "="), let signature = signature(name, sign) { return signature }
     guard let kind = SecretName.kind(of: text, name) ?? kindBefore(name, sign) else {
       return byte == UInt8(ascii: ":") ? announced(behind: sign) : nil
     }
-    if byte == UInt8(ascii: ">") || byte == UInt8(ascii: "(") || byte == UInt8(ascii: "{"),
-      name.upperBound != sign
-    {
-      return nil
-    }
-    if byte == UInt8(ascii: ">"),
-      name.lowerBound == 0 || text[name.lowerBound - 1] != UInt8(ascii: "<")
-    {
+    if byte == UInt8(ascii: "(") || byte == UInt8(ascii: "{"), name.upperBound != sign {
       return nil
     }
     if case .header = kind {
@@ -49,7 +44,8 @@ extension CredentialScanner {
     let before = text[sign - 1]
     let after = sign + 1 < text.count ? text[sign + 1] : 0
     switch text[sign] {
-    case UInt8(ascii: ">"), UInt8(ascii: "("): return ByteClass.alphanumeric.contains(before)
+    case UInt8(ascii: ">"): return ByteClass.alphanumeric.contains(before) || isQuote(before)
+    case UInt8(ascii: "("): return ByteClass.alphanumeric.contains(before)
     case UInt8(ascii: "{"): return ByteClass.alphanumeric.contains(before) && isQuote(after)
     case UInt8(ascii: ","): return isQuote(before)
     case UInt8(ascii: "|"): return before == 0x20 && after == 0x20
@@ -77,10 +73,17 @@ extension CredentialScanner {
     skip: while end > 0, skipped < 8 {
       switch text[end - 1] {
       case 0x20, 0x09, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "`"), UInt8(ascii: "\\"),
-        UInt8(ascii: "]"), UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "!"),
+        UInt8(ascii: "*"), UInt8(ascii: "?"), UInt8(ascii: "!"),
         UInt8(ascii: ":"),
         UInt8(ascii: "+"):
         end -= 1
+        skipped += 1
+      case UInt8(ascii: "]"):
+        // `char password[64]`, but `a["password"]`.
+        end -= 1
+        var open = end
+        while open > 0, end - open < 6, ByteClass.digit.contains(text[open - 1]) { open -= 1 }
+        if open > 0, text[open - 1] == UInt8(ascii: "[") { end = open - 1 }
         skipped += 1
       default: break skip
       }
@@ -154,6 +157,7 @@ extension CredentialScanner {
 
   private static let lastWords = [
     "key", "keys", "token", "string", "phrase", "code", "codes", "number", "url", "uri",
+    "passe", "secreta",
   ].map { Array($0.utf8) }
 
   /// What the name before says of one that only says `value`: `{"name": "DB_PASSWORD", "value": …}`.
@@ -210,7 +214,11 @@ extension CredentialScanner {
     let end = ByteClass.alphanumeric.end(in: text, from: underscore + 1, most: 24)
     guard end > underscore + 2, end + 8 < text.count, text[end] == 0x20 else { return nil }
     var first = end
-    while first < text.count, text[first] == 0x20, first - end < 4 { first += 1 }
+    while first < text.count, text[first] == 0x20, first - end < 16 { first += 1 }
+    // `#define API_KEY ("…")`
+    if first + 1 < text.count, text[first] == UInt8(ascii: "("), isQuote(text[first + 1]) {
+      first += 1
+    }
     let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
     guard value.count >= 12, SecretValue.looksRandom(text, value),
       !SecretValue.isPlaceholder(text, value), !SecretValue.isCall(text, value),
@@ -264,6 +272,7 @@ extension CredentialScanner {
       start += 1
       isTight = false
     }
+    if byte == UInt8(ascii: ":"), let block = blockValue(from: start) { return block }
     // JSON that is laid out over lines.
     if start < text.count, text[start] == 0x0a, isQuote(text[max(0, sign - 1)]) {
       while start < text.count, start - sign < 200, text[start] <= 0x20 { start += 1 }
@@ -276,19 +285,45 @@ extension CredentialScanner {
     guard byte != UInt8(ascii: ","), byte != UInt8(ascii: "("), byte != UInt8(ascii: "{") else {
       return nil
     }
-    if byte == UInt8(ascii: ">") {
-      var end = start
-      while end < text.count, end - start < 4_096, text[end] != UInt8(ascii: "<"), text[end] > 0x20
-      {
-        end += 1
-      }
-      guard starts(with: Array("</".utf8), at: end) else { return nil }
-      return Value(range: start..<end, isQuoted: true, isTight: true)
-    }
     let isWhole = byte == UInt8(ascii: ":") ? !isTight : isTight && isVariable(name)
     let range = unquoted(from: start, isWhole: isWhole)
     guard !range.isEmpty else { return nil }
     return Value(range: range, isQuoted: false, isTight: isTight && name.upperBound == sign)
+  }
+
+  /// What stands on the line behind a name's: a block of YAML (`password: |`), or alone there and random enough.
+  private func blockValue(from start: Int) -> Value? {
+    var index = start
+    var isBlock = false
+    if index < text.count, text[index] == UInt8(ascii: "|") || text[index] == UInt8(ascii: ">") {
+      isBlock = true
+      index += 1
+      while index < text.count, index - start < 4, "+-123456789".utf8.contains(text[index]) {
+        index += 1
+      }
+    }
+    if index < text.count, text[index] == 0x0d { index += 1 }
+    guard index < text.count, text[index] == 0x0a else { return nil }
+    index += 1
+    let line = index
+    while index < text.count, index - line < 40, text[index] == 0x20 || text[index] == 0x09 {
+      index += 1
+    }
+    var end = index
+    while end < text.count, end - index < 512, text[end] != 0x0a, text[end] != 0x0d { end += 1 }
+    let range = index..<end
+    guard isBlock ? index > line : true, range.count >= 4, end == text.count || text[end] < 0x20,
+      !range.contains(where: { text[$0] <= 0x20 })
+    else { return nil }
+    if isBlock { return Value(range: range, isQuoted: true, isTight: false) }
+    let last = text[end - 1]
+    guard (6...200).contains(range.count), last != UInt8(ascii: ":"),
+      !isQuote(text[index]), !"-*|{[(<#".utf8.contains(text[index]),
+      SecretValue.isMixed(text, range),
+      SecretValue.sorts(text, range) >= 3 || SecretValue.looksRandom(text, range, least: 12),
+      !range.contains(where: { text[$0] == UInt8(ascii: "=") && $0 < end - 2 })
+    else { return nil }
+    return Value(range: range, isQuoted: false, isTight: false)
   }
 
   /// Whether a name is that of a variable, `DB_PASSWORD`: what is given to it goes on to the next space.
@@ -315,6 +350,7 @@ extension CredentialScanner {
       return (open + 3)..<end
     }
     guard isQuote(text[open]) else { return nil }
+    if open == start, let long = longQuoted(from: open) { return long }
     let depth = open - start - (text[start] == UInt8(ascii: "\\") || open == start ? 0 : 1)
     let quote = text[open]
     let first = open + 1
@@ -334,6 +370,20 @@ extension CredentialScanner {
       index += 1
     }
     return first..<index
+  }
+
+  /// What stands between three quotes that begin here, where that is one word.
+  private func longQuoted(from start: Int) -> Range<Int>? {
+    let quotes = [UInt8](repeating: text[start], count: 3)
+    guard starts(with: quotes, at: start) else { return nil }
+    var first = start + 3
+    if first < text.count, text[first] == 0x0a { first += 1 }
+    var end = first
+    while end < text.count, end - first < 4_096, text[end] > 0x20, text[end] != text[start] {
+      end += 1
+    }
+    let close = end < text.count && text[end] == 0x0a ? end + 1 : end
+    return end > first && starts(with: quotes, at: close) ? first..<end : nil
   }
 
   /// What stands without quotes from here on.
@@ -396,6 +446,11 @@ extension CredentialScanner {
   }
 
   // MARK: Which values are secrets
+
+  /// A value that was set apart from its name by what surrounds it, as quotes would.
+  func found(_ kind: SecretName.Kind, _ value: Range<Int>, named name: Range<Int>) -> Finding? {
+    finding(kind, Value(range: value, isQuoted: true, isTight: true), name, UInt8(ascii: "="))
+  }
 
   private func finding(
     _ kind: SecretName.Kind, _ value: Value, _ name: Range<Int>, _ sign: UInt8

@@ -243,12 +243,18 @@ extension CredentialScanner {
 
   // MARK: Sentences
 
+  private static let verbs = [
+    "is", "to", "es", "ist", "est", "lautet", "jest",
+  ].map { Array($0.utf8) }
+
   /// `the password is VALUE`: the word that begins at `start` is `is` or its like.
   func statement(at start: Int, wordEnd: Int) -> Finding? {
-    let word = (text[start] | 0x20, text[start + 1] | 0x20)
-    guard word == (0x69, 0x73) || word == (0x74, 0x6f), start > 4, text[start - 1] == 0x20,
-      wordEnd < text.count, text[wordEnd] == 0x20, let name = name(before: start),
-      let kind = SecretName.kind(of: text, name)
+    guard start > 4, text[start - 1] == 0x20, wordEnd < text.count,
+      text[wordEnd] == 0x20 || text[wordEnd] == UInt8(ascii: ":"),
+      Self.verbs.contains(where: {
+        $0.elementsEqual((start..<wordEnd).lazy.map { text[$0] | 0x20 })
+      }),
+      let name = name(before: start), let kind = SecretName.kind(of: text, name)
     else { return nil }
     var first = wordEnd
     while first < text.count, text[first] == 0x20 || text[first] == UInt8(ascii: ":"),

@@ -22,13 +22,17 @@ struct CredentialScanner {
 
   private static let traits: [UInt8] = (0...255).map { byte in
     if ByteClass.alphanumeric.contains(UInt8(byte)) { return Trait.word }
-    return Array("=:-\\%>|({,/$_".utf8).contains(UInt8(byte)) ? Trait.sign : Trait.plain
+    // The first byte of a full-width colon stands for other characters as well.
+    return Array("=:-\\%>|({,/$_".utf8).contains(UInt8(byte)) || byte == 0xef
+      ? Trait.sign : Trait.plain
   }
 
   let text: UnsafeBufferPointer<UInt8>
   private let table: FormTable
   private let buckets: UnsafeBufferPointer<UInt16>
   private var findings: [Finding] = []
+  /// How far the values of statements were read, so that each is read once.
+  private var readTo = 0
 
   /// Every credential in a text, in order; none overlaps another.
   ///
@@ -63,6 +67,7 @@ struct CredentialScanner {
       }
     }
     if findings.contains(where: { $0.kind == "aws" }) { findSecretsOfAWS() }
+    add(columns())
   }
 
   /// Looks at a word where it begins; returns where to go on.
@@ -75,7 +80,13 @@ struct CredentialScanner {
     if (0x30...0x39).contains(first), let card = cardNumber(at: start) {
       return take(Finding(range: card, kind: "card"))
     }
-    if end - start == 2, let found = statement(at: start, wordEnd: end) { return take(found) }
+    if end - start <= 6, let found = statement(at: start, wordEnd: end) { return take(found) }
+    if end - start == 6, first | 0x20 == UInt8(ascii: "v"), start >= readTo {
+      let found = insertedValues(behind: start, wordEnd: end)
+      readTo = found.end
+      for finding in found.findings.dropLast() { _ = take(finding) }
+      if let last = found.findings.last { return take(last) }
+    }
     return end
   }
 
@@ -99,6 +110,8 @@ struct CredentialScanner {
       if let found = privateKey(at: index) ?? flag(at: index) { return take(found) }
     case UInt8(ascii: "/"), UInt8(ascii: "$"):
       if let found = form(at: index) { return take(found) }
+    case 0xef:
+      if let found = announcedInFullWidth(at: index) { return take(found) }
     case UInt8(ascii: "_"):
       if let found = form(at: index) ?? spaced(at: index) { return take(found) }
     case UInt8(ascii: ":"):
@@ -183,6 +196,12 @@ struct CredentialScanner {
       }
       searched = max(searched, index)
     }
+    add(found)
+  }
+
+  /// Takes in findings of which some may be there.
+  private mutating func add(_ found: [Finding]) {
+    guard !found.isEmpty else { return }
     findings = (findings + found).sorted { $0.range.lowerBound < $1.range.lowerBound }
     var apart: [Finding] = []
     for finding in findings where finding.range.lowerBound >= apart.last?.range.upperBound ?? 0 {

@@ -35,7 +35,7 @@ extension SecretName {
       "jetonacces", "jetonaccès", "jetondacces", "jetondaccès",
     ] { all[word] = .secret }
     // Words that say something else as well.
-    for word in ["clave", "parola"] { all[word] = .key }
+    for word in ["clave", "parola", "psk", "wpapsk"] { all[word] = .key }
     for word in ["authorization", "cookie", "cookies", "setcookie", "proxyauthorization"] {
       all[word] = .header
     }

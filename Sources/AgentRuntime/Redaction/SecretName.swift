@@ -176,6 +176,7 @@ enum SecretName {
     "pas", "pwd", "psw", "sec", "tok", "key", "cre", "aut", "coo", "jwt", "pin", "cvv", "cvc",
     "cvn", "dsn", "con", "url", "uri", "hoo", "sas", "ses", "pat", "otp", "mne", "see", "phr",
     "ken", "sen", "mot", "mdp", "car", "pan", "bea", "rec", "bac", "cod", "str", "htp", "riv",
+    "psk",
     "slo", "woo", "ola", "ifr", "asa", "dga", "lsz", "deo", "ehe", "zug", "lav", "cle", "jet",
     "sse",
   ]

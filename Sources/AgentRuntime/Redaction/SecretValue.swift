@@ -141,6 +141,8 @@ enum SecretValue {
       }
     case UInt8(ascii: "{"): if end == UInt8(ascii: "}") { return true }
     case UInt8(ascii: "<"): if end == UInt8(ascii: ">") { return true }
+    // `<` as pages write it.
+    case UInt8(ascii: "&"): if contains(text, range.prefix(6), openAngles) { return true }
     case UInt8(ascii: "["): if end == UInt8(ascii: "]") { return true }
     case UInt8(ascii: "%"):
       if end == UInt8(ascii: "%") || range.count <= 3 { return true }
@@ -192,6 +194,8 @@ enum SecretValue {
     if longestOfLetters >= 3, longestOfLetters * 3 >= range.count { return true }
     return longest >= 3 && (other <= 12 || text[range.upperBound - 1] == UInt8(ascii: "."))
   }
+
+  private static let openAngles = ["&lt;", "&#x3c;", "&#60;"].map { Array($0.utf8) }
 
   /// What shows in any case that a text is filled in later, or an example.
   private static let templates: [[UInt8]] = [
