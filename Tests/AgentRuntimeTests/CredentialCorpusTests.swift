@@ -292,7 +292,8 @@ struct CredentialCorpusTests {
       "<password>",
       "password(\"", "xoxb-", "hooks.slack.com/services/", "é", "«redacted:", "(", "{\"", ",\"",
       "<a>", "a>", "(pw)VALUES(", "(pw)VALUES('", "user,password\n", "a,password\nx1y2,z3w4\n",
-      "password:\n", "password: |\n  ", "：", "\"\"\"", "<key>password</key><string>", "[1]=",
+      "password:\n", "password: |\n  ", "：", "echo a | ", "curl -b a ", "\"\"\"",
+      "<key>password</key><string>", "[1]=",
     ]
     func seconds(_ text: String) -> Double {
       let redactor = Redactor(RedactionSettings())

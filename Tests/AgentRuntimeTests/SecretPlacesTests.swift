@@ -120,4 +120,34 @@ struct SecretPlacesTests {
   func places(without text: String) {
     #expect(Redactor(RedactionSettings()).redacted(text) == text)
   }
+
+  @Test(
+    "a secret is found where a command takes one",
+    arguments: [
+      "sshpass -p'{}' ssh a@b", "curl -uana:{} https://a.example",
+      "curl -b 'sid={}' https://a.example",
+      "keytool -storepass {} -list", "htpasswd -bc f ana {}", "vault login {}",
+      "ConvertTo-SecureString \"{}\" -AsPlainText -Force", "echo {} | sudo -S ls",
+      "echo '{}' | docker login --username a --password-stdin", "echo 'root:{}' | chpasswd",
+      "printf '%s' '{}' | gh auth login --with-token", "sqlcmd -S h -U sa -P {}",
+      "ldapsearch -x -D cn=a -w {} -b dc=x", "plink -pw {} h", "useradd -p {} ana",
+      "gh secret set DEPLOY_TOKEN --body \"{}\"", "ngrok config add-authtoken {}aB3x",
+      "zip -P {} a.zip f", "cqlsh -u c -p {} h",
+    ])
+  func commands(text: String) {
+    let said = text.replacing("{}", with: Self.secret + "7Kq2")
+    #expect(!Self.redacted(.string(said)).contains(Self.secret), "\(said)")
+  }
+
+  @Test(
+    "what commands take that is no secret stays",
+    arguments: [
+      "curl -b cookies.txt https://a.example", "echo hello2026 | grep -S x",
+      "vault login -method=oidc",
+      "echo \"$TOKEN\" | docker login --password-stdin", "cut -b 1-10x file", "mkdir -p a1/b2c3",
+      "curl -u ana https://a.example", "scp -P 2222x a b", "echo <password> | sudo -S ls",
+    ])
+  func commands(without text: String) {
+    #expect(Redactor(RedactionSettings()).redacted(text) == text)
+  }
 }

@@ -530,6 +530,18 @@ enum CredentialRules {
     password sshpass~-p~'>{x3-200} vendor
     password sshpass~-p~">{x3-200} vendor
     password sshpass~-p>{x4-200} vendor
+    password sshpass~-p'>{x3-200} vendor (sshpass)
+    password sshpass~-p">{x3-200} vendor (sshpass)
+    password htpasswd~-b{l0-4}~{x1-100}~{x1-60}~>{x4-200} vendor (Apache)
+    password ConvertTo-SecureString~">{x4-200} vendor (PowerShell)
+    password ConvertTo-SecureString~'>{x4-200} vendor (PowerShell)
+    password ConvertTo-SecureString~-String~">{x4-200} vendor (PowerShell)
+    password ConvertTo-SecureString~-String~'>{x4-200} vendor (PowerShell)
+    password vault~login~>{s20+}? vendor (Vault)
+    password add-authtoken~>{n20+} vendor (ngrok)
+    password secret~set~{w1-80}~--body~">{x4-200} vendor (GitHub)
+    password secret~set~{w1-80}~--body~'>{x4-200} vendor (GitHub)
+    password secret~set~{w1-80}~--body~>{x6-200} vendor (GitHub)
     password redis-cli~-a~>{x4-200} vendor
     authorization Bearer~>{t16+}? vendor (RFC 6750)
     authorization bearer~>{t16+}? vendor (RFC 6750)

@@ -15,13 +15,11 @@ extension CredentialScanner {
     let end = ByteClass.name.end(in: text, from: start, most: SecretName.limitBytes)
     guard end > start, end < text.count else { return nil }
     let isLong = start == index + 2
-    if !isLong, text[start] == UInt8(ascii: "p") || text[start] == UInt8(ascii: "a"),
-      let found = shortPassword(start)
-    {
+    if !isLong, "paPwbu".utf8.contains(text[start]), let found = shortPassword(start) {
       return found
     }
     if let found = user(start..<end, isLong: isLong) { return found }
-    guard end - start >= 3, let first = argument(from: end),
+    guard end - start >= 2, let first = argument(from: end),
       let kind = SecretName.kind(of: text, start..<end)
     else { return nil }
     let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
@@ -137,8 +135,10 @@ extension CredentialScanner {
     let before = line..<letter
     guard letter + 2 < text.count else { return nil }
     let first: Int
+    if text[letter] == UInt8(ascii: "u") { return joinedUser(letter, before) }
+    if text[letter] == UInt8(ascii: "b") { return cookie(letter, before) }
     if text[letter + 1] == 0x20 {
-      let commands = text[letter] == UInt8(ascii: "a") ? Self.authClients : Self.logins
+      guard let commands = Self.commands(of: text[letter]) else { return nil }
       guard SecretValue.contains(text, before, commands) else { return nil }
       first = letter + 2
     } else {
@@ -155,10 +155,114 @@ extension CredentialScanner {
     return Finding(range: value, kind: "password")
   }
 
-  private static let logins = [" login", "smbclient", "mongo", "twine", "lftp", "sshpass"]
-    .map { Array($0.utf8) }
+  /// `curl -uuser:PASSWORD`.
+  private func joinedUser(_ letter: Int, _ before: Range<Int>) -> Finding? {
+    guard text[letter + 1] > 0x20, SecretValue.contains(text, before, Self.curl) else { return nil }
+    let value = quoted(from: letter + 1) ?? unquoted(from: letter + 1, isWhole: true)
+    guard let colon = value.first(where: { text[$0] == UInt8(ascii: ":") }),
+      colon > value.lowerBound
+    else { return nil }
+    let password = (colon + 1)..<value.upperBound
+    guard password.count >= 4, !SecretValue.isPlaceholder(text, password),
+      text[password.lowerBound] != UInt8(ascii: "/")
+    else { return nil }
+    return Finding(range: password, kind: "password")
+  }
+
+  /// `curl -b 'name=VALUE'`, where one value looks random.
+  private func cookie(_ letter: Int, _ before: Range<Int>) -> Finding? {
+    guard text[letter + 1] == 0x20, SecretValue.contains(text, before, Self.curl) else {
+      return nil
+    }
+    let value = quoted(from: letter + 2) ?? unquoted(from: letter + 2, isWhole: true)
+    guard value.contains(where: { text[$0] == UInt8(ascii: "=") }),
+      !SecretValue.isPlaceholder(text, value)
+    else { return nil }
+    let parts = value.split { "=; ".utf8.contains(text[$0]) }
+    let isSecret = parts.contains { part in
+      SecretValue.looksRandom(text, part.startIndex..<part.endIndex, least: 12)
+    }
+    return isSecret ? Finding(range: value, kind: "authorization") : nil
+  }
+
+  /// The programs whose flag of a letter takes a password behind a space.
+  private static func commands(of letter: UInt8) -> [[UInt8]]? {
+    switch letter {
+    case UInt8(ascii: "p"): logins
+    case UInt8(ascii: "a"): authClients
+    case UInt8(ascii: "P"): capitalClients
+    case UInt8(ascii: "w"): directoryClients
+    default: nil
+    }
+  }
+
+  private static let curl = ["curl "].map { Array($0.utf8) }
+  private static let capitalClients = [
+    "sqlcmd ", "bcp ", "ipmitool ", "mosquitto_", "zip ",
+  ].map { Array($0.utf8) }
+  private static let directoryClients = [
+    "ldapsearch ", "ldapmodify ", "ldapadd ", "ldapdelete ", "ldapwhoami ",
+    "add-generic-password ", "add-internet-password ",
+  ].map { Array($0.utf8) }
+  private static let logins = [
+    " login", "smbclient", "mongo", "twine", "lftp", "sshpass", "cqlsh ", "snowsql ", "useradd ",
+    "usermod ",
+  ].map { Array($0.utf8) }
   private static let authClients = ["redis-cli"].map { Array($0.utf8) }
-  private static let clients = ["mysql", "mariadb", "mongo", "7z ", "zip "].map { Array($0.utf8) }
+  private static let clients = ["mysql", "mariadb", "mongo", "7z ", "zip ", "rar "].map {
+    Array($0.utf8)
+  }
+
+  // MARK: Pipes
+
+  /// `echo PASSWORD | sudo -S ls`: what is said to a program that reads a password, by the word that begins at `start`.
+  func piped(from start: Int, wordEnd: Int) -> Finding? {
+    guard Self.sayers.contains(where: { $0.elementsEqual(text[start..<wordEnd]) }) else {
+      return nil
+    }
+    var first = wordEnd
+    // Flags, and the form that `printf` is given.
+    for _ in 0..<3 {
+      while first < text.count, first - wordEnd < 40, text[first] == 0x20 { first += 1 }
+      guard first > wordEnd, first < text.count else { return nil }
+      let value = quoted(from: first) ?? unquoted(from: first, isWhole: true)
+      guard !value.isEmpty else { return nil }
+      var end = value.upperBound
+      if end < text.count, isAnyQuote(text[end]) { end += 1 }
+      let isAside =
+        text[value.lowerBound] == UInt8(ascii: "-") || text[value.lowerBound] == UInt8(ascii: "%")
+      if !isAside { return piped(value, to: end) }
+      first = end
+    }
+    return nil
+  }
+
+  private func piped(_ value: Range<Int>, to end: Int) -> Finding? {
+    var command = end
+    while command < text.count, command - end < 4, text[command] == 0x20 { command += 1 }
+    guard command < text.count, text[command] == UInt8(ascii: "|") else { return nil }
+    var lineEnd = command
+    while lineEnd < text.count, lineEnd - command < 200, text[lineEnd] != 0x0a { lineEnd += 1 }
+    guard SecretValue.contains(text, command..<lineEnd, Self.readers) else { return nil }
+    var secret = value
+    // `user:PASSWORD`
+    if SecretValue.contains(text, command..<lineEnd, Self.pairReaders),
+      let colon = value.first(where: { text[$0] == UInt8(ascii: ":") })
+    {
+      secret = (colon + 1)..<value.upperBound
+    }
+    guard secret.count >= 4, !SecretValue.isPlaceholder(text, secret),
+      !SecretValue.isPath(text, secret), !secret.contains(where: { text[$0] == 0x20 })
+    else { return nil }
+    return form(at: secret.lowerBound) ?? Finding(range: secret, kind: "password")
+  }
+
+  private static let sayers = ["echo", "printf"].map { Array($0.utf8) }
+  private static let readers = [
+    "sudo -s", "--password-stdin", "--with-token", "chpasswd", "passwd --stdin", "--pinentry",
+    "--passphrase-fd", "-pass stdin",
+  ].map { Array($0.utf8) }
+  private static let pairReaders = ["chpasswd"].map { Array($0.utf8) }
 
   // MARK: Headers
 

@@ -80,6 +80,7 @@ struct CredentialScanner {
     if (0x30...0x39).contains(first), let card = cardNumber(at: start) {
       return take(Finding(range: card, kind: "card"))
     }
+    if let found = piped(from: start, wordEnd: end) { return take(found) }
     if end - start <= 6, let found = statement(at: start, wordEnd: end) { return take(found) }
     if end - start == 6, first | 0x20 == UInt8(ascii: "v"), start >= readTo {
       let found = insertedValues(behind: start, wordEnd: end)

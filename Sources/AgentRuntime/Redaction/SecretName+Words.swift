@@ -6,7 +6,8 @@ extension SecretName {
   static let passwords: Set<String> = [
     "password", "passwords", "passwd", "passphrase", "passcode", "pwd", "pswd", "psw", "passwort",
     "kennwort", "contraseña", "contrasena", "senha", "mdp", "пароль", "密码", "密碼", "パスワード", "비밀번호",
-    "userpass", "dbpass", "passwrd", "pass", "pw", "hasło", "haslo", "wachtwoord", "lösenord",
+    "userpass", "dbpass", "storepass", "keypass", "passwrd", "pass", "pw", "hasło", "haslo",
+    "wachtwoord", "lösenord",
     "losenord", "heslo", "şifre", "sifre", "salasana", "adgangskode", "adgangsord", "jelszó",
     "jelszo", "passord", "kodeord", "лозинка",
   ]
