@@ -229,7 +229,7 @@ struct SchedulingTests {
     var isUndoing: Bool
     func run(_ request: ToolRequest) async -> ToolAnswer {
       ToolAnswer(
-        result: isUndoing ? .ok(.null) : .error(reason: "gone", isEffectUnknown: true))
+        result: isUndoing ? .ok(data: .null) : .error(reason: "gone", isEffectUnknown: true))
     }
   }
 
@@ -416,7 +416,7 @@ struct SchedulingTests {
 
   private struct ReturningTool: Tool {
     var data: JSONValue
-    func run(_ request: ToolRequest) async -> ToolAnswer { ToolAnswer(result: .ok(data)) }
+    func run(_ request: ToolRequest) async -> ToolAnswer { ToolAnswer(result: .ok(data: data)) }
   }
 
   private static func end(_ pipeline: Pipeline) async throws -> PipelineWorld {
