@@ -46,10 +46,11 @@ enum NamedFiles {
   static func found(for command: any ParsableCommand) throws -> any ParsableCommand {
     guard var verb = command as? any NamesFiles else { return command }
     let name = verbWords(of: type(of: verb))
+    let goesOn = verb is any GoesOnInLog
     try verb.eachFile { path, takes in
       if takes.contains(.log) { path = try RunLogs.path(of: path) }
       // What a run goes on with lies beside its log, not beside a link to it.
-      if verb is any GoesOnInLog { path = LogFiles.followingLinks(path) }
+      if goesOn { path = LogFiles.followingLinks(path) }
       try refuse(path, verb: name, unless: takes)
     }
     return verb
