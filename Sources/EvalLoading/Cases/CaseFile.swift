@@ -183,7 +183,7 @@ enum CaseFile {
 
   static let skip = Shape<CaseSkip>([
     "anyOf": [Shape<String>.name.schema(), detailedSkip.schema()],
-    "not": ["pattern": "^([nN]|[nN][oO]|[oO][fF][fF]|[fF][aA][lL][sS][eE])$"],
+    "not": ["type": "string", "pattern": "^([nN]|[nN][oO]|[oO][fF][fF]|[fF][aA][lL][sS][eE])$"],
   ]) { value, reader in
     switch value {
     case .object: return detailedSkip.read(value, reader)

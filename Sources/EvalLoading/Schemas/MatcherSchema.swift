@@ -33,22 +33,31 @@ enum MatcherSchema {
         [
           "type": "object", "minProperties": 1,
           "propertyNames": ["enum": JSONValue(Matcher.operatorsOfTexts)],
-          "properties": [
-            "$not": textMatcher, "$oneOf": ["items": textMatcher], "$allOf": ["items": textMatcher],
-            "$anyOf": ["items": textMatcher], "$contains": ["type": "string"],
-            "$exact": ["type": "string"], "$literal": ["type": "string"],
-            "$type": [
-              "anyOf": [
-                ["const": "string"], ["type": "array", "contains": ["const": "string"]],
-              ]
-            ],
-          ],
+          "properties": .object(JSONObject(operandsOfTexts.map { ($0.name, described($0)) })),
         ],
       ],
     ],
   ]
 
   private static let textMatcher: JSONValue = ["$ref": "#/$defs/textMatcher"]
+
+  /// What the operands of operators have to be where a text is matched, beyond what they are elsewhere.
+  private static let operandsOfTexts: [(name: String, schema: JSONObject)] = [
+    ("$not", ["$ref": "#/$defs/textMatcher"]), ("$oneOf", ["items": textMatcher]),
+    ("$allOf", ["items": textMatcher]), ("$anyOf", ["items": textMatcher]),
+    ("$contains", ["type": "string"]), ("$exact", ["type": "string"]),
+    ("$literal", ["type": "string"]),
+    (
+      "$type",
+      ["anyOf": [["const": "string"], ["type": "array", "contains": ["const": "string"]]]]
+    ),
+  ]
+
+  private static func described(_ operand: (name: String, schema: JSONObject)) -> JSONValue {
+    var schema = operand.schema
+    schema["description"] = table.first { $0.name == operand.name }.map { .string($0.note) }
+    return .object(schema)
+  }
 
   private static let operators: JSONObject = [
     "type": "object", "additionalProperties": false, "minProperties": 1,
