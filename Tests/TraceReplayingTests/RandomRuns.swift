@@ -373,7 +373,17 @@ extension [Event] {
   func disguised(_ generator: inout Seeded) -> [Event] {
     var result: [Event] = []
     var open: [String: [Event]] = [:]
+    var group: [Event] = []
     func settle() {
+      // Whether a call begins hangs on the order in which others beside it failed.
+      let isOrdered = group.contains { event in
+        ["error", "refused"].contains(event.data["status"]?.stringValue)
+      }
+      if isOrdered {
+        result += group
+        open = [:]
+      }
+      group = []
       while !open.isEmpty {
         let keys = open.keys.sorted()
         let key = keys.randomElement(using: &generator) ?? ""
@@ -389,6 +399,7 @@ extension [Event] {
         continue
       }
       open[event.data["callId"]?.stringValue ?? "", default: []].append(event)
+      group.append(event)
     }
     settle()
     let times = map { $0.t * 3 + 7 }
