@@ -292,7 +292,10 @@ struct CredentialCorpusTests {
       "<password>",
       "password(\"", "xoxb-", "hooks.slack.com/services/", "é", "«redacted:", "(", "{\"", ",\"",
       "<a>", "a>", "(pw)VALUES(", "(pw)VALUES('", "user,password\n", "a,password\nx1y2,z3w4\n",
-      "password:\n", "password: |\n  ", "：", "echo a | ", "curl -b a ", "\"\"\"",
+      "password:\n", "password: |\n  ", "：", "-----END PRIVATE KEY-----",
+      "A1b2C3d4e5F6g7H8A1b2C3d4e5F6g7H8A1b2C3d4e5F6g7H8\n-----END PRIVATE KEY-----\n",
+      "Private-Lines: 1\nAb1",
+      "\"d\":\"A1b2C3d4e5F6g7H8A1b2C3d4\",", "echo a | ", "curl -b a ", "\"\"\"",
       "<key>password</key><string>", "[1]=",
     ]
     func seconds(_ text: String) -> Double {

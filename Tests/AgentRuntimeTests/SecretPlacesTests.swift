@@ -1,4 +1,5 @@
 import AgentTrace
+import TestSupport
 import Testing
 
 @testable import AgentRuntime
@@ -148,6 +149,66 @@ struct SecretPlacesTests {
       "curl -u ana https://a.example", "scp -P 2222x a b", "echo <password> | sudo -S ls",
     ])
   func commands(without text: String) {
+    #expect(Redactor(RedactionSettings()).redacted(text) == text)
+  }
+
+  /// The lines of a private key, none of them one.
+  private static let key: [String] = {
+    var generator = Seeded(seed: 12)
+    let body = (0..<8).map { _ in SeededSecret.text(64, &generator) }
+    return ["-----BEGIN RSA PRIVATE KEY-----"] + body + ["-----END RSA PRIVATE KEY-----"]
+  }()
+
+  @Test("a private key is withheld in each layout that it is read in, its beginning there or not")
+  func keys() {
+    let key = Self.key
+    let numbered = key.enumerated()
+    for text in [
+      key.joined(separator: "\n"), key.joined(separator: "\r\n"), key.joined(separator: "\\n"),
+      numbered.map { "     \($0.offset)→\($0.element)" }.joined(separator: "\n"),
+      numbered.map { "     \($0.offset)\t\($0.element)" }.joined(separator: "\n"),
+      key.map { "> \($0)" }.joined(separator: "\n"), key.map { "# \($0)" }.joined(separator: "\n"),
+      key.map { "\u{1b}[32m\($0)\u{1b}[0m" }.joined(separator: "\n"),
+      key.joined(separator: "<br>"), key.dropFirst(3).joined(separator: "\n"),
+      numbered.dropFirst(3).map { "     \($0.offset)→\($0.element)" }.joined(separator: "\n"),
+      key.dropFirst(3).joined(separator: "\\n"), key.dropLast(2).joined(separator: "\n"),
+      "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n\(key[5])\n\(key[6])\nPrivate-MAC: ab",
+    ] {
+      let redacted = Self.redacted(.string("before it\n\(text)\nbehind it!"))
+      #expect(!redacted.contains(key[5]) && !redacted.contains(key[6]), "\(redacted)")
+      #expect(redacted.contains("before it"))
+      #expect(redacted.contains("behind it!") || text.hasSuffix(key[7]), "\(redacted)")
+    }
+    let lines = Self.redacted(["lines": .array(key.map(JSONValue.string) + ["behind it"])])
+    #expect(!key[1...8].contains { lines.contains($0) } && lines.contains("behind it"))
+  }
+
+  @Test("the secret members of a JSON Web Key are withheld, and the public ones stay")
+  func webKeys() {
+    var generator = Seeded(seed: 13)
+    let (secret, open) = (SeededSecret.text(43, &generator), SeededSecret.text(43, &generator))
+    for value: JSONValue in [
+      ["kty": "EC", "crv": "P-256", "x": .string(open), "d": .string(secret)],
+      ["kty": "oct", "k": .string(secret), "x": .string(open)],
+      .string(#"{"kty":"OKP","x":"\#(open)","d":"\#(secret)"}"#),
+      .string(#"{\"kty\": \"oct\", \"k\": \"\#(secret)\", \"x\":\"\#(open)\"}"#),
+    ] {
+      let redacted = Self.redacted(value)
+      #expect(!redacted.contains(secret) && redacted.contains(open), "\(redacted)")
+    }
+    let other: JSONValue = ["d": .string(open), "k": "v"]
+    #expect(Self.redacted(other) == CanonicalJSON.string(other))
+  }
+
+  @Test(
+    "what is said of keys in PEM is none",
+    arguments: [
+      "Files that hold -----BEGIN PRIVATE KEY----- # and so on, for as long as there are words in it",
+      "it ends with -----END PRIVATE KEY-----",
+      "- **PEM**: `-----BEGIN PRIVATE KEY-----` up to its end",
+      "Private-Lines: 3", "-----BEGIN PUBLIC KEY-----",
+    ])
+  func keys(without text: String) {
     #expect(Redactor(RedactionSettings()).redacted(text) == text)
   }
 }

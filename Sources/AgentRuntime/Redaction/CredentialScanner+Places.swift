@@ -390,67 +390,6 @@ extension CredentialScanner {
     return isSecret ? Finding(range: value, kind: "password") : nil
   }
 
-  // MARK: Keys in PEM
-
-  /// `-----BEGIN … PRIVATE KEY-----` up to its end, or that of what looks like its body.
-  func privateKey(at index: Int) -> Finding? {
-    let dashes = Array("----".utf8)
-    guard starts(with: dashes, at: index) else { return nil }
-    var name = index
-    while name < text.count, name - index < 8, text[name] == UInt8(ascii: "-") || text[name] == 0x20
-    {
-      name += 1
-    }
-    guard starts(with: Array("BEGIN ".utf8), at: name),
-      let nameEnd = find(dashes, from: name, within: 60),
-      find(Array("PRIVATE KEY".utf8), from: name, within: nameEnd - name) ?? text.count < nameEnd
-    else { return nil }
-    var body = nameEnd
-    while body < text.count, text[body] == UInt8(ascii: "-") { body += 1 }
-    let end = blockEnd(from: body)
-    // A heading alone is none, nor one with three dots below.
-    guard (body..<end).count(where: { ByteClass.base64.contains(text[$0]) }) >= 40 else {
-      return nil
-    }
-    var last = end
-    if let footer = find(Array("----".utf8), from: max(body, end - 4), within: 200),
-      let close = find(Array("KEY".utf8), from: footer, within: 60)
-    {
-      last = close + 3
-      while last < text.count,
-        text[last] == UInt8(ascii: "-")
-          || text[last] == 0x20
-            && last + 1 < text.count && text[last + 1] == UInt8(ascii: "-")
-          || starts(with: Array(" BLOCK".utf8), at: last) || "BLOCK".utf8.contains(text[last])
-      {
-        last += 1
-      }
-    }
-    return Finding(range: index..<last, kind: "private-key")
-  }
-
-  /// The end of lines of base64, written as lines or with `\n`, and of the headers before them.
-  private func blockEnd(from start: Int) -> Int {
-    var index = start
-    while index < text.count, index - start < 1 << 16 {
-      let byte = text[index]
-      switch byte {
-      case 0x0a, 0x0d, 0x20, 0x09, UInt8(ascii: "\\"), UInt8(ascii: "\""), UInt8(ascii: "'"),
-        UInt8(ascii: ","), UInt8(ascii: ":"), UInt8(ascii: "("), UInt8(ascii: ")"),
-        UInt8(ascii: "."),
-        UInt8(ascii: "|"):
-        index += 1
-      case UInt8(ascii: "-"):
-        if starts(with: Array("----".utf8), at: index) { return index }
-        index += 1
-      default:
-        guard ByteClass.base64.contains(byte) else { return index }
-        index += 1
-      }
-    }
-    return index
-  }
-
   // MARK: Cards
 
   /// The number of a card that begins here: 13 to 19 digits, in groups or not, whose check digit is right.

@@ -33,6 +33,8 @@ struct CredentialScanner {
   private var findings: [Finding] = []
   /// How far the values of statements were read, so that each is read once.
   private var readTo = 0
+  /// Whether a key of JSON Web Keys stands somewhere in the text, once that was asked.
+  private var isWebKeyThere: Bool?
 
   /// Every credential in a text, in order; none overlaps another.
   ///
@@ -109,6 +111,9 @@ struct CredentialScanner {
       return end == index + 3 ? end : index + 1
     case UInt8(ascii: "-"):
       if let found = privateKey(at: index) ?? flag(at: index) { return take(found) }
+      if let tail = keyTail(endingAt: index) {
+        return take(tail: tail)
+      }
     case UInt8(ascii: "/"), UInt8(ascii: "$"):
       if let found = form(at: index) { return take(found) }
     case 0xef:
@@ -123,7 +128,8 @@ struct CredentialScanner {
         for finding in found.dropLast() { _ = take(finding) }
         return found.last.map { take($0) } ?? index + 1
       }
-      if let found = assignment(at: index) { return take(found) }
+      if let found = assignment(at: index) ?? puttyKey(at: index) { return take(found) }
+      if let found = webKeyPart(at: index), hasWebKey() { return take(found) }
     default:
       if let found = assignment(at: index) { return take(found) }
     }
@@ -138,6 +144,24 @@ struct CredentialScanner {
     finding.range = finding.range.lowerBound..<end
     findings.append(finding)
     return end
+  }
+
+  /// Takes in what begins before the place that is looked at, and whatever was found within.
+  private mutating func take(tail: Finding) -> Int {
+    while let last = findings.last, last.range.lowerBound >= tail.range.lowerBound {
+      findings.removeLast()
+    }
+    let start = max(tail.range.lowerBound, findings.last?.range.upperBound ?? 0)
+    var tail = tail
+    tail.range = start..<tail.range.upperBound
+    return take(tail)
+  }
+
+  private mutating func hasWebKey() -> Bool {
+    if let isWebKeyThere { return isWebKeyThere }
+    let isThere = find(Array("kty".utf8), from: 0, within: text.count) != nil
+    isWebKeyThere = isThere
+    return isThere
   }
 
   // MARK: Forms

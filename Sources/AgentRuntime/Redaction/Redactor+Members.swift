@@ -9,7 +9,8 @@ extension Redactor {
     for member in object {
       let key = redacted(member.key)
       guard settings.findsCredentials,
-        let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member, named),
+        let kind = SecretName.kind(of: member.key) ?? Self.kind(of: member, named)
+          ?? Self.kindInWebKey(member, of: object),
         !Self.isPieceOfText(member, of: object)
       else {
         result[key] = redacted(member.value)
@@ -37,14 +38,34 @@ extension Redactor {
     "bytes", "top_logprobs", "lemma", "tag",
   ]
 
-  /// A list in which the arguments of flags and the second of two texts are withheld, where the first names a secret.
+  /// The kind of a secret member of a JSON Web Key.
+  private static func kindInWebKey(
+    _ member: JSONObject.Member, of object: JSONObject
+  ) -> SecretName.Kind? {
+    SecretName.webKeyParts.contains(member.key) && object["kty"]?.stringValue != nil
+      ? .secret : nil
+  }
+
+  /// A list in which the arguments of flags, the lines of a private key and the second of two texts are withheld, where the first names a secret.
   func redacted(_ elements: [JSONValue]) -> [JSONValue] {
     guard settings.findsCredentials, elements.count > 1,
       elements.contains(where: { $0.stringValue != nil })
     else { return elements.map { redacted($0) } }
     var result: [JSONValue] = []
     var before: String?
+    var isInKey = false
     for element in elements {
+      if let text = element.stringValue {
+        if Self.isEdge(text, of: "BEGIN") {
+          isInKey = true
+        } else if isInKey, Self.isKeyLine(text) {
+          result.append(.string(token(for: element, kind: "private-key", isLookedFor: true)))
+          before = text
+          continue
+        } else if Self.isEdge(text, of: "END") {
+          isInKey = false
+        }
+      }
       if let text = element.stringValue, let before,
         let kind = Self.kind(of: text, behind: before, inPair: elements.count == 2)
       {
@@ -60,6 +81,16 @@ extension Redactor {
       before = element.stringValue
     }
     return result
+  }
+
+  /// Whether a line of a list is the first or the last of a private key.
+  private static func isEdge(_ text: String, of word: String) -> Bool {
+    text.utf8.count <= 200 && text.contains("-----\(word) ") && text.contains("PRIVATE KEY")
+  }
+
+  private static func isKeyLine(_ text: String) -> Bool {
+    let line = text.utf8.filter { $0 > 0x20 }
+    return (4...200).contains(line.count) && line.allSatisfy(ByteClass.base64.contains)
   }
 
   /// What a text in a list is, behind a flag or, in a pair, behind a name.

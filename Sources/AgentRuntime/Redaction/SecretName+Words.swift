@@ -144,4 +144,7 @@ extension SecretName {
     "checks", "a", "the", "single", "render", "forward", "backward", "boarding", "season", "ski",
     "bus", "by", "did", "and", "or", "to", "on", "mountain", "of", "is", "each", "one", "two",
   ]
+
+  /// The members of a JSON Web Key that are secret (RFC 7518, 6.2.2, 6.3.2 and 6.4.1).
+  static let webKeyParts: Set<String> = ["d", "p", "q", "dp", "dq", "qi", "k"]
 }
