@@ -246,7 +246,6 @@ struct SpanFormatTests {
       second.spans[index].trace = "6b8efff798038103d269b633813fc60c"
     }
     let requests = first.requests + second.requests
-    #expect(try ImportedFile(first.lines(requests), name: "t.jsonl").logs.count == 1)
     // Each asks for its call itself, whose id says nothing: servers count from 0.
     #expect(
       try ImportedFile(first.lines(requests), name: "t.jsonl").logs.count == 2)

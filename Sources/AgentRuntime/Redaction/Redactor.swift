@@ -133,7 +133,7 @@ public final class Redactor: Sendable {
   }
 
   private func know(_ secret: Secret) {
-    _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true)
+    _ = token(for: .string(secret.text), kind: secret.kind, isLookedFor: true, isKnown: true)
     let words = secret.text.split(whereSeparator: \.isWhitespace).count
     state.withLock { state in
       state.mostWords = max(state.mostWords, words)
@@ -242,7 +242,7 @@ public final class Redactor: Sendable {
       redacted +=
         token(
           for: .string(found), kind: finding.kind,
-          isLookedFor: finding.isLookedFor && !Self.isWords(finding.range, of: bytes)
+          isLookedFor: finding.isLookedFor
         ).utf8
       last = finding.range.upperBound
     }
@@ -252,11 +252,11 @@ public final class Redactor: Sendable {
 
   /// Whether a text is a few plain words, or a name made of them: withheld where a secret is said, and nowhere else. Else
   /// `token: identifier` in one result would take the word away from all that follows.
-  private static func isWords(_ range: Range<Int>, of bytes: [UInt8]) -> Bool {
-    guard range.count <= 24 else { return false }
+  private static func isWords(_ text: String) -> Bool {
+    guard text.utf8.count <= 24 else { return false }
     var words = 0
     var isInWord = false
-    for byte in bytes[range] {
+    for byte in text.utf8 {
       switch byte {
       case 0x61...0x7a:
         if !isInWord { words += 1 }
@@ -408,13 +408,19 @@ public final class Redactor: Sendable {
 
   /// The token of a value, which is remembered.
   ///
-  /// - Parameter isLookedFor: whether the same text is withheld wherever else it is said.
-  func token(for value: JSONValue, kind: String, isLookedFor: Bool) -> String {
+  /// - Parameters:
+  ///   - isLookedFor: whether the same text is withheld wherever else it is said, unless it is plain words.
+  ///   - isKnown: whether it was known before anything was said: then plain words are looked for as well.
+  func token(
+    for value: JSONValue, kind: String, isLookedFor: Bool, isKnown: Bool = false
+  ) -> String {
     let token = ownToken(for: value, kind: kind)
     return state.withLock { state in
       let shown = state.learned[token] ?? token
       if state.values.count < Self.valueLimit { state.values[shown] = value }
-      if isLookedFor, case .string(let text) = value, text.utf8.count >= Secret.leastBytes {
+      if isLookedFor, case .string(let text) = value, text.utf8.count >= Secret.leastBytes,
+        isKnown || !Self.isWords(text)
+      {
         state.texts.insertWithEncodings(text, kind: kind)
         // A key that is written over many lines may come again without its first and last.
         for line in text.split(whereSeparator: \.isNewline) where line.utf8.count >= 40 {

@@ -37,8 +37,9 @@ extension HelpTopic {
       - 64: wrong usage.
       - 128 and the number of a signal: `run --watch` was ended by it.
 
-      Where several cases differ, 1 outranks 2, and 2 outranks 3. `run --files-from` ends as `run` does, by the \
-      outcomes of all lines.
+      Where several cases differ, 1 outranks 2, and 2 outranks 3. Where standard output could not be written (a full \
+      disk; not a reader that has seen enough), standard error says so whatever the code is, which is 2 in place of 0 \
+      and 3. `run --files-from` ends as `run` does, by the outcomes of all lines.
       """)
 
   private static let logs = HelpTopic(
