@@ -54,13 +54,13 @@ struct LastRun: Sendable {
     init(isPart: Bool) { self.isPart = isPart }
 
     func take(_ result: CaseResult) {
-      // Where results are compared with what was accepted, what has become worse has failed.
-      let outcome = result.standing
-      guard isPart || outcome == .fail || outcome == .error else { return }
+      // Where results are compared with what was accepted, what has become worse has failed as well.
+      let hasFailed = [result.outcome, result.standing].contains { $0 == .fail || $0 == .error }
+      guard isPart || hasFailed else { return }
       let log = (result.trials.first { $0.outcome == .fail } ?? result.trials.first)?.log
       state.withLock { state in
         if isPart { state.judged.insert(Array(result.caseId.utf8)) }
-        guard outcome == .fail || outcome == .error else { return }
+        guard hasFailed else { return }
         state.failed.append(Failed(caseId: result.caseId, log: log))
       }
     }
