@@ -162,25 +162,31 @@ struct SecretPlacesTests {
   @Test("a private key is withheld in each layout that it is read in, its beginning there or not")
   func keys() {
     let key = Self.key
-    let numbered = key.enumerated()
-    for text in [
-      key.joined(separator: "\n"), key.joined(separator: "\r\n"), key.joined(separator: "\\n"),
-      numbered.map { "     \($0.offset)→\($0.element)" }.joined(separator: "\n"),
-      numbered.map { "     \($0.offset)\t\($0.element)" }.joined(separator: "\n"),
-      key.map { "> \($0)" }.joined(separator: "\n"), key.map { "# \($0)" }.joined(separator: "\n"),
-      key.map { "\u{1b}[32m\($0)\u{1b}[0m" }.joined(separator: "\n"),
-      key.joined(separator: "<br>"), key.dropFirst(3).joined(separator: "\n"),
-      numbered.dropFirst(3).map { "     \($0.offset)→\($0.element)" }.joined(separator: "\n"),
-      key.dropFirst(3).joined(separator: "\\n"), key.dropLast(2).joined(separator: "\n"),
-      "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n\(key[5])\n\(key[6])\nPrivate-MAC: ab",
-    ] {
+    func lines(_ line: (Int, String) -> String) -> [String] {
+      key.enumerated().map { line($0.offset, $0.element) }
+    }
+    var texts: [String] = ["\n", "\r\n", "\\n", "<br>"].map { key.joined(separator: $0) }
+    texts.append(lines { "     \($0)→\($1)" }.joined(separator: "\n"))
+    texts.append(lines { "     \($0)\t\($1)" }.joined(separator: "\n"))
+    texts.append(lines { "> \($1)" }.joined(separator: "\n"))
+    texts.append(lines { "# \($1)" }.joined(separator: "\n"))
+    texts.append(lines { "\u{1b}[32m\($1)\u{1b}[0m" }.joined(separator: "\n"))
+    texts.append(key.dropFirst(3).joined(separator: "\n"))
+    texts.append(lines { "     \($0)→\($1)" }.dropFirst(3).joined(separator: "\n"))
+    texts.append(key.dropFirst(3).joined(separator: "\\n"))
+    texts.append(key.dropLast(2).joined(separator: "\n"))
+    texts.append(
+      "PuTTY-User-Key-File-3: ssh-ed25519\nPrivate-Lines: 2\n\(key[5])\n\(key[6])\nPrivate-MAC: ab")
+    for text in texts {
       let redacted = Self.redacted(.string("before it\n\(text)\nbehind it!"))
       #expect(!redacted.contains(key[5]) && !redacted.contains(key[6]), "\(redacted)")
       #expect(redacted.contains("before it"))
       #expect(redacted.contains("behind it!") || text.hasSuffix(key[7]), "\(redacted)")
     }
-    let lines = Self.redacted(["lines": .array(key.map(JSONValue.string) + ["behind it"])])
-    #expect(!key[1...8].contains { lines.contains($0) } && lines.contains("behind it"))
+    let list: [JSONValue] = key.map { .string($0) } + ["behind it"]
+    let redacted = Self.redacted(["lines": .array(list)])
+    #expect(!key[1...8].contains { redacted.contains($0) })
+    #expect(redacted.contains("behind it"))
   }
 
   @Test("the secret members of a JSON Web Key are withheld, and the public ones stay")
