@@ -3,7 +3,7 @@ public import AgentTrace
 extension LogVerifier {
   /// Checks a log and those of all runs below it; the report on each stands before those on its children.
   ///
-  /// Besides what ``verify(path:expectedDigest:)`` checks of each: that the log of each child is there, that it says
+  /// Besides what ``verify(path:expectedDigest:mayGoOn:)`` checks of each: that the log of each child is there, that it says
   /// that this event of this run started it, and that its last seal is the one that its parent saw.
   ///
   /// - Parameters:
