@@ -254,22 +254,23 @@ public final class Redactor: Sendable {
   /// `token: identifier` in one result would take the word away from all that follows.
   private static func isWords(_ text: String) -> Bool {
     guard text.utf8.count <= 24 else { return false }
-    var words = 0
-    var isInWord = false
-    for byte in text.utf8 {
-      switch byte {
-      case 0x61...0x7a:
-        if !isInWord { words += 1 }
-        isInWord = true
-      case 0x41...0x5a where !isInWord:
-        words += 1
-        isInWord = true
-      case UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: " "), UInt8(ascii: "."):
-        isInWord = false
-      default: return false
-      }
+    let words = text.utf8.split { byte in "_-. ".utf8.contains(byte) }
+    return !words.isEmpty && words.count <= 3 && words.allSatisfy(isWord)
+  }
+
+  /// Whether it can be spoken: small letters behind the first, a vowel among five, never four consonants in a row.
+  private static func isWord(_ word: Substring.UTF8View) -> Bool {
+    var (count, vowels, row) = (0, 0, 0)
+    for byte in word {
+      let isSmall = (0x61...0x7a).contains(byte)
+      guard isSmall || count == 0 && (0x41...0x5a).contains(byte) else { return false }
+      count += 1
+      let isVowel = "aeiouyAEIOUY".utf8.contains(byte)
+      vowels += isVowel ? 1 : 0
+      row = isVowel ? 0 : row + 1
+      if row > 3 { return false }
     }
-    return words <= 3
+    return count <= 12 && vowels * 5 >= count
   }
 
   /// What a tool is given or returns, or the goal, as it may stand in the run.
