@@ -258,7 +258,7 @@ public final class Redactor: Sendable {
     return !words.isEmpty && words.count <= 3 && words.allSatisfy(isWord)
   }
 
-  /// Whether it can be spoken: small letters behind the first, a vowel among five, never four consonants in a row.
+  /// Whether it can be spoken: small letters behind the first, a vowel among five, few consonants in a row.
   private static func isWord(_ word: Substring.UTF8View) -> Bool {
     var (count, vowels, row) = (0, 0, 0)
     for byte in word {
@@ -268,9 +268,9 @@ public final class Redactor: Sendable {
       let isVowel = "aeiouyAEIOUY".utf8.contains(byte)
       vowels += isVowel ? 1 : 0
       row = isVowel ? 0 : row + 1
-      if row > 3 { return false }
+      if row > (word.count > 8 ? 2 : 3) { return false }
     }
-    return count <= 12 && vowels * 5 >= count
+    return count <= 12 && vowels * (count > 8 ? 4 : 5) >= count
   }
 
   /// What a tool is given or returns, or the goal, as it may stand in the run.
