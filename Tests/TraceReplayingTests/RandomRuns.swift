@@ -373,17 +373,7 @@ extension [Event] {
   func disguised(_ generator: inout Seeded) -> [Event] {
     var result: [Event] = []
     var open: [String: [Event]] = [:]
-    var group: [Event] = []
     func settle() {
-      // Whether a call begins hangs on the order in which others beside it failed.
-      let isOrdered = group.contains { event in
-        ["error", "refused"].contains(event.data["status"]?.stringValue)
-      }
-      if isOrdered {
-        result += group
-        open = [:]
-      }
-      group = []
       while !open.isEmpty {
         let keys = open.keys.sorted()
         let key = keys.randomElement(using: &generator) ?? ""
@@ -393,13 +383,14 @@ extension [Event] {
       }
     }
     for event in self {
-      guard event.type == .toolStarted || event.type == .toolResult else {
+      // What failed stays where it stood: whether another call begins hangs on it.
+      let hasFailed = ["error", "refused"].contains(event.data["status"]?.stringValue)
+      guard event.type == .toolStarted || event.type == .toolResult, !hasFailed else {
         settle()
         result.append(event)
         continue
       }
       open[event.data["callId"]?.stringValue ?? "", default: []].append(event)
-      group.append(event)
     }
     settle()
     let times = map { $0.t * 3 + 7 }
