@@ -258,6 +258,15 @@ extension RecordedStep {
     return answer
   }
 
+  /// Whether a call that had yet to begin was refused once this one had ended: then it comes where it stands.
+  func keepsOthersFromBeginning(_ callId: String) -> Bool {
+    guard let index = results[callId] else { return false }
+    return events[(index + 1)...].contains { event in
+      event.type == .toolResult && event.data["status"] == "refused"
+        && event.data["callId"]?.stringValue.map { attempts[$0] == nil } ?? false
+    }
+  }
+
   /// What is recorded of a call that read or wrote notes when the recording broke off before its result;
   /// `nil` where it breaks off elsewhere.
   func unfinishedAnswer(toCall callId: String, attempt: Int) -> ToolAnswer? {

@@ -133,8 +133,12 @@ public final class ReplayingBoundary: Boundary {
       if step.possibleSignal != nil, case .error = answer.result,
         step.answer(toCall: request.callId, attempt: request.attempt + 1) == nil
       {
-        // Not tried again for the signal, perhaps: so it comes behind all that were before it.
-        answer.elapsedMicroseconds += RecordedTime.limit / 2
+        if step.keepsOthersFromBeginning(request.callId) {
+          answer.wasTriedAgain = false
+        } else {
+          // Not tried again for the signal, perhaps: so it comes behind all that were before it.
+          answer.elapsedMicroseconds += RecordedTime.limit / 2
+        }
       }
       return await request.made(againAfter: answer)
     }
