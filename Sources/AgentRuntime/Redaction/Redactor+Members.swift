@@ -98,6 +98,8 @@ extension Redactor {
     of text: String, behind before: String, inPair: Bool
   ) -> SecretName.Kind? {
     if before.hasPrefix("-") {
+      // The edge of a key is no flag.
+      if before.hasPrefix("---") { return nil }
       return text.hasPrefix("-") || before.utf8.contains(UInt8(ascii: "="))
         ? nil : SecretName.kind(of: before)
     }

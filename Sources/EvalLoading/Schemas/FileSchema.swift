@@ -67,8 +67,10 @@ public enum FileSchema: String, Sendable, Hashable, CaseIterable {
     if [.case, .agent, .policy].contains(self) {
       var definitions = schema["$defs"]?.objectValue ?? [:]
       for member in MatcherSchema.definitions { definitions[member.key] = member.value }
-      for member in self == .policy ? [:] : ExpectationsSchema.definitions {
-        definitions[member.key] = member.value
+      if self != .policy {
+        for part in [MatcherSchema.textDefinitions, ExpectationsSchema.definitions] {
+          for member in part { definitions[member.key] = member.value }
+        }
       }
       schema["$defs"] = .object(definitions)
     }

@@ -25,6 +25,10 @@ enum MatcherSchema {
       "else": ["items": matcher, "additionalProperties": matcher],
     ],
     "operators": .object(operators),
+  ]
+
+  /// Beside them, where expectations speak of texts.
+  static let textDefinitions: JSONObject = [
     "textMatcher": [
       "description": "A text that must be equal, or operators that a text can meet.",
       "$ref": "#/$defs/matcher",
@@ -36,7 +40,7 @@ enum MatcherSchema {
           "properties": .object(JSONObject(operandsOfTexts.map { ($0.name, described($0)) })),
         ],
       ],
-    ],
+    ]
   ]
 
   private static let textMatcher: JSONValue = ["$ref": "#/$defs/textMatcher"]

@@ -166,15 +166,13 @@ public struct PipelineRecording: Sendable {
     let (writer, reopened) = try LogWriter.reopening(path, options: means.logOptions)
     var past = PipelinePast(of: pipeline)
     do {
-      if means.standsAlone {
-        try LogFiles.checkTreeIsFree(of: path)
-        try WaitingPipeline(log: path).checkRunsAreThere()
-      }
+      if means.standsAlone { try LogFiles.checkTreeIsFree(of: path) }
       var reader = try LogReader(path: path)
       while let event = try reader.next() {
         observePast(event)
         past.take(event)
       }
+      if means.standsAlone { try WaitingPipeline.checkRunsAreThere(of: plain, past.state) }
       var resumed = RunResumed(why: past.state.stop.map { words(for: $0) } ?? "the process ended")
       (resumed.cutAt, resumed.bytesDropped) = (reopened.cutAt, reopened.bytesDropped)
       if reopened.runIsOver {

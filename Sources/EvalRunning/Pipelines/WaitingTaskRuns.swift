@@ -21,34 +21,41 @@ extension WaitingPipeline {
   /// The tasks whose own runs wait, and the logs of these.
   private var waitingRuns: [(node: TaskNode, log: String)] {
     questions.filter { $0.why == .run }.compactMap { asked in
-      let progress = state[asked.node.task]?.node(asked.node.element)
-      guard let runId = progress?.run?.runId else { return nil }
-      let name = RunFiles.fileName(for: runId) + LogFormat.suffix
-      return (asked.node, "\(RunFiles.folder(ofLog: log))/\(name)")
+      Self.path(ofRunAt: asked.node, in: state, of: log).map { (asked.node, $0) }
     }
   }
 
-  /// Makes sure that the logs of the runs that this one waits for are there: without its log nobody knows what a run has
-  /// done, and it would be made again.
+  /// Makes sure that the logs of the runs that a pipeline waits for are there: without its log nobody knows what a run
+  /// has done, and it would be made again.
   ///
+  /// - Parameter state: where the pipeline of the log stands.
   /// - Throws: `CaseError` for the first that is not; where one cannot be read.
-  func checkRunsAreThere() throws {
+  static func checkRunsAreThere(of log: String, _ state: PipelineState, depth: Int = 0) throws {
     // Of a process that died nobody knows whether it had begun the run.
     guard state.stop != nil, depth < PipelineDefinition.depthLimit else { return }
-    for (node, log) in waitingRuns {
-      guard try LogFiles.holdsEvents(log) else {
+    for (node, why) in state.questions where why == .run {
+      guard let path = path(ofRunAt: node, in: state, of: log) else { continue }
+      guard try LogFiles.holdsEvents(path) else {
         throw CaseError(
           reason:
-            "\(self.log) waits for the run of \(told(node)), whose log \(log) is not there; put it back beside this one"
+            "\(log) waits for the run of \(node), whose log \(path) is not there; put it back beside this one"
         )
       }
-      if try Self.isPipeline(log) {
-        var inner = try WaitingPipeline(log: log)
-        inner.depth = depth + 1
-        try inner.checkRunsAreThere()
+      if try isPipeline(path) {
+        try checkRunsAreThere(of: path, WaitingPipeline(log: path).state, depth: depth + 1)
       } else {
-        try WaitingRun(path: log).checkChildrenAreThere()
+        try WaitingRun(path: path).checkChildrenAreThere()
       }
+    }
+  }
+
+  /// The log of the run of a task.
+  private static func path(
+    ofRunAt node: TaskNode, in state: PipelineState, of log: String
+  ) -> String? {
+    let run = state[node.task]?.node(node.element)?.run
+    return run.map {
+      "\(RunFiles.folder(ofLog: log))/\(RunFiles.fileName(for: $0.runId))\(LogFormat.suffix)"
     }
   }
 

@@ -68,6 +68,11 @@ package enum ExpectationSchema {
   static func ref(_ name: String) -> JSONValue { ["$ref": .string("#/$defs/\(name)")] }
 
   /// One of the parts, with what it means here.
+  /// A matcher of what a call is given, which is never nothing.
+  private static func input(_ text: String) -> JSONValue {
+    ["description": .string(text), "$ref": "#/$defs/matcher", "not": ["const": .null]]
+  }
+
   static func described(_ text: String, _ name: String) -> JSONValue {
     ["description": .string(text), "$ref": .string("#/$defs/\(name)")]
   }
@@ -142,9 +147,7 @@ package enum ExpectationSchema {
     let usable = isExecuted ? statuses.filter { $0 != CallStatus.refused.rawValue } : statuses
     var properties: JSONObject = [
       "tool": name("A tool's name, or a glob such as delete_*."),
-      "input": [
-        "description": "What goes in.", "$ref": "#/$defs/matcher", "not": ["const": .null],
-      ],
+      "input": input("What goes in."),
       "status": [
         "description": "What became of the call: one status, or a list of them.",
         "anyOf": [
@@ -201,7 +204,7 @@ package enum ExpectationSchema {
   /// `tool`, `input` and `caller` where they speak of another moment than a call.
   private static let callProperties: [(String, JSONValue)] = [
     ("tool", name("The tool of the call, or a glob.")),
-    ("input", described("What goes into the call.", "matcher")),
+    ("input", input("What goes into the call.")),
     ("caller", name("Who makes the call, or a glob; without it everybody but a simulated user.")),
   ]
 
