@@ -382,10 +382,20 @@ extension [Event] {
         if open[key]?.isEmpty != false { open[key] = nil }
       }
     }
+    // Where calls fail for good, whether others begin or are tried again may hang on what ended first: such a step
+    // stays as it stood, unless one call alone failed in it and the run went on.
+    var failures: [Int: Int] = [:]
     for event in self {
-      // What failed stays where it stood: whether another call begins hangs on it.
-      let hasFailed = ["error", "refused"].contains(event.data["status"]?.stringValue)
-      guard event.type == .toolStarted || event.type == .toolResult, !hasFailed else {
+      switch (event.type, event.data["status"]) {
+      case (.stop, _), (.toolResult, "refused"): failures[event.step, default: 0] += 2
+      case (.toolResult, "error"): failures[event.step, default: 0] += 1
+      default: break
+      }
+    }
+    for event in self {
+      guard event.type == .toolStarted || event.type == .toolResult,
+        failures[event.step, default: 0] < 2
+      else {
         settle()
         result.append(event)
         continue

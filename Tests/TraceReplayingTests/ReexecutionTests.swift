@@ -75,7 +75,9 @@ struct ReexecutionTests {
     let folder = try TemporaryFolder()
     var generator = Seeded(seed: 6)
     var reordered = 0
-    for seed in 0..<Self.pairs {
+    // Most random runs fail, and few of those can have had another order.
+    for seed in 0..<(12 * Self.pairs) {
+      if seed >= Self.pairs, reordered > Self.pairs / 4 { break }
       let run = try await RandomRun(seed: 1_000_000 + seed)
       let events = run.events.disguised(&generator).withStateDigests
       if events.map(\.type) != run.events.map(\.type)
