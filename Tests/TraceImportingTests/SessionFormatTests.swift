@@ -190,6 +190,36 @@ struct SessionFormatTests {
     #expect(newer.data(.runStarted).first?["source"]?["unread"] == ["/8/payload"])
   }
 
+  @Test(
+    "a line of a session that stands there again is one, wherever it stands",
+    arguments: [
+      [
+        #"{"type":"user","timestamp":"2026-01-01T00:00:00Z","message":{"content":"q"}}"#,
+        #"{"type":"assistant","timestamp":"2026-01-01T00:00:01Z","message":{"content":[{"type":"tool_use","id":"c","name":"ls","input":{}}]}}"#,
+      ],
+      [
+        #"{"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"r"}}"#,
+        #"{"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"function_call","name":"ls","arguments":"{}","call_id":"c"}}"#,
+      ],
+      [
+        #"{"id":"1","kind":"MessageEvent","source":"user","llm_message":{"role":"user","content":[{"type":"text","text":"q"}]}}"#,
+        #"{"id":"2","kind":"ActionEvent","source":"agent","tool_name":"ls","tool_call_id":"c","llm_response_id":"r","tool_call":{"id":"c","name":"ls","arguments":"{}"}}"#,
+      ],
+      [
+        #"{"type":"session","version":3,"id":"s"}"#,
+        #"{"type":"message","id":"1","parentId":null,"message":{"role":"assistant","content":[{"type":"toolCall","id":"c","name":"ls","arguments":{}}]}}"#,
+      ],
+    ])
+  func repeated(_ lines: [String]) throws {
+    let twice = lines.flatMap { [$0, $0] }
+    for text in [lines + lines, twice].map({ $0.joined(separator: "\n") }) {
+      let file = try ImportedFile(text, name: "s.jsonl")
+      #expect(file.errors.isEmpty && file.logs.count == 1, "\(file.errors)")
+      let names = file.data(.decision).compactMap { $0["calls"]?[0]?["name"] }
+      #expect(names == ["ls"], "\(text)")
+    }
+  }
+
   @Test("the Gemini CLI, pi, OpenHands and SWE-agent tell their calls, results and ends")
   func others() throws {
     let gemini = try ImportedFile(

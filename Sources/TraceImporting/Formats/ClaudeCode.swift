@@ -64,7 +64,7 @@ enum ClaudeCode: FormatAdapter {
     return ordered.map { name, content in
       let below = files.count > 1 ? JSONPointer(tokens: [name]) : JSONPointer()
       return (
-        SourceLines(content, keys: ["loglines"], below: below),
+        SourceLines(content, keys: ["loglines"], below: below).withoutRepeats,
         hasMain && isChild(name) ? agentName(ofFile: name) : nil
       )
     }

@@ -50,7 +50,7 @@ enum Codex: FormatAdapter {
     return [
       SourceRun(index: nil) { () throws(ImportError) in
         var rollout = Rollout()
-        let lines = SourceLines(document)
+        let lines = SourceLines(document).withoutRepeats
         rollout.graph.unread = lines.unread
         for (pointer, value) in lines.values { rollout.take(value, at: pointer) }
         return rollout.finished()

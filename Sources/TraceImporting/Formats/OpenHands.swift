@@ -30,7 +30,7 @@ enum OpenHands: FormatAdapter {
     return [
       SourceRun(index: nil) { () throws(ImportError) in
         var graph = CallGraph(format: .openHands)
-        let lines = SourceLines(document, keys: ["events"])
+        let lines = SourceLines(document, keys: ["events"]).withoutRepeats
         graph.unread = lines.unread
         var open: String?
         let known = Set(lines.values.compactMap { $0.1["id"] })

@@ -29,7 +29,7 @@ enum Pi: FormatAdapter {
     return [
       SourceRun(index: nil) { () throws(ImportError) in
         var graph = CallGraph(format: .pi)
-        let lines = SourceLines(document)
+        let lines = SourceLines(document).withoutRepeats
         graph.unread = lines.unread
         for (pointer, value) in lines.values { read(value, at: pointer, into: &graph) }
         graph.missing += missingLines(among: lines)

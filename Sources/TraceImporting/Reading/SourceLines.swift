@@ -46,6 +46,20 @@ struct SourceLines {
     }
   }
 
+  /// These without the lines that stand there again, as they do after a session was resumed or a file copied onto its
+  /// own end: a line that says when it was written, or has an id, is one however often it stands there.
+  var withoutRepeats: SourceLines {
+    var seen: Set<JSONValue> = []
+    var once = self
+    once.values = values.filter { _, value in
+      let isNamed = Self.identities.contains { value[$0]?.saysNothing == false }
+      return !isNamed || seen.insert(value).inserted
+    }
+    return once
+  }
+
+  private static let identities = ["uuid", "id", "timestamp"]
+
   /// Whether one of the first values is what a format begins with.
   static func begin(
     _ document: SourceDocument, keys: [String] = [], with isOne: (JSONValue) -> Bool
