@@ -85,6 +85,71 @@ struct SessionFormatTests {
     #expect((results.last?["status"] == "refused") == !answer)
   }
 
+  @Test(
+    "a call that was kept from running did not run, and of one that was broken off nobody knows",
+    arguments: [
+      (#""content":"The user doesn't want to proceed with this tool use. Stop.""#, "", "refused"),
+      (
+        #""content":[{"type":"text","text":"The user doesn't want to take this action right now."}]"#,
+        "", "refused"
+      ),
+      (#""content":"Permission to use Bash with command rm has been denied.""#, "", "refused"),
+      (
+        #""content":"Claude requested permissions to use Bash, but you haven't granted it yet.""#,
+        "", "refused"
+      ),
+      (#""content":"PreToolUse:Bash hook error: [guard]: no""#, "", "refused"),
+      (#""content":"no""#, #""toolDenialKind":"permission-rule","#, "refused"),
+      (
+        #""content":"no""#,
+        #""tool_result_meta":[{"id":"c","non_execution_kind":"user-rejected"}],"#, "refused"
+      ),
+      (#""content":"[Request interrupted by user for tool use]""#, "", "error unknown"),
+      (#""content":"no""#, #""toolDenialKind":"interrupted","#, "error unknown"),
+      (#""content":"cat: Permission to use it was denied""#, "", "error"),
+    ])
+  func keptFromRunning(_ content: String, _ beside: String, _ outcome: String) throws {
+    let file = try ImportedFile(
+      """
+      {"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"q"}}
+      {"type":"assistant","uuid":"2","sessionId":"s","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"c","name":"Bash","input":{}}]}}
+      {"type":"user","uuid":"3","sessionId":"s",\(beside)"message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"c","is_error":true,\(content)}]}}
+      """, name: "s.jsonl")
+    let result = try #require(file.data(.toolResult).first, "\(file.errors)")
+    let words = [result["status"]?.stringValue, result["effect"]?.stringValue].compactMap { $0 }
+    #expect(words.joined(separator: " ") == outcome)
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+  }
+
+  @Test(
+    "what Claude Code prints as a stream tells its sub-agents apart, what was denied, and how it ended",
+    arguments: [
+      (#""subtype":"success","is_error":false"#, "success final_answer"),
+      (#""subtype":"success","is_error":true"#, "model_failure error"),
+      (#""subtype":"error_max_turns","is_error":true"#, "budget_exhausted error_max_turns"),
+    ])
+  func streamOfClaudeCode(_ end: String, _ stop: String) throws {
+    let file = try ImportedFile(
+      """
+      {"type":"system","subtype":"init","session_id":"s","tools":["Bash"],"uuid":"0"}
+      {"type":"rate_limit_event","rate_limit_info":{"status":"allowed"},"uuid":"1","session_id":"s"}
+      {"type":"stream_event","event":{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"t","name":"Task","input":{}}},"session_id":"s","uuid":"2"}
+      {"type":"assistant","message":{"id":"m1","role":"assistant","content":[{"type":"tool_use","id":"t","name":"Task","input":{"prompt":"go"}}]},"parent_tool_use_id":null,"session_id":"s","uuid":"3"}
+      {"type":"user","message":{"role":"user","content":[{"type":"text","text":"go"}]},"parent_tool_use_id":"t","session_id":"s","uuid":"4"}
+      {"type":"assistant","message":{"id":"m2","role":"assistant","content":[{"type":"tool_use","id":"b","name":"Bash","input":{"command":"rm x"}}]},"parent_tool_use_id":"t","session_id":"s","uuid":"5"}
+      {"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"b","is_error":true,"content":"no"}]},"parent_tool_use_id":"t","session_id":"s","uuid":"6"}
+      {"type":"user","message":{"role":"user","content":[{"type":"tool_result","tool_use_id":"t","content":"done"}]},"parent_tool_use_id":null,"session_id":"s","uuid":"7","tool_use_result":{"agentId":"a1","totalToolUseCount":1}}
+      {"type":"assistant","message":{"id":"m3","role":"assistant","content":[{"type":"text","text":"all done"}]},"parent_tool_use_id":null,"session_id":"s","uuid":"8"}
+      {"type":"result",\(end),"result":"all done","session_id":"s","permission_denials":[{"tool_name":"Bash","tool_use_id":"b","tool_input":{"command":"rm x"}}],"uuid":"9"}
+      """, name: "s.jsonl")
+    #expect(file.reports.first?.format == .claudeCode, "\(file.errors)")
+    #expect(file.data(.decision).map { $0["caller"] } == [nil, "t", nil])
+    #expect(file.data(.toolResult).map { $0["status"] } == ["refused", "returned"])
+    #expect(file.data(.humanReplied).isEmpty)
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(file.stop == stop)
+  }
+
   @Test("a file of several sessions is several runs; what goes on from a line stays with it")
   func severalSessions() throws {
     let file = try ImportedFile(
@@ -158,6 +223,45 @@ struct SessionFormatTests {
     #expect(file.stop == stop)
   }
 
+  @Test(
+    "what Codex says of a call that did not run, of a limit and of a turn that was taken back is heard",
+    arguments: [
+      ("exec command rejected by user", [], "refused", nil),
+      ("aborted by user after 2.0s", [], "error", nil),
+      ("no", [#""exec_command_end","call_id":"c","status":"declined""#], "refused", nil),
+      (
+        "ok", [#""turn_aborted","reason":"budget_limited""#], "returned",
+        "budget_exhausted budget_limited"
+      ),
+      ("ok", [#""turn_aborted","reason":"interrupted""#], "returned", "cancelled interrupted"),
+      (
+        "ok",
+        [#""error","codex_error_info":"usage_limit_exceeded""#, #""task_complete""#], "returned",
+        "budget_exhausted error"
+      ),
+      (
+        "ok",
+        [#""turn_aborted","reason":"interrupted""#, #""thread_rolled_back","num_turns":1"#],
+        "returned", nil
+      ),
+    ] as [(String, [String], String, String?)])
+  func heardOfCodex(
+    _ output: String, _ events: [String], _ status: String, _ stop: String?
+  ) throws {
+    let items = [
+      #""message","role":"user","content":[{"type":"input_text","text":"q"}]"#,
+      #""function_call","name":"shell","arguments":"{}","call_id":"c""#,
+      #""function_call_output","call_id":"c","output":"\#(output)""#,
+    ]
+    let lines =
+      [#"{"type":"session_meta","payload":{"id":"s","cwd":"/x"}}"#]
+      + items.map { #"{"type":"response_item","payload":{"type":\#($0)}}"# }
+      + events.map { #"{"type":"event_msg","payload":{"type":\#($0)}}"# }
+    let file = try ImportedFile(lines.joined(separator: "\n"), name: "r.jsonl")
+    #expect(file.data(.toolResult).map { $0["status"] } == [.string(status)], "\(file.errors)")
+    #expect(file.stop == stop)
+  }
+
   @Test("rollouts of Codex: each generation, totals that grow, and what only events tell is marked")
   func codex() throws {
     let older = try ImportedFile(
@@ -227,9 +331,13 @@ struct SessionFormatTests {
       {"sessionId":"s","projectHash":"h","messages":[{"id":"1","type":"user","content":"q"},
        {"id":"2","type":"gemini","content":"","tokens":{"input":3,"output":1},"toolCalls":[
         {"id":"c","name":"ls","args":{},"status":"cancelled"},
+        {"id":"e","name":"rm","args":{},"status":"cancelled","result":[{"functionResponse":{"id":"e","name":"rm","response":{"error":"[Operation Cancelled] Reason: User cancelled the operation."}}}]},
+        {"id":"f","name":"rm","args":{},"status":"error","result":[{"functionResponse":{"id":"f","name":"rm","response":{"error":"Tool execution denied by policy."}}}]},
         {"id":"d","name":"cat","args":{"p":"a"},"status":"success","result":[{"functionResponse":{"id":"d","name":"cat","response":{"output":"x"}}}]}]}]}
       """#)
-    #expect(gemini.data(.toolResult).map { $0["status"] } == ["refused", "ok"])
+    #expect(
+      gemini.data(.toolResult).map { $0["status"] } == ["refused", "error", "refused", "ok"])
+    #expect(gemini.data(.toolResult).map { $0["effect"] } == [nil, "unknown", nil, nil])
     #expect(gemini.data(.toolResult).last?["data"] == ["output": "x"])
     let pi = try ImportedFile(
       #"""

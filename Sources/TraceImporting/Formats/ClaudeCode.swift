@@ -1,14 +1,15 @@
 import AgentTrace
 
 /// Sessions of Claude Code: lines of `{"type":"user"|"assistant"|…,"uuid","sessionId","message":{…}}`, with the files of
-/// sub-agents in `SESSION/subagents`, or the web's `{"loglines":[…]}`.
+/// sub-agents in `SESSION/subagents`, or the web's `{"loglines":[…]}`; or what it prints as `stream-json`, where the lines
+/// of sub-agents name the call that began them (`parent_tool_use_id`) and the last line says how it ended.
 ///
 /// One reply is split over lines that share `message.id`; its usage stands whole on the last of them. Lines can be
 /// there twice after a session was resumed. A file of several sessions is several runs.
 enum ClaudeCode: FormatAdapter {
   static let summary = FormatSummary(
     reads: "sessions of Claude Code, with sub-agents",
-    tells: "calls, results, errors, refusals, usage; no end")
+    tells: "calls, results, errors, refusals, usage; no end but of a printed stream")
 
   /// Kinds of lines that say something about the session and hold no message.
   private static let silent: Set<String> = [
@@ -16,14 +17,17 @@ enum ClaudeCode: FormatAdapter {
     "permission-mode", "mode", "custom-title", "ai-title", "last-prompt", "agent-name", "tag",
     "pr-link", "worktree-state", "agent-color", "agent-setting", "content-replacement",
     "marble-origami-commit", "speculation-accept", "task-summary", "started", "result",
+    "file-history-delta", "atis-latch", "bridge-session", "cost-state", "frame-link",
+    "artifact-autoreact-ledger", "artifact-comment-monitor", "rate_limit_event", "auth_status",
+    "prompt_suggestion", "keep_alive",
   ]
   private static let quiet: Set<String> = [
     "thinkingMetadata", "todos", "imagePasteIds", "snapshot", "compactMetadata", "hookInfos",
     "hookErrors", "attachment", "data", "microcompactMetadata", "origin", "mcpMeta",
-    "planContent", "forkedFrom",
+    "planContent", "forkedFrom", "classifierMetaLines", "tool_result_meta", "toolResultMeta",
   ]
   /// Keys that repeat what a result's block says, richer.
-  private static let repeated: Set<String> = ["message", "toolUseResult"]
+  private static let repeated: Set<String> = ["message", "toolUseResult", "tool_use_result"]
 
   static func recognizes(_ document: SourceDocument) -> Bool {
     SourceLines.begin(document, keys: ["loglines"], with: isLine)
@@ -89,6 +93,10 @@ enum ClaudeCode: FormatAdapter {
     private var spokenOf: [(call: String, pointer: JSONPointer)] = []
     /// What the first line that holds a message goes on from.
     private var beginning: (parent: String, pointer: JSONPointer)?
+    /// How the session ended, by the line that says so and with nothing said behind it.
+    private var ending: ParsedEnding?
+    /// The calls that the last line says were kept from running.
+    private var denied: Set<String> = []
 
     mutating func take(_ lines: SourceLines, agent: String?) {
       graph.unread += lines.unread
@@ -127,7 +135,11 @@ enum ClaudeCode: FormatAdapter {
       if speaker == nil, isMixed, line["isSidechain"]?.boolValue == true {
         speaker = line["agentId"]?.stringValue ?? "sidechain"
         agentsSeen.insert(speaker ?? "")
+      } else if speaker == nil, let call = line["parent_tool_use_id"]?.stringValue, !call.isEmpty {
+        speaker = call
+        agentsSeen.insert(call)
       }
+      if speaker == nil { ending = nil }
       guard let body = line["message"]?.objectValue?.withRole(type),
         let messages = MessageReader.read(body, at: pointer.appending("message"))
       else {
@@ -138,22 +150,29 @@ enum ClaudeCode: FormatAdapter {
         graph.noteSummary(at: pointer)
       }
       for message in messages { take(message, line, at: pointer, agent: speaker) }
-      if let child = line["toolUseResult"]?["agentId"]?.stringValue,
-        line["toolUseResult"]?["totalToolUseCount"]?.intValue != 0
-      {
-        // What a sub-agent did stands in its own file.
-        progress.append((child, pointer))
-      } else if line["toolUseResult"]?["agentId"] == nil,
-        let count = line["toolUseResult"]?["totalToolUseCount"]?.intValue, count > 0
-      {
-        // Whose calls these were, nobody says.
-        graph.missing.append(.subAgent("", at: pointer))
-      }
+      noteSubAgent(of: line, at: pointer)
       for member in line where !ClaudeCode.repeated.contains(member.key) {
         if !UnknownMember.isHarmless(member.key, member.value, quiet: ClaudeCode.quiet) {
           graph.unread.append(pointer.appending(member.key))
         }
       }
+    }
+
+    /// Notes the sub-agent whose work a result sums up.
+    private mutating func noteSubAgent(of line: JSONObject, at pointer: JSONPointer) {
+      let outcome = line["toolUseResult"] ?? line["tool_use_result"]
+      let count = outcome?["totalToolUseCount"]?.intValue
+      guard let child = outcome?["agentId"]?.stringValue else {
+        // Whose calls these were, nobody says.
+        if let count, count > 0 { graph.missing.append(.subAgent("", at: pointer)) }
+        return
+      }
+      guard count != 0 else { return }
+      // What it did stands in its own file, or in lines that name its call.
+      let calls = (line["message"]?["content"]?.arrayValue ?? []).compactMap {
+        $0["tool_use_id"]?.stringValue
+      }
+      if !calls.contains(where: agentsSeen.contains) { progress.append((child, pointer)) }
     }
 
     private mutating func take(
@@ -167,7 +186,7 @@ enum ClaudeCode: FormatAdapter {
         // What the program itself says in a model's place.
         message.isModelCall = false
       }
-      for index in message.results.indices { refuse(&message.results[index]) }
+      for index in message.results.indices { refuse(&message.results[index], line) }
       let id = line["message"]?["id"]?.stringValue
       guard message.role == .assistant, let id else {
         graph.items += MessageItems.items(of: [message], agent: agent)
@@ -194,13 +213,18 @@ enum ClaudeCode: FormatAdapter {
       "\(agent ?? "") \(uuid)"
     }
 
-    /// A user's refusal is told in words only.
-    private func refuse(_ result: inout GraphResult) {
-      guard result.status == .error, let text = result.data.value?.stringValue,
-        text.hasPrefix("The user doesn't want to proceed with this tool use")
-      else { return }
-      result.status = .refused
-      result.extra["refusedBy"] = "the words of the result"
+    /// Whether a call was kept from running is told by the line, or in words only.
+    private func refuse(_ result: inout GraphResult, _ line: JSONObject) {
+      let meta = (line["tool_result_meta"]?.arrayValue ?? []).first {
+        $0["id"]?.stringValue == result.id
+      }
+      switch (line["toolDenialKind"] ?? meta?["non_execution_kind"])?.stringValue {
+      case nil: if result.status == .error { FateWord.claudeCode.tell(&result) }
+      case "interrupted": (result.status, result.isEffectUnknown) = (.error, true)
+      case let kind?:
+        result.status = .refused
+        result.extra["refusedBy"] = .string(kind)
+      }
     }
 
     private mutating func takeOther(
@@ -218,6 +242,15 @@ enum ClaudeCode: FormatAdapter {
       {
         spokenOf.append((call, pointer))
       }
+      if type == "result", line["subtype"] != nil { return takeEnd(line, at: pointer) }
+      if let id = (line["event"]?["content_block"]?["id"] ?? line["tool_use_id"])?.stringValue,
+        type == "stream_event" || type == "tool_progress"
+      {
+        // A call as it comes in, or runs.
+        spokenOf.append((id, pointer))
+        return
+      }
+      if type == "stream_event" { return }
       if type == "system", line["subtype"]?.stringValue == "compact_boundary" {
         graph.noteSummary(at: pointer)
       }
@@ -232,6 +265,50 @@ enum ClaudeCode: FormatAdapter {
       if type == "attachment" || type == "file-history-snapshot" { return }
       if !value.saysNothing, value.mayHoldCall || !ClaudeCode.silent.contains(type) {
         graph.unread.append(pointer)
+      }
+    }
+
+    /// The last line of what it prints: how it ended, and which calls were kept from running.
+    private mutating func takeEnd(_ line: JSONObject, at pointer: JSONPointer) {
+      for denial in line["permission_denials"]?.arrayValue ?? [] {
+        guard let call = denial["tool_use_id"]?.stringValue else {
+          graph.unread.append(pointer.appending("permission_denials"))
+          continue
+        }
+        denied.insert(call)
+        spokenOf.append((call, pointer))
+      }
+      let word = line["subtype"]?.stringValue ?? ""
+      let isError = line["is_error"]?.boolValue == true
+      let reason: StopReason =
+        if word.hasPrefix("error_max") {
+          .budgetExhausted
+        } else if word == "success" {
+          isError ? .modelFailure : .success
+        } else {
+          .toolFailure
+        }
+      let detail =
+        reason == .success
+        ? StopDetail.finalAnswer : reason == .modelFailure ? StopDetail.error : word
+      ending = ParsedEnding(reason: reason, detail: detail, field: pointer.appending("subtype"))
+    }
+
+    /// How it ended: as the last line says, unless its last words are a refusal, or are none where that says success.
+    private var told: ParsedEnding? {
+      if let refusal = graph.endingByRefusal { return refusal }
+      guard let ending, ending.reason == .success else { return ending }
+      return graph.answerIndex != nil && graph.answerIndex == graph.lastReplyIndex ? ending : nil
+    }
+
+    /// Corrects the results of calls that the last line says were kept from running.
+    private mutating func refuseDenied() {
+      for index in graph.items.indices {
+        guard case .result(var result) = graph.items[index], result.status == .error,
+          let id = result.id, denied.contains(id)
+        else { continue }
+        result.status = .refused
+        graph.items[index] = .result(result)
       }
     }
 
@@ -269,8 +346,9 @@ enum ClaudeCode: FormatAdapter {
       }
       graph.agentName = "claude-code"
       graph.modelName = graph.firstModel
-      graph.ending = graph.endingByRefusal
       if !agentsSeen.isEmpty { graph.items = Self.merged(graph.items) }
+      refuseDenied()
+      graph.ending = told
       return graph
     }
   }

@@ -30,7 +30,7 @@ struct ClaudeSessions {
     rest.unread = []
     sessions += Array(repeating: rest, count: count - 1)
     for entry in lines.values {
-      let own = entry.value["sessionId"]?.stringValue.flatMap { names[$0] }
+      let own = Self.name(of: entry.value).flatMap { names[$0] }
       sessions[inherited(entry.value) ?? own ?? 0].values.append(entry)
     }
     return sessions
@@ -41,12 +41,16 @@ struct ClaudeSessions {
   }
 
   private mutating func named(_ line: JSONValue) -> Int? {
-    guard let name = line["sessionId"]?.stringValue else { return nil }
+    guard let name = Self.name(of: line) else { return nil }
     if let known = names[name] { return known }
     // Each is a log of its own, and there are not so many in a file.
     guard names.count < Self.limit else { return nil }
     names[name] = names.count
     return names.count - 1
+  }
+
+  private static func name(of line: JSONValue) -> String? {
+    (line["sessionId"] ?? line["session_id"])?.stringValue
   }
 
   private static let limit = 1_000

@@ -14,6 +14,11 @@ enum Codex: FormatAdapter {
   /// Items that hold no call.
   private static let quietItems: Set<String> = ["token_count", "ghost_snapshot", "other"]
 
+  /// What an event calls an error that is a limit.
+  private static let limits: Set<String> = [
+    "context_window_exceeded", "usage_limit_exceeded", "session_budget_exceeded",
+  ]
+
   /// Items of events that are no calls.
   private static let quietEvents: Set<String> = [
     "agentmessage", "contextcompaction", "plan", "reasoning", "usermessage",
@@ -67,7 +72,9 @@ enum Codex: FormatAdapter {
     private var reasoning = 0
     private var ending: (StopReason, String, JSONPointer)?
     /// Where the turn says that it failed, with nothing said behind it.
-    private var failure: JSONPointer?
+    private var failure: (StopReason, JSONPointer)?
+    /// The calls of which an event says that they were kept from running.
+    private var declined: Set<String> = []
     private var callIds: Set<String> = []
     /// The sessions whose heads stand there, and those from which they were forked.
     private var sessions: Set<String> = []
@@ -159,6 +166,7 @@ enum Codex: FormatAdapter {
         if message.role == .assistant { message.isPiece = true }
         callIds.formUnion(message.calls.compactMap(\.id))
         if message.role == .assistant { failure = nil }
+        for index in message.results.indices { FateWord.codex.tell(&message.results[index]) }
         messages.append(message)
       }
     }
@@ -180,25 +188,35 @@ enum Codex: FormatAdapter {
       case "token_count": takeUsage(payload)
       case "task_complete", "turn_complete":
         // A turn that failed completes as well; what it said before is no answer.
-        if let failure {
-          ending = (.modelFailure, StopDetail.error, failure)
+        if let (reason, place) = failure {
+          ending = (reason, StopDetail.error, place)
         } else {
           let isSilent = payload["last_agent_message"]?.isNull == true
           ending = isSilent ? nil : (.success, StopDetail.finalAnswer, pointer.appending("type"))
         }
       case "turn_aborted":
-        ending = (
-          .cancelled, payload["reason"]?.stringValue ?? StopDetail.human, pointer.appending("type")
-        )
-      case "user_message", "task_started", "turn_started": (ending, failure) = (nil, nil)
+        let word = payload["reason"]?.stringValue ?? StopDetail.human
+        let reason: StopReason = word == "budget_limited" ? .budgetExhausted : .cancelled
+        ending = (reason, word, pointer.appending("type"))
+      // What a turn that was taken back ended with is no end of the session.
+      case "user_message", "task_started", "turn_started", "thread_rolled_back":
+        (ending, failure) = (nil, nil)
       // Another agent looks at what was done.
       case "entered_review_mode": graph.missing.append(.subAgent("review", at: pointer))
-      case "error": failure = pointer.appending("type")
+      case "error":
+        let info = payload["codex_error_info"]
+        let word = info?.stringValue ?? info?.objectValue?.first?.key ?? ""
+        failure = (
+          Codex.limits.contains(word) ? .budgetExhausted : .modelFailure, pointer.appending("type")
+        )
       // What was run stands in the items as well; of what does not, nobody read the call.
       case "exec_command_begin", "exec_command_end", "mcp_tool_call_begin", "mcp_tool_call_end",
         "patch_apply_begin", "patch_apply_end", "web_search_begin", "web_search_end",
         "view_image_tool_call", "dynamic_tool_call_request", "dynamic_tool_call_response":
-        if let id = payload["call_id"]?.stringValue, callIds.contains(id) { return }
+        if let id = payload["call_id"]?.stringValue, callIds.contains(id) {
+          if payload["status"]?.stringValue == "declined" { declined.insert(id) }
+          return
+        }
         graph.unread.append(pointer)
       case "item_started", "item_completed", "item_updated":
         let item = payload["item"]
@@ -238,6 +256,12 @@ enum Codex: FormatAdapter {
     }
 
     mutating func finished() -> CallGraph {
+      for message in messages.indices {
+        for index in messages[message].results.indices
+        where messages[message].results[index].id.map(declined.contains) ?? false {
+          messages[message].results[index].status = .refused
+        }
+      }
       graph.items = MessageItems.items(of: messages)
       graph.agentName = "codex"
       graph.missing += origins.filter { !sessions.contains($0.session) }.map {

@@ -149,6 +149,8 @@ enum GeminiCli: FormatAdapter {
     if let data = response ?? call["result"] ?? call["resultDisplay"] ?? call["error"] {
       result.data = Told(text: data)
     }
+    // Who cancels may do so before a call runs, or while it does.
+    if result.status != .ok { FateWord.geminiCli.tell(&result) }
     message.results.append(result)
   }
 }

@@ -148,6 +148,8 @@ struct GraphResult: Hashable {
   var input: JSONValue?
   var data: Told
   var status: Status
+  /// Whether the call was broken off, so that nobody knows whether it did anything; it is an error.
+  var isEffectUnknown = false
   /// Who made the call; `nil` for the run's own agent.
   var agent: String?
   /// Whether ``agent`` is a simulated user, who calls tools.

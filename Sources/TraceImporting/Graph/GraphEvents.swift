@@ -349,7 +349,7 @@ extension GraphEvents {
       switch result.status {
       case .ok: .ok(data: data)
       case .returned: .returned(data: data)
-      case .error: .error(reason: data, isEffectUnknown: false)
+      case .error: .error(reason: data, isEffectUnknown: result.isEffectUnknown)
       case .refused: .refused(reason: data.stringValue ?? data.description)
       }
     var payload = ToolResultPayload(
