@@ -186,6 +186,16 @@ struct SessionFormatTests {
       {"type":"user","uuid":"a","sessionId":"s","isSidechain":true,"timestamp":"2026-01-01T00:00:02Z","message":{"role":"user","content":"find"}}
       {"type":"assistant","uuid":"b","sessionId":"s","isSidechain":true,"timestamp":"2026-01-01T00:00:03Z","message":{"id":"n1","role":"assistant","content":[{"type":"tool_use","id":"x","name":"Grep","input":{}}]}}
       """#)
+    try folder.write(
+      "in/s/subagents/agent-a1.meta.json", #"{"agentType":"general-purpose","toolUseId":"c"}"#)
+    try folder.write(
+      "in/s/subagents/workflows/wf_1/agent-a2.jsonl",
+      #"""
+      {"type":"assistant","uuid":"d","sessionId":"s","isSidechain":true,"timestamp":"2026-01-01T00:00:04Z","message":{"id":"n2","role":"assistant","content":[{"type":"tool_use","id":"y","name":"Glob","input":{}}]}}
+      """#)
+    try folder.write(
+      "in/s/subagents/workflows/wf_1/journal.jsonl",
+      #"{"type":"started","key":"k","agentId":"a2"}"#)
     var reports: [ImportReport] = []
     try Importer(format: nil, output: "\(folder.path)/out").run(paths: ["\(folder.path)/in"]) {
       reports.append($0)
@@ -193,8 +203,9 @@ struct SessionFormatTests {
     #expect(reports.count == 1 && reports[0].format == .claudeCode, "\(reports)")
     let events = try ImportedFile.events(of: "\(folder.path)/out/s.jsonl.gz")
     let decisions = events.filter { $0.type == .decision }
-    #expect(decisions.map { $0.data["caller"] } == [nil, "agent-a1", nil])
-    #expect(decisions.map { $0.data["calls"]?[0]?["name"] } == ["Task", "Grep", nil])
+    #expect(decisions.map { $0.data["caller"] } == [nil, "agent-a1", "agent-a2", nil])
+    #expect(decisions.map { $0.data["calls"]?[0]?["name"] } == ["Task", "Grep", "Glob", nil])
+    #expect(events.first?.data["source"]?["unread"] == nil)
     #expect(events.filter { $0.type == .humanReplied }.count == 1)
   }
 

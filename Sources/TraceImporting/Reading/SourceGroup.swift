@@ -72,11 +72,11 @@ struct SourceGroup {
       return (place("requests"), .bodies)
     }
     let parts = relative.split(separator: "/")
-    if parts.count >= 2, parts[parts.count - 2] == "subagents",
-      [".jsonl", ".jsonl.gz"].contains(where: relative.hasSuffix)
+    if let below = parts.dropLast().lastIndex(of: "subagents"), below > 0,
+      [".jsonl", ".jsonl.gz", ".meta.json"].contains(where: relative.hasSuffix)
     {
-      // Each of a session's files may be packed.
-      let session = parts.dropLast(2).joined(separator: "/") + ".jsonl"
+      // Each of a session's files may be packed, and those of a workflow have a folder of their own.
+      let session = parts[..<below].joined(separator: "/") + ".jsonl"
       let packed = session + ".gz"
       return (!names.contains(session) && names.contains(packed) ? packed : session, .pieces)
     }
