@@ -245,12 +245,40 @@ struct MarkedSourceTests {
       (#"{"role":"assistant","content":"So","finish_reason":"length"}"#, ""),
       (#"{"role":"assistant","content":"So","stop_reason":"max_tokens"}"#, ""),
       (#"{"role":"assistant","content":"So","stop_reason":"pause_turn"}"#, ""),
-      (Self.done, #","error":{"message":"gone"}"#),
+      (Self.done, #","error":{"message":"gone"}"#), (Self.done, #","finish_reason":"length""#),
+      (Self.done, #","status":"failed""#), (Self.done, #","status":"running""#),
+      (Self.done, #","truncated":true"#), (Self.done, #","exit_reason":"max_turns""#),
     ] {
       let file = try ImportedFile(Self.list(reply, beside: beside))
       #expect(file.stop?.hasPrefix("success") != true, "\(reply) \(beside): \(file.stop ?? "")")
     }
-    #expect(try ImportedFile(Self.list(Self.done)).stop == "success final_answer")
+    for beside in ["", #","status":"completed""#, #","finish_reason":"stop""#] {
+      let file = try ImportedFile(Self.list(Self.done, beside: beside))
+      #expect(file.stop == "success final_answer", "\(beside)")
+    }
+  }
+
+  @Test(
+    "calls of servers' tools are read where a list has no others; what waits for approval is marked"
+  )
+  func callsOfServers() throws {
+    let file = try ImportedFile(
+      #"""
+      [{"role":"user","content":"q"},{"role":"assistant","content":[
+      {"type":"mcp_tool_use","id":"m","name":"look","server_name":"s","input":{"p":1}},
+      {"type":"mcp_tool_result","tool_use_id":"m","is_error":true,"content":[{"type":"text","text":"e"}]},
+      {"type":"text","text":"done"}]}]
+      """#)
+    #expect(file.data(.decision).first?["calls"]?[0]?["name"] == "look", "\(file.errors)")
+    #expect(file.data(.toolResult).map { $0["status"] } == ["error"])
+    let waiting = try ImportedFile(
+      #"""
+      [{"role":"user","content":"q"},
+      {"type":"mcp_approval_request","id":"r","name":"wipe","server_label":"s","arguments":"{}"},
+      {"type":"mcp_approval_response","approval_request_id":"r","approve":false}]
+      """#)
+    #expect(waiting.data(.decision).isEmpty, "\(waiting.errors)")
+    #expect(waiting.data(.runStarted).first?["source"]?["unread"] == ["/1", "/2"])
   }
 
   @Test("a reply that was broken off is no success")

@@ -75,8 +75,10 @@ enum MessageLists: FormatAdapter {
     case "tool_use": part["name"]?.stringValue != nil
     case "tool_result": part["tool_use_id"]?.stringValue != nil
     case "tool-call", "tool-result", "tool_call", "tool_call_response", "toolCall",
-      "server_tool_use", "thinking":
+      "server_tool_use", "mcp_tool_use", "thinking", "redacted_thinking":
       true
+    // Of tools that Anthropic's servers run.
+    case let type? where type.hasSuffix("_tool_result"): part["tool_use_id"]?.stringValue != nil
     case nil:
       part["text"]?.stringValue != nil || foreignBlocks.contains { part[$0] != nil }
     default: false
@@ -229,7 +231,7 @@ enum MessageLists: FormatAdapter {
     if let part = messages.summaryOfMissing { graph.missing.append(part) }
     graph.agentName = (beside["last_agent"] ?? beside["agent"])?.stringValue
     // How the last reply ended may stand beside the list.
-    if let finish = (beside["stop_reason"] ?? beside["stopReason"])?.stringValue,
+    if let finish = beside.finish,
       let last = graph.items.indices.last, case .reply(var reply) = graph.items[last],
       reply.finish == nil
     {

@@ -20,7 +20,7 @@ enum OpenAIMessages: FormatAdapter {
         "id", "object", "created", "created_at", "timestamp", "model", "temperature", "top_p", "n",
         "max_tokens", "max_completion_tokens", "seed", "stream", "store", "user", "service_tier",
         "reasoning_effort", "parallel_tool_calls", "logprobs", "top_logprobs", "frequency_penalty",
-        "presence_penalty", "system_fingerprint",
+        "presence_penalty", "system_fingerprint", "finish_reason", "stop_reason",
       ],
       data: ["metadata", "stop", "response_format", "usage", "stream_options", "tags"],
       objects: ["tool_choice"])
@@ -170,7 +170,7 @@ enum OpenAIMessages: FormatAdapter {
     if let last = messages.last, last.isAssistantText || last.refusal != nil {
       run.ending =
         last.refusal.map { ParsedEnding(reason: .blocked, detail: $0) }
-        ?? (extra.isOver ? FinishWord.ending(ofText: last.finish) : nil)
+        ?? (extra.isOver ? FinishWord.ending(ofText: last.finish ?? extra.finish) : nil)
     }
     return run
   }
@@ -269,6 +269,21 @@ extension JSONObject {
   /// Whether what stands beside a list of messages says neither that the run failed nor that it waits for somebody, as
   /// LangGraph's states do, and is to go on from there.
   var isOver: Bool {
-    [self["error"], self["__interrupt__"]].allSatisfy { $0?.saysNothing ?? true }
+    let isBrokenOff = Self.stateKeys.contains {
+      self[$0]?.stringValue.map(FinishWord.isBrokenOff) ?? false
+    }
+    return !isBrokenOff && self["truncated"]?.boolValue != true
+      && [self["error"], self["__interrupt__"]].allSatisfy { $0?.saysNothing ?? true }
   }
+
+  /// The word for how the last reply ended, where that stands beside a list of messages.
+  var finish: String? {
+    (self["finish_reason"] ?? self["finishReason"] ?? self["stop_reason"] ?? self["stopReason"])?
+      .stringValue
+  }
+
+  /// Where programs say how a run ended.
+  private static let stateKeys = [
+    "status", "state", "termination_reason", "exit_reason", "exit_status",
+  ]
 }

@@ -16,6 +16,18 @@ enum FinishWord {
     "error", "malformed_function_call", "malformedfunctioncall", "failed", "aborted", "cancelled",
   ]
 
+  /// Whether a word for how a run ended says that it did not end by itself, or has not ended.
+  static func isBrokenOff(_ word: String) -> Bool {
+    let word = word.lowercased()
+    return brokenOff.contains(word)
+      || ["max_", "limit", "timeout", "timed"].contains(where: word.contains)
+  }
+
+  private static let brokenOff: Set<String> = [
+    "aborted", "canceled", "cancelled", "error", "errored", "failed", "failure", "in_progress",
+    "interrupted", "paused", "pending", "queued", "requires_action", "running", "waiting",
+  ]
+
   /// How a run ends whose last reply is this; `nil` where that says nothing about it.
   static func ending(of reply: GraphReply, field: JSONPointer? = nil) -> ParsedEnding? {
     let failed = ParsedEnding(reason: .modelFailure, detail: StopDetail.error, field: field)

@@ -284,6 +284,13 @@ enum ResponsesItems {
           id: id, tool: id == nil ? nil : object["name"]?.stringValue,
           data: (object["output"] ?? object["tools"]).map { Told(text: $0) } ?? .absent,
           status: object["status"]?.stringValue == "failed" ? .error : .returned, pointer: pointer))
+    case "mcp_approval_request", "mcp_approval_response":
+      // What was asked for may stand again as the call that ran, or never have run: neither is told here.
+      item.role = .other
+      item.roleName = type
+      item.isPiece = false
+      item.parts.append(value)
+      item.unread.append(pointer)
     case "reasoning", "compaction", "context_compaction", "mcp_list_tools", "item_reference":
       item.parts.append(value)
       if type == "mcp_list_tools" || type == "item_reference" { item.isModelCall = false }
