@@ -335,6 +335,31 @@ struct SessionFormatTests {
     }
   }
 
+  @Test("lines that are records of a message each are a session, whoever wrote them")
+  func records() throws {
+    let qwen = try ImportedFile(
+      #"""
+      {"uuid":"1","parentUuid":null,"sessionId":"s","timestamp":"2026-01-01T00:00:00Z","type":"user","cwd":"/x","message":{"role":"user","parts":[{"text":"q"}]}}
+      {"uuid":"2","parentUuid":"1","sessionId":"s","timestamp":"2026-01-01T00:00:01Z","type":"assistant","cwd":"/x","model":"m","message":{"role":"model","parts":[{"functionCall":{"id":"c","name":"rm","args":{"p":1}}}]}}
+      {"uuid":"3","parentUuid":"2","sessionId":"s","timestamp":"2026-01-01T00:00:02Z","type":"tool_result","cwd":"/x","message":{"role":"user","parts":[{"functionResponse":{"id":"c","name":"rm","response":{"error":"no"}}}]},"toolCallResult":{"callId":"c","status":"cancelled"}}
+      {"uuid":"4","parentUuid":"3","sessionId":"s","timestamp":"2026-01-01T00:00:03Z","type":"system","subtype":"ui_telemetry","cwd":"/x","message":{"role":"system","parts":[]}}
+      {"uuid":"5","parentUuid":"4","sessionId":"s","timestamp":"2026-01-01T00:00:04Z","type":"assistant","cwd":"/x","model":"m","message":{"role":"model","parts":[{"text":"done"}]}}
+      """#, name: "s.jsonl")
+    #expect(qwen.errors.isEmpty && qwen.logs.count == 1, "\(qwen.errors)")
+    #expect(qwen.data(.decision).map { $0["calls"]?[0]?["name"] } == ["rm", nil])
+    #expect(qwen.data(.toolResult).map { $0["status"] } == ["refused"])
+    #expect(qwen.data(.runStarted).first?["source"]?["unread"] == nil)
+    #expect(qwen.stop == nil)
+    let cursor = try ImportedFile(
+      #"""
+      {"role":"user","message":{"content":[{"type":"text","text":"q"}]}}
+      {"role":"assistant","message":{"content":[{"type":"tool_use","id":"c","name":"ls","input":{}}]}}
+      {"role":"user","message":{"content":[{"type":"tool_result","tool_use_id":"c","content":"a"}]}}
+      """#, name: "s.jsonl")
+    #expect(cursor.data(.decision).map { $0["calls"]?[0]?["name"] } == ["ls"], "\(cursor.errors)")
+    #expect(cursor.data(.toolResult).map { $0["data"] } == ["a"])
+  }
+
   @Test("the Gemini CLI, pi, OpenHands and SWE-agent tell their calls, results and ends")
   func others() throws {
     let gemini = try ImportedFile(

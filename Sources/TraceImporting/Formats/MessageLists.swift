@@ -15,6 +15,7 @@ enum MessageLists: FormatAdapter {
     switch document {
     case .value(let value): return isForeign(value)
     case .lines(let lines):
+      if MessageRecords.recognizes(document) { return true }
       guard let first = lines.first, let value = try? first.content.get() else { return false }
       return isForeign(value) || isForeignMessage(value)
     case .parts: return false
@@ -64,6 +65,7 @@ enum MessageLists: FormatAdapter {
     if let role = object["role"]?.stringValue {
       if object["type"] == "message" { return true }
       if foreignRoles.contains(role) || object["parts"]?.arrayValue != nil { return true }
+      if MessageReader.isSplit(object) { return true }
       return object["content"]?.arrayValue?.contains(where: isForeignBlock) ?? false
     }
     return object["messages"] == nil && object["traj"] == nil
@@ -86,6 +88,7 @@ enum MessageLists: FormatAdapter {
   }
 
   static func runs(in document: SourceDocument) throws(ImportError) -> [SourceRun] {
+    if MessageRecords.recognizes(document) { return MessageRecords.runs(in: document) }
     switch document {
     case .value(let value):
       return [

@@ -13,6 +13,18 @@ enum MessageReader {
     {
       return read(.object(inner), at: pointer.appending("message"))
     }
+    if isSplit(object), var inner = object["message"]?.objectValue {
+      inner["role"] = object["role"]
+      guard var messages = read(.object(inner), at: pointer.appending("message")) else {
+        return nil
+      }
+      for member in object where member.key != "role" && member.key != "message" {
+        if !UnknownMember.isHarmless(member.key, member.value, quiet: quiet), !messages.isEmpty {
+          messages[0].unread.append(pointer.appending(member.key))
+        }
+      }
+      return messages
+    }
     if let dumped = LangChainMessages.unwrapped(value) {
       return read(dumped, at: pointer.appending("kwargs"))
     }
@@ -22,6 +34,12 @@ enum MessageReader {
     guard let roleName = roleName(of: object) else { return nil }
     let message = plain(object, value, roleName: roleName, at: pointer)
     return UIMessages.split(message, object) ?? [message]
+  }
+
+  /// Whether an object is a message whose role stands beside it, `{"role","message":{"content"}}`, as Cursor keeps them.
+  static func isSplit(_ object: JSONObject) -> Bool {
+    object["role"]?.stringValue != nil && object["content"] == nil && object["parts"] == nil
+      && object["message"]?["content"] != nil && object["message"]?["role"] == nil
   }
 
   /// LangChain's short form, `["user", "text"]`.
