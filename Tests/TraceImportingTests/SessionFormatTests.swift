@@ -335,6 +335,44 @@ struct SessionFormatTests {
     }
   }
 
+  @Test(
+    "OpenHands ends as its last state says, with nothing done behind it",
+    arguments: [
+      ("finished", "", "success final_answer"), ("error", "", "tool_failure error"),
+      ("running", "", nil), ("waiting_for_confirmation", "", nil),
+      (
+        "finished",
+        #"{"id":"9","kind":"MessageEvent","source":"user","llm_message":{"role":"user","content":[{"type":"text","text":"on"}]}}"#,
+        nil
+      ),
+    ] as [(String, String, String?)])
+  func stateOfOpenHands(_ state: String, _ behind: String, _ stop: String?) throws {
+    let file = try ImportedFile(
+      """
+      {"id":"1","kind":"MessageEvent","source":"user","llm_message":{"role":"user","content":[{"type":"text","text":"q"}]}}
+      {"id":"2","kind":"ActionEvent","source":"agent","tool_name":"finish","tool_call_id":"c","llm_response_id":"r","tool_call":{"id":"c","name":"finish","arguments":"{}"}}
+      {"id":"3","kind":"ObservationEvent","source":"environment","tool_name":"finish","tool_call_id":"c","observation":{"content":[],"is_error":false}}
+      {"id":"4","kind":"ConversationStateUpdateEvent","source":"environment","key":"execution_status","value":"\(state)"}
+      \(behind)
+      """, name: "s.jsonl")
+    #expect(file.errors.isEmpty && file.stop == stop, "\(file.errors)")
+  }
+
+  @Test(
+    "a search for tools has the one result that its own item tells; what other agents say is noted")
+  func newerCodex() throws {
+    let file = try ImportedFile(
+      #"""
+      {"timestamp":"2026-01-01T00:00:00Z","type":"session_meta","payload":{"id":"r","cwd":"/"}}
+      {"timestamp":"2026-01-01T00:00:01Z","type":"response_item","payload":{"type":"tool_search_call","call_id":"s","status":"completed","execution":"client","arguments":{"query":"x"}}}
+      {"timestamp":"2026-01-01T00:00:02Z","type":"response_item","payload":{"type":"tool_search_output","call_id":"s","status":"completed","tools":[]}}
+      {"timestamp":"2026-01-01T00:00:03Z","type":"token_usage_record","payload":{"total":3}}
+      {"timestamp":"2026-01-01T00:00:04Z","type":"inter_agent_communication","payload":{"author":"a","content":"hello"}}
+      """#, name: "r.jsonl")
+    #expect(file.data(.toolResult).map { $0["tool"] } == ["tool_search"], "\(file.errors)")
+    #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/4/payload"])
+  }
+
   @Test("lines that are records of a message each are a session, whoever wrote them")
   func records() throws {
     let qwen = try ImportedFile(

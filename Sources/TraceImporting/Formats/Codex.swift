@@ -9,7 +9,8 @@ enum Codex: FormatAdapter {
 
   private static let envelopes: Set<String> = [
     "session_meta", "response_item", "event_msg", "turn_context", "compacted", "world_state",
-    "ghost_snapshot",
+    "ghost_snapshot", "inter_agent_communication", "inter_agent_communication_metadata",
+    "security_risk_score", "token_usage_record",
   ]
   /// Items that hold no call.
   private static let quietItems: Set<String> = ["token_count", "ghost_snapshot", "other"]
@@ -98,6 +99,8 @@ enum Codex: FormatAdapter {
       case "response_item":
         take(item: payload, type: payload["type"]?.stringValue ?? "", at: place, time: time)
       case "event_msg": takeEvent(payload, at: place)
+      // What another agent says; what it did stands in its own session.
+      case "inter_agent_communication": graph.missing.append(.subAgent("", at: place))
       case "compacted":
         var message = ReadMessage(role: .other, roleName: "compacted", pointer: place, raw: payload)
         message.sumsUp = true
@@ -203,6 +206,8 @@ enum Codex: FormatAdapter {
         (ending, failure) = (nil, nil)
       // Another agent looks at what was done.
       case "entered_review_mode": graph.missing.append(.subAgent("review", at: pointer))
+      case "sub_agent_activity":
+        graph.missing.append(.subAgent(payload["agent_thread_id"]?.stringValue ?? "", at: pointer))
       case "error":
         let info = payload["codex_error_info"]
         let word = info?.stringValue ?? info?.objectValue?.first?.key ?? ""

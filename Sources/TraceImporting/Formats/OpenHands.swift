@@ -5,7 +5,7 @@ import AgentTrace
 enum OpenHands: FormatAdapter {
   static let summary = FormatSummary(
     reads: "events of OpenHands",
-    tells: "calls, results, errors; no end")
+    tells: "calls, results, errors; ends where its state is told")
 
   /// Kinds of events that hold no call.
   private static let silent: Set<String> = [
@@ -40,10 +40,36 @@ enum OpenHands: FormatAdapter {
         // What its sub-agents do stands in conversations of their own.
         graph.noteSubAgent(behindAnyOf: ["delegate", "task"])
         graph.agentName = "openhands"
-        graph.ending = graph.endingByRefusal
+        graph.ending = graph.endingByRefusal ?? ending(by: lines.values)
         return graph
       }
     ]
+  }
+
+  /// How it ended, by the last word for how it stands with nothing done behind it: it finished, or broke.
+  private static func ending(by events: [(pointer: JSONPointer, value: JSONValue)]) -> ParsedEnding?
+  {
+    var ending: ParsedEnding?
+    for (pointer, event) in events {
+      switch event["kind"]?.stringValue {
+      case "ConversationStateUpdateEvent" where event["key"] == "execution_status":
+        let word = event["value"]?.stringValue ?? ""
+        let reason: StopReason? =
+          switch word {
+          case "finished": .success
+          case "error": .toolFailure
+          default: nil
+          }
+        ending = reason.map {
+          ParsedEnding(
+            reason: $0, detail: $0 == .success ? StopDetail.finalAnswer : word,
+            field: pointer.appending("value"))
+        }
+      case "MessageEvent", "ActionEvent": ending = nil
+      default: break
+      }
+    }
+    return ending
   }
 
   private static func read(

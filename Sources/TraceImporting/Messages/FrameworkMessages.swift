@@ -302,10 +302,10 @@ enum ResponsesItems {
       let input = object["action"] ?? object["queries"] ?? object["code"] ?? object["arguments"]
       item.calls.append(
         GraphCall(name: name, input: input.map(Told.there) ?? .absent, id: id))
-      // What came back stands in the item, or went to the model alone.
+      // What came back stands in the item, or went to the model alone; unless an item of its own tells it.
       let output = object["results"] ?? object["outputs"] ?? object["result"]
       if type != "local_shell_call", type != "shell_call", type != "computer_call",
-        type != "apply_patch_call"
+        type != "apply_patch_call", type != "tool_search_call"
       {
         item.results.append(
           GraphResult(
