@@ -373,6 +373,26 @@ struct SessionFormatTests {
     #expect(file.data(.runStarted).first?["source"]?["unread"] == ["/4/payload"])
   }
 
+  @Test("what a later line of the same id tells is told once, and what it does not tell is marked")
+  func toldAgain() throws {
+    let line = { (uuid: String, id: String, name: String) in
+      #"{"type":"assistant","uuid":"\#(uuid)","sessionId":"s","message":{"id":"m","role":"assistant","content":[{"type":"tool_use","id":"\#(id)","name":"\#(name)","input":{}}]}}"#
+    }
+    let claude = try ImportedFile(
+      [line("1", "c", "ls"), line("2", "c", "ls"), line("3", "d", "cat"), line("3", "e", "rm")]
+        .joined(separator: "\n"), name: "s.jsonl")
+    #expect(
+      claude.data(.decision).map { $0["calls"]?.arrayValue?.count } == [2], "\(claude.errors)")
+    #expect(claude.data(.runStarted).first?["source"]?["unread"] == ["/3"])
+    let gemini = try ImportedFile(
+      #"""
+      {"sessionId":"s","projectHash":"h"}
+      {"id":"1","type":"gemini","content":"","toolCalls":[{"id":"c","name":"rm","args":{},"status":"success","result":[]}]}
+      {"id":"1","type":"gemini","content":"done"}
+      """#, name: "s.jsonl")
+    #expect(gemini.data(.runStarted).first?["source"]?["unread"] == ["/1"], "\(gemini.errors)")
+  }
+
   @Test("lines that are records of a message each are a session, whoever wrote them")
   func records() throws {
     let qwen = try ImportedFile(

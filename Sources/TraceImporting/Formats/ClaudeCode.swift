@@ -84,7 +84,8 @@ enum ClaudeCode: FormatAdapter {
   /// What was read of a session so far.
   private struct Session {
     private var graph = CallGraph(format: .claudeCode)
-    private var seen: Set<String> = []
+    /// The messages of lines by their ids.
+    private var seen: [String: JSONValue] = [:]
     /// Where the reply of a message id stands.
     private var replies: [String: Int] = [:]
     private var agentsSeen: Set<String> = []
@@ -117,8 +118,14 @@ enum ClaudeCode: FormatAdapter {
         if value.mayHoldCall { graph.unread.append(pointer) }
         return
       }
-      if let uuid = line["uuid"]?.stringValue, !seen.insert(Self.name(of: uuid, agent)).inserted {
-        return
+      if let uuid = line["uuid"]?.stringValue {
+        let name = Self.name(of: uuid, agent)
+        if let told = seen[name] {
+          // Another line of the same id is a copy, or holds what nobody read.
+          if told != line["message"] ?? .null, value.mayHoldCall { graph.unread.append(pointer) }
+          return
+        }
+        seen[name] = line["message"] ?? .null
       }
       if agent == nil, beginning == nil, type == "user" || type == "assistant",
         let parent = line["parentUuid"]?.stringValue
@@ -201,6 +208,8 @@ enum ClaudeCode: FormatAdapter {
         graph.items += items
         return
       }
+      // A line may tell again what one before it told of the reply.
+      message.calls.removeAll { $0.id?.isEmpty == false && reply.calls.contains($0) }
       reply.merge(message)
       graph.items[place] = .reply(reply)
       graph.items += MessageItems.items(of: [message], agent: agent).filter {
@@ -341,7 +350,7 @@ enum ClaudeCode: FormatAdapter {
       }
       graph.unread += spokenOf.filter { !calls.contains($0.call) }.map(\.pointer)
       // A session that goes on from what another file holds.
-      if let (parent, pointer) = beginning, !seen.contains(Self.name(of: parent, nil)) {
+      if let (parent, pointer) = beginning, seen[Self.name(of: parent, nil)] == nil {
         graph.missing.append(.line(parent, at: pointer))
       }
       graph.agentName = "claude-code"

@@ -58,6 +58,10 @@ enum GeminiCli: FormatAdapter {
       } else if isHead(value) {
         head = value.objectValue ?? [:]
       } else if let id = value["id"]?.stringValue, let place = places[id] {
+        // A call that the later line does not tell any more was made all the same.
+        if !calls(of: messages[place].1).isSubset(of: calls(of: value)) {
+          graph.unread.append(messages[place].0)
+        }
         messages[place] = (pointer, value)
       } else {
         if let id = value["id"]?.stringValue { places[id] = messages.count }
@@ -74,6 +78,10 @@ enum GeminiCli: FormatAdapter {
     graph.modelName = graph.firstModel
     graph.ending = graph.endingByRefusal
     return graph
+  }
+
+  private static func calls(of message: JSONValue) -> Set<JSONValue> {
+    Set((message["toolCalls"]?.arrayValue ?? []).map { $0["id"] ?? $0 })
   }
 
   /// The sub-agents that calls were handed to: what they did stands in sessions of their own.
