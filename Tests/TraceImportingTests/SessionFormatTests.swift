@@ -393,6 +393,32 @@ struct SessionFormatTests {
     #expect(gemini.data(.runStarted).first?["source"]?["unread"] == ["/1"], "\(gemini.errors)")
   }
 
+  @Test(
+    "an exit of SWE-agent is what its word says, and no word within an exception's name",
+    arguments: [
+      ("RuntimeError", "tool_failure"), ("RateLimitError", "model_failure"),
+      ("TimeExceeded", "budget_exhausted"), ("exit_cost", "budget_exhausted"),
+      ("submitted", "success"),
+    ])
+  func exitStatus(_ status: String, _ reason: String) throws {
+    let file = try ImportedFile(
+      #"""
+      {"trajectory":[{"action":"ls","observation":"a","response":"look","thought":"look","state":"{}"}],
+       "history":[{"role":"user","content":"q"}],"info":{"exit_status":"\#(status)"}}
+      """#, name: "t.traj")
+    #expect(file.stop == "\(reason) \(status)", "\(file.errors)")
+  }
+
+  @Test("what a program says in a user's place is no word of the user")
+  func interruptedByUser() throws {
+    let file = try ImportedFile(
+      #"""
+      {"type":"user","uuid":"1","sessionId":"s","message":{"role":"user","content":"q"}}
+      {"type":"user","uuid":"2","parentUuid":"1","sessionId":"s","message":{"role":"user","content":[{"type":"text","text":"[Request interrupted by user]"}]}}
+      """#, name: "s.jsonl")
+    #expect(file.data(.humanReplied).map { $0["text"] } == ["q"], "\(file.errors)")
+  }
+
   @Test("lines that are records of a message each are a session, whoever wrote them")
   func records() throws {
     let qwen = try ImportedFile(

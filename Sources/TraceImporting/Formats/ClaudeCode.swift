@@ -188,7 +188,13 @@ enum ClaudeCode: FormatAdapter {
       var message = read
       message.pointer = pointer
       message.time = line["timestamp"]?.stringValue.flatMap(Timestamp.init) ?? message.time
-      if message.role == .user, line["isMeta"]?.boolValue == true { message.role = .other }
+      if message.role == .user,
+        line["isMeta"]?.boolValue == true
+          || message.text?.stringValue?.hasPrefix("[Request interrupted by user") == true
+      {
+        // What the program itself says in a user's place.
+        message.role = .other
+      }
       if message.role == .assistant, message.model == "<synthetic>" {
         // What the program itself says in a model's place.
         message.isModelCall = false

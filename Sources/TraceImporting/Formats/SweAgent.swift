@@ -53,9 +53,13 @@ enum SweAgent: FormatAdapter {
   private static func ending(_ status: String?) -> ParsedEnding? {
     guard let status else { return nil }
     let field = JSONPointer(tokens: ["info", "exit_status"])
-    let word = status.lowercased()
+    // An exception's name is none of the words within it.
+    let word = status.lowercased().replacing("runtime", with: "")
     if word == "submitted" {
       return ParsedEnding(reason: .success, detail: status, field: field)
+    }
+    if word.replacing("_", with: "").contains("ratelimit") {
+      return ParsedEnding(reason: .modelFailure, detail: status, field: field)
     }
     for limit in ["cost", "context", "limit", "timeout", "max", "time"] where word.contains(limit) {
       return ParsedEnding(reason: .budgetExhausted, detail: status, field: field)
