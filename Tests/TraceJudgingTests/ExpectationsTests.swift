@@ -48,6 +48,21 @@ struct ExpectationsTests {
       ),
       (#"{"toolsCalled":[{"tool":"a","times":{"min":3,"max":2}}]}"#, ["/toolsCalled/0/times"]),
       (#"{"toolsCalled":[{"tool":"a","times":{"min":"1"}}]}"#, ["/toolsCalled/0/times/min"]),
+      (#"{"toolsCalled":[{"tool":"a","times":{"min":0}}]}"#, ["/toolsCalled/0/times/min"]),
+      (#"{"toolsNotCalled":[{"tool":"a","times":{"min":0}}]}"#, ["/toolsNotCalled/0/times/min"]),
+      (
+        #"{"toolsProposed":["b",{"tool":"a","times":{"min":0}}],"order":"in_order"}"#,
+        ["/toolsProposed/1/times/min"]
+      ),
+      (
+        #"{"toolsNotProposed":[{"tool":"a","times":{"min":0}}],"toolsCalled":["a"],"extra":"forbid"}"#,
+        ["/toolsNotProposed/0/times/min"]
+      ),
+      (#"{"policy":{"given":[{"times":{"min":0}}]}}"#, ["/policy/given/0/times/min"]),
+      (#"{"memory":{"read":[{"key":"k","times":{"min":0}}]}}"#, ["/memory/read/0/times/min"]),
+      (#"{"tasks":{"ran":[{"task":"a","times":{"min":0}}]}}"#, ["/tasks/ran/0/times/min"]),
+      (#"{"tasks":{"attempts":{"a":{"min":0}}}}"#, ["/tasks/attempts/a/min"]),
+      (#"{"context":{"steps":{"min":0},"contains":"x"}}"#, ["/context/steps/min"]),
       (#"{"toolsCalled":[{"tool":"a","times":99999999999}]}"#, ["/toolsCalled/0/times"]),
       (#"{"toolsCalled":[{"tool":"a","caller":1}]}"#, ["/toolsCalled/0/caller"]),
       (#"{"toolsCalled":["a"],"order":"in-order"}"#, ["/order"]),
@@ -61,6 +76,19 @@ struct ExpectationsTests {
     let errors = #expect(throws: ExpectationErrors.self) { try Expectations(parsing: value) }
     #expect(errors?.problems.map(\.pointer.description) == pointers)
     #expect(errors?.problems.allSatisfy { !$0.message.isEmpty } == true)
+  }
+
+  @Test(
+    "how often may be left open where an order or what else may be called gives it a meaning",
+    arguments: [
+      #"{"toolsCalled":[{"tool":"a","times":{"min":0}}],"order":"exact"}"#,
+      #"{"toolsCalled":[{"tool":"a","times":{"min":0}}],"extra":"forbid"}"#,
+      #"{"toolsCalled":[{"tool":"a","times":{"min":0}},{"tool":"a","times":1}],"order":"in_order"}"#,
+      #"{"toolsCalled":[{"tool":"a","times":{"min":0,"max":2}}]}"#,
+      #"{"toolsCalled":[{"tool":"a","times":0}]}"#,
+    ])
+  func openNumbers(text: String) throws {
+    #expect(throws: Never.self) { try Expectations(parsing: JSONValue(parsing: text)) }
   }
 
   @Test(

@@ -160,6 +160,10 @@ struct OracleTests {
         ("toolsProposed", "any", counted), ("toolsProposed", "in_order", inOrder),
         ("toolsProposed", "exact", inOrder && known),
       ] {
+        // An entry that any number of calls meets is refused where nothing gives it a meaning.
+        let isOpen = entries.contains { $0.hasTimes && $0.minimum == 0 && $0.maximum == nil }
+        let hasBound = entries.contains { $0.hasTimes && $0.maximum != nil }
+        if isOpen, order == "any" || (order == "in_order" && !hasBound) { continue }
         let expectations = try Expectations(parsing: .object([key: list, "order": .string(order)]))
         let judgement = Judge.judge(run, against: expectations)
         let outcome = judgement.outcome

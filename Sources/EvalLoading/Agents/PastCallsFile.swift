@@ -83,7 +83,7 @@ enum PastCallsFile {
       Field("min", .count(0...1_000_000), \.minimum, "At least so many."),
       Field("max", .count(0...1_000_000), \.maximum, "At most so many."),
     ],
-    constraints: ["minProperties": 1])
+    constraints: ["minProperties": 1, "not": ["const": ["min": 0]]])
 
   private static let times = Shape<ClosedRange<Int>>([
     "anyOf": [Shape<Int>.count(0...1_000_000).schema(), bounds.schema()]
@@ -94,6 +94,10 @@ enum PastCallsFile {
     guard let bounds = bounds.read(value, reader) else { return nil }
     guard bounds.minimum != nil || bounds.maximum != nil else {
       if !reader.hasErrorHere { reader.report("neither “min” nor “max”") }
+      return nil
+    }
+    guard bounds.minimum != 0 || bounds.maximum != nil else {
+      reader.report("every number is at least 0, so that this says nothing", deeper: [.key("min")])
       return nil
     }
     let (minimum, maximum) = (bounds.minimum ?? 0, bounds.maximum ?? .max)

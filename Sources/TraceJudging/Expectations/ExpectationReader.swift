@@ -204,8 +204,9 @@ struct ExpectationReader {
 
   // MARK: Entries
 
+  /// - Parameter leaves: whether an entry may leave it open how often, for the sake of what stands beside it.
   mutating func entries(
-    _ value: JSONValue, at pointer: JSONPointer, isExecuted: Bool
+    _ value: JSONValue, at pointer: JSONPointer, isExecuted: Bool, leavesNumberOpen leaves: Bool
   ) -> [CallEntry]? {
     guard let elements = value.arrayValue else {
       report(
@@ -224,7 +225,11 @@ struct ExpectationReader {
       case .string(let text):
         if let tool = glob(text, at: place) { entries.append(.init(tool: tool)) }
       case .object(let object):
-        if let entry = entry(object, at: place, isExecuted: isExecuted) { entries.append(entry) }
+        if let entry = entry(
+          object, at: place, isExecuted: isExecuted, leavesNumberOpen: leaves)
+        {
+          entries.append(entry)
+        }
       default:
         report(place, "must be a tool's name, a glob or a call, not \(element.typeName)")
       }
@@ -233,7 +238,8 @@ struct ExpectationReader {
   }
 
   mutating func entry(
-    _ object: JSONObject, at pointer: JSONPointer, isExecuted: Bool
+    _ object: JSONObject, at pointer: JSONPointer, isExecuted: Bool,
+    leavesNumberOpen leaves: Bool = false
   ) -> CallEntry? {
     checkKeys(of: object, at: pointer, among: CallEntry.keyNames)
     var tool: Glob?
@@ -260,7 +266,9 @@ struct ExpectationReader {
       matcher($0, at: pointer.appending("input"), allowsOrigins: true)
     }
     let result: Matcher? = object["result"].flatMap { matcher($0, at: pointer.appending("result")) }
-    let times = object["times"].flatMap { self.times($0, at: pointer.appending("times")) }
+    let times = object["times"].flatMap {
+      self.times($0, at: pointer.appending("times"), mayBeAny: leaves)
+    }
     var caller: Glob?
     switch object["caller"] {
     case nil: break
@@ -276,7 +284,27 @@ struct ExpectationReader {
     return entry
   }
 
-  mutating func times(_ value: JSONValue, at pointer: JSONPointer) -> CallEntry.Times? {
+  /// Whether an entry of a positive list says something where it leaves it open how often: it has a place in an
+  /// order, or is what else may be called.
+  func numberMayBeOpen(in list: JSONValue, of key: String) -> Bool {
+    if key == ToolsCalled.key, siblings[NoExtraCalls.key] == "forbid" { return true }
+    switch siblings[OrderOfCalls.key]?.stringValue.flatMap(Expectations.Order.init) {
+    case .exact: return true
+    // It takes calls that one with a bound would fail on.
+    case .inOrder:
+      return list.arrayValue?.contains {
+        ($0["times"]?.intValue ?? $0["times"]?["max"]?.intValue) != nil
+      }
+        ?? false
+    case .any, nil: return false
+    }
+  }
+
+  /// A number, or bounds of one. Bounds that every number keeps say nothing, and are a mistake where nothing
+  /// beside them gives them a meaning.
+  mutating func times(
+    _ value: JSONValue, at pointer: JSONPointer, mayBeAny: Bool = false
+  ) -> CallEntry.Times? {
     let limit = 0...Expectations.timesLimit
     let needs = "a whole number from 0 to \(Expectations.timesLimit)"
     guard let object = value.objectValue else {
@@ -300,6 +328,12 @@ struct ExpectationReader {
     }
     guard minimum ?? 0 <= maximum ?? .max else {
       report(pointer, "`min` is greater than `max`")
+      return nil
+    }
+    guard mayBeAny || minimum != 0 || maximum != nil else {
+      report(
+        pointer.appending("min"), "every number is at least 0, so that this says nothing",
+        hint: "write the fewest that there have to be, 1 or more, or add `max`")
       return nil
     }
     return CallEntry.Times(minimum: minimum ?? 0, maximum: maximum)

@@ -16,7 +16,8 @@ package enum ExpectationSchema {
       "executed": entries(isExecuted: true), "proposed": entries(isExecuted: false),
       "executedMoment": call(isExecuted: true, isCounted: false),
       "proposedMoment": call(isExecuted: false, isCounted: false),
-      "times": ["anyOf": [number, range]],
+      "times": ["anyOf": [number, range], "not": openNumber],
+      "callTimes": ["anyOf": [number, range]],
       "globs": [
         "anyOf": [
           glob, ["type": "array", "minItems": 1, "maxItems": limit, "items": glob],
@@ -55,6 +56,17 @@ package enum ExpectationSchema {
         [
           "if": ["not": ["required": ["order"], "properties": ["order": ["const": "exact"]]]],
           "then": ["properties": ["toolsCalled": ["minItems": 1]]],
+        ],
+        // Without an order, and where others may be called, a number that is left open says nothing.
+        [
+          "if": [
+            "properties": ["order": ["const": "any"], "extra": ["const": "allow"]]
+          ],
+          "then": [
+            "properties": [
+              "toolsCalled": ["items": withNumber], "toolsProposed": ["items": withNumber],
+            ]
+          ],
         ],
       ],
     ]
@@ -167,7 +179,8 @@ package enum ExpectationSchema {
       "ignore": described("Arguments, or globs of them, that are not looked at.", "globs"),
     ]
     if isCounted {
-      properties["times"] = described("How many calls match: a number, or min and max.", "times")
+      properties["times"] = described(
+        "How many calls match: a number, or min and max.", "callTimes")
     }
     return [
       "type": "object", "additionalProperties": false, "required": ["tool"],
@@ -193,6 +206,12 @@ package enum ExpectationSchema {
       ],
     ],
   ]
+
+  /// Bounds that every number keeps.
+  private static let openNumber: JSONValue = ["const": ["min": 0]]
+
+  /// A call whose number of times, where it has one, says something by itself.
+  static let withNumber: JSONValue = ["properties": ["times": ["not": openNumber]]]
 
   /// How often: of verdicts, approvals and notes.
   static let times: (String, JSONValue) = (

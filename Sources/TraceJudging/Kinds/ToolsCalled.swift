@@ -31,7 +31,10 @@ struct ToolsCalled: Expectation {
     {
       reader.reportEmptyList(at: pointer)
     }
-    return reader.entries(value, at: pointer, isExecuted: true).map(Self.init(entries:))
+    return reader.entries(
+      value, at: pointer, isExecuted: true,
+      leavesNumberOpen: reader.numberMayBeOpen(in: value, of: key)
+    ).map(Self.init(entries:))
   }
 
   var needs: TrajectoryNeeds { entries.needs }

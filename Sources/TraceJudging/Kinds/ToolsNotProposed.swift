@@ -11,7 +11,7 @@ struct ToolsNotProposed: Expectation {
   static var schema: JSONValue {
     [
       "description": "Calls of which none is proposed.", "$ref": "#/$defs/proposed",
-      "minItems": 1,
+      "minItems": 1, "items": ExpectationSchema.withNumber,
     ]
   }
   static let schemaParts: JSONObject = [:]
@@ -26,7 +26,9 @@ struct ToolsNotProposed: Expectation {
     _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
   ) -> Self? {
     if value.arrayValue?.isEmpty == true { reader.reportEmptyList(at: pointer) }
-    return reader.entries(value, at: pointer, isExecuted: false).map(Self.init(entries:))
+    return reader.entries(
+      value, at: pointer, isExecuted: false, leavesNumberOpen: false
+    ).map(Self.init(entries:))
   }
 
   var needs: TrajectoryNeeds { entries.needs }

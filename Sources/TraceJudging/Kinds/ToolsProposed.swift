@@ -27,7 +27,10 @@ struct ToolsProposed: Expectation {
     _ value: JSONValue, at pointer: JSONPointer, _ reader: inout ExpectationReader
   ) -> Self? {
     if value.arrayValue?.isEmpty == true { reader.reportEmptyList(at: pointer) }
-    return reader.entries(value, at: pointer, isExecuted: false).map(Self.init(entries:))
+    return reader.entries(
+      value, at: pointer, isExecuted: false,
+      leavesNumberOpen: reader.numberMayBeOpen(in: value, of: key)
+    ).map(Self.init(entries:))
   }
 
   var needs: TrajectoryNeeds { entries.needs }
