@@ -507,6 +507,17 @@ struct JudgeTests {
         == 1)
   }
 
+  @Test("a glob that fits no tool but for case or hyphens is a warning")
+  func otherwiseWrittenGlobs() throws {
+    for glob in ["delete-*", "Delete_*", "DELETE-?ll"] {
+      let warnings = try judgement(#"{"toolsNotCalled":["\#(glob)"]}"#, Self.described).warnings
+      #expect(warnings.count == 1 && warnings[0].contains("“delete_all”"), "\(warnings)")
+    }
+    #expect(
+      try judgement(#"{"toolsNotCalled":["wipe-*","*-user","[d-e]elete-*"]}"#, Self.described)
+        .warnings == [])
+  }
+
   @Test("a glob that matches no tool is none, nor is one of names with dots, nor what was called")
   func globs() throws {
     #expect(

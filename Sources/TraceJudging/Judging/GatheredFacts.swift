@@ -70,6 +70,8 @@ public struct GatheredFacts: Sendable {
   }
 
   private(set) var verdicts: [VerdictFact] = []
+  /// The rules of the policy that the run began with, as far as its log holds them.
+  private(set) var rules: Set<String> = []
   private(set) var approvals: [ApprovalFact] = []
   private(set) var taskApprovals: [TaskApproval] = []
   /// What leads to each run below the root; kept where words on tasks are.
@@ -136,6 +138,9 @@ public struct GatheredFacts: Sendable {
     switch event.type {
     case .runStarted:
       goal = event.data["goal"]
+      rules.formUnion(
+        event.data["inputs"]?["policy"]?["rules"]?.arrayValue?.compactMap { $0["id"]?.stringValue }
+          ?? [])
       apply(tools: event.data["tools"]?.arrayValue ?? [])
     case .toolsListed:
       apply(tools: event.data["tools"]?.arrayValue ?? [])

@@ -50,7 +50,8 @@ public enum Judge {
       }
     }
     return Judgement(
-      outcomes: outcomes, warnings: warns ? ToolWarnings(trajectory).all(of: expectations) : [])
+      outcomes: outcomes,
+      warnings: warns ? ToolWarnings(trajectory, gathered).all(of: expectations) : [])
   }
 
   /// - Parameter contexts: how many rules on contexts were judged before.

@@ -35,7 +35,8 @@ extension Expectations {
   /// had: a name is among the expectations that none of the calls has.
   public func asksWhichTools(thereWereBeside calls: [CallOutline]) -> Bool {
     func isDoubtful(_ tool: Glob) -> Bool {
-      (tool.literal != nil || RegularExpressionSlip.isSuspected(in: tool.text))
+      (tool.literal != nil || RegularExpressionSlip.isSuspected(in: tool.text)
+        || tool.text.utf8.contains { $0 == UInt8(ascii: "_") || $0 == UInt8(ascii: "-") })
         && !calls.contains { tool.matches($0.tool) }
     }
     return all.contains { $0.base.namedTools.contains { isDoubtful($0.tool) } }
@@ -47,9 +48,11 @@ extension Expectations {
 struct ToolWarnings {
   private let trajectory: Trajectory
   private let names: [String]
+  private let others: NameWarnings
 
-  init(_ trajectory: Trajectory) {
+  init(_ trajectory: Trajectory, _ gathered: GatheredFacts? = nil) {
     self.trajectory = trajectory
+    others = NameWarnings(trajectory, gathered)
     names = trajectory.toolNames ?? []
   }
 
@@ -57,6 +60,7 @@ struct ToolWarnings {
   func all(of expectations: Expectations) -> [String] {
     let named = expectations.namedTools
     return named.compactMap(warning) + named.flatMap(argumentWarnings)
+      + others.all(of: expectations)
       + expectations.parts.flatMap { part in
         all(of: part.expectations).map { part.name.isEmpty ? $0 : "\(part.name).\($0)" }
       }
@@ -77,7 +81,7 @@ struct ToolWarnings {
         + "expression, and matches no tool of this run"
         + (slip.meant.map { "; did you mean “\($0)”?" } ?? "")
     }
-    guard let name = named.tool.literal else { return nil }
+    guard let name = named.tool.literal else { return otherwiseWritten(named) }
     guard trajectory.toolNames != nil else {
       // Which tools there were beside those that were called, nobody knows: only what looks like one of them is told.
       let nearest = Spelling.nearest(to: name, among: trajectory.calls.map(\.tool))
@@ -89,6 +93,31 @@ struct ToolWarnings {
     let nearest = Spelling.nearest(to: name, among: names)
     return "\(named.place): no tool of this run is named “\(CallWording.short(name))”"
       + (nearest.map { "; did you mean “\($0)”?" } ?? "")
+  }
+
+  /// What is wrong with a glob that fits no tool, and would fit one but for case, or `-` where `_` stands. Any other
+  /// glob may well forbid what no run ever had.
+  private func otherwiseWritten(_ named: NamedTool) -> String? {
+    func plain(_ text: String) -> String {
+      String(
+        decoding: text.utf8.map { byte in
+          switch byte {
+          case UInt8(ascii: "-"): UInt8(ascii: "_")
+          case UInt8(ascii: "A")...UInt8(ascii: "Z"): byte + 32
+          default: byte
+          }
+        }, as: UTF8.self)
+    }
+    // In a class `-` is no letter, and what stands behind a backslash may be none.
+    guard
+      !named.tool.text.utf8.contains(where: { $0 == UInt8(ascii: "[") || $0 == UInt8(ascii: "\\") }
+      ),
+      let glob = try? Glob(plain(named.tool.text)),
+      let tool = (names + trajectory.calls.map(\.tool)).first(where: { glob.matches(plain($0)) })
+    else { return nil }
+    return
+      "\(named.place): “\(CallWording.short(named.tool.text))” fits no tool of this run, and would fit "
+      + "“\(CallWording.short(tool))” but for case or hyphens"
   }
 
   /// The arguments that an entry speaks of and that no schema of its tools names.

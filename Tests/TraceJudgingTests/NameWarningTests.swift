@@ -1,0 +1,61 @@
+import AgentTrace
+import Testing
+
+@testable import TraceJudging
+
+@Suite("Names that are nearly those of a run")
+struct NameWarningTests {
+  @Test(
+    "a caller that is nearly one of the run is a warning with the nearest",
+    arguments: [
+      ("billling", "billing"), ("agnet", "agent"), ("billing", nil), ("shipping", nil),
+      ("bill*", nil), ("billing2", nil),
+    ] as [(String, String?)])
+  func callers(name: String, nearest: String?) throws {
+    let run = Trajectory(
+      of: ConformanceRun { run in
+        run.decide(.init("look"), by: "billing")
+        run.end()
+      }.events)
+    let expected = #"{"toolsNotCalled":[{"tool":"pay","caller":"\#(name)"}]}"#
+    let expectations = try Expectations(parsing: JSONValue(parsing: expected))
+    #expect(
+      Judge.judge(run, against: expectations).warnings
+        == (nearest.map {
+          ["toolsNotCalled[0]: no caller of this run is named “\(name)”; did you mean “\($0)”?"]
+        } ?? []))
+  }
+
+  @Test(
+    "a rule, a person or a note that is nearly one of the run is a warning with the nearest",
+    arguments: [
+      (["policy": ["notGiven": [["verdict": "deny", "rule": "no-refund"]]]], "no-refunds"),
+      (["policy": ["notGiven": [["verdict": "deny", "rule": "never-deleet"]]]], "never-delete"),
+      (["policy": ["notGiven": [["verdict": "deny", "rule": "no-refunds"]]]], nil),
+      (["policy": ["notGiven": [["verdict": "deny", "rule": "night-shift"]]]], nil),
+      (["time": [["never": ["verdict": "deny", "rule": "no_refund"]]]], "no-refunds"),
+      (["policy": ["noApprovals": [["by": "annna"]]]], "anna"),
+      (["memory": ["notRead": ["alergies"]]], "allergies"),
+      (["memory": ["notRead": ["city"]]], nil),
+    ] as [(JSONValue, String?)])
+  func otherNames(expected: JSONValue, nearest: String?) throws {
+    let run = ConformanceRun { run in
+      run.remember("allergies", ["nuts"])
+      run.decide(
+        .init("refund", [:], .refused).ruled(.deny, by: "no-refunds"))
+      run.end()
+    }
+    var events = run.events
+    events[0].data["inputs"] = ["policy": ["rules": [["id": "never-delete"]]]]
+    events.append(
+      Event(
+        seq: events.count, step: 1, type: .humanReplied, runId: events[0].runId, t: 0,
+        data: ["text": "yes", "by": "anna"]))
+    let expectations = try Expectations(parsing: expected)
+    var gathered = GatheredFacts(for: expectations)
+    for event in events { gathered.apply(event) }
+    let warnings = Judge.judge(Trajectory(of: events), gathered, against: expectations).warnings
+    #expect(warnings.count == (nearest == nil ? 0 : 1), "\(warnings)")
+    #expect(warnings.allSatisfy { $0.hasSuffix("did you mean “\(nearest ?? "")”?") })
+  }
+}
