@@ -76,6 +76,24 @@ struct EvalRunnerTests {
   }
 
   @Test(
+    "a run that was recorded for another input is a warning",
+    arguments: [
+      ("Refund order 1234", false), (" Refund order 1234\n", false), ("", false),
+      ("Refund order 99", true),
+    ])
+  func otherInputs(input: String, isTold: Bool) async throws {
+    for expected in [["stopReason": "success"], ["answer": ["$any": true]]] as [JSONObject] {
+      var evalCase = try Self.evalCase(
+        "a", recording: Fixture.run("refund-drafted"), expected: expected)
+      evalCase.input = input
+      let trial = try await Self.runner().run([evalCase]).cases[0].trials[0]
+      #expect(trial.judgement.outcome == .pass)
+      #expect(trial.judgement.warnings.count == (isTold ? 1 : 0), "\(trial.judgement.warnings)")
+      #expect(trial.judgement.warnings.allSatisfy { $0.contains("\"Refund order 99\"") })
+    }
+  }
+
+  @Test(
     "the worst of several trials is the outcome of the case",
     arguments: [
       (["refund-drafted", "refund-approved"], CaseOutcome.pass, Int32(0)),

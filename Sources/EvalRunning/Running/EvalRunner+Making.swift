@@ -12,7 +12,9 @@ extension EvalRunner {
         try await makeTrials(of: evalCase, &result)
       } else {
         for log in try logs(of: evalCase) {
-          result.trials.append(try await judge(log, evalCase))
+          var trial = try await judge(log, evalCase)
+          trial.judgement.warnings += Self.otherInput(of: log, than: evalCase)
+          result.trials.append(trial)
         }
         result.plan = plan(ofRecordings: result.trials.count, evalCase)
         if result.trials.isEmpty, evalCase.hasAgent {

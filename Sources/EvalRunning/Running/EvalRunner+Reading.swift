@@ -21,7 +21,9 @@ extension EvalRunner {
     do {
       for log in try logs(of: evalCase) {
         let run = try read(log, evalCase)
-        result.trials.append(trial(of: run, evalCase, try aids(for: run, in: log, evalCase)))
+        var trial = trial(of: run, evalCase, try aids(for: run, in: log, evalCase))
+        trial.judgement.warnings += Self.otherInput(of: log, than: evalCase)
+        result.trials.append(trial)
       }
       result.plan = plan(ofRecordings: result.trials.count, evalCase)
       if result.trials.isEmpty { result.error = nothingToJudge(evalCase) }
@@ -73,6 +75,44 @@ extension EvalRunner {
     guard report.status == .damaged, let finding = report.findings.first else { return }
     throw LogError(
       .badLine(finding.message), path: report.path, offset: finding.offset, block: finding.block)
+  }
+
+  /// A warning where a recorded run was made for another input than its case says; none where either says
+  /// nothing, or the log withholds what it was.
+  static func otherInput(of log: String, than evalCase: EvalCase) -> [String] {
+    let wanted = evalCase.pipelineInput ?? .string(evalCase.input)
+    guard wanted != "", let started = try? LogHead(path: log, withOnly: ["goal", "input"]).started
+    else { return [] }
+    let said = [started.data["input"], started.data["goal"]].compactMap { $0 }.filter {
+      $0 != .null && $0 != ""
+    }
+    // What is no text may say the same in a form of its own.
+    guard said.contains(where: { $0.typeName == wanted.typeName }),
+      !said.contains(where: { RedactionToken.isIn($0) || isSame($0, wanted) })
+    else { return [] }
+    let other = said.first { $0.typeName == wanted.typeName } ?? .null
+    return [
+      "the recorded run was made for another input than “input” says: \(shown(other)), not \(shown(wanted))"
+    ]
+  }
+
+  /// Whether two inputs are the same but for white space around them, which files add.
+  private static func isSame(_ left: JSONValue, _ right: JSONValue) -> Bool {
+    guard let left = left.stringValue, let right = right.stringValue else { return left == right }
+    func plain(_ text: String) -> ArraySlice<UInt8> {
+      let isBlank: (UInt8) -> Bool = { $0 == 0x20 || (0x09...0x0D).contains($0) }
+      let bytes = Array(text.utf8)
+      let start = bytes.firstIndex { !isBlank($0) } ?? bytes.endIndex
+      let end = bytes.lastIndex { !isBlank($0) }.map { $0 + 1 } ?? start
+      return bytes[start..<end]
+    }
+    return plain(left) == plain(right)
+  }
+
+  private static func shown(_ input: JSONValue) -> String {
+    let text = CanonicalJSON.string(input)
+    let head = text.prefix(utf8Bytes: 80)
+    return head.utf8.count < text.utf8.count ? head + "…" : head
   }
 
   /// What other logs tell of a run.
