@@ -133,6 +133,37 @@ struct ForkVerbTests {
     #expect(guest.output.contains("approval_required"))
   }
 
+  @Test(
+    "a fork that lies far from its parent finds it where runs go, and asks about nothing else when resumed"
+  )
+  func resumedFarAway() async throws {
+    let folder = try TemporaryFolder()
+    try folder.write(
+      "a.yaml",
+      """
+      name: payer
+      model:
+        script:
+          - call: {tool: pay, input: {amount: 1}}
+          - ask: Go on?
+          - call: {tool: pay, input: {amount: 2}}
+          - answer: done
+      policy: {rules: [{id: free, tool: pay, verdict: allow}]}
+      tools:
+        - {name: pay, description: Pays., sideEffect: write, scripted: [{ok: paid}]}
+      """)
+    let agent = ["--agent", "a.yaml"]
+    try await Binary.run(["record", "a.yaml", "Pay"], in: folder.path, status: 1)
+    let made = try await Binary.run(
+      ["fork", "latest", "--at", "step:2", "--live", "--out", "far/away", "--json"] + agent,
+      in: folder.path, status: 1)
+    let log = try #require(try made.json()["log"]?.stringValue)
+    try await Binary.run(["answer", log, "yes"], in: folder.path)
+    let resumed = try await Binary.run(["resume", log] + agent, in: folder.path)
+    #expect(resumed.output.contains("pay → paid"))
+    #expect(!resumed.output.contains("ask first"))
+  }
+
   @Test("forks of the fixtures are made again faithfully, edits and all")
   func reexecuted() async throws {
     let forks = Project.files(below: "Fixtures/forks", ending: ".jsonl.gz")

@@ -108,6 +108,7 @@ struct Fork: AsyncParsableCommand, Verb {
       })
     request.secrets = .inEnvironment(for: definition)
     if answers == .live {
+      request.ancestorFolders = RunLogs.knownFolders
       let store = try memory.store(for: definition)
       let makeBoundary = RunTreeBoundaries.maker(person: nil, memory: store)
       let children = RunTreeBoundaries.children(

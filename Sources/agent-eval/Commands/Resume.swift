@@ -103,6 +103,7 @@ struct Resume: AsyncParsableCommand, Verb {
       })
     request.report = LiveView.show
     request.standsAlone = true
+    request.ancestorFolders = RunLogs.knownFolders
     var timeline = Timeline(painter: Screen.painter, width: Screen.width, isFull: Screen.isFull)
     let resumption = try await RunResumption(
       request, observePast: { _ = timeline.lines(for: $0) },

@@ -63,6 +63,19 @@ enum RunLogs {
   /// The folder that is searched.
   static var folder: String { Settings.here.out ?? RunFiles.defaultFolder }
 
+  /// The folders that hold logs below the one that new runs go to, and below that of the setting `runs`: where runs
+  /// may be of which only an identifier is known. Each with its slash.
+  static var knownFolders: [String] {
+    var found: [String] = []
+    for top in [folder, Settings.here.runs].compactMap({ $0 }) where FileSort(of: top) == .folder {
+      for log in (try? LogFiles.all(below: top)) ?? [] {
+        let folder = RunFiles.folder(ofLog: log) + "/"
+        if !found.contains(where: { $0.hasSameUTF8(as: folder) }) { found.append(folder) }
+      }
+    }
+    return found
+  }
+
   private static func isThere(_ path: String) -> Bool {
     access(path, F_OK) == 0 || access(path + LogFormat.openSuffix, F_OK) == 0
   }
