@@ -90,6 +90,7 @@ struct AgentEval: AsyncParsableCommand {
       Glibc.exit(64)
     }
     do {
+      try type(of: command).refuseOptionsGivenTwice(in: arguments)
       if let verb = command as? any Verb { Screen.choose(verb.screen) }
       command = try NamedFiles.found(for: command)
       if var command = command as? any AsyncParsableCommand {

@@ -63,6 +63,7 @@ struct RunRequestTests {
       ["run", "--", "x"], ["run", "x", "--json", "--json"], ["run", "x", "--filter", "["],
       ["run", "x", "--out", ""], ["run", "x", "--runs", "--json"], ["run", "x", "--nonsense"],
       ["run", "x", "--report", "a:b", "--report", "c:d"], ["--version"],
+      ["run", "x", "-f", "a", "--filter", "b"],
     ])
   func unusual(_ arguments: [String]) {
     #expect(RunRequest(plain: arguments) == nil)

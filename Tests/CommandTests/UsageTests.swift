@@ -42,6 +42,15 @@ struct UsageTests {
       Mistake("run", "x", "--nonsense", says: "nonsense"),
       Mistake("run", "EvalCases", "--filter", "[", says: "--filter"),
       Mistake("run", "EvalCases", "--out", "", says: "--out"),
+      Mistake(
+        "run", "x", "--filter", "a", "--filter", "b",
+        says: "--filter takes one value, and is given 2 times"),
+      Mistake("run", "x", "-f", "a", "--filter=b", says: "--filter takes one value"),
+      Mistake("run", "x", "-lf", "a", "-f", "b", says: "--filter takes one value"),
+      Mistake(
+        "show", "x", "--color", "never", "--color", "always", says: "--color takes one value"),
+      Mistake(
+        "policy", "check", "x", "--color", "never", "--color", "always", says: "--color takes"),
       Mistake("record", "Fixtures/agents/support.yaml", "x", "--out", "", says: "--out"),
       Mistake("import", "EvalCases", "--out", "", says: "--out"),
       Mistake("run", "x", "--\u{1b}[2Jx", says: "\\u{1b}[2Jx"),

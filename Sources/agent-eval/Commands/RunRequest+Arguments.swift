@@ -18,13 +18,28 @@ extension RunRequest {
         paths.append(argument)
         continue
       }
-      guard !names.contains(argument), take(flag: argument) || take(argument, rest.next()) else {
+      let name = Self.long(argument)
+      guard !names.contains(name), take(flag: argument) || take(argument, rest.next()) else {
         return nil
       }
-      names.append(argument)
+      names.append(name)
     }
     take(.here)
     guard (try? validate()) != nil else { return nil }
+  }
+
+  /// The long name of an option or a flag.
+  private static func long(_ name: String) -> String {
+    switch name {
+    case "-l": "--live"
+    case "-w": "--watch"
+    case "-j": "--jobs"
+    case "-f": "--filter"
+    case "-o": "--out"
+    case "-r": "--report"
+    case "-a": "--against"
+    default: name
+    }
   }
 
   private mutating func take(flag name: String) -> Bool {
