@@ -344,6 +344,9 @@ struct SchedulingTests {
     #expect(undone.withLock { $0 } == ["b", "a"])
     #expect(world.state.stop?.detail == "compensated")
     #expect(world.state.stop?.isFinal == true)
+    #expect(
+      world.state.result
+        == ["a": ["settled": "undone"], "b": ["settled": "undone"], "c": ["settled": "failed"]])
     let again = await PipelineReexecution(of: world.events, by: world.pipeline)
     #expect(again.divergence == nil)
   }

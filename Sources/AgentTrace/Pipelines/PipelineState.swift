@@ -52,6 +52,8 @@ public struct PipelineState: Sendable, Hashable {
   /// The number of the next event.
   public var nextSeq = 0
   private var places: [String: Int] = [:]
+  /// The tasks of which effects were undone in the last rollback, elements aside.
+  private var undoneTasks: Set<String> = []
 
   /// Nothing has happened.
   public init() {}
@@ -83,7 +85,8 @@ public struct PipelineState: Sendable, Hashable {
     }
   }
 
-  /// What the run came to, whatever way it took: of each task how it ended, and of its elements.
+  /// What the run came to, whatever way it took: of each task how it ended, and of its elements. Where a rule has had
+  /// all undone, nothing stays finished or skipped: `undone` is all but what failed and had done nothing.
   /// Without numbers of events and attempts, and without times.
   public var result: JSONObject {
     var result = JSONObject()
@@ -91,14 +94,20 @@ public struct PipelineState: Sendable, Hashable {
       guard task.settled != nil || task.settledElements > 0 else { continue }
       result[task.id] = .object(
         JSONObject(present: [
-          ("settled", task.settled.map { .string($0.rawValue) }),
+          ("settled", ending(of: task).map(JSONValue.string)),
           ("elements", task.elements.map { JSONValue($0) }),
-          ("finished", task.finished.isEmpty ? JSONValue?.none : task.finished.encoded),
-          ("skipped", task.skipped.isEmpty ? JSONValue?.none : task.skipped.encoded),
+          ("finished", task.finished.isEmpty || isUndone ? JSONValue?.none : task.finished.encoded),
+          ("skipped", task.skipped.isEmpty || isUndone ? JSONValue?.none : task.skipped.encoded),
           ("failed", task.failed.isEmpty ? JSONValue?.none : task.failed.encoded),
         ]))
     }
     return result
+  }
+
+  /// The word for how a task ended.
+  private func ending(of task: TaskProgress) -> String? {
+    let isKept = task.settled == .failed && !undoneTasks.contains(task.id)
+    return isUndone && !isKept ? "undone" : task.settled?.rawValue
   }
 
   /// What a case may ask of the state, and `replay --event` prints: without what is under way.
@@ -232,13 +241,16 @@ extension PipelineState {
         }
       }
     case .pauseRequested: isPausing = true
-    case .rollbackStarted(let start): rollback = Rollback(start: start, seq: event.seq)
+    case .rollbackStarted(let start):
+      rollback = Rollback(start: start, seq: event.seq)
+      undoneTasks = []
     case .compensationStarted(let start):
       rollback?.current = start
       rollback?.error = nil
     case .compensationFinished(let end):
       rollback?.error = end.error
       if end.error == nil {
+        if end.node.element == nil { undoneTasks.insert(end.node.task) }
         rollback?.compensated += 1
         rollback?.current = nil
       }
