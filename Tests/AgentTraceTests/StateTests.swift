@@ -87,6 +87,28 @@ struct StateTests {
     #expect(begun.duration(to: .now) < .seconds(20))
   }
 
+  @Test("many calls of one id, which no runtime makes, are left behind as soon as others")
+  func callsOfOneID() {
+    let count = 20_000
+    var sample = Sample()
+    sample.add(.runStarted(RunStarted(agentName: "a", goal: "g")), step: 0)
+    for conversation in [1, 2, 2, 1] {
+      let calls = (0..<count).map {
+        ProposedCall(callId: "same", name: "t", input: ["n": JSONValue($0)])
+      }
+      var data = DecisionPayload(.tool(calls)).encoded
+      data["conversation"] = JSONValue(conversation)
+      sample.events.append(
+        Event(seq: sample.events.count, step: 1, type: .decision, runId: "r", t: 0, data: data))
+    }
+    let begun = ContinuousClock.now
+    let folded = state(after: sample.events)
+    // What nobody answers does not pile up.
+    #expect((1...count).contains(folded.pendingCalls.count))
+    #expect(folded.pendingCalls.last?.conversation == 1)
+    #expect(begun.duration(to: .now) < .seconds(30))
+  }
+
   @Test(
     "conversations side by side each keep the order of their own calls, few as many",
     arguments: [3, 200])

@@ -12,7 +12,8 @@ struct PendingCalls: Sendable {
 
   /// Where calls stand, by number.
   private struct Index: Sendable {
-    var byId: [TextBytes: [Int]] = [:]
+    /// The first of each id is there; one behind it may have gone.
+    var byId: [TextBytes: ArraySlice<Int>] = [:]
     var byConversation: [Int?: ArraySlice<Int>] = [:]
 
     mutating func add(_ call: PendingCall, _ place: Int) {
@@ -20,10 +21,12 @@ struct PendingCalls: Sendable {
       byConversation[call.conversation, default: []].append(place)
     }
 
-    /// A call goes that is the first of its conversation.
-    mutating func remove(_ call: PendingCall, _ place: Int) {
+    /// A call has gone from a row that was the first of its conversation. Ids may be those of many calls: what stands
+    /// behind others is left until those have gone.
+    mutating func remove(_ call: PendingCall, from row: OrderedRow<PendingCall>) {
       let id = TextBytes(call.callId)
-      if byId[id]?.count == 1 { byId[id] = nil } else { byId[id]?.removeAll { $0 == place } }
+      while let first = byId[id]?.first, row[first] == nil { _ = byId[id]?.popFirst() }
+      if byId[id]?.isEmpty ?? false { byId[id] = nil }
       if byConversation[call.conversation]?.count == 1 {
         byConversation[call.conversation] = nil
       } else {
@@ -79,7 +82,7 @@ struct PendingCalls: Sendable {
   /// - Parameter place: of the first call of its conversation.
   private mutating func remove(_ place: Int) -> PendingCall? {
     guard let call = row.remove(place) else { return nil }
-    index?.remove(call, place)
+    index?.remove(call, from: row)
     if row.count <= Self.plainCount / 2 { index = nil }
     return call
   }
