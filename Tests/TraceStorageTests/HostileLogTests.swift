@@ -455,6 +455,44 @@ struct HostileLogTests {
     #expect(LogVerifier.verify(path: path).status == .damaged)
   }
 
+  @Test("items that are said over and over are too many at last, for who writes and who reads")
+  func saidItems() {
+    var work = ReadingWork()
+    work.add(said: LogFormat.listItemLimit)
+    #expect(!work.isTooMuch(fileBytes: { 0 }))
+    #expect(work.isTooMuch(said: 1, fileBytes: { 0 }))
+    #expect(!work.isTooMuch(said: 32 * 11_000, fileBytes: { 11_000 }))
+    #expect(work.isTooMuch(said: 32 * 11_000 + 1, fileBytes: { 11_000 }))
+    #expect(work.mayGrow(byItems: 0, hashes: 0, said: 0, fileBytes: 0))
+    #expect(!work.mayGrow(byItems: 0, hashes: 0, said: 1, fileBytes: 0))
+  }
+
+  @Test("once a log has said too much in its lists, who reads on behind it takes no more of it")
+  func saidOver() throws {
+    let folder = try TraceStorageTests.TemporaryFolder()
+    var log = try ForgedLog()
+    var lines = [
+      ForgedLog.line(
+        0, #"{"agent":{"name":"a"},"formatVersion":2,"goal":"g"}"#, type: "run_started")
+    ]
+    let items = Array(repeating: "0", count: 200_000).joined(separator: ",")
+    for seq in 1..<12 {
+      lines.append(
+        ForgedLog.line(seq, "{\"observations\":{\"$list\":[\(items)]}}", type: "context_built"))
+    }
+    log.addBlock(lines, events: lines.count)
+    log.addTrailer()
+    let path = folder.file("said.jsonl.gz")
+    try log.write(to: path)
+    let reader = try LogReader(path: path)
+    var (state, refused) = (AgentState(), 0)
+    while try reader.cursor.advance() != nil {
+      do { try reader.cursor.fold(into: &state) } catch { refused += 1 }
+    }
+    #expect((3...6).contains(refused))
+    #expect(reader.cursor.foldedLists.work.said < 1_500_000)
+  }
+
   @Test("types, marks and keys of tomorrow are kept")
   func unknown() throws {
     let folder = try TraceStorageTests.TemporaryFolder()

@@ -22,9 +22,14 @@ struct ReadingWork {
   /// by its number, and its digest hashed into that of the list.
   private(set) var hashes = 0
 
+  /// Items that stand in lists themselves: the digest of each is taken, and kept for the packets to come.
+  private(set) var said = 0
+
   private static let textLimit = Limit(free: 128 << 20, perFileByte: 256)
   private static let itemLimit = Limit(free: 16_000_000, perFileByte: 64)
   private static let hashLimit = Limit(free: 8_000_000, perFileByte: 16)
+  // Compression makes nothing of what is said over and over, and a writer refers to what stands there already.
+  private static let saidLimit = Limit(free: 1_000_000, perFileByte: 32)
 
   /// What so many items count for. In format 1, whose lists had one table together, hardly one went on from
   /// another: there each counts half.
@@ -32,7 +37,8 @@ struct ReadingWork {
     version == 1 ? count / 2 : count
   }
 
-  mutating func add(textBytes: Int = 0, items: Int = 0, hashes: Int = 0) {
+  mutating func add(textBytes: Int = 0, items: Int = 0, hashes: Int = 0, said: Int = 0) {
+    self.said = self.said.addingClamped(said)
     self.textBytes = self.textBytes.addingClamped(textBytes)
     self.items = self.items.addingClamped(items)
     self.hashes = self.hashes.addingClamped(hashes)
@@ -43,21 +49,25 @@ struct ReadingWork {
     textBytes.addingClamped(bytes) <= Self.textLimit.allowed(fileBytes)
   }
 
-  /// The same of items, and of those whose digests are hashed.
-  func mayGrow(byItems count: Int, hashes: Int, fileBytes: Int) -> Bool {
-    items.addingClamped(count) <= Self.itemLimit.allowed(fileBytes)
+  /// The same of items, of those whose digests are hashed, and of those that are said.
+  func mayGrow(byItems count: Int, hashes: Int, said: Int, fileBytes: Int) -> Bool {
+    self.said.addingClamped(said) <= Self.saidLimit.allowed(fileBytes)
+      && items.addingClamped(count) <= Self.itemLimit.allowed(fileBytes)
       && self.hashes.addingClamped(hashes) <= Self.hashLimit.allowed(fileBytes)
   }
 
   /// Whether no writer asks for so much. Who reads may meet the same text twice.
-  func isTooMuch(fileBytes: () -> Int) -> Bool {
+  ///
+  /// - Parameter more: items that are said in what is being read.
+  func isTooMuch(said more: Int = 0, fileBytes: () -> Int) -> Bool {
+    let said = said.addingClamped(more)
     guard
       textBytes > Self.textLimit.free || items > Self.itemLimit.free
-        || hashes > Self.hashLimit.free
+        || hashes > Self.hashLimit.free || said > Self.saidLimit.free
     else { return false }
     let fileBytes = fileBytes()
     return textBytes > 2 * Self.textLimit.allowed(fileBytes)
-      || items > Self.itemLimit.allowed(fileBytes)
+      || items > Self.itemLimit.allowed(fileBytes) || said > Self.saidLimit.allowed(fileBytes)
       // Who begins in the middle knows no list before.
       || hashes > Self.hashLimit.allowed(fileBytes) + LogFormat.listItemLimit
   }

@@ -12,6 +12,8 @@ final class FoldedLists {
   struct Packet {
     /// The runs of each list that stands in it as `$list`.
     var lists: [[ItemRun]?]
+    /// How many items it says.
+    fileprivate(set) var said = 0
     /// The digests of the items that it says, by table.
     fileprivate var new: [[Digest]]
     /// The lists whose digests are known.
@@ -74,6 +76,7 @@ final class FoldedLists {
     let table = LogFormat.table(ofList: list, version)
     let number = window.count(ofTable: table) + packet.new[table].count
     packet.new[table].append(item)
+    packet.said += 1
     packet.lists[list]?.add(ItemRun(first: number, count: 1))
   }
 
@@ -97,8 +100,12 @@ final class FoldedLists {
     return known.digest
   }
 
+  /// Takes in that a packet has asked for too much, and nothing of what it says.
+  func refuse(_ packet: Packet) { work.add(said: packet.said) }
+
   /// Takes in a packet.
   func take(_ packet: Packet) {
+    work.add(said: packet.said)
     var runs = [[ItemRun]](repeating: [], count: window.counts.count)
     for (list, own) in packet.lists.enumerated() {
       runs[LogFormat.table(ofList: list, version)] += own ?? []

@@ -13,7 +13,12 @@ extension LineCursor {
     if try foldText(into: &state) { return }
     guard let raw = try rawEvent() else { return }
     let event = try resolved(raw)
-    if raw.type == .contextBuilt, holes.isEmpty { foldedLists.take(raw: raw, resolved: event) }
+    if raw.type == .contextBuilt, holes.isEmpty {
+      foldedLists.take(raw: raw, resolved: event)
+      try catching { () throws(LineFault) in
+        if foldedLists.work.isTooMuch(fileBytes: { fileBytes }) { throw .tooMuchWork }
+      }
+    }
     state.apply(event)
   }
 
@@ -138,6 +143,10 @@ private struct EarlierText: CanonicalText.Earlier {
   /// What the packet holds, if it is one.
   var packet: FoldedLists.Packet
   private var list = 0
+  /// Whether nothing more is made of it, because it asks for too much.
+  private var isRefused = false
+  /// How many items are taken before it is looked whether they are too many, which costs asking for the file's size.
+  private static let itemsAtOnce = 1_024
 
   init(seq: Int, ofPacket isPacket: Bool, lists: FoldedLists, cursor: LineCursor) {
     self.seq = seq
@@ -162,10 +171,14 @@ private struct EarlierText: CanonicalText.Earlier {
   }
 
   mutating func take(item: ArraySlice<UInt8>) {
+    if packet.said.isMultiple(of: Self.itemsAtOnce) { isRefused = isRefused || isTooMuch }
+    guard !isRefused else { return }
     lists.add(item.withUnsafeBytes { Digest(of: $0) }, to: &packet, list: list)
   }
 
-  private var isTooMuch: Bool { lists.work.isTooMuch(fileBytes: { cursor.fileBytes }) }
+  private var isTooMuch: Bool {
+    lists.work.isTooMuch(said: packet.said, fileBytes: { cursor.fileBytes })
+  }
 
   mutating func endList() -> ListDigest? {
     // What has asked for too much once is asked no more of its packets, by those who read on behind it.
@@ -173,6 +186,7 @@ private struct EarlierText: CanonicalText.Earlier {
       let digest = lists.digest(of: &packet, list: list)
       guard isTooMuch else { return digest }
     }
+    lists.refuse(packet)
     do throws(LogError) {
       try cursor.catching { () throws(LineFault) in throw .tooMuchWork }
     } catch let fault {

@@ -112,6 +112,7 @@ struct Deduplicator {
   func mayAskFor(_ line: Line) -> Bool {
     work.mayGrow(
       byItems: line.itemCount, hashes: line.lists.reduce(0) { $0 + ($1?.hashes ?? 0) },
+      said: line.lists.reduce(0) { $0 + ($1?.new.count ?? 0) },
       fileBytes: fileBytes)
   }
 
@@ -140,7 +141,8 @@ struct Deduplicator {
         lists[list] = KnownList()
         continue
       }
-      work.add(items: written.list.items.count, hashes: written.hashes)
+      work.add(
+        items: written.list.items.count, hashes: written.hashes, said: written.new.count)
       let first = packets.count(ofTable: list)
       for (index, entry) in written.new.enumerated() {
         numbers[list][entry.item.key] = first + index
