@@ -489,6 +489,34 @@ struct JudgeTests {
   }
 
   @Test(
+    "an argument that is asked to be of a type that it never has is a warning",
+    arguments: [
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"orderId":1}}]}"#, true),
+      (#"{"toolsNotCalled":[{"tool":"iss*","input":{"$exact":{"orderId":{"$gt":5}}}}]}"#, true),
+      (#"{"eachCall":[{"tool":"issue","input":{"orderId":{"$not":77}}}]}"#, true),
+      (#"{"time":[{"never":{"tool":"issue","input":{"orderId":true}}}]}"#, true),
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"orderId":"2"}}]}"#, false),
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"orderId":{"$regex":"2"}}}]}"#, false),
+      (#"{"toolsNotCalled":[{"tool":"issue","input":{"note":5}}]}"#, false),
+      (#"{"toolsNotCalled":[{"tool":"open","input":{"path":5}}]}"#, false),
+      (#"{"toolsNotCalled":[{"tool":"delete_all","input":{"id":5}}]}"#, false),
+    ])
+  func argumentTypes(expected: String, isTold: Bool) throws {
+    let warnings = try judgement(expected, Self.described).warnings
+    #expect(
+      warnings.map { $0.contains("is string and no ") } == (isTold ? [true] : []), "\(warnings)")
+  }
+
+  @Test("an argument of no schema is of another type where a call has it written the same")
+  func unknownArgumentTypes() throws {
+    let run = RecordedRun.whole([[.init("pay", ["amount": 50])]])
+    for (amount, count) in [(#""50""#, 1), ("50", 0), (#""51""#, 0), (#""fifty""#, 0)] {
+      let expected = #"{"toolsNotCalled":[{"tool":"pay","input":{"amount":\#(amount)}}]}"#
+      #expect(try judgement(expected, run).warnings.count == count, "\(amount)")
+    }
+  }
+
+  @Test(
     "a regular expression where a glob stands is a warning, with the glob that was meant",
     arguments: [
       ("delete_.*", "delete_*"), ("^delete_all_.+$", "delete_all_?*"),

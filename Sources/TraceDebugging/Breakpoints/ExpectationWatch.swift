@@ -163,7 +163,9 @@ final class ExpectationWatch {
   private func newlyBroken(isStop: Bool) -> [Found] {
     var found: [Found] = []
     for (index, piece) in pieces.enumerated() where piece.isEarly || isStop {
-      for outcome in Judge.judge(trajectory, piece.gathered, against: piece.expectations).outcomes
+      for outcome in Judge.judge(
+        trajectory, piece.gathered, against: piece.expectations, warns: false
+      ).outcomes
       where outcome.outcome == .fail && !piece.broken.contains(outcome.expectation) {
         found.append((index, outcome.expectation, outcome.message))
       }

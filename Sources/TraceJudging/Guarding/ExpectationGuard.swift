@@ -51,7 +51,7 @@ public struct ExpectationGuard: Sendable {
   ///
   /// - Complexity: as judging what has happened so far.
   public func breach() -> ExpectationOutcome? {
-    Judge.judge(trajectory, gathered, against: expectations).outcomes
+    Judge.judge(trajectory, gathered, against: expectations, warns: false).outcomes
       .first { $0.outcome == .fail }
   }
 

@@ -60,6 +60,7 @@ struct ToolWarnings {
   func all(of expectations: Expectations) -> [String] {
     let named = expectations.namedTools
     return named.compactMap(warning) + named.flatMap(argumentWarnings)
+      + named.flatMap(typeWarnings)
       + others.all(of: expectations)
       + expectations.parts.flatMap { part in
         all(of: part.expectations).map { part.name.isEmpty ? $0 : "\(part.name).\($0)" }
@@ -139,6 +140,65 @@ struct ToolWarnings {
       let nearest = Spelling.nearest(to: name, among: known.flatMap { $0 })
       return "\(named.place): no argument of “\(CallWording.short(named.tool.text))” is named "
         + "“\(CallWording.short(name))”" + (nearest.map { "; did you mean “\($0)”?" } ?? "")
+    }
+  }
+
+  /// The arguments that an entry asks to be of a type which they never are: YAML makes a number of `1234`, and a tool
+  /// may take it as a text.
+  private func typeWarnings(_ named: NamedTool) -> [String] {
+    guard let input = named.call?.input?.source.objectValue else { return [] }
+    let asked = (input["$exact"]?.objectValue ?? input).compactMap { member in
+      Self.type(askedBy: member.value).map { (member.key, member.value, type: $0) }
+    }
+    guard !asked.isEmpty else { return [] }
+    let calls = trajectory.calls.filter { named.tool.matches($0.tool) }
+    return asked.compactMap { key, value, wanted in
+      let values = calls.compactMap { $0.input?.objectValue?[key] }
+      guard !values.contains(where: { $0.typeName == wanted }) else { return nil }
+      let isSameText = values.contains { Self.isSameText($0, value) }
+      let types = schemaTypes(of: key, named.tool)
+      guard isSameText || types.map({ !$0.contains(wanted) }) ?? false else { return nil }
+      let other = isSameText ? values.first?.typeName : types?.sorted().joined(separator: " or ")
+      return "\(named.place): the argument “\(CallWording.short(key))” of "
+        + "“\(CallWording.short(named.tool.text))” is \(other ?? "another") and no \(wanted), as it is asked to be"
+    }
+  }
+
+  /// The types that the schemas of some tools give an argument; `nil` where one of them gives none.
+  private func schemaTypes(of argument: String, _ tools: Glob) -> Set<String>? {
+    var found: Set<String> = []
+    for tool in trajectory.tools where tools.matches(tool.name) {
+      guard let type = tool.inputSchema?["properties"]?[argument]?["type"] else { return nil }
+      for word in type.arrayValue ?? [type] {
+        guard let word = word.stringValue else { return nil }
+        found.insert(word == "integer" ? "number" : word)
+      }
+    }
+    return found.isEmpty ? nil : found
+  }
+
+  /// The type that a value has to have to match, or not to, as far as it is a plain one or a comparison.
+  private static func type(askedBy matcher: JSONValue) -> String? {
+    switch matcher {
+    case .bool, .number, .string: return matcher.typeName
+    case .object(let object):
+      let numbers = ["$gt", "$gte", "$lt", "$lte", "$approx"]
+      if numbers.contains(where: { object[$0] != nil }) { return "number" }
+      if object["$regex"] != nil || object["$glob"] != nil { return "string" }
+      return object["$not"].flatMap(type)
+    default: return nil
+    }
+  }
+
+  /// Whether one of two values is a text, and the other is written just so.
+  private static func isSameText(_ value: JSONValue, _ asked: JSONValue) -> Bool {
+    let asked = asked["$not"] ?? asked
+    switch (value, asked) {
+    case (.string(let text), .number), (.string(let text), .bool):
+      return text.hasSameUTF8(as: CanonicalJSON.string(asked))
+    case (.number, .string(let text)), (.bool, .string(let text)):
+      return text.hasSameUTF8(as: CanonicalJSON.string(value))
+    default: return false
     }
   }
 
