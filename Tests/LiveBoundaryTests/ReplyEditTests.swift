@@ -409,6 +409,80 @@ struct ReplyEditTests {
       status: 200, headers: [("content-type", type)], pieces: [Array(text.utf8)], ending: .whole)
   }
 
+  /// Chat Completions with one message.
+  private static func chat(_ message: String) -> String {
+    #"{"choices":[{"index":0,"finish_reason":"tool_calls","message":{"role":"assistant",\#(message)}}]}"#
+  }
+
+  /// A stream of the Responses interface.
+  private static func responses(_ events: String...) -> String {
+    events.map { "data: \($0)\n\n" }.joined()
+  }
+
+  /// An event of the Responses interface that tells of one call, or ends with it.
+  private static func told(_ event: String, _ arguments: String) -> String {
+    let item =
+      #"{"type":"function_call","id":"f","call_id":"c","name":"b","arguments":"\#(arguments)"}"#
+    return event == "completed"
+      ? #"{"type":"response.completed","response":{"status":"completed","output":[\#(item)]}}"#
+      : #"{"type":"response.output_item.\#(event)","output_index":0,"item":\#(item)}"#
+  }
+
+  /// A stream of Messages with one call: what it begins with, and a piece of its input.
+  private static func block(_ input: String, _ piece: String) -> String {
+    """
+    data: {"type":"message_start","message":{"id":"m","role":"assistant","content":[]}}
+
+    data: {"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"a","name":"b","input":\(input)}}
+
+    data: {"type":"content_block_delta","index":0,"delta":{"type":"input_json_delta","partial_json":"\(piece)"}}
+
+    data: {"type":"message_delta","delta":{"stop_reason":"tool_use"}}
+
+    data: {"type":"message_stop"}
+
+
+    """
+  }
+
+  @Test(
+    "a call that is said twice was read only where both say the same",
+    arguments: [#"{\"n\":5}"#, #"{\"n\":5000}"#])
+  func saidTwice(other: String) {
+    let one = #"{\"n\":5}"#
+    let value = other.replacing("\\", with: "")
+    let call = #""type":"function","function":{"name":"b","arguments":"\#(one)""#
+    let bodies: [(Dialect, String)] = [
+      (
+        .openai,
+        Self.chat(
+          #""tool_calls":[{"id":"a",\#(call)}}],"function_call":{"name":"b","arguments":"\#(other)"}"#
+        )
+      ),
+      (.openai, Self.chat(#""tool_calls":[{"id":"a",\#(call),"input":"\#(other)"}}]"#)),
+      (.anthropic, Self.block("{}", other)), (.anthropic, Self.block(value, one)),
+      (
+        .openaiResponses,
+        Self.responses(
+          Self.told("added", ""), Self.told("done", other), Self.told("done", one),
+          Self.told("completed", one))
+      ),
+      (
+        .openaiResponses, Self.responses(Self.told("added", other), Self.told("completed", one))
+      ),
+      (
+        .openaiResponses,
+        Self.responses(Self.told("completed", other), Self.told("completed", one))
+      ),
+    ]
+    for (dialect, body) in bodies {
+      let unread = ReadReply(Self.stream(dialect, body), dialect).unread
+      // What a call begins with is not said where it is empty.
+      let isOnce = dialect == .anthropic && body == Self.block("{}", other)
+      #expect((unread == nil) == (other == one || isOnce), "\(body)")
+    }
+  }
+
   /// Streams that are whole, and a call that stands behind their end.
   private static let ended: [(Dialect, stream: String, call: String)] = [
     (

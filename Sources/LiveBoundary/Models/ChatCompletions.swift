@@ -163,8 +163,8 @@ enum ChatCompletions {
     private var details: [JSONValue] = []
     private var calls: [(index: Int?, call: DraftCall)] = []
     private var hasToolCalls = false
-    /// The name of the one call of the form before there were several.
-    private var oldName = TextPieces()
+    /// The one call of the form before there were several; `nil` where nothing is said of it.
+    private var old: DraftCall?
     private var unread = UnreadPlaces()
     private var otherChoices: Set<Int> = []
     private var finishReason: String?
@@ -280,8 +280,19 @@ enum ChatCompletions {
       // The form before there were several calls; some servers send both, in each piece.
       hasToolCalls = hasToolCalls || !(message["tool_calls"]?.arrayValue ?? []).isEmpty
       guard let call = message["function_call"], call.objectValue != nil else { return }
-      oldName.append(call["name"])
+      take(old: call)
       if !hasToolCalls { take(call: ["function": call], index: 0) }
+    }
+
+    /// The call of the old form, or a piece of it, to be held against the calls that are read.
+    private mutating func take(old call: JSONValue) {
+      var taken = old ?? DraftCall()
+      if let name = call["name"]?.stringValue, !name.isEmpty {
+        taken.name = ((taken.name ?? "") + name).prefix(utf8Bytes: 1_024)
+      }
+      if case .object(let input)? = call["arguments"] { taken.input = .object(input) }
+      taken.arguments.append(call["arguments"])
+      if taken.name != nil || taken.input != nil || !taken.arguments.isEmpty { old = taken }
     }
 
     /// Pieces of one detail are told apart from the next by their type and index.
@@ -305,8 +316,10 @@ enum ChatCompletions {
     /// A call, or a piece of one. Pieces belong together by their index; some servers leave it out, or
     /// give each call the same one and an id of its own.
     private mutating func take(call: JSONValue, index: Int?) {
-      let function = call["function"] ?? call["custom"] ?? .null
+      let forms = [call["function"], call["custom"]].compactMap { $0 }.filter { !$0.isNull }
+      let function = forms.first ?? .null
       let path = "/choices/0/message/tool_calls/\(index ?? calls.count)"
+      if forms.count > 1 { unread.note("\(path): function and custom") }
       unread.check(call, knowing: callKeys, at: path)
       unread.check(function, knowing: functionKeys, at: "\(path)/function")
       if let type = call["type"]?.stringValue, !["", "function", "custom"].contains(type) {
@@ -329,11 +342,20 @@ enum ChatCompletions {
       calls[place].call.id = calls[place].call.id ?? id
       take(name: name, of: place, at: path)
       if call["custom"] != nil { calls[place].call.isOfText = true }
-      switch function["arguments"] ?? function["input"] {
-      case .object(let input)?: calls[place].call.input = .object(input)
+      let inputs = [function["arguments"], function["input"]].compactMap { $0 }
+        .filter { !$0.isNull }
+      if inputs.count > 1, inputs[0] != inputs[1] {
+        unread.note("\(path)/function: arguments and input")
+      }
+      switch inputs.first {
+      case .object(let input)?:
+        if let known = calls[place].call.input, known != .object(input) {
+          unread.note("\(path)/function/arguments: several values")
+        }
+        calls[place].call.input = .object(input)
       case .string(let text)?: calls[place].call.arguments.append(text)
       case .bytes(let text)?: calls[place].call.arguments.append(.bytes(text))
-      case nil, .null?: break
+      case nil: break
       default: unread.note("\(path)/function/arguments")
       }
     }
@@ -361,9 +383,7 @@ enum ChatCompletions {
       draft.parts += calls.map { .call($0.call) }
       draft.refusal = refusal
       draft.unread = unread
-      if hasToolCalls, !oldName.isEmpty,
-        !calls.contains(where: { $0.call.name?.hasSameUTF8(as: oldName.text) ?? false })
-      {
+      if hasToolCalls, let old, !calls.contains(where: { $0.call.isSame(as: old) }) {
         draft.unread.note("/choices/0/message/function_call: another call beside tool_calls")
       }
       draft.otherChoices = otherChoices.count

@@ -309,6 +309,7 @@ enum OpenAIResponses {
         guard let found = data["response"], found.objectValue != nil else {
           throw .unknownForm("the last event has no response")
         }
+        if let response, response != found { unread.note("several last events") }
         response = found
       case "response.output_item.done":
         if let item = data["item"] {

@@ -218,6 +218,7 @@ struct ReplyDraft: Sendable {
   var reply: JSONValue {
     var text = TextPieces()
     var (reasoning, calls, order): ([JSONValue], [JSONValue], [JSONValue]) = ([], [], [])
+    var unread = unread
     /// Reasoning first, then one text, then calls.
     var (stage, isUsual) = (0, true)
     for part in parts {
@@ -234,6 +235,7 @@ struct ReplyDraft: Sendable {
         isUsual = isUsual && stage < 1
       case .call(let call):
         order.append(["call": JSONValue(calls.count)])
+        if call.saysOtherInput { unread.note("calls/\(calls.count): its input is said twice") }
         calls.append(call.value)
         stage = 2
       }
@@ -276,6 +278,26 @@ struct DraftCall: Sendable {
       call["arguments"] = .string(arguments.text)
     }
     return .object(call)
+  }
+
+  /// Whether pieces and a value say different inputs: some clients take the one, and some the other.
+  var saysOtherInput: Bool {
+    guard let input, !arguments.isEmpty, !isOfText else { return false }
+    // What stands at the beginning of a call whose input comes in pieces.
+    if input.isNull || input == "" || input.objectValue?.isEmpty == true { return false }
+    return readInput.byValue != input.byValue
+  }
+
+  /// Whether both call the same by the same name.
+  func isSame(as other: DraftCall) -> Bool {
+    (name ?? "").hasSameUTF8(as: other.name ?? "")
+      && readInput.byValue == other.readInput.byValue
+  }
+
+  /// What goes in, in pieces or as a value.
+  private var readInput: JSONValue {
+    if let input, arguments.isEmpty { return input }
+    return ObservedDraft.input(.string(arguments.text))
   }
 }
 

@@ -16,6 +16,8 @@ struct ToldCalls: Sendable {
     /// As they were when they were done, and the name that was said with them.
     var arguments: JSONValue?
     var name: JSONValue?
+    /// Whether one and the same was told twice, and differently.
+    var isRetold = false
   }
 
   /// How many calls are compared: beyond that it is said that they were not.
@@ -33,13 +35,19 @@ struct ToldCalls: Sendable {
       guard let item = data["item"], Self.isCall(item),
         let index = index(of: data, id: item["id"]?.stringValue)
       else { return }
-      if type.hasSuffix(".added") { told[index].begun = item } else { told[index].done = item }
+      let path = type.hasSuffix(".added") ? \Told.begun : \Told.done
+      if let known = told[index][keyPath: path], !Self.isSame(known, item) {
+        told[index].isRetold = true
+      }
+      told[index][keyPath: path] = item
     case "response.function_call_arguments.delta", "response.custom_tool_call_input.delta":
       guard let index = index(of: data, id: data["item_id"]?.stringValue) else { return }
       told[index].pieces.append(data["delta"])
     case "response.function_call_arguments.done", "response.custom_tool_call_input.done":
       guard let index = index(of: data, id: data["item_id"]?.stringValue) else { return }
-      told[index].arguments = data["arguments"] ?? data["input"]
+      let arguments = data["arguments"] ?? data["input"]
+      if let known = told[index].arguments, known != arguments { told[index].isRetold = true }
+      told[index].arguments = arguments
       told[index].name = data["name"]
     default: break
     }
@@ -79,6 +87,7 @@ struct ToldCalls: Sendable {
     }
     for told in told {
       let place = "a stream’s output \(told.place)"
+      if told.isRetold { unread.note("\(place): a call that is told in several ways") }
       if let begun = told.begun ?? told.done,
         !calls.contains(where: { Self.isOne($0, begun) && Self.isNamed($0, as: begun) })
       {
@@ -96,6 +105,12 @@ struct ToldCalls: Sendable {
       let final = call["arguments"] ?? call["input"] ?? .null
       var texts = [told.arguments].compactMap { $0 }
       if !told.pieces.isEmpty { texts.append(.string(told.pieces.text)) }
+      // Pieces add to what a call begins with.
+      if let begun = told.begun?["arguments"] ?? told.begun?["input"], !begun.isNull,
+        !["", "{}"].contains(begun)
+      {
+        texts.append(begun)
+      }
       if !texts.allSatisfy({ Self.isSame(input: $0, final) }) {
         unread.note("\(place): other arguments than the response has")
       }
