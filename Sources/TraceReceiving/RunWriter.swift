@@ -50,7 +50,8 @@ struct RunWriter: Sendable {
   ///
   /// - Throws: where the spool or the folder cannot be written: they stay due.
   func next(at moment: Int, isLast: Bool) throws -> [WrittenRuns] {
-    var works = try spool.due(at: moment, isLast: isLast).map(read)
+    var works: [Work] = []
+    for due in try spool.due(at: moment, isLast: isLast) { works.append(try read(due)) }
     guard !works.isEmpty else { return [] }
     let kept = try spool.join(
       works.map { ($0.made.due, $0.runs?.asked ?? [], $0.runs?.wanted ?? []) })
@@ -68,9 +69,10 @@ struct RunWriter: Sendable {
     }
     guard works.allSatisfy(\.made.changed.isEmpty) || Self.sync(folder, O_RDONLY | O_DIRECTORY)
     else { throw Self.fault(folder) }
-    let closed = try spool.close(works.map(\.made), at: moment)
+    let closed = try spool.close(works.map(\.made), at: moment) { [folder] in
+      _ = unlink(Self.path(of: $0, in: folder))
+    }
     for (index, made) in closed.enumerated() {
-      for name in made.gone { unlink(Self.path(of: name, in: folder)) }
       works[index].written.gone = made.gone
       works[index].written.logs.removeAll { !made.unjudged.contains($0.name) }
     }
@@ -81,7 +83,7 @@ struct RunWriter: Sendable {
     ReceiverFault(description: "\(path) cannot be written: \(String(cString: strerror(errno)))")
   }
 
-  private func read(_ due: Spool.Due) -> Work {
+  private func read(_ due: Spool.Due) throws -> Work {
     var work = Work(made: Spool.Made(due: due))
     do throws(ImportError) {
       guard let format = ImportFormat(rawValue: due.format) else {
@@ -91,7 +93,7 @@ struct RunWriter: Sendable {
       work.written.leftOver = runs.leftOver
       work.runs = runs
     } catch {
-      work.written.faults.append((keepUnread(due), error))
+      work.written.faults.append((try keepUnread(due), error))
     }
     return work
   }
@@ -109,11 +111,22 @@ struct RunWriter: Sendable {
   /// Keeps what no log can be made of, as a file that `import` reads.
   ///
   /// - Returns: its path.
-  private func keepUnread(_ due: Spool.Due) -> String {
-    let path = "\(folder)/\(Receiver.spoolFolder)/unread/\(due.format)-\(due.run).jsonl"
+  /// - Throws: where it cannot be kept: the run stays due, and nothing of it is forgotten.
+  private func keepUnread(_ due: Spool.Due) throws -> String {
+    let bytes = Array(due.payloads.joined(separator: [0x0a]))
+    let path = Self.unreadPath(of: bytes, format: due.format, in: folder)
     WholeFile.makeFolders(for: path)
-    try? WholeFile.replace(path, with: Array(due.payloads.joined(separator: [0x0a])))
+    do throws(WholeFile.Failure) { try WholeFile.replace(path, with: bytes) } catch {
+      throw ReceiverFault(description: "\(path) cannot be written: \(error)")
+    }
+    guard Self.sync(path, O_RDONLY) else { throw Self.fault(path) }
     return path
+  }
+
+  /// Where pieces are kept. The numbers of runs are given again once runs are forgotten; what they hold is not.
+  static func unreadPath(of bytes: [UInt8], format: String, in folder: String) -> String {
+    let name = Digest(of: bytes).hex.prefix(16)
+    return "\(folder)/\(Receiver.spoolFolder)/unread/\(format)-\(name).jsonl"
   }
 
   private func write(_ work: inout Work, named names: [String?]) throws {
@@ -121,7 +134,8 @@ struct RunWriter: Sendable {
     for (run, name) in zip(runs.runs, names) {
       guard let name else {
         let words = "too many logs of the name \(Self.fileName(run.name)) are there"
-        work.written.faults.append((keepUnread(work.made.due), ImportError(.unsupported(words))))
+        work.written.faults.append(
+          (try keepUnread(work.made.due), ImportError(.unsupported(words))))
         continue
       }
       let path = Self.path(of: name, in: folder)
@@ -136,7 +150,7 @@ struct RunWriter: Sendable {
       } catch {
         // What may be mended, by whoever makes room, is tried again.
         if case .unwritable = error.code { throw ReceiverFault(description: "\(error)") }
-        work.written.faults.append((keepUnread(work.made.due), error))
+        work.written.faults.append((try keepUnread(work.made.due), error))
       }
     }
   }

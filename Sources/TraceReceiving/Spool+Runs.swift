@@ -145,7 +145,12 @@ extension Spool {
   }
 
   /// Notes that runs were made, and says what became of logs that they had before.
-  func close(_ runs: [Made], at moment: Int) throws -> [Made] {
+  ///
+  /// - Parameter takeAway: takes away the log of a name. It does so before that is noted: of what is left when the
+  ///   process ends between the two nobody would know whose it was.
+  func close(
+    _ runs: [Made], at moment: Int, takeAway: @Sendable (String) -> Void
+  ) throws -> [Made] {
     try write { connection in
       let purpose = "note that a run is written"
       let find = try Statement(
@@ -171,7 +176,10 @@ extension Spool {
           }
           return true
         }
-        for name in run.gone { try remove.run([.text(name)]) }
+        for name in run.gone {
+          takeAway(name)
+          try remove.run([.text(name)])
+        }
         for name in run.changed { try change.run([.text(name)]) }
         try close.run([
           .integer(run.due.run), .integer(moment), .integer(run.due.news),

@@ -2,7 +2,8 @@ import AgentTrace
 import Foundation
 import TestSupport
 import Testing
-import TraceReceiving
+
+@testable import TraceReceiving
 
 @Suite("The spool of a receiver")
 struct SpoolTests {
@@ -23,6 +24,15 @@ struct SpoolTests {
       #expect(throws: (any Error).self) { try TestReceiver(folder) }
       #expect(try folder.read("out/.receive/spool.sqlite") == bytes)
     }
+  }
+
+  @Test("what no log can be made of is kept under a name that nothing else has")
+  func unreadNames() {
+    let paths = ["a", "b", "a"].map {
+      RunWriter.unreadPath(of: Array($0.utf8), format: "otlp", in: "runs")
+    }
+    #expect(paths[0] == paths[2] && paths[0] != paths[1])
+    #expect(paths[0].hasPrefix("runs/.receive/unread/otlp-"))
   }
 
   @Test(
