@@ -102,6 +102,48 @@ struct PolicyHistoryTests {
     #expect(Self.says(rule, behind: past, about: Self.call) == "yes")
   }
 
+  @Test(
+    "where only what models are told is seen, a call that may have run counts, and what came of it is learned late"
+  )
+  func hidden() throws {
+    var once = Policy.Rule(id: "once", verdict: .deny)
+    once.calls = [.init(tool: try Glob("pay"))]
+    var after = Policy.Rule(id: "after", verdict: .deny)
+    after.after = [.init(tool: try Glob("look"), statuses: [.ok])]
+    var past = Past(history: PolicyHistory(for: Policy(rules: [once, after])))
+    past.history.take(
+      Event(
+        seq: 0, step: 0, type: .runStarted, runId: "r", t: 0,
+        data: ["recorded": ["tools": "partial"]]))
+    func propose(_ callId: String, _ tool: String, _ status: VerdictStatus) {
+      past.take(
+        .decision(DecisionPayload(.tool([.init(callId: callId, name: tool, input: [:])]))))
+      past.take(
+        .policyDecision(Verdict(callId: callId, tool: tool, status: status, reason: "")))
+    }
+    func end(_ callId: String, _ tool: String, _ result: ToolResult) {
+      past.take(.toolResult(ToolResultPayload(callId: callId, tool: tool, result: result)))
+    }
+    propose("1", "pay", .deny)
+    #expect(Self.says(once, behind: past, about: Self.call) == "no")
+    propose("2", "look", .allow)
+    #expect(Self.says(once, behind: past, about: Self.call) == "no")
+    propose("3", "pay", .allow)
+    #expect(Self.says(once, behind: past, about: Self.call) == "yes")
+    #expect(Self.says(after, behind: past, about: Self.call) == "not known")
+    propose("4", "pay", .approvalRequired)
+    #expect(Self.says(once, behind: past, about: Self.call) == "not known")
+    // Others have decided meanwhile.
+    end("2", "look", .ok(data: [:]))
+    end("3", "pay", .refused(reason: "no"))
+    #expect(Self.says(after, behind: past, about: Self.call) == "yes")
+    #expect(Self.says(once, behind: past, about: Self.call) == "no")
+    propose("5", "look", .allow)
+    let waiting = ProposedCall(callId: "4", name: "pay", input: [:])
+    #expect(Self.says(once, behind: past, about: waiting) == "no")
+    #expect(Self.says(once, behind: past, about: Self.call) == "not known")
+  }
+
   @Test("events whose data are not what their type promises say nothing, and nothing breaks")
   func damage() throws {
     var rule = Policy.Rule(id: "r", verdict: .deny)

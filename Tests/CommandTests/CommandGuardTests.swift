@@ -522,6 +522,27 @@ import Testing
             ? ["approval_required", "allow", "allow"] : ["approval_required", "allow"]))
     }
 
+    @Test("a call that was let through counts as one that ran until a request tells of it")
+    func counted() async throws {
+      let folder = try TemporaryFolder()
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        environment: {set: {TURNS: "3"}}
+        policy:
+          rules:
+            - {id: once, tool: look, calls: {tool: look}, verdict: deny}
+            - {id: else, verdict: allow}
+        """, in: folder)
+      let server = try Self.provider(["look"])
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server)
+      #expect(Self.calls(in: folder) == ["look"])
+      let verdicts = try await Self.events(in: folder)
+        .filter { $0["type"] == "policy_decision" }.compactMap { $0["data"]?["status"] }
+      #expect(verdicts == ["allow", "deny", "deny"])
+    }
+
     @Test("record --proxy guards a command with a policy file")
     func proxy() async throws {
       let folder = try TemporaryFolder()

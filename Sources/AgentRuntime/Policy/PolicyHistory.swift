@@ -114,10 +114,12 @@ public struct PolicyHistory: Sendable {
       else { return }
       for call in calls { propose(call, at: Self.clamped(event.t)) }
     case .policyDecision, .toolStarted, .toolResult:
-      guard let callId = event.data["callId"]?.stringValue,
-        let index = current.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) })
-      else { return }
-      update(&current[index], event)
+      guard let callId = event.data["callId"]?.stringValue else { return }
+      if let index = current.firstIndex(where: { $0.callId.hasSameUTF8(as: callId) }) {
+        update(&current[index], event)
+      } else if hidesResults {
+        updatePast(callId, event)
+      }
     default: break
     }
   }
@@ -159,6 +161,30 @@ public struct PolicyHistory: Sendable {
     }
   }
 
+  /// Takes in what is told of a call of an earlier decision: of conversations that are only looked at others may have
+  /// decided meanwhile.
+  ///
+  /// - Complexity: linear in the calls that are kept one by one.
+  private mutating func updatePast(_ callId: String, _ event: Event) {
+    for place in past.indices {
+      guard
+        let index = past[place].calls.lastIndex(where: { $0.callId.hasSameUTF8(as: callId) })
+      else { continue }
+      var call = past[place].calls[index]
+      bytes -= call.bytes
+      update(&call, event)
+      endWait(of: &call)
+      bytes += call.bytes
+      past[place].calls[index] = call
+      return forgetOldest()
+    }
+  }
+
+  /// What has not begun when the next decision is made never will; where the log would not show it, nobody knows.
+  private func endWait(of call: inout Call) {
+    if !call.isExecuted, !(hidesResults && call.verdict == .deny) { call.verdict = nil }
+  }
+
   private static func clamped(_ t: Int) -> Int { min(max(0, t), 1 << 60) }
 
   // MARK: Bounds
@@ -167,8 +193,7 @@ public struct PolicyHistory: Sendable {
   private mutating func settle() {
     for var call in current {
       if call.status == nil, call.isStarted { call.status = .unknown }
-      // What has not begun by now never will.
-      if !call.isExecuted { call.verdict = nil }
+      endWait(of: &call)
       guard let place = place(of: call.tool) else {
         elsewhere += 1
         continue
@@ -297,21 +322,21 @@ extension PolicyHistory {
       if tally.isSettled { return }
     }
     for tool in past where condition.tool.matches(tool.name) {
-      count(tool, condition, scope, since: since, origins, into: &tally)
+      count(tool, condition, scope, for: call, since: since, origins, into: &tally)
       if tally.isSettled { return }
     }
     tally.add(.unknown, elsewhere)
   }
 
   private func count(
-    _ tool: Past, _ condition: Policy.PastCalls, _ scope: Scope, since: Int?,
-    _ origins: @escaping Origins,
-    into tally: inout Tally
+    _ tool: Past, _ condition: Policy.PastCalls, _ scope: Scope, for call: ProposedCall,
+    since: Int?, _ origins: @escaping Origins, into tally: inout Tally
   ) {
     if condition.input == nil, condition.result == nil, since == nil, !hidesResults {
       return count(tool, condition.statuses, scope, into: &tally)
     }
-    for other in tool.calls.reversed() {
+    // One that waited for a person while others decided is not before itself.
+    for other in tool.calls.reversed() where !other.callId.hasSameUTF8(as: call.callId) {
       tally.add(fits(other, condition, scope, isBefore: true, since: since, origins))
       if tally.isSettled { return }
     }
@@ -362,7 +387,9 @@ extension PolicyHistory {
   }
 
   /// Whether the log would not show it if the call ran.
-  private func hasHiddenEnd(_ call: Call) -> Bool { hidesResults && call.status == nil }
+  private func hasHiddenEnd(_ call: Call) -> Bool {
+    hidesResults && call.status == nil && ![.deny, .approvalRequired].contains(call.verdict)
+  }
 
   private func status(of call: Call, isOneOf statuses: [CallStatus]) -> Trilean {
     guard let status = call.status ?? (call.verdict == .deny ? .refused : nil) else {

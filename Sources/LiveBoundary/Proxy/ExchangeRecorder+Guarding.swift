@@ -12,6 +12,8 @@ extension ExchangeRecorder {
     /// `nil` where the reply leaves open what is to be done next: its provider only paused, or ran a tool.
     var decision: Decision?
     var wire: WireRecord
+    /// Whether not all of it was read.
+    var isUnread: Bool
 
     var calls: [ProposedCall] { decision?.calls ?? [] }
   }
@@ -98,9 +100,15 @@ extension ExchangeRecorder {
   ///   - held: the reply; `nil` where none could be read.
   ///   - wire: what came over the wire.
   func judge(_ held: HeldReply?, _ wire: WireReply, _ dialect: Dialect) async -> Handing {
+    let unread = "a policy is in force, and the reply could not be read to be judged by it"
     guard let held else {
       if wire.ending != .whole { return .failed("the provider broke off") }
-      return .refused("a policy is in force, and the reply could not be read to be judged by it")
+      return .refused(unread)
+    }
+    // What was not read of it may be a call that nobody judged.
+    if held.isUnread {
+      let refused = refuse(held, unread)
+      return wire.ending == .whole ? refused : .failed("the provider broke off")
     }
     let calls = held.calls
     guard let edit = ReplyEdit((try? ReadReply.inflated(wire)) ?? wire, dialect) else {

@@ -227,10 +227,9 @@ public actor ExchangeRecorder {
       }
       failed[turn.conversation] = nil
       let decision = try decide(turn, reply, step: step, modelResult: modelResult)
-      // What was not read of it may be a call that nobody judged: such a reply is not handed on.
-      guard outcome.unread == nil else { return }
       held = HeldReply(
-        turn: turn, step: step, modelResult: modelResult, decision: decision, wire: outcome.wire)
+        turn: turn, step: step, modelResult: modelResult, decision: decision, wire: outcome.wire,
+        isUnread: outcome.unread != nil)
     }
     return held
   }

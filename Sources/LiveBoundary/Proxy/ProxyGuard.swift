@@ -58,6 +58,11 @@ struct GuardState: Sendable {
     self.rules = rules
     gate = PolicyGate(rules.policy ?? Policy())
     history = PolicyHistory(for: rules.policy ?? Policy())
+    // Of what runs only what models are told is seen; the log says so once it is opened.
+    history.take(
+      Event(
+        seq: 0, step: 0, type: .runStarted, runId: "", t: 0,
+        data: ["recorded": ["tools": "partial"]]))
   }
 
   mutating func take(_ event: Event) { history.take(event) }
