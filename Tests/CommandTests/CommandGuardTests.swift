@@ -426,6 +426,32 @@ import Testing
     }
 
     @Test(
+      "what a policy kept from a command is kept from it where the recording answers",
+      arguments: [
+        "{rules: [{id: stop it, tool: wipe, verdict: deny, onDeny: stop}]}",
+        "{rules: [{id: ask, tool: wipe, verdict: approval_required}]}",
+      ])
+    func keptAgain(policy: String) async throws {
+      let folder = try TemporaryFolder()
+      try Self.write(
+        """
+        command: [python3, agent.py, openai, whole]
+        policy: \(policy)
+        tools: [{name: look, sideEffect: read}]
+        """, in: folder)
+      let server = try Self.provider(["wipe"])
+      _ = try await Self.run(
+        ["record", "agent.yaml", "x", "--out", "log.jsonl.gz"], in: folder, server, status: 1)
+      let outcome = try await Binary.run(
+        [
+          "record", "--proxy", "--replay", "log.jsonl.gz", "--", "python3", "agent.py", "openai",
+          "whole",
+        ], in: folder.path, input: Array("x".utf8))
+      #expect(outcome.output.hasPrefix("status 403 false"), "\(outcome)")
+      #expect(Self.calls(in: folder) == [])
+    }
+
+    @Test(
       "whatever ends a command but a signal ends all that it started, in whatever session",
       arguments: ["policy", "proxy", "time"])
     func endsAll(by cause: String) async throws {

@@ -35,6 +35,27 @@ public struct WireReply: Sendable, Hashable {
     self.ending = ending
   }
 
+  /// What a proxy says in the place of a provider, in a form that the clients of all dialects read.
+  ///
+  /// - Parameters:
+  ///   - status: of the reply, for example 403.
+  ///   - words: why there is nothing else.
+  ///   - isFinal: whether clients are told that another try would change nothing.
+  public static func refusal(_ status: Int, _ words: String, isFinal: Bool = false) -> WireReply {
+    let error: JSONValue = [
+      "type": "error",
+      "error": [
+        "type": "agent_eval_proxy", "code": "agent_eval_proxy",
+        "message": .string("agent-eval: \(words)"), "param": nil,
+      ],
+    ]
+    var headers = [("content-type", "application/json")]
+    if isFinal { headers.append(("x-should-retry", "false")) }
+    return WireReply(
+      status: status, headers: headers, pieces: [CanonicalJSON.encode(error, form: .plain)],
+      ending: .whole)
+  }
+
   /// Whether a log keeps a header: none that names a person, a session or a machine.
   public static func isKept(header name: String) -> Bool {
     let name = name.lowercased()

@@ -36,7 +36,7 @@
         requestId: fetched.requestId,
         elapsedMicroseconds: (ContinuousClock.now - start).wholeMicroseconds)
       outcome.isCutOff = fetched.isCancelled && !client.hasLeft()
-      if let error = fetched.error { outcome.wire.reply = client.refusal(.badGateway, error) }
+      if let error = fetched.error { outcome.wire.reply = .refusal(502, error) }
       let held = await recorder.end(turn, outcome)
       let isSent: Void? =
         if let head = fetched.head, let wire = fetched.reply {

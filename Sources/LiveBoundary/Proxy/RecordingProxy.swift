@@ -337,7 +337,7 @@
           let words = "\(route.upstream.url): \(failure)"
           await willEnd()
           let isSent = (try? await client.refuse(.badGateway, words)) != nil
-          return Passed(reply: client.refusal(.badGateway, words), isWhole: isSent)
+          return Passed(reply: .refusal(502, words), isWhole: isSent)
         }
         return Passed(reply: kept.reply, isWhole: false, requestId: kept.requestId)
       } catch {
@@ -388,28 +388,11 @@
 
     func end() async throws { try await outbound.write(.end(nil)) }
 
-    /// An error of the proxy's own, in a form that the clients of all dialects read.
-    func refusal(
-      _ status: HTTPResponseStatus, _ words: String, isFinal: Bool = false
-    ) -> WireReply {
-      let error: JSONValue = [
-        "type": "error",
-        "error": [
-          "type": "agent_eval_proxy", "code": "agent_eval_proxy",
-          "message": .string("agent-eval: \(words)"), "param": nil,
-        ],
-      ]
-      let body = CanonicalJSON.encode(error, form: .plain)
-      var headers = [("content-type", "application/json")]
-      if isFinal { headers.append(("x-should-retry", "false")) }
-      return WireReply(
-        status: Int(status.code), headers: headers, pieces: [body], ending: .whole)
-    }
-
+    /// Answers with an error of the proxy's own.
     func refuse(
       _ status: HTTPResponseStatus, _ words: String, isFinal: Bool = false
     ) async throws {
-      let reply = refusal(status, words, isFinal: isFinal)
+      let reply = WireReply.refusal(Int(status.code), words, isFinal: isFinal)
       try await begin(
         reply.status,
         reply.headers.map { HTTPHeader($0.name, $0.value) }

@@ -65,7 +65,9 @@ public final class RecordedExchanges: ReplySource {
     var (exchanges, forwarded): ([Exchange], [Forwarded]) = ([], [])
     var (messages, tools): ([JSONValue], [String: [JSONValue]]) = ([], [:])
     var request: ObservedRequest?
+    var withheld = WithheldReplies()
     while let event = try reader.next() {
+      withheld.take(event)
       switch event.type {
       case .runStarted:
         guard event.data["source"]?["format"] == "proxy" else { throw ExchangeError(path: path) }
@@ -102,6 +104,11 @@ public final class RecordedExchanges: ReplySource {
             upstream: wire.upstream, method: wire.method, path: wire.path,
             digest: event.data["bodyDigest"]?.stringValue ?? "", wire: wire))
       default: break
+      }
+    }
+    for index in exchanges.indices {
+      exchanges[index].wire.reply = exchanges[index].wire.reply.map {
+        withheld.given($0, of: exchanges[index].seq)
       }
     }
     self.path = path
