@@ -76,8 +76,8 @@ extension ResumeError: CustomStringConvertible {
       "the run has no stop: its process died, or still works. "
         + "Let it go on with agent-eval resume \(path); it says then whom it waits for."
     case .notClosed:
-      "the run paused, and its process died before it had closed the log. "
-        + "Open it again with agent-eval resume \(path)."
+      "the run paused, and its log is not closed: its process died, or another one writes there now. "
+        + "Try again in a moment, or open it again with agent-eval resume \(path)."
     case .missing(let seq):
       "event \(seq) is missing, so that nobody knows what the run was behind it. "
         + "Fork it before that event."
