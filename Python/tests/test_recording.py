@@ -486,6 +486,15 @@ def test_a_policy_ends_the_run(provider: Provider, folder: Path) -> None:
     assert run.stop_reason == "policy_denied"
 
 
+def test_a_log_that_cannot_be_made_is_told_before_the_block_begins() -> None:
+    Path("file").write_text("no folder")
+    has_begun = False
+    with pytest.raises(agent_eval.ProgramFailed, match="Not a directory"):
+        with agent_eval.record("file/"):
+            has_begun = True
+    assert not has_begun
+
+
 @pytest.mark.parametrize("is_asked", [True, False])
 def test_a_proxy_that_is_killed_is_told_with_what_it_left(provider: Provider, is_asked: bool) -> None:
     recording = agent_eval.record("runs/")

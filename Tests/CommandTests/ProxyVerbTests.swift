@@ -136,6 +136,23 @@ import TraceStorage
     }
 
     @Test(
+      "a command whose log cannot be made is not started, and one that cannot start leaves none")
+    func noPlaceForTheLog() async throws {
+      let folder = try TemporaryFolder()
+      try folder.write("log.jsonl.gz", "there already")
+      for (out, words) in [
+        ("log.jsonl.gz", "a log of this name is there already"),
+        ("log.jsonl.gz/below", "Not a directory"),
+      ] {
+        let refused = try await proxy(folder, ["--out", out], ["touch", "started"], status: 2)
+        #expect(refused.errors.contains(words), "\(refused.errors)")
+      }
+      #expect(!FileManager.default.fileExists(atPath: folder.path("started")))
+      _ = try await proxy(folder, ["--out", "made"], ["no-such-program-anywhere"], status: 2)
+      #expect(try FileManager.default.contentsOfDirectory(atPath: folder.path("made")).isEmpty)
+    }
+
+    @Test(
       "a call that nobody told the model of again may have been made: forbidding it proves nothing",
       .enabled("needs curl") { await ProxyVerbTests.hasCurl() })
     func lastCall() async throws {

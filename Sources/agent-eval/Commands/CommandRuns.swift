@@ -1,6 +1,7 @@
 import AgentRuntime
 import AgentTrace
 import EvalRunning
+import FilePaths
 import LiveBoundary
 import TraceStorage
 
@@ -16,6 +17,7 @@ enum CommandRuns {
         start.trial = request.trial
         start.tags = request.tags
         let path = request.files.path(of: request.caseId ?? agent.name, runId: runId)
+        try LogPlace.check(path)
         request.willRecord(path)
         let ending = try await CommandAgentRun(agent, person: request.person).run(
           start, input: request.input, until: request.cancellation
@@ -34,6 +36,19 @@ enum CommandRuns {
 }
 
 #if Live
+  /// Where the log of a command is to be.
+  enum LogPlace {
+    /// Makes the log and takes it away again. The proxy makes it once there is something to record, and by then the
+    /// command has done what nothing would tell of.
+    ///
+    /// - Throws: `LogError` where the log could not be made: its folder cannot be written to, a log of its name is
+    ///   there.
+    static func check(_ path: String) throws(LogError) {
+      _ = try LogWriter(creating: path)
+      unlink(path + LogFormat.openSuffix)
+    }
+  }
+
   /// A log that somebody looks at while it is written.
   final class ObservedLog: ClosableSink {
     private let writer: LogWriter

@@ -79,6 +79,7 @@
     private func record(_ routes: ProxyRoutes, _ cancellation: Cancellation) async throws -> Int32 {
       let runId = RandomRunIDs().next()
       let path = RunFiles(output: out ?? Settings.here.out).path(of: agentName, runId: runId)
+      try LogPlace.check(path)
       // The command hears of signals and of the policy.
       let ending = Cancellation()
       var start = try recorderStart(runId)
@@ -224,7 +225,7 @@
         return false
       }
       Output.error(
-        "agent-eval: \(Visible.line(exchanges.path)) holds \(unasked.count) replies that nobody asked "
+        "agent-eval: \(Visible.line(exchanges.path)) holds \(unasked.count) \(unasked.count == 1 ? "reply" : "replies") that nobody asked "
           + "for; the first is event \(first.seq), step \(first.step).")
       return true
     }
